@@ -9,6 +9,7 @@ from gpufleet.arguments.capacity import CapacityArgs, MaintenanceWindowArgs, Tea
 from gpufleet.arguments.eks import EksOptionsArgs
 from gpufleet.arguments.existing import ExistingOptionsArgs
 from gpufleet.arguments.gke import GkeOptionsArgs
+from gpufleet.arguments.health import HealthPolicyArgs
 from gpufleet.arguments.idle import IdlePolicyArgs
 from gpufleet.arguments.karpenter import KarpenterPoolOptionsArgs
 from gpufleet.arguments.kubelet import KubeletArgs
@@ -136,6 +137,8 @@ class GpuPoolArgs(TypedDict):
     commitments: NotRequired[list[TeamCommitmentArgs]]
     """GPUs promised to teams for a time, at most 200. Default: none, `team` or the shares of
     `queues` decide."""
+    health: NotRequired[HealthPolicyArgs]
+    """What is done with broken nodes. Default: the fleet's."""
     idle: NotRequired[IdlePolicyArgs]
     """Notebooks that are scaled to zero when their GPUs do nothing; only with `intent:
     interactive`. Default: nothing is stopped."""

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     ManagerPolicyWord = Literal["none", "static"]
     TopologyPolicyWord = Literal["none", "bestEffort", "restricted", "singleNumaNode"]
     TopologyScopeWord = Literal["container", "pod"]
+    HealthModeWord = Literal["observe", "fence", "repair"]
+    HealthActorWord = Literal["platform", "nvsentinel"]
     IdleNotebookKindWord = Literal["Deployment", "StatefulSet"]
     NeuronUnitWord = Literal["device", "core"]
     UpdateStrategyWord = Literal["minimal", "surge"]
@@ -114,29 +116,31 @@ else:
         DeviceChoiceDevicesWord
     ) = DeviceTaintEffectWord = DeviceNeedDevicesWord = NvlinkReachWord = ManagerPolicyWord = (
         TopologyPolicyWord
-    ) = TopologyScopeWord = IdleNotebookKindWord = NeuronUnitWord = UpdateStrategyWord = (
-        LocalStorageWord
-    ) = EksOptionsImportedWord = KarpenterBudgetReasonsWord = (
-        KarpenterDisruptionConsolidationPolicyWord
-    ) = KarpenterRequirementOperatorWord = StartupTaintEffectWord = (
-        KarpenterReservationsMatchWord
-    ) = UpgradeStrategyWord = GkeOptionsDriverWord = GkeOptionsDriverVersionWord = (
-        GkeOptionsAcceleratorNetworkProfileWord
-    ) = GkeOptionsLimitsWord = GkeOptionsLocationPolicyWord = GkeOptionsMaintenanceIntervalWord = (
-        LocalSsdUseWord
-    ) = GkeOptionsImportedWord = CpuSharesWord = LatencySensitivityWord = (
-        VsphereOptionsSeparateHostsWord
-    ) = DrsBehaviorWord = VsphereWaitForWord = VsphereUpdatePolicyWord = CreateFailureWord = (
-        DeletePolicyWord
-    ) = VsphereOptionsBoardWord = AttachmentWord = DiskFormatWord = VsphereNetworkAdapterWord = (
-        MachineRolloutWord
-    ) = LabelsByWord = OpenShiftAwsOptionsVolumeTypeWord = OpenShiftAwsOptionsTenancyWord = (
-        OpenShiftAwsOptionsMetadataTokensWord
-    ) = OpenShiftGcpOptionsDiskTypeWord = OpenShiftGcpOptionsSpotModelWord = LicenseServiceWord = (
-        LicenseFeatureWord
-    ) = KernelModuleWord = WorkloadWord = OfedWord = ExpanderWord = SriovDeviceWord = (
-        MacvlanModeWord
-    ) = ApprovalWord = ImageProfileWord = WithinQueueWord = ReclaimWord = QueueingStrategyWord = (
+    ) = TopologyScopeWord = HealthModeWord = HealthActorWord = IdleNotebookKindWord = (
+        NeuronUnitWord
+    ) = UpdateStrategyWord = LocalStorageWord = EksOptionsImportedWord = (
+        KarpenterBudgetReasonsWord
+    ) = KarpenterDisruptionConsolidationPolicyWord = KarpenterRequirementOperatorWord = (
+        StartupTaintEffectWord
+    ) = KarpenterReservationsMatchWord = UpgradeStrategyWord = GkeOptionsDriverWord = (
+        GkeOptionsDriverVersionWord
+    ) = GkeOptionsAcceleratorNetworkProfileWord = GkeOptionsLimitsWord = (
+        GkeOptionsLocationPolicyWord
+    ) = GkeOptionsMaintenanceIntervalWord = LocalSsdUseWord = GkeOptionsImportedWord = (
+        CpuSharesWord
+    ) = LatencySensitivityWord = VsphereOptionsSeparateHostsWord = DrsBehaviorWord = (
+        VsphereWaitForWord
+    ) = VsphereUpdatePolicyWord = CreateFailureWord = DeletePolicyWord = VsphereOptionsBoardWord = (
+        AttachmentWord
+    ) = DiskFormatWord = VsphereNetworkAdapterWord = MachineRolloutWord = LabelsByWord = (
+        OpenShiftAwsOptionsVolumeTypeWord
+    ) = OpenShiftAwsOptionsTenancyWord = OpenShiftAwsOptionsMetadataTokensWord = (
+        OpenShiftGcpOptionsDiskTypeWord
+    ) = OpenShiftGcpOptionsSpotModelWord = LicenseServiceWord = LicenseFeatureWord = (
+        KernelModuleWord
+    ) = WorkloadWord = OfedWord = ExpanderWord = SriovDeviceWord = MacvlanModeWord = (
+        ApprovalWord
+    ) = ImageProfileWord = WithinQueueWord = ReclaimWord = QueueingStrategyWord = (
         MonitoringBackendWord
     ) = SignalWord = WorkloadKindWord = TriggerSecretParameterWord = KedaScalingAuthModesWord = (
         NimModelEngineWord

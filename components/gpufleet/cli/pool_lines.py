@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import click
 
 from gpufleet.cli.tables import sharing_line, usd
+from gpufleet.contract.contract_fact import Term
 from gpufleet.fleet import Pool, Unbounded
 from gpufleet.fleet.balance import host_share
-from gpufleet.fleet.explained import Term
 from gpufleet.fleet.neuron import is_neuron
 from gpufleet.fleet.price_rules import price_region
 from gpufleet.render.pod_request import requested_units

@@ -25,3 +25,13 @@ def image_fact(pool: str, image: str, brings: frozenset[str]) -> ContractFact:
         f"{pool} runs image {image}, which brings {has or 'no part of the GPU stack'}",
         f"catalogue image {image}",
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """One term of the contract."""
+
+    part: str
+    """What it is about: `advertised`, `found by`, ..."""
+    who: str
+    facts: tuple[ContractFact, ...]

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from gpufleet.catalogue import InstanceType
+from gpufleet.contract.health import Repairer
 from gpufleet.spec.base import Platform
 from gpufleet.spec.pool_kinds import Fabric, Provisioner
 
@@ -163,6 +164,13 @@ class PlatformFacts:
     one_mig_profile: bool = False
     """Whether all MIG instances of a pool have the same profile."""
     relabelling: Relabelling = LABELLED_BY_HAND
+    repairers: Mapping[Provisioner, Repairer] = field(default_factory=dict[Provisioner, Repairer])
+    """Who repairs nodes that a provisioner made. Default: there is no repair."""
+    repair_options: tuple[str, ...] = ()
+    """Fields of a pool that say the same as `health`, as Python spells them: `eks.node_repair`."""
+    janitor: str = "generic"
+    """What NVSentinel's janitor calls the place of the machines (`csp.provider`). Default: machines
+    without a cloud, which it can only restart."""
     beta_claims: BetaClaims = OWN_CONTROL_PLANE
 
     @property

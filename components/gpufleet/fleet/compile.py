@@ -29,6 +29,7 @@ from gpufleet.fleet.compute_domains import validate_compute_domains
 from gpufleet.fleet.cut_over import validate_cut_overs
 from gpufleet.fleet.draft import PoolDraft, compiled_pool, draft_pool
 from gpufleet.fleet.driver_branch_rules import validate_branches
+from gpufleet.fleet.health import validate_health
 from gpufleet.fleet.idle_rules import validate_idle
 from gpufleet.fleet.kubelet import validate_kubelet
 from gpufleet.fleet.mig_strategy import decide_mig_strategy
@@ -226,6 +227,7 @@ def _validate_on_platform(made: Compilation) -> Iterable[Finding]:
         *(found for pool in pools for found in made.rules.validate_pod_volumes(pool)),
         *(found for pool in pools for found in _validate_kubelet(made.rules, pool)),
         *validate_autoscalers(spec, made.platform, pools),
+        *validate_health(spec, pools),
         *validate_idle(spec, pools),
     ]
 

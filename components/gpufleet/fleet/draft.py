@@ -6,6 +6,7 @@ from datetime import datetime
 
 from gpufleet.catalogue import Catalogue, Gpu, NodeImage
 from gpufleet.contract import owners as contract_owners
+from gpufleet.contract.health import MANAGED_LABEL
 from gpufleet.contract.operator_values import switch
 from gpufleet.contract.platform import PlatformValue
 from gpufleet.contract.platform_facts import PlatformFacts
@@ -209,7 +210,7 @@ def compiled_pool(
         partition=draft.partition,
         image=draft.image,
         owners=owners,
-        labels=_labels(draft, draft.partition, rules, operator=operator),
+        labels=_labels(draft, draft.partition, rules, spec, operator=operator),
         taints=rules.node_taints(taints, pool, draft.machines[0], draft.capacity),
         hourly_micro_usd=spend.first_choice(draft.machines, draft.capacity),
         spend=spend.pool_spend(
@@ -225,8 +226,9 @@ def compiled_pool(
         and owners.device_plugin is contract_owners.Owner.GPU_OPERATOR,
         previous=None
         if previous is None
-        else Previous(previous, _labels(draft, previous, rules, operator=operator)),
+        else Previous(previous, _labels(draft, previous, rules, spec, operator=operator)),
         at=at,
+        health=pool.health or spec.health,
     )
 
 
@@ -234,6 +236,7 @@ def _labels(
     draft: PoolDraft,
     partition: Partition,
     rules: PlatformRules,
+    spec: FleetSpec,
     *,
     operator: bool,
 ) -> dict[str, str]:
@@ -248,6 +251,9 @@ def _labels(
         **rules.node_labels(pool, draft.capacity),
         **_operand_labels(draft, operator=operator),
     }
+    policy = pool.health or spec.health
+    if spec.nvsentinel_acts and (policy is None or not policy.nvsentinel_acts):
+        labels[MANAGED_LABEL] = "false"
     if pool.team is not None:
         labels["gpufleet.dev/team"] = pool.team
     return dict(sorted(labels.items()))

@@ -1,29 +1,19 @@
 """The contract of one pool for people: every part, who sees to it, and the facts behind it."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from gpufleet.contract.advertisers import TITLES, Advertiser
-from gpufleet.contract.contract_fact import ContractFact, image_fact
+from gpufleet.contract.contract_fact import ContractFact, Term, image_fact
 from gpufleet.contract.feature_discovery import DiscoveryOwner, decide_discovery
 from gpufleet.contract.operator_values import operator_value, said
 from gpufleet.contract.rdma import RDMA
 from gpufleet.contract.tolerations import GPU_KEY, needed
 from gpufleet.fleet.addon_plan import network_operator_present, rdma_pools
 from gpufleet.fleet.cluster_model import intended
+from gpufleet.fleet.health import health_terms
 from gpufleet.fleet.model import Fleet, Pool
 from gpufleet.partition.shares import RESOURCES
 from gpufleet.spec.pool import Fabric, Provisioner
-
-
-@dataclass(frozen=True, slots=True)
-class Term:
-    """One term of the contract."""
-
-    part: str
-    """What it is about: `advertised`, `found by`, ..."""
-    who: str
-    facts: tuple[ContractFact, ...]
 
 
 def contract_of(pool: Pool, fleet: Fleet) -> tuple[Term, ...]:
@@ -40,6 +30,7 @@ def _terms(pool: Pool, fleet: Fleet) -> Iterator[Term]:
         yield _reached(pool, fleet)
     if pool.provisioner is Provisioner.KARPENTER:
         yield _believed(pool)
+    yield from health_terms(pool)
 
 
 def _found_by(fleet: Fleet) -> Term:

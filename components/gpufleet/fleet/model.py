@@ -16,6 +16,7 @@ from gpufleet.partition.partition import Partition
 from gpufleet.spec.base import Ownership
 from gpufleet.spec.capacity import Capacity
 from gpufleet.spec.fleet_spec import FleetSpec
+from gpufleet.spec.health import HealthPolicy
 from gpufleet.spec.network_operator import RdmaResource
 from gpufleet.spec.pool import Fabric, GpuPool, Intent, Provisioner
 
@@ -149,6 +150,8 @@ class Pool:
     """With a layout change under way (`change`): what nodes of later waves still are."""
     at: datetime | None = None
     """The moment that is looked at; None: none, every window counts as open."""
+    health: HealthPolicy | None = None
+    """What is done with broken nodes; None: what the platform's own options say."""
 
     @property
     def available_nodes(self) -> int:

@@ -38,6 +38,7 @@ from gpufleet.render.manifests import (
 )
 from gpufleet.render.monitoring_artefacts import monitoring_files
 from gpufleet.render.nvidia_drivers import nvidia_drivers
+from gpufleet.render.nvsentinel import nvsentinel_files
 from gpufleet.render.platform_files import platform_files
 from gpufleet.render.pod_request import claiming_pod_spec, pod_annotations, pod_spec
 from gpufleet.render.vgpu import vgpu_device_file, vgpu_scheduler_file
@@ -61,6 +62,7 @@ def artefacts(fleet: Fleet) -> tuple[Artefact, ...]:
         *_vgpu_scheduler(fleet),
         *kueue_files(fleet),
         *monitoring_files(fleet),
+        *nvsentinel_files(fleet),
         *idle_files(fleet),
         *(file for pool in fleet.pools for file in _pool(fleet, pool)),
     ]

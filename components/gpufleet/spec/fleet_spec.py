@@ -10,6 +10,7 @@ from gpufleet.environment import strict_prices
 from gpufleet.spec.addons import Addons
 from gpufleet.spec.base import DnsLabel, Platform, SpecModel
 from gpufleet.spec.cluster import Cluster
+from gpufleet.spec.health import HealthPolicy
 from gpufleet.spec.monitoring import Monitoring
 from gpufleet.spec.pool import GpuPool, Provisioner
 from gpufleet.spec.queues import Queues
@@ -60,6 +61,9 @@ class FleetSpec(SpecModel):
     """Default: no queues."""
     monitoring: Monitoring | None = None
     """Metrics, alerts, dashboards. Default: none are made."""
+    health: HealthPolicy | None = None
+    """What is done with broken nodes, unless a pool says otherwise. Default: what the platform's
+    own options say, without a floor."""
     budget: Budget | None = None
     """Default: no budget, which the prod policy profile refuses."""
     prices: PriceBasis | None = None
@@ -74,6 +78,12 @@ class FleetSpec(SpecModel):
     def resource_prefix(self) -> str:
         """First part of the names of what the fleet makes."""
         return self.name_prefix or self.cluster.name
+
+    @property
+    def nvsentinel_acts(self) -> bool:
+        """Whether NVSentinel touches nodes of a pool."""
+        policies = (pool.health or self.health for pool in self.pools)
+        return any(one is not None and one.nvsentinel_acts for one in policies)
 
     @property
     def strict_prices(self) -> bool:

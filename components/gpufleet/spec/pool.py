@@ -6,6 +6,7 @@ from pydantic import Field, StringConstraints, model_validator
 
 from gpufleet.spec.base import NO_TRUTH_VALUE, DnsLabel, Ownership, PoolName, SpecModel
 from gpufleet.spec.capacity import Capacity, MaintenanceWindow, TeamCommitment
+from gpufleet.spec.health import HealthPolicy
 from gpufleet.spec.idle import IdlePolicy
 from gpufleet.spec.karpenter import KarpenterPoolOptions
 from gpufleet.spec.kubelet import Kubelet
@@ -151,6 +152,8 @@ class GpuPool(SpecModel):
     commitments: Annotated[tuple[TeamCommitment, ...], Field(max_length=200)] = ()
     """GPUs promised to teams for a time, at most 200. Default: none, `team` or the shares of
     `queues` decide."""
+    health: HealthPolicy | None = None
+    """What is done with broken nodes. Default: the fleet's."""
     idle: IdlePolicy | None = None
     """Notebooks that are scaled to zero when their GPUs do nothing; only with `intent:
     interactive`. Default: nothing is stopped."""

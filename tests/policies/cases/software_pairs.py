@@ -44,7 +44,11 @@ DRIVER = manifest(
         },
     }
 )
-NRI = _release("gpu-operator", "v26.3.1", {"cdi": {"enabled": True, "nriPluginEnabled": True}})
+NRI = _release(
+    "gpu-operator",
+    "v26.3.1",
+    {"cdi": {"enabled": True, "nriPluginEnabled": True}, "mig": {"strategy": "mixed"}},
+)
 
 CASES = (
     Case(

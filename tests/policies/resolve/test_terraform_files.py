@@ -128,3 +128,11 @@ def test_any_text_is_read_or_refused() -> None:
     assert all(one.startswith("line ") for one in refused)
     with pytest.raises(HclError, match="more than 60 levels"):
         read_hcl("a = " + "[" * 90)
+
+
+def test_node_groups_of_other_providers_are_listed(tmp_path: Path) -> None:
+    text = 'resource "nebius_mk8s_v1_node_group" "gpu" {\n  name = "gpu"\n}\n'
+    write(tmp_path, {"main.tf": text})
+    (left,) = audit(tmp_path, "--allow-nothing")["notJudged"]
+    assert left["object"] == "nebius_mk8s_v1_node_group.gpu"
+    assert "no rule reads nebius_mk8s_v1_node_group" in left["reason"]

@@ -127,3 +127,40 @@ def test_public_node_pools_are_adopted_with_a_pool_for_each_gpu(name: str, tmp_p
     # What is left out is what EKS has no driver or price for: K80, V100, parts of GPUs.
     lost = [note for note in document["notes"] if "is left out" in note]
     assert not [note for note in lost if any(f"x-{gpu.lower()} " in note for gpu in gpus)]
+
+
+def test_a_static_pool_of_auto_mode_is_read(tmp_path: Path) -> None:
+    """Nodes go after 336 hours by default (Amazon EKS user guide, automode, create-node-pool)."""
+    pool = {
+        "apiVersion": "karpenter.sh/v1",
+        "kind": "NodePool",
+        "metadata": {"name": "vision"},
+        "spec": {
+            "replicas": 2,
+            "template": {
+                "spec": {
+                    "nodeClassRef": {
+                        "group": "eks.amazonaws.com",
+                        "kind": "NodeClass",
+                        "name": "x",
+                    },
+                    "expireAfter": "200h",
+                    "requirements": [require("node.kubernetes.io/instance-type", "g6.xlarge")],
+                }
+            },
+        },
+    }
+    file = tmp_path / "dump.json"
+    node_class = {
+        "apiVersion": "eks.amazonaws.com/v1",
+        "kind": "NodeClass",
+        "metadata": {"name": "x"},
+        "spec": {"ephemeralStorage": {"size": "300Gi"}},
+    }
+    file.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": [pool, node_class]}))
+    result = CliRunner().invoke(command, [str(file), "--format", "json"])
+    (found,) = json.loads(result.stdout)["spec"]["pools"]
+    assert found["provisioner"] == "autoMode"
+    assert found["nodes"] == {"min": 2, "max": 2}
+    assert found["karpenter"] == {"static": True, "expireAfter": "200h"}
+    assert found["disk"] == {"sizeGib": 300}

@@ -124,3 +124,35 @@ def test_what_cannot_work_is_refused(
         assert code in str(caught.value)
 
     assert run(program).resources == []
+
+
+@pytest.mark.parametrize(("ownership", "made"), [("managed", 1), ("existing", 1), ("gitops", 0)])
+def test_notebooks_that_stop_when_idle_come_after_keda(run: Any, ownership: str, made: int) -> None:
+    """One notebook is exempt; who hands objects to GitOps gets them as files."""
+    spec: dict[str, Any] = {
+        "catalogue": "2026.11",
+        "platform": "sandbox",
+        "cluster": {"name": "lab"},
+        "addons": {"keda": {"enabled": True, "ownership": ownership}},
+        "monitoring": {"queryUrl": "http://prometheus.monitoring.svc:9090"},
+        "pools": [
+            {
+                "name": "lab",
+                "gpu": "L4",
+                "intent": "interactive",
+                "nodes": {"min": 0, "max": 2},
+                "idle": {
+                    "afterMinutes": 30,
+                    "notebooks": [
+                        {"name": "alice", "namespace": "research"},
+                        {"name": "bob", "namespace": "research"},
+                    ],
+                    "exempt": ["bob"],
+                },
+            }
+        ],
+    }
+    recorded = run(lambda: GpuFleet("fleet", {"spec": spec}))
+    found = recorded.all("kubernetes:keda.sh/v1alpha1:ScaledObject")
+    assert [one.name for one in found] == ["fleet-idle-research-alice"] * made
+    assert all("fleet-addons" in " ".join(one.depends_on) for one in found)

@@ -9,6 +9,7 @@ from typing import NotRequired, TypedDict
 
 from gpufleet.arguments.spelled_as_files.addons import AddonsDict
 from gpufleet.arguments.spelled_as_files.cluster import ClusterDict
+from gpufleet.arguments.spelled_as_files.health import HealthPolicyDict
 from gpufleet.arguments.spelled_as_files.monitoring import MonitoringDict
 from gpufleet.arguments.spelled_as_files.pool import GpuPoolDict
 from gpufleet.arguments.spelled_as_files.queues import QueuesDict
@@ -51,6 +52,9 @@ class FleetSpecArgs(TypedDict):
     """Default: no queues."""
     monitoring: NotRequired[MonitoringDict]
     """Metrics, alerts, dashboards. Default: none are made."""
+    health: NotRequired[HealthPolicyDict]
+    """What is done with broken nodes, unless a pool says otherwise. Default: what the platform's
+    own options say, without a floor."""
     budget: NotRequired[BudgetDict]
     """Default: no budget, which the prod policy profile refuses."""
     prices: NotRequired[PriceBasisWord]

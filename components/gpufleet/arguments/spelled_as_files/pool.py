@@ -13,6 +13,7 @@ from gpufleet.arguments.spelled_as_files.capacity import CapacityDict, TeamCommi
 from gpufleet.arguments.spelled_as_files.eks import EksOptionsDict
 from gpufleet.arguments.spelled_as_files.existing import ExistingOptionsDict
 from gpufleet.arguments.spelled_as_files.gke import GkeOptionsDict
+from gpufleet.arguments.spelled_as_files.health import HealthPolicyDict
 from gpufleet.arguments.spelled_as_files.idle import IdlePolicyDict
 from gpufleet.arguments.spelled_as_files.karpenter import KarpenterPoolOptionsDict
 from gpufleet.arguments.spelled_as_files.kubelet import KubeletDict
@@ -108,6 +109,8 @@ class GpuPoolDict(TypedDict):
     commitments: NotRequired[Sequence[TeamCommitmentDict]]
     """GPUs promised to teams for a time, at most 200. Default: none, `team` or the shares of
     `queues` decide."""
+    health: NotRequired[HealthPolicyDict]
+    """What is done with broken nodes. Default: the fleet's."""
     idle: NotRequired[IdlePolicyDict]
     """Notebooks that are scaled to zero when their GPUs do nothing; only with `intent:
     interactive`. Default: nothing is stopped."""

@@ -51,7 +51,7 @@ from gpufleet.platforms.eks.node_monitoring_agent import (
     NodeMonitoringAgent,
     monitoring_agent_values,
 )
-from gpufleet.platforms.eks.node_repair_rules import has_agent, repairs
+from gpufleet.platforms.eks.node_repair_rules import has_agent, observed
 from gpufleet.platforms.eks.pool_plans import KarpenterPoolPlan, NodeGroupPlan, eks_pool_plan
 from gpufleet.spec.addons import Addon
 from gpufleet.spec.base import Ownership
@@ -189,7 +189,7 @@ def _efa(fleet: Fleet) -> ReleasePlan | None:
 def _monitoring_agent(fleet: Fleet, connection: EksConnection) -> MonitoringAgentPlan | None:
     addon = fleet.spec.addons.node_monitoring_agent
     pools = [pool for pool in fleet.pools if has_agent(pool)]
-    if not any(repairs(pool) for pool in pools) or not _ours(addon):
+    if not any(observed(pool) for pool in pools) or not _ours(addon):
         return None
     facts = load(fleet.spec.catalogue)
     rows = [row for row in facts.instances.values() if row.cloud == "aws"]

@@ -1,6 +1,9 @@
 """Plain facts of Amazon EKS."""
 
+from dataclasses import replace
+
 from gpufleet.catalogue import AWS, InstanceType
+from gpufleet.contract.health import Repairer
 from gpufleet.contract.platform_facts import BetaClaims, PlatformFacts
 from gpufleet.spec.base import Platform
 from gpufleet.spec.pool_kinds import Fabric, Provisioner
@@ -10,6 +13,44 @@ def fabric_of(row: InstanceType) -> Fabric:
     """EFA, where the type has an interface for it."""
     return Fabric.EFA if row.efa_interfaces else Fabric.NONE
 
+
+_WATCHES = (
+    "what the node monitoring agent reports of GPUs, kernel, network, storage and container "
+    "runtime, and a silent kubelet"
+)
+_AFTER = "10 minutes for a GPU, 30 minutes for the rest"
+_GUIDE = "awsdocs/amazon-eks-user-guide dbc0b72 latest/ug/nodes/node-repair.adoc"
+_BLIND = "see a broken GPU of a node with MIG, where the agent does not run"
+
+GROUPS = Repairer(
+    who="EKS node auto repair",
+    watches=_WATCHES,
+    repairs="restarts or replaces the node, by the fault",
+    cannot=_BLIND,
+    after=_AFTER,
+    keeps="80 % of a group of more than five nodes",
+    source=_GUIDE,
+    sets_floor=True,
+    sets_pace=True,
+)
+KARPENTER_REPAIR = Repairer(
+    who="Karpenter's node repair",
+    watches=_WATCHES,
+    repairs="replaces the node without waiting for its pods",
+    cannot=f"take a floor or a number of nodes at once, be on for some of its pools alone, or "
+    f"{_BLIND}",
+    after=_AFTER,
+    keeps="80 % of a NodePool, the number of unhealthy nodes rounded up",
+    source=f"{_GUIDE}; kubernetes-sigs/karpenter pkg/controllers/node/health/controller.go",
+    fixed_percent=20,
+)
+AUTO_MODE_REPAIR = replace(
+    KARPENTER_REPAIR,
+    who="EKS Auto Mode",
+    cannot="be switched off, or take a floor or a number of nodes at once",
+    source=_GUIDE,
+    always=True,
+)
 
 FACTS = PlatformFacts(
     platform=Platform.EKS,
@@ -34,6 +75,14 @@ FACTS = PlatformFacts(
     default_neuron_image="al2023-neuron",
     provisioner_images={Provisioner.AUTO_MODE: "eks-auto"},
     planned_provisioner=Provisioner.KARPENTER,
+    repairers={
+        Provisioner.MANAGED: GROUPS,
+        Provisioner.CLUSTER_AUTOSCALER: GROUPS,
+        Provisioner.KARPENTER: KARPENTER_REPAIR,
+        Provisioner.AUTO_MODE: AUTO_MODE_REPAIR,
+    },
+    repair_options=("eks.node_repair",),
+    janitor="aws",
     mixes_machine_types=True,
     # Labels of CreateNodegroup and of our own user data become `--node-labels`
     # (awslabs/amazon-eks-ami `nodeadm`). Karpenter's controller writes those of a NodePool.

@@ -224,7 +224,7 @@ def _karpenter_options(
     auto = pool["provisioner"] == "autoMode"
     defaults = {one: _disruption(one, auto=auto) for one in Intent}
     alike = {one: sum(shown.get(k) == v for k, v in defaults[one].items()) for one in Intent}
-    intent = max(Intent, key=lambda one: alike[one])
+    intent = max((Intent.INFERENCE, *Intent), key=lambda one: alike[one])  # the default, of equals
     own = {k: shown[k] for k, v in defaults[intent].items() if k in shown and shown[k] != v}
     pool["intent"] = intent.value
     options: Declaration = {key: own.pop(key) for key in _LIFETIME if key in own}
@@ -232,7 +232,8 @@ def _karpenter_options(
         options["disruption"] = own
     if isinstance(spec.get("replicas"), int):
         options["static"] = True
-        pool["nodes"]["min"] = spec["replicas"]
+        kept = spec["replicas"]
+        pool["nodes"] = {"min": kept, "max": max(kept, pool["nodes"]["max"])}
     if isinstance(spec.get("weight"), int):
         options["weight"] = spec["weight"]
     if inner.get("startupTaints"):

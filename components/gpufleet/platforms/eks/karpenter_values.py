@@ -7,8 +7,8 @@ from typing import Any
 from gpufleet.fleet.model import Fleet, Pool
 from gpufleet.platforms.eks.karpenter_node_pool_manifest import is_static
 from gpufleet.platforms.eks.karpenter_overlay import node_overlay
+from gpufleet.platforms.eks.node_repair_rules import repairs
 from gpufleet.spec.base import Ownership
-from gpufleet.spec.platforms.eks import EksOptions
 from gpufleet.spec.pool import Provisioner
 
 CHART = "karpenter"
@@ -62,7 +62,7 @@ def needed_gates(pools: Sequence[Pool], declared_overlay: bool | None = None) ->
     overlay = any(node_overlay(pool) is not None for pool in ours)
     return Gates(
         node_overlay=overlay if declared_overlay is None else declared_overlay,
-        node_repair=any((pool.spec.eks or EksOptions()).node_repair for pool in ours),
+        node_repair=any(repairs(pool) for pool in ours),
         static_capacity=any(is_static(pool) for pool in ours),
     )
 

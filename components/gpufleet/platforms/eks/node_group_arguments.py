@@ -12,6 +12,7 @@ from gpufleet.fleet.layout_waves import group_labels as labels_of_group
 from gpufleet.fleet.model import Pool
 from gpufleet.platforms.eks.autoscaler_tags import autoscaler_tags, node_group_labels
 from gpufleet.platforms.eks.names import name_prefix, pool_tags
+from gpufleet.platforms.eks.node_repair_rules import repair_config
 from gpufleet.platforms.eks.rules import LATEST
 from gpufleet.platforms.eks.shape import EksShape
 from gpufleet.spec.platforms.eks import UpdateStrategy
@@ -111,7 +112,7 @@ def node_group(
             "maxUnavailable": min(shape.options.update.max_unavailable, pool.nodes.maximum),
             "updateStrategy": STRATEGIES[shape.options.update.strategy],
         },
-        "nodeRepairConfig": {"enabled": shape.options.node_repair},
+        "nodeRepairConfig": repair_config(pool),
         "tags": {**pool_tags(pool, prefix, tags), **(autoscaler_tags(pool) or {})},
     }
     if shape.capacity_type != "CAPACITY_BLOCK":

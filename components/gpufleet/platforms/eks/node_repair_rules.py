@@ -1,10 +1,12 @@
 """Findings about node repair on EKS: of what it learns, and of whose nodes it takes."""
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
-from gpufleet.findings import Finding, warning
+from gpufleet.findings import Finding, error, warning
 from gpufleet.fleet.model import Pool
 from gpufleet.spec.base import Ownership
+from gpufleet.spec.health import HealthActor
 from gpufleet.spec.platforms.eks import EksOptions
 from gpufleet.spec.pool import Provisioner
 
@@ -20,7 +22,36 @@ def has_agent(pool: Pool) -> bool:
 
 def repairs(pool: Pool) -> bool:
     """Whether the declaration asks for node repair."""
+    if pool.health is not None:
+        return pool.health.platform_repairs
     return (pool.spec.eks or EksOptions()).node_repair
+
+
+def observed(pool: Pool) -> bool:
+    """Whether the monitoring agent is needed: to repair, or to report alone."""
+    policy = pool.health
+    reports = policy is not None and policy.actor is HealthActor.PLATFORM
+    return reports or repairs(pool)
+
+
+def repair_config(pool: Pool) -> dict[str, Any]:
+    """`nodeRepairConfig` of a node group: repair stops with more unhealthy nodes than the floor
+    allows (Amazon EKS API, NodeRepairConfig)."""
+    policy = pool.health
+    if policy is None or not repairs(pool):
+        return {"enabled": repairs(pool)}
+    config: dict[str, Any] = {"enabled": True}
+    floor = policy.floor
+    if floor is not None and floor.percent is not None:
+        config["maxUnhealthyNodeThresholdPercentage"] = 100 - floor.percent
+    elif floor is not None and floor.nodes is not None:
+        unpaced = policy.model_copy(update={"at_once": None})
+        config["maxUnhealthyNodeThresholdCount"] = unpaced.allowed_between(
+            pool.nodes.minimum, pool.nodes.maximum
+        )
+    if policy.at_once is not None:
+        config["maxParallelNodesRepairedCount"] = policy.at_once
+    return config
 
 
 def validate_node_repair(pools: Sequence[Pool]) -> Iterable[Finding]:
@@ -30,21 +61,34 @@ def validate_node_repair(pools: Sequence[Pool]) -> Iterable[Finding]:
         options = pool.spec.eks or EksOptions()
         written = "node_repair" in options.model_fields_set
         cut = pool.gpu.vendor == "nvidia" and pool.partition.mig_enabled
-        if cut and options.node_repair and not written:
-            yield warning(
+        declared = pool.health is not None
+        if cut and repairs(pool) and (declared or not written):
+            yield (error if declared else warning)(
                 "node-repair-blind-with-mig",
-                f"{pool.path}.eks.nodeRepair",
+                f"{pool.path}.{'health' if declared else 'eks.nodeRepair'}",
                 f"node repair of {pool.name} acts on {LEFT}, and on no error of a GPU, kernel, "
                 "network or disk: the monitoring agent stays off nodes with MIG, because its DCGM "
                 "would hold GPUs that the MIG manager reconfigures",
-                "alert on errors of GPUs (`monitoring`), and write `eks: {nodeRepair: true}` to "
-                "keep the rest, or false",
+                "write `by: nvsentinel`, or `mode: observe`"
+                if declared
+                else "alert on errors of GPUs (`monitoring`), and write `eks: {nodeRepair: true}` "
+                "to keep the rest, or false",
                 source="aws/eks-node-monitoring-agent monitors/nvidia/dcgm/dcgm_reconcile.go",
             )
     ours = [pool for pool in made if pool.provisioner is Provisioner.KARPENTER]
     if any(repairs(pool) for pool in ours):
         for pool in ours:
-            if not repairs(pool):
+            if pool.health is not None and pool.health.nvsentinel_acts:
+                yield error(
+                    "health-two-janitors",
+                    f"{pool.path}.health",
+                    f"Karpenter repairs nodes of {pool.name} too: its feature gate NodeRepair is "
+                    "for all its pools, and another pool asks for it",
+                    "write `by: nvsentinel` or `mode: observe` on every pool of Karpenter, or use "
+                    "`provisioner: managed` here",
+                    source=pool.platform.facts.repairers[pool.provisioner].source,
+                )
+            elif not repairs(pool):
                 yield warning(
                     "node-repair-of-all-karpenter-pools",
                     f"{pool.path}.eks.nodeRepair",

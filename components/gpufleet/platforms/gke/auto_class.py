@@ -8,7 +8,13 @@ label and taint of the class, and the taint of GPUs. Read 2026-11-23.
 from typing import Any
 
 from gpufleet.fleet.model import GPU_TAINT, Pool
-from gpufleet.platforms.gke.shape import ARM_TAINT, COMPUTE_CLASS, CapacityStep, GkeShape
+from gpufleet.platforms.gke.shape import (
+    ARM_TAINT,
+    COMPUTE_CLASS,
+    CapacityStep,
+    GkeShape,
+    wanted_repair,
+)
 from gpufleet.spec.pool import Provisioner
 
 _AFFINITY = {"NO_RESERVATION": "None", "ANY_RESERVATION": "AnyBestEffort"}
@@ -36,7 +42,8 @@ def auto_class(pool: Pool, shape: GkeShape) -> dict[str, Any]:
     options = shape.options
     if options.image_streaming or options.image_cache is not None:
         config["imageStreaming"] = {"enabled": True}
-    for key, value in (("autoRepair", options.auto_repair), ("autoUpgrade", options.auto_upgrade)):
+    repair = wanted_repair(pool, options)
+    for key, value in (("autoRepair", repair), ("autoUpgrade", options.auto_upgrade)):
         if value is not None:
             config[key] = value
     return {

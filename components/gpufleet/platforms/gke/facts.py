@@ -1,6 +1,7 @@
 """Plain facts of Google Kubernetes Engine."""
 
 from gpufleet.catalogue import GCP, InstanceType
+from gpufleet.contract.health import Repairer
 from gpufleet.contract.platform_facts import BetaClaims, PlatformFacts, PlatformPlugin
 from gpufleet.spec.base import Platform
 from gpufleet.spec.pool_kinds import Fabric, Provisioner
@@ -10,6 +11,16 @@ def fabric_of(row: InstanceType) -> Fabric:
     """The kind of GPUDirect that a machine type has."""
     return Fabric((row.gpudirect or "none").lower().replace("gpudirect", "").strip(" -"))
 
+
+AUTO_REPAIR = Repairer(
+    who="GKE node auto-repair",
+    watches="a node that is not ready or silent, and a full boot disk",
+    repairs="drains the node and makes it again under its name",
+    cannot="see a broken GPU while the node is ready, or take a floor or a number of nodes at once",
+    after="about 10 minutes (disk: 30), then up to an hour of draining",
+    keeps="fewer nodes at a time the more are unhealthy; there is no documented number",
+    source="Google Cloud documentation, GKE, Auto-repair nodes (read 2026-11-29)",
+)
 
 FACTS = PlatformFacts(
     platform=Platform.GKE,
@@ -28,6 +39,12 @@ FACTS = PlatformFacts(
     scales_each_purchase=True,
     managed_pools_scale=True,
     job_capacity=("flexStart",),
+    repairers={
+        Provisioner.MANAGED: AUTO_REPAIR,
+        Provisioner.COMPUTE_CLASS: AUTO_REPAIR,
+    },
+    repair_options=("gke.auto_repair",),
+    janitor="gcp",
     one_mig_profile=True,
     # "The kubernetes.io/ and k8s.io/ prefixes are reserved by Kubernetes Core components and cannot
     # be specified" (terraform-provider-google, container_cluster, node_config.labels).

@@ -24,6 +24,7 @@ from gpufleet.platforms.gke.shape import (
     placed_topology,
     raw_ssds,
     upgrade_strategy,
+    wanted_repair,
 )
 from gpufleet.platforms.gke.tpu import is_tpu, tpu_slice
 from gpufleet.spec.platforms.gke import UpgradeStrategy
@@ -78,7 +79,7 @@ def _node_pool(
         "name": node_pool_name(pool, step, prefix),
         "initialNodeCount": _per_zone_start(pool, shape),
         "autoscaling": _autoscaling(pool, shape, step),
-        "management": _management(shape, step),
+        "management": _management(pool, shape, step),
         **_upgrade(shape, step),
         "nodeConfig": _node_config(pool, shape, step, labels),
         "networkConfig": _network(shape),
@@ -127,9 +128,10 @@ def _autoscaling(pool: Pool, shape: GkeShape, step: CapacityStep) -> dict[str, A
     return {"totalMinNodeCount": low, "totalMaxNodeCount": high, "locationPolicy": policy}
 
 
-def _management(shape: GkeShape, step: CapacityStep) -> dict[str, bool]:
+def _management(pool: Pool, shape: GkeShape, step: CapacityStep) -> dict[str, bool]:
     options, dynamic = shape.options, step.flex_start or step.queued
-    repair = not dynamic if options.auto_repair is None else options.auto_repair
+    declared = wanted_repair(pool, options)
+    repair = not dynamic if declared is None else declared
     return {"autoRepair": repair, "autoUpgrade": options.auto_upgrade is not False}
 
 

@@ -12,7 +12,7 @@ from gpufleet.findings import Finding, error, info, warning
 from gpufleet.fleet.model import Pool
 from gpufleet.platforms.gke.auto_class import auto_created
 from gpufleet.platforms.gke.names import imported_place
-from gpufleet.platforms.gke.shape import COMPUTE_CLASS, GkeShape, upgrade_strategy
+from gpufleet.platforms.gke.shape import COMPUTE_CLASS, GkeShape, upgrade_strategy, wanted_repair
 from gpufleet.spec.platforms.gke import UpgradeStrategy
 
 _RESERVATION = re.compile(
@@ -125,12 +125,15 @@ def _operations(pool: Pool, shape: GkeShape) -> Iterable[Finding]:
     for step in shape.steps:
         dynamic = step.flex_start or step.queued
         what = "queued capacity" if step.queued else "flex start"
-        if dynamic and options.auto_repair:
+        if dynamic and wanted_repair(pool, options):
+            by_health = pool.health is not None
             yield error(
                 "gke-auto-repair-with-flex-start",
-                f"{pool.path}.gke.autoRepair",
+                f"{pool.path}.{'health' if by_health else 'gke.autoRepair'}",
                 f"GKE refuses automatic repair with {what}",
-                "write `autoRepair: false`, or leave it out",
+                "write `mode: observe`, or `by: nvsentinel`"
+                if by_health
+                else "write `autoRepair: false`, or leave it out",
             )
         if dynamic and pool.nodes.minimum > 0:
             yield error(

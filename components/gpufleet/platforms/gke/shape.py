@@ -228,3 +228,8 @@ def _one_zone(pool: Pool, options: GkeOptions, steps: tuple[CapacityStep, ...]) 
     if any(step.reservation_type == "SPECIFIC_RESERVATION" for step in steps):
         return "a reservation is in one zone"
     return "GPUDirect traffic does not leave its zone" if pool.fabric.value != "none" else None
+
+
+def wanted_repair(pool: Pool, options: GkeOptions) -> bool | None:
+    """Whether GKE must repair the pool's nodes; None: the declaration does not say."""
+    return options.auto_repair if pool.health is None else pool.health.platform_repairs

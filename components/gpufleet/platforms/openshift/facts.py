@@ -2,6 +2,7 @@
 
 from gpufleet.contract.platform_facts import PlatformFacts
 from gpufleet.platforms.openshift.beta_claims import TECHNOLOGY_PREVIEW
+from gpufleet.platforms.openshift.health_check import REPAIRERS
 from gpufleet.platforms.openshift.network_parts import NETWORK_PARTS
 from gpufleet.spec.base import Platform
 from gpufleet.spec.pool_kinds import Fabric, Provisioner
@@ -16,6 +17,8 @@ FACTS = PlatformFacts(
     rdma_by_network_operator=True,
     vgpu=True,
     lifecycle_manager=True,
+    repairers=REPAIRERS,
+    repair_options=("openshift.health.enabled", "openshift.health.max_unhealthy"),
     network_parts=NETWORK_PARTS,
     console_dashboards=True,
     beta_claims=TECHNOLOGY_PREVIEW,

@@ -71,11 +71,11 @@ def machine_set(pool: Pool, prefix: str, place: MachinePlace, zone: str | None =
 def health_check(pool: Pool, prefix: str) -> MANIFEST | None:
     """The MachineHealthCheck of a pool; None where it is switched off.
 
-    Its limit is a number: a percentage of a small set is rounded down to no machine at all, and
-    nothing would ever be remedied.
+    Its limit is a number unless `health.floor` is a share: a percentage of a small set is rounded
+    down to no machine at all, and nothing would ever be remedied.
     """
     health = options_of(pool).health
-    if not health.enabled:
+    if not (health.enabled if pool.health is None else pool.health.platform_repairs):
         return None
     timeout = f"{health.unhealthy_seconds}s"
     return {

@@ -14,6 +14,7 @@ from typing import Any
 from gpufleet.fleet.model import Pool
 from gpufleet.partition.shares import RESOURCES
 from gpufleet.platforms.openshift.machine_clouds import CLOUDS, options_of
+from gpufleet.spec.platforms.openshift import MachineHealth
 
 MACHINE_NAMESPACE = "openshift-machine-api"
 ACCELERATOR_LABEL = "cluster-api/accelerator"
@@ -46,7 +47,8 @@ class OpenShiftShape:
     """The one extended resource that an empty group can promise; None for a pool of claims."""
     per_node: int
     """How many of it each node offers."""
-    max_unhealthy: int
+    max_unhealthy: int | str
+    """Machines, or their share as `20%`, with more of which nothing is remedied."""
 
 
 def openshift_shape(pool: Pool) -> OpenShiftShape:
@@ -62,7 +64,6 @@ def openshift_shape(pool: Pool) -> OpenShiftShape:
         labels[ACCELERATOR_LABEL] = accelerator
     if options.machine_config is not None:
         labels[f"{ROLE_PREFIX}{pool.name}"] = ""
-    declared = options.health.max_unhealthy
     return OpenShiftShape(
         scaled=pool.nodes.minimum < pool.nodes.maximum,
         node_labels=dict(sorted(labels.items())),
@@ -73,8 +74,22 @@ def openshift_shape(pool: Pool) -> OpenShiftShape:
         accelerator=accelerator,
         resource=resource,
         per_node=0 if resource is None else offered[resource],
-        max_unhealthy=max(1, pool.nodes.maximum * 2 // 5) if declared is None else declared,
+        max_unhealthy=_max_unhealthy(pool, options.health),
     )
+
+
+def _max_unhealthy(pool: Pool, declared: MachineHealth) -> int | str:
+    """A share is rounded down to machines (Red Hat documentation, MachineHealthCheck), as a floor
+    needs it; the limit is the only one, so that it is the number at the same time too."""
+    if declared.max_unhealthy is not None:
+        return declared.max_unhealthy
+    policy, most = pool.health, pool.nodes.maximum
+    floor = None if policy is None else policy.floor
+    if policy is None or floor is None or (floor.as_platform and policy.at_once is None):
+        return max(1, most * 2 // 5)
+    if floor.percent is not None and policy.at_once is None:
+        return f"{100 - floor.percent}%"
+    return policy.allowed_between(pool.nodes.minimum, most)
 
 
 def accelerator_name(pool: Pool) -> str:

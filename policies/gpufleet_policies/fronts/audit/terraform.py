@@ -1,5 +1,6 @@
 """Readings of Terraform files: the resources that they declare, as far as they are literal."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -12,6 +13,9 @@ from gpufleet_policies.resolve.hcl import Block
 from gpufleet_policies.resolve.terraform_files import Configuration, holds_unknown
 from gpufleet_policies.resolve.tree import plain
 from gpufleet_policies.resolve.written_lines import Entries, WrittenLines
+
+_NODES = re.compile(r"node_?(?:group|pool)(?:_v\d+)?$")
+"""Resources of any provider that make nodes."""
 
 _IN_PLAN = "some of its values are only known in a plan: terraform show -json plan.out"
 
@@ -40,8 +44,13 @@ def with_resources(readings: Sequence[Reading]) -> Sequence[Reading]:
         lines = WrittenLines(one.block.line, _entries(one.block))
         facts = facts_of_values(one.type, dict(one.values), one.address, reading.name)
         given = take(reading, facts, lambda lines=lines: lines, reading.name)
-        reading.beside += not given
+        unread = not given and not is_read(one.type) and _NODES.search(one.type) is not None
+        reading.beside += not given and not unread
         reading.documents += 1
+        if unread:
+            reason = f"no rule reads {one.type}: its nodes are not known"
+            left = Unjudged(reading.name, one.block.line, one.address, "terraform", reason)
+            reading.not_judged.append(left)
         if is_read(one.type) and holds_unknown(one.values):
             left = Unjudged(reading.name, one.block.line, one.address, "terraform", _IN_PLAN)
             reading.not_judged.append(left)

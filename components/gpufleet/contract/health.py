@@ -1,0 +1,52 @@
+"""Who watches nodes and repairs them: what each does, cannot do, and how long it waits."""
+
+from dataclasses import dataclass
+
+MANAGED_LABEL = "k8saas.nvidia.com/ManagedByNVSentinel"
+"""Node label whose value `false` keeps NVSentinel's hands off a node (NVIDIA/NVSentinel 073b2f4
+`distros/kubernetes/nvsentinel/values-full.yaml`, ruleSets)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Repairer:
+    """A program that repairs nodes."""
+
+    who: str
+    """As sentences name it, `EKS node auto repair`."""
+    watches: str
+    repairs: str
+    cannot: str
+    after: str
+    """How long a fault lasts before it acts, as documented."""
+    keeps: str
+    """What it leaves of a pool by itself, as documented."""
+    source: str
+    sets_floor: bool = False
+    """Whether a floor can be given to it."""
+    sets_pace: bool = False
+    """Whether the number of nodes at the same time can be given to it."""
+    fixed_percent: int | None = None
+    """Without `sets_floor`: the share of a pool's nodes that may be unhealthy, rounded up; None:
+    not documented."""
+    always: bool = False
+    """Whether it cannot be switched off."""
+
+    def takes(self, nodes: int) -> int | None:
+        """Most nodes of a pool that it takes by itself; None: not known."""
+        if self.fixed_percent is None:
+            return None
+        return -(-nodes * self.fixed_percent // 100)
+
+
+NVSENTINEL = Repairer(
+    who="NVSentinel",
+    watches="XID, ECC, thermal and NVLink faults by DCGM every 15 seconds, and the kernel's log",
+    repairs="cordons the node, drains it, then restarts or ends the machine",
+    cannot="keep a floor for each pool: its circuit breaker counts GPU nodes of the whole cluster "
+    "in 24 hours, and a person must reset it",
+    after="no waiting time for fatal faults; pods get up to 60 minutes, a restart up to 25",
+    keeps="half of the cluster's GPU nodes",
+    source="NVIDIA/NVSentinel 073b2f4 distros/kubernetes/nvsentinel/values-full.yaml",
+    sets_floor=True,
+    sets_pace=True,
+)

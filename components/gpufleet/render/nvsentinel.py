@@ -1,0 +1,85 @@
+"""Values of NVIDIA's NVSentinel, by what pools ask of it: monitors, then quarantine, then repair.
+
+Keys: NVIDIA/NVSentinel 073b2f4 `distros/kubernetes/nvsentinel/values-full.yaml` (read 2026-11-29).
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from gpufleet.documents.writing import yaml_text
+from gpufleet.fleet.health import completes
+from gpufleet.fleet.model import Fleet, Pool
+from gpufleet.render.artefact import Artefact, ArtefactKind
+from gpufleet.spec.health import HealthActor, HealthMode, HealthPolicy
+
+_WINDOW = "24h"
+"""Nodes that NVSentinel cordoned within it count against its limit: longer than its longest repair,
+60 minutes of draining and 25 of a restart."""
+
+
+def nvsentinel_files(fleet: Fleet) -> Iterator[Artefact]:
+    """The values, where a pool names NVSentinel."""
+    values = nvsentinel_values(fleet)
+    if values is None:
+        return
+    acts = values["global"]["janitor"]["enabled"]
+    access = ", and give its janitor access to the machines (`janitor.csp`)" if acts else ""
+    yield Artefact(
+        "values/nvsentinel.yaml",
+        ArtefactKind.VALUES,
+        "values of the chart oci://ghcr.io/nvidia/nvsentinel, namespace nvsentinel",
+        yaml_text(
+            values,
+            f"Chart oci://ghcr.io/nvidia/nvsentinel, namespace nvsentinel. You install it{access}.",
+        ),
+    )
+
+
+def nvsentinel_values(fleet: Fleet) -> dict[str, Any] | None:
+    """What the chart is given; None where no pool names NVSentinel."""
+    watched = [
+        (pool, pool.health)
+        for pool in fleet.pools
+        if pool.health is not None and pool.health.actor is HealthActor.NVSENTINEL
+    ]
+    if not watched:
+        return None
+    acting = [(pool, policy) for pool, policy in watched if policy.acts]
+    repairs = any(policy.mode is HealthMode.REPAIR for _, policy in acting)
+    keys = sorted({taint.key for pool, _ in watched for taint in pool.taints})
+    operator = fleet.addons.gpu_operator.namespace
+    values: dict[str, Any] = {
+        "global": {
+            "tolerations": [{"key": key, "operator": "Exists"} for key in keys],
+            "gpuHealthMonitor": {"enabled": True},
+            "syslogHealthMonitor": {"enabled": True},
+            "labeler": {"enabled": True},
+            "mongodbStore": {"enabled": bool(acting)},
+            "faultQuarantine": {"enabled": bool(acting)},
+            "nodeDrainer": {"enabled": repairs},
+            "faultRemediation": {"enabled": repairs},
+            "janitor": {"enabled": repairs},
+        },
+        "gpu-health-monitor": {
+            "dcgm": {"service": {"endpoint": f"nvidia-dcgm.{operator}.svc"}},
+        },
+    }
+    if acting:
+        values["fault-quarantine"] = {"circuitBreaker": _breaker(acting)}
+    if repairs:
+        mode = "AllowCompletion" if completes(p for p, _ in acting) else "DeleteAfterTimeout"
+        values["node-drainer"] = {"userNamespaces": [{"name": "*", "mode": mode}]}
+        values["janitor"] = {"csp": {"provider": fleet.platform.facts.janitor}}
+    return values
+
+
+def _breaker(acting: list[tuple[Pool, HealthPolicy]]) -> dict[str, Any]:
+    """The circuit breaker counts GPU nodes of the whole cluster: the strictest pool decides."""
+    limits = [
+        policy.allowed_between(pool.nodes.minimum, pool.nodes.maximum)
+        for pool, policy in acting
+        if policy.at_once is not None or (policy.floor is not None and not policy.floor.as_platform)
+    ]
+    if not limits:
+        return {"enabled": True}
+    return {"enabled": True, "percentage": 0, "maxNodes": min(limits), "duration": _WINDOW}

@@ -1,0 +1,98 @@
+"""What is done with a node whose GPU is broken, by whom, and what must be left of the pool."""
+
+from enum import StrEnum
+from typing import Annotated, Self
+
+from pydantic import Field, model_validator
+
+from gpufleet.spec.base import NO_TRUTH_VALUE, SpecModel
+
+
+class HealthMode(StrEnum):
+    """How far a fault of a node is followed up."""
+
+    OBSERVE = "observe"
+    """Faults are reported, and no node is touched."""
+    FENCE = "fence"
+    """A broken node gets no new pods; a person repairs and returns it."""
+    REPAIR = "repair"
+    """A broken node is drained, then restarted or replaced."""
+
+
+class HealthActor(StrEnum):
+    """Who acts on a broken node."""
+
+    PLATFORM = "platform"
+    """What the platform or its provisioner has: docs/health.md lists it."""
+    NVSENTINEL = "nvsentinel"
+    """NVIDIA's NVSentinel, whose values `gpufleet render` writes."""
+
+
+class HealthFloor(SpecModel):
+    """What a repair must leave of a pool: one of the three."""
+
+    nodes: Annotated[int | None, NO_TRUTH_VALUE] = Field(default=None, ge=0, le=10_000)
+    """Healthy nodes, 0 to 10000, and fewer than `nodes.min` unless it is 0."""
+    percent: Annotated[int | None, NO_TRUTH_VALUE] = Field(default=None, ge=0, le=99)
+    """Healthy nodes in percent of those that there are, 0 to 99."""
+    as_platform: bool = False
+    """What the platform keeps by itself, which can be less than it documents."""
+
+    @model_validator(mode="after")
+    def _one_of_them(self) -> Self:
+        given = [self.nodes is not None, self.percent is not None, self.as_platform]
+        if sum(given) != 1:
+            raise ValueError("give one of `nodes`, `percent` and `asPlatform: true`")
+        return self
+
+
+class HealthPolicy(SpecModel):
+    """Follow-up of faults of a pool's nodes."""
+
+    mode: HealthMode
+    """There is no default."""
+    by: HealthActor | None = None
+    """Default: the platform, and NVSentinel for `fence`, which no platform does."""
+    floor: HealthFloor | None = None
+    """What must stay healthy. Needed for `fence` and `repair`."""
+    at_once: Annotated[int | None, NO_TRUTH_VALUE] = Field(default=None, ge=1, le=1000)
+    """Maximum number of nodes that are out at the same time, 1 to 1000. Default: what the floor
+    allows."""
+
+    @property
+    def actor(self) -> HealthActor:
+        """Who acts, or reports."""
+        if self.by is not None:
+            return self.by
+        fences = self.mode is HealthMode.FENCE
+        return HealthActor.NVSENTINEL if fences else HealthActor.PLATFORM
+
+    @property
+    def acts(self) -> bool:
+        """Whether nodes are touched."""
+        return self.mode is not HealthMode.OBSERVE
+
+    @property
+    def platform_repairs(self) -> bool:
+        """Whether the platform's own repair must be on."""
+        return self.mode is HealthMode.REPAIR and self.actor is HealthActor.PLATFORM
+
+    @property
+    def nvsentinel_acts(self) -> bool:
+        """Whether NVSentinel touches nodes."""
+        return self.acts and self.actor is HealthActor.NVSENTINEL
+
+    def allowed(self, nodes: int) -> int:
+        """Number of nodes that may be out while the pool has `nodes`; all without a floor."""
+        floor, most = self.floor, nodes
+        if floor is not None and floor.nodes is not None:
+            most = max(0, nodes - floor.nodes)
+        if floor is not None and floor.percent is not None:
+            most = nodes * (100 - floor.percent) // 100
+        return most if self.at_once is None else min(most, self.at_once)
+
+    def allowed_between(self, least: int, most: int) -> int:
+        """Number of nodes that may be out whatever the pool's size is between the two."""
+        if self.floor is not None and self.floor.nodes == 0:
+            return self.allowed(most)
+        return self.allowed(least)
