@@ -2,7 +2,6 @@
 cloning, validated without it."""
 
 import itertools
-import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -20,7 +19,13 @@ from gpufleet_vcenter.inventory import Inventory, MachineHolding, read_inventory
 from gpufleet_vcenter.lookup import FoundPlace, inventory_path
 from gpufleet_vcenter.observed import NUMA_API, Observed, observe
 from gpufleet_vcenter.owned import MachineWork, clones_in_flight, work_on
-from gpufleet_vcenter.placement import MachinePlacement, RequiredAccess, Wish, place
+from gpufleet_vcenter.placement import (
+    MachinePlacement,
+    RequiredAccess,
+    Wish,
+    most_bound_first,
+    place,
+)
 from gpufleet_vcenter.session import Session
 from gpufleet_vcenter.settings import (
     DynamicPassthrough,
@@ -299,13 +304,6 @@ def without_place(
             coming[name] = (*coming.get(name, ()), held)
         inventory = inventory.with_holdings(coming)
     return reasons
-
-
-def most_bound_first(settings: NodeSettings) -> tuple[bool, int]:
-    """Order in which the machines of a group get their hosts: one that can go anywhere does not
-    take the place of one that cannot."""
-    allowed = settings.place.hosts
-    return not settings.fixed_addresses, len(allowed) or sys.maxsize
 
 
 ON_FOLDER = (
