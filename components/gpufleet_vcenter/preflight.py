@@ -53,10 +53,10 @@ def check_api(session: Session, settings: NodeSettings) -> None:
         needed.append(("coresPerNumaNode", NUMA_API, "leave it out"))
     for what, api, remedy in needed:
         if session.api_version < api:
+            least, speaks = (".".join(map(str, one)) for one in (api, session.api_version))
             raise VsphereError(
                 Code.UNSUPPORTED,
-                f"{what} needs vSphere API {_dotted(api)}, and {settings.endpoint.server} speaks "
-                f"{_dotted(session.api_version)}",
+                f"{what} needs vSphere API {least}, and {settings.endpoint.server} speaks {speaks}",
                 f"{remedy}, or use a newer vCenter",
             )
 
@@ -195,10 +195,6 @@ def _subject(settings: NodeSettings, count: int) -> str:
     if count == 1:
         return f"no host can take {settings.name}"
     return f"the hosts cannot take {count} machines like {settings.name}"
-
-
-def _dotted(version: tuple[int, ...]) -> str:
-    return ".".join(map(str, version))
 
 
 def check_before(work: MachineWork, count: int = 1) -> tuple[RequiredAccess, int]:
