@@ -1,6 +1,7 @@
 """A NodePool against Karpenter's rules, its node class and the overlays next to it."""
 
 from collections.abc import Mapping, Sequence
+from operator import itemgetter
 from typing import Any
 
 from gpufleet.catalogue import AWS as BY_AWS
@@ -130,7 +131,7 @@ def _validate_machines(pool: PoolParts, where: str, report: CheckReport) -> None
 
 
 def _validate_limits(pool: PoolParts, place: str, report: CheckReport) -> None:
-    """A limit of processors that the GPUs do not reach: the limit of a node counts all of it."""
+    """A limit that no node keeps, or that the GPUs do not reach: a node counts with all it has."""
     limits = as_mapping(pool.spec.get("limits")) or {}
     cpus, gpus = (quantity(str(limits.get(name, ""))) for name in ("cpu", "nvidia.com/gpu"))
     machines = [
@@ -138,7 +139,20 @@ def _validate_limits(pool: PoolParts, place: str, report: CheckReport) -> None:
         for row in pool.machines
         if row.vcpu and row.accelerator.count
     ]
-    if cpus is None or not machines or len(machines) < len(pool.machines):
+    if not machines or len(machines) < len(pool.machines):
+        return
+    _, fewest, least = min(machines, key=itemgetter(1))
+    if gpus is not None and 0 < gpus < fewest and all(map(_gpu_name, pool.machines)):
+        report.add(
+            "karpenter-limit-below-one-node",
+            child(place, "nvidia.com/gpu"),
+            f"a limit of {limits['nvidia.com/gpu']} GPU(s) is less than one node: {least} has "
+            f"{fewest}",
+            "raise the limit to the GPUs of one node at least, or select smaller machines",
+            found=str(limits["nvidia.com/gpu"]),
+            gpus=0,
+        )
+    if cpus is None:
         return
     most = max(int(cpus // vcpu) * count for vcpu, count, _ in machines)
     if most and (gpus is None or most >= gpus):
