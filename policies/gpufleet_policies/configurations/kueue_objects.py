@@ -6,6 +6,7 @@ pkg/webhooks/clusterqueue_webhook.go (validateResourceGroups, validateFlavorQuot
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from gpufleet.catalogue.lookup import nearest_fix
@@ -21,48 +22,18 @@ from gpufleet.contract.schemas.validator import has_schema
 from gpufleet.documents.document import GoDocument
 from gpufleet.documents.paths import child, items_at, mapping_at, value_at
 from gpufleet.documents.shapes import as_list, as_mapping
-from gpufleet.rules.rows import reject, rule_table, warn
-from gpufleet.rules.rule import Proof
+from gpufleet.rules.rows import rule_table, written_rules
 from gpufleet_policies.configurations.objects import Object, objects
 
 __all__ = ["RULES", "validate"]
 
 _GROUP = "kueue.x-k8s.io/"
 _QUEUE = f"{_GROUP}queue-name"
-_WEBHOOK = "kubernetes-sigs/kueue pkg/webhooks/clusterqueue_webhook.go"
-_CACHE = "kubernetes-sigs/kueue pkg/cache/clusterqueue.go"
 _CODES = schema_codes()
 
 RULES = rule_table(
-    reject(
-        "kueue-nothing-to-judge",
-        ("kueue",),
-        "The text holds no object of Kueue.",
-        "docs/check.md",
-        proof=Proof.NAMED,
-    ),
+    *written_rules(Path(__file__).with_name("kueue_objects_rules.jsonl")),
     *SCHEMA_RULES,
-    reject(
-        "kueue-quota-order",
-        ("kueue",),
-        "A flavor's resources are not those of coveredResources, in the same order: the webhook "
-        "refuses the queue (kueue#786).",
-        _WEBHOOK,
-    ),
-    warn(
-        "kueue-flavor-absent",
-        ("kueue",),
-        "A queue names a ResourceFlavor that is not in the text, which has others: without it the "
-        "queue is inactive (FlavorNotFound) and admits nothing.",
-        _CACHE,
-        proof=Proof.WHOLE,
-    ),
-    reject(
-        "kueue-not-covered",
-        ("kueue",),
-        "A workload asks for a resource that its ClusterQueue does not cover: it never runs.",
-        "kubernetes-sigs/kueue pkg/scheduler/flavorassigner/flavorassigner.go",
-    ),
 )
 
 
