@@ -4,6 +4,7 @@ All machines of one call are alike, so what a host can take is a number, and fil
 is exact: no order of machines fits more.
 """
 
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -13,6 +14,7 @@ from gpufleet_vcenter.settings import (
     DynamicPassthrough,
     FixedPassthrough,
     GpuAttachment,
+    NodeSettings,
     SharedProfile,
     nic_attachment,
 )
@@ -195,3 +197,10 @@ def place(inventory: Inventory, wish: Wish) -> MachinePlacement:
         left[best] -= 1
         chosen.append(best)
     return MachinePlacement(tuple(chosen), wish.count, slots)
+
+
+def most_bound_first(settings: NodeSettings) -> tuple[bool, int]:
+    """Order in which the machines of a group get their hosts: one that can go anywhere does not
+    take the place of one that cannot."""
+    allowed = settings.place.hosts
+    return not settings.fixed_addresses, len(allowed) or sys.maxsize

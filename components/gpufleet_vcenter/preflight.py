@@ -2,7 +2,6 @@
 cloning, validated without it."""
 
 import itertools
-import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -20,7 +19,13 @@ from gpufleet_vcenter.inventory import Inventory, MachineHolding, read_inventory
 from gpufleet_vcenter.lookup import FoundPlace, inventory_path
 from gpufleet_vcenter.observed import NUMA_API, Observed, observe
 from gpufleet_vcenter.owned import MachineWork, clones_in_flight, work_on
-from gpufleet_vcenter.placement import MachinePlacement, RequiredAccess, Wish, place
+from gpufleet_vcenter.placement import (
+    MachinePlacement,
+    RequiredAccess,
+    Wish,
+    most_bound_first,
+    place,
+)
 from gpufleet_vcenter.session import Session
 from gpufleet_vcenter.settings import (
     DynamicPassthrough,
@@ -48,10 +53,10 @@ def check_api(session: Session, settings: NodeSettings) -> None:
         needed.append(("coresPerNumaNode", NUMA_API, "leave it out"))
     for what, api, remedy in needed:
         if session.api_version < api:
+            least, speaks = (".".join(map(str, one)) for one in (api, session.api_version))
             raise VsphereError(
                 Code.UNSUPPORTED,
-                f"{what} needs vSphere API {_dotted(api)}, and {settings.endpoint.server} speaks "
-                f"{_dotted(session.api_version)}",
+                f"{what} needs vSphere API {least}, and {settings.endpoint.server} speaks {speaks}",
                 f"{remedy}, or use a newer vCenter",
             )
 
@@ -192,10 +197,6 @@ def _subject(settings: NodeSettings, count: int) -> str:
     return f"the hosts cannot take {count} machines like {settings.name}"
 
 
-def _dotted(version: tuple[int, ...]) -> str:
-    return ".".join(map(str, version))
-
-
 def check_before(work: MachineWork, count: int = 1) -> tuple[RequiredAccess, int]:
     """API, template, privileges and datastores for machines of this kind. Returns what their hosts
     must reach, and the bytes of a machine's disks on its own datastore.
@@ -299,13 +300,6 @@ def without_place(
             coming[name] = (*coming.get(name, ()), held)
         inventory = inventory.with_holdings(coming)
     return reasons
-
-
-def most_bound_first(settings: NodeSettings) -> tuple[bool, int]:
-    """Order in which the machines of a group get their hosts: one that can go anywhere does not
-    take the place of one that cannot."""
-    allowed = settings.place.hosts
-    return not settings.fixed_addresses, len(allowed) or sys.maxsize
 
 
 ON_FOLDER = (

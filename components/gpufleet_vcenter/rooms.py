@@ -19,8 +19,15 @@ from gpufleet_vcenter.identity import MachineIdentity
 from gpufleet_vcenter.inventory import Inventory, MachineHolding, read_host
 from gpufleet_vcenter.observed import Observed
 from gpufleet_vcenter.owned import MachineWork
-from gpufleet_vcenter.placement import ANYWHERE, RequiredAccess, Wish, place, slots_of
-from gpufleet_vcenter.preflight import choose_hosts, most_bound_first, wish_for
+from gpufleet_vcenter.placement import (
+    ANYWHERE,
+    RequiredAccess,
+    Wish,
+    most_bound_first,
+    place,
+    slots_of,
+)
+from gpufleet_vcenter.preflight import choose_hosts, wish_for
 from gpufleet_vcenter.settings import NodeSettings
 
 

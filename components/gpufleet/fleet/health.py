@@ -80,7 +80,6 @@ def _who(spec: FleetSpec, pool: Pool, policy: HealthPolicy) -> Iterator[Finding]
             if made
             else f"nodes of {pool.name} are not gpufleet's, whose repair it cannot set",
             f"{_BY_NVSENTINEL}, or `mode: observe`",
-            source="docs/health.md",
         )
     always = own is not None and (own.always or spec.cluster.autopilot)
     if own is not None and always and not policy.platform_repairs:
@@ -133,7 +132,8 @@ def _floor(pool: Pool, policy: HealthPolicy) -> Iterator[Finding]:
         yield error(
             "health-floor-allows-nothing",
             f"{path}.floor.percent",
-            f"{floor.percent} % of {most} nodes lets no node of {pool.name} be repaired",
+            f"a floor of {floor.percent} % lets no node of {pool.name} be repaired: it has at most "
+            f"{most}",
             f"write `percent: {_share(most)}` or less",
             found=floor.percent,
             limit=_share(most),

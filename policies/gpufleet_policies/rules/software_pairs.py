@@ -31,7 +31,7 @@ def _declared(context: RuleContext, kind: str) -> list[NvidiaConfig]:
     subject=Program,
     dev=Level.MANDATORY,
     needs=[Needs.SURROUNDINGS],
-    source="kubernetes-sigs/dra-driver-nvidia-gpu docs/install.md; reported by "
+    source="kubernetes-sigs/dra-driver-nvidia-gpu, installation; reported by "
     "kubernetes-sigs/dra-driver-nvidia-gpu#814",
 )
 def domain_without_plugin(context: RuleContext, program: Program) -> Iterator[Finding]:

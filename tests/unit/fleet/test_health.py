@@ -59,7 +59,7 @@ def fleet_of(platform: str, *pools: Mapping[str, Any], **addons: Any) -> Fleet:
             {**L4, "nodes": {"min": 0, "max": 4}},
             SHARE,
             "health-floor-allows-nothing",
-            "80 % of 4 nodes",
+            "it has at most 4",
         ),
         (
             "eks",
