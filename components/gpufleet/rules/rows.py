@@ -54,25 +54,6 @@ def row(
     )
 
 
-def reject(
-    code: str, ids: tuple[str, ...], sentence: str, source: str, proof: Proof = Proof.PART
-) -> Rule:
-    """A rule about what fails, or silently does something else."""
-    return row(Verdict.REJECT, code, ids, sentence, source, proof=proof)
-
-
-def warn(
-    code: str, ids: tuple[str, ...], sentence: str, source: str, proof: Proof = Proof.PART
-) -> Rule:
-    """A rule about what is dropped or without effect."""
-    return row(Verdict.WARN, code, ids, sentence, source, proof=proof)
-
-
-def accept(code: str, ids: tuple[str, ...], sentence: str, source: str) -> Rule:
-    """A rule about what works, and is worth to know."""
-    return row(Verdict.ACCEPT, code, ids, sentence, source)
-
-
 def written_rules(file: Path) -> tuple[Rule, ...]:
     """The rules of a file: one JSON object a line, with the arguments of `row`."""
     rows = (json.loads(line) for line in file.read_text(encoding="utf-8").splitlines())

@@ -1,6 +1,7 @@
 """The document inside what a person hands over: bare, or wrapped in a ConfigMap."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from gpufleet.catalogue.lookup import nearest_fix
@@ -10,8 +11,7 @@ from gpufleet.documents.paths import child
 from gpufleet.documents.reading import read_go
 from gpufleet.documents.shapes import as_mapping
 from gpufleet.findings import Finding, error
-from gpufleet.rules.rows import reject, rule_table
-from gpufleet.rules.rule import Proof
+from gpufleet.rules.rows import rule_table, written_rules
 
 _KEYS = {"mig-parted": ("config.yaml",)}
 """Keys of a ConfigMap that hold the document of a kind, by convention of its reader."""
@@ -27,28 +27,7 @@ CONFIG_MAPS = tuple(_MARKS)
 
 
 RULES = rule_table(
-    reject(
-        "document-unreadable",
-        ("yaml",),
-        "The text is not valid UTF-8, no YAML, too large (1 MiB), too deep (40) or grown by "
-        "aliases: "
-        "no one can read it. The command exits 2.",
-        "docs/check.md",
-    ),
-    reject(
-        "configmap-value-invalid",
-        ("ConfigMap",),
-        "The value of the ConfigMap's key is not a text.",
-        "Kubernetes core/v1",
-    ),
-    reject(
-        "configmap-key-absent",
-        ("ConfigMap",),
-        "The ConfigMap has no key with a document of this kind. Of several such keys each is "
-        "validated, unless one is selected.",
-        "docs/check.md",
-        proof=Proof.WHOLE,
-    ),
+    *written_rules(Path(__file__).with_name("document_rules.jsonl")),
 )
 """What can be wrong before any kind is validated."""
 

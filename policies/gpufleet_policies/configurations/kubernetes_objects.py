@@ -1,5 +1,7 @@
 """Kind `kubernetes-object`: any object whose schema the catalogue has, by that schema alone."""
 
+from pathlib import Path
+
 from gpufleet.catalogue.schemas import schema_kinds
 from gpufleet.cluster.site import Site
 from gpufleet.contract.programs.validation import CheckReport, Judgement
@@ -14,34 +16,15 @@ from gpufleet.contract.schemas import (
 )
 from gpufleet.documents.document import GoDocument
 from gpufleet.documents.paths import child
-from gpufleet.rules.rows import accept, reject, rule_table
+from gpufleet.rules.rows import rule_table, written_rules
 from gpufleet_policies.configurations.objects import objects
 
 __all__ = ["RULES", "validate"]
 
 CODES = schema_codes()
-_SOURCE = "the vendors' definitions, `catalogue/data/<edition>/schemas`; kube-apiserver 1.36"
 
 RULES = rule_table(
-    reject(
-        "object-nothing-to-judge",
-        ("schema",),
-        "The text holds no object whose schema is known.",
-        _SOURCE,
-    ),
-    accept(
-        "object-version-unknown",
-        ("schema",),
-        "The schema of an object's kind or API version is not known: the object is not validated.",
-        _SOURCE,
-    ),
-    reject(
-        "object-field-too-new",
-        ("schema",),
-        "A field or value of Kubernetes' own kinds came with a later minor version than the "
-        "cluster's, which drops it or refuses the object. Known from Kubernetes 1.32 on.",
-        "k8s.io/api v0.31.14 to v0.36.3, types.go of each group",
-    ),
+    *written_rules(Path(__file__).with_name("kubernetes_objects_rules.jsonl")),
     *SCHEMA_RULES,
 )
 

@@ -6,6 +6,7 @@ pkg/webhooks/clusterqueue_webhook.go (validateResourceGroups, validateFlavorQuot
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from gpufleet.catalogue.lookup import nearest_fix
@@ -21,61 +22,18 @@ from gpufleet.contract.schemas.validator import has_schema
 from gpufleet.documents.document import GoDocument
 from gpufleet.documents.paths import child, items_at, mapping_at, value_at
 from gpufleet.documents.shapes import as_list, as_mapping
-from gpufleet.rules.rows import reject, rule_table, warn
-from gpufleet.rules.rule import Proof
+from gpufleet.rules.rows import rule_table, written_rules
 from gpufleet_policies.configurations.objects import Object, objects
 
 __all__ = ["RULES", "validate"]
 
 _GROUP = "kueue.x-k8s.io/"
 _QUEUE = f"{_GROUP}queue-name"
-_WEBHOOK = "kubernetes-sigs/kueue pkg/webhooks/clusterqueue_webhook.go"
-_CACHE = "kubernetes-sigs/kueue pkg/cache/clusterqueue.go"
 _CODES = schema_codes()
 
 RULES = rule_table(
-    reject(
-        "kueue-nothing-to-judge",
-        ("kueue",),
-        "The text holds no object of Kueue.",
-        "docs/check.md",
-        proof=Proof.NAMED,
-    ),
+    *written_rules(Path(__file__).with_name("kueue_objects_rules.jsonl")),
     *SCHEMA_RULES,
-    reject(
-        "kueue-quota-order",
-        ("kueue",),
-        "A flavor's resources are not those of coveredResources, in the same order: the webhook "
-        "refuses the queue (kueue#786).",
-        _WEBHOOK,
-    ),
-    reject(
-        "kueue-listed-twice",
-        ("kueue",),
-        "A resource is covered by two groups, or a flavor is listed twice: the webhook refuses it.",
-        _WEBHOOK,
-    ),
-    warn(
-        "kueue-flavor-absent",
-        ("kueue",),
-        "A queue names a ResourceFlavor that is not in the text, which has others: without it the "
-        "queue is inactive (FlavorNotFound) and admits nothing.",
-        _CACHE,
-        proof=Proof.WHOLE,
-    ),
-    warn(
-        "kueue-queue-absent",
-        ("kueue",),
-        "A LocalQueue names a ClusterQueue that is not in the text, which has others.",
-        _CACHE,
-        proof=Proof.WHOLE,
-    ),
-    reject(
-        "kueue-not-covered",
-        ("kueue",),
-        "A workload asks for a resource that its ClusterQueue does not cover: it never runs.",
-        "kubernetes-sigs/kueue pkg/scheduler/flavorassigner/flavorassigner.go",
-    ),
 )
 
 
@@ -116,16 +74,11 @@ def validate(read: GoDocument, context: Site) -> Judgement:  # noqa: ARG001  # o
 
 
 def _validate_groups(groups: Sequence[Mapping[str, Any]], place: str, report: CheckReport) -> None:
-    resources: set[str] = set()
-    flavors: set[str] = set()
     for index, group in enumerate(groups):
         path = child(child(place, "resourceGroups"), index)
         covered = [str(one) for _, one in items_at(group, "coveredResources")]
-        for number, name in enumerate(covered):
-            _once(name, resources, child(child(path, "coveredResources"), number), report)
         for place, flavor in items_at(group, "flavors"):
             item, where = as_mapping(flavor) or {}, f"{path}.{place}"
-            _once(str(item.get("name")), flavors, child(where, "name"), report)
             given = [_name_of(one) for _, one in items_at(item, "resources")]
             if given != covered:
                 report.add(
@@ -138,14 +91,6 @@ def _validate_groups(groups: Sequence[Mapping[str, Any]], place: str, report: Ch
                 )
 
 
-def _once(name: str, seen: set[str], path: str, report: CheckReport) -> None:
-    if name in seen:
-        report.add(
-            "kueue-listed-twice", path, f"{name} is listed twice", "keep one of them", value=name
-        )
-    seen.add(name)
-
-
 def _validate_names(found: _Found, report: CheckReport) -> None:
     for path, queue in found.queues.values():
         for g, group in enumerate(_groups(queue)):
@@ -153,30 +98,14 @@ def _validate_names(found: _Found, report: CheckReport) -> None:
                 name = _name_of(flavor)
                 if found.flavors and name not in found.flavors:
                     where = f"{child(path, 'spec')}.resourceGroups[{g}].{place}.name"
-                    _absent("kueue-flavor-absent", "ResourceFlavor", name, found.flavors,
-                            where, report)  # fmt: skip
-    for path, local in found.local.values():
-        name = str(value_at(local, "spec.clusterQueue"))
-        if found.queues and name not in found.queues:
-            _absent("kueue-queue-absent", "ClusterQueue", name, found.queues,
-                    f"{child(path, 'spec')}.clusterQueue", report)  # fmt: skip
-
-
-def _absent(
-    code: str,
-    kind: str,
-    name: str,
-    known: Mapping[str, Any] | set[str],
-    path: str,
-    report: CheckReport,
-) -> None:
-    report.add(
-        code,
-        path,
-        f"there is no {kind} {name} in this text, it has {', '.join(sorted(known))}",
-        nearest_fix(name, known, f"add the {kind}"),
-        value=name,
-    )
+                    report.add(
+                        "kueue-flavor-absent",
+                        where,
+                        f"there is no ResourceFlavor {name} in this text, it has "
+                        f"{', '.join(sorted(found.flavors))}",
+                        nearest_fix(name, found.flavors, "add the ResourceFlavor"),
+                        value=name,
+                    )
 
 
 def _validate_workloads(found: _Found, report: CheckReport) -> None:

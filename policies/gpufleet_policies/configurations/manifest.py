@@ -2,13 +2,14 @@
 about."""
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from gpufleet.documents.limits import UnreadableDocumentError
 from gpufleet.documents.reading import read_go, read_go_stream
 from gpufleet.documents.shapes import as_mapping
 from gpufleet.findings import Finding, error
-from gpufleet.rules.rows import reject, rule_table
+from gpufleet.rules.rows import rule_table, written_rules
 from gpufleet_policies.configurations.document import CONFIG_MAPS, document_of
 from gpufleet_policies.configurations.objects import Object, objects
 
@@ -28,12 +29,7 @@ TOGETHER = ("gpu-operator-values", "network-operator-values")
 """Kinds whose objects are validated against each other, as a List."""
 
 RULES = rule_table(
-    reject(
-        "manifest-nothing-to-judge",
-        ("manifest",),
-        "The text holds several Kubernetes objects, and none of them is of this kind.",
-        "docs/check.md",
-    ),
+    *written_rules(Path(__file__).with_name("manifest_rules.jsonl")),
 )
 """What can be wrong with a text of several objects."""
 

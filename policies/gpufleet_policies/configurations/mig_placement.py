@@ -1,5 +1,6 @@
 """Kind `mig-placement`: can one GPU hold these instances? A bare `{profile: count}`."""
 
+from pathlib import Path
 from typing import Any
 
 from gpufleet.catalogue.lookup import nearest_names
@@ -15,61 +16,11 @@ from gpufleet.contract.programs.validation import CheckReport, Judgement
 from gpufleet.documents.document import GoDocument
 from gpufleet.documents.paths import child
 from gpufleet.documents.shapes import as_mapping
-from gpufleet.rules.rows import accept, reject, rule_table, warn
-
-_CONFIG = "NVIDIA/mig-parted pkg/types/mig_config.go"
-_PLUGIN = "NVIDIA/k8s-device-plugin internal/rm/device_map.go"
-
-COUNT_RULES = (
-    warn(
-        "mig-count-zero",
-        ("MP-9", "OUR-12"),
-        "A count is zero among positive ones: accepted, and never equal to what is on the GPU.",
-        _CONFIG,
-    ),
-    reject(
-        "mig-counts-zero",
-        ("MP-9",),
-        "All counts are zero: mig-parted refuses the layout.",
-        _CONFIG,
-    ),
-)
-"""Rules of counts, which mig-strategy shares."""
+from gpufleet.rules.rows import rule_table, written_rules
 
 RULES = rule_table(
-    reject(
-        "mig-placement-no-mapping",
-        ("mig-placement",),
-        "The request is not a mapping of profiles to counts.",
-        "docs/check.md",
-    ),
-    reject(
-        "mig-profile-malformed",
-        ("MP-8",),
-        "A profile is outside NVIDIA's grammar.",
-        "NVIDIA/go-nvlib pkg/nvlib/device/mig_profile.go",
-    ),
-    *COUNT_RULES,
-    reject(
-        "mig-compute-instance-mixed",
-        ("4.2", "OUR-21"),
-        "The node's strategy is `mixed` and a profile asks for compute instances smaller than "
-        "their GPU instance, for which the device plugin has no resource.",
-        _PLUGIN,
-    ),
-    accept(
-        "mig-compute-instance",
-        ("4.2", "OUR-21"),
-        "A profile asks for compute instances smaller than their GPU instance: usable under the "
-        "strategy `single` only.",
-        _PLUGIN,
-    ),
-    reject(
-        "mig-single-profiles",
-        ("4.5-single", "OUR-2"),
-        "The node's strategy is `single` and the GPU gets several profiles, or none.",
-        _PLUGIN,
-    ),
+    *written_rules(Path(__file__).with_name("mig_placement_rules.jsonl")),
+    *written_rules(Path(__file__).with_name("mig_counts_rules.jsonl")),
     *TEXT_RULES,
     *geometry.RULES,
 )

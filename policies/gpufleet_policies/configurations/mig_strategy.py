@@ -1,5 +1,6 @@
 """Kind `mig-strategy`: can the device plugin serve a node whose GPUs are cut like this?"""
 
+from pathlib import Path
 from typing import Any, cast
 
 from gpufleet.cluster.site import Site
@@ -13,84 +14,15 @@ from gpufleet.contract.programs.validation import CheckReport, Judgement
 from gpufleet.documents.document import GoDocument
 from gpufleet.documents.paths import child
 from gpufleet.documents.shapes import as_mapping
-from gpufleet.rules.rows import reject, rule_table, warn
-from gpufleet.rules.rule import Proof
-from gpufleet_policies.configurations.mig_placement import COUNT_RULES, read_counts
+from gpufleet.rules.rows import rule_table, written_rules
+from gpufleet_policies.configurations.mig_placement import read_counts
 
 STRATEGIES = ("none", "single", "mixed")
 _KEYS = ("strategy", "gpus")
-_PLUGIN = "NVIDIA/k8s-device-plugin internal/rm/device_map.go"
-_GFD = "NVIDIA/k8s-device-plugin internal/lm/mig-strategy.go"
 
 RULES = rule_table(
-    reject(
-        "mig-strategy-invalid",
-        ("mig-strategy",),
-        "The document is not `{strategy, gpus: [layout | null]}`.",
-        "docs/check.md",
-    ),
-    reject(
-        "mig-strategy-unknown",
-        ("DP-15", "GO-8"),
-        'The strategy is none of none, single, mixed: "unknown MIG strategy".',
-        "NVIDIA/k8s-device-plugin cmd/nvidia-device-plugin/main.go",
-    ),
-    reject(
-        "mig-strategy-gpu-count",
-        ("OUR-20",),
-        "The list is longer or shorter than the node has GPUs.",
-        "docs/check.md",
-    ),
-    warn(
-        "mig-strategy-none-ignores-mig",
-        ("4.5-none",),
-        "Under `none` MIG is ignored: GPUs in MIG mode are still counted as whole, labelled with 0 "
-        "replicas, and no slice can be asked for.",
-        _GFD,
-    ),
-    reject(
-        "mig-strategy-single-profiles",
-        ("4.5-single", "OUR-2"),
-        'Under `single` the MIG devices differ: "more than one MIG device type present on node".',
-        _PLUGIN,
-    ),
-    reject(
-        "mig-strategy-single-mode",
-        ("4.5-single", "OUR-2"),
-        'Under `single` only some GPUs are in MIG mode: "all devices on the node must be '
-        'configured with the same migEnabled value".',
-        _PLUGIN,
-    ),
-    reject(
-        "mig-strategy-single-empty",
-        ("4.5-single",),
-        'Under `single` a GPU in MIG mode has no instances: "device N has no MIG devices '
-        'configured".',
-        _PLUGIN,
-        proof=Proof.WHOLE,
-    ),
-    warn(
-        "mig-strategy-mixed-empty",
-        ("4.5-mixed",),
-        "Under `mixed` a GPU in MIG mode has no instances: it offers nothing at all, and the "
-        "plugin only logs it.",
-        _PLUGIN,
-        proof=Proof.WHOLE,
-    ),
-    reject(
-        "mig-strategy-mixed-compute-instance",
-        ("4.2", "OUR-21"),
-        "Under `mixed` a profile asks for compute instances smaller than their GPU instance: "
-        '"does not match any resource patterns".',
-        _PLUGIN,
-    ),
-    reject(
-        "mig-profile-malformed",
-        ("MP-8",),
-        "A profile is outside NVIDIA's grammar.",
-        "NVIDIA/go-nvlib pkg/nvlib/device/mig_profile.go",
-    ),
-    *COUNT_RULES,
+    *written_rules(Path(__file__).with_name("mig_strategy_rules.jsonl")),
+    *written_rules(Path(__file__).with_name("mig_counts_rules.jsonl")),
     *TEXT_RULES,
     *KEY_RULES,
     *geometry.RULES,

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from gpufleet.cluster.fact import NOTHING, UNKNOWN, known
@@ -11,7 +12,7 @@ from gpufleet.cluster.release_values import HeldElsewhere, ReleaseValues, Wrappe
 from gpufleet.documents.limits import UnreadableDocumentError
 from gpufleet.documents.reading import read_go_stream
 from gpufleet.documents.shapes import as_list, as_mapping, rewritten
-from gpufleet.rules.rows import rule_table, warn
+from gpufleet.rules.rows import rule_table, written_rules
 from gpufleet_policies.configurations.node_images import node_images
 from gpufleet_policies.configurations.objects import Object
 from gpufleet_policies.wrappers.charts import KnownChart, known_chart
@@ -22,20 +23,7 @@ from gpufleet_policies.wrappers.release import found_elsewhere, parse_yaml, valu
 _VARIABLE = re.compile(r"\$\{[A-Za-z_]|\{\{")
 
 RULES = rule_table(
-    warn(
-        "wrapped-values-elsewhere",
-        ("wrapper",),
-        "Values of the release are in another object or file, or a tool fills them in: they are "
-        "not judged.",
-        "docs/check.md",
-    ),
-    warn(
-        "wrapped-chart-unknown",
-        ("wrapper",),
-        "The text installs a chart that no kind is about, or whose name is elsewhere: its values "
-        "are not judged.",
-        "docs/check.md",
-    ),
+    *written_rules(Path(__file__).with_name("wrapped_rules.jsonl")),
 )
 """What cannot be judged of wrapped charts."""
 

@@ -140,12 +140,14 @@ def check_file(
 def _refuse_unknown(kind: str, file: Input, found: Iterable[Finding]) -> None:
     """Raise UnreadableDocumentError where a kind knows none of several keys of a text: it is of
     another program, and its readers would ignore all of it."""
+    unknown = {one.path for one in found if one.code.startswith("config-key-")}
+    if not unknown:
+        return  # also where the text is not YAML at all: its finding says so
     said = [mapping(one.data) for one in each_document(file.content or b"")]
     keys = {str(key) for one in said for key in one}
-    unknown = {one.path for one in found if one.code.startswith("config-key-")}
     # Charts do not say that they ignore what holds nothing.
     empty = {str(key) for one in said for key, value in one.items() if _holds_nothing(value)}
-    if len(keys) > 1 and unknown and keys <= unknown | empty:
+    if len(keys) > 1 and keys <= unknown | empty:
         listed = ", ".join(sorted(keys)[:3])
         raise UnreadableDocumentError(f"{kind} has none of the keys of the text ({listed})")
 

@@ -51,8 +51,9 @@ def _groups(path: str) -> Callable[[dict[str, Any]], Groups]:
 
 def _mounts_memory(group: Any) -> bool:
     """Whether KubeRay mounts a memory volume at /dev/shm, as it does in all pods unless Ray's store
-    is elsewhere (ray-project/kuberay `ray-operator/controllers/ray/common/pod.go`, BuildPod)."""
-    return at(group, "rayStartParams.plasma-directory") is None
+    is elsewhere (ray-project/kuberay `ray-operator/controllers/ray/common/pod.go`, BuildPod). True
+    where that is not known."""
+    return at(group, "rayStartParams.plasma-directory") in (None, UNKNOWN)
 
 
 def _promises_gpus(worker: Any) -> bool:

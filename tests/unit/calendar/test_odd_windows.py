@@ -56,7 +56,7 @@ def test_true_is_no_count(pool: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("pool", "wanted"),
     [
-        ({"disk": {"sizeGib": True}}, "a whole number is wanted"),
+        ({"change": {"width": True}}, "a whole number is wanted"),
         (
             {"idle": {"afterMinutes": 30, "belowPercent": True, "notebooks": []}},
             "a number is wanted",

@@ -123,6 +123,10 @@ ROWS: dict[str, Row] = {
         "`queues: {teams: [{name: research, share: 1.0}]}`",
         fleet={"queues": {"teams": [{"name": "research", "share": 1.0}]}},
     ),
+    "health": Row(
+        "`health: {mode: repair, floor: {asPlatform: true}}`",
+        fleet={"health": {"mode": "repair", "floor": {"asPlatform": True}}},
+    ),
     "monitoring": Row(
         "`monitoring: {backend: prometheus}`", fleet={"monitoring": {"backend": "prometheus"}}
     ),
@@ -350,6 +354,11 @@ ROWS: dict[str, Row] = {
         base={"sharing": {"timeSlicing": {"replicas": 4}}},
     ),
     "pools.taints": Row("`taints`", {"taints": [{"key": "example.com/team", "value": "a"}]}),
+    "pools.health": Row("`health: {mode: observe}`", {"health": {"mode": "observe"}}),
+    "pools.idle": Row(
+        "`idle: {afterMinutes: 30, notebooks: [{name: lab, namespace: ml}]}`",
+        {"idle": {"afterMinutes": 30, "notebooks": [{"name": "lab", "namespace": "ml"}]}},
+    ),
     "pools.team": Row("`team: product`", {"team": "product"}),
     "pools.maintenance": Row(
         "`maintenance: [{starts, until}]`, at a moment in it",
