@@ -77,7 +77,7 @@ def _held(patient: Patient) -> Iterator[Sighting]:
     for claim in patient.cluster.all("ResourceClaim") if pods else ():
         given = results(claim)
         reserved = map(mapping, items(claim.status.get("reservedFor")))
-        users = [text(one.get("name")) for one in reserved if one.get("resource") in {"pods", None}]
+        users = [text(one.get("name")) for one in reserved if one.get("resource") in ("pods", None)]
         found = [pods.get((claim.namespace, name)) for name in users]
         if not given or not users or any(pod is not None and not pod.ended for pod in found):
             continue

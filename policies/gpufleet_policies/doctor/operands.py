@@ -90,7 +90,7 @@ def tolerates(tolerations: object, taint: Mapping[str, object]) -> bool:
     return False
 
 
-KEEPS_AWAY = frozenset({"NoSchedule", "NoExecute"})
+KEEPS_AWAY = ("NoSchedule", "NoExecute")
 """Effects of taints that keep a pod off a node."""
 _OF_NODES = "node.kubernetes.io/"
 """DaemonSets tolerate these taints by themselves (kubernetes `pkg/controller/daemon/util`)."""

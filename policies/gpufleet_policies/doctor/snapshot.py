@@ -146,7 +146,7 @@ def cluster_of(raws: Iterable[Any], logs: Mapping[str, str] | None = None) -> Du
     seen = tuple(
         _CLASSES.get(text(raw.get("kind")), Seen)(raw)
         for raw in _opened(raws)
-        if raw.get("kind") not in _DROPPED
+        if text(raw.get("kind")) not in _DROPPED
     )
     return Dump(seen, logs or {})
 
@@ -158,7 +158,7 @@ def _opened(raws: Iterable[Any]) -> Iterator[dict[str, Any]]:
             for one in _opened(raw["items"]):
                 one.setdefault("kind", kind.removesuffix("List"))
                 yield one
-        elif raw.get("metadata") is not None:
+        elif text(mapping(raw.get("metadata")).get("name")):
             _without_values(raw)
             yield raw
 

@@ -171,3 +171,25 @@ def test_masked_reports_have_no_names(fault: dict[str, Any]) -> None:
     assert [one["code"] for one in shown["findings"]] == [one["code"] for one in plain["findings"]]
     words = set(re.findall(r"[\w.-]+", re.sub(r"https://[^\s\"]+|docs/[^\s\"]+", "", masked)))
     assert words & set(NAMES) == set()
+
+
+@pytest.mark.parametrize("odd", [[], {}, "", 0])
+@pytest.mark.parametrize("place", ["kind", "name", "effect", "resource"])
+def test_a_dump_with_values_of_other_types_is_read(place: str, odd: Any) -> None:
+    """Edited dumps: what has no kind or name is left out, and the rest is looked at."""
+    other: dict[str, Any] = {"kind": "Node", "metadata": {"name": "b"}, "spec": {}, "status": {}}
+    claim: dict[str, Any] = {"kind": "ResourceClaim", "metadata": {"name": "c", "namespace": "ml"}}
+    claim["status"] = {"allocation": {}, "reservedFor": [{"resource": "pods", "name": "gone"}]}
+    holder = {"kind": other, "name": other["metadata"], "effect": {"key": "gpu"}}
+    holder["resource"] = claim["status"]["reservedFor"][0]
+    holder[place][place] = odd
+    other["spec"]["taints"] = [holder["effect"]]
+    waiting = {"phase": "Pending", "conditions": [{"type": "PodScheduled", "status": "False"}]}
+    limits = {"limits": {"nvidia.com/gpu": 1}}
+    spec = {"containers": [{"name": "c", "resources": limits}]}
+    pod = {"kind": "Pod", "metadata": {"name": "p", "namespace": "ml"}, "spec": spec}
+    node = {"kind": "Node", "metadata": {"name": "a"}, "status": {}}
+    items = [node, other, claim, {**pod, "status": waiting}]
+    result = run("-", "--format", "json", dump=json.dumps({"kind": "List", "items": items}))
+    assert isinstance(result.exception, SystemExit | None)
+    assert json.loads(result.output)["lookedAt"]["nodes"] == (1 if place in ("kind", "name") else 2)
