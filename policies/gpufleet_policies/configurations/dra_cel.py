@@ -11,7 +11,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from gpufleet.catalogue.lookup import nearest_fix
-from gpufleet.contract.programs.dra_cel_functions import functions, is_quantity, is_semver
+from gpufleet.contract.programs.dra_cel_functions import (
+    functions,
+)
 from gpufleet.contract.programs.validation import CheckReport
 from gpufleet.documents.shapes import as_mapping
 from gpufleet_policies.configurations.dra_devices import (
@@ -45,7 +47,7 @@ def validate_selector(
         )
         return
     program = _compiled(expression, path, report)
-    if program is None or not _literals_are_fine(expression, path, report):
+    if program is None:
         return
     kind = CLASSES.get(device_class or "")
     about = kind is not None or DRIVER in expression
@@ -85,22 +87,6 @@ def _compiled(expression: str, path: str, report: CheckReport) -> Any:
             value=expression,
         )
         return None
-
-
-def _literals_are_fine(expression: str, path: str, report: CheckReport) -> bool:
-    for name, text in re.findall(r"\b(semver|quantity)\(\s*['\"]([^'\"]*)['\"]\s*\)", expression):
-        if is_semver(text) if name == "semver" else is_quantity(text):
-            continue
-        form = "three numbers such as 8.0.0" if name == "semver" else "an amount such as 40Gi"
-        report.add(
-            "dra-cel-invalid",
-            path,
-            f"{name}({text!r}) is an error when the expression is evaluated: {form} is needed",
-            f"write {form}",
-            value=expression,
-        )
-        return False
-    return True
 
 
 def _evaluates(

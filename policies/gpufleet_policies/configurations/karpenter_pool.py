@@ -1,14 +1,12 @@
 """A NodePool against Karpenter's rules, its node class and the overlays next to it."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from gpufleet.catalogue import AWS as BY_AWS
 from gpufleet.catalogue import InstanceType
-from gpufleet.contract.programs.karpenter_keys import AWS, ZONE
+from gpufleet.contract.programs.karpenter_keys import AWS
 from gpufleet.contract.programs.karpenter_machines import (
-    NodeRequirement,
     admits,
     cloud_of,
     demands_gpus,
@@ -20,7 +18,11 @@ from gpufleet.contract.programs.karpenter_machines import (
 from gpufleet.contract.programs.validation import CheckReport
 from gpufleet.documents.paths import child
 from gpufleet.documents.quantities import quantity
-from gpufleet.documents.shapes import as_list, as_mapping
+from gpufleet.documents.shapes import as_mapping
+from gpufleet_policies.configurations.karpenter_purchase import (
+    PoolParts,
+    validate_network,
+)
 from gpufleet_policies.configurations.karpenter_requirements import validate_families
 
 MIG_LABEL = "nvidia.com/mig.config"
@@ -28,19 +30,6 @@ SHARING_LABEL = "nvidia.com/device-plugin.config"
 PLAIN = ("", "all-disabled", "default")
 """Values of the two labels that cut and share nothing, by convention."""
 _COUNT = f"{AWS}instance-gpu-count"
-
-
-@dataclass(frozen=True, slots=True)
-class _PoolParts:
-    """The parts of a NodePool that several rules read."""
-
-    path: str
-    spec: Mapping[str, Any]
-    template: Mapping[str, Any]
-    labels: Mapping[str, Any]
-    requirements: tuple[NodeRequirement, ...]
-    machines: tuple[InstanceType, ...]
-    """Machines with GPUs it may launch; empty where it demands none."""
 
 
 def validate_pool(
@@ -61,7 +50,7 @@ def validate_pool(
     if not demands_gpus(requirements) or cloud_of(requirements) != BY_AWS:
         return
     metadata = as_mapping(outer.get("metadata")) or {}
-    pool = _PoolParts(
+    pool = PoolParts(
         place,
         spec,
         template,
@@ -73,10 +62,10 @@ def validate_pool(
     _validate_limits(pool, child(place, "limits"), report)
     _validate_overlays(pool, overlays, where, report)
     if its_class is not None:
-        _validate_network(pool, as_mapping(its_class.get("spec")) or {}, where, report)
+        validate_network(pool, as_mapping(its_class.get("spec")) or {}, where, report)
 
 
-def _validate_machines(pool: _PoolParts, where: str, report: CheckReport) -> None:
+def _validate_machines(pool: PoolParts, where: str, report: CheckReport) -> None:
     if not pool.machines:
         lost = _lost_to_count(pool)
         if not lost and not names_newer(pool.requirements):
@@ -102,7 +91,7 @@ def _validate_machines(pool: _PoolParts, where: str, report: CheckReport) -> Non
             )
 
 
-def _validate_limits(pool: _PoolParts, place: str, report: CheckReport) -> None:
+def _validate_limits(pool: PoolParts, place: str, report: CheckReport) -> None:
     """A limit of processors that the GPUs do not reach: the limit of a node counts all of it."""
     limits = as_mapping(pool.spec.get("limits")) or {}
     cpus, gpus = (quantity(str(limits.get(name, ""))) for name in ("cpu", "nvidia.com/gpu"))
@@ -127,43 +116,7 @@ def _validate_limits(pool: _PoolParts, place: str, report: CheckReport) -> None:
     )
 
 
-def _validate_network(
-    pool: _PoolParts, spec: Mapping[str, Any], where: str, report: CheckReport
-) -> None:
-    """EFA interfaces of the node class against zones and machines of the pool."""
-    interfaces = [as_mapping(one) or {} for one in as_list(spec.get("networkInterfaces")) or []]
-    count = sum(one.get("interfaceType") == "efa-only" for one in interfaces)
-    if not count:
-        return
-    zones = {
-        value
-        for one in pool.requirements
-        if one.key == ZONE and one.operator == "In"
-        for value in one.values
-    }
-    if len(zones) != 1:
-        report.add(
-            "karpenter-zones-with-efa",
-            where,
-            f"the node class lists {count} EFA interfaces, and the pool may launch in "
-            f"{', '.join(sorted(zones)) or 'every zone of its subnets'}",
-            f"require one zone: {ZONE} In [...], and make a pool for each",
-            zones=sorted(zones),
-        )
-    short = [row.name for row in pool.machines if (row.efa_interfaces or 0) < count]
-    if short:
-        report.add(
-            "karpenter-too-many-efa",
-            where,
-            f"{', '.join(short)} {'has' if len(short) == 1 else 'have'} fewer than the {count} EFA "
-            "interfaces of the node class: such nodes do not launch",
-            "list the interfaces of the pool's own machines, with a node class for each layout",
-            machines=short,
-            limit=count,
-        )
-
-
-def _lost_to_count(pool: _PoolParts) -> list[InstanceType]:
+def _lost_to_count(pool: PoolParts) -> list[InstanceType]:
     """Named machines with a part of a GPU that only the count excludes."""
     others = [one for one in pool.requirements if one.key != _COUNT]
     counts = [one for one in pool.requirements if one.key == _COUNT]
@@ -175,7 +128,7 @@ def _lost_to_count(pool: _PoolParts) -> list[InstanceType]:
 
 
 def _validate_overlays(
-    pool: _PoolParts, overlays: Sequence[Mapping[str, Any]], where: str, report: CheckReport
+    pool: PoolParts, overlays: Sequence[Mapping[str, Any]], where: str, report: CheckReport
 ) -> None:
     offered = [
         as_mapping(spec.get("capacity")) or {}
@@ -217,7 +170,7 @@ def _validate_overlays(
         )
 
 
-def _holds_for(overlay: Mapping[str, Any], pool: _PoolParts) -> bool:
+def _holds_for(overlay: Mapping[str, Any], pool: PoolParts) -> bool:
     """Whether an overlay can hold for nodes of the pool: nothing it requires contradicts them."""
     for one in read_requirements(overlay.get("requirements")):
         own = pool.labels.get(one.key)

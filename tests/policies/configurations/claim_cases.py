@@ -98,7 +98,6 @@ CLAIMS: list[CaseRow] = [
     ("dra-cel-invalid", selected("device.productName == 'A100'"), None, {}),
     ("dra-cel-invalid", selected(f"{PROFILE}"), None, {}),
     ("dra-cel-invalid", selected("device.capacity['gpu.nvidia.com'].memory >= quantity('40Gi')", "gpu.nvidia.com"), selected("device.capacity['gpu.nvidia.com'].memory.compareTo(quantity('40Gi')) >= 0", "gpu.nvidia.com"), {}),
-    ("dra-cel-invalid", selected("device.attributes['gpu.nvidia.com'].cudaComputeCapability.isGreaterThan(semver('8.0'))"), selected("device.attributes['gpu.nvidia.com'].cudaComputeCapability.isGreaterThan(semver('8.0.0'))"), {}),
     ("dra-cel-attribute-unknown", selected("device.attributes['gpu.nvidia.com'].migProfile == '1g.10gb'"), selected(f"{PROFILE} == '1g.10gb'"), {}),
     ("dra-cel-attribute-unknown", selected(f"{PROFILE} == '1g.10gb'", "gpu.nvidia.com"), selected("device.attributes['gpu.nvidia.com'].uuid == 'GPU-1'", "gpu.nvidia.com"), {}),
     ("dra-cel-attribute-unknown", selected("device.attributes['nvidia.com'].profile == '1g.10gb'"), None, {}),
