@@ -10,9 +10,12 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from gpufleet.catalogue.lookup import nearest_fix
+from gpufleet.catalogue.lookup import nearest_fix, nearest_names
 from gpufleet.contract.programs.dra_cel_functions import (
+    CALLABLE,
     functions,
+    is_quantity,
+    is_semver,
 )
 from gpufleet.contract.programs.validation import CheckReport
 from gpufleet.documents.shapes import as_mapping
@@ -47,7 +50,7 @@ def validate_selector(
         )
         return
     program = _compiled(expression, path, report)
-    if program is None:
+    if program is None or not _literals_are_fine(expression, path, report):
         return
     kind = CLASSES.get(device_class or "")
     about = kind is not None or DRIVER in expression
@@ -83,10 +86,39 @@ def _compiled(expression: str, path: str, report: CheckReport) -> Any:
             "dra-cel-invalid",
             path,
             f"the expression does not parse: {where}",
-            "write such as device.attributes['gpu.nvidia.com'].profile == '1g.10gb'",
+            _syntax_fix(expression),
             value=expression,
         )
         return None
+
+
+def _literals_are_fine(expression: str, path: str, report: CheckReport) -> bool:
+    for name, text in re.findall(r"\b(semver|quantity)\(\s*['\"]([^'\"]*)['\"]\s*\)", expression):
+        if is_semver(text) if name == "semver" else is_quantity(text):
+            continue
+        form = "three numbers such as 8.0.0" if name == "semver" else "an amount such as 40Gi"
+        report.add(
+            "dra-cel-invalid",
+            path,
+            f"{name}({text!r}) is an error when the expression is evaluated: {form} is needed",
+            f"write {form}",
+            value=expression,
+        )
+        return False
+    return True
+
+
+def _syntax_fix(expression: str) -> str:
+    bare = re.sub(r"'[^']*'|\"[^\"]*\"", "", expression)
+    if "'" in bare or '"' in bare:
+        return "close the quotes"
+    for wrong, right in ((r"(?<![=!<>])=(?!=)", "=="), (r"(?<!&)&(?!&)", "&&"),
+                         (r"(?<!\|)\|(?!\|)", "||")):  # fmt: skip
+        if re.search(wrong, bare):
+            return f"write `{right}`"
+    if re.search(r"\b(and|or|not)\b", bare):
+        return "write `&&`, `||` and `!`"
+    return "write an expression such as device.attributes['gpu.nvidia.com'].profile == '1g.10gb'"
 
 
 def _evaluates(
@@ -195,17 +227,26 @@ def _evaluate_undefined(text: str, expression: str, path: str, report: CheckRepo
     found = re.search(r"Undefined variable or function: '(\w+)'", text)
     name = found[1] if found else ""
     called = re.search(rf"\b{re.escape(name)}\s*\(", expression) if name else None
-    if not name or called or "cel.bind" in expression:
+    if not name or "cel.bind" in expression or (called and name not in _misspelt(name)):
         reason = f"it calls {name}" if called else "the evaluator cannot run it"
         _not_judged(path, reason, report)
         return
     report.add(
         "dra-cel-invalid",
         path,
-        f"undeclared reference to {name}: an expression has the variable device",
-        f"write device.attributes['{DRIVER}'].{name}",
+        f"undeclared reference to {name}"
+        + ("" if called else ": an expression has the variable device"),
+        _misspelt(name).get(name) or f"write device.attributes['{DRIVER}'].{name}",
         value=expression,
     )
+
+
+def _misspelt(name: str) -> dict[str, str]:
+    """A function that Kubernetes does not have, and that is nearly one it has -> the fix."""
+    if name in CALLABLE:
+        return {}
+    near = nearest_names(name, CALLABLE, limit=1)
+    return {name: f"write `{near[0]}`"} if near else {}
 
 
 def _validate_matches(
