@@ -48,12 +48,15 @@ def validate(read: GoDocument, context: Site) -> Judgement:
         )
         return report.validation()
     targets = {**context.targets, **{_own_key(item): target_of(item) for _, item in found}}
+    taken: dict[TargetKey, str] = {}
     for path, item in scalers:
         kind, version = str(item["kind"]), str(item.get("apiVersion"))
         spec = as_mapping(item.get("spec")) or {}
         place = child(path, "spec")
         key = None if kind == "ScaledJob" else _target_key(item, spec)
         target = targets.get(key) if key is not None else None
+        if key is not None:
+            _alone(key, place, str(item["kind"]), taken, report)
         if kind == "HorizontalPodAutoscaler":
             _hpa(place, spec, target, report)
         else:
@@ -62,6 +65,20 @@ def validate(read: GoDocument, context: Site) -> Judgement:
             problems = object_problems(item, version.partition("/")[0])
             report_problems(problems, CODES, report, path)
     return report.validation()
+
+
+def _alone(
+    key: TargetKey, place: str, kind: str, taken: dict[TargetKey, str], report: CheckReport
+) -> None:
+    if key in taken:
+        report.add(
+            "autoscaler-two-of-one-target",
+            child(place, "scaleTargetRef"),
+            f"{key[0]} {key[2]} is scaled by a {taken[key]} already",
+            "keep one of them",
+            target=key[2],
+        )
+    taken.setdefault(key, kind)
 
 
 def _hpa(
@@ -80,19 +97,29 @@ def _hpa(
     names: list[str] = []
     for index, one in enumerate(metrics):
         where = child(child(place, "metrics"), index)
-        name = _metric_name(as_mapping(one) or {})
+        name = _metric_name(as_mapping(one) or {}, where, report)
         names.append(name)
         validate_signal(name, where, target, report)
     if target is not None and target.accelerators and set(names) <= set(HOST_SIGNALS):
         validate_cpu(child(place, "metrics"), names, report)
 
 
-def _metric_name(metric: Mapping[str, Any]) -> str:
+def _metric_name(metric: Mapping[str, Any], where: str, report: CheckReport) -> str:
     """The name of a metric, of whatever type."""
     for kind in ("resource", "containerResource"):
         resource = as_mapping(metric.get(kind))
         if resource is not None:
-            return str(resource.get("name"))
+            name = str(resource.get("name"))
+            if name not in HOST_SIGNALS:
+                report.add(
+                    "autoscaler-resource-without-metric",
+                    child(child(where, kind), "name"),
+                    f"there is no resource metric {name}: metrics-server knows cpu and memory",
+                    "write a Pods metric that prometheus-adapter serves, such as the running "
+                    "requests of the server",
+                    found=name,
+                )
+            return name
     for kind in ("pods", "object", "external"):
         part = as_mapping(value_at(metric, f"{kind}.metric"))
         if part is not None:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gpufleet.catalogue import AWS as BY_AWS
-from gpufleet.catalogue import InstanceType
+from gpufleet.catalogue import InstanceType, load
 from gpufleet.contract.programs.karpenter_keys import AWS
 from gpufleet.contract.programs.karpenter_machines import (
     admits,
@@ -22,14 +22,16 @@ from gpufleet.documents.shapes import as_mapping
 from gpufleet_policies.configurations.karpenter_purchase import (
     PoolParts,
     validate_network,
+    validate_purchase,
 )
-from gpufleet_policies.configurations.karpenter_requirements import validate_families
+from gpufleet_policies.configurations.karpenter_requirements import validate_requirements
 
 MIG_LABEL = "nvidia.com/mig.config"
 SHARING_LABEL = "nvidia.com/device-plugin.config"
 PLAIN = ("", "all-disabled", "default")
 """Values of the two labels that cut and share nothing, by convention."""
 _COUNT = f"{AWS}instance-gpu-count"
+_NAME = f"{AWS}instance-gpu-name"
 
 
 def validate_pool(
@@ -42,10 +44,12 @@ def validate_pool(
     """Everything about one NodePool. `its_class` is None where it is not in the text."""
     spec = as_mapping(item.get("spec")) or {}
     place = child(path, "spec")
+    if not str(item.get("apiVersion", "")).endswith("beta1"):  # v1beta1 has it there
+        _validate_expiry(spec, place, report)
     outer = as_mapping(spec.get("template")) or {}
     template = as_mapping(outer.get("spec")) or {}
     where = child(child(child(place, "template"), "spec"), "requirements")
-    validate_families(template.get("requirements"), where, report)
+    validate_requirements(template.get("requirements"), where, report)
     requirements = read_requirements(template.get("requirements"))
     if not demands_gpus(requirements) or cloud_of(requirements) != BY_AWS:
         return
@@ -61,8 +65,21 @@ def validate_pool(
     _validate_machines(pool, where, report)
     _validate_limits(pool, child(place, "limits"), report)
     _validate_overlays(pool, overlays, where, report)
+    validate_purchase(pool, its_class, where, report)
     if its_class is not None:
         validate_network(pool, as_mapping(its_class.get("spec")) or {}, where, report)
+
+
+def _validate_expiry(spec: Mapping[str, Any], place: str, report: CheckReport) -> None:
+    disruption = as_mapping(spec.get("disruption")) or {}
+    if "expireAfter" in disruption:
+        report.add(
+            "karpenter-expire-after-misplaced",
+            child(child(place, "disruption"), "expireAfter"),
+            f"expireAfter {disruption['expireAfter']} stands under disruption, where it is dropped "
+            "unseen: nodes live for 720h",
+            "write it as spec.template.spec.expireAfter",
+        )
 
 
 def _validate_machines(pool: PoolParts, where: str, report: CheckReport) -> None:
@@ -89,6 +106,27 @@ def _validate_machines(pool: PoolParts, where: str, report: CheckReport) -> None
                 f"remove it, or select by {AWS}instance-gpu-name",
                 lost=lost,
             )
+    asked = {v for one in pool.requirements if one.key == _NAME for v in one.values}
+    by_name: dict[str, set[str]] = {}
+    only = len({_gpu_name(row) for row in pool.machines}) == 1
+    for row in pool.machines:
+        # A pool of any GPU, or of several, leaves the choice to its pods.
+        name = _gpu_name(row)
+        if name is None or row.fractional:
+            continue
+        if name in asked or (only and names(row, pool.requirements)):
+            by_name.setdefault(name, set()).add(row.accelerator.gpu)
+    for name, gpus in by_name.items():
+        if len(gpus) > 1:
+            types = sorted(r.name for r in pool.machines if _gpu_name(r) == name)
+            report.add(
+                "karpenter-memories-mixed",
+                where,
+                f"{' and '.join(sorted(gpus))} are both called {name}: {', '.join(types)} are all "
+                "admitted, and pods get either",
+                f"select by {AWS}instance-family, or {AWS}instance-gpu-memory (MiB of each GPU)",
+                gpus=sorted(gpus),
+            )
 
 
 def _validate_limits(pool: PoolParts, place: str, report: CheckReport) -> None:
@@ -96,20 +134,25 @@ def _validate_limits(pool: PoolParts, place: str, report: CheckReport) -> None:
     limits = as_mapping(pool.spec.get("limits")) or {}
     cpus, gpus = (quantity(str(limits.get(name, ""))) for name in ("cpu", "nvidia.com/gpu"))
     machines = [
-        (row.vcpu, row.accelerator.count)
+        (row.vcpu, row.accelerator.count, row.name)
         for row in pool.machines
         if row.vcpu and row.accelerator.count
     ]
     if cpus is None or not machines or len(machines) < len(pool.machines):
         return
-    most = max(int(cpus // vcpu) * count for vcpu, count in machines)
-    if not most or gpus is None or most >= gpus:
+    most = max(int(cpus // vcpu) * count for vcpu, count, _ in machines)
+    if most and (gpus is None or most >= gpus):
         return
+    vcpu, _, name = min(machines)
     report.add(
-        "karpenter-limit-reached-first",
+        "karpenter-limit-reached-first" if most else "karpenter-limit-below-one-node",
         child(place, "cpu"),
-        f"a limit of {limits['cpu']} CPUs is reached with {most} GPU(s), and "
-        f"{limits['nvidia.com/gpu']} are allowed",
+        f"a limit of {limits['cpu']} CPUs "
+        + (
+            f"is reached with {most} GPU(s), and {limits['nvidia.com/gpu']} are allowed"
+            if most
+            else f"is less than one node: {name} has {vcpu}"
+        ),
         "raise limits.cpu, or remove it",
         found=str(limits["cpu"]),
         gpus=most,
@@ -180,3 +223,7 @@ def _holds_for(overlay: Mapping[str, Any], pool: PoolParts) -> bool:
         elif pool.machines and not any(admits(row, one) for row in pool.machines):
             return False
     return True
+
+
+def _gpu_name(row: InstanceType) -> str | None:
+    return load().gpu(row.accelerator.gpu).karpenter_name
