@@ -53,3 +53,19 @@ def test_waste_on_a_class_has_the_price_of_its_machine(tmp_path: Path) -> None:
     assert [one["code"] for one in findings] == ["gpu-idle-command"]
     assert "g2-standard-8" in findings[0]["text"]
     assert "USD per month" in findings[0]["text"]
+
+
+@pytest.mark.parametrize(
+    ("other", "known"),
+    [
+        ("{nodepools: [big]}", False),
+        ("{machineType: a3-highgpu-8g}", False),
+        ("{machineFamily: g2, minCores: 48}", False),
+        ("{machineFamily: n2}", True),
+    ],
+)
+def test_a_priority_without_gpus_can_have_them(tmp_path: Path, other: str, *, known: bool) -> None:
+    text = FILE.replace("WHEN", "DoNotScaleUp").replace("---", f"    - {other}\n---", 1)
+    write(tmp_path, {"a.yaml": text})
+    found = audit(tmp_path, "--profile", "prod")["findings"]
+    assert (EXCEEDS in [one["code"] for one in found]) is known

@@ -37,6 +37,10 @@ _LINE = re.compile(r"^\{(?P<labels>.*)\}\s+(?P<value>\S+)\s+(?P<time>-?[0-9]+)\s
 _LABEL = re.compile(r'\s*([A-Za-z_][A-Za-z0-9_]*)="((?:[^"\\]|\\.)*)"\s*,?')
 
 
+_YEARS_1_TO_9999 = range(-62_135_596_800, 253_402_300_800)
+"""Seconds since 1970 that a calendar has (Python, `datetime.MINYEAR` and `MAXYEAR`)."""
+
+
 class UnreadableDumpError(ValueError):
     """The text is not a dump; the message says what was expected and what was found."""
 
@@ -52,6 +56,19 @@ class Series:
 
 def read_series(text: str) -> list[Series]:
     """The series of a dump. Raises UnreadableDumpError."""
+    series = _series(text)
+    for one in series:
+        outside = [moment for moment, _ in one.samples if moment not in _YEARS_1_TO_9999]
+        if outside:
+            raise UnreadableDumpError(
+                f"a sample of {one.labels.get('__name__', 'a series')} is at {outside[0]:.6g} "
+                "seconds since 1970, outside the years 1 to 9999; Prometheus answers in seconds, "
+                "and promtool writes milliseconds"
+            )
+    return series
+
+
+def _series(text: str) -> list[Series]:
     stripped = text.removeprefix("\ufeff").lstrip()
     if not stripped:
         raise UnreadableDumpError("it is empty")

@@ -35,6 +35,16 @@ def _no_truth_value(found: object) -> object:
 NO_TRUTH_VALUE = BeforeValidator(_no_truth_value)
 """Of a whole number. Python counts `true` as 1: `max: true` is a mistake, not one node."""
 
+
+def _no_true_number(found: object) -> object:
+    if isinstance(found, bool):
+        raise PydanticCustomError("number_from_bool", "a number is wanted")
+    return found
+
+
+NO_TRUE_NUMBER = BeforeValidator(_no_true_number)
+"""Of a number that can have a fraction: `belowPercent: true` is not 1 percent."""
+
 DnsLabel = Annotated[
     str, StringConstraints(pattern=r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$", min_length=1, max_length=63)
 ]

@@ -4,7 +4,13 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from gpufleet.spec.base import NO_TRUTH_VALUE, DnsLabel, SecretName, SpecModel
+from gpufleet.spec.base import (
+    NO_TRUE_NUMBER,
+    NO_TRUTH_VALUE,
+    DnsLabel,
+    SecretName,
+    SpecModel,
+)
 
 
 class IdleNotebook(SpecModel):
@@ -29,7 +35,7 @@ class IdlePolicy(SpecModel):
     """How long every GPU of the notebook must have done nothing, 10 to 1440 minutes. There is no
     default. Bounds: those of Google's notebooks (Vertex AI API v1, `NotebookIdleShutdownConfig`,
     read 2026-11-28)."""
-    below_percent: float = Field(default=5.0, gt=0, le=100)
+    below_percent: Annotated[float, NO_TRUE_NUMBER] = Field(default=5.0, gt=0, le=100)
     """A GPU does nothing while its engine was never busier than this, in percent, more than 0, at
     most 100. Default 5, as of the alert GpuIdle."""
     notebooks: Annotated[tuple[IdleNotebook, ...], Field(min_length=1, max_length=500)]

@@ -85,10 +85,10 @@ class LayoutChange(SpecModel):
 
     previous: Sharing
     """How the GPUs were shared until now: nodes of later waves keep it."""
-    width: int = Field(default=1, ge=1, le=1000)
+    width: Annotated[int, NO_TRUTH_VALUE] = Field(default=1, ge=1, le=1000)
     """Nodes that change at the same time, 1 to 1000. Default 1. Each wave starts when every node of
     the one before offers what the new sharing promises; a node that does not stops the rest."""
-    waves: int | None = Field(default=None, ge=0, le=10_000)
+    waves: Annotated[int | None, NO_TRUTH_VALUE] = Field(default=None, ge=0, le=10_000)
     """Waves this update may make, counted from the start, 0 to 10000: drain the nodes of the next
     wave, raise it, update again. 0 only keeps both ways of sharing ready. Default: all."""
     timeout_seconds: int = Field(default=1200, ge=10, le=14_400)

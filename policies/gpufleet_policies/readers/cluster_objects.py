@@ -32,9 +32,10 @@ def service(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
 
 
 def quota(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
-    """core ResourceQuota."""
+    """core ResourceQuota. Of extended resources it counts the names under `requests.` alone
+    (kubernetes/kubernetes pkg/quota/v1/evaluator/core/pods.go, isExtendedResourceNameForQuota)."""
     hard = mapping(inside(document, "spec.hard"))
-    counted = {name.removeprefix("requests.").removeprefix("limits."): name for name in hard}
+    counted = {n.removeprefix("requests."): n for n in hard if n.startswith("requests.")}
     gpus = {resource: name for resource, name in counted.items() if is_gpu_resource(resource)}
     # Scopes choose pods that rules cannot tell.
     whole = any(inside(document, f"spec.{key}") is not None for key in ("scopes", "scopeSelector"))

@@ -14,7 +14,7 @@ from gpufleet.cluster.pool import Maker, NodePool, Size
 from gpufleet.documents.shapes import items
 from gpufleet.findings.locator import Locator
 from gpufleet_policies.readers.blocks import inside, number, word
-from gpufleet_policies.readers.machines import accelerated
+from gpufleet_policies.readers.machines import accelerated, machines
 
 _OPEN: Fact[Any] = unknown("spec")
 
@@ -27,8 +27,18 @@ def compute_class(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
         return  # no GPUs
     for one in found:
         yield _pool(locator, one)
-    if priorities is UNKNOWN or word(document, "spec.whenUnsatisfiable").found != "DoNotScaleUp":
-        yield _pool(locator, {})  # machines that no priority names may be made too
+    others = any(_may_have_gpus(one) for one in items(priorities) if one not in found)
+    stops = word(document, "spec.whenUnsatisfiable").found == "DoNotScaleUp"
+    if others or priorities is UNKNOWN or not stops:
+        yield _pool(locator, {})  # machines with GPUs of another kind may be made too
+
+
+def _may_have_gpus(priority: Any) -> bool:
+    """Whether a priority without `gpu` may make nodes with GPUs: pools that it names have what they
+    have, and machines of the families with accelerators bring theirs."""
+    machine = word(priority, "machineType").found or f"{word(priority, 'machineFamily').found}-"
+    carries = machines((machine,)).carries_gpus
+    return inside(priority, "nodepools") is not None or carries.found is not False
 
 
 def _pool(locator: Locator, priority: Any) -> NodePool:

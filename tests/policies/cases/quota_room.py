@@ -32,13 +32,13 @@ FOUR: dict[str, Any] = {
 """A queue of its own with four GPUs."""
 
 
-def quota(gpus: int) -> Thing:
-    """A ResourceQuota of the namespace ml with so many GPUs."""
+def quota(gpus: int, **further: str) -> Thing:
+    """A ResourceQuota of the namespace ml with so many GPUs, and further limits."""
     document: dict[str, Any] = {
         "apiVersion": "v1",
         "kind": "ResourceQuota",
         "metadata": {"name": "gpus", "namespace": "ml"},
-        "spec": {"hard": {f"requests.{GPU}": str(gpus)}},
+        "spec": {"hard": {f"requests.{GPU}": str(gpus), **further}},
     }
     return manifest(document)
 
@@ -50,7 +50,8 @@ CASES = (
         deployment({LIMITS: {GPU: 4}, "spec.replicas": 1}),
         "asks for 4 x nvidia.com/gpu; the quota of namespace ml is 2: the API server refuses its "
         "pods",
-        alongside=(quota(2),),
+        # The API server counts extended resources under `requests.` alone.
+        alongside=(quota(2, **{GPU: "0", f"limits.{GPU}": "0"}),),
     ),
     Case(
         "gpu-quota-never-admits",

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
 import yaml
 from click.testing import CliRunner, Result
 
@@ -340,3 +341,25 @@ def test_nodes_of_a_group_that_was_found_make_no_second_pool(tmp_path: Path) -> 
     names = [pool["name"] for pool in adopted(tmp_path, dump)["spec"]["pools"]]
     dump["items"].append(one)
     assert [pool["name"] for pool in adopted(tmp_path, dump)["spec"]["pools"]] == names
+
+
+@pytest.mark.parametrize("found", [[], {}, "", "three", True, -1])
+def test_a_node_pool_with_values_of_other_types_is_adopted(tmp_path: Path, found: Any) -> None:
+    """States of programs that were edited, and plans whose values are not known yet."""
+    driver = {"gpuDriverVersion": found}
+    gpus = {"type": "nvidia-l4", "count": 1, "gpuDriverInstallationConfig": driver}
+    inputs = {
+        "name": found,
+        "cluster": "ml",
+        "location": "us-central1",
+        "autoscaling": {"minNodeCount": found, "maxNodeCount": found},
+        "nodeConfig": {"machineType": "g2-standard-8", "guestAccelerators": [gpus]},
+    }
+    kind = "gcp:container/nodePool:NodePool"
+    one = {"urn": f"urn:pulumi:s::p::{kind}::g", "type": kind, "custom": True, "inputs": inputs}
+    document = {"version": 3, "deployment": {"manifest": {}, "resources": [one]}}
+    result = run(tmp_path, document, more=("--format", "json"))
+    assert isinstance(result.exception, SystemExit | None)
+    (pool,) = json.loads(result.output)["spec"]["pools"]
+    assert pool["nodes"] == {"min": 0, "max": 1}
+    assert "no upper bound was found" in result.output

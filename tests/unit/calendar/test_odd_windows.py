@@ -53,6 +53,20 @@ def test_true_is_no_count(pool: dict[str, Any]) -> None:
     assert messages(**pool) == ["found true: a whole number is wanted"]
 
 
+@pytest.mark.parametrize(
+    ("pool", "wanted"),
+    [
+        ({"change": {"width": True}}, "a whole number is wanted"),
+        (
+            {"idle": {"afterMinutes": 30, "belowPercent": True, "notebooks": []}},
+            "a number is wanted",
+        ),
+    ],
+)
+def test_true_is_no_number_anywhere(pool: dict[str, Any], wanted: str) -> None:
+    assert f"found true: {wanted}" in messages(**pool)
+
+
 def test_two_promises_to_one_team_exceed_the_gpus_too() -> None:
     promise = {"team": "a", "gpus": 16, **DAY}
     pool = block_pool(commitments=[promise, promise], maintenance=[{**DAY, "nodes": 1}])

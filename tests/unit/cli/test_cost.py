@@ -172,6 +172,11 @@ def test_a_wrong_declaration_is_refused(tmp_path: Path) -> None:
         ),
         ('{"data": {"result": [{"metric": {}, "values": [[1]]}]}}', "cannot be read"),
         ('{"data": {"result": []}}', "it has no series gpu:node:pool"),
+        (
+            '{"result": [{"metric": {"__name__": "x"}, "values": [[1764000000000, "1"]]}]}',
+            "a sample of x is at 1.764e+12 seconds since 1970, outside the years 1 to 9999",
+        ),
+        ('{__name__="x"} 1 1764000000000000', "at 1.764e+12 seconds since 1970"),
         ('{"status": "error", "error": "query timed out"}', "an error: query timed out"),
         ('{a="b"} 1 1000\nrest', "line 2 is not a sample"),
         ('{__name__="gpu:node:pool", pool="chat"} 1 1000', "--step"),

@@ -17,7 +17,8 @@ def adopted_options(
     options: Declaration = {}
     accelerators = [mapping(one) for one in items(config.get("guestAccelerators"))]
     versions = {
-        mapping(a.get("gpuDriverInstallationConfig")).get("gpuDriverVersion") for a in accelerators
+        str(mapping(a.get("gpuDriverInstallationConfig")).get("gpuDriverVersion"))
+        for a in accelerators
     }
     if "INSTALLATION_DISABLED" in versions:
         options["driver"] = "gpuOperator"

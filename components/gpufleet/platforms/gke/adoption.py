@@ -149,8 +149,8 @@ def _pool(
     # A step of TPUs by flex start has bounds for each zone whatever is declared: the others decide.
     scaling = next((one for one in scalings if "maxNodeCount" not in one), scalings[0])
     per_zone = "maxNodeCount" in scaling
-    low = scaling.get("minNodeCount" if per_zone else "totalMinNodeCount", 0)
-    high = scaling.get("maxNodeCount" if per_zone else "totalMaxNodeCount")
+    low = _count(scaling.get("minNodeCount" if per_zone else "totalMinNodeCount"))
+    high = _count(scaling.get("maxNodeCount" if per_zone else "totalMaxNodeCount"))
     notes: list[str] = []
     fixed = inputs.get("nodeCount") or inputs.get("initialNodeCount")
     if high is None and isinstance(fixed, int):
@@ -305,6 +305,11 @@ def _inputs(one: ObservedResource) -> dict[str, Any]:
     return found
 
 
+def _count(found: object) -> int | None:
+    """A number of nodes; None for what is not one, such as a text of a plan without values."""
+    return found if isinstance(found, int) and not isinstance(found, bool) and found >= 0 else None
+
+
 def _taints(config: Mapping[str, Any]) -> list[Declaration]:
     found: list[Declaration] = []
     for one in items(config.get("taints")):
@@ -322,8 +327,8 @@ def _ordered(
     """In the order of the ComputeClass's priorities."""
     spec = {} if compute_class is None else mapping(compute_class.properties.get("spec"))
     named = [n for p in items(spec.get("priorities")) for n in items(mapping(p).get("nodepools"))]
-    rank = {name: index for index, name in enumerate(named)}
-    return sorted(members, key=lambda one: rank.get(one.properties.get("name"), len(rank)))
+    rank = {str(name): index for index, name in enumerate(named)}
+    return sorted(members, key=lambda one: rank.get(_name(one), len(rank)))
 
 
 def _suffix(way: Declaration) -> str:

@@ -1,10 +1,11 @@
 """How gpufleet goes about the machines of a pool on vSphere: nothing here is what a machine is."""
 
 from enum import StrEnum
+from typing import Annotated
 
 from pydantic import Field
 
-from gpufleet.spec.base import SpecModel
+from gpufleet.spec.base import NO_TRUTH_VALUE, SpecModel
 
 
 class CreateFailure(StrEnum):
@@ -28,17 +29,17 @@ class DeletePolicy(StrEnum):
 class VsphereTimeouts(SpecModel):
     """Longest each step may take, in seconds, 1 to 86400."""
 
-    clone: int = Field(default=1800, ge=1, le=86_400)
+    clone: Annotated[int, NO_TRUTH_VALUE] = Field(default=1800, ge=1, le=86_400)
     """Default 1800."""
-    reconfigure: int = Field(default=300, ge=1, le=86_400)
+    reconfigure: Annotated[int, NO_TRUTH_VALUE] = Field(default=300, ge=1, le=86_400)
     """Default 300."""
-    power_on: int = Field(default=600, ge=1, le=86_400)
+    power_on: Annotated[int, NO_TRUTH_VALUE] = Field(default=600, ge=1, le=86_400)
     """Default 600."""
-    address: int = Field(default=900, ge=1, le=86_400)
+    address: Annotated[int, NO_TRUTH_VALUE] = Field(default=900, ge=1, le=86_400)
     """Until the guest reports what `waitFor` names. Default 900."""
-    shutdown: int = Field(default=300, ge=1, le=86_400)
+    shutdown: Annotated[int, NO_TRUTH_VALUE] = Field(default=300, ge=1, le=86_400)
     """Default 300."""
-    destroy: int = Field(default=600, ge=1, le=86_400)
+    destroy: Annotated[int, NO_TRUTH_VALUE] = Field(default=600, ge=1, le=86_400)
     """Default 600."""
 
 

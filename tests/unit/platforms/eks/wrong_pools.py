@@ -237,6 +237,21 @@ WRONG: dict[str, tuple[dict[str, Any], str, str]] = {
         "raw-argument-decided",
         "write `eks.amiId`",
     ),
+    "another region by raw arguments": (
+        {"gpu": "L4", "eks": {"nodeGroup": {"region": "eu-west-1"}}},
+        "raw-argument-decided",
+        "write `cluster.region`",
+    ),
+    "another region of the template": (
+        {"gpu": "L4", "eks": {"launchTemplate": {"region": "eu-west-1"}}},
+        "raw-argument-decided",
+        "write `cluster.region`",
+    ),
+    "any machine by raw arguments": (
+        {"gpu": "L4", "eks": {"launchTemplate": {"instanceRequirements": {}}}},
+        "raw-argument-decided",
+        "write `instanceTypes`",
+    ),
     "tags by raw arguments": (
         {"gpu": "L4", "eks": {"launchTemplate": {"tagSpecifications": []}}},
         "raw-argument-decided",
