@@ -174,6 +174,7 @@ spec:
   disruption: {consolidationPolicy: WhenUnderutilized, expireAfter: 720h}
   limits: {nvidia.com/gpu: 4}
 """)
+    assert "karpenter-expire-after-misplaced" not in found
     assert "move expireAfter" in (found["karpenter-version-not-served"].text)
 
 
@@ -364,3 +365,24 @@ def test_a_key_without_a_form_in_a_variable_for_keys(said, value, found):
     rules = said(POD % value)
     assert ("gpu-workload-plain-secret" in rules) is found
     assert all(KEY not in one.text for one in rules.values())
+
+
+FAMILIES = """
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata: {name: gpu}
+spec:
+  limits: {nvidia.com/gpu: 16}
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: gpu}
+      taints: [{key: nvidia.com/gpu, effect: NoSchedule}]
+      requirements:
+      - {key: karpenter.k8s.aws/instance-family, operator: In, values: [%s]}
+"""
+
+
+@pytest.mark.parametrize(("families", "found"), [("p4d, p4de", True), ("g6, p4d, p4de, p5", False)])
+def test_pods_choose_in_a_pool_of_several_gpus(said, families, found):
+    """shawnawshk/ray-serve-on-eks, k8s/karpenter/gpu-nodepool.yaml."""
+    assert ("karpenter-memories-mixed" in said(FAMILIES % families)) is found

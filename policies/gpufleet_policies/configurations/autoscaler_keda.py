@@ -34,6 +34,13 @@ def validate_keda(
     place = child(path, "spec")
     triggers = [as_mapping(one) or {} for one in as_list(spec.get("triggers")) or []]
     texts = [_trigger(place, index, one, target, report) for index, one in enumerate(triggers)]
+    if "maxReplicaCount" not in spec:
+        report.add(
+            "autoscaler-unbounded",
+            place,
+            "without maxReplicaCount KEDA goes up to 100 replicas",
+            "write the most you would pay for",
+        )
     if item.get("kind") == "ScaledJob":
         return
     _sizes(place, spec, report)

@@ -10,8 +10,13 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from gpufleet.catalogue.lookup import nearest_fix
-from gpufleet.contract.programs.dra_cel_functions import functions, is_quantity, is_semver
+from gpufleet.catalogue.lookup import nearest_fix, nearest_names
+from gpufleet.contract.programs.dra_cel_functions import (
+    CALLABLE,
+    functions,
+    is_quantity,
+    is_semver,
+)
 from gpufleet.contract.programs.validation import CheckReport
 from gpufleet.documents.shapes import as_mapping
 from gpufleet_policies.configurations.dra_devices import (
@@ -81,7 +86,7 @@ def _compiled(expression: str, path: str, report: CheckReport) -> Any:
             "dra-cel-invalid",
             path,
             f"the expression does not parse: {where}",
-            "write such as device.attributes['gpu.nvidia.com'].profile == '1g.10gb'",
+            _syntax_fix(expression),
             value=expression,
         )
         return None
@@ -101,6 +106,19 @@ def _literals_are_fine(expression: str, path: str, report: CheckReport) -> bool:
         )
         return False
     return True
+
+
+def _syntax_fix(expression: str) -> str:
+    bare = re.sub(r"'[^']*'|\"[^\"]*\"", "", expression)
+    if "'" in bare or '"' in bare:
+        return "close the quotes"
+    for wrong, right in ((r"(?<![=!<>])=(?!=)", "=="), (r"(?<!&)&(?!&)", "&&"),
+                         (r"(?<!\|)\|(?!\|)", "||")):  # fmt: skip
+        if re.search(wrong, bare):
+            return f"write `{right}`"
+    if re.search(r"\b(and|or|not)\b", bare):
+        return "write `&&`, `||` and `!`"
+    return "write an expression such as device.attributes['gpu.nvidia.com'].profile == '1g.10gb'"
 
 
 def _evaluates(
@@ -209,17 +227,26 @@ def _evaluate_undefined(text: str, expression: str, path: str, report: CheckRepo
     found = re.search(r"Undefined variable or function: '(\w+)'", text)
     name = found[1] if found else ""
     called = re.search(rf"\b{re.escape(name)}\s*\(", expression) if name else None
-    if not name or called or "cel.bind" in expression:
+    if not name or "cel.bind" in expression or (called and name not in _misspelt(name)):
         reason = f"it calls {name}" if called else "the evaluator cannot run it"
         _not_judged(path, reason, report)
         return
     report.add(
         "dra-cel-invalid",
         path,
-        f"undeclared reference to {name}: an expression has the variable device",
-        f"write device.attributes['{DRIVER}'].{name}",
+        f"undeclared reference to {name}"
+        + ("" if called else ": an expression has the variable device"),
+        _misspelt(name).get(name) or f"write device.attributes['{DRIVER}'].{name}",
         value=expression,
     )
+
+
+def _misspelt(name: str) -> dict[str, str]:
+    """A function that Kubernetes does not have, and that is nearly one it has -> the fix."""
+    if name in CALLABLE:
+        return {}
+    near = nearest_names(name, CALLABLE, limit=1)
+    return {name: f"write `{near[0]}`"} if near else {}
 
 
 def _validate_matches(

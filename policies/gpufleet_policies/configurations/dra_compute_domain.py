@@ -7,6 +7,7 @@ from gpufleet.contract.programs.validation import CheckReport
 from gpufleet.contract.schemas.problems import SchemaProblem, SchemaProblemKind, path_of
 from gpufleet.contract.schemas.report import report_problem
 from gpufleet.contract.schemas.validator import schema_problems
+from gpufleet.documents.paths import value_at
 from gpufleet.documents.shapes import as_mapping
 from gpufleet_policies.configurations.dra_envelope import SCHEMA_CODES
 
@@ -32,6 +33,14 @@ def validate_domain(document: dict[str, Any], context: Site, report: CheckReport
             "spec.numNodes",
             "the definition bundled with the GPU Operator requires numNodes",
             "write `numNodes: 0`",
+        )
+    before = as_mapping(value_at(context.previous, "spec"))
+    if before is not None and before != spec:
+        report.add(
+            "dra-domain-immutable",
+            "spec",
+            "the spec of a ComputeDomain cannot change",
+            "delete the ComputeDomain and make it anew",
         )
 
 

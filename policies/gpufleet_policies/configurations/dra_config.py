@@ -152,8 +152,8 @@ class _Judging:
             self._vfio(path)
         elif kind == "ComputeDomainChannelConfig":
             fields.only((*_TYPE_META, "domainID", "allocationMode"))
-            fields.text("allocationMode")
             self._domain(fields, path)
+            self._allocation_mode(fields, path)
         else:
             fields.only((*_TYPE_META, "domainID"))
             self._domain(fields, path)
@@ -238,4 +238,15 @@ class _Judging:
                 child(path, "domainID"),
                 "domainID cannot be empty",
                 "write the UID of the ComputeDomain",
+            )
+
+    def _allocation_mode(self, fields: StrictFields, path: str) -> None:
+        mode = fields.text("allocationMode")
+        if mode not in (None, "", "All", "Single"):
+            self._report.add(
+                "dra-allocation-mode-ignored",
+                child(path, "allocationMode"),
+                f"allocationMode {mode} is not checked and works like Single",
+                "one of Single, All",
+                value=mode,
             )

@@ -4,6 +4,7 @@ Sources: kubernetes/kubernetes pkg/apis/resource/validation/validation.go (00980
 pkg/apis/resource/v1/defaults.go; types by version come from the catalogue's schemas.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +14,7 @@ from gpufleet.cluster.site import Site
 from gpufleet.contract.dra_api import GROUP, SERVED
 from gpufleet.contract.kubernetes_gates import dropped_fields
 from gpufleet.contract.programs.dra_gates import DRIVER as PROGRAM
+from gpufleet.contract.programs.go_json import integer, shown
 from gpufleet.contract.programs.validation import CheckReport
 from gpufleet.contract.schemas.newer_fields import newer_problems
 from gpufleet.contract.schemas.problems import SchemaProblemKind, path_of
@@ -21,7 +23,7 @@ from gpufleet.contract.schemas.validator import has_schema, schema_problems
 from gpufleet.documents.paths import child, items_at, mapping_at, value_at
 from gpufleet.documents.shapes import as_list, as_mapping
 from gpufleet_policies.configurations.dra_cel import validate_selector
-from gpufleet_policies.configurations.dra_devices import CLASSES, DRIVER
+from gpufleet_policies.configurations.dra_devices import CLASSES, DRIVER, FORMER, attribute_names
 from gpufleet_policies.configurations.dra_sizes import validate_resource_name
 
 HOLDERS = {
@@ -37,6 +39,9 @@ SCHEMA_CODES = SchemaCodes(
     required="dra-field-missing",
     other="dra-value-invalid",
 )
+_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
+_FORMS = re.compile(r"^(?:nvidia[-.])?(gpu|mig|vfio)s?(?=\.)")
+"""Other forms of the first word of a class: `gpus.nvidia.com`."""
 _CONFIG_TYPES = {"GpuConfig": "gpu", "MigDeviceConfig": "mig", "VfioDeviceConfig": "vfio"}
 
 
@@ -150,31 +155,109 @@ def _validate_devices(
     report: CheckReport,
 ) -> None:
     entries = as_list(devices.get("requests")) or []
+    if not entries:
+        report.add(
+            "dra-no-requests",
+            f"{path}.requests",
+            "the claim has no request: nothing is allocated, and its config concerns nothing",
+            "write `requests: [{name: gpu, exactly: {deviceClassName: gpu.nvidia.com}}]`",
+        )
+        return
+    names: set[str] = set()
     requests: list[DraRequest] = []
     for index, entry in enumerate(entries):
         place = child(f"{path}.requests", index)
         item = as_mapping(entry) or {}
-        requests += _ways(item, place, version)
+        name = _name(item, place, names, report)
+        requests += _ways(item, name, place, version, report)
     for request in requests:
         _validate_request(request, context, report)
-    for at, entry in items_at(devices, "config"):
-        _validate_fit(as_mapping(entry) or {}, requests, f"{path}.{at}", report)
+    known = names | {request.name for request in requests}
+    for group in ("config", "constraints"):
+        for index, entry in enumerate(as_list(devices.get(group)) or []):
+            place = child(f"{path}.{group}", index)
+            item = as_mapping(entry) or {}
+            _validate_references(item, known, place, report)
+            if group == "config":
+                _validate_fit(item, requests, place, report)
+            else:
+                _validate_constraint(item, requests, place, report)
 
 
-def _ways(item: Mapping[str, Any], place: str, version: str) -> Iterator[DraRequest]:
+def _name(item: Mapping[str, Any], place: str, names: set[str], report: CheckReport) -> str:
+    name = item.get("name")
+    if not isinstance(name, str) or _LABEL.fullmatch(name) is None:
+        report.add(
+            "dra-request-name",
+            child(place, "name"),
+            f"the name of a request is {shown(name)}, a DNS-1123 label is needed",
+            "write `name: gpu`",
+            value=shown(name),
+        )
+        return str(name)
+    if name in names:
+        report.add(
+            "dra-request-name",
+            child(place, "name"),
+            f"two requests are called {name}",
+            "give each a name of its own",
+            value=name,
+        )
+    names.add(name)
+    return name
+
+
+def _ways(
+    item: Mapping[str, Any], name: str, place: str, version: str, report: CheckReport
+) -> Iterator[DraRequest]:
     """The request itself, or its `firstAvailable` entries."""
-    name, exactly = str(item.get("name")), as_mapping(item.get("exactly"))
-    if exactly is not None:
-        yield DraRequest(name, child(place, "exactly"), exactly)
-    elif version == "v1beta1" and "deviceClassName" in item:
-        yield DraRequest(name, place, item)
-    for at, option in items_at(item, "firstAvailable"):
+    options = as_list(item.get("firstAvailable")) or []
+    exactly = as_mapping(item.get("exactly"))
+    flat = version == "v1beta1"
+    one = "deviceClassName" in item if flat else exactly is not None
+    if bool(options) == one:
+        if not flat and not options and "deviceClassName" in item:
+            return  # reported as an unknown field, with the same fix
+        choice = "deviceClassName" if flat else "exactly"
+        report.add(
+            "dra-request-kind",
+            place,
+            f"exactly one of {choice} or firstAvailable is required",
+            f"keep one of {choice} and firstAvailable"
+            if options
+            else "write `exactly: {deviceClassName: gpu.nvidia.com}`"
+            if not flat
+            else "write `deviceClassName: gpu.nvidia.com`",
+        )
+    if one:
+        fields = item if flat else exactly or {}
+        yield DraRequest(name, place if flat else child(place, "exactly"), fields)
+    names: set[str] = set()
+    for index, option in enumerate(options):
+        path = child(child(place, "firstAvailable"), index)
         fields = as_mapping(option) or {}
-        yield DraRequest(f"{name}/{fields.get('name')}", f"{place}.{at}", fields)
+        yield DraRequest(f"{name}/{_name(fields, path, names, report)}", path, fields)
 
 
 def _validate_request(request: DraRequest, context: Site, report: CheckReport) -> None:
     _validate_class(request, context, report)
+    mode, count = request.fields.get("allocationMode"), request.fields.get("count")
+    number = integer(count)
+    place = child(request.path, "count")
+    if number is not None and (number < 0 or (number > 0 and mode == "All")):
+        report.add(
+            "dra-count-invalid",
+            place,
+            f"count is {number}"
+            + (" and allocationMode is All, which takes none" if mode == "All" else ""),
+            "remove `count`" if mode == "All" else "write 1 or more",
+            value=number,
+        )
+    elif number == 0 and mode != "All":
+        report.add(
+            "dra-count-zero", place, "count 0 is taken for absent: one device is allocated",
+            "write 1 or more, or remove the request",
+        )  # fmt: skip
     name = request.fields.get("deviceClassName")
     _validate_selectors(request.fields, str(name), request.path, context, report)
 
@@ -182,7 +265,13 @@ def _validate_request(request: DraRequest, context: Site, report: CheckReport) -
 def _validate_class(request: DraRequest, context: Site, report: CheckReport) -> None:
     name, place = request.fields.get("deviceClassName"), child(request.path, "deviceClassName")
     if not isinstance(name, str) or not name:
-        return  # the API server refuses it
+        report.add(
+            "dra-class-missing",
+            place,
+            "a request needs a device class",
+            f"one of {', '.join(CLASSES)}",
+        )
+        return
     chart = context.chart
     off = chart is not None and chart.name == PROGRAM and (
         chart.value("resources.gpus.enabled") is False
@@ -197,12 +286,14 @@ def _validate_class(request: DraRequest, context: Site, report: CheckReport) -> 
         )
     if name in CLASSES or name in context.device_classes or not name.endswith("nvidia.com"):
         return
+    near = [known for known in CLASSES if _FORMS.sub(r"\1", name) == known]
+    alike = bool(near)
     report.add(
-        "dra-class-unknown",
+        "dra-class-misspelt" if alike else "dra-class-unknown",
         place,
-        f"the driver's chart creates no device class {name}, and this text does not either: "
-        "without it nothing is allocated",
-        nearest_fix(name, CLASSES),
+        f"the driver's chart creates no device class {name}"
+        + ("" if alike else ", and this text does not either: without it nothing is allocated"),
+        f"write `{near[0]}`" if alike else f"one of {', '.join(CLASSES)}",
         value=name,
     )
 
@@ -231,6 +322,20 @@ def _validate_selectors(
             )
 
 
+def _validate_references(
+    item: Mapping[str, Any], known: set[str], place: str, report: CheckReport
+) -> None:
+    for at, name in items_at(item, "requests"):
+        if isinstance(name, str) and name not in known:
+            report.add(
+                "dra-request-absent",
+                f"{place}.{at}",
+                f"there is no request {name} in the claim",
+                nearest_fix(name, sorted(known)),
+                value=name,
+            )
+
+
 def _validate_fit(
     item: Mapping[str, Any], requests: list[DraRequest], place: str, report: CheckReport
 ) -> None:
@@ -254,7 +359,42 @@ def _validate_fit(
                     f"write `kind: {_kind_of(request.type)}`",
                     value=kind,
                 )
+    types = {request.type for request in requests}
+    if types and not named and None not in types and wanted not in types:
+        report.add(
+            "dra-config-unused",
+            f"{place}.opaque.parameters.kind",
+            f"no request allocates a device that takes {kind}: the config has no effect",
+            f"write `kind: {_kind_of(str(next(iter(types))))}`",
+            value=kind,
+        )
 
 
 def _kind_of(device_type: str) -> str:
     return next(kind for kind, one in _CONFIG_TYPES.items() if one == device_type)
+
+
+def _validate_constraint(
+    item: Mapping[str, Any], requests: list[DraRequest], place: str, report: CheckReport
+) -> None:
+    for key in ("matchAttribute", "distinctAttribute"):
+        value = item.get(key)
+        if not isinstance(value, str):
+            continue
+        domain, slash, name = value.partition("/")
+        types = {request.type for request in requests}
+        if not slash or (
+            domain == DRIVER
+            and None not in types
+            and name not in FORMER
+            and not any(name in attribute_names(kind) for kind in types)
+        ):
+            report.add(
+                "dra-constraint-attribute",
+                child(place, key),
+                f"{value} is not an attribute with its domain"
+                if not slash
+                else f"the driver publishes no attribute {name}: no devices satisfy the constraint",
+                f"write such as {DRIVER}/parentUUID or resource.kubernetes.io/pcieRoot",
+                value=value,
+            )

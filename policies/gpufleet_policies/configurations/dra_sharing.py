@@ -128,7 +128,14 @@ def validate_sharing(
     if mps is not None:
         place = child(path, "mpsConfig")
         _validate_mps(mps, place, strategy, version, devices, report)
-        if strategy == "TimeSlicing" and not mig:
+        if strategy == "TimeSlicing" and mig:
+            report.add(
+                "dra-mig-mps-config-ignored",
+                place,
+                "mpsConfig has no effect with the strategy TimeSlicing",
+                "remove it",
+            )
+        elif strategy == "TimeSlicing":
             _other(place, "MpsConfig", strategy, report)
     if slicing is not None and strategy == "MPS":
         _other(child(path, "timeSlicingConfig"), "TimeSlicingConfig", strategy, report)
@@ -228,6 +235,14 @@ def _validate_limit(value: Any, path: str, report: CheckReport) -> None:
             "write 1Mi or more",
             value=shown(value),
             limit="1Mi",
+        )
+    elif amount != whole * _MIB:
+        report.add(
+            "dra-memory-rounded",
+            path,
+            f"{value} is rounded down to {whole} MiB",
+            f"write `{whole}Mi`",
+            value=shown(value),
         )
 
 

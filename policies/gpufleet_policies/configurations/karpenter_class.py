@@ -1,4 +1,4 @@
-"""An EC2NodeClass against the pools that name it."""
+"""An EC2NodeClass against the pools that name it, and a NodeOverlay."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -16,6 +16,7 @@ from gpufleet.contract.programs.validation import CheckReport
 from gpufleet.documents.paths import child, items_at, mapping_at, value_at
 from gpufleet.documents.quantities import quantity
 from gpufleet.documents.shapes import as_list, as_mapping
+from gpufleet_policies.configurations.karpenter_requirements import validate_requirements
 
 AL2_LAST: tuple[int, ...] = (1, 32)
 """Last Kubernetes minor with images of Amazon Linux 2."""
@@ -35,6 +36,14 @@ def validate_class(
 ) -> None:
     """Everything about one node class. `pools` are the NodePools of the text that name it."""
     spec, place = as_mapping(item.get("spec")) or {}, child(path, "spec")
+    if ("role" in spec) == ("instanceProfile" in spec):
+        report.add(
+            "karpenter-class-exclusive",
+            place,
+            "exactly one of role and instanceProfile is needed, found "
+            + ("both" if "role" in spec else "neither"),
+            "write `role`, the name of the nodes' IAM role",
+        )
     terms = [as_mapping(one) or {} for one in as_list(spec.get("amiSelectorTerms")) or []]
     where = child(place, "amiSelectorTerms")
     machines = [row for pool in pools for row in _machines(pool)]
@@ -82,6 +91,13 @@ def _validate_images(
             continue
         place = child(child(where, index), "alias")
         family, _, release = alias.partition("@")
+        if len(terms) > 1 or len(term) > 1:
+            report.add(
+                "karpenter-class-exclusive",
+                place,
+                "an alias is next to other image terms, which the API server refuses",
+                "keep the alias alone",
+            )
         if family == "al2" and version > AL2_LAST:
             _ended(place, alias, said, report)
         elif release == "latest" and of_gpus:
@@ -230,4 +246,23 @@ def _validate_disk(spec: Mapping[str, Any], place: str, report: CheckReport) -> 
             "write ebs.volumeSize: 200Gi on the root device",
             found=largest >> 30,
             limit=SMALLEST_DISK >> 30,
+        )
+
+
+def validate_overlay(
+    path: str, item: Mapping[str, Any], context: Site, report: CheckReport
+) -> None:
+    """One NodeOverlay."""
+    spec, place = as_mapping(item.get("spec")) or {}, child(path, "spec")
+    # An overlay may be for the nodes of one pool (aws-samples/karpenter-blueprints node-overlay).
+    own = ("karpenter.sh/nodepool",)
+    validate_requirements(spec.get("requirements"), child(place, "requirements"), report, own)
+    if not context.feature_gates.get("NodeOverlay", False):
+        report.add(
+            "karpenter-overlay-gate-off",
+            path,
+            "the overlay does nothing while the feature gate NodeOverlay is off, as it is by "
+            "default",
+            "set settings.featureGates.nodeOverlay: true, and say `featureGates: {NodeOverlay: "
+            "true}` in the context",
         )

@@ -5,29 +5,22 @@ All documents of the text count, as for `kubectl apply`.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from gpufleet.cluster.site import Site
 from gpufleet.contract.programs.go_json import shown
 from gpufleet.contract.programs.karpenter_keys import CODES, FORMER, VERSIONS
 from gpufleet.contract.programs.validation import CheckReport, Judgement
-from gpufleet.contract.schemas import SCHEMA_RULES, object_problems, report_problems
+from gpufleet.contract.schemas import SchemaProblem, object_problems, report_problems
 from gpufleet.documents.document import GoDocument
 from gpufleet.documents.paths import child, mapping_at, value_at
-from gpufleet.rules.rows import rule_table, written_rules
-from gpufleet_policies.configurations.karpenter_class import validate_class
+from gpufleet_policies.configurations.karpenter_class import validate_class, validate_overlay
 from gpufleet_policies.configurations.karpenter_pool import validate_pool
-from gpufleet_policies.configurations.karpenter_requirements import validate_families
+from gpufleet_policies.configurations.karpenter_rules import RULES
 from gpufleet_policies.configurations.karpenter_workloads import validate_claims, validate_gpus
 from gpufleet_policies.configurations.objects import Object, objects
 
 __all__ = ["RULES", "validate"]
-
-RULES = rule_table(
-    *written_rules(Path(__file__).with_name("karpenter_rules.jsonl")),
-    *SCHEMA_RULES,
-)
 
 
 @dataclass(slots=True)
@@ -62,8 +55,7 @@ def validate(read: GoDocument, context: Site) -> Judgement:
         validate_class(path, item, pools, context, report)
         _validate_shape(path, item, report)
     for path, item in found.overlays:
-        requirements = value_at(item, "spec.requirements")
-        validate_families(requirements, f"{child(path, 'spec')}.requirements", report)
+        validate_overlay(path, item, context, report)
         _validate_shape(path, item, report)
     validate_claims(found.workloads, found.pools, report)
     validate_gpus(found.workloads, found.pools, overlays, report)
@@ -74,7 +66,13 @@ def _validate_shape(path: str, item: Mapping[str, Any], report: CheckReport) -> 
     version = VERSIONS[str(item["kind"])]
     if item.get("apiVersion") == version:
         problems = object_problems(item, version.partition("/")[0])
-        report_problems(problems, CODES, report, path)
+        report_problems(problems, CODES, report, path, _special_code)
+
+
+def _special_code(problem: SchemaProblem) -> str | None:
+    """The code of operators, which have one of their own."""
+    operator = problem.steps[-1] == "operator" and "requirements" in problem.steps
+    return "karpenter-requirement-invalid" if operator else None
 
 
 def _sorted(objects: Sequence[Object], report: CheckReport) -> _Found:

@@ -1,14 +1,12 @@
 """A NodePool against Karpenter's rules, its node class and the overlays next to it."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from gpufleet.catalogue import AWS as BY_AWS
-from gpufleet.catalogue import InstanceType
-from gpufleet.contract.programs.karpenter_keys import AWS, ZONE
+from gpufleet.catalogue import InstanceType, load
+from gpufleet.contract.programs.karpenter_keys import AWS
 from gpufleet.contract.programs.karpenter_machines import (
-    NodeRequirement,
     admits,
     cloud_of,
     demands_gpus,
@@ -20,27 +18,20 @@ from gpufleet.contract.programs.karpenter_machines import (
 from gpufleet.contract.programs.validation import CheckReport
 from gpufleet.documents.paths import child
 from gpufleet.documents.quantities import quantity
-from gpufleet.documents.shapes import as_list, as_mapping
-from gpufleet_policies.configurations.karpenter_requirements import validate_families
+from gpufleet.documents.shapes import as_mapping
+from gpufleet_policies.configurations.karpenter_purchase import (
+    PoolParts,
+    validate_network,
+    validate_purchase,
+)
+from gpufleet_policies.configurations.karpenter_requirements import validate_requirements
 
 MIG_LABEL = "nvidia.com/mig.config"
 SHARING_LABEL = "nvidia.com/device-plugin.config"
 PLAIN = ("", "all-disabled", "default")
 """Values of the two labels that cut and share nothing, by convention."""
 _COUNT = f"{AWS}instance-gpu-count"
-
-
-@dataclass(frozen=True, slots=True)
-class _PoolParts:
-    """The parts of a NodePool that several rules read."""
-
-    path: str
-    spec: Mapping[str, Any]
-    template: Mapping[str, Any]
-    labels: Mapping[str, Any]
-    requirements: tuple[NodeRequirement, ...]
-    machines: tuple[InstanceType, ...]
-    """Machines with GPUs it may launch; empty where it demands none."""
+_NAME = f"{AWS}instance-gpu-name"
 
 
 def validate_pool(
@@ -53,15 +44,17 @@ def validate_pool(
     """Everything about one NodePool. `its_class` is None where it is not in the text."""
     spec = as_mapping(item.get("spec")) or {}
     place = child(path, "spec")
+    if not str(item.get("apiVersion", "")).endswith("beta1"):  # v1beta1 has it there
+        _validate_expiry(spec, place, report)
     outer = as_mapping(spec.get("template")) or {}
     template = as_mapping(outer.get("spec")) or {}
     where = child(child(child(place, "template"), "spec"), "requirements")
-    validate_families(template.get("requirements"), where, report)
+    validate_requirements(template.get("requirements"), where, report)
     requirements = read_requirements(template.get("requirements"))
     if not demands_gpus(requirements) or cloud_of(requirements) != BY_AWS:
         return
     metadata = as_mapping(outer.get("metadata")) or {}
-    pool = _PoolParts(
+    pool = PoolParts(
         place,
         spec,
         template,
@@ -72,11 +65,24 @@ def validate_pool(
     _validate_machines(pool, where, report)
     _validate_limits(pool, child(place, "limits"), report)
     _validate_overlays(pool, overlays, where, report)
+    validate_purchase(pool, its_class, where, report)
     if its_class is not None:
-        _validate_network(pool, as_mapping(its_class.get("spec")) or {}, where, report)
+        validate_network(pool, as_mapping(its_class.get("spec")) or {}, where, report)
 
 
-def _validate_machines(pool: _PoolParts, where: str, report: CheckReport) -> None:
+def _validate_expiry(spec: Mapping[str, Any], place: str, report: CheckReport) -> None:
+    disruption = as_mapping(spec.get("disruption")) or {}
+    if "expireAfter" in disruption:
+        report.add(
+            "karpenter-expire-after-misplaced",
+            child(child(place, "disruption"), "expireAfter"),
+            f"expireAfter {disruption['expireAfter']} stands under disruption, where it is dropped "
+            "unseen: nodes live for 720h",
+            "write it as spec.template.spec.expireAfter",
+        )
+
+
+def _validate_machines(pool: PoolParts, where: str, report: CheckReport) -> None:
     if not pool.machines:
         lost = _lost_to_count(pool)
         if not lost and not names_newer(pool.requirements):
@@ -100,70 +106,60 @@ def _validate_machines(pool: _PoolParts, where: str, report: CheckReport) -> Non
                 f"remove it, or select by {AWS}instance-gpu-name",
                 lost=lost,
             )
+    asked = {v for one in pool.requirements if one.key == _NAME for v in one.values}
+    by_name: dict[str, set[str]] = {}
+    only = len({_gpu_name(row) for row in pool.machines}) == 1
+    for row in pool.machines:
+        # A pool of any GPU, or of several, leaves the choice to its pods.
+        name = _gpu_name(row)
+        if name is None or row.fractional:
+            continue
+        if name in asked or (only and names(row, pool.requirements)):
+            by_name.setdefault(name, set()).add(row.accelerator.gpu)
+    for name, gpus in by_name.items():
+        if len(gpus) > 1:
+            types = sorted(r.name for r in pool.machines if _gpu_name(r) == name)
+            report.add(
+                "karpenter-memories-mixed",
+                where,
+                f"{' and '.join(sorted(gpus))} are both called {name}: {', '.join(types)} are all "
+                "admitted, and pods get either",
+                f"select by {AWS}instance-family, or {AWS}instance-gpu-memory (MiB of each GPU)",
+                gpus=sorted(gpus),
+            )
 
 
-def _validate_limits(pool: _PoolParts, place: str, report: CheckReport) -> None:
+def _validate_limits(pool: PoolParts, place: str, report: CheckReport) -> None:
     """A limit of processors that the GPUs do not reach: the limit of a node counts all of it."""
     limits = as_mapping(pool.spec.get("limits")) or {}
     cpus, gpus = (quantity(str(limits.get(name, ""))) for name in ("cpu", "nvidia.com/gpu"))
     machines = [
-        (row.vcpu, row.accelerator.count)
+        (row.vcpu, row.accelerator.count, row.name)
         for row in pool.machines
         if row.vcpu and row.accelerator.count
     ]
     if cpus is None or not machines or len(machines) < len(pool.machines):
         return
-    most = max(int(cpus // vcpu) * count for vcpu, count in machines)
-    if not most or gpus is None or most >= gpus:
+    most = max(int(cpus // vcpu) * count for vcpu, count, _ in machines)
+    if most and (gpus is None or most >= gpus):
         return
+    vcpu, _, name = min(machines)
     report.add(
-        "karpenter-limit-reached-first",
+        "karpenter-limit-reached-first" if most else "karpenter-limit-below-one-node",
         child(place, "cpu"),
-        f"a limit of {limits['cpu']} CPUs is reached with {most} GPU(s), and "
-        f"{limits['nvidia.com/gpu']} are allowed",
+        f"a limit of {limits['cpu']} CPUs "
+        + (
+            f"is reached with {most} GPU(s), and {limits['nvidia.com/gpu']} are allowed"
+            if most
+            else f"is less than one node: {name} has {vcpu}"
+        ),
         "raise limits.cpu, or remove it",
         found=str(limits["cpu"]),
         gpus=most,
     )
 
 
-def _validate_network(
-    pool: _PoolParts, spec: Mapping[str, Any], where: str, report: CheckReport
-) -> None:
-    """EFA interfaces of the node class against zones and machines of the pool."""
-    interfaces = [as_mapping(one) or {} for one in as_list(spec.get("networkInterfaces")) or []]
-    count = sum(one.get("interfaceType") == "efa-only" for one in interfaces)
-    if not count:
-        return
-    zones = {
-        value
-        for one in pool.requirements
-        if one.key == ZONE and one.operator == "In"
-        for value in one.values
-    }
-    if len(zones) != 1:
-        report.add(
-            "karpenter-zones-with-efa",
-            where,
-            f"the node class lists {count} EFA interfaces, and the pool may launch in "
-            f"{', '.join(sorted(zones)) or 'every zone of its subnets'}",
-            f"require one zone: {ZONE} In [...], and make a pool for each",
-            zones=sorted(zones),
-        )
-    short = [row.name for row in pool.machines if (row.efa_interfaces or 0) < count]
-    if short:
-        report.add(
-            "karpenter-too-many-efa",
-            where,
-            f"{', '.join(short)} {'has' if len(short) == 1 else 'have'} fewer than the {count} EFA "
-            "interfaces of the node class: such nodes do not launch",
-            "list the interfaces of the pool's own machines, with a node class for each layout",
-            machines=short,
-            limit=count,
-        )
-
-
-def _lost_to_count(pool: _PoolParts) -> list[InstanceType]:
+def _lost_to_count(pool: PoolParts) -> list[InstanceType]:
     """Named machines with a part of a GPU that only the count excludes."""
     others = [one for one in pool.requirements if one.key != _COUNT]
     counts = [one for one in pool.requirements if one.key == _COUNT]
@@ -175,7 +171,7 @@ def _lost_to_count(pool: _PoolParts) -> list[InstanceType]:
 
 
 def _validate_overlays(
-    pool: _PoolParts, overlays: Sequence[Mapping[str, Any]], where: str, report: CheckReport
+    pool: PoolParts, overlays: Sequence[Mapping[str, Any]], where: str, report: CheckReport
 ) -> None:
     offered = [
         as_mapping(spec.get("capacity")) or {}
@@ -217,7 +213,7 @@ def _validate_overlays(
         )
 
 
-def _holds_for(overlay: Mapping[str, Any], pool: _PoolParts) -> bool:
+def _holds_for(overlay: Mapping[str, Any], pool: PoolParts) -> bool:
     """Whether an overlay can hold for nodes of the pool: nothing it requires contradicts them."""
     for one in read_requirements(overlay.get("requirements")):
         own = pool.labels.get(one.key)
@@ -227,3 +223,7 @@ def _holds_for(overlay: Mapping[str, Any], pool: _PoolParts) -> bool:
         elif pool.machines and not any(admits(row, one) for row in pool.machines):
             return False
     return True
+
+
+def _gpu_name(row: InstanceType) -> str | None:
+    return load().gpu(row.accelerator.gpu).karpenter_name

@@ -1,31 +1,107 @@
-"""Families that a NodePool or NodeOverlay requires."""
+"""Requirements of a NodePool or NodeOverlay, one by one."""
 
 from typing import Any
 
 from gpufleet.catalogue import load
-from gpufleet.contract.programs.karpenter_keys import AWS
+from gpufleet.catalogue.lookup import nearest_names
+from gpufleet.contract.programs.karpenter_keys import (
+    AWS,
+    CAPACITY_TYPE,
+    NUMERIC,
+    WELL_KNOWN,
+    gpu_names,
+)
 from gpufleet.contract.programs.validation import CheckReport
 from gpufleet.documents.paths import child
 from gpufleet.documents.shapes import as_list, as_mapping
 
 FAMILIES = (f"{AWS}instance-family", "eks.amazonaws.com/instance-family")
 """Labels of the family, of Karpenter and of EKS Auto Mode."""
+RESTRICTED = ("kubernetes.io/hostname", "karpenter.sh/nodepool")
 
 
-def validate_families(value: Any, place: str, report: CheckReport) -> None:
+def validate_requirements(
+    value: Any, place: str, report: CheckReport, allowed: tuple[str, ...] = ()
+) -> None:
+    """Operators, values, labels no pool may select by (but those that are allowed), names of
+    GPUs."""
+    for index, entry in enumerate(as_list(value) or []):
+        item, where = as_mapping(entry), child(place, index)
+        if item is None:
+            continue
+        key, operator = item.get("key"), item.get("operator")
+        values = [str(one) for one in as_list(item.get("values")) or []]
+        _validate_operator(operator, values, where, report)
+        if isinstance(key, str):
+            if key not in allowed:
+                _validate_key(key, child(where, "key"), report)
+            if key == f"{AWS}instance-gpu-name" and operator == "In":
+                _validate_names(values, child(where, "values"), report)
+            if key in FAMILIES and operator == "In":
+                _validate_families(values, child(where, "values"), report)
+
+
+def _validate_operator(operator: Any, values: list[str], where: str, report: CheckReport) -> None:
+    wrong: tuple[str, str] | None = None
+    if not isinstance(operator, str):
+        return  # the definition refuses it
+    if operator in {"In", "NotIn"} and not values:
+        wrong = f"{operator} needs a value", "write `values: [...]`"
+    elif operator in {"Exists", "DoesNotExist"} and values:
+        wrong = f"{operator} takes no values", "remove them"
+    elif operator in NUMERIC and (len(values) != 1 or not values[0].isdecimal()):
+        found = ", ".join(values) or "none"
+        wrong = f"{operator} takes one whole number, found {found}", 'write `values: ["1"]`'
+    if wrong is not None:
+        report.add("karpenter-requirement-invalid", where, *wrong)
+
+
+def _validate_key(key: str, where: str, report: CheckReport) -> None:
+    if key.startswith(AWS) and key.removeprefix(AWS) not in WELL_KNOWN:
+        near = nearest_names(key.removeprefix(AWS), WELL_KNOWN, limit=1)
+        report.add(
+            "karpenter-label-restricted",
+            where,
+            f"{key} is none of the labels a pool may select by",
+            f"write {AWS}{near[0]}" if near else f"one of {', '.join(WELL_KNOWN)}, under {AWS}",
+            value=key,
+        )
+    elif key in RESTRICTED or (key.startswith("karpenter.sh/") and key != CAPACITY_TYPE):
+        report.add(
+            "karpenter-label-restricted",
+            where,
+            f"{key} is kept for Karpenter itself",
+            "remove it",
+            value=key,
+        )
+
+
+def _validate_families(values: list[str], where: str, report: CheckReport) -> None:
     """`p6` is not a family: its machines are of p6-b200 and others. No more is `p4` (p4d, p4de)."""
     known = {name.partition(".")[0] for name in load().instances}
-    for index, entry in enumerate(as_list(value) or []):
-        item = as_mapping(entry) or {}
-        if item.get("key") not in FAMILIES or item.get("operator") != "In":
+    for index, value in enumerate(values):
+        longer = sorted(name for name in known if name.startswith(value))
+        if value[-1:].isdigit() and value not in known and longer:
+            report.add(
+                "karpenter-family-unknown",
+                child(where, index),
+                f"no machine is of the family {value}",
+                f"write {', '.join(longer)}",
+                value=value,
+            )
+
+
+def _validate_names(values: list[str], where: str, report: CheckReport) -> None:
+    known = gpu_names()
+    for index, value in enumerate(values):
+        if value in known:
             continue
-        for number, family in enumerate(map(str, as_list(item.get("values")) or [])):
-            longer = sorted(name for name in known if name.startswith(family))
-            if family[-1:].isdigit() and family not in known and longer:
-                report.add(
-                    "karpenter-family-unknown",
-                    child(child(child(place, index), "values"), number),
-                    f"no machine is of the family {family}",
-                    f"write {', '.join(longer)}",
-                    value=family,
-                )
+        near = nearest_names(value.lower().removeprefix("nvidia-"), known, limit=1)
+        report.add(
+            "karpenter-gpu-name-unknown",
+            child(where, index),
+            f"{value} is not a name Karpenter gives to a GPU of NVIDIA's",
+            f"write {near[0]}" if near else f"one of {', '.join(known)}",
+            value=value,
+            allowed=list(known),
+        )

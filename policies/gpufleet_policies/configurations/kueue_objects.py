@@ -74,11 +74,16 @@ def validate(read: GoDocument, context: Site) -> Judgement:  # noqa: ARG001  # o
 
 
 def _validate_groups(groups: Sequence[Mapping[str, Any]], place: str, report: CheckReport) -> None:
+    resources: set[str] = set()
+    flavors: set[str] = set()
     for index, group in enumerate(groups):
         path = child(child(place, "resourceGroups"), index)
         covered = [str(one) for _, one in items_at(group, "coveredResources")]
+        for number, name in enumerate(covered):
+            _once(name, resources, child(child(path, "coveredResources"), number), report)
         for place, flavor in items_at(group, "flavors"):
             item, where = as_mapping(flavor) or {}, f"{path}.{place}"
+            _once(str(item.get("name")), flavors, child(where, "name"), report)
             given = [_name_of(one) for _, one in items_at(item, "resources")]
             if given != covered:
                 report.add(
@@ -91,6 +96,14 @@ def _validate_groups(groups: Sequence[Mapping[str, Any]], place: str, report: Ch
                 )
 
 
+def _once(name: str, seen: set[str], path: str, report: CheckReport) -> None:
+    if name in seen:
+        report.add(
+            "kueue-listed-twice", path, f"{name} is listed twice", "keep one of them", value=name
+        )
+    seen.add(name)
+
+
 def _validate_names(found: _Found, report: CheckReport) -> None:
     for path, queue in found.queues.values():
         for g, group in enumerate(_groups(queue)):
@@ -98,14 +111,30 @@ def _validate_names(found: _Found, report: CheckReport) -> None:
                 name = _name_of(flavor)
                 if found.flavors and name not in found.flavors:
                     where = f"{child(path, 'spec')}.resourceGroups[{g}].{place}.name"
-                    report.add(
-                        "kueue-flavor-absent",
-                        where,
-                        f"there is no ResourceFlavor {name} in this text, it has "
-                        f"{', '.join(sorted(found.flavors))}",
-                        nearest_fix(name, found.flavors, "add the ResourceFlavor"),
-                        value=name,
-                    )
+                    _absent("kueue-flavor-absent", "ResourceFlavor", name, found.flavors,
+                            where, report)  # fmt: skip
+    for path, local in found.local.values():
+        name = str(value_at(local, "spec.clusterQueue"))
+        if found.queues and name not in found.queues:
+            _absent("kueue-queue-absent", "ClusterQueue", name, found.queues,
+                    f"{child(path, 'spec')}.clusterQueue", report)  # fmt: skip
+
+
+def _absent(
+    code: str,
+    kind: str,
+    name: str,
+    known: Mapping[str, Any] | set[str],
+    path: str,
+    report: CheckReport,
+) -> None:
+    report.add(
+        code,
+        path,
+        f"there is no {kind} {name} in this text, it has {', '.join(sorted(known))}",
+        nearest_fix(name, known, f"add the {kind}"),
+        value=name,
+    )
 
 
 def _validate_workloads(found: _Found, report: CheckReport) -> None:

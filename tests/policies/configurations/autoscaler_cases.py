@@ -122,6 +122,7 @@ CASES: list[CaseRow] = [
         None,
         {},
     ),
+    ("autoscaler-resource-without-metric", text(hpa(GPU_RESOURCE)), text(hpa(RESOURCE)), {}),
     ("autoscaler-zero-without-keda", text(hpa(minReplicas=0)), text(hpa()), {}),
     (
         "autoscaler-zero-by-pods",
@@ -174,10 +175,17 @@ CASES: list[CaseRow] = [
     ),
     ("autoscaler-metadata-missing", text(scaled(trigger(threshold=None))), None, {}),
     ("autoscaler-metadata-missing", text(scaled(trigger(serverAddress=""))), None, {}),
+    ("autoscaler-unbounded", text(without(scaled(), "maxReplicaCount")), None, {}),
     (
         "autoscaler-idle-not-below-minimum",
         text(scaled(idleReplicaCount=1)),
         text(scaled(trigger(), QUEUE, idleReplicaCount=0)),
+        {},
+    ),
+    (
+        "autoscaler-two-of-one-target",
+        text(scaled(), hpa(pods("vllm_num_requests_running"))),
+        text(scaled(), {**hpa(), "metadata": {"name": "web", "namespace": "other"}}),
         {},
     ),
     ("config-key-misspelt", text(scaled(maxReplicasCount=4)), None, {}),

@@ -38,6 +38,9 @@ CASES: list[CaseRow] = [
     ("config-value-invalid", FINE_TEXT.replace("name: a", "name: A_b"), None, {}),
     ("kueue-quota-order", queue(group("cpu, nvidia.com/gpu", flavor("a", f"{GPU}, {CPU}"))), None, {}),
     ("kueue-quota-order", queue(group("cpu, nvidia.com/gpu", flavor("a", CPU))), None, {}),
+    ("kueue-listed-twice", queue(group("cpu", flavor("a", CPU)) + ", " + group("cpu", flavor("b", CPU))), None, {}),
+    ("kueue-listed-twice", queue(group("cpu", flavor("a", CPU), flavor("a", CPU))), None, {}),
     ("kueue-flavor-absent", FINE_TEXT + FLAVOR % "b", FINE_TEXT + FLAVOR % "a", {}),
+    ("kueue-queue-absent", FINE_TEXT + LOCAL % "r", FINE_TEXT + LOCAL % "q", {}),
     ("kueue-not-covered", FINE_TEXT + LOCAL % "q" + JOB % "memory", FINE_TEXT + LOCAL % "q" + JOB % "nvidia.com/gpu", {}),
 ]  # fmt: skip

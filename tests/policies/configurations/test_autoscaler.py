@@ -54,8 +54,8 @@ def test_autoscalers_of_the_examples_are_accepted() -> None:
 def test_a_list_of_a_cluster_is_read() -> None:
     items = {"apiVersion": "v1", "kind": "List", "items": [VLLM, scaled(), hpa()]}
     validated = validate_text("autoscaler", json.dumps(items))
-    (load,) = [f for f in validated.findings if f.code == "autoscaler-cpu-of-gpu-workload"]
-    assert load.path == "items[2].spec.metrics"
+    (both,) = [f for f in validated.findings if f.code == "autoscaler-two-of-one-target"]
+    assert both.path == "items[2].spec.scaleTargetRef"
 
 
 WORDS = st.text(alphabet="aN-:/9 ", max_size=8)

@@ -82,6 +82,7 @@ def test_every_listed_difference_is_there() -> None:
 
 
 NOTHING_TO_JUDGE = "a text that is read as a kind and holds nothing of it"
+BY_THE_CHART = "without a context only the values of Karpenter's chart in the same files say it"
 BY_THE_OPERATOR = "operator and chart set it through the environment: a ConfigMap need not"
 ONLY_NAMED = {
     "autoscaler-nothing-to-judge": NOTHING_TO_JUDGE,
@@ -90,6 +91,7 @@ ONLY_NAMED = {
     "manifest-nothing-to-judge": NOTHING_TO_JUDGE,
     "object-nothing-to-judge": NOTHING_TO_JUDGE,
     "object-version-unknown": "a remark; recognised files list it as not judged",
+    "karpenter-overlay-gate-off": BY_THE_CHART,
     "karpenter-pod-fits-no-pool": "a pod that selects no pool may run on nodes of other files",
     "device-plugin-mps-root-missing": BY_THE_OPERATOR,
     "device-plugin-mps-root-elsewhere": BY_THE_OPERATOR,
@@ -151,6 +153,7 @@ SILENT_IN_FILES = {
             "dra-chart-kubernetes",
             "dra-class-off",
             "dra-consumable-shares-mps",
+            "dra-domain-immutable",
             "dra-domain-nodes-required",
             "dra-field-too-new",
             "dra-gate-missing",

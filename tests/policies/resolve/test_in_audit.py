@@ -54,6 +54,27 @@ def test_what_a_base_on_another_machine_has_is_not_known(tmp_path: Path) -> None
     ]
 
 
+def test_the_same_object_in_two_files_is_one(tmp_path: Path) -> None:
+    scaler = """\
+apiVersion: autoscaling/v2
+kind: HorizontalPodAutoscaler
+metadata: {name: h, namespace: ml}
+spec:
+  scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: llm}
+  minReplicas: 1
+  maxReplicas: 2
+  metrics:
+    - type: Pods
+      pods: {metric: {name: queue}, target: {type: AverageValue, averageValue: "4"}}
+"""
+    write(
+        tmp_path, {"a.yaml": scaler, "b.yaml": scaler.replace("maxReplicas: 2", "maxReplicas: 3")}
+    )
+    assert audit(tmp_path)["findings"] == []
+    write(tmp_path, {"b.yaml": scaler.replace("name: h,", "name: other,")})
+    assert "autoscaler-two-of-one-target" in [one["code"] for one in audit(tmp_path)["findings"]]
+
+
 def test_money_of_one_object_in_two_files_is_added_once(tmp_path: Path) -> None:
     idle = SERVER["base/d.yaml"].replace("args: [--model", "command: [sleep, infinity] #")
     idle = idle.replace("nvidia.com/gpu.product: NVIDIA-H100-80GB-HBM3", "cloud: a").replace(

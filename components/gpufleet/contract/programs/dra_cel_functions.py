@@ -9,6 +9,20 @@ from typing import Any
 from gpufleet.documents.quantities import quantity
 
 _SEMVER = re.compile(r"v?(\d+)\.(\d+)\.(\d+)(?:[-+].*)?")
+_WORDS = """
+all exists exists_one existsOne map filter has size contains startsWith endsWith matches
+int uint double string bytes bool type dyn duration timestamp format named validate
+charAt indexOf lastIndexOf join split substring replace reverse trim quote
+lowerAscii upperAscii find findAll isSorted sum min max includes bind
+quantity isQuantity isInteger asInteger asApproximateFloat sign add sub compareTo
+isLessThan isGreaterThan semver isSemver major minor patch
+url isURL getScheme getHost getHostname getPort getEscapedPath getQuery
+ip isIP cidr isCIDR family containsIP containsCIDR masked prefixLength
+optMap optFlatMap or orValue hasValue value of none ofNonZeroValue
+transformList transformMap transformMapEntry equivalent intersects
+"""
+CALLABLE = tuple(_WORDS.split())
+"""Functions and macros of an expression in Kubernetes (apiserver/pkg/cel/environment/base.go)."""
 
 
 @cache

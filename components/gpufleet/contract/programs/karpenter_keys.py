@@ -4,8 +4,10 @@ Sources: karpenter-provider-aws v1.14.1 `pkg/apis/crds`, `concepts/scheduling`,
 `reference/instance-types`.
 """
 
+from functools import cache
 from pathlib import Path
 
+from gpufleet.catalogue import load
 from gpufleet.catalogue.edition import read_rows
 from gpufleet.contract.schemas import schema_codes
 
@@ -38,3 +40,10 @@ AUTO_MODE_LABELS = tuple(row["label"] for row in _LABELS if "autoMode" in row["o
 
 GPU_CATEGORIES = frozenset({"g", "gr", "p"})
 """Values of `instance-category` of machines with NVIDIA GPUs: `gr` are g6 with more memory."""
+
+
+@cache
+def gpu_names() -> tuple[str, ...]:
+    """Values of `instance-gpu-name` of NVIDIA's GPUs, in alphabetical order."""
+    names = {gpu.karpenter_name for gpu in load().gpus.values() if gpu.karpenter_name}
+    return tuple(sorted(names))
