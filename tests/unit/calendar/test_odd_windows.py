@@ -58,6 +58,10 @@ def test_true_is_no_count(pool: dict[str, Any]) -> None:
     [
         ({"change": {"width": True}}, "a whole number is wanted"),
         (
+            {"sharing": {"mig": {"layouts": [{"devices": {"1g.10gb": True}}]}}},
+            "a whole number is wanted",
+        ),
+        (
             {"idle": {"afterMinutes": 30, "belowPercent": True, "notebooks": []}},
             "a number is wanted",
         ),
