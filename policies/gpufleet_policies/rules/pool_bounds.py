@@ -9,6 +9,7 @@ from gpufleet.cluster.pool import Maker, NodePool
 from gpufleet.findings import Finding, Level, finding
 from gpufleet.findings.money import AmountKind, Money, usd_hour
 from gpufleet.findings.remediation import add
+from gpufleet.fleet.config_names import POOL_LABEL
 from gpufleet.rules.context import RuleContext
 from gpufleet.rules.rule import Needs, rule
 from gpufleet_policies.money.pools import LargestSize, reach, way_price
@@ -45,8 +46,9 @@ def unbounded(context: RuleContext, subject: NodePool | FleetFacts) -> Iterator[
             continue
         assert found.gpus is not None
         most = context.thresholds.max_gpus
-        if found.gpus <= most or pool.is_committed or pool.compiled is not None:
-            continue  # a fleet's nodes.max is meant: its budget is the limit
+        declared = pool.compiled is not None or POOL_LABEL in pool.labels
+        if found.gpus <= most or pool.is_committed or declared:
+            continue  # a fleet's nodes.max is meant: its budget is the limit, in its files too
         cost = found.micro_usd_per_hour
         yield finding(
             where=place(pool, pool.size.maximum_place),

@@ -143,6 +143,20 @@ def test_two_hundred_random_fleets(plain_run: Any) -> None:
     verdicts_agree(plain_run, 200)
 
 
+def test_the_files_of_a_pool_with_more_gpus_than_a_pool_may_have_unconfirmed() -> None:
+    """Its `nodes.max` is meant; found by the five thousand."""
+    pool = {"name": "p0", "instanceTypes": ["a2-megagpu-16g"], "nodes": {"min": 2, "max": 5}}
+    document = {
+        "catalogue": "2026.11",
+        "platform": "openshiftGcp",
+        "cluster": {"name": "ml", "region": "us-central1", "kubernetesVersion": "1.35"},
+        "pools": [{**pool, "zones": ["us-central1-a"], "intent": "training"}],
+    }
+    fleet = compile_data(document).fleet
+    assert fleet is not None
+    assert refused_by_audit({one.path: one.text for one in artefacts(fleet)}) == set()
+
+
 @pytest.mark.nightly
 def test_five_thousand_random_fleets(plain_run: Any) -> None:
     verdicts_agree(plain_run, 5000)
