@@ -63,7 +63,7 @@ class MigLayout(SpecModel):
 
     gpus: int | Literal["all"] = "all"
     """How many GPUs of the node get this layout, or `all` (default: every GPU of the node)."""
-    devices: dict[ProfileName, Annotated[int, NO_TRUTH_VALUE, Field(ge=1, le=64)]]
+    devices: dict[ProfileName, Annotated[int, Field(ge=1, le=64), NO_TRUTH_VALUE]]
     """Profile -> instances on each of these GPUs, such as `{1g.10gb: 7}`. An empty mapping leaves
     the GPUs whole, without MIG; several layouts need `strategy: mixed` then."""
 
