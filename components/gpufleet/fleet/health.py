@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from gpufleet.contract.contract_fact import ContractFact, Term
 from gpufleet.contract.health import NVSENTINEL, Repairer
 from gpufleet.documents.paths import value_at
+from gpufleet.documents.shapes import is_mapping
 from gpufleet.findings import Finding, error, warning
 from gpufleet.fleet.model import Pool
 from gpufleet.spec.base import Ownership
@@ -48,8 +49,8 @@ def _declared_twice(pool: Pool) -> Iterator[Finding]:
         *sections, name = option.split(".")
         model: object = pool.spec
         for section in sections:
-            model = getattr(model, section, None)
-        if model is not None and name in getattr(model, "model_fields_set", ()):
+            model = model.get(section) if is_mapping(model) else getattr(model, section, None)
+        if name in (model if is_mapping(model) else getattr(model, "model_fields_set", ())):
             words = [part.split("_") for part in option.split(".")]
             place = ".".join(w[0] + "".join(x.title() for x in w[1:]) for w in words)
             yield error(

@@ -122,6 +122,20 @@ def fleet_of(platform: str, *pools: Mapping[str, Any], **addons: Any) -> Fleet:
             "eks.nodeRepair and `health`",
         ),
         (
+            "eks",
+            {**L4, "eks": {"nodeGroup": {"nodeRepairConfig": {"enabled": False}}}},
+            SHARE,
+            "health-declared-twice",
+            "eks.nodeGroup.nodeRepairConfig and `health`",
+        ),
+        (
+            "gke",
+            {**L4, "gke": {"nodePool": {"management": {"autoRepair": False}}}},
+            KEPT,
+            "health-declared-twice",
+            "gke.nodePool.management.autoRepair and `health`",
+        ),
+        (
             "gke",
             {**L4, "capacity": [{"flexStart": {}}], "nodes": {"min": 0, "max": 4}},
             KEPT,

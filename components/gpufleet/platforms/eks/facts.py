@@ -81,7 +81,7 @@ FACTS = PlatformFacts(
         Provisioner.KARPENTER: KARPENTER_REPAIR,
         Provisioner.AUTO_MODE: AUTO_MODE_REPAIR,
     },
-    repair_options=("eks.node_repair",),
+    repair_options=("eks.node_repair", "eks.node_group.nodeRepairConfig"),
     janitor="aws",
     mixes_machine_types=True,
     # Labels of CreateNodegroup and of our own user data become `--node-labels`

@@ -43,7 +43,7 @@ FACTS = PlatformFacts(
         Provisioner.MANAGED: AUTO_REPAIR,
         Provisioner.COMPUTE_CLASS: AUTO_REPAIR,
     },
-    repair_options=("gke.auto_repair",),
+    repair_options=("gke.auto_repair", "gke.node_pool.management.autoRepair"),
     janitor="gcp",
     one_mig_profile=True,
     # "The kubernetes.io/ and k8s.io/ prefixes are reserved by Kubernetes Core components and cannot
