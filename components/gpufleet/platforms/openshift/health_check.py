@@ -1,5 +1,7 @@
 """What OpenShift's machine API does with broken nodes."""
 
+from collections.abc import Mapping
+
 from gpufleet.contract.health import Repairer
 from gpufleet.spec.pool import Provisioner
 
@@ -16,4 +18,6 @@ HEALTH_CHECK = Repairer(
     sets_pace=True,
 )
 
-REPAIRERS = dict.fromkeys((Provisioner.MANAGED, Provisioner.CLUSTER_AUTOSCALER), HEALTH_CHECK)
+REPAIRERS: Mapping[Provisioner, Repairer] = dict.fromkeys(
+    (Provisioner.MANAGED, Provisioner.CLUSTER_AUTOSCALER), HEALTH_CHECK
+)
