@@ -9,11 +9,11 @@ from gpufleet.cluster.pool import Maker, NodePool
 from gpufleet.findings import Finding, Level, finding
 from gpufleet.findings.money import AmountKind, Money, usd_hour
 from gpufleet.findings.remediation import add
-from gpufleet.fleet.config_names import POOL_LABEL
 from gpufleet.rules.context import RuleContext
 from gpufleet.rules.rule import Needs, rule
 from gpufleet_policies.money.pools import LargestSize, reach, way_price
 from gpufleet_policies.rules.placed import accepts
+from gpufleet_policies.rules.placement import POOL_LABEL
 from gpufleet_policies.rules.pool_money import nodes_money, setting
 from gpufleet_policies.rules.pools import POOLS, all_pools, gpu_pools, gpu_workloads, place
 
