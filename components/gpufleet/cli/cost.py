@@ -172,8 +172,9 @@ def _ledger(stopped: Sequence[Stop]) -> Table:
         )
     table.add_section()
     minutes = sum((stop.end - stop.start) // 60 for stop in stopped)
-    worth = sum(stop.micro_usd or 0 for stop in stopped)
-    table.add_row("all", "", f"{minutes:,}", "", _usd(worth))
+    known = [stop.micro_usd for stop in stopped if stop.micro_usd is not None]
+    total = "all" if len(known) == len(stopped) else "all, at least"
+    table.add_row(total, "", f"{minutes:,}", "", _usd(sum(known)) if known else "not known")
     return table
 
 

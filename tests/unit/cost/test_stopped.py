@@ -101,6 +101,17 @@ def test_what_a_notebook_held_is_not_guessed(tmp_path: Path) -> None:
     assert (alice["minutes"], alice["units"], alice["microUsd"]) == (120, {}, None)
 
 
+def test_a_sum_without_one_of_its_parts_is_a_lower_bound(tmp_path: Path) -> None:
+    alice = replicas("alice", range(120))
+    some = report(tmp_path, [alice, *BOB]).splitlines()[-2]
+    assert [cell.strip() for cell in some.split("│")[1:-1]] == [
+        *("all, at least", "", "130", ""),
+        "0.134133",  # bob: PRICE x 10/60
+    ]
+    none = report(tmp_path, [alice], exempt=["bob"]).splitlines()[-2]
+    assert none.split("│")[-2].strip() == "not known"
+
+
 def test_pods_of_another_workload_are_not_its_own(tmp_path: Path) -> None:
     other = holding("alice-large-0", range(40), units=8)
     stopped = ledger(tmp_path, [*ALICE, other, *BOB])["stopped"]
