@@ -32,7 +32,7 @@ class Repairer:
     """Whether it cannot be switched off."""
 
     def takes(self, nodes: int) -> int | None:
-        """Most nodes of a pool that it takes by itself; None: not known."""
+        """Maximum number of nodes of a pool that it takes by itself; None: not known."""
         if self.fixed_percent is None:
             return None
         return -(-nodes * self.fixed_percent // 100)

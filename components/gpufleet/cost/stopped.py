@@ -21,12 +21,12 @@ from gpufleet.cost.dump import (
     united,
 )
 from gpufleet.findings import Finding, warning
+from gpufleet.fleet.idle_rules import stoppable
 from gpufleet.fleet.kube_state_names import sanitised
 from gpufleet.fleet.model import Fleet, Pool
 from gpufleet.fleet.unit_weights import unit_weights
 from gpufleet.render.scaling_signals import pod_pattern
 from gpufleet.spec.idle import IdleNotebook
-from gpufleet.spec.scaling import ScalingTarget
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,12 +61,7 @@ def stops(
 ) -> tuple[list[Stop], list[Finding]]:
     """Every stop of the notebooks that the declaration may stop, the earliest first, and notebooks
     of which the dump has no replicas. Raises UnreadableDumpError when no step can be told."""
-    notebooks = [
-        (pool, one)
-        for pool in fleet.pools
-        if pool.spec.idle is not None
-        for one in pool.spec.idle.stopped
-    ]
+    notebooks = [(pool, one) for pool, _, one in stoppable(fleet.pools)]
     if not notebooks:
         return [], []
     known = list(series)
@@ -112,8 +107,7 @@ def _unknown(silent: Sequence[str]) -> list[Finding]:
 
 def _held(holding: Sequence[Series], notebook: IdleNotebook, step: int) -> list[_Held]:
     """What pods of a notebook held, in order of time."""
-    target = ScalingTarget(name=notebook.name, namespace=notebook.namespace, kind=notebook.kind)
-    pods = re.compile(pod_pattern(target))
+    pods = re.compile(pod_pattern(notebook.target))
     return sorted(
         (
             _Held(start, end, one.labels["pod"], one.labels["resource"], round(value))

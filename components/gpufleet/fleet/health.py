@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from pydantic.alias_generators import to_camel
+
 from gpufleet.contract.contract_fact import ContractFact, Term
 from gpufleet.contract.health import NVSENTINEL, Repairer
 from gpufleet.documents.paths import value_at
@@ -29,6 +31,15 @@ def completes(pools: Iterable[Pool]) -> bool:
     return any(pool.intent is not Intent.INFERENCE for pool in pools)
 
 
+def by_nvsentinel(pools: Iterable[Pool]) -> list[tuple[Pool, HealthPolicy]]:
+    """Pools that name NVSentinel, with what they ask of it."""
+    return [
+        (pool, pool.health)
+        for pool in pools
+        if pool.health is not None and pool.health.actor is HealthActor.NVSENTINEL
+    ]
+
+
 def validate_health(spec: FleetSpec, pools: Sequence[Pool]) -> Iterable[Finding]:
     """Findings about `health` of the fleet and its pools."""
     for pool in pools:
@@ -51,8 +62,7 @@ def _declared_twice(pool: Pool) -> Iterator[Finding]:
         for section in sections:
             model = model.get(section) if is_mapping(model) else getattr(model, section, None)
         if name in (model if is_mapping(model) else getattr(model, "model_fields_set", ())):
-            words = [part.split("_") for part in option.split(".")]
-            place = ".".join(w[0] + "".join(x.title() for x in w[1:]) for w in words)
+            place = ".".join(map(to_camel, option.split(".")))
             yield error(
                 "health-declared-twice",
                 f"{pool.path}.{place}",
@@ -210,11 +220,7 @@ def _not_kept(pool: Pool, own: Repairer, field: str, nodes: int) -> Finding:
 
 def _nvsentinel(spec: FleetSpec, pools: Sequence[Pool]) -> Iterator[Finding]:
     """What NVSentinel needs, and does to pools together."""
-    watched = [
-        (pool, pool.health)
-        for pool in pools
-        if pool.health is not None and pool.health.actor is HealthActor.NVSENTINEL
-    ]
+    watched = by_nvsentinel(pools)
     operator = spec.addons.gpu_operator
     raw = value_at(operator.values, "dcgm.enabled")
     runs = operator.dcgm.enabled if raw is None else raw

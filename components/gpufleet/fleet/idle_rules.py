@@ -5,15 +5,23 @@ and back); NVIDIA/dcgm-exporter `internal/pkg/transformation/kubernetes.go` (whi
 device names).
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from gpufleet.findings import Finding, error, info
 from gpufleet.fleet.model import Pool
-from gpufleet.fleet.scaling_rules import MAX_KEDA_NAME
+from gpufleet.fleet.scaling_rules import name_too_long
 from gpufleet.spec.fleet_spec import FleetSpec
-from gpufleet.spec.idle import IdlePolicy
+from gpufleet.spec.idle import IdleNotebook, IdlePolicy
 from gpufleet.spec.monitoring import Monitoring, MonitoringBackend
 from gpufleet.spec.pool import Intent
+
+
+def stoppable(pools: Iterable[Pool]) -> Iterator[tuple[Pool, IdlePolicy, IdleNotebook]]:
+    """Notebooks that may be stopped, each with its pool and what is asked of it."""
+    for pool in pools:
+        if (idle := pool.spec.idle) is not None:
+            for one in idle.stopped:
+                yield pool, idle, one
 
 
 def validate_idle(spec: FleetSpec, pools: Sequence[Pool]) -> list[Finding]:
@@ -111,15 +119,7 @@ def _notebooks(idle: IdlePolicy, path: str, seen: dict[tuple[str, str], str]) ->
                 "remove one of the two",
             )
         seen.setdefault(key, place)
-        if len(one.name) > MAX_KEDA_NAME:
-            yield error(
-                "scaling-name-too-long",
-                f"{place}.name",
-                f"{len(one.name)} characters; KEDA puts keda-hpa- before it and 63 are allowed",
-                f"at most {MAX_KEDA_NAME}",
-                found=len(one.name),
-                limit=MAX_KEDA_NAME,
-            )
+        yield from name_too_long(one.name, f"{place}.name")
     names = {one.name for one in idle.notebooks}
     for index, name in enumerate(idle.exempt):
         if name not in names:

@@ -131,16 +131,21 @@ def _from_zero(scaling: Scaling) -> Iterator[Finding]:
         )
 
 
-def _keda(scaling: KedaScaling, name: str) -> Iterator[Finding]:
+def name_too_long(name: str, place: str) -> Iterator[Finding]:
+    """The finding about a workload whose name leaves KEDA no room for its own."""
     if len(name) > MAX_KEDA_NAME:
         yield error(
             "scaling-name-too-long",
-            "target.name",
+            place,
             f"{len(name)} characters; KEDA puts keda-hpa- before it and 63 are allowed",
             f"at most {MAX_KEDA_NAME}",
             found=len(name),
             limit=MAX_KEDA_NAME,
         )
+
+
+def _keda(scaling: KedaScaling, name: str) -> Iterator[Finding]:
+    yield from name_too_long(name, "target.name")
     if scaling.authentication is not None and scaling.secrets:
         yield error(
             "scaling-two-authentications",

@@ -13,13 +13,14 @@ from collections.abc import Iterator
 from typing import Any
 
 from gpufleet.documents.writing import yaml_stream, yaml_text
+from gpufleet.fleet.idle_rules import stoppable
 from gpufleet.fleet.model import Fleet
 from gpufleet.render.artefact import Artefact, ArtefactKind
 from gpufleet.render.horizontal_pod_autoscaler import LABELS
 from gpufleet.render.scaled_object import API_VERSION
 from gpufleet.render.scaling_signals import SOURCES, pod_pattern
 from gpufleet.spec.idle import IdleNotebook, IdlePolicy
-from gpufleet.spec.scaling import ScalingTarget, Signal
+from gpufleet.spec.scaling import Signal
 
 LEASE = "gpufleet.dev/lease-until"
 """Annotation of a notebook's ScaledObject: a time as RFC 3339 writes it."""
@@ -36,10 +37,7 @@ def idle_objects(fleet: Fleet) -> list[dict[str, Any]]:
     if monitoring is None or monitoring.query_url is None:
         return []
     return [
-        _scaled_object(idle, one, monitoring.query_url)
-        for pool in fleet.pools
-        if (idle := pool.spec.idle) is not None
-        for one in idle.stopped
+        _scaled_object(idle, one, monitoring.query_url) for _, idle, one in stoppable(fleet.pools)
     ]
 
 
@@ -101,12 +99,12 @@ def lease_metrics() -> dict[str, Any]:
 def in_use(idle: IdlePolicy, notebook: IdleNotebook) -> str:
     """PromQL: more than 0 while the notebook is leased or not seen to be idle, 0 when it may stop;
     without an answer where the lease is not known."""
-    target = ScalingTarget(name=notebook.name, namespace=notebook.namespace, kind=notebook.kind)
+    pattern = pod_pattern(notebook.target)
     source, minutes = SOURCES[Signal.GPU_UTILISATION], idle.after_minutes
-    pods = f'namespace="{notebook.namespace}", pod=~"{pod_pattern(target)}"'
+    pods = f'namespace="{notebook.namespace}", pod=~"{pattern}"'
     device = (
         f"{source.series}{{{source.namespace_label}="
-        f'"{notebook.namespace}", {source.pod_label}=~"{pod_pattern(target)}"}}'
+        f'"{notebook.namespace}", {source.pod_label}=~"{pattern}"}}'
     )
     by = f"by ({source.pod_label})"
     quiet = (

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from gpufleet.documents.writing import yaml_text
-from gpufleet.fleet.health import completes
+from gpufleet.fleet.health import by_nvsentinel, completes
 from gpufleet.fleet.model import Fleet, Pool
 from gpufleet.render.artefact import Artefact, ArtefactKind
-from gpufleet.spec.health import HealthActor, HealthMode, HealthPolicy
+from gpufleet.spec.health import HealthMode, HealthPolicy
 
 _WINDOW = "24h"
 """Nodes that NVSentinel cordoned within it count against its limit: longer than its longest repair,
@@ -37,11 +37,7 @@ def nvsentinel_files(fleet: Fleet) -> Iterator[Artefact]:
 
 def nvsentinel_values(fleet: Fleet) -> dict[str, Any] | None:
     """What the chart is given; None where no pool names NVSentinel."""
-    watched = [
-        (pool, pool.health)
-        for pool in fleet.pools
-        if pool.health is not None and pool.health.actor is HealthActor.NVSENTINEL
-    ]
+    watched = by_nvsentinel(fleet.pools)
     if not watched:
         return None
     acting = [(pool, policy) for pool, policy in watched if policy.acts]

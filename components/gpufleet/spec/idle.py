@@ -11,6 +11,7 @@ from gpufleet.spec.base import (
     SecretName,
     SpecModel,
 )
+from gpufleet.spec.scaling import ScalingTarget
 
 
 class IdleNotebook(SpecModel):
@@ -22,6 +23,11 @@ class IdleNotebook(SpecModel):
     """Its namespace."""
     kind: Literal["Deployment", "StatefulSet"] = "StatefulSet"
     """Default StatefulSet, as JupyterLab behind a volume of its own is run."""
+
+    @property
+    def target(self) -> ScalingTarget:
+        """The workload as what is scaled."""
+        return ScalingTarget(name=self.name, namespace=self.namespace, kind=self.kind)
 
 
 class IdlePolicy(SpecModel):
