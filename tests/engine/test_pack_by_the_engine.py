@@ -41,11 +41,15 @@ def program() -> Sample:
     return Sample("everything", "policies", "", None, {}, tuple(things), SETTINGS)
 
 
-def rule_and_object(message: str) -> tuple[str, ...]:
-    """`[rule] Kind namespace/name, place: ...`: the order of registration decides the rest."""
+def rule_and_object(message: str) -> tuple[str, str]:
+    """`[rule] Kind namespace/name, place: ...`: the order of registration decides the rest.
+
+    The provider adds the namespace `default` to a kind that the cluster does not know, so to a
+    `Queue` only where no other test has installed its CRD before.
+    """
     found = re.match(r"\[([a-z0-9-]+)\] (\S+ \S+?)(?:[,:] |\n)", message)
     assert found is not None, message
-    return found.groups()
+    return found[1], found[2].replace(" default/", " ")
 
 
 def test_the_engine_reports_what_the_pack_reports(
@@ -77,8 +81,5 @@ def test_the_engine_reports_what_the_pack_reports(
     assert None not in parts
     # What is next to a resource depends on the order of registration, which the engine chooses.
     more, fewer = reported - (alone | in_order | last), (last | (alone & in_order)) - reported
-    # The provider adds a namespace to a kind that it does not know.
-    named = [{(row[1], row[2].rpartition("-")[0]) for row in rows} for rows in (more, fewer)]
-    assert named[0] == {("queue-without-cap", "Queue default/dev")}
-    assert named[1] == {("queue-without-cap", "Queue dev")}
+    assert (more, fewer) == (set(), set())
     assert len({rule for _, rule, _ in reported}) >= 40
