@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from gpufleet.installation import install_command
 
 if TYPE_CHECKING:
+    from gpufleet.addons.acceptance import GpuAcceptance
     from gpufleet.addons.device_plugin import DevicePlugin
     from gpufleet.addons.dra_driver import DraDriver
     from gpufleet.addons.gpu_addons import GpuAddons
@@ -56,6 +57,7 @@ __all__ = [
     "FleetSpecArgs",
     "GkeCluster",
     "GkeGpuNodePool",
+    "GpuAcceptance",
     "GpuAddons",
     "GpuFleet",
     "GpuHorizontalPodAutoscaler",
@@ -92,6 +94,7 @@ _HOMES = {
     "FleetSpecArgs": "gpufleet.arguments.spelled_as_files.fleet_spec",
     "GkeCluster": "gpufleet.platforms.gke.cluster",
     "GkeGpuNodePool": "gpufleet.platforms.gke.node_pool",
+    "GpuAcceptance": "gpufleet.addons.acceptance",
     "GpuAddons": "gpufleet.addons.gpu_addons",
     "GpuFleet": "gpufleet.gpu_fleet",
     "GpuHorizontalPodAutoscaler": "gpufleet.addons.horizontal_pod_autoscaler",

@@ -190,6 +190,7 @@ class GpuFleet(GpuComponent[GpuFleetPlan]):
                 called = f"{name}-{pool.name}"
                 nodes = platform.nodes(called, pool, opts)
             self._pools[pool.name] = FleetPool(pool.name, pool_arguments(pool), nodes)
+        self._acceptance(f"{name}-acceptance", fleet, [addons, *parts])
         spend = fleet.spend
         return {
             "advertised": {pool.name: dict(pool.advertised) for pool in fleet.pools},
@@ -221,6 +222,15 @@ class GpuFleet(GpuComponent[GpuFleetPlan]):
         from gpufleet.addons.gpu_monitoring import GpuMonitoring, monitoring_plan
 
         GpuMonitoring.from_plan(name, monitoring_plan(GpuMonitoring.label(name), fleet), opts)
+
+    def _acceptance(self, name: str, fleet: Fleet, before: list[pulumi.Resource]) -> None:
+        if not any(pool.acceptance is not None for pool in fleet.pools):
+            return
+        from gpufleet.addons.acceptance import GpuAcceptance
+
+        nodes = [one.nodes for one in self._pools.values() if one.nodes is not None]
+        opts = pulumi.ResourceOptions(parent=self, depends_on=[*before, *nodes])
+        GpuAcceptance.from_plan(name, FleetPlan(fleet=fleet), opts)
 
     def _queues(self, name: str, fleet: Fleet, opts: pulumi.ResourceOptions) -> None:
         if fleet.spec.queues is None or fleet.spec.addons.kueue.ownership is Ownership.GITOPS:

@@ -5,6 +5,7 @@ Generated from the models by tests/unit/components/write_arguments.py: edit thos
 
 from typing import NotRequired, TypedDict
 
+from gpufleet.arguments.acceptance import AcceptancePolicyArgs
 from gpufleet.arguments.capacity import CapacityArgs, MaintenanceWindowArgs, TeamCommitmentArgs
 from gpufleet.arguments.eks import EksOptionsArgs
 from gpufleet.arguments.existing import ExistingOptionsArgs
@@ -139,6 +140,8 @@ class GpuPoolArgs(TypedDict):
     `queues` decide."""
     health: NotRequired[HealthPolicyArgs]
     """What is done with broken nodes. Default: the fleet's."""
+    acceptance: NotRequired[AcceptancePolicyArgs]
+    """Tests that its nodes must pass before work. Default: the fleet's."""
     idle: NotRequired[IdlePolicyArgs]
     """Notebooks that are scaled to zero when their GPUs do nothing; only with `intent:
     interactive`. Default: nothing is stopped."""

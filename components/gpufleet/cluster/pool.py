@@ -26,6 +26,10 @@ MOST_GPUS = 1024
 """Maximum number of GPUs of one node; a larger number is an error and is read as unknown."""
 
 
+NOT_ACCEPTED_KEY = "gpufleet.dev/not-accepted"
+"""Key of the taint that a node loses when it has passed the tests of `acceptance`."""
+
+
 class Maker(StrEnum):
     """Who makes the machines: decides which fields exist and what their absence means."""
 
@@ -52,8 +56,8 @@ class PoolTaint:
 
     @property
     def repels(self) -> bool:
-        """Whether it keeps pods away that do not tolerate it."""
-        return self.effect in ("NoSchedule", "NoExecute")
+        """Whether it keeps pods away that do not tolerate it, for good."""
+        return self.effect in ("NoSchedule", "NoExecute") and self.key != NOT_ACCEPTED_KEY
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ from gpufleet.contract.validate import broken
 from gpufleet.contract.vgpu import validate_vgpu
 from gpufleet.findings import Finding, Severity, ordered
 from gpufleet.fleet import pool_rules, spend
+from gpufleet.fleet.acceptance import validate_acceptance
 from gpufleet.fleet.addon_plan import network_operator_present, plan_addons
 from gpufleet.fleet.addon_rules import validate_addons
 from gpufleet.fleet.autoscaler_rules import validate_autoscalers
@@ -228,6 +229,7 @@ def _validate_on_platform(made: Compilation) -> Iterable[Finding]:
         *(found for pool in pools for found in _validate_kubelet(made.rules, pool)),
         *validate_autoscalers(spec, made.platform, pools),
         *validate_health(spec, pools),
+        *validate_acceptance(spec, pools),
         *validate_idle(spec, pools),
     ]
 

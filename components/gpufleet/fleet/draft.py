@@ -13,7 +13,15 @@ from gpufleet.contract.platform_facts import PlatformFacts
 from gpufleet.findings import Finding, error
 from gpufleet.fleet import capacity_rules, machines, pool_rules, spend, windows
 from gpufleet.fleet.config_names import POOL_LABEL, registration_labels
-from gpufleet.fleet.model import Machine, NodeRange, NodeTaint, Pool, Previous, accelerator_taint
+from gpufleet.fleet.model import (
+    NOT_ACCEPTED,
+    Machine,
+    NodeRange,
+    NodeTaint,
+    Pool,
+    Previous,
+    accelerator_taint,
+)
 from gpufleet.fleet.neuron import assign_devices, is_neuron
 from gpufleet.fleet.node_images import choose_image, in_fips_mode
 from gpufleet.fleet.platform_rules import PlatformRules, platform_rules
@@ -187,6 +195,9 @@ def compiled_pool(
     nodes = node_range(pool, platform)
     gpu_taint = (accelerator_taint(draft.gpu),) if pool.gpu_taint else ()
     taints = (*gpu_taint, *(NodeTaint(t.key, t.value, t.effect) for t in pool.taints))
+    acceptance = pool.acceptance or spec.acceptance
+    if acceptance is not None:
+        taints = (*taints, NOT_ACCEPTED)
     previous = draft.previous
     owners = (
         contract_owners.NEURON_OWNERS
@@ -229,6 +240,7 @@ def compiled_pool(
         else Previous(previous, _labels(draft, previous, rules, spec, operator=operator)),
         at=at,
         health=pool.health or spec.health,
+        acceptance=acceptance,
     )
 
 

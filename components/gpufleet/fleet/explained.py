@@ -8,6 +8,7 @@ from gpufleet.contract.feature_discovery import DiscoveryOwner, decide_discovery
 from gpufleet.contract.operator_values import operator_value, said
 from gpufleet.contract.rdma import RDMA
 from gpufleet.contract.tolerations import GPU_KEY, needed
+from gpufleet.fleet.acceptance import acceptance_terms
 from gpufleet.fleet.addon_plan import network_operator_present, rdma_pools
 from gpufleet.fleet.cluster_model import intended
 from gpufleet.fleet.health import health_terms
@@ -31,6 +32,7 @@ def _terms(pool: Pool, fleet: Fleet) -> Iterator[Term]:
     if pool.provisioner is Provisioner.KARPENTER:
         yield _believed(pool)
     yield from health_terms(pool)
+    yield from acceptance_terms(pool)
 
 
 def _found_by(fleet: Fleet) -> Term:

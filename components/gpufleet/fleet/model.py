@@ -7,12 +7,14 @@ from decimal import Decimal
 from fractions import Fraction
 
 from gpufleet.catalogue import MICRO_USD, Gpu, InstanceType, NodeImage
+from gpufleet.cluster.pool import NOT_ACCEPTED_KEY
 from gpufleet.contract.owners import Owners
 from gpufleet.contract.platform import PlatformValue
 from gpufleet.contract.tolerations import KeyToleration
 from gpufleet.findings import Finding, has_errors
 from gpufleet.fleet import windows
 from gpufleet.partition.partition import Partition
+from gpufleet.spec.acceptance import AcceptancePolicy
 from gpufleet.spec.base import Ownership
 from gpufleet.spec.capacity import Capacity
 from gpufleet.spec.fleet_spec import FleetSpec
@@ -99,6 +101,9 @@ NEURON_TAINT = NodeTaint("aws.amazon.com/neuron", "present", "NoSchedule")
 """The taint of every Trainium and Inferentia pool: Neuron's device plugin tolerates the key
 (aws-neuron/neuron-helm-charts 1.0.0)."""
 
+NOT_ACCEPTED = NodeTaint(NOT_ACCEPTED_KEY, "new", "NoSchedule")
+"""The taint of nodes that have not passed the tests of `acceptance`: no work tolerates it."""
+
 _TAINTS = {"google": TPU_TAINT, "aws": NEURON_TAINT}
 
 
@@ -152,6 +157,13 @@ class Pool:
     """The moment that is looked at; None: none, every window counts as open."""
     health: HealthPolicy | None = None
     """What is done with broken nodes; None: what the platform's own options say."""
+    acceptance: AcceptancePolicy | None = None
+    """Tests before work; None: none."""
+
+    @property
+    def work_taints(self) -> tuple[NodeTaint, ...]:
+        """Taints that stay: those that work must tolerate."""
+        return tuple(taint for taint in self.taints if taint.key != NOT_ACCEPTED.key)
 
     @property
     def available_nodes(self) -> int:

@@ -10,6 +10,7 @@ from gpufleet.fleet.model import GPU_OPERATOR, Fleet, Pool
 from gpufleet.fleet.platform_rules import platform_rules
 from gpufleet.fleet.rdma_request import rdma_request
 from gpufleet.partition.shares import gib
+from gpufleet.render.acceptance import acceptance_files
 from gpufleet.render.addon_artefacts import network_operator_files, neuron_files, plugin_chart_files
 from gpufleet.render.alerts import validate_alerts
 from gpufleet.render.artefact import Artefact, ArtefactKind
@@ -64,6 +65,7 @@ def artefacts(fleet: Fleet) -> tuple[Artefact, ...]:
         *monitoring_files(fleet),
         *nvsentinel_files(fleet),
         *idle_files(fleet),
+        *acceptance_files(fleet),
         *(file for pool in fleet.pools for file in _pool(fleet, pool)),
     ]
     return tuple(sorted(found, key=lambda file: file.path))

@@ -125,6 +125,13 @@ def compute_domains(fleet: Fleet) -> list[Manifest]:
     ]
 
 
+def acceptance_claims(fleet: Fleet, pool: Pool, namespace: str) -> list[Manifest]:
+    """A claim template for each kind of device of a pool, in another namespace than its pods."""
+    api, made = fleet_claims_api(fleet.spec), pool.partition.dra
+    offers = () if made is None else made.offers
+    return [_as_served(claim_template(pool, offer, namespace), api) for offer in offers]
+
+
 def channel_name(pool: Pool) -> str:
     """Claim template by which a pod gets a channel of the pool's ComputeDomain."""
     return f"{pool.name}-channel"

@@ -49,7 +49,7 @@ def node_taints(pool: Pool) -> list[dict[str, str]]:
     """The taints Kueue counts: those that keep pods away for certain."""
     return [
         {"key": taint.key, "value": taint.value, "effect": taint.effect}
-        for taint in pool.taints
+        for taint in pool.work_taints
         if taint.effect != "PreferNoSchedule"
     ]
 

@@ -117,7 +117,7 @@ def _selector(pool: Pool) -> dict[str, str]:
 
 def _tolerations(pool: Pool) -> list[dict[str, str]]:
     own = accelerator_taint(pool.gpu)
-    return [_toleration(taint, any_value=taint == own) for taint in pool.taints]
+    return [_toleration(taint, any_value=taint == own) for taint in pool.work_taints]
 
 
 def _add_network(

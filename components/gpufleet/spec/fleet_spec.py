@@ -7,6 +7,7 @@ from typing import Annotated
 from pydantic import Field, StringConstraints
 
 from gpufleet.environment import strict_prices
+from gpufleet.spec.acceptance import AcceptancePolicy
 from gpufleet.spec.addons import Addons
 from gpufleet.spec.base import DnsLabel, Platform, SpecModel
 from gpufleet.spec.cluster import Cluster
@@ -64,6 +65,8 @@ class FleetSpec(SpecModel):
     health: HealthPolicy | None = None
     """What is done with broken nodes, unless a pool says otherwise. Default: what the platform's
     own options say, without a floor."""
+    acceptance: AcceptancePolicy | None = None
+    """Tests that nodes must pass before work, unless a pool says otherwise. Default: none."""
     budget: Budget | None = None
     """Default: no budget, which the prod policy profile refuses."""
     prices: PriceBasis | None = None

@@ -4,6 +4,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, StringConstraints, model_validator
 
+from gpufleet.spec.acceptance import AcceptancePolicy
 from gpufleet.spec.base import NO_TRUTH_VALUE, DnsLabel, Ownership, PoolName, SpecModel
 from gpufleet.spec.capacity import Capacity, MaintenanceWindow, TeamCommitment
 from gpufleet.spec.health import HealthPolicy
@@ -154,6 +155,8 @@ class GpuPool(SpecModel):
     `queues` decide."""
     health: HealthPolicy | None = None
     """What is done with broken nodes. Default: the fleet's."""
+    acceptance: AcceptancePolicy | None = None
+    """Tests that its nodes must pass before work. Default: the fleet's."""
     idle: IdlePolicy | None = None
     """Notebooks that are scaled to zero when their GPUs do nothing; only with `intent:
     interactive`. Default: nothing is stopped."""

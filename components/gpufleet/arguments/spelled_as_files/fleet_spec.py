@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import NotRequired, TypedDict
 
+from gpufleet.arguments.spelled_as_files.acceptance import AcceptancePolicyDict
 from gpufleet.arguments.spelled_as_files.addons import AddonsDict
 from gpufleet.arguments.spelled_as_files.cluster import ClusterDict
 from gpufleet.arguments.spelled_as_files.health import HealthPolicyDict
@@ -55,6 +56,8 @@ class FleetSpecArgs(TypedDict):
     health: NotRequired[HealthPolicyDict]
     """What is done with broken nodes, unless a pool says otherwise. Default: what the platform's
     own options say, without a floor."""
+    acceptance: NotRequired[AcceptancePolicyDict]
+    """Tests that nodes must pass before work, unless a pool says otherwise. Default: none."""
     budget: NotRequired[BudgetDict]
     """Default: no budget, which the prod policy profile refuses."""
     prices: NotRequired[PriceBasisWord]

@@ -9,6 +9,7 @@ from typing import NotRequired, TypedDict
 from gpufleet.arguments.capacity import MaintenanceWindowArgs
 from gpufleet.arguments.neuron import NeuronOptionsArgs
 from gpufleet.arguments.pool import NodesArgs, TaintArgs
+from gpufleet.arguments.spelled_as_files.acceptance import AcceptancePolicyDict
 from gpufleet.arguments.spelled_as_files.capacity import CapacityDict, TeamCommitmentDict
 from gpufleet.arguments.spelled_as_files.eks import EksOptionsDict
 from gpufleet.arguments.spelled_as_files.existing import ExistingOptionsDict
@@ -111,6 +112,8 @@ class GpuPoolDict(TypedDict):
     `queues` decide."""
     health: NotRequired[HealthPolicyDict]
     """What is done with broken nodes. Default: the fleet's."""
+    acceptance: NotRequired[AcceptancePolicyDict]
+    """Tests that its nodes must pass before work. Default: the fleet's."""
     idle: NotRequired[IdlePolicyDict]
     """Notebooks that are scaled to zero when their GPUs do nothing; only with `intent:
     interactive`. Default: nothing is stopped."""

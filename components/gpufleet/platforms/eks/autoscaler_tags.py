@@ -119,7 +119,7 @@ def ephemeral_gib(pool: Pool) -> int:
 
 
 def _taints(pool: Pool) -> dict[str, str]:
-    return {taint.key: f"{taint.value}:{taint.effect}" for taint in pool.taints}
+    return {taint.key: f"{taint.value}:{taint.effect}" for taint in pool.work_taints}
 
 
 def validate_autoscaler_tags(pool: Pool) -> Iterator[Finding]:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, cast
 
 from gpufleet.findings import Finding, error
-from gpufleet.fleet.model import Pool
+from gpufleet.fleet.model import NOT_ACCEPTED, Pool
 from gpufleet.platforms.eks.names import LONGEST, name_prefix
 from gpufleet.spec.addons import ClusterAutoscaler, Expander
 from gpufleet.spec.base import Ownership
@@ -97,6 +97,9 @@ def cluster_autoscaler_values(
         arguments["kube-api-content-type"] = "application/json"
     if any(pool.spec.sharing.dra is not None for pool in scaled_pools(pools)):
         arguments["enable-dynamic-resource-allocation"] = True  # off before 1.36
+    if any(pool.acceptance is not None for pool in scaled_pools(pools)):
+        # It is gone once a node has passed: new nodes count as if they had no such taint.
+        arguments["startup-taint"] = NOT_ACCEPTED.key
     values: dict[str, Any] = {
         "cloudProvider": "aws",
         "awsRegion": region,

@@ -59,17 +59,19 @@ def node_pool(pool: Pool, shape: EksShape) -> dict[str, Any]:
                     "name": name,
                 },
                 "requirements": _requirements(pool, shape, options),
-                "taints": [_taint(taint) for taint in pool.taints],
+                "taints": [_taint(taint) for taint in pool.work_taints],
                 **lifetime,
             },
         },
         "disruption": rules,
         "limits": limits(pool),
     }
-    if options.startup_taints:
-        spec["template"]["spec"]["startupTaints"] = [
-            _taint(NodeTaint(one.key, one.value, one.effect)) for one in options.startup_taints
-        ]
+    starting = [
+        *(NodeTaint(one.key, one.value, one.effect) for one in options.startup_taints),
+        *(one for one in pool.taints if one not in pool.work_taints),
+    ]
+    if starting:
+        spec["template"]["spec"]["startupTaints"] = [_taint(one) for one in starting]
     if options.weight is not None:
         spec["weight"] = options.weight
     if options.static:

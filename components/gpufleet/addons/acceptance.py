@@ -1,0 +1,182 @@
+"""GpuAcceptance: tests that nodes pass before work, and their verdicts."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, NotRequired, TypedDict, cast
+
+import pulumi
+from pulumi_kubernetes import _utilities as kubernetes_sdk
+
+from gpufleet.arguments import AddonsArgs, GpuPoolArgs
+from gpufleet.components_base.component import FleetPlan, GpuComponent, Options
+from gpufleet.components_base.inputs import refuse
+from gpufleet.components_base.manifest_object import ManifestObject
+from gpufleet.components_base.ready_output import ready_output
+from gpufleet.findings import error
+from gpufleet.fleet import Fleet
+from gpufleet.fleet.model import Pool
+from gpufleet.platforms.declarations import declared_fleet
+from gpufleet.render.acceptance import common_objects, key_of, pool_objects, tested, verdicts
+from gpufleet.spec.base import Ownership
+
+Figures = dict[str, dict[str, dict[str, str]]]
+"""Node -> test -> `figure`, `expected`, `verdict`."""
+_MARGIN_MINUTES = 10
+"""For the images of the Job that waits."""
+
+
+class GpuAcceptanceArgs(TypedDict):
+    """Inputs of `GpuAcceptance`."""
+
+    catalogue: str
+    """Edition of facts and pins, `"2026.11"`."""
+    platform: str
+    """One of `eks`, `gke`, `vsphere`, `openshift`, `openshiftAws`, `openshiftGcp`, `sandbox`."""
+    pools: list[GpuPoolArgs]
+    """Declarations of the pools; those with `acceptance` are tested."""
+    addons: NotRequired[AddonsArgs]
+    """Overrides: `gpuOperator` and `images` are read here. Default: none."""
+    region: NotRequired[str]
+    """Region of an EKS or GKE cluster; needed there."""
+    kubernetes_version: NotRequired[str]
+    """Minor version of the cluster, `"1.36"`. Default: 1.36."""
+
+
+class _Verdicts(pulumi.CustomResource):
+    """The ConfigMap of a pool's verdicts, read from the cluster and not managed."""
+
+    data: pulumi.Output[dict[str, str] | None]
+
+    def __init__(self, name: str, opts: pulumi.ResourceOptions) -> None:
+        props = {"apiVersion": None, "kind": None, "metadata": None, "data": None}
+        merged = pulumi.ResourceOptions.merge(kubernetes_sdk.get_resource_opts_defaults(), opts)
+        super().__init__("kubernetes:core/v1:ConfigMap", name, props, merged)
+
+
+class GpuAcceptance(GpuComponent[FleetPlan]):
+    """Namespace, rights, a DaemonSet of tests for each pool, and a Job that waits for verdicts.
+
+    A node keeps the taint `gpufleet.dev/not-accepted` until it has passed. Nodes must exist:
+    `depends_on` the pools. `GpuFleet` makes it when a pool has `acceptance`. With `strict` an
+    update ends with an error that has the figures of every refused node.
+    """
+
+    accepted: pulumi.Output[dict[str, list[str]]]
+    """Pool -> nodes that have passed the present tests, by name. Depends on the tests: what uses it
+    is made after them."""
+    refused: pulumi.Output[dict[str, dict[str, dict[str, str]]]]
+    """Pool -> node -> test -> what was found and expected, of tests that failed. A node without a
+    verdict has the test `verdict`, and two nodes together the name `_between-nodes`."""
+    figures: pulumi.Output[dict[str, dict[str, dict[str, dict[str, str]]]]]
+    """Pool -> node -> test -> `figure`, `expected`, `verdict` (`passed`, `refused`, `reported`)."""
+
+    def __init__(self, name: str, args: GpuAcceptanceArgs, opts: Options = None) -> None:
+        self._construct(name, _planned(self.label(name), args), opts)
+
+    def _make(self, name: str, plan: FleetPlan) -> Mapping[str, object]:
+        fleet, label = plan.fleet, self.label(name)
+        before: list[pulumi.Resource] = []
+        for document in common_objects():
+            after = pulumi.ResourceOptions(parent=self, depends_on=list(before[:2]))
+            called = f"{name}-{document['kind'].lower()}"
+            before.append(ManifestObject(called, document, after))
+        found: dict[str, pulumi.Output[Any]] = {}
+        for pool, tests in tested(fleet):
+            if pool.ownership is Ownership.GITOPS:
+                continue
+            key = key_of(fleet, tests)
+            data = self._pool(f"{name}-{pool.name}", fleet, pool, before)
+            found[pool.name] = data.apply(
+                lambda data, pool=pool, key=key, strict=tests.policy.strict: verdict(
+                    label, pool.name, key, data, strict=strict
+                )
+            )
+        whole = pulumi.Output.all(**found)
+        return {
+            "accepted": whole.apply(lambda all_: {k: v["accepted"] for k, v in all_.items()}),
+            "refused": whole.apply(lambda all_: {k: v["refused"] for k, v in all_.items()}),
+            "figures": whole.apply(lambda all_: {k: v["figures"] for k, v in all_.items()}),
+        }
+
+    def _pool(
+        self, name: str, fleet: Fleet, pool: Pool, before: Sequence[pulumi.Resource]
+    ) -> pulumi.Output[dict[str, str] | None]:
+        """The objects of one pool, and what was written when they were done."""
+        (tests,) = [tests for one, tests in tested(fleet) if one.name == pool.name]
+        # The tests write into it.
+        own = pulumi.ResourceOptions(parent=self, depends_on=list(before), ignore_changes=["data"])
+        made: list[pulumi.CustomResource] = [
+            ManifestObject(f"{name}-verdicts", verdicts(pool), own)
+        ]
+        minutes = f"{tests.policy.wait_minutes + _MARGIN_MINUTES}m"
+        for document in pool_objects(fleet, pool, tests):
+            opts = pulumi.ResourceOptions(
+                parent=self,
+                depends_on=[*before, *made],
+                custom_timeouts=pulumi.CustomTimeouts(create=minutes, update=minutes),
+                delete_before_replace=True,
+            )
+            words = (document["kind"].lower(), document["metadata"]["name"].split("-")[0])
+            made.append(ManifestObject("-".join([name, *words]), document, opts))
+        read = pulumi.ResourceOptions(parent=self, id=ready_output(made[0].id, *made[1:]))
+        return _Verdicts(f"{name}-read", read).data
+
+
+def verdict(
+    component: str, pool: str, key: str, data: Mapping[str, str] | None, *, strict: bool
+) -> dict[str, Any]:
+    """What the entries of a pool say under the key of its present tests.
+
+    Raises InvalidArgumentsError when `strict` and a node has not passed.
+    """
+    accepted: list[str] = []
+    refused: dict[str, dict[str, str]] = {}
+    figures: Figures = {}
+    for node, text in sorted((data or {}).items()):
+        entry = _entry(text) if node != "_waiting" else {}
+        if entry.get("key") != key:
+            continue
+        figures[node] = entry.get("figures", {})
+        if entry.get("verdict") == "accepted":
+            if not node.startswith("_"):
+                accepted.append(node)
+            continue
+        refused[node] = {
+            test: f"{one['figure']}, expected {one['expected']}"
+            for test, one in figures[node].items()
+            if one["verdict"] == "refused"
+        }
+    for node in (data or {}).get("_waiting", "").split():
+        if node not in figures:
+            refused[node] = {"verdict": "none yet, expected one"}
+    if strict and refused:
+        refuse(
+            component,
+            [
+                error(
+                    "node-not-accepted",
+                    f"pools.{pool}.{node}",
+                    f"{test}: {text}",
+                    "repair or replace the node; it stays tainted until it passes",
+                )
+                for node, tests in refused.items()
+                for test, text in tests.items()
+            ],
+        )
+    return {"accepted": accepted, "refused": refused, "figures": figures}
+
+
+def _entry(text: str) -> dict[str, Any]:
+    try:
+        found = json.loads(text)
+    except ValueError:
+        return {}
+    return cast("dict[str, Any]", found) if isinstance(found, dict) else {}
+
+
+def _planned(component: str, args: GpuAcceptanceArgs) -> FleetPlan:
+    plan = declared_fleet(component, GpuAcceptanceArgs, args)
+    if not tested(plan.fleet):
+        missing = "no pool has `acceptance`: nothing would be tested"
+        refuse(component, [error("acceptance-missing", "pools", missing)])
+    return plan

@@ -1,0 +1,205 @@
+"""Tests of a pool's nodes before work: which fit, and which figures are expected.
+
+Images and arguments are the vendors'. Expected bandwidths are a share of what the catalogue has:
+NVIDIA asks for 300 GB/s between p5.48xlarge, 75 % of their 3200 Gbit/s (NVIDIA/aicr 6f68935
+`recipes/overlays`, nccl-all-reduce-bw), and Azure for 228 GB/s within an A100 node, 76 % of the 300
+GB/s of its NVLink in one direction (Azure/azurehpc-health-checks, check_nccl_allreduce). Read
+2026-11-29.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+
+from gpufleet.contract.contract_fact import ContractFact, Term
+from gpufleet.findings import Finding, error, info
+from gpufleet.fleet.model import NOT_ACCEPTED, Pool
+from gpufleet.spec.acceptance import AcceptancePolicy
+from gpufleet.spec.fleet_spec import FleetSpec
+from gpufleet.spec.pool import Fabric, Intent
+
+ACCEPTED_LABEL = "gpufleet.dev/accepted"
+"""Node label whose value is the key of the tests that the node has passed."""
+BANDWIDTH_SHARE = 0.75
+MEMORY_SHARE = 0.9
+"""Least memory of a GPU: ECC takes up to a sixteenth of the memory of boards without HBM (NVIDIA
+documentation of nvidia-smi, ECC), and clouds state the nominal figure."""
+DIAGNOSTICS = {Intent.TRAINING: 3, Intent.BATCH: 2, Intent.INFERENCE: 2, Intent.INTERACTIVE: 1}
+"""Level of `dcgmi diag`: 1 takes seconds, 2 minutes, 3 half an hour, 4 one to two hours (NVIDIA
+DCGM user guide, Run Levels and Tests; NVIDIA/NVSentinel 0aedaf3 `charts/preflight/values.yaml`)."""
+DIAGNOSTICS_TAKE = {1: "seconds", 2: "minutes", 3: "half an hour", 4: "one to two hours"}
+_BIG, _SMALL = "8G", "1G"
+"""Largest message of the all-reduce: two buffers of it must fit into the memory of a GPU."""
+
+
+@dataclass(frozen=True, slots=True)
+class Acceptance:
+    """The tests of one pool."""
+
+    policy: AcceptancePolicy
+    gpus: int
+    memory_mib: int | None
+    """Least memory of a GPU; None: not known."""
+    driver: str | None
+    """Branch of the driver that the node image brings; None: not known."""
+    nvlink: bool
+    """Whether the GPUs of a node are joined by NVLink."""
+    diagnostics: int | None
+    """Level; None: not run, because the GPUs are cut or parts of one."""
+    nccl: bool
+    """Whether an all-reduce over the GPUs of a node is run."""
+    within_gbs: float | None
+    """Least bus bandwidth; None: reported only."""
+    between: bool
+    """Whether an all-reduce over two nodes is run."""
+    between_gbs: float | None
+    message: str
+    advertised: Mapping[str, int]
+
+    @property
+    def tests(self) -> tuple[str, ...]:
+        """How the figures begin that must be there, next to those of work."""
+        found = ["gpus"]
+        if self.diagnostics is not None:
+            found.append("diagnostics")
+        return (*found, "nccl-within") if self.nccl else tuple(found)
+
+    def key(self, *rest: object) -> str:
+        """Changes with what the tests rest on: driver, layout, expectations, and the `rest`."""
+        facts = {**asdict(self), "policy": self.policy.rerun, "advertised": dict(self.advertised)}
+        text = json.dumps([facts, rest], sort_keys=True, default=str)
+        return hashlib.sha256(text.encode()).hexdigest()[:10]
+
+
+def acceptance_of(pool: Pool) -> Acceptance | None:
+    """The tests of a pool; None where it has none."""
+    policy = pool.acceptance
+    if policy is None:
+        return None
+    whole = all(machine.fraction == 1 for machine in pool.machines)
+    cut = any(gpu.mig_enabled for gpu in pool.partition.gpus)
+    vgpu = pool.partition.mode == "vgpu"
+    plain = whole and not cut and not vgpu
+    nvlink = plain and pool.gpus_per_node > 1 and _by_nvlink(pool)
+    several = plain and pool.gpus_per_node > 1
+    between = plain and pool.fabric is not Fabric.NONE and pool.nodes.maximum > 1
+    memory = pool.gpu.memory_bytes if whole and not vgpu else None
+    big = memory is not None and memory > 40 << 30
+    return Acceptance(
+        policy=policy,
+        gpus=pool.gpus_per_node,
+        memory_mib=None if memory is None else int(memory * MEMORY_SHARE) >> 20,
+        driver=_driver(pool),
+        nvlink=nvlink,
+        diagnostics=(policy.diagnostics or DIAGNOSTICS[pool.intent]) if plain else None,
+        nccl=several,
+        within_gbs=policy.within_node_gbs or (_nvlink_gbs(pool) if nvlink else None),
+        between=between,
+        between_gbs=policy.between_nodes_gbs or _network_gbs(pool),
+        message=_BIG if big else _SMALL,
+        advertised=dict(pool.advertised),
+    )
+
+
+def _by_nvlink(pool: Pool) -> bool:
+    rows = [machine.instance for machine in pool.machines]
+    return bool(rows) and all(
+        row is not None and "NVLink" in (row.accelerator.interconnect or "") for row in rows
+    )
+
+
+def _nvlink_gbs(pool: Pool) -> float | None:
+    """The catalogue has both directions together."""
+    both = pool.gpu.nvlink_bytes_per_second
+    return round(both / 2e9 * BANDWIDTH_SHARE, 1) if both else None
+
+
+def _network_gbs(pool: Pool) -> float | None:
+    rows = [machine.instance for machine in pool.machines]
+    rates = [row.network_gbps for row in rows if row is not None and row.network_gbps is not None]
+    if not rows or len(rates) < len(rows):
+        return None
+    return round(float(min(rates)) / 8 * BANDWIDTH_SHARE, 1)
+
+
+def _driver(pool: Pool) -> str | None:
+    image = pool.image
+    return image.branch_for(pool.gpu.key) if image is not None and image.driver else None
+
+
+def validate_acceptance(spec: FleetSpec, pools: Sequence[Pool]) -> Iterable[Finding]:
+    """Findings about `acceptance` of the fleet and its pools."""
+    for pool in pools:
+        for index, taint in enumerate(pool.spec.taints):
+            if taint.key == NOT_ACCEPTED.key:
+                yield error(
+                    "taint-never-removed",
+                    f"{pool.path}.taints[{index}]",
+                    f"nothing removes the taint {taint.key} from nodes of {pool.name}"
+                    if pool.acceptance is None
+                    else f"`acceptance` gives nodes of {pool.name} the taint {taint.key} itself",
+                    "write `acceptance: {}` instead",
+                )
+        tests = acceptance_of(pool)
+        if tests is not None:
+            yield from _runnable(spec, pool, tests)
+
+
+def _runnable(spec: FleetSpec, pool: Pool, tests: Acceptance) -> Iterator[Finding]:
+    path = "acceptance" if pool.spec.acceptance is None else f"{pool.path}.acceptance"
+    if pool.gpu.vendor != "nvidia":
+        yield error(
+            "acceptance-vendor",
+            path,
+            f"the tests are NVIDIA's, and {pool.name} has {pool.gpu.name}",
+            "remove `acceptance`",
+        )
+    facts = pool.platform.facts
+    scales = facts.managed_pools_scale or facts.lifecycle_manager
+    if scales and pool.nodes.minimum == 0 and pool.nodes.maximum > 0:
+        yield error(
+            "acceptance-from-zero",
+            f"{pool.path}.nodes.min",
+            f"the autoscaler of {facts.title} takes the taint of new nodes of {pool.name} for one "
+            "that stays, and starts no first node for work that does not tolerate it",
+            "write `nodes: {min: 1}`",
+            source="kubernetes/autoscaler cluster-autoscaler 1.36 FAQ, startup taints",
+        )
+    unknown = [
+        name
+        for name, runs, figure in (
+            ("NCCL within a node", tests.nccl, tests.within_gbs),
+            ("NCCL between nodes", tests.between, tests.between_gbs),
+        )
+        if runs and figure is None
+    ]
+    if unknown:
+        yield info(
+            "acceptance-only-reported",
+            path,
+            f"the catalogue has no bandwidth for {' and '.join(unknown)} of {pool.name}: the "
+            "figure is reported, and refuses no node",
+            "write `withinNodeGbs` or `betweenNodesGbs` with what a good node measures",
+        )
+
+
+def acceptance_terms(pool: Pool) -> Iterator[Term]:
+    """What a node must pass before work, and how long that takes."""
+    tests = acceptance_of(pool)
+    if tests is None:
+        return
+    parts = ["nvidia-smi against the catalogue"]
+    level = tests.diagnostics
+    if level is not None:
+        parts.append(f"dcgmi diag -r {level} ({DIAGNOSTICS_TAKE[level]})")
+    for name, runs, figure in (
+        ("within a node", tests.nccl, tests.within_gbs),
+        ("between two nodes", tests.between, tests.between_gbs),
+    ):
+        if runs:
+            least = "reported" if figure is None else f"at least {figure:g} GB/s"
+            parts.append(f"NCCL {name} ({least})")
+    parts.append("vectorAdd on one unit of each resource")
+    fact = ContractFact("acceptance is declared", f"{pool.path}.acceptance")
+    yield Term("before work", ", ".join(parts), (fact,))

@@ -1,0 +1,444 @@
+"""Objects of the tests of nodes before work: what runs on each node that has not passed.
+
+A DaemonSet of each pool runs on the nodes without the label of the tests' key: a node that passed
+loses the pod and the taint. Sources of images and arguments: NVIDIA GPU Operator documentation,
+cuda-sample; NVIDIA DCGM user guide; NVIDIA/aicr 6f68935
+`validators/performance/testdata/h100/eks/runtime.yaml` (nccl-tests); cloud-native-docs
+`gpu-operator-rdma.rst` (ib_write_bw); kubeflow/mpi-operator v1 (`kubectl exec` as remote shell).
+"""
+
+from collections.abc import Iterator, Mapping
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from gpufleet.contract.dra import driver_root
+from gpufleet.contract.owners import Owner
+from gpufleet.documents.writing import yaml_stream
+from gpufleet.fleet.acceptance import ACCEPTED_LABEL, Acceptance, acceptance_of
+from gpufleet.fleet.config_names import POOL_LABEL
+from gpufleet.fleet.image_sources import mirrored
+from gpufleet.fleet.model import Fleet, Pool
+from gpufleet.fleet.rdma_request import rdma_request
+from gpufleet.partition.grant import Grant
+from gpufleet.render.artefact import Artefact, ArtefactKind
+from gpufleet.render.dra import acceptance_claims
+from gpufleet.render.pod_request import pod_annotations, pod_spec
+from gpufleet.spec.pool import Fabric
+
+NAMESPACE = "gpufleet-acceptance"
+ACCOUNT = "acceptance"
+APP = "gpufleet.dev/acceptance"
+"""Label of the pods; its value is the pool."""
+NVSENTINEL_STATE = "dgxc.nvidia.com/nvsentinel-state"
+"""Node label while NVSentinel has a node out of service (NVIDIA/NVSentinel
+`commons/pkg/statemanager`): such a node is tested again before it returns."""
+LABELS = {"app.kubernetes.io/managed-by": "gpufleet"}
+FOLDER = Path(__file__).parent / "acceptance_scripts"
+TOOLS_IMAGE = "docker.io/library/busybox:1.37.0-musl"
+KUBECTL_IMAGE = (
+    "registry.k8s.io/kubectl:v1.36.1"
+    "@sha256:d08f476d04d0e30f426f06bc6ff6c38913aaa4591943046b77e2f74a72d3611c"
+)
+SAMPLE_IMAGE = "nvcr.io/nvidia/k8s/cuda-sample:vectoradd-cuda12.5.0-ubuntu22.04"
+DCGM_IMAGE = "nvcr.io/nvidia/cloud-native/dcgm:4.6.0-1-ubuntu24.04"
+NCCL_IMAGE = (
+    "public.ecr.aws/hpc-cloud/nccl-tests:cuda12.8.1-efa1.43.2-ofiv1.16.3-ncclv2.27.7-1-testsv2.16.9"
+)
+FORWARD = {
+    Fabric.EFA: "-x FI_PROVIDER=efa -x FI_EFA_USE_DEVICE_RDMA=1 -x FI_EFA_FORK_SAFE=1",
+}
+"""What mpirun hands to the other node (NVIDIA/aicr, file above)."""
+
+Manifest = dict[str, Any]
+
+
+@cache
+def scripts() -> Mapping[str, str]:
+    """File name -> text of what the containers run."""
+    return {file.name: file.read_text() for file in sorted(FOLDER.glob("*.sh"))}
+
+
+@cache
+def _scripts_name() -> str:
+    text = "".join(f"{name}\n{content}" for name, content in scripts().items())
+    return f"scripts-{sha256(text.encode()).hexdigest()[:8]}"
+
+
+def tested(fleet: Fleet) -> list[tuple[Pool, Acceptance]]:
+    """Pools whose nodes are tested."""
+    found = ((pool, acceptance_of(pool)) for pool in fleet.pools)
+    return [(pool, tests) for pool, tests in found if tests is not None]
+
+
+def key_of(fleet: Fleet, tests: Acceptance) -> str:
+    """The key of the tests of a pool: another one tests every node again."""
+    operator = fleet.addons.gpu_operator
+    driver = operator.version if operator.driver else None
+    images = [SAMPLE_IMAGE, DCGM_IMAGE, NCCL_IMAGE]
+    return tests.key(driver, images, _scripts_name())
+
+
+def acceptance_files(fleet: Fleet) -> Iterator[Artefact]:
+    """The objects as files, pool by pool."""
+    if pools := tested(fleet):
+        yield _file("manifests/acceptance/common.yaml", common_objects(), "what all tests share")
+    for pool, tests in pools:
+        documents = [verdicts(pool), *pool_objects(fleet, pool, tests)]
+        what = f"tests of nodes of {pool.name} before work"
+        yield _file(f"manifests/acceptance/{pool.name}.yaml", documents, what)
+
+
+def _file(path: str, documents: list[Manifest], what: str) -> Artefact:
+    return Artefact(path, ArtefactKind.MANIFEST, what, yaml_stream(documents))
+
+
+def _metadata(name: str, **labels: str) -> Manifest:
+    return {"name": name, "namespace": NAMESPACE, "labels": {**LABELS, **labels}}
+
+
+def common_objects() -> list[Manifest]:
+    """Namespace, rights and scripts."""
+    rbac, group = "rbac.authorization.k8s.io/v1", "rbac.authorization.k8s.io"
+    admitted = {"pod-security.kubernetes.io/enforce": "privileged"}
+    subject = [{"kind": "ServiceAccount", "name": ACCOUNT, "namespace": NAMESPACE}]
+    own = [
+        _rule(["configmaps"], ["create", "delete", "deletecollection", "get", "list", "patch"]),
+        _rule(["pods"], ["delete", "get", "list"]),
+        _rule(["pods/exec"], ["create", "get"]),
+    ]
+    everywhere = [_rule(["nodes"], ["get", "list", "patch"])]
+    name = f"gpufleet-{ACCOUNT}"
+    return [
+        {
+            "apiVersion": "v1",
+            "kind": "Namespace",
+            "metadata": {"name": NAMESPACE, "labels": {**LABELS, **admitted}},
+        },
+        {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": _metadata(ACCOUNT)},
+        {"apiVersion": rbac, "kind": "Role", "metadata": _metadata(ACCOUNT), "rules": own},
+        {
+            "apiVersion": rbac,
+            "kind": "RoleBinding",
+            "metadata": _metadata(ACCOUNT),
+            "roleRef": {"apiGroup": group, "kind": "Role", "name": ACCOUNT},
+            "subjects": subject,
+        },
+        {
+            "apiVersion": rbac,
+            "kind": "ClusterRole",
+            "metadata": {"name": name, "labels": dict(LABELS)},
+            "rules": everywhere,
+        },
+        {
+            "apiVersion": rbac,
+            "kind": "ClusterRoleBinding",
+            "metadata": {"name": name, "labels": dict(LABELS)},
+            "roleRef": {"apiGroup": group, "kind": "ClusterRole", "name": name},
+            "subjects": subject,
+        },
+        {
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "metadata": _metadata(_scripts_name()),
+            "data": dict(scripts()),
+        },
+    ]
+
+
+def _rule(resources: list[str], verbs: list[str]) -> Manifest:
+    return {"apiGroups": [""], "resources": resources, "verbs": verbs}
+
+
+def verdicts(pool: Pool) -> Manifest:
+    """Where the verdict of each node is written, by the node's name."""
+    metadata = _metadata(f"verdicts-{pool.name}", **{POOL_LABEL: pool.name})
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata}
+
+
+def pool_objects(fleet: Fleet, pool: Pool, tests: Acceptance) -> list[Manifest]:
+    """DaemonSet of the tests, claims that they use, the tests over two nodes, and the wait."""
+    key = key_of(fleet, tests)
+    images = fleet.spec.addons.images
+    made = [*acceptance_claims(fleet, pool, NAMESPACE), _daemon_set(fleet, pool, tests, key)]
+    shares = [one for one in pool.partition.shares if one.resource in pool.advertised]
+    if tests.between and shares:
+        over = {"nccl": mirrored(NCCL_IMAGE, images)}
+        if pool.fabric is Fabric.RDMA and tests.policy.perftest_image is not None:
+            over["rdma"] = tests.policy.perftest_image
+        made += [_pair(fleet, pool, tests, key, one, over[one], shares[0]) for one in over]
+    return [*made, _wait(fleet, pool, tests, key)]
+
+
+def _environment(pool: Pool, key: str, **more: object) -> list[Manifest]:
+    plain = {"POOL": pool.name, "KEY": key, "NAMESPACE": NAMESPACE, **more}
+    fields = {"NODE": "spec.nodeName", "POD": "metadata.name", "POD_UID": "metadata.uid"}
+    return [
+        *(
+            {"name": name, "value": str(value)}
+            for name, value in plain.items()
+            if value is not None
+        ),
+        *(
+            {"name": name, "valueFrom": {"fieldRef": {"fieldPath": path}}}
+            for name, path in fields.items()
+        ),
+    ]
+
+
+def _container(
+    name: str, image: str, script: str, env: list[Manifest], *, kubectl: bool = False
+) -> Manifest:
+    """A container that runs a script; those with kubectl have a shell from the tools."""
+    shell = ["/tools/busybox", "sh"] if kubectl else ["/bin/sh"]
+    return {
+        "name": name,
+        "image": image,
+        "command": [*shell, f"/scripts/{script}"],
+        "env": env,
+        "volumeMounts": [
+            {"name": "tools", "mountPath": "/tools"},
+            {"name": "results", "mountPath": "/results"},
+            {"name": "scripts", "mountPath": "/scripts"},
+        ],
+    }
+
+
+def _tools(fleet: Fleet) -> Manifest:
+    made = _container("tools", mirrored(TOOLS_IMAGE, fleet.spec.addons.images), "", [])
+    install = "cp /bin/busybox /tools/busybox && /tools/busybox --install /tools"
+    return {**made, "command": ["/bin/sh", "-c", install]}
+
+
+def _volumes() -> list[Manifest]:
+    return [
+        {"name": "tools", "emptyDir": {}},
+        {"name": "results", "emptyDir": {}},
+        {"name": "scripts", "configMap": {"name": _scripts_name(), "defaultMode": 0o555}},
+    ]
+
+
+def _sees_all(pool: Pool, container: Manifest) -> Manifest:
+    """A container that sees every GPU of the node without asking for one, as NVIDIA's DCGM does."""
+    seen = {"NVIDIA_VISIBLE_DEVICES": "all", "NVIDIA_DRIVER_CAPABILITIES": "compute,utility"}
+    env = [*container["env"], *({"name": k, "value": v} for k, v in seen.items())]
+    mounts = [*container["volumeMounts"], {"name": "dshm", "mountPath": "/dev/shm"}]
+    if _own_driver(pool) is not None:
+        mounts.append({"name": "driver", "mountPath": "/usr/local/nvidia", "readOnly": True})
+    secured = {"privileged": True, "runAsUser": 0}
+    return {**container, "env": env, "volumeMounts": mounts, "securityContext": secured}
+
+
+def _own_driver(pool: Pool) -> str | None:
+    """Folder of a driver that the platform's own plugin mounts into pods."""
+    root = driver_root(pool.image, pool.platform)
+    return root if pool.served_by_platform and root != "/" else None
+
+
+def _daemon_set(fleet: Fleet, pool: Pool, tests: Acceptance, key: str) -> Manifest:
+    images, policy = fleet.spec.addons.images, tests.policy
+    kubectl = mirrored(KUBECTL_IMAGE, images)
+    advertised = " ".join(f"{name}={count}" for name, count in sorted(tests.advertised.items()))
+    floor = None if pool.health is None else pool.health.floor
+    holding = _environment(
+        pool,
+        key,
+        FLOOR_NODES=None if floor is None else floor.nodes,
+        FLOOR_PERCENT=None if floor is None else floor.percent,
+    )
+    shares = _work(fleet, pool, key)
+    returning = _environment(
+        pool,
+        key,
+        TESTS=" ".join([*tests.tests, *(["work"] if shares["containers"] else [])]),
+        ADVERTISED=advertised or None,
+        RETRY=policy.retry_minutes * 60,
+    )
+    gate = _container("gate", kubectl, "gate.sh", returning, kubectl=True)
+    gate["readinessProbe"] = {
+        "exec": {"command": ["/tools/busybox", "test", "-f", "/results/verdict"]}
+    }
+    volumes = [*_volumes(), {"name": "dshm", "emptyDir": {"medium": "Memory"}}]
+    if (root := _own_driver(pool)) is not None:
+        volumes.append({"name": "driver", "hostPath": {"path": root}})
+    pod: Manifest = {
+        "serviceAccountName": ACCOUNT,
+        "terminationGracePeriodSeconds": 5,
+        "affinity": {"nodeAffinity": _affinity(pool, key)},
+        "tolerations": [{"operator": "Exists"}],
+        "initContainers": [
+            _tools(fleet),
+            _container("hold", kubectl, "hold.sh", holding, kubectl=True),
+            *(_sees_all(pool, one) for one in _gpu_tests(fleet, pool, tests, key)),
+            *shares["containers"],
+        ],
+        "containers": [gate],
+        "volumes": volumes,
+        **shares["pod"],
+    }
+    if pool.owners.toolkit is Owner.GPU_OPERATOR:
+        pod["runtimeClassName"] = "nvidia"
+    name = f"acceptance-{pool.name}"
+    metadata = _metadata(name, **{POOL_LABEL: pool.name})
+    # The wait is a Job's, so that a node without a verdict does not end an update.
+    metadata["annotations"] = {"pulumi.com/skipAwait": "true"}
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "DaemonSet",
+        "metadata": metadata,
+        "spec": {
+            "selector": {"matchLabels": {APP: pool.name}},
+            "updateStrategy": {
+                "type": "RollingUpdate",
+                "rollingUpdate": {"maxUnavailable": "100%"},
+            },
+            "template": {"metadata": {"labels": {APP: pool.name, **LABELS}}, "spec": pod},
+        },
+    }
+
+
+def _affinity(pool: Pool, key: str) -> Manifest:
+    """Nodes of the pool that have not passed, and those that NVSentinel has taken out."""
+    ours = {"key": POOL_LABEL, "operator": "In", "values": [pool.name]}
+    new = {"key": ACCEPTED_LABEL, "operator": "NotIn", "values": [key]}
+    sick = {"key": NVSENTINEL_STATE, "operator": "Exists"}
+    terms = [{"matchExpressions": [ours, one]} for one in (new, sick)]
+    return {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}
+
+
+def _gpu_tests(fleet: Fleet, pool: Pool, tests: Acceptance, key: str) -> Iterator[Manifest]:
+    images = fleet.spec.addons.images
+    facts = _environment(
+        pool,
+        key,
+        GPUS=tests.gpus,
+        MEMORY_MIB=tests.memory_mib,
+        DRIVER=tests.driver,
+        NVLINK="yes" if tests.nvlink else None,
+    )
+    yield _container("facts", mirrored(SAMPLE_IMAGE, images), "facts.sh", facts)
+    if tests.diagnostics is not None:
+        level = _environment(pool, key, LEVEL=tests.diagnostics)
+        yield _container("dcgm", mirrored(DCGM_IMAGE, images), "dcgm.sh", level)
+    if tests.nccl:
+        least = _environment(pool, key, GPUS=tests.gpus, SIZE=tests.message, LEAST=tests.within_gbs)
+        yield _container("nccl", mirrored(NCCL_IMAGE, images), "nccl.sh", least)
+
+
+def _work(fleet: Fleet, pool: Pool, key: str) -> Manifest:
+    """One container for each resource, and one with a claim; what they need of their pod."""
+    image = mirrored(SAMPLE_IMAGE, fleet.spec.addons.images)
+    containers: list[Manifest] = []
+    pod: Manifest = {}
+    for share in pool.partition.shares:
+        if share.resource not in pool.advertised:
+            continue
+        asked = pod_spec(pool, share)
+        given = {k: v for k, v in asked["containers"][0].items() if k == "env"}
+        kept = ("hostIPC", "securityContext")
+        pod |= {name: asked[name] for name in kept if name in asked}
+        env = _environment(pool, key, RESOURCE=share.resource)
+        one = _container(f"work-{len(containers)}", image, "work.sh", env)
+        one["env"] += given.get("env", [])
+        one["resources"] = {"limits": {share.resource: "1"}}
+        containers.append(one)
+    for claim in acceptance_claims(fleet, pool, NAMESPACE):
+        name = claim["metadata"]["name"]
+        pod.setdefault("resourceClaims", []).append(
+            {"name": name, "resourceClaimTemplateName": name}
+        )
+        env = _environment(pool, key, RESOURCE=name)
+        one = _container(f"work-{len(containers)}", image, "work.sh", env)
+        one["resources"] = {"claims": [{"name": name}]}
+        containers.append(one)
+    return {"containers": containers, "pod": pod}
+
+
+def _pair(
+    fleet: Fleet,
+    pool: Pool,
+    tests: Acceptance,
+    key: str,
+    test: str,
+    image: str,
+    share: Grant,
+) -> Manifest:
+    """A Job of two pods on two accepted nodes, each with all GPUs and interfaces of its node."""
+    network = rdma_request(pool, fleet.spec, fleet.addons.network_operator)
+    spec = pod_spec(pool, share, network.resources, fleet.spec.addons.images)
+    name = f"{test}-{pool.name}-{key}"
+    env = _environment(
+        pool,
+        key,
+        JOB=name,
+        TEST=test,
+        GPUS=tests.gpus,
+        SIZE=tests.message,
+        LEAST=tests.between_gbs,
+        FORWARD=FORWARD.get(pool.fabric, ""),
+    )
+    index = "metadata.annotations['batch.kubernetes.io/job-completion-index']"
+    env.append({"name": "JOB_COMPLETION_INDEX", "valueFrom": {"fieldRef": {"fieldPath": index}}})
+    main = _container("pair", image, "pair.sh", env)
+    given = spec["containers"][0]
+    main |= {k: v for k, v in given.items() if k not in ("name", "volumeMounts", "env")}
+    main["env"] += given.get("env", [])
+    main["volumeMounts"] += given.get("volumeMounts", [])
+    kubectl = mirrored(KUBECTL_IMAGE, fleet.spec.addons.images)
+    copy = _container("kubectl", kubectl, "", [], kubectl=True)
+    copy["command"] = ["/tools/busybox", "cp", "/bin/kubectl", "/tools/kubectl"]
+    labels = {APP: pool.name, **LABELS}
+    apart = {"labelSelector": {"matchLabels": {"job-name": name}}}
+    pod = {
+        **spec,
+        "serviceAccountName": ACCOUNT,
+        "restartPolicy": "Never",
+        "affinity": {
+            "podAntiAffinity": {
+                "requiredDuringSchedulingIgnoredDuringExecution": [
+                    {**apart, "topologyKey": "kubernetes.io/hostname"}
+                ]
+            }
+        },
+        "initContainers": [_tools(fleet), copy, *spec.get("initContainers", [])],
+        "containers": [main, *spec["containers"][1:]],
+        "volumes": [*_volumes(), *spec.get("volumes", [])],
+    }
+    metadata: Manifest = {"labels": labels}
+    if notes := {**pod_annotations(pool, fleet.spec.queues), **network.annotations}:
+        metadata["annotations"] = notes
+    made = _job(name, pool, {"metadata": metadata, "spec": pod}, completions=2)
+    # It waits for two nodes to be free: an update does not.
+    made["metadata"]["annotations"] = {"pulumi.com/skipAwait": "true"}
+    return made
+
+
+def _wait(fleet: Fleet, pool: Pool, tests: Acceptance, key: str) -> Manifest:
+    """A Job that ends when each node has a verdict."""
+    kubectl = mirrored(KUBECTL_IMAGE, fleet.spec.addons.images)
+    limit = tests.policy.wait_minutes * 60
+    env = _environment(pool, key, LIMIT=limit, MINIMUM=pool.nodes.minimum)
+    pod = {
+        "serviceAccountName": ACCOUNT,
+        "restartPolicy": "Never",
+        "initContainers": [_tools(fleet)],
+        "containers": [_container("wait", kubectl, "wait.sh", env, kubectl=True)],
+        "volumes": _volumes(),
+    }
+    labels = {APP: pool.name, **LABELS}
+    template = {"metadata": {"labels": labels}, "spec": pod}
+    return _job(f"wait-{pool.name}-{key}", pool, template)
+
+
+def _job(name: str, pool: Pool, template: Manifest, completions: int = 1) -> Manifest:
+    spec: Manifest = {"backoffLimit": 3, "template": template}
+    if completions > 1:
+        spec |= {"completions": completions, "parallelism": completions}
+        spec["completionMode"] = "Indexed"
+    return {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": _metadata(name, **{POOL_LABEL: pool.name}),
+        "spec": spec,
+    }
