@@ -17,6 +17,7 @@ from gpufleet_sandbox.operands.informer import Informer, Key
 from gpufleet_sandbox.operands.journal import log
 from gpufleet_sandbox.operands.lifecycle_manager import LifecycleOperand
 from gpufleet_sandbox.operands.network_operator import NetworkOperand
+from gpufleet_sandbox.operands.node_tests import NodeTests
 from gpufleet_sandbox.operands.policy_status import policy_status
 from gpufleet_sandbox.operands.simulated_node import SimulatedNode
 from gpufleet_sandbox.operands.views import cluster_view, gpu_pod_names, node_view
@@ -51,6 +52,7 @@ class Reconciler:
         self._dra = DraOperand(api, lambda name: self._schedule(name, time.monotonic()))
         self._network = NetworkOperand(api, self._all_due)
         self._lifecycle = LifecycleOperand(api)
+        self._node_tests = NodeTests(api)
         self._informers = (
             self._nodes,
             self._policies,
@@ -63,7 +65,8 @@ class Reconciler:
 
     def run(self) -> None:
         """Watch and reconcile until `stop`."""
-        for informer in self._informers:
+        self._node_tests.start()
+        for informer in (*self._informers, *self._node_tests.informers):
             informer.start()
         for informer in self._informers:
             while not informer.synced.wait(0.2):
@@ -93,8 +96,9 @@ class Reconciler:
     def stop(self) -> None:
         """End `run` after the node in hand."""
         self._stopping = True
-        for informer in self._informers:
+        for informer in (*self._informers, *self._node_tests.informers):
             informer.stop()
+        self._node_tests.stop()
         with self._wake:
             self._wake.notify_all()
 
