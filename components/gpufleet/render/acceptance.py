@@ -116,6 +116,15 @@ def common_objects() -> list[Manifest]:
             "kind": "Namespace",
             "metadata": {"name": NAMESPACE, "labels": {**LABELS, **admitted}},
         },
+        {
+            # Ahead of work that waits, and never in the place of work that runs.
+            "apiVersion": "scheduling.k8s.io/v1",
+            "kind": "PriorityClass",
+            "metadata": {"name": NAMESPACE, "labels": dict(LABELS)},
+            "value": 1_000_000,
+            "preemptionPolicy": "Never",
+            "description": "Tests of nodes before work",
+        },
         {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": _metadata(ACCOUNT)},
         {"apiVersion": rbac, "kind": "Role", "metadata": _metadata(ACCOUNT), "rules": own},
         {
@@ -264,6 +273,7 @@ def _daemon_set(fleet: Fleet, pool: Pool, tests: Acceptance, key: str) -> Manife
         volumes.append({"name": "driver", "hostPath": {"path": root}})
     pod: Manifest = {
         "serviceAccountName": ACCOUNT,
+        "priorityClassName": NAMESPACE,
         "terminationGracePeriodSeconds": 5,
         "affinity": {"nodeAffinity": _affinity(pool, key)},
         "tolerations": [{"operator": "Exists"}],

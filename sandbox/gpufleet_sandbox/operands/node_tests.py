@@ -175,6 +175,7 @@ class PlayedPod:
             "GPUS_OF_NODE": str(self._folder / "gpus"),
             "SIMULATOR_SOCKET": str(self._socket),
             "SIMULATOR_PYTHON": sys.executable,
+            "SIMULATOR_PID": str(os.getpid()),
             "POLL": POLL_SECONDS,
         }
 
