@@ -5,16 +5,16 @@ import random
 import threading
 import time
 from collections.abc import Mapping
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from gpufleet.catalogue import load
 from gpufleet.fleet import Fleet
+from gpufleet.fleet.acceptance import ACCEPTED_LABEL
 from gpufleet.fleet.compile import compile_fleet
 from gpufleet.platforms.registry import PLATFORMS
 from gpufleet.render.acceptance import (
-    ACCEPTED_LABEL,
-    NAMESPACE,
     NVSENTINEL_STATE,
     common_objects,
     key_of,
@@ -22,6 +22,7 @@ from gpufleet.render.acceptance import (
     tested,
     verdicts,
 )
+from gpufleet.render.acceptance_pods import NAMESPACE
 from gpufleet.spec.fleet_spec import FleetSpec
 from gpufleet_sandbox.operands.api import Api, ApiError
 from gpufleet_sandbox.operands.informer import Informer, Key
@@ -105,11 +106,11 @@ class TestedPool:
     def __init__(self, api: Api, name: str, seed: int) -> None:
         self.api, self.name, self.random = api, name, random.Random(seed)
         self.names = [f"{name}-{number}" for number in range(COUNT)]
-        self.broken: list[str] = []
-        """What did not hold, in words."""
-        self._since: dict[str, float] = {}
-        """Tainted node -> since when."""
-        self._bound: set[str] = set()
+        self._broken: list[str] = []
+        self._tainted: dict[str, list[tuple[int, bool, float]]] = {}
+        """Node -> revision of etcd, whether it is tainted from then on, time."""
+        self._bound: dict[str, tuple[int, str, float]] = {}
+        """Pod -> revision, node, time. The two watches are not in step; the revisions are."""
         self._floor_counts = False
         self._lock = threading.Lock()
         selector = f"?labelSelector=gpufleet.dev/pool%3D{name}"
@@ -184,6 +185,16 @@ class TestedPool:
 
         until(settled, lambda: f"{self.name}: {self.in_service()}, wanted {healthy}")
 
+    def broken(self) -> list[str]:
+        """What did not hold, in words."""
+        found = list(self._broken)
+        with self._lock:
+            for revision, node, at in self._bound.values():
+                states = [one for one in self._tainted.get(node, []) if one[0] <= revision]
+                if states and states[-1][1] and at - states[-1][2] > LAG_SECONDS:
+                    found.append(f"work on {node}, which has not passed")
+        return found
+
     def keep_floor(self) -> None:
         """From now on the floor must hold."""
         self._floor_counts = True
@@ -203,23 +214,18 @@ class TestedPool:
         if item is None:
             return
         with self._lock:
-            if _tainted(item):
-                self._since.setdefault(key[1], time.monotonic())
-            else:
-                self._since.pop(key[1], None)
+            states = self._tainted.setdefault(key[1], [])
+            if not states or states[-1][1] != _tainted(item):
+                states.append((_revision(item), _tainted(item), time.time()))
             if self._floor_counts and len(self.in_service()) < FLOOR:
-                self.broken.append(f"{len(self.in_service())} nodes in service, floor {FLOOR}")
+                self._broken.append(f"{len(self.in_service())} nodes in service, floor {FLOOR}")
 
     def _work_changed(self, key: Key) -> None:
         item = self._work.get(key)
         node = None if item is None else item["spec"].get("nodeName")
-        if item is None or node is None or item["metadata"]["uid"] in self._bound:
-            return
-        self._bound.add(item["metadata"]["uid"])
-        with self._lock:
-            since = self._since.get(node)
-        if since is not None and time.monotonic() - since > LAG_SECONDS:
-            self.broken.append(f"work on {node}, which has not passed")
+        if item is not None and node is not None:
+            found = _revision(item), node, _bound_at(item)
+            self._bound.setdefault(item["metadata"]["uid"], found)
 
     def _make_node(self, name: str) -> None:
         taints = [("nvidia.com/gpu", "present"), (TAINT, "new")]
@@ -284,6 +290,20 @@ def _tainted(item: Mapping[str, Any]) -> bool:
     return any(taint["key"] == TAINT for taint in taints)
 
 
+def _revision(item: Mapping[str, Any]) -> int:
+    return int(item["metadata"]["resourceVersion"])
+
+
+def _bound_at(pod: Mapping[str, Any]) -> float:
+    """When the scheduler placed a pod, in seconds since 1970; the server writes whole seconds."""
+    times = [
+        datetime.fromisoformat(one["lastTransitionTime"]).timestamp()
+        for one in pod["status"].get("conditions") or []
+        if one["type"] == "PodScheduled"
+    ]
+    return times[0] if times else 0.0
+
+
 def _serves(item: Mapping[str, Any]) -> bool:
     spec = item.get("spec") or {}
     return not _tainted(item) and not spec.get("unschedulable")
@@ -317,7 +337,7 @@ def life(pool: TestedPool) -> None:
     pool.settle(pool.names, key)
     _breaks_during_work(pool, key)
     _tested_anew(pool)
-    assert pool.broken == []
+    assert pool.broken() == []
     until(lambda: sum(len(pool.pods_on(name)) for name in pool.names) == COUNT, "work is back")
 
 
@@ -350,5 +370,3 @@ def _tested_anew(pool: TestedPool) -> None:
         until(lambda: pool.verdict(victim, key) == "refused", f"{victim} is refused")
         pool.fail(victim, None)
     pool.settle(pool.names, key)
-
-

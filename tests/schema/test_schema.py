@@ -93,6 +93,7 @@ def test_few_inputs_are_required(schema: dict[str, Any]) -> None:
         ],
         "GkeCluster": ["clusterName", "project", "region"],
         "GkeGpuNodePool": ["catalogue", "clusterName", "pool", "region"],
+        "GpuAcceptance": ["catalogue", "platform", "pools"],
         "GpuAddons": ["catalogue", "platform", "pools"],
         "GpuAdmissionPolicies": [],
         "GpuFleet": ["spec"],

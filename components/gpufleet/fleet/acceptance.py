@@ -16,7 +16,6 @@ from gpufleet.contract.contract_fact import ContractFact, Term
 from gpufleet.findings import Finding, error, info
 from gpufleet.fleet.model import NOT_ACCEPTED, Pool
 from gpufleet.spec.acceptance import AcceptancePolicy
-from gpufleet.spec.fleet_spec import FleetSpec
 from gpufleet.spec.pool import Fabric, Intent
 
 ACCEPTED_LABEL = "gpufleet.dev/accepted"
@@ -128,7 +127,7 @@ def _driver(pool: Pool) -> str | None:
     return image.branch_for(pool.gpu.key) if image is not None and image.driver else None
 
 
-def validate_acceptance(spec: FleetSpec, pools: Sequence[Pool]) -> Iterable[Finding]:
+def validate_acceptance(pools: Sequence[Pool]) -> Iterable[Finding]:
     """Findings about `acceptance` of the fleet and its pools."""
     for pool in pools:
         for index, taint in enumerate(pool.spec.taints):
@@ -143,10 +142,10 @@ def validate_acceptance(spec: FleetSpec, pools: Sequence[Pool]) -> Iterable[Find
                 )
         tests = acceptance_of(pool)
         if tests is not None:
-            yield from _runnable(spec, pool, tests)
+            yield from _runnable(pool, tests)
 
 
-def _runnable(spec: FleetSpec, pool: Pool, tests: Acceptance) -> Iterator[Finding]:
+def _runnable(pool: Pool, tests: Acceptance) -> Iterator[Finding]:
     path = "acceptance" if pool.spec.acceptance is None else f"{pool.path}.acceptance"
     if pool.gpu.vendor != "nvidia":
         yield error(

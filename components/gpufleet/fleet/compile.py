@@ -229,7 +229,7 @@ def _validate_on_platform(made: Compilation) -> Iterable[Finding]:
         *(found for pool in pools for found in _validate_kubelet(made.rules, pool)),
         *validate_autoscalers(spec, made.platform, pools),
         *validate_health(spec, pools),
-        *validate_acceptance(spec, pools),
+        *validate_acceptance(pools),
         *validate_idle(spec, pools),
     ]
 

@@ -7,11 +7,7 @@ cuda-sample; NVIDIA DCGM user guide; NVIDIA/aicr 6f68935
 `gpu-operator-rdma.rst` (ib_write_bw); kubeflow/mpi-operator v1 (`kubectl exec` as remote shell).
 """
 
-from collections.abc import Iterator, Mapping
-from functools import cache
-from hashlib import sha256
-from pathlib import Path
-from typing import Any
+from collections.abc import Iterator
 
 from gpufleet.contract.dra import driver_root
 from gpufleet.contract.owners import Owner
@@ -22,48 +18,37 @@ from gpufleet.fleet.image_sources import mirrored
 from gpufleet.fleet.model import Fleet, Pool
 from gpufleet.fleet.rdma_request import rdma_request
 from gpufleet.partition.grant import Grant
+from gpufleet.render.acceptance_pods import (
+    ACCOUNT,
+    APP,
+    DCGM_IMAGE,
+    KUBECTL_IMAGE,
+    LABELS,
+    NAMESPACE,
+    NCCL_IMAGE,
+    SAMPLE_IMAGE,
+    Manifest,
+    container,
+    environment,
+    metadata,
+    scripts,
+    scripts_name,
+    tools,
+    volumes,
+)
 from gpufleet.render.artefact import Artefact, ArtefactKind
 from gpufleet.render.dra import acceptance_claims
 from gpufleet.render.pod_request import pod_annotations, pod_spec
 from gpufleet.spec.pool import Fabric
 
-NAMESPACE = "gpufleet-acceptance"
-ACCOUNT = "acceptance"
-APP = "gpufleet.dev/acceptance"
-"""Label of the pods; its value is the pool."""
 NVSENTINEL_STATE = "dgxc.nvidia.com/nvsentinel-state"
 """Node label while NVSentinel has a node out of service (NVIDIA/NVSentinel
 `commons/pkg/statemanager`): such a node is tested again before it returns."""
-LABELS = {"app.kubernetes.io/managed-by": "gpufleet"}
-FOLDER = Path(__file__).parent / "acceptance_scripts"
-TOOLS_IMAGE = "docker.io/library/busybox:1.37.0-musl"
-KUBECTL_IMAGE = (
-    "registry.k8s.io/kubectl:v1.36.1"
-    "@sha256:d08f476d04d0e30f426f06bc6ff6c38913aaa4591943046b77e2f74a72d3611c"
-)
-SAMPLE_IMAGE = "nvcr.io/nvidia/k8s/cuda-sample:vectoradd-cuda12.5.0-ubuntu22.04"
-DCGM_IMAGE = "nvcr.io/nvidia/cloud-native/dcgm:4.6.0-1-ubuntu24.04"
-NCCL_IMAGE = (
-    "public.ecr.aws/hpc-cloud/nccl-tests:cuda12.8.1-efa1.43.2-ofiv1.16.3-ncclv2.27.7-1-testsv2.16.9"
-)
+SHARED_MEMORY = "/dev/shm"  # noqa: S108 - of the container
 FORWARD = {
     Fabric.EFA: "-x FI_PROVIDER=efa -x FI_EFA_USE_DEVICE_RDMA=1 -x FI_EFA_FORK_SAFE=1",
 }
 """What mpirun hands to the other node (NVIDIA/aicr, file above)."""
-
-Manifest = dict[str, Any]
-
-
-@cache
-def scripts() -> Mapping[str, str]:
-    """File name -> text of what the containers run."""
-    return {file.name: file.read_text() for file in sorted(FOLDER.glob("*.sh"))}
-
-
-@cache
-def _scripts_name() -> str:
-    text = "".join(f"{name}\n{content}" for name, content in scripts().items())
-    return f"scripts-{sha256(text.encode()).hexdigest()[:8]}"
 
 
 def tested(fleet: Fleet) -> list[tuple[Pool, Acceptance]]:
@@ -77,7 +62,7 @@ def key_of(fleet: Fleet, tests: Acceptance) -> str:
     operator = fleet.addons.gpu_operator
     driver = operator.version if operator.driver else None
     images = [SAMPLE_IMAGE, DCGM_IMAGE, NCCL_IMAGE]
-    return tests.key(driver, images, _scripts_name())
+    return tests.key(driver, images, scripts_name())
 
 
 def acceptance_files(fleet: Fleet) -> Iterator[Artefact]:
@@ -92,10 +77,6 @@ def acceptance_files(fleet: Fleet) -> Iterator[Artefact]:
 
 def _file(path: str, documents: list[Manifest], what: str) -> Artefact:
     return Artefact(path, ArtefactKind.MANIFEST, what, yaml_stream(documents))
-
-
-def _metadata(name: str, **labels: str) -> Manifest:
-    return {"name": name, "namespace": NAMESPACE, "labels": {**LABELS, **labels}}
 
 
 def common_objects() -> list[Manifest]:
@@ -125,12 +106,12 @@ def common_objects() -> list[Manifest]:
             "preemptionPolicy": "Never",
             "description": "Tests of nodes before work",
         },
-        {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": _metadata(ACCOUNT)},
-        {"apiVersion": rbac, "kind": "Role", "metadata": _metadata(ACCOUNT), "rules": own},
+        {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata(ACCOUNT)},
+        {"apiVersion": rbac, "kind": "Role", "metadata": metadata(ACCOUNT), "rules": own},
         {
             "apiVersion": rbac,
             "kind": "RoleBinding",
-            "metadata": _metadata(ACCOUNT),
+            "metadata": metadata(ACCOUNT),
             "roleRef": {"apiGroup": group, "kind": "Role", "name": ACCOUNT},
             "subjects": subject,
         },
@@ -150,7 +131,7 @@ def common_objects() -> list[Manifest]:
         {
             "apiVersion": "v1",
             "kind": "ConfigMap",
-            "metadata": _metadata(_scripts_name()),
+            "metadata": metadata(scripts_name()),
             "data": dict(scripts()),
         },
     ]
@@ -162,8 +143,8 @@ def _rule(resources: list[str], verbs: list[str]) -> Manifest:
 
 def verdicts(pool: Pool) -> Manifest:
     """Where the verdict of each node is written, by the node's name."""
-    metadata = _metadata(f"verdicts-{pool.name}", **{POOL_LABEL: pool.name})
-    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata}
+    about = metadata(f"verdicts-{pool.name}", **{POOL_LABEL: pool.name})
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": about}
 
 
 def pool_objects(fleet: Fleet, pool: Pool, tests: Acceptance) -> list[Manifest]:
@@ -180,63 +161,15 @@ def pool_objects(fleet: Fleet, pool: Pool, tests: Acceptance) -> list[Manifest]:
     return [*made, _wait(fleet, pool, tests, key)]
 
 
-def _environment(pool: Pool, key: str, **more: object) -> list[Manifest]:
-    plain = {"POOL": pool.name, "KEY": key, "NAMESPACE": NAMESPACE, **more}
-    fields = {"NODE": "spec.nodeName", "POD": "metadata.name", "POD_UID": "metadata.uid"}
-    return [
-        *(
-            {"name": name, "value": str(value)}
-            for name, value in plain.items()
-            if value is not None
-        ),
-        *(
-            {"name": name, "valueFrom": {"fieldRef": {"fieldPath": path}}}
-            for name, path in fields.items()
-        ),
-    ]
-
-
-def _container(
-    name: str, image: str, script: str, env: list[Manifest], *, kubectl: bool = False
-) -> Manifest:
-    """A container that runs a script; those with kubectl have a shell from the tools."""
-    shell = ["/tools/busybox", "sh"] if kubectl else ["/bin/sh"]
-    return {
-        "name": name,
-        "image": image,
-        "command": [*shell, f"/scripts/{script}"],
-        "env": env,
-        "volumeMounts": [
-            {"name": "tools", "mountPath": "/tools"},
-            {"name": "results", "mountPath": "/results"},
-            {"name": "scripts", "mountPath": "/scripts"},
-        ],
-    }
-
-
-def _tools(fleet: Fleet) -> Manifest:
-    made = _container("tools", mirrored(TOOLS_IMAGE, fleet.spec.addons.images), "", [])
-    install = "cp /bin/busybox /tools/busybox && /tools/busybox --install /tools"
-    return {**made, "command": ["/bin/sh", "-c", install]}
-
-
-def _volumes() -> list[Manifest]:
-    return [
-        {"name": "tools", "emptyDir": {}},
-        {"name": "results", "emptyDir": {}},
-        {"name": "scripts", "configMap": {"name": _scripts_name(), "defaultMode": 0o555}},
-    ]
-
-
-def _sees_all(pool: Pool, container: Manifest) -> Manifest:
+def _sees_all(pool: Pool, one: Manifest) -> Manifest:
     """A container that sees every GPU of the node without asking for one, as NVIDIA's DCGM does."""
     seen = {"NVIDIA_VISIBLE_DEVICES": "all", "NVIDIA_DRIVER_CAPABILITIES": "compute,utility"}
-    env = [*container["env"], *({"name": k, "value": v} for k, v in seen.items())]
-    mounts = [*container["volumeMounts"], {"name": "dshm", "mountPath": "/dev/shm"}]
+    env = [*one["env"], *({"name": k, "value": v} for k, v in seen.items())]
+    mounts = [*one["volumeMounts"], {"name": "dshm", "mountPath": SHARED_MEMORY}]
     if _own_driver(pool) is not None:
         mounts.append({"name": "driver", "mountPath": "/usr/local/nvidia", "readOnly": True})
     secured = {"privileged": True, "runAsUser": 0}
-    return {**container, "env": env, "volumeMounts": mounts, "securityContext": secured}
+    return {**one, "env": env, "volumeMounts": mounts, "securityContext": secured}
 
 
 def _own_driver(pool: Pool) -> str | None:
@@ -250,27 +183,27 @@ def _daemon_set(fleet: Fleet, pool: Pool, tests: Acceptance, key: str) -> Manife
     kubectl = mirrored(KUBECTL_IMAGE, images)
     advertised = " ".join(f"{name}={count}" for name, count in sorted(tests.advertised.items()))
     floor = None if pool.health is None else pool.health.floor
-    holding = _environment(
+    holding = environment(
         pool,
         key,
         FLOOR_NODES=None if floor is None else floor.nodes,
         FLOOR_PERCENT=None if floor is None else floor.percent,
     )
     shares = _work(fleet, pool, key)
-    returning = _environment(
+    returning = environment(
         pool,
         key,
         TESTS=" ".join([*tests.tests, *(["work"] if shares["containers"] else [])]),
         ADVERTISED=advertised or None,
         RETRY=policy.retry_minutes * 60,
     )
-    gate = _container("gate", kubectl, "gate.sh", returning, kubectl=True)
+    gate = container("gate", kubectl, "gate.sh", returning, kubectl=True)
     gate["readinessProbe"] = {
         "exec": {"command": ["/tools/busybox", "test", "-f", "/results/verdict"]}
     }
-    volumes = [*_volumes(), {"name": "dshm", "emptyDir": {"medium": "Memory"}}]
+    mounted = [*volumes(), {"name": "dshm", "emptyDir": {"medium": "Memory"}}]
     if (root := _own_driver(pool)) is not None:
-        volumes.append({"name": "driver", "hostPath": {"path": root}})
+        mounted.append({"name": "driver", "hostPath": {"path": root}})
     pod: Manifest = {
         "serviceAccountName": ACCOUNT,
         "priorityClassName": NAMESPACE,
@@ -278,25 +211,25 @@ def _daemon_set(fleet: Fleet, pool: Pool, tests: Acceptance, key: str) -> Manife
         "affinity": {"nodeAffinity": _affinity(pool, key)},
         "tolerations": [{"operator": "Exists"}],
         "initContainers": [
-            _tools(fleet),
-            _container("hold", kubectl, "hold.sh", holding, kubectl=True),
+            tools(fleet),
+            container("hold", kubectl, "hold.sh", holding, kubectl=True),
             *(_sees_all(pool, one) for one in _gpu_tests(fleet, pool, tests, key)),
             *shares["containers"],
         ],
         "containers": [gate],
-        "volumes": volumes,
+        "volumes": mounted,
         **shares["pod"],
     }
     if pool.owners.toolkit is Owner.GPU_OPERATOR:
         pod["runtimeClassName"] = "nvidia"
     name = f"acceptance-{pool.name}"
-    metadata = _metadata(name, **{POOL_LABEL: pool.name})
+    about = metadata(name, **{POOL_LABEL: pool.name})
     # The wait is a Job's, so that a node without a verdict does not end an update.
-    metadata["annotations"] = {"pulumi.com/skipAwait": "true"}
+    about["annotations"] = {"pulumi.com/skipAwait": "true"}
     return {
         "apiVersion": "apps/v1",
         "kind": "DaemonSet",
-        "metadata": metadata,
+        "metadata": about,
         "spec": {
             "selector": {"matchLabels": {APP: pool.name}},
             "updateStrategy": {
@@ -319,7 +252,7 @@ def _affinity(pool: Pool, key: str) -> Manifest:
 
 def _gpu_tests(fleet: Fleet, pool: Pool, tests: Acceptance, key: str) -> Iterator[Manifest]:
     images = fleet.spec.addons.images
-    facts = _environment(
+    facts = environment(
         pool,
         key,
         GPUS=tests.gpus,
@@ -327,13 +260,13 @@ def _gpu_tests(fleet: Fleet, pool: Pool, tests: Acceptance, key: str) -> Iterato
         DRIVER=tests.driver,
         NVLINK="yes" if tests.nvlink else None,
     )
-    yield _container("facts", mirrored(SAMPLE_IMAGE, images), "facts.sh", facts)
+    yield container("facts", mirrored(SAMPLE_IMAGE, images), "facts.sh", facts)
     if tests.diagnostics is not None:
-        level = _environment(pool, key, LEVEL=tests.diagnostics)
-        yield _container("dcgm", mirrored(DCGM_IMAGE, images), "dcgm.sh", level)
+        level = environment(pool, key, LEVEL=tests.diagnostics)
+        yield container("dcgm", mirrored(DCGM_IMAGE, images), "dcgm.sh", level)
     if tests.nccl:
-        least = _environment(pool, key, GPUS=tests.gpus, SIZE=tests.message, LEAST=tests.within_gbs)
-        yield _container("nccl", mirrored(NCCL_IMAGE, images), "nccl.sh", least)
+        least = environment(pool, key, GPUS=tests.gpus, SIZE=tests.message, LEAST=tests.within_gbs)
+        yield container("nccl", mirrored(NCCL_IMAGE, images), "nccl.sh", least)
 
 
 def _work(fleet: Fleet, pool: Pool, key: str) -> Manifest:
@@ -348,8 +281,8 @@ def _work(fleet: Fleet, pool: Pool, key: str) -> Manifest:
         given = {k: v for k, v in asked["containers"][0].items() if k == "env"}
         kept = ("hostIPC", "securityContext")
         pod |= {name: asked[name] for name in kept if name in asked}
-        env = _environment(pool, key, RESOURCE=share.resource)
-        one = _container(f"work-{len(containers)}", image, "work.sh", env)
+        env = environment(pool, key, RESOURCE=share.resource)
+        one = container(f"work-{len(containers)}", image, "work.sh", env)
         one["env"] += given.get("env", [])
         one["resources"] = {"limits": {share.resource: "1"}}
         containers.append(one)
@@ -358,8 +291,8 @@ def _work(fleet: Fleet, pool: Pool, key: str) -> Manifest:
         pod.setdefault("resourceClaims", []).append(
             {"name": name, "resourceClaimTemplateName": name}
         )
-        env = _environment(pool, key, RESOURCE=name)
-        one = _container(f"work-{len(containers)}", image, "work.sh", env)
+        env = environment(pool, key, RESOURCE=name)
+        one = container(f"work-{len(containers)}", image, "work.sh", env)
         one["resources"] = {"claims": [{"name": name}]}
         containers.append(one)
     return {"containers": containers, "pod": pod}
@@ -378,7 +311,7 @@ def _pair(
     network = rdma_request(pool, fleet.spec, fleet.addons.network_operator)
     spec = pod_spec(pool, share, network.resources, fleet.spec.addons.images)
     name = f"{test}-{pool.name}-{key}"
-    env = _environment(
+    env = environment(
         pool,
         key,
         JOB=name,
@@ -390,13 +323,13 @@ def _pair(
     )
     index = "metadata.annotations['batch.kubernetes.io/job-completion-index']"
     env.append({"name": "JOB_COMPLETION_INDEX", "valueFrom": {"fieldRef": {"fieldPath": index}}})
-    main = _container("pair", image, "pair.sh", env)
+    main = container("pair", image, "pair.sh", env)
     given = spec["containers"][0]
     main |= {k: v for k, v in given.items() if k not in ("name", "volumeMounts", "env")}
     main["env"] += given.get("env", [])
     main["volumeMounts"] += given.get("volumeMounts", [])
     kubectl = mirrored(KUBECTL_IMAGE, fleet.spec.addons.images)
-    copy = _container("kubectl", kubectl, "", [], kubectl=True)
+    copy = container("kubectl", kubectl, "", [], kubectl=True)
     copy["command"] = ["/tools/busybox", "cp", "/bin/kubectl", "/tools/kubectl"]
     labels = {APP: pool.name, **LABELS}
     apart = {"labelSelector": {"matchLabels": {"job-name": name}}}
@@ -411,14 +344,14 @@ def _pair(
                 ]
             }
         },
-        "initContainers": [_tools(fleet), copy, *spec.get("initContainers", [])],
+        "initContainers": [tools(fleet), copy, *spec.get("initContainers", [])],
         "containers": [main, *spec["containers"][1:]],
-        "volumes": [*_volumes(), *spec.get("volumes", [])],
+        "volumes": [*volumes(), *spec.get("volumes", [])],
     }
-    metadata: Manifest = {"labels": labels}
+    about: Manifest = {"labels": labels}
     if notes := {**pod_annotations(pool, fleet.spec.queues), **network.annotations}:
-        metadata["annotations"] = notes
-    made = _job(name, pool, {"metadata": metadata, "spec": pod}, completions=2)
+        about["annotations"] = notes
+    made = _job(name, pool, {"metadata": about, "spec": pod}, completions=2)
     # It waits for two nodes to be free: an update does not.
     made["metadata"]["annotations"] = {"pulumi.com/skipAwait": "true"}
     return made
@@ -428,13 +361,13 @@ def _wait(fleet: Fleet, pool: Pool, tests: Acceptance, key: str) -> Manifest:
     """A Job that ends when each node has a verdict."""
     kubectl = mirrored(KUBECTL_IMAGE, fleet.spec.addons.images)
     limit = tests.policy.wait_minutes * 60
-    env = _environment(pool, key, LIMIT=limit, MINIMUM=pool.nodes.minimum)
+    env = environment(pool, key, LIMIT=limit, MINIMUM=pool.nodes.minimum)
     pod = {
         "serviceAccountName": ACCOUNT,
         "restartPolicy": "Never",
-        "initContainers": [_tools(fleet)],
-        "containers": [_container("wait", kubectl, "wait.sh", env, kubectl=True)],
-        "volumes": _volumes(),
+        "initContainers": [tools(fleet)],
+        "containers": [container("wait", kubectl, "wait.sh", env, kubectl=True)],
+        "volumes": volumes(),
     }
     labels = {APP: pool.name, **LABELS}
     template = {"metadata": {"labels": labels}, "spec": pod}
@@ -449,6 +382,6 @@ def _job(name: str, pool: Pool, template: Manifest, completions: int = 1) -> Man
     return {
         "apiVersion": "batch/v1",
         "kind": "Job",
-        "metadata": _metadata(name, **{POOL_LABEL: pool.name}),
+        "metadata": metadata(name, **{POOL_LABEL: pool.name}),
         "spec": spec,
     }

@@ -18,6 +18,11 @@ from gpufleet_sandbox.operands.api import Api, ApiError
 NODES = "/api/v1/nodes"
 
 
+_RANGE = "go-template={{range $node, $entry := .data}}{{$node}} "
+_LINES = {_RANGE + "{{end}}": "{0} ", _RANGE + '{{$entry}}{{"\\n"}}{{end}}': "{0} {1}\n"}
+"""Templates that the scripts write, and what they give for each entry."""
+
+
 class KubectlError(Exception):
     """What kubectl would refuse."""
 
@@ -54,13 +59,9 @@ class Kubectl:
         wanted = options["-o"]
         if words[0] == "configmap":
             data = self._api.get(_config_maps(options["-n"], words[1])).get("data") or {}
-            lines = {
-                "go-template={{range $node, $entry := .data}}{{$node}} {{end}}": "{0} ",
-                'go-template={{range $node, $entry := .data}}{{$node}} {{$entry}}{{"\\n"}}{{end}}': (
-                    "{0} {1}\n"
-                ),
-            }
-            return "".join(lines[wanted].format(*pair) for pair in sorted(data.items()))
+            if wanted not in _LINES:
+                raise KubectlError(wanted)
+            return "".join(_LINES[wanted].format(*pair) for pair in sorted(data.items()))
         if words[0] == "node":
             if wanted != "jsonpath={.status.allocatable}":
                 raise KubectlError(wanted)

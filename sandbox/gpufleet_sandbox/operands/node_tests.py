@@ -1,8 +1,8 @@
 """The kubelet of the pods that test nodes: it runs their scripts, with simulated programs.
 
 A pod with the label `gpufleet.dev/acceptance` is left alone by kwok. Here each container's script
-runs as it is in the pod's ConfigMap; nvidia-smi, dcgmi, NCCL's test, vectorAdd and kubectl are those
-of `vendor_programs`. Waits are shortened.
+runs as it is in the pod's ConfigMap; nvidia-smi, dcgmi, NCCL's test, vectorAdd and kubectl are
+those of `vendor_programs`. Waits are shortened.
 """
 
 import contextlib

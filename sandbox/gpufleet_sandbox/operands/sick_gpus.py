@@ -28,7 +28,9 @@ def write_outputs(
     for gpu in gpus:
         links.append(f"GPU {gpu.index}: {gpu.board.product}")
         dead = inactive if gpu.index == 0 else 0
-        links += [f"\t Link {n}: {'<inactive>' if n < dead else '26.562 GB/s'}" for n in range(LINKS)]
+        links += [
+            f"\t Link {n}: {'<inactive>' if n < dead else '26.562 GB/s'}" for n in range(LINKS)
+        ]
     found = {
         "gpus": [f"{g.board.product}, {g.memory_mib}, {driver}, {ecc}, 1980" for g in gpus],
         "apps": ["4711"] if faults.get("busy") else [],
