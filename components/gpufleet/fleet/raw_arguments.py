@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import Any, cast
 
 from gpufleet.catalogue.edition import RawRow, read_rows
-from gpufleet.findings import Finding, error
+from gpufleet.findings import Finding, findings_in
 from gpufleet.fleet.model import Pool
+
+_finding = findings_in(__file__)
 
 
 def validate_raw_arguments(
@@ -32,21 +34,9 @@ def validate_raw_arguments(
         if not _is_written(raw, argument):
             continue
         if setting is not None:
-            yield error(
-                "raw-argument-decided",
-                place,
-                f"{argument} follows from `{setting}`, which spend, quotas and pods rely on",
-                f"remove it, and write `{setting}`",
-                found=argument,
-            )
+            yield _finding("raw-argument-decided", place, found=argument, setting=setting)
             continue
-        yield error(
-            "raw-argument-wired",
-            place,
-            f"{argument} follows from the connection and the declaration",
-            "remove it here: the connection, or a setting of the pool, has it",
-            found=argument,
-        )
+        yield _finding("raw-argument-wired", place, found=argument)
 
 
 @cache

@@ -149,7 +149,7 @@ def _networks(pool: Pool, shape: GkeShape, row: InstanceType, spec: FleetSpec) -
         yield _finding(
             "gke-training-without-gpudirect",
             pool.path,
-            fix=(f"write `fabric: {fabric_of(row)}`" + (f" and {_AUTOMATIC}" if metal else "")),
+            fix=f"write `fabric: {fabric_of(row)}`" + (f" and {_AUTOMATIC}" if metal else ""),
             machine=row.name,
             gpudirect=row.gpudirect,
             network_gbps=row.network_gbps,

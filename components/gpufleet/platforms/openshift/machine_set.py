@@ -215,7 +215,7 @@ def _planned(component: str, args: OpenShiftGpuMachineSetArgs) -> MachineSetPlan
                 _finding(
                     "openshift-one-place",
                     places=" and ".join(places) or "none",
-                    allowed_places=PLACES,
+                    allowed_places=list(PLACES),
                     found=places,
                 )
             ],
