@@ -56,6 +56,7 @@ def _validate(compiled: Pool, options: VsphereOptions) -> Iterable[Finding]:
     yield from _dynamic(options, compiled.gpu, place)
     yield from _hardware(options, place)
     yield from _devices(options, place)
+    yield from _rooms(options, pool.nodes.max, place)
     yield from _rdma(compiled, options, place)
     if pool.nodes.min != pool.nodes.max:
         yield info(
@@ -348,4 +349,22 @@ def _devices(options: VsphereOptions, place: str) -> Iterable[Finding]:
             f"{place}.denyHosts",
             f"{', '.join(both)} is in hosts, too",
             "write each host in one of them",
+        )
+
+
+def _rooms(options: VsphereOptions, nodes: int, place: str) -> Iterable[Finding]:
+    """Named hosts that cannot hold all machines of the pool."""
+    each = 1 if options.separate_hosts == "required" else options.max_per_host
+    hosts = set(options.hosts) - set(options.deny_hosts)
+    own = any(one.hosts for one in options.machines)
+    if each is not None and options.hosts and not own and len(hosts) * each < nodes:
+        yield error(
+            "vsphere-hosts-too-few",
+            f"{place}.hosts",
+            f"{len(hosts)} hosts with at most {each} machines of the pool each hold "
+            f"{len(hosts) * each}, and {nodes} are declared: the others are never made",
+            f"name {-(-nodes // each)} hosts, or write nodes: {{min: {len(hosts) * each}, max: "
+            f"{len(hosts) * each}}}",
+            found=nodes,
+            limit=len(hosts) * each,
         )
