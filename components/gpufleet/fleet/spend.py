@@ -152,5 +152,5 @@ def _within_budget(pools: Sequence[Pool], excess: int) -> str:
     cost, least = Decimal(most) / MICRO_USD, Decimal(one) / MICRO_USD
     return (
         f"{dearest.name} costs most, up to {cost} USD/h; shrink pools, or write {least} or more, "
-        "which holds one node of each pool"
+        "the least that has nodes of each pool"
     )

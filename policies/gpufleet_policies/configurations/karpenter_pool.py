@@ -177,8 +177,8 @@ def _validate_limits(
 
 def _sizes(row: InstanceType) -> dict[str, Fraction | None]:
     """What one node counts in limits; None where it is not known. GPUs are those of EC2's API, and
-    7.5 % of the memory do not count (aws/karpenter-provider-aws v1.14.1, VM_MEMORY_OVERHEAD_PERCENT).
-    """
+    7.5 % of the memory do not count (aws/karpenter-provider-aws v1.14.1,
+    `vmMemoryOverheadPercent`)."""
     count, memory = row.accelerator.api_count, row.memory_bytes
     return {
         "cpu": Fraction(row.vcpu) if row.vcpu else None,
