@@ -304,7 +304,11 @@ COMPOSE = 'version: "3.9"\nservices: {web: {image: nginx}}\n'
             "knows driver, and none of the other keys of the text (frontend, worker)",
         ),
         ("karpenter", COMPOSE, "there is no NodePool"),
-        ("kueue", "apiVersion: v1\nkind: Namespace\nmetadata: {name: ml}\n", "there is no object of Kueue here"),
+        (
+            "kueue",
+            "apiVersion: v1\nkind: Namespace\nmetadata: {name: ml}\n",
+            "there is no object of Kueue here",
+        ),
     ],
 )
 def test_a_text_of_another_program_that_shares_a_key_ends_with_2(

@@ -155,7 +155,11 @@ def _refuse_unknown(kind: str, file: Input, found: Iterable[Finding]) -> None:
     one_of_many = len(read) == 1 and len(unknown) > 1 and not misspelt
     if len(keys) > 1 and (wrong or one_of_many):
         listed = ", ".join(sorted(keys - read)[:3])
-        has = f"knows {', '.join(sorted(read))}, and none of the other keys of the text" if read else "has none of the keys of the text"
+        has = (
+            f"knows {', '.join(sorted(read))}, and none of the other keys of the text"
+            if read
+            else "has none of the keys of the text"
+        )
         raise UnreadableDocumentError(f"{kind} {has} ({listed})")
 
 

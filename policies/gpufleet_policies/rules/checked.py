@@ -24,7 +24,12 @@ from gpufleet.documents.limits import UnreadableDocumentError
 from gpufleet.documents.shapes import is_mapping, mapping
 from gpufleet.findings import error, ordered
 from gpufleet.rules.context import RuleContext, SameObject, once
-from gpufleet_policies.configurations.kinds import validate_objects, validate_text
+from gpufleet_policies.configurations.kinds import (
+    READERS,
+    WHOLE_KINDS,
+    validate_objects,
+    validate_text,
+)
 from gpufleet_policies.readers.blocks import inside
 from gpufleet_policies.rules.pools import all_pools
 
@@ -112,10 +117,14 @@ def _place(context: RuleContext, config: NvidiaConfig) -> dict[str, object]:
 
 
 def _reader(context: RuleContext, kind: str) -> dict[str, Any]:
-    """Gates and release of the program that reads a kind, as it is declared here; a gate that it
-    does not name has its default. Empty: no program here says, or several differ."""
-    found: list[dict[str, Any]] = []
+    """Gates and release of the program that reads objects of a kind, as it is declared here; a gate
+    that it does not name has its default. What no program here says, or several say differently,
+    is left out."""
+    gates: list[dict[str, bool]] = []
+    releases: list[str | None] = []
     for chart in context.declared(Program):
+        if kind in WHOLE_KINDS and chart.name == READERS.get(kind):
+            releases.append(chart.release.found)
         path = _GATES.get(kind, {}).get(chart.name or "")
         if path is None or chart.values is None or not chart.complete or chart.hides(path):
             continue
@@ -123,10 +132,13 @@ def _reader(context: RuleContext, kind: str) -> dict[str, Any]:
         if is_mapping(written) or chart.name == DRA_DRIVER:
             # Karpenter's chart writes its gates with a small letter first.
             named = mapping(written).items()
-            gates = {f"{k[:1].upper()}{k[1:]}": on for k, on in named if isinstance(on, bool)}
-            release = {"version": chart.release.value} if chart.release.is_known else {}
-            found.append({"featureGates": gates, **(release if chart.name == DRA_DRIVER else {})})
-    return found[0] if found and all(one == found[0] for one in found) else {}
+            gates.append({f"{k[:1].upper()}{k[1:]}": on for k, on in named if isinstance(on, bool)})
+    said = {"featureGates": gates, "version": releases}
+    return {
+        key: values[0]
+        for key, values in said.items()
+        if values and values[0] is not None and all(one == values[0] for one in values)
+    }
 
 
 @once
