@@ -160,7 +160,7 @@ def _largest(
         )
         return Miss("token", text, token)
     if _kept(replica, need, most):
-        return most, replica.speed(most)
+        return most, replica.speed(most, together=target.arrivals is Arrivals.TOGETHER)
     low, high = 1, most
     while high - low > max(low // 32, 1):
         middle = (low + high) // 2
@@ -168,7 +168,7 @@ def _largest(
             low = middle
         else:
             high = middle
-    return low, replica.speed(low)
+    return low, replica.speed(low, together=target.arrivals is Arrivals.TOGETHER)
 
 
 def _token_ms(replica: ServingReplica, need: WorkloadNeed, batch: int) -> float:
