@@ -30,7 +30,6 @@ from gpufleet_policies.configurations.kinds import (
     validate_objects,
     validate_text,
 )
-from gpufleet_policies.readers.blocks import inside
 from gpufleet_policies.rules.pools import all_pools
 
 MIG_LABEL = "nvidia.com/mig.config"
