@@ -14,7 +14,7 @@ from typing import Any
 
 from gpufleet.documents.shapes import items, mapping
 from gpufleet_policies.doctor.devices import Supply
-from gpufleet_policies.doctor.observed import SeenNode, SeenPod, text
+from gpufleet_policies.doctor.observed import SeenNode, SeenPod, below, entries, text
 from gpufleet_policies.doctor.operands import KEEPS_AWAY, tolerates
 from gpufleet_policies.doctor.snapshot import Dump
 
@@ -37,6 +37,37 @@ class Blocker:
     resource: str = ""
     fits_empty: bool = True
     """Of a resource: whether the node has enough of it without its pods."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """Why one node does not take the pod, or one NodePool makes no node for it."""
+
+    name: str
+    blockers: tuple[Blocker, ...]
+    """In the order in which they are asked; empty: it does."""
+    said: Blocker | None = None
+    """What is said of it where that is not the first of these."""
+
+    @property
+    def first(self) -> Blocker:
+        """What the scheduler says."""
+        return self.said or self.blockers[0]
+
+    @property
+    def reason(self) -> str:
+        """The same in words; empty: it can."""
+        return self.first.reason if self.blockers else ""
+
+    @property
+    def change(self) -> str:
+        """What would let it."""
+        return " and ".join(one.change for one in self.blockers)
+
+    @property
+    def cost(self) -> int:
+        """How much must change."""
+        return sum(one.cost for one in self.blockers)
 
 
 def blockers(
@@ -158,7 +189,8 @@ def _ports(spec: Mapping[str, Any]) -> set[tuple[str, int]]:
     }
 
 
-def _terms(spec: Mapping[str, Any]) -> list[dict[str, Any]] | None:
+def required_terms(spec: Mapping[str, Any]) -> list[dict[str, Any]] | None:
+    """Terms of the required node affinity, of which one is enough; None: there is none."""
     affinity = mapping(mapping(spec.get("affinity")).get("nodeAffinity"))
     required = affinity.get("requiredDuringSchedulingIgnoredDuringExecution")
     if required is None:
@@ -173,7 +205,7 @@ def selects(spec: Mapping[str, Any], node: SeenNode) -> bool:
     name = text(spec.get("nodeName"))
     if name and name != node.name:
         return False
-    terms = _terms(spec)
+    terms = required_terms(spec)
     return terms is None or any(_term(one, node) for one in terms)
 
 
@@ -208,6 +240,14 @@ def meets(requirement: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
             return False
 
 
+def chooses(selector: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
+    """Whether a label selector chooses labels (apimachinery LabelSelectorAsSelector)."""
+    equal, rules = below(selector, "matchLabels"), entries(selector, "matchExpressions")
+    return all(labels.get(k) == v for k, v in equal.items()) and all(
+        meets(one, labels) for one in rules
+    )
+
+
 def selector_text(spec: Mapping[str, Any], node: SeenNode) -> str:
     """The part of a pod's selection that a node does not satisfy."""
     wrong = [
@@ -215,7 +255,7 @@ def selector_text(spec: Mapping[str, Any], node: SeenNode) -> str:
         for key, value in mapping(spec.get("nodeSelector")).items()
         if node.labels.get(key) != value
     ]
-    for term in _terms(spec) or ():
+    for term in required_terms(spec) or ():
         wrong += [
             f"the required affinity {one.get('key')} {one.get('operator')} "
             f"{', '.join(map(str, items(one.get('values'))))}".rstrip()
@@ -236,11 +276,7 @@ def _matches(term: Mapping[str, Any], owner: SeenPod, other: SeenPod) -> bool:
     namespaces = items(term.get("namespaces")) or [owner.namespace]
     if other.namespace not in namespaces and term.get("namespaceSelector") is None:
         return False
-    selector = mapping(term.get("labelSelector"))
-    equal = mapping(selector.get("matchLabels"))
-    return all(other.labels.get(k) == v for k, v in equal.items()) and all(
-        meets(mapping(one), other.labels) for one in items(selector.get("matchExpressions"))
-    )
+    return chooses(mapping(term.get("labelSelector")), other.labels)
 
 
 def _repelled(pod: SeenPod, node: SeenNode, cluster: Dump) -> bool:

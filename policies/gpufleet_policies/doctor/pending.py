@@ -12,29 +12,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpufleet.documents.shapes import items, mapping
-from gpufleet_policies.doctor.devices import Supply, results, supply_of
-from gpufleet_policies.doctor.fit import Blocker, blockers, unseen
+from gpufleet_policies.doctor.devices import Supply, results
+from gpufleet_policies.doctor.fit import Answer, Blocker, blockers, unseen
 from gpufleet_policies.doctor.observed import Seen, SeenPod, text
-from gpufleet_policies.doctor.pools import PoolAnswer, pool_answers
+from gpufleet_policies.doctor.pools import pool_answers
 from gpufleet_policies.doctor.snapshot import Dump
-
-
-@dataclass(frozen=True, slots=True)
-class NodeAnswer:
-    """Why one node does not take the pod."""
-
-    node: str
-    blockers: tuple[Blocker, ...]
-
-    @property
-    def first(self) -> Blocker:
-        """What the scheduler says."""
-        return self.blockers[0]
-
-    @property
-    def cost(self) -> int:
-        """How much must change."""
-        return sum(one.cost for one in self.blockers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,20 +26,25 @@ class WhyPending:
     pod: SeenPod
     before: tuple[str, ...]
     """What keeps it from every node: gates, claims and volumes that are not there."""
-    nodes: tuple[NodeAnswer, ...]
+    nodes: tuple[Answer, ...]
     fits: tuple[str, ...]
     """Nodes that pass every filter looked at."""
-    pools: tuple[PoolAnswer, ...]
+    pools: tuple[Answer, ...]
     unseen: tuple[str, ...]
     """What was not looked at."""
     same: int = 1
     """Pods that wait in the same way, this one among them."""
 
     @property
-    def nearest(self) -> NodeAnswer | None:
+    def gpus(self) -> int:
+        """Accelerators that all of them wait for."""
+        return self.same * (self.pod.gpus or 1)
+
+    @property
+    def nearest(self) -> Answer | None:
         """The node that needs the smallest change."""
         return min(
-            self.nodes, key=lambda one: (one.cost, len(one.blockers), one.node), default=None
+            self.nodes, key=lambda one: (one.cost, len(one.blockers), one.name), default=None
         )
 
     @property
@@ -86,10 +73,11 @@ class WhyPending:
         pool = min(self.pools, key=lambda one: one.cost, default=None)
         near = self.nearest
         if pool is not None and (near is None or pool.cost < near.cost):
-            return f"{pool.change} (NodePool {pool.pool})" if pool.reason else pool.change
+            made = f"none: NodePool {pool.name} can make a node for it"
+            return f"{pool.change} (NodePool {pool.name})" if pool.blockers else made
         if near is None:
             return "add a node that offers what it asks for"
-        return f"{' and '.join(one.change for one in near.blockers)} (node {near.node})"
+        return f"{near.change} (node {near.name})"
 
     def as_dict(self) -> dict[str, Any]:
         """It as plain data."""
@@ -99,11 +87,11 @@ class WhyPending:
             "before": list(self.before),
             "summary": self.summary,
             "nodes": [
-                {"node": one.node, "filter": one.first.filter, "reason": one.first.reason}
+                {"node": one.name, "filter": one.first.filter, "reason": one.first.reason}
                 for one in self.nodes
             ],
             "fits": list(self.fits),
-            "pools": [{"pool": one.pool, "reason": one.reason or None} for one in self.pools],
+            "pools": [{"pool": one.name, "reason": one.reason or None} for one in self.pools],
             "notLookedAt": list(self.unseen),
             "change": self.change,
         }
@@ -189,9 +177,9 @@ def shape(pod: SeenPod) -> str:
 
 def prove(cluster: Dump, pod: SeenPod, supply: Supply | None = None, same: int = 1) -> WhyPending:
     """Why a pod waits."""
-    supply = supply_of(cluster) if supply is None else supply
+    supply = Supply(cluster) if supply is None else supply
     claims = claim_specs(cluster, pod)
-    answers: list[NodeAnswer] = []
+    answers: list[Answer] = []
     fits: list[str] = []
     held = {
         one.node
@@ -207,11 +195,11 @@ def prove(cluster: Dump, pod: SeenPod, supply: Supply | None = None, same: int =
                 "free the claim, which devices of another node hold",
                 4,
             )
-            answers.append(NodeAnswer(node.name, (why,)))
+            answers.append(Answer(node.name, (why,)))
             continue
         found = blockers(pod, node, cluster, claims, supply)
         if found:
-            answers.append(NodeAnswer(node.name, tuple(found)))
+            answers.append(Answer(node.name, tuple(found)))
         else:
             fits.append(node.name)
     return WhyPending(
@@ -239,5 +227,5 @@ def proofs(cluster: Dump) -> tuple[WhyPending, ...]:
     for pod in cluster.pods:
         if pod.waits and pod.wants_gpus:
             shapes.setdefault(shape(pod), []).append(pod)
-    supply = supply_of(cluster)
+    supply = Supply(cluster)
     return tuple(prove(cluster, pods[0], supply, len(pods)) for pods in shapes.values())

@@ -80,7 +80,7 @@ def full_text(found: Sequence[Diagnosis]) -> Iterator[str]:
         cause, here = one.cause, one.found
         rank = f"[{cause.code}, {cause.sure.value}]"
         yield f"{cause.severity.value}: {here.at}: {one.text('message')} {rank}"
-        for value in here.evidence:
+        for value in one.evidence:
             yield f"    {value.object} {value.field}: {value.value}"
         for link in one.chain:
             yield f"    so {link}"
@@ -96,11 +96,11 @@ def proof_text(proof: WhyPending) -> Iterator[str]:
     for one in proof.before:
         yield f"  before any node: {one}"
     for one in proof.nodes:
-        yield f"  {one.node}: {one.first.filter}: {one.first.reason}"
+        yield f"  {one.name}: {one.first.filter}: {one.first.reason}"
     for name in proof.fits:
         yield f"  {name}: fits"
     for pool in proof.pools:
-        yield f"  NodePool {pool.pool}: {pool.reason or 'can make a node'}"
+        yield f"  NodePool {pool.name}: {pool.reason or 'can make a node'}"
     for part in proof.unseen:
         yield f"  not looked at: {part}"
     yield f"  smallest change: {proof.change}"
@@ -143,10 +143,9 @@ def page(
 
     body = [f"<h1>{say('What is wrong')}</h1>", f"<p>{say(looked_at(cluster))}</p>"]
     for one in found:
-        here = one.found
         rows = "".join(
             f"<tr><td>{say(e.object)}</td><td>{say(e.field)}</td><td>{say(e.value)}</td></tr>"
-            for e in here.evidence
+            for e in one.evidence
         )
         chain = "".join(f"<li>{say(link)}</li>" for link in one.chain)
         links = ", ".join(escape(report) for report in one.cause.reports)
@@ -163,7 +162,7 @@ def page(
         body.append("<p>Nothing was found.</p>")
     for proof in proofs:
         rows = "".join(
-            f"<tr><td>{say(n.node)}<td>{n.first.filter}<td>{say(n.first.reason)}</tr>"
+            f"<tr><td>{say(n.name)}<td>{n.first.filter}<td>{say(n.first.reason)}</tr>"
             for n in proof.nodes
         )
         body.append(
