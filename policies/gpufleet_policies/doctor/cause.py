@@ -72,24 +72,19 @@ def found_at(
     explains: Iterable[str] = (),
     **values: Any,
 ) -> Sighting:
-    """A cause at an object.
+    """A cause at an object, `{at}` of the texts; a proof stands for its pod and those like it.
 
-    Args:
-        at: The object, `{at}` of the texts; a proof stands for its pod and those that wait like it.
-        signs: What shows it beside the evidence of the row.
-        case: Which of the row's cases it is.
-        gpus: GPUs that are out of use; default: those of the node, pod or pods.
-        explains: Further objects whose symptoms follow from it.
-        values: What the texts of the row name beside `{at}` and `{many}`.
+    `signs` is evidence beside that of the row, `case` which of its cases it is, `gpus` how many are
+    out of use (default: those of the node, pod or pods), `explains` further objects whose symptoms
+    follow from it, `values` what the texts name beside `{at}` and `{many}`.
     """
-    seen, asked = at, 0
+    seen = at.pod if isinstance(at, WhyPending) else at
+    asked = seen.has_gpus if isinstance(seen, SeenNode) else 0
     if isinstance(at, WhyPending):
         values["many"] = f" (and {at.same - 1} pods like it)" if at.same > 1 else ""
-        seen, asked = at.pod, at.gpus
+        asked = at.gpus
     elif isinstance(at, SeenPod):
         asked = at.gpus
-    elif isinstance(at, SeenNode):
-        asked = at.has_gpus
     ref = seen if isinstance(seen, str) else seen.ref
     lost = asked if gpus is None else gpus
     return Sighting(ref, signs, case, {"at": seen, **values}, lost, tuple(explains))
@@ -154,12 +149,7 @@ ROWS: tuple[dict[str, Any], ...] = tuple(
 
 def cause(code: str) -> Callable[[Finder], Finder]:
     """Make a function the finder of a row."""
-
-    def made(find: Finder) -> Finder:
-        FINDERS[code] = find
-        return find
-
-    return made
+    return lambda find: FINDERS.setdefault(code, find)
 
 
 Item = TypeVar("Item")
@@ -169,18 +159,13 @@ FindOne = Callable[[Patient, Item], Sighting | None]
 def each(
     select: Callable[[Patient], Iterable[Item]],
 ) -> Callable[[str], Callable[[FindOne[Item]], Finder]]:
-    """What makes the finder of a row of a function that looks at one of many things.
-
-    Args:
-        select: The things, in their order; asked while causes are found, so that what one of them
-            explains is left out of the rest.
-    """
+    """What makes the finder of a row of a function that looks at one of many things. They are asked
+    for while causes are found: what one of them explains is left out of the rest."""
 
     def of(code: str) -> Callable[[FindOne[Item]], Finder]:
         def made(find: FindOne[Item]) -> Finder:
             def every(patient: Patient) -> Iterator[Sighting]:
-                found = (find(patient, item) for item in select(patient))
-                yield from (one for one in found if one is not None)
+                yield from filter(None, (find(patient, item) for item in select(patient)))
 
             return cause(code)(every)
 

@@ -5,6 +5,7 @@ Source of the kubelet's bounds: kubernetes/website, version skew policy.
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 from gpufleet.fleet.config_names import DEVICE_PLUGIN_CONFIG_LABEL, MIG_CONFIG_LABEL, POOL_LABEL
 from gpufleet_policies.doctor.cause import Patient, Sighting, Sign, cause, found_at, of_nodes
@@ -44,7 +45,12 @@ def _mixed(patient: Patient) -> Iterator[Sighting]:
             if len(found) > 1:
                 signs = (Sign(on[0].ref, field, v) for v, on in sorted(found.items()))
                 shown = "; ".join(f"{v} on {len(on)}" for v, on in sorted(found.items()))
-                values = {"pool": pool.name, "what": what, "count": len(found), "found": shown}
+                values: dict[str, Any] = {
+                    "pool": pool.name,
+                    "what": what,
+                    "count": len(found),
+                    "found": shown,
+                }
                 yield found_at(f"pool {pool.name}", *signs, **values)
 
 

@@ -20,6 +20,7 @@ from gpufleet_policies.doctor.snapshot import Dump
 
 _CORDONED = {"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}
 _GIB = 1 << 30
+_REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,101 +71,78 @@ class Answer:
         return sum(one.cost for one in self.blockers)
 
 
+_TEXTS = {
+    "NodeUnschedulable": ("node(s) were unschedulable", "kubectl uncordon {at}", 2),
+    "NodeAffinity": ("node(s) didn't match Pod's node affinity/selector", "change {wrong}", 1),
+    "NodePorts": (
+        "node(s) didn't have free ports for the requested pod ports",
+        "take the hostPort away",
+        1,
+    ),
+    "InterPodAffinity": (
+        "node(s) didn't match pod anti-affinity rules",
+        "take the required anti-affinity away, or free the node",
+        2,
+    ),
+}
+"""Filter -> its phrase, what would pass it, how much that is."""
+
+
 def blockers(
     pod: SeenPod, node: SeenNode, cluster: Dump, claims: Mapping[str, Any], supply: Supply
-) -> list[Blocker]:
-    """Every filter that a node does not pass, in the order of the scheduler. The first is what the
-    scheduler says.
-
-    Args:
-        pod: A pod that waits.
-        node: One node.
-        cluster: What else runs.
-        claims: Specifications of the pod's claims that are not allocated.
-        supply: Devices of the cluster.
-    """
-    return list(_blockers(pod, node, cluster, claims, supply))
-
-
-def _blockers(
-    pod: SeenPod, node: SeenNode, cluster: Dump, claims: Mapping[str, Any], supply: Supply
 ) -> Iterator[Blocker]:
-    tolerations = pod.spec.get("tolerations")
-    if node.spec.get("unschedulable") is True and not tolerates(tolerations, _CORDONED):
-        yield Blocker(
-            "NodeUnschedulable", "node(s) were unschedulable", f"kubectl uncordon {node.name}", 2
-        )
+    """Every filter that a node does not pass, in the order of the scheduler, of which it says the
+    first. `claims`: specifications of the pod's claims that are not allocated."""
+
+    def plain(name: str, wrong: str = "") -> Blocker:
+        reason, change, cost = _TEXTS[name]
+        return Blocker(name, reason, change.format(at=node.name, wrong=wrong), cost)
+
+    tolerations, cordoned = pod.spec.get("tolerations"), node.spec.get("unschedulable") is True
+    if cordoned and not tolerates(tolerations, _CORDONED):
+        yield plain("NodeUnschedulable")
     for taint in node.taints:
-        cordon = taint.get("key") == _CORDONED["key"] and node.spec.get("unschedulable") is True
-        if taint.get("effect") in KEEPS_AWAY and not tolerates(tolerations, taint) and not cordon:
-            key, value = text(taint.get("key")), text(taint.get("value"))
-            yield Blocker(
-                "TaintToleration",
-                f"node(s) had untolerated taint {{{key}: {value}}}",
-                f"add the toleration {{key: {key}, operator: Exists, effect: "
-                f"{text(taint.get('effect'))}}}",
-                1 if not key.startswith("node.kubernetes.io/") else 9,
-            )
+        key, value, effect = (text(taint.get(part)) for part in ("key", "value", "effect"))
+        apart = effect in KEEPS_AWAY and not tolerates(tolerations, taint)
+        if apart and not (cordoned and key == _CORDONED["key"]):
+            why = f"node(s) had untolerated taint {{{key}: {value}}}"
+            change = f"add the toleration {{key: {key}, operator: Exists, effect: {effect}}}"
+            cost = 9 if key.startswith("node.kubernetes.io/") else 1
+            yield Blocker("TaintToleration", why, change, cost)
     if not selects(pod.spec, node):
-        yield Blocker(
-            "NodeAffinity",
-            "node(s) didn't match Pod's node affinity/selector",
-            f"change {selector_text(pod.spec, node)}",
-            1,
-        )
-    if _ports(pod.spec) & {port for one in _here(node, cluster) for port in _ports(one.spec)}:
-        yield Blocker(
-            "NodePorts",
-            "node(s) didn't have free ports for the requested pod ports",
-            "take the hostPort away",
-            1,
-        )
-    yield from _resources(pod, node, cluster)
-    if _repelled(pod, node, cluster):
-        yield Blocker(
-            "InterPodAffinity",
-            "node(s) didn't match pod anti-affinity rules",
-            "take the required anti-affinity away, or free the node",
-            2,
-        )
-    for name, spec in claims.items():
-        if supply.gives(spec, node.name) is False:
-            yield Blocker(
-                "DynamicResources",
-                "cannot allocate all claims",
-                *supply.change(spec, name, node.name),
-                fits_empty=supply.gives(spec, node.name, whole=True) is True,
-            )
-
-
-def _resources(pod: SeenPod, node: SeenNode, cluster: Dump) -> Iterator[Blocker]:
-    here = _here(node, cluster)
+        yield plain("NodeAffinity", selector_text(pod.spec, node))
+    here = cluster.pods_on.get(node.name, [])
+    if _ports(pod.spec) & {port for one in here for port in _ports(one.spec)}:
+        yield plain("NodePorts")
     most = node.allocatable.get("pods")
     if most is not None and len(here) + 1 > most:
         yield Blocker("NodeResourcesFit", "Too many pods", f"move a pod off {node.name}", 3)
     for name, asked in pod.requests.items():
-        if not asked:
-            continue
-        free = cluster.free(node, name)
-        if asked <= free:
-            continue
-        whole = node.allocatable.get(name, Fraction(0))
-        enough = asked <= whole
-        missing = shown(name, asked - free)
-        yield Blocker(
-            "NodeResourcesFit",
-            f"Insufficient {name}",
-            f"free {missing} of {name} on {node.name}"
-            if enough
-            else f"ask for at most {shown(name, free)} of {name}"
-            if free > 0
-            else f"ask for at most {shown(name, whole)} of {name} and free it on {node.name}"
-            if whole
-            else f"ask for a resource that {node.name} offers instead of {name}",
-            3 if enough else 4 if free > 0 else 5 if whole else 6,
-            name,
-            enough,
-        )
+        if asked and asked > cluster.free(node, name):
+            yield _insufficient(node, name, asked, cluster.free(node, name))
+    if _repelled(pod, node, cluster):
+        yield plain("InterPodAffinity")
+    for name, spec in claims.items():
+        if supply.gives(spec, node.name) is False:
+            change, cost = supply.change(spec, name, node.name)
+            whole = supply.gives(spec, node.name, whole=True) is True
+            why = "cannot allocate all claims"
+            yield Blocker("DynamicResources", why, change, cost, fits_empty=whole)
+
+
+def _insufficient(node: SeenNode, name: str, asked: Fraction, free: Fraction) -> Blocker:
+    whole = node.allocatable.get(name, Fraction(0))
+    if asked <= whole:
+        change, cost = f"free {shown(name, asked - free)} of {name} on {node.name}", 3
+    elif free > 0:
+        change, cost = f"ask for at most {shown(name, free)} of {name}", 4
+    elif whole:
+        most = f"ask for at most {shown(name, whole)} of {name}"
+        change, cost = f"{most} and free it on {node.name}", 5
+    else:
+        change, cost = f"ask for a resource that {node.name} offers instead of {name}", 6
+    why = f"Insufficient {name}"
+    return Blocker("NodeResourcesFit", why, change, cost, name, asked <= whole)
 
 
 def shown(name: str, amount: Fraction) -> str:
@@ -176,26 +154,19 @@ def shown(name: str, amount: Fraction) -> str:
     return str(int(amount))
 
 
-def _here(node: SeenNode, cluster: Dump) -> list[SeenPod]:
-    return cluster.pods_on.get(node.name, [])
-
-
 def _ports(spec: Mapping[str, Any]) -> set[tuple[str, int]]:
     return {
         (text(port.get("protocol")) or "TCP", port["hostPort"])
-        for one in map(mapping, items(spec.get("containers")))
-        for port in map(mapping, items(one.get("ports")))
+        for one in entries(spec, "containers")
+        for port in entries(one, "ports")
         if isinstance(port.get("hostPort"), int)
     }
 
 
 def required_terms(spec: Mapping[str, Any]) -> list[dict[str, Any]] | None:
     """Terms of the required node affinity, of which one is enough; None: there is none."""
-    affinity = mapping(mapping(spec.get("affinity")).get("nodeAffinity"))
-    required = affinity.get("requiredDuringSchedulingIgnoredDuringExecution")
-    if required is None:
-        return None
-    return [mapping(one) for one in items(mapping(required).get("nodeSelectorTerms"))]
+    required = below(spec, "affinity.nodeAffinity").get(_REQUIRED)
+    return None if required is None else entries(required, "nodeSelectorTerms")
 
 
 def selects(spec: Mapping[str, Any], node: SeenNode) -> bool:
@@ -266,10 +237,7 @@ def selector_text(spec: Mapping[str, Any], node: SeenNode) -> str:
 
 
 def _anti(spec: Mapping[str, Any]) -> list[dict[str, Any]]:
-    anti = mapping(mapping(spec.get("affinity")).get("podAntiAffinity"))
-    return [
-        mapping(one) for one in items(anti.get("requiredDuringSchedulingIgnoredDuringExecution"))
-    ]
+    return entries(spec, f"affinity.podAntiAffinity.{_REQUIRED}")
 
 
 def _matches(term: Mapping[str, Any], owner: SeenPod, other: SeenPod) -> bool:
@@ -280,21 +248,16 @@ def _matches(term: Mapping[str, Any], owner: SeenPod, other: SeenPod) -> bool:
 
 
 def _repelled(pod: SeenPod, node: SeenNode, cluster: Dump) -> bool:
-    own = _anti(pod.spec)
-    for term in own:
+    for term in _anti(pod.spec):
         key = text(term.get("topologyKey"))
-        same = [
-            one.name
-            for one in cluster.nodes.values()
-            if key in node.labels and one.labels.get(key) == node.labels[key]
-        ]
-        if any(
-            _matches(term, pod, other) for name in same for other in cluster.pods_on.get(name, ())
-        ):
+        given = node.labels.get(key)
+        same = (one for one in cluster.nodes.values() if given and one.labels.get(key) == given)
+        others = (other for one in same for other in cluster.pods_on.get(one.name, ()))
+        if any(_matches(term, pod, other) for other in others):
             return True
     return any(
         _matches(term, other, pod)
-        for other in _here(node, cluster)
+        for other in cluster.pods_on.get(node.name, ())
         for term in _anti(other.spec)
         if text(term.get("topologyKey")) in node.labels
     )
@@ -302,17 +265,14 @@ def _repelled(pod: SeenPod, node: SeenNode, cluster: Dump) -> bool:
 
 def unseen(pod: SeenPod) -> tuple[str, ...]:
     """Parts of a pod that filters not looked at here decide on."""
-    affinity = mapping(mapping(pod.spec.get("affinity")).get("podAffinity"))
-    found = (
-        ["required pod affinity"]
-        if affinity.get("requiredDuringSchedulingIgnoredDuringExecution")
-        else []
-    )
-    if any(
-        mapping(one).get("whenUnsatisfiable") == "DoNotSchedule"
-        for one in items(pod.spec.get("topologySpreadConstraints"))
-    ):
-        found.append("spread constraints")
-    if any("persistentVolumeClaim" in mapping(v) for v in items(pod.spec.get("volumes"))):
-        found.append("zones of volumes")
-    return tuple(found)
+    spreads = entries(pod.spec, "topologySpreadConstraints")
+    found = {
+        "required pod affinity": below(pod.spec, "affinity.podAffinity").get(_REQUIRED),
+        "spread constraints": any(
+            one.get("whenUnsatisfiable") == "DoNotSchedule" for one in spreads
+        ),
+        "zones of volumes": any(
+            "persistentVolumeClaim" in one for one in entries(pod.spec, "volumes")
+        ),
+    }
+    return tuple(name for name, there in found.items() if there)

@@ -19,7 +19,8 @@ _SHOWN = 6
 
 
 def _policy(cluster: Dump, path: str) -> dict[str, object]:
-    return next((below(one.spec, path) for one in cluster.all("ClusterPolicy")), {})
+    policies = cluster.all("ClusterPolicy")
+    return below(policies[0].spec, path) if policies else {}
 
 
 def _config_map(cluster: Dump, name: object) -> Seen | None:

@@ -11,6 +11,7 @@ NVIDIA/k8s-operator-libs 1090aef `pkg/upgrade/consts.go` (states of upgrades).
 import re
 from collections import defaultdict
 from collections.abc import Iterator
+from typing import Any
 
 from gpufleet.catalogue import Gpu, load
 from gpufleet.change.live_node import UNDER_WAY
@@ -106,8 +107,8 @@ def _kept_away(patient: Patient) -> Iterator[Sighting]:
             continue
         there = {part for part, _ in operands(patient.cluster, node.name)}
         missing = (one for part in Part if part not in there for one in sets(patient.cluster, part))
-        taint, one = next(((t, s) for s in missing if (t := kept_by(s, node))), ({}, None))
-        if one is not None:
+        one, taint = next(((s, t) for s in missing if (t := kept_by(s, node))), (None, None))
+        if one is not None and taint is not None:
             shown = f"{taint.get('key')}={taint.get('value', '')}:{taint.get('effect')}"
             yield found_at(node, shown=shown, one=one, key=taint.get("key"))
 
@@ -160,7 +161,7 @@ def _fewer(patient: Patient, node: SeenNode) -> Sighting | None:
         whole = max(wanted.get(name, 0), registered)
         if 0 < offered < whole:
             case = "unhealthy" if registered >= whole else "unseen"
-            counts = {"offered": offered, "registered": registered, "whole": whole}
+            counts: dict[str, Any] = {"offered": offered, "registered": registered, "whole": whole}
             return found_at(node, case=case, gpus=whole - offered, name=name, **counts)
     return None
 

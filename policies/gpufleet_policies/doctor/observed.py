@@ -92,7 +92,7 @@ class Seen:
             for kind, one in self.conditions.items()
         )
         owners = entries(self.metadata, "ownerReferences")
-        owner = next((one for one in owners if one.get("controller") is True), {})
+        owner = next((one for one in owners if one.get("controller") is True), dict[str, Any]())
         self.owner = (text(owner.get("kind")), text(owner.get("name")))
 
     def holds(self, kind: str) -> bool:

@@ -11,10 +11,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from gpufleet.documents.shapes import items, mapping
-from gpufleet_policies.doctor.devices import Supply, results
+from gpufleet.documents.shapes import mapping
+from gpufleet_policies.doctor.devices import Id, Supply, results
 from gpufleet_policies.doctor.fit import Answer, Blocker, blockers, unseen
-from gpufleet_policies.doctor.observed import Seen, SeenPod, text
+from gpufleet_policies.doctor.observed import SeenPod, below, entries, text
 from gpufleet_policies.doctor.pools import pool_answers
 from gpufleet_policies.doctor.snapshot import Dump
 
@@ -102,7 +102,7 @@ def claim_name(pod: SeenPod, entry: Mapping[str, Any]) -> str:
     named = text(entry.get("resourceClaimName"))
     if named:
         return named
-    for one in map(mapping, items(pod.status.get("resourceClaimStatuses"))):
+    for one in entries(pod.status, "resourceClaimStatuses"):
         if one.get("name") == entry.get("name"):
             return text(one.get("resourceClaimName"))
     return ""
@@ -143,14 +143,11 @@ def _before(cluster: Dump, pod: SeenPod) -> Iterator[str]:
 
 def missing_volumes(cluster: Dump, pod: SeenPod) -> list[str]:
     """PersistentVolumeClaims of a pod that the dump does not have."""
-    named = [
-        text(mapping(mapping(v).get("persistentVolumeClaim")).get("claimName"))
-        for v in items(pod.spec.get("volumes"))
-    ]
+    volumes = entries(pod.spec, "volumes")
+    named = [text(below(one, "persistentVolumeClaim").get("claimName")) for one in volumes]
+    get = cluster.get
     return [
-        one
-        for one in named
-        if one and cluster.get("PersistentVolumeClaim", one, pod.namespace) is None
+        one for one in named if one and get("PersistentVolumeClaim", one, pod.namespace) is None
     ]
 
 
@@ -160,65 +157,49 @@ def shape(pod: SeenPod) -> str:
     keys = ("nodeSelector", "affinity", "tolerations", "schedulingGates", "schedulerName")
     claims = [(e.get("name"), e.get("resourceClaimTemplateName")) for e in pod.claims]
     own = pod.name if any("resourceClaimName" in entry for entry in pod.claims) else ""
-    return json.dumps(
-        [
-            pod.namespace,
-            own,
-            [spec.get(key) for key in keys],
-            sorted((name, str(amount)) for name, amount in pod.requests.items()),
-            claims,
-            [v.get("persistentVolumeClaim") for v in map(mapping, items(spec.get("volumes")))],
-            pod.labels.get("kueue.x-k8s.io/queue-name"),
-        ],
-        sort_keys=True,
-        default=str,
-    )
+    volumes = [one.get("persistentVolumeClaim") for one in entries(spec, "volumes")]
+    asked = sorted((name, str(amount)) for name, amount in pod.requests.items())
+    parts = [pod.namespace, own, [spec.get(key) for key in keys], asked, claims, volumes]
+    return json.dumps([*parts, pod.labels.get("kueue.x-k8s.io/queue-name")], default=str)
 
 
 def prove(cluster: Dump, pod: SeenPod, supply: Supply | None = None, same: int = 1) -> WhyPending:
     """Why a pod waits."""
     supply = Supply(cluster) if supply is None else supply
     claims = claim_specs(cluster, pod)
-    answers: list[Answer] = []
-    fits: list[str] = []
-    held = {
-        one.node
-        for entry in pod.claims
-        for one in _allocated(cluster, pod, entry, supply)
-        if one.node
-    }
-    for node in cluster.nodes.values():
-        if held and node.name not in held:
-            why = Blocker(
-                "DynamicResources",
-                "resourceclaim not available on the node",
-                "free the claim, which devices of another node hold",
-                4,
-            )
-            answers.append(Answer(node.name, (why,)))
-            continue
-        found = blockers(pod, node, cluster, claims, supply)
-        if found:
-            answers.append(Answer(node.name, tuple(found)))
-        else:
-            fits.append(node.name)
+    given = _allocated(cluster, pod)
+    held = {one.node for one in supply.devices if one.id in given and one.node}
+    elsewhere = Blocker(
+        "DynamicResources",
+        "resourceclaim not available on the node",
+        "free the claim, which devices of another node hold",
+        4,
+    )
+    answers = [
+        Answer(
+            node.name,
+            (elsewhere,)
+            if held and node.name not in held
+            else tuple(blockers(pod, node, cluster, claims, supply)),
+        )
+        for node in cluster.nodes.values()
+    ]
     return WhyPending(
         pod,
         tuple(_before(cluster, pod)),
-        tuple(answers),
-        tuple(fits),
+        tuple(one for one in answers if one.blockers),
+        tuple(one.name for one in answers if not one.blockers),
         pool_answers(cluster, pod),
         unseen(pod),
         same,
     )
 
 
-def _allocated(
-    cluster: Dump, pod: SeenPod, entry: Mapping[str, Any], supply: Supply
-) -> Iterator[Any]:
-    claim: Seen | None = cluster.get("ResourceClaim", claim_name(pod, entry), pod.namespace)
-    given = frozenset(results(claim) if claim is not None else ())
-    yield from (device for device in supply.devices if device.id in given)
+def _allocated(cluster: Dump, pod: SeenPod) -> set[Id]:
+    """Devices that claims of a pod were given."""
+    named = (claim_name(pod, entry) for entry in pod.claims)
+    claims = (cluster.get("ResourceClaim", name, pod.namespace) for name in named)
+    return {one for claim in claims if claim is not None for one in results(claim)}
 
 
 def proofs(cluster: Dump) -> tuple[WhyPending, ...]:

@@ -7,6 +7,7 @@ compatibility package).
 
 import re
 from collections.abc import Iterator
+from typing import Any
 
 from gpufleet.documents.shapes import items
 from gpufleet_policies.doctor.cause import (
@@ -138,7 +139,7 @@ def _above(patient: Patient, proof: WhyPending) -> Sighting | None:
             for node in patient.cluster.nodes.values()
         )
         if amount > most and not broken:
-            values = {"asked": shown(name, amount), "most": shown(name, most)}
+            values: dict[str, Any] = {"asked": shown(name, amount), "most": shown(name, most)}
             several = ", and use several pods" if is_device(name) else ""
             return found_at(proof, name=name, largest=largest, several=several, **values)
     return None
@@ -234,5 +235,10 @@ def _cuda(patient: Patient) -> Iterator[Sighting]:
         if wanted:
             driver, given = node.version(_DRIVER) or "version not known", node.version(_CUDA)
             major = given.split(".")[0] or str(int(wanted.split(".")[0]) - 1)
-            values = {"place": place, "driver": driver, "given": given or "less", "major": major}
+            values: dict[str, Any] = {
+                "place": place,
+                "driver": driver,
+                "given": given or "less",
+                "major": major,
+            }
             yield found_at(pod, explains=(f"held:{pod.ref}",), wanted=wanted, **values)

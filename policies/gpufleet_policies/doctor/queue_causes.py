@@ -163,7 +163,7 @@ def _refused(patient: Patient, placed: Placed) -> Sighting | None:
     one, queue = placed
     name = one.workload.namespace
     space = patient.cluster.get("Namespace", name)
-    labels = {"kubernetes.io/metadata.name": name} | ({} if space is None else space.labels)
+    labels = {"kubernetes.io/metadata.name": name, **(space.labels if space is not None else {})}
     selector = queue.spec.get("namespaceSelector")
     equal = below(selector, "matchLabels")
     unknown = space is None and equal and patient.cluster.has("Namespace")
@@ -310,7 +310,11 @@ def _kai_queue(patient: Patient, proof: WhyPending) -> Sighting | None:
     there = sorted(one.name for one in own.values() if one.spec.get("parentQueue") in own)
     given = sign or Sign(proof.pod.ref, f"metadata.labels[{_KAI_QUEUE}]", "not there")
     named = Sign("Queue", "metadata.name", ", ".join(sorted(own)))
-    values = {"name": name, "parent": parent or "none", "there": " or ".join(there) or "NAME"}
+    values: dict[str, Any] = {
+        "name": name,
+        "parent": parent or "none",
+        "there": " or ".join(there) or "NAME",
+    }
     return found_at(proof, given, named, case=case, **values)
 
 
