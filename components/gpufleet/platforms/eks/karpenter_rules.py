@@ -10,7 +10,7 @@ from gpufleet.contract.programs.karpenter_keys import (
 )
 from gpufleet.contract.programs.karpenter_keys import AWS as PREFIX
 from gpufleet.contract.programs.karpenter_machines import NodeRequirement, admits
-from gpufleet.findings import Finding, error, info, warning
+from gpufleet.findings import Finding, findings_in
 from gpufleet.fleet.model import Pool
 from gpufleet.platforms.eks.efa_pages import HUGE_PAGES, node_huge_pages
 from gpufleet.platforms.eks.karpenter_node_pool_manifest import is_static
@@ -20,6 +20,8 @@ from gpufleet.spec.base import Ownership
 from gpufleet.spec.fleet_spec import FleetSpec
 from gpufleet.spec.karpenter import KarpenterPoolOptions, KarpenterRequirement
 from gpufleet.spec.pool import Provisioner
+
+_finding = findings_in(__file__)
 
 OWN = (
     "node.kubernetes.io/instance-type",
@@ -57,16 +59,7 @@ def _definitions(spec: FleetSpec, pools: Sequence[Pool]) -> Iterable[Finding]:
     installed = addon.enabled is not False and addon.ownership is Ownership.MANAGED
     decided = "upgrade_definitions" in addon.model_fields_set
     if installed and addon.version is not None and not decided and karpenter_pools(pools):
-        yield warning(
-            "karpenter-definitions-not-upgraded",
-            "addons.karpenter.version",
-            f"the release becomes {addon.version}, and the definitions stay those of the version "
-            "that was installed first: fields that only newer ones know are dropped",
-            "write `upgradeDefinitions: true` (docs/karpenter.md says what an existing cluster "
-            "needs before), or false where you apply chart karpenter-crd yourself",
-            found=addon.version,
-            source="aws/karpenter-provider-aws website upgrading/upgrade-guide.md",
-        )
+        yield _finding("karpenter-definitions-not-upgraded", found=addon.version)
 
 
 def _overlays(spec: FleetSpec, pools: Sequence[Pool]) -> Iterable[Finding]:
@@ -79,25 +72,10 @@ def _overlays(spec: FleetSpec, pools: Sequence[Pool]) -> Iterable[Finding]:
         return
     for pool in karpenter_pools(pools):
         if pool.spec.karpenter is not None and pool.spec.karpenter.price_adjustment is not None:
-            yield error(
-                "karpenter-price-without-overlay",
-                "addons.karpenter.nodeOverlay",
-                f"Karpenter compares {pool.name} at another price by a NodeOverlay alone",
-                "switch the feature gate NodeOverlay on and write `nodeOverlay: true`, or remove "
-                "priceAdjustment",
-                pool=pool.name,
-                source="kubernetes-sigs/karpenter v1.14.1 designs/node-overlay.md",
-            )
+            yield _finding("karpenter-price-without-overlay", pool=pool.name)
         if node_huge_pages(pool):
-            yield error(
-                "karpenter-does-not-know-huge-pages",
-                "addons.karpenter.nodeOverlay",
-                f"pods with EFA on {pool.name} ask for {HUGE_PAGES}, of which Karpenter knows by a "
-                "NodeOverlay alone: they would never get a node",
-                "switch the feature gate NodeOverlay on and write `nodeOverlay: true`, or write "
-                "`provisioner: managed` on the pool",
-                pool=pool.name,
-                source="aws/karpenter-provider-aws#3315",
+            yield _finding(
+                "karpenter-does-not-know-huge-pages", pool=pool.name, huge_pages=HUGE_PAGES
             )
 
 
@@ -105,28 +83,15 @@ def _gate_of_static(spec: FleetSpec, pools: Sequence[Pool]) -> Iterable[Finding]
     """The gate is off by default; a Karpenter that gpufleet installs has it on."""
     static = [pool for pool in karpenter_pools(pools) if is_static(pool)]
     if static and spec.addons.karpenter.ownership is Ownership.EXISTING:
-        yield warning(
-            "karpenter-static-gate",
-            f"{static[0].path}.karpenter.static",
-            "a Karpenter that exists keeps static nodes only with its feature gate StaticCapacity, "
-            "which is off by default",
-            "switch it on: `settings.featureGates.staticCapacity: true`",
-            pools=[pool.name for pool in static],
-            source="aws/karpenter-provider-aws v1.14 reference/settings, feature gates",
+        yield _finding(
+            "karpenter-static-gate", static[0].path, pools=[pool.name for pool in static]
         )
 
 
 def _fips_image(pool: Pool) -> Iterable[Finding]:
     """`bottlerocket@...` is the variant without FIPS mode (CEL rule of `alias` in EC2NodeClass)."""
     if pool.image is not None and pool.image.fips:
-        yield error(
-            "karpenter-image-without-alias",
-            f"{pool.path}.image",
-            f"Karpenter has no alias for {pool.image.key}: its nodes would not be in FIPS mode",
-            "name the AMI, `eks: {amiId: ami-...}`, or write `provisioner: managed`",
-            found=pool.image.key,
-            source="aws/karpenter-provider-aws#8198",
-        )
+        yield _finding("karpenter-image-without-alias", pool.path, found=pool.image.key)
 
 
 def _validate(pool: Pool) -> Iterable[Finding]:
@@ -134,21 +99,10 @@ def _validate(pool: Pool) -> Iterable[Finding]:
     if not pool.provisioner.by_node_pool or pool.ownership is Ownership.EXISTING:
         return
     if pool.spec.import_id is not None:
-        yield error(
-            "import-with-karpenter",
-            f"{pool.path}.importId",
-            "Karpenter's nodes are in no node group that could be imported",
-            "remove importId, or write `provisioner: managed`",
-        )
+        yield _finding("import-with-karpenter", pool.path)
     yield from _fips_image(pool)
     if pool.nodes.minimum > 0 and not is_static(pool):
-        yield warning(
-            "karpenter-keeps-no-minimum",
-            f"{pool.path}.nodes.min",
-            f"min is {pool.nodes.minimum}, but Karpenter removes nodes that run no pods",
-            "write 0, or `karpenter: {static: true}`, which keeps that many",
-            found=pool.nodes.minimum,
-        )
+        yield _finding("karpenter-keeps-no-minimum", pool.path, found=pool.nodes.minimum)
     if options is None:
         return
     yield from _static(pool, options)
@@ -162,13 +116,7 @@ def _validate(pool: Pool) -> Iterable[Finding]:
     }
     for path, key in keys.items():
         if not _KEY.match(key):
-            yield error(
-                "karpenter-key-invalid",
-                f"{place}.{path}.key",
-                f"{key!r} is not a key of a label or taint",
-                "write it as `example.com/name`: letters, digits, `-`, `_` and `.`",
-                found=key,
-            )
+            yield _finding("karpenter-key-invalid", f"{place}.{path}", found=key)
 
 
 def _static(pool: Pool, options: KarpenterPoolOptions) -> Iterable[Finding]:
@@ -177,30 +125,16 @@ def _static(pool: Pool, options: KarpenterPoolOptions) -> Iterable[Finding]:
         return
     place = f"{pool.path}.karpenter"
     if options.weight is not None:
-        yield error(
-            "karpenter-static-weight",
-            f"{place}.weight",
-            "a static NodePool takes no weight: its nodes do not come for pods",
-            "remove weight",
-            found=options.weight,
-        )
+        yield _finding("karpenter-static-weight", place, found=options.weight)
     written = options.disruption.model_fields_set & {"consolidation_policy", "consolidate_after"}
     if written:
-        yield error(
-            "karpenter-static-consolidation",
-            f"{place}.disruption",
-            "nodes of a static NodePool are not consolidated: the settings have no effect",
-            "remove consolidationPolicy and consolidateAfter",
-            found=sorted(written),
-        )
+        yield _finding("karpenter-static-consolidation", place, found=sorted(written))
     if pool.nodes.maximum == pool.nodes.minimum:
-        yield info(
+        yield _finding(
             "karpenter-static-without-room",
-            f"{pool.path}.nodes.max",
-            f"max is {pool.nodes.maximum}, as min: a node that is replaced ends before its "
-            "successor begins",
-            f"write {pool.nodes.maximum + 1} where a further machine can be had",
+            pool.path,
             found=pool.nodes.maximum,
+            maximum=pool.nodes.maximum + 1,
         )
 
 
@@ -209,46 +143,31 @@ def _requirement(pool: Pool, one: KarpenterRequirement, path: str) -> Iterable[F
     prefix, known = (AUTO_MODE, AUTO_MODE_LABELS) if auto else (PREFIX, WELL_KNOWN)
     short = one.key.removeprefix(prefix)
     if one.key in OWN:
-        yield error(
-            "karpenter-requirement-own",
-            f"{path}.key",
-            f"{one.key} follows from the pool's instance types, zones and capacity",
-            "remove it and change the instance types, the zones or the capacity",
-            found=one.key,
-        )
+        yield _finding("karpenter-requirement-own", path, found=one.key)
     elif one.key.startswith(KARPENTER):
-        yield error(
-            "karpenter-label-reserved",
-            f"{path}.key",
-            f"{one.key} is kept for Karpenter itself",
-            "remove it",
-            found=one.key,
-        )
+        yield _finding("karpenter-label-reserved", path, found=one.key)
     elif auto and one.key.startswith(PREFIX):
-        yield error(
+        yield _finding(
             "auto-mode-label",
-            f"{path}.key",
-            f"{one.key} is a label of a Karpenter of one's own, which no node of EKS Auto Mode has",
-            f"write {AUTO_MODE}{one.key.removeprefix(PREFIX)}, where Auto Mode has it",
+            path,
             found=one.key,
+            auto_mode=AUTO_MODE,
+            one=one.key.removeprefix(PREFIX),
         )
     elif one.key.startswith(prefix) and short not in known:
-        yield error(
-            "karpenter-label-reserved",
-            f"{path}.key",
-            f"{one.key} is none of the labels Karpenter lets a pool select by",
-            f"one of {', '.join(known)}, under {prefix}",
-            found=one.key,
+        yield _finding(
+            "karpenter-label-reserved/unknown", path, found=one.key, known=known, prefix=prefix
         )
     elif short == "instance-gpu-count" and _drops_parts(pool, one):
         yield from _gpu_count(pool, one, path)
     elif _excludes_all(pool, one):
-        yield error(
+        yield _finding(
             "karpenter-matches-nothing",
             path,
-            f"{one.key} {one.operator} {', '.join(one.values)} excludes every machine of "
-            f"{pool.name}: {', '.join(machine.name for machine in pool.machines)}",
-            "remove it: instanceTypes and gpu choose the machines",
+            one=one.key,
+            operator=one.operator,
+            values=one.values,
+            pool=pool.name,
             found=[machine.name for machine in pool.machines],
         )
 
@@ -256,13 +175,14 @@ def _requirement(pool: Pool, one: KarpenterRequirement, path: str) -> Iterable[F
 def _gpu_count(pool: Pool, one: KarpenterRequirement, path: str) -> Iterable[Finding]:
     """Fractional types have the GPU count 0 in EC2's answer, and drop out unseen."""
     lost = _drops_parts(pool, one)
-    yield error(
+    yield _finding(
         "karpenter-gpu-count-drops-fractions",
         path,
-        f"{one.key} {one.operator} {', '.join(one.values)} excludes {', '.join(lost)}: EC2 counts "
-        "0 GPUs on machines with a part of one",
-        f"remove it, or select by {PREFIX}instance-gpu-name",
+        one=one.key,
+        operator=one.operator,
+        values=one.values,
         found=lost,
+        prefix=PREFIX,
     )
 
 

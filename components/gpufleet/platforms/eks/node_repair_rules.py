@@ -3,12 +3,14 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from gpufleet.findings import Finding, error, warning
+from gpufleet.findings import Finding, error, findings_in, warning
 from gpufleet.fleet.model import Pool
 from gpufleet.spec.base import Ownership
 from gpufleet.spec.health import HealthActor
 from gpufleet.spec.platforms.eks import EksOptions
 from gpufleet.spec.pool import Provisioner
+
+_finding = findings_in(__file__)
 
 LEFT = "a kubelet that does not report for 30 minutes"
 """What node repair acts on without the monitoring agent (Amazon EKS user guide, node auto repair;
@@ -79,21 +81,11 @@ def validate_node_repair(pools: Sequence[Pool]) -> Iterable[Finding]:
     if any(repairs(pool) for pool in ours):
         for pool in ours:
             if pool.health is not None and pool.health.nvsentinel_acts:
-                yield error(
+                yield _finding(
                     "health-two-janitors",
-                    f"{pool.path}.health",
-                    f"Karpenter repairs nodes of {pool.name} too: its feature gate NodeRepair is "
-                    "for all its pools, and another pool asks for it",
-                    "write `by: nvsentinel` or `mode: observe` on every pool of Karpenter, or use "
-                    "`provisioner: managed` here",
+                    pool.path,
+                    pool=pool.name,
                     source=pool.platform.facts.repairers[pool.provisioner].source,
                 )
             elif not repairs(pool):
-                yield warning(
-                    "node-repair-of-all-karpenter-pools",
-                    f"{pool.path}.eks.nodeRepair",
-                    f"Karpenter repairs nodes of {pool.name} too: its feature gate NodeRepair is "
-                    "for all its pools, and another pool asks for it",
-                    "write `nodeRepair: false` on every pool of Karpenter, or use "
-                    "`provisioner: managed` here",
-                )
+                yield _finding("node-repair-of-all-karpenter-pools", pool.path, pool=pool.name)
