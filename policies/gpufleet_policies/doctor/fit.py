@@ -3,8 +3,7 @@
 Sources: kubernetes `pkg/scheduler/apis/config/v1/default_plugins.go` (order), and `framework/
 plugins/`: `nodeunschedulable`, `nodename`, `tainttoleration`, `nodeaffinity`, `nodeports`,
 `noderesources/fit.go`, `interpodaffinity`, `dynamicresources`, with the phrases of their reasons.
-Volumes of a node, spread constraints and affinity to other pods are not looked at beyond required
-anti-affinity; `unseen` names what a pod has of them.
+Volumes of a node and spread constraints are not looked at; `unseen` names what a pod has of them.
 """
 
 from collections.abc import Iterator, Mapping
@@ -14,13 +13,19 @@ from typing import Any
 
 from gpufleet.documents.shapes import items, mapping
 from gpufleet_policies.doctor.devices import Supply
-from gpufleet_policies.doctor.observed import SeenNode, SeenPod, below, entries, text
+from gpufleet_policies.doctor.observed import (
+    REQUIRED,
+    SeenNode,
+    SeenPod,
+    below,
+    entries,
+    text,
+)
 from gpufleet_policies.doctor.operands import KEEPS_AWAY, tolerates
 from gpufleet_policies.doctor.snapshot import Dump
 
 _CORDONED = {"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}
 _GIB = 1 << 30
-_REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +84,12 @@ _TEXTS = {
         "take the hostPort away",
         1,
     ),
-    "InterPodAffinity": (
+    "affinity": (
+        "node(s) didn't match pod affinity rules",
+        "take the required affinity to pods away, or run one of them there",
+        2,
+    ),
+    "anti-affinity": (
         "node(s) didn't match pod anti-affinity rules",
         "take the required anti-affinity away, or free the node",
         2,
@@ -96,7 +106,8 @@ def blockers(
 
     def plain(name: str, wrong: str = "") -> Blocker:
         reason, change, cost = _TEXTS[name]
-        return Blocker(name, reason, change.format(at=node.name, wrong=wrong), cost)
+        plugin = "InterPodAffinity" if name.endswith("affinity") else name
+        return Blocker(plugin, reason, change.format(at=node.name, wrong=wrong), cost)
 
     tolerations, cordoned = pod.spec.get("tolerations"), node.spec.get("unschedulable") is True
     if cordoned and not tolerates(tolerations, _CORDONED):
@@ -112,7 +123,8 @@ def blockers(
     if not selects(pod.spec, node):
         yield plain("NodeAffinity", selector_text(pod.spec, node))
     here = cluster.pods_on.get(node.name, [])
-    if _ports(pod.spec) & {port for one in here for port in _ports(one.spec)}:
+    ports = _ports(pod.spec)
+    if ports and ports & {port for one in here for port in _ports(one.spec)}:
         yield plain("NodePorts")
     most = node.allocatable.get("pods")
     if most is not None and len(here) + 1 > most:
@@ -120,8 +132,10 @@ def blockers(
     for name, asked in pod.requests.items():
         if asked and asked > cluster.free(node, name):
             yield _insufficient(node, name, asked, cluster.free(node, name))
+    if _is_alone(pod, node, cluster):
+        yield plain("affinity")
     if _repelled(pod, node, cluster):
-        yield plain("InterPodAffinity")
+        yield plain("anti-affinity")
     for name, spec in claims.items():
         if supply.gives(spec, node.name) is False:
             change, cost = supply.change(spec, name, node.name)
@@ -165,7 +179,7 @@ def _ports(spec: Mapping[str, Any]) -> set[tuple[str, int]]:
 
 def required_terms(spec: Mapping[str, Any]) -> list[dict[str, Any]] | None:
     """Terms of the required node affinity, of which one is enough; None: there is none."""
-    required = below(spec, "affinity.nodeAffinity").get(_REQUIRED)
+    required = below(spec, "affinity.nodeAffinity").get(REQUIRED)
     return None if required is None else entries(required, "nodeSelectorTerms")
 
 
@@ -236,8 +250,21 @@ def selector_text(spec: Mapping[str, Any], node: SeenNode) -> str:
     return "; ".join(wrong[:2]) or "the node selection"
 
 
-def _anti(spec: Mapping[str, Any]) -> list[dict[str, Any]]:
-    return entries(spec, f"affinity.podAntiAffinity.{_REQUIRED}")
+def _is_alone(pod: SeenPod, node: SeenNode, cluster: Dump) -> bool:
+    """Whether the pods beside which a pod must run are not there; the first one may be alone."""
+    terms = entries(pod.spec, f"affinity.podAffinity.{REQUIRED}")
+    keys = [text(term.get("topologyKey")) for term in terms]
+    if not terms or any(key not in node.labels for key in keys):
+        return bool(terms)
+    others = [
+        cluster.nodes[name].labels
+        for name, pods in cluster.pods_on.items()
+        for other in pods
+        if name in cluster.nodes and all(_matches(term, pod, other) for term in terms)
+    ]
+    if not others:
+        return not all(_matches(term, pod, pod) for term in terms)
+    return not all(any(one.get(key) == node.labels[key] for one in others) for key in keys)
 
 
 def _matches(term: Mapping[str, Any], owner: SeenPod, other: SeenPod) -> bool:
@@ -248,7 +275,7 @@ def _matches(term: Mapping[str, Any], owner: SeenPod, other: SeenPod) -> bool:
 
 
 def _repelled(pod: SeenPod, node: SeenNode, cluster: Dump) -> bool:
-    for term in _anti(pod.spec):
+    for term in pod.apart_from:
         key = text(term.get("topologyKey"))
         given = node.labels.get(key)
         same = (one for one in cluster.nodes.values() if given and one.labels.get(key) == given)
@@ -258,7 +285,7 @@ def _repelled(pod: SeenPod, node: SeenNode, cluster: Dump) -> bool:
     return any(
         _matches(term, other, pod)
         for other in cluster.pods_on.get(node.name, ())
-        for term in _anti(other.spec)
+        for term in other.apart_from
         if text(term.get("topologyKey")) in node.labels
     )
 
@@ -267,7 +294,6 @@ def unseen(pod: SeenPod) -> tuple[str, ...]:
     """Parts of a pod that filters not looked at here decide on."""
     spreads = entries(pod.spec, "topologySpreadConstraints")
     found = {
-        "required pod affinity": below(pod.spec, "affinity.podAffinity").get(_REQUIRED),
         "spread constraints": any(
             one.get("whenUnsatisfiable") == "DoNotSchedule" for one in spreads
         ),

@@ -11,6 +11,7 @@ NVIDIA/k8s-operator-libs 1090aef `pkg/upgrade/consts.go` (states of upgrades).
 import re
 from collections import defaultdict
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any
 
 from gpufleet.catalogue import Gpu, load
@@ -206,6 +207,7 @@ def _driver(patient: Patient, node: SeenNode) -> Sighting | None:
     return None if problem is None else found_at(node, problem=problem, version=driver)
 
 
+@lru_cache(maxsize=1)
 def _operator(cluster: Dump) -> str:
     """The release of the GPU Operator, by the image of its pod; empty: not known."""
     images = (image for pod in cluster.pods for image in pod.images)

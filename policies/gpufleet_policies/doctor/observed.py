@@ -20,6 +20,7 @@ ENDED = frozenset({"Succeeded", "Failed"})
 PRESENT, PRODUCT = "nvidia.com/gpu.present", "nvidia.com/gpu.product"
 PCI = re.compile(r"feature\.node\.kubernetes\.io/pci-(03\d\d_)?10de\.present")
 """What Node Feature Discovery writes for a card of NVIDIA (gpu-operator `hack/must-gather.sh`)."""
+REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 _CLOUD_GPU = (
     *("karpenter.k8s.aws/instance-gpu-count", "cloud.google.com/gke-accelerator"),
     *("k8s.amazonaws.com/accelerator", "gpufleet.dev/simulated"),
@@ -173,6 +174,7 @@ class SeenPod(Seen):
         claims: Its entries of `resourceClaims`.
         gpus: Accelerators that it asks for, together; of claims each counts as one.
         wants_gpus: Whether it asks for accelerators, by resources or claims.
+        apart_from: Terms of its required anti-affinity.
         scheduler: The scheduler that must bind it.
         trouble: The first container that does not come up; None: all do.
     """
@@ -192,6 +194,7 @@ class SeenPod(Seen):
         self.claims = entries(self.spec, "resourceClaims")
         self.gpus = sum(self.devices.values()) or len(self.claims)
         self.wants_gpus = bool(self.devices or self.claims)
+        self.apart_from = entries(self.spec, f"affinity.podAntiAffinity.{REQUIRED}")
         self.scheduler = text(self.spec.get("schedulerName")) or "default-scheduler"
         self.trouble = next(self._troubles(), None)
 

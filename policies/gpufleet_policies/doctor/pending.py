@@ -9,6 +9,7 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from gpufleet.documents.shapes import mapping
@@ -202,6 +203,7 @@ def _allocated(cluster: Dump, pod: SeenPod) -> set[Id]:
     return {one for claim in claims if claim is not None for one in results(claim)}
 
 
+@lru_cache(maxsize=1)
 def proofs(cluster: Dump) -> tuple[WhyPending, ...]:
     """One proof for each shape of pods that wait for GPUs, in the order of their names."""
     shapes: dict[str, list[SeenPod]] = {}

@@ -183,6 +183,12 @@ def _selector(patient: Patient, proof: WhyPending) -> Sighting | None:
     return found_at(proof, change=near.first.change, node=node, wrong=wrong)
 
 
+@of_waiting("pod-affinity-matches-no-node")
+def _affinity(patient: Patient, proof: WhyPending) -> Sighting | None:
+    near, node = _nearest(patient, proof, "InterPodAffinity") or (None, None)
+    return None if near is None else found_at(proof, near=near, node=node)
+
+
 @of_waiting("autoscaler-at-maximum")
 def _at_maximum(patient: Patient, proof: WhyPending) -> Sighting | None:
     for event in patient.cluster.events_of(proof.pod):

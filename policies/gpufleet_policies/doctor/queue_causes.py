@@ -36,8 +36,24 @@ from gpufleet_policies.doctor.observed import (
     pod_requests,
     text,
 )
+from gpufleet_policies.doctor.operands import KEEPS_AWAY, tolerates
 from gpufleet_policies.doctor.pending import WhyPending
 from gpufleet_policies.doctor.snapshot import Dump
+
+
+def _refusal(flavor: Seen, spec: dict[str, Any], keys: set[str]) -> dict[str, Any] | None:
+    """What of a flavor does not fit the pods: a taint, or a label that they select."""
+    tolerations = [*items(spec.get("tolerations")), *items(flavor.spec.get("tolerations"))]
+    for taint in entries(flavor.spec, "nodeTaints"):
+        if taint.get("effect") in KEEPS_AWAY and not tolerates(tolerations, taint):
+            shown = f"{taint.get('key')}={taint.get('value', '')}:{taint.get('effect')}"
+            return {"case": "taint", "flavor": flavor, "place": "spec.nodeTaints", "shown": shown}
+    labels = below(flavor.spec, "nodeLabels")
+    for key, value in below(spec, "nodeSelector").items():
+        if key in keys and labels.get(key) != value:
+            place = "spec.nodeLabels"
+            return {"case": "selector", "flavor": flavor, "place": place, "shown": f"{key}={value}"}
+    return None
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,6 +92,23 @@ class InQueue:
             for name, amount in pod_requests(below(one, "template.spec")).items():
                 total[name] += amount * (count if isinstance(count, int) else 1)
         return total
+
+    @cached_property
+    def refusing(self) -> dict[str, dict[str, Any]]:
+        """Flavors of its ClusterQueue that do not take its pods, and why."""
+        found: dict[str, dict[str, Any]] = {}
+        pods = [below(one, "template.spec") for one in entries(self.workload.spec, "podSets")]
+        spec = {} if self.cluster_queue is None else self.cluster_queue.spec
+        for group in entries(spec, "resourceGroups"):
+            names = [text(one.get("name")) for one in entries(group, "flavors")]
+            named = (self.cluster.get("ResourceFlavor", name) for name in names)
+            flavors = [one for one in named if one is not None]
+            keys = {key for one in flavors for key in below(one.spec, "nodeLabels")}
+            for flavor in flavors:
+                refusals = (_refusal(flavor, pod, keys) for pod in pods)
+                if (first := next(filter(None, refusals), None)) is not None:
+                    found[flavor.name] = first
+        return found
 
     @property
     def gpus(self) -> int:
@@ -182,12 +215,13 @@ class _Quota:
     """With what may be borrowed; None: as much as the cohort lends."""
 
 
-def _quotas(queue: Seen, resource: str) -> Iterator[_Quota]:
+def _quotas(waits: InQueue, queue: Seen, resource: str) -> Iterator[_Quota]:
+    """Of flavors that take the pods."""
     cohort = queue.spec.get("cohortName") or queue.spec.get("cohort")
     for group in entries(queue.spec, "resourceGroups"):
         for flavor in entries(group, "flavors"):
             for one in entries(flavor, "resources"):
-                if one.get("name") == resource:
+                if one.get("name") == resource and flavor.get("name") not in waits.refusing:
                     given = amounts(one)
                     nominal = given.get("nominalQuota", Fraction(0))
                     borrow = given.get("borrowingLimit")
@@ -219,11 +253,22 @@ def _uncovered(patient: Patient, placed: Placed) -> Sighting | None:
     return one.found(name=name, covered=", ".join(sorted(covered))) if name else None
 
 
+@_of_placed("queue-flavor-refuses-pods")
+def _no_flavor(patient: Patient, placed: Placed) -> Sighting | None:
+    one, queue = placed
+    for group in entries(queue.spec, "resourceGroups"):
+        asked = (name in one.asked for name in map(text, items(group.get("coveredResources"))))
+        refused = [one.refusing.get(text(f.get("name"))) for f in entries(group, "flavors")]
+        if any(asked) and refused and refused[0] is not None and None not in refused:
+            return one.found(**refused[0])
+    return None
+
+
 @_of_placed("queue-exceeds-quota")
 def _exceeds(patient: Patient, placed: Placed) -> Sighting | None:
     one, queue = placed
     for name, amount in one.asked.items():
-        bounds = [quota.most for quota in _quotas(queue, name)]
+        bounds = [quota.most for quota in _quotas(one, queue, name)]
         known = [most for most in bounds if most is not None]
         if known and len(known) == len(bounds) and amount > max(known):
             return one.found(name=name, asked=shown(name, amount), most=shown(name, max(known)))
@@ -250,7 +295,7 @@ def _full(patient: Patient, placed: Placed) -> Sighting | None:
     for name, amount in one.asked.items() if not one.workload.holds("QuotaReserved") else ():
         free = [
             (quota.most or quota.nominal) - _used(patient.cluster, queue.name, quota.flavor, name)
-            for quota in _quotas(queue, name)
+            for quota in _quotas(one, queue, name)
         ]
         if free and amount > max(free):
             left = shown(name, max(*free, Fraction(0)))
