@@ -52,7 +52,7 @@ class Generated:
         self.pools: list[str] = []
 
     def add_pool(self, only: str = "") -> None:
-        """A NodePool; one that only one pod selects has limits."""
+        """A NodePool; one that only one pod selects and tolerates has limits."""
         chance, name = self.random, f"doctor-{self.seed}-{len(self.pools):02}"
         requirements = [within(TYPE, *chance.sample(TYPES, chance.choice([1, 2, 3])))]
         if chance.random() < 0.3:
@@ -64,6 +64,8 @@ class Generated:
             requirements.append(within(TEAM, *chance.choice(["a", "b", "ab"])))
         labels = {ONLY: only} if only else {}
         taints = chance.choice([[], [TAINT], [TAINT], [TAINT, OWN]])
+        if only:
+            taints = [*taints, {"key": ONLY, "value": only, "effect": "NoSchedule"}]
         reference = {**NODE_CLASS}
         if not only and self.pools and chance.random() < 0.15:
             reference["name"] = "is-not-there"
@@ -97,9 +99,15 @@ class Generated:
             "nodeSelector": selector,
             "terminationGracePeriodSeconds": 0,
             "tolerations": chance.choice(
-                [[], [{"key": GPU, "operator": "Exists"}], [{"operator": "Exists"}]]
+                [
+                    [],
+                    [{"key": GPU, "operator": "Exists"}],
+                    [{"key": GPU, "operator": "Exists"}, {"key": TEAM, "value": "a"}],
+                ]
             ),
         }
+        if limited:
+            spec["tolerations"] = [*spec["tolerations"], {"key": ONLY, "value": name}]
         if chance.random() < 0.4:
             zone, kind = "topology.kubernetes.io/zone", "karpenter.sh/capacity-type"
             terms = chance.choice(
@@ -213,27 +221,12 @@ class Generated:
                 spec.pop("affinity")
                 return
 
-    def clear(self) -> None:
-        """No pods, and no machines for them."""
-        self.core.delete_collection_namespaced_pod(self.namespace, grace_period_seconds=0)
-        labels = f"karpenter.sh/nodepool in ({','.join(self.pools)})"
-        machines = ("karpenter.sh", "v1", "nodeclaims")
-        self.custom.delete_collection_cluster_custom_object(*machines, label_selector=labels)
-        until(
-            lambda: (
-                not self.core.list_namespaced_pod(self.namespace).items
-                and not self.core.list_node(label_selector=labels).items
-                and not self.custom.list_cluster_custom_object(*machines, label_selector=labels)[
-                    "items"
-                ]
-            ),
-            "pods and machines to be gone",
-        )
-
     def remove(self) -> None:
-        self.clear()
+        self.core.delete_collection_namespaced_pod(self.namespace, grace_period_seconds=0)
         for name in self.pools:
             self.custom.delete_cluster_custom_object(*POOL, name)
+        labels = f"karpenter.sh/nodepool in ({','.join(self.pools)})"
+        until(lambda: not self.core.list_node(label_selector=labels).items, "no machines")
         self.core.delete_namespace(self.namespace)
 
 
@@ -328,22 +321,20 @@ def test_the_proof_is_what_karpenter_says(
             if said(mine, now) != kinds(theirs):
                 shown = [(pool.name, pool.reason) for pool in mine]
                 problems.append(f"{one['spec']}\n  Karpenter: {theirs}\n  doctor: {shown}")
-            near = min((p for p in mine if p.blockers), key=lambda pool: pool.cost)
+            own = {
+                *made.pools[:POOLS],
+                *(p for p, n in zip(made.pools[POOLS:], names, strict=False) if n == name),
+            }
+            near = min((p for p in mine if p.name in own), key=lambda pool: pool.cost)
             if made.change(one, near):
                 name = f"{name}-changed"
                 why[name] = f"{near.name}: {near.change}"
                 again.append({**one, "metadata": {**one["metadata"], "name": name}})
         changed = len(again)
-        made.clear()
-        answers_now = made.ask(again) if again else {}
-        for one in again:
-            name = one["metadata"]["name"]
-            if answers_now[name] is None:
-                continue
-            made.clear()  # other pods may have used the limit up: alone it counts
-            one["metadata"]["name"] = f"{name}-alone"
-            theirs = made.ask([one])[f"{name}-alone"]
-            if theirs is not None:
+        made.core.delete_collection_namespaced_pod(made.namespace, grace_period_seconds=0)
+        until(lambda: not made.core.list_namespaced_pod(made.namespace).items, "no pods")
+        for name, theirs in made.ask(again).items() if again else ():
+            if name in why and theirs is not None:
                 problems.append(f"{name}: {why[name]}\n  does not help: {theirs}")
     finally:
         made.remove()

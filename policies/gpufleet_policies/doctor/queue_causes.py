@@ -12,7 +12,6 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from typing import Any
 
 from gpufleet.documents.shapes import items, mapping
@@ -56,64 +55,45 @@ def _refusal(flavor: Seen, spec: dict[str, Any], keys: set[str]) -> dict[str, An
     return None
 
 
-@dataclass(frozen=True, eq=False)
 class InQueue:
-    """A Workload of Kueue that is not admitted."""
+    """A Workload of Kueue that is not admitted.
 
-    workload: Seen
-    cluster: Dump
+    Attributes:
+        local: Its LocalQueue.
+        queue: Its ClusterQueue.
+        asked: What all its pods ask for.
+        gpus: Accelerators that wait with it.
+        refusing: Flavors of its ClusterQueue that do not take its pods, and why.
+    """
+
+    def __init__(self, workload: Seen, cluster: Dump) -> None:
+        """Look its queues up."""
+        self.workload, self.name = workload, text(workload.spec.get("queueName"))
+        self.local = cluster.get("LocalQueue", self.name, workload.namespace)
+        named = "" if self.local is None else text(self.local.spec.get("clusterQueue"))
+        self.queue = cluster.get("ClusterQueue", named)
+        self.asked: dict[str, Fraction] = defaultdict(Fraction)
+        pods = entries(workload.spec, "podSets")
+        for one in pods:
+            count = one.get("count")
+            for name, amount in pod_requests(below(one, "template.spec")).items():
+                self.asked[name] += amount * (count if isinstance(count, int) else 1)
+        self.gpus = int(sum(v for n, v in self.asked.items() if is_device(n)))
+        self.refusing: dict[str, dict[str, Any]] = {}
+        spec = {} if self.queue is None else self.queue.spec
+        for group in entries(spec, "resourceGroups"):
+            names = (text(one.get("name")) for one in entries(group, "flavors"))
+            found = (cluster.get("ResourceFlavor", name) for name in names)
+            flavors = [one for one in found if one is not None]
+            keys = {key for one in flavors for key in below(one.spec, "nodeLabels")}
+            for flavor in flavors:
+                refusals = (_refusal(flavor, below(pod, "template.spec"), keys) for pod in pods)
+                if (first := next(filter(None, refusals), None)) is not None:
+                    self.refusing[flavor.name] = first
 
     def found(self, *signs: Sign, **values: Any) -> Sighting:
         """A cause at it."""
-        return found_at(self.workload, *signs, gpus=self.gpus, queue=self.cluster_queue, **values)
-
-    @cached_property
-    def name(self) -> str:
-        """Name of its LocalQueue."""
-        return text(self.workload.spec.get("queueName"))
-
-    @cached_property
-    def local(self) -> Seen | None:
-        """Its LocalQueue."""
-        return self.cluster.get("LocalQueue", self.name, self.workload.namespace)
-
-    @cached_property
-    def cluster_queue(self) -> Seen | None:
-        """Its ClusterQueue."""
-        name = "" if self.local is None else text(self.local.spec.get("clusterQueue"))
-        return self.cluster.get("ClusterQueue", name) if name else None
-
-    @cached_property
-    def asked(self) -> dict[str, Fraction]:
-        """What all its pods ask for."""
-        total: dict[str, Fraction] = defaultdict(Fraction)
-        for one in entries(self.workload.spec, "podSets"):
-            count = one.get("count")
-            for name, amount in pod_requests(below(one, "template.spec")).items():
-                total[name] += amount * (count if isinstance(count, int) else 1)
-        return total
-
-    @cached_property
-    def refusing(self) -> dict[str, dict[str, Any]]:
-        """Flavors of its ClusterQueue that do not take its pods, and why."""
-        found: dict[str, dict[str, Any]] = {}
-        pods = [below(one, "template.spec") for one in entries(self.workload.spec, "podSets")]
-        spec = {} if self.cluster_queue is None else self.cluster_queue.spec
-        for group in entries(spec, "resourceGroups"):
-            names = [text(one.get("name")) for one in entries(group, "flavors")]
-            named = (self.cluster.get("ResourceFlavor", name) for name in names)
-            flavors = [one for one in named if one is not None]
-            keys = {key for one in flavors for key in below(one.spec, "nodeLabels")}
-            for flavor in flavors:
-                refusals = (_refusal(flavor, pod, keys) for pod in pods)
-                if (first := next(filter(None, refusals), None)) is not None:
-                    found[flavor.name] = first
-        return found
-
-    @property
-    def gpus(self) -> int:
-        """Accelerators that wait with it."""
-        return int(sum(v for n, v in self.asked.items() if is_device(n)))
+        return found_at(self.workload, *signs, gpus=self.gpus, queue=self.queue, **values)
 
 
 def queued(patient: Patient) -> Iterator[InQueue]:
@@ -132,8 +112,8 @@ Placed = tuple[InQueue, Seen]
 
 def _placed(patient: Patient) -> Iterator[Placed]:
     for one in queued(patient):
-        if one.cluster_queue is not None:
-            yield one, one.cluster_queue
+        if one.queue is not None:
+            yield one, one.queue
 
 
 _of_placed = each(_placed)
