@@ -17,8 +17,8 @@ from tests.policies.doctor.steps import Broken
 from tests.unit.test_use_cases import use_cases
 
 ROOT = Path(__file__).parents[3]
-_ELSEWHERE = re.compile(r"dra:|ct5lp|\bT4\b")
-"""Pools of which the simulated operands make no node: claims are the kind `dra` above."""
+_ELSEWHERE = re.compile(r"ct5lp|\bT4\b|inf2\.")
+"""Pools of which the simulated operands make no node."""
 _FILES = {path.parent.name: path.read_text() for path in ROOT.glob("examples/**/fleet.yaml")} | {
     f"{case.title}: {name}": text
     for case in use_cases()
