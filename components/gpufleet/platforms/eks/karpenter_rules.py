@@ -13,6 +13,7 @@ from gpufleet.contract.programs.karpenter_machines import NodeRequirement, admit
 from gpufleet.findings import Finding, error, info, warning
 from gpufleet.fleet.model import Pool
 from gpufleet.platforms.eks.efa_pages import HUGE_PAGES, node_huge_pages
+from gpufleet.platforms.eks.karpenter_buffer import has_buffer
 from gpufleet.platforms.eks.karpenter_node_pool_manifest import is_static
 from gpufleet.platforms.eks.karpenter_values import karpenter_pools
 from gpufleet.platforms.eks.raw_rules import validate_raw_fields
@@ -46,7 +47,7 @@ def validate_karpenter(spec: FleetSpec, pools: Sequence[Pool]) -> list[Finding]:
     return [
         *(finding for pool in pools for finding in _validate(pool)),
         *_overlays(spec, pools),
-        *_gate_of_static(spec, pools),
+        *_gates(spec, pools),
         *_definitions(spec, pools),
     ]
 
@@ -101,19 +102,23 @@ def _overlays(spec: FleetSpec, pools: Sequence[Pool]) -> Iterable[Finding]:
             )
 
 
-def _gate_of_static(spec: FleetSpec, pools: Sequence[Pool]) -> Iterable[Finding]:
-    """The gate is off by default; a Karpenter that gpufleet installs has it on."""
-    static = [pool for pool in karpenter_pools(pools) if is_static(pool)]
-    if static and spec.addons.karpenter.ownership is Ownership.EXISTING:
-        yield warning(
-            "karpenter-static-gate",
-            f"{static[0].path}.karpenter.static",
-            "a Karpenter that exists keeps static nodes only with its feature gate StaticCapacity, "
-            "which is off by default",
-            "switch it on: `settings.featureGates.staticCapacity: true`",
-            pools=[pool.name for pool in static],
-            source="aws/karpenter-provider-aws v1.14 reference/settings, feature gates",
-        )
+def _gates(spec: FleetSpec, pools: Sequence[Pool]) -> Iterable[Finding]:
+    """The gates are off by default; a Karpenter that gpufleet installs has them on."""
+    for option, asks, gate in (
+        ("static", is_static, "staticCapacity"),
+        ("buffer", has_buffer, "capacityBuffer"),
+    ):
+        asking = [pool for pool in karpenter_pools(pools) if asks(pool)]
+        if asking and spec.addons.karpenter.ownership is Ownership.EXISTING:
+            yield warning(
+                f"karpenter-{option}-gate",
+                f"{asking[0].path}.karpenter.{option}",
+                f"a Karpenter that exists does this only with its feature gate {gate[0].upper()}"
+                f"{gate[1:]}, which is off by default",
+                f"switch it on: `settings.featureGates.{gate}: true`",
+                pools=[pool.name for pool in asking],
+                source="aws/karpenter-provider-aws v1.14 reference/settings, feature gates",
+            )
 
 
 def _fips_image(pool: Pool) -> Iterable[Finding]:
@@ -141,12 +146,24 @@ def _validate(pool: Pool) -> Iterable[Finding]:
             "remove importId, or write `provisioner: managed`",
         )
     yield from _fips_image(pool)
-    if pool.nodes.minimum > 0 and not is_static(pool):
+    if has_buffer(pool) and (pool.nodes.minimum == 0 or not pool.advertised):
+        zero = pool.nodes.minimum == 0
+        yield error(
+            "karpenter-buffer-of-nothing",
+            f"{pool.path}.{'nodes.min' if zero else 'karpenter.buffer'}",
+            "`buffer` keeps `nodes.min` nodes free, and min is 0"
+            if zero
+            else "a buffer is of resources that nodes advertise, and these GPUs are claimed",
+            "write how many nodes stay free, or remove buffer" if zero else "remove buffer",
+            source="sigs.k8s.io/karpenter v1.14.1 pkg/apis/autoscaling/v1beta1",
+        )
+    if pool.nodes.minimum > 0 and not (is_static(pool) or has_buffer(pool)):
         yield warning(
             "karpenter-keeps-no-minimum",
             f"{pool.path}.nodes.min",
             f"min is {pool.nodes.minimum}, but Karpenter removes nodes that run no pods",
-            "write 0, or `karpenter: {static: true}`, which keeps that many",
+            "write 0, or `karpenter: {static: true}`, which keeps that many, or `{buffer: true}`, "
+            "which keeps that many free",
             found=pool.nodes.minimum,
         )
     if options is None:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from gpufleet.findings import Finding, error, warning
+from gpufleet.findings import Finding, error, info, warning
 from gpufleet.fleet.model import Pool
 from gpufleet.spec.base import Ownership
 from gpufleet.spec.health import HealthActor
@@ -63,7 +63,7 @@ def validate_node_repair(pools: Sequence[Pool]) -> Iterable[Finding]:
         cut = pool.gpu.vendor == "nvidia" and pool.partition.mig_enabled
         declared = pool.health is not None
         if cut and repairs(pool) and (declared or not written):
-            yield (error if declared else warning)(
+            yield (error if declared else info)(
                 "node-repair-blind-with-mig",
                 f"{pool.path}.{'health' if declared else 'eks.nodeRepair'}",
                 f"node repair of {pool.name} acts on {LEFT}, and on no error of a GPU, kernel, "
@@ -74,6 +74,16 @@ def validate_node_repair(pools: Sequence[Pool]) -> Iterable[Finding]:
                 else "alert on errors of GPUs (`monitoring`), and write `eks: {nodeRepair: true}` "
                 "to keep the rest, or false",
                 source="aws/eks-node-monitoring-agent monitors/nvidia/dcgm/dcgm_reconcile.go",
+            )
+        if pool.nodes.maximum == 1 and repairs(pool) and not (declared or written):
+            broken = LEFT if cut else f"{LEFT}, or a GPU with an error for 10 minutes"
+            yield info(
+                "node-repair-ends-only-node",
+                f"{pool.path}.eks.nodeRepair",
+                f"node repair may end the only node of {pool.name} with its pods and local disks "
+                f"({broken}): the limit of unhealthy nodes does not spare a single one",
+                "write `health: {mode: observe}` to decide yourself, or `eks: {nodeRepair: true}`",
+                source="Amazon EKS user guide, automatic node repair: default actions and limits",
             )
     ours = [pool for pool in made if pool.provisioner is Provisioner.KARPENTER]
     if any(repairs(pool) for pool in ours):

@@ -48,7 +48,8 @@ def files(pool: dict[str, Any], **more: Any) -> dict[str, Any]:
     assert result.deployable, result.findings
     folder = "manifests/karpenter/"
     made = [one for one in artefacts(result.fleet) if one.path.startswith(folder)]
-    return {one.path.removeprefix(folder): yaml.safe_load(one.text) for one in made}
+    read = {one.path.removeprefix(folder): [*yaml.safe_load_all(one.text)] for one in made}
+    return {name: found[0] if len(found) == 1 else found for name, found in read.items()}
 
 
 def requirement(node_pool: dict[str, Any], key: str) -> list[str]:
@@ -140,6 +141,33 @@ def test_a_static_pool_keeps_its_nodes() -> None:
         "addons": {"karpenter": {"ownership": "existing", "nodeOverlay": True}}
     }
     assert "karpenter-static-gate" in [one.code for one in compiled(static, **existing).findings]
+
+
+def test_a_buffer_keeps_nodes_free() -> None:
+    """autoscaling.x-k8s.io/v1beta1 of sigs.k8s.io/karpenter v1.14.1: a PodTemplate of the same
+    namespace and `replicas`, behind the gate CapacityBuffer. One piece is a whole node."""
+    base = {"instanceTypes": ["g6.12xlarge"], "nodes": {"min": 2, "max": 4}}
+    free = {**base, "karpenter": {"buffer": True}}
+    template, buffer = files(free)["capacity-buffer-p.yaml"]
+    (container,) = template["template"]["spec"]["containers"]
+    # The API server fills in requests of pods, not of templates (seen under Karpenter's core).
+    asked = {"nvidia.com/gpu": "4"}
+    assert container["resources"] == {"requests": asked, "limits": asked}
+    assert template["template"]["spec"]["nodeSelector"] == {"gpufleet.dev/pool": "p"}
+    assert template["metadata"] == buffer["metadata"]
+    assert buffer["spec"] == {"podTemplateRef": {"name": "gpufleet-p"}, "replicas": 2}
+    result = compiled(free)
+    assert "karpenter-keeps-no-minimum" not in [one.code for one in result.findings]
+    gates = karpenter_values(needed_gates(result.fleet.pools))["settings"]["featureGates"]
+    assert gates["capacityBuffer"] is True
+    existing: dict[str, Any] = {
+        "addons": {"karpenter": {"ownership": "existing", "nodeOverlay": True}}
+    }
+    assert "karpenter-buffer-gate" in [one.code for one in compiled(free, **existing).findings]
+    none = codes({**free, "nodes": {"min": 0, "max": 4}})
+    assert none["karpenter-buffer-of-nothing"] == ("error", "pools[0].nodes.min")
+    both = compiled({**base, "karpenter": {"buffer": True, "static": True}}).findings
+    assert "a static pool adds no nodes" in both[0].message
 
 
 @pytest.mark.parametrize(
@@ -248,7 +276,7 @@ VALUES: dict[str, dict[str, Any]] = {
         "node_group": {"forceUpdateVersion": True},
         "launch_template": {"keyName": "k"},
     },
-    "karpenter": {"placement_group": "mine", "price_adjustment": "-1%"},
+    "karpenter": {"placement_group": "mine", "price_adjustment": "-1%", "buffer": True},
 }
 
 
@@ -260,7 +288,8 @@ def _camel(name: str) -> str:
 @pytest.mark.parametrize("provisioner", ["managed", "karpenter", "autoMode", "clusterAutoscaler"])
 def test_an_option_has_an_effect_or_is_refused(provisioner: str) -> None:
     """The table from both sides: what it names is refused, everything else changes a file."""
-    base = {"instanceTypes": ["g6.12xlarge"], "provisioner": provisioner}
+    nodes = {"min": 1, "max": 4}
+    base = {"instanceTypes": ["g6.12xlarge"], "provisioner": provisioner, "nodes": nodes}
     plain = _all(base)
     for section, values in VALUES.items():
         for name, value in values.items():
