@@ -3,6 +3,8 @@
 import re
 from collections.abc import Iterable, Sequence
 
+from gpufleet.catalogue import load
+from gpufleet.contract.driver_ranges import version_parts
 from gpufleet.contract.programs.karpenter_keys import (
     AUTO_MODE,
     AUTO_MODE_LABELS,
@@ -33,6 +35,8 @@ OWN = (
     "topology.kubernetes.io/zone",
 )
 """Labels whose requirement follows from the pool, or that Karpenter reserves."""
+CLAIMS_SINCE = (1, 15)
+"""First release that makes nodes for claims (Amazon EKS user guide, Using DRA with Karpenter)."""
 KARPENTER = "karpenter.sh/"
 """Prefix of labels that are Karpenter's alone."""
 _KEY = re.compile(
@@ -48,6 +52,7 @@ def validate_karpenter(spec: FleetSpec, pools: Sequence[Pool]) -> list[Finding]:
         *(finding for pool in pools for finding in _validate(pool)),
         *_overlays(spec, pools),
         *_gates(spec, pools),
+        *_claims(spec, pools),
         *_definitions(spec, pools),
     ]
 
@@ -119,6 +124,56 @@ def _gates(spec: FleetSpec, pools: Sequence[Pool]) -> Iterable[Finding]:
                 pools=[pool.name for pool in asking],
                 source="aws/karpenter-provider-aws v1.14 reference/settings, feature gates",
             )
+
+
+def _claims(spec: FleetSpec, pools: Sequence[Pool]) -> Iterable[Finding]:
+    """From 1.15 on Karpenter knows the whole GPUs of a node that it has not started. Of nodes that
+    it keeps anyway it needs to know nothing."""
+    addon = spec.addons.karpenter
+    pinned = load(spec.catalogue, overlay=spec.catalogue_overlay).chart("karpenter").version
+    release = addon.version or pinned
+    for pool in karpenter_pools(pools):
+        dra = pool.spec.sharing.dra
+        if dra is None or is_static(pool):
+            continue
+        known = version_parts(release) >= CLAIMS_SINCE
+        if known and dra.devices == "gpu" and not dra.compute_domain:
+            if addon.ownership is Ownership.EXISTING:
+                yield warning(
+                    "karpenter-claims-gate",
+                    f"{pool.path}.sharing.dra",
+                    "a Karpenter that exists makes nodes for pods with claims only with its "
+                    "feature gate draNVIDIAGPU, which is off by default",
+                    "switch it on: `settings.awsFeatureGates.draNVIDIAGPU: true`",
+                    source="aws/karpenter-provider-aws v1.15.2 charts/karpenter/values.yaml",
+                )
+            continue
+        yield error(
+            "dra-with-karpenter",
+            f"{pool.path}.sharing.dra",
+            f"Karpenter {release} makes nodes for claims of whole GPUs alone: their metadata has "
+            "no MIG devices and no channels"
+            if known
+            else f"Karpenter {release} ignores pods with resource claims (`--ignore-dra-requests` "
+            "is on by default, and its AWS provider publishes no device templates)",
+            "write `provisioner: managed`, or `karpenter: {static: true}`"
+            if known
+            else "write `addons: {karpenter: {version: 1.15.2, upgradeDefinitions: true}}` "
+            "(alpha), `karpenter: {static: true}`, or `provisioner: managed`",
+            facts=[
+                {
+                    "fact": "a pod with claims is an error of the scheduling simulation",
+                    "source": "kubernetes-sigs/karpenter v1.14.1 pkg/operator/options/options.go, "
+                    "pkg/controllers/provisioning/scheduling/scheduler.go",
+                },
+                {
+                    "fact": "no instance type has devices for claims; 1.15 brings them for GPUs, "
+                    "alpha and off (settings.awsFeatureGates.draNVIDIAGPU)",
+                    "source": "aws/karpenter-provider-aws v1.14.1 pkg/providers/instancetype, "
+                    "v1.15.2 pkg/providers/nvidiadra",
+                },
+            ],
+        )
 
 
 def _fips_image(pool: Pool) -> Iterable[Finding]:

@@ -34,6 +34,8 @@ class Gates:
     """Alpha: keeps the nodes of static pools."""
     capacity_buffer: bool = False
     """Alpha: keeps nodes free."""
+    claims: bool = False
+    """Alpha from 1.15: makes nodes for claims of whole GPUs (`awsFeatureGates`)."""
 
 
 def karpenter_pools(pools: Sequence[Pool]) -> list[Pool]:
@@ -68,6 +70,7 @@ def needed_gates(pools: Sequence[Pool], declared_overlay: bool | None = None) ->
         node_repair=any(repairs(pool) for pool in ours),
         static_capacity=any(is_static(pool) for pool in ours),
         capacity_buffer=any(has_buffer(pool) for pool in ours),
+        claims=any(pool.spec.sharing.dra is not None and not is_static(pool) for pool in ours),
     )
 
 
@@ -85,6 +88,7 @@ def karpenter_values(gates: Gates) -> dict[str, Any]:
                 "reservedCapacity": True,
                 **({"staticCapacity": True} if gates.static_capacity else {}),
                 **({"capacityBuffer": True} if gates.capacity_buffer else {}),
-            }
+            },
+            **({"awsFeatureGates": {"draNVIDIAGPU": True}} if gates.claims else {}),
         },
     }

@@ -143,6 +143,51 @@ def test_a_static_pool_keeps_its_nodes() -> None:
     assert "karpenter-static-gate" in [one.code for one in compiled(static, **existing).findings]
 
 
+NEWER: dict[str, Any] = {
+    "addons": {"karpenter": {"version": "1.15.2", "upgradeDefinitions": True}},
+    "cluster": {"name": "ml", "region": "us-east-1", "kubernetesVersion": "1.35"},
+}
+
+
+@pytest.mark.parametrize(
+    ("pool", "fleet", "refused"),
+    [
+        ({"sharing": {"dra": {}}}, {}, "1.14.1 ignores pods"),
+        ({"sharing": {"dra": {}}, "karpenter": {"static": True}}, {}, ""),
+        ({"sharing": {"dra": {}}}, NEWER, ""),
+        ({"sharing": {"dra": {"devices": "mig"}}}, NEWER, "whole GPUs alone"),
+        (
+            {"sharing": {"dra": {"devices": "mig"}}, "karpenter": {"static": True}},
+            {"cluster": {**NEWER["cluster"], "kubernetesVersion": "1.36"}},
+            "",
+        ),
+    ],
+)
+def test_claims_as_far_as_the_release_goes(pool: Any, fleet: Any, refused: str) -> None:
+    """Amazon EKS user guide, "Using DRA with Karpenter": static capacity, and dynamic from 1.15 on
+    behind gates; `pkg/providers/nvidiadra` of v1.15.2 has one device for each GPU, `gpu-0`."""
+    result = compiled({**H100, "nodes": {"min": 1, "max": 2}, **pool}, **fleet)
+    found = [one.message for one in result.findings if one.code == "dra-with-karpenter"]
+    assert bool(found) == bool(refused)
+    assert all(refused in message for message in found)
+    if not refused:
+        assert [one for one in result.findings if one.severity == "error"] == []
+        gates = karpenter_values(needed_gates(result.fleet.pools))["settings"]
+        dynamic = "karpenter" not in pool
+        assert gates.get("awsFeatureGates") == ({"draNVIDIAGPU": True} if dynamic else None)
+
+
+def test_shared_claims_are_announced_to_karpenter() -> None:
+    dra = {"sharing": {"dra": {"consumableShares": "memory"}}}
+    newer = {**NEWER, "cluster": {**NEWER["cluster"], "kubernetesVersion": "1.36"}}
+    metadata = files({**H100, **dra}, **newer)["node-class-p.yaml"]["metadata"]
+    key = "karpenter.k8s.aws/nvidia-consumable-capacity"
+    assert metadata["annotations"] == {key: "memory"}
+    assert "annotations" not in files(H100)["node-class-p.yaml"]["metadata"]
+    exists = {**NEWER, "addons": {"karpenter": {"ownership": "existing", "version": "1.15.2"}}}
+    assert "karpenter-claims-gate" in codes({**H100, "sharing": {"dra": {}}}, **exists)
+
+
 def test_a_buffer_keeps_nodes_free() -> None:
     """autoscaling.x-k8s.io/v1beta1 of sigs.k8s.io/karpenter v1.14.1: a PodTemplate of the same
     namespace and `replicas`, behind the gate CapacityBuffer. One piece is a whole node."""
