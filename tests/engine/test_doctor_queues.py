@@ -28,6 +28,7 @@ SAYS = (
     ("unavailable in ClusterQueue", {"queue-resource-uncovered"}),
     ("> maximum capacity", {"queue-exceeds-quota"}),
     ("insufficient unused quota", {"queue-full"}),
+    ("untolerated taint", {"queue-flavor-refuses-pods"}),
 )
 """Words of Kueue's condition QuotaReserved (0.19 `pkg/scheduler`, `pkg/scheduler/flavorassigner`),
 and the causes that say the same."""
@@ -59,7 +60,9 @@ class Queues:
     def make(self) -> None:
         chance = self.random
         for flavor in self.flavors:
-            self._add("resourceflavors", "ResourceFlavor", flavor, {})
+            taint = {"key": "team", "value": "a", "effect": "NoSchedule"}
+            spec = {"nodeTaints": [taint]} if chance.random() < 0.3 else {}
+            self._add("resourceflavors", "ResourceFlavor", flavor, spec)
         for name in self.names:
             flavors = chance.sample(self.flavors, chance.choice([1, 2]))
             if chance.random() < 0.15:
@@ -92,7 +95,9 @@ class Queues:
         limits = {"cpu": "1", GPU: str(chance.choice([1, 2, 4, 8]))}
         container = {"name": "c", "image": "none", "resources": {"limits": limits}}
         queue = chance.choice([*self.names, "no-such-queue"])
-        template = {"spec": {"restartPolicy": "Never", "containers": [container]}}
+        template: dict[str, Any] = {"spec": {"restartPolicy": "Never", "containers": [container]}}
+        if chance.random() < 0.5:
+            template["spec"]["tolerations"] = [{"key": "team", "operator": "Exists"}]
         pods = chance.choice([1, 1, 2])
         body = {
             "metadata": {"name": name, "labels": {"kueue.x-k8s.io/queue-name": queue}},

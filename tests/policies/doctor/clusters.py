@@ -101,14 +101,9 @@ class World:
         if kind == "queued":
             self._queues()
         if kind == "kai":
-            self.add(
-                an_object(
-                    "scheduling.run.ai/v2",
-                    "Queue",
-                    "team",
-                    spec={"resources": {"gpu": {"quota": -1, "limit": -1}}},
-                )
-            )
+            gives = {"resources": {"gpu": {"quota": -1, "limit": -1}}}
+            for name, spec in (("all", gives), ("team", gives | {"parentQueue": "all"})):
+                self.add(an_object("scheduling.run.ai/v2", "Queue", name, spec=spec))
         if kind == "karpenter":
             self._node_pool()
 

@@ -12,12 +12,14 @@ from pathlib import Path
 from gpufleet.catalogue import InstanceType
 from gpufleet.catalogue.edition import read_rows
 from gpufleet.catalogue.source_rows import fact_of
-from gpufleet.findings import Finding, error
+from gpufleet.findings import Finding, findings_in
 from gpufleet.fleet.model import Pool
 from gpufleet.platforms.gke.auto_class import auto_created
 from gpufleet.platforms.gke.shape import gke_shape
 from gpufleet.platforms.gke.tpu import is_tpu
 from gpufleet.spec.pool import Fabric
+
+_finding = findings_in(__file__)
 
 _RELEASE = re.compile(r"^(\d+)\.(\d+)(?:\.(\d+)(?:-gke\.(\d+))?)?")
 
@@ -118,12 +120,11 @@ def validate_floors(pool: Pool, kubernetes_version: str) -> Iterable[Finding]:
             floor is not FLOORS["automatic"]
             and release(kubernetes_version) < release(floor.release)[:2]
         ):
-            yield error(
+            yield _finding(
                 "gke-version-too-old",
                 f"{pool.path}.{floor.field}",
-                f"{floor.what} needs GKE {floor.releases} or newer, and the cluster is "
-                f"{kubernetes_version}",
-                "upgrade the cluster, or choose something else",
+                what=floor.what,
+                releases=floor.releases,
                 found=kubernetes_version,
                 limit=floor.release,
             )

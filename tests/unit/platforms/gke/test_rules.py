@@ -158,7 +158,7 @@ def test_every_node_pool_of_a_ladder_may_be_full_at_the_same_time() -> None:
     assert pool.spend.minimum == 0
     assert pool.spend.expected == pool.nodes.expected * listed
     (warned,) = [one for one in fallback_order.findings if one.code == "gke-ladder-limits"]
-    assert warned.evidence == {"found": 3, "together": 6}
+    assert warned.evidence == {"count": 2, "found": 3, "together": 6}
 
 
 def test_limits_of_each_zone_are_counted_in_every_zone() -> None:
