@@ -247,7 +247,7 @@ def test_the_cause_is_what_kueue_says(sandbox: Sandbox, cluster: Any, seed: int)
 
                 def helped(now: str = now, words: str = words) -> bool:
                     workload, told = queues.answer(now)
-                    waits = "insufficient unused quota" in told  # in another flavor, for its turn
+                    waits = "maximum" in words and "insufficient unused quota" in told
                     return bool(workload) and (words not in told or waits)
 
                 until(helped, lambda now=now, fix=fix: f"{now}: {fix}: {queues.answer(now)}")
