@@ -19,7 +19,7 @@ from gpufleet.fleet.config_names import POOL_LABEL
 from gpufleet.fleet.model import Fleet, Pool
 from gpufleet.messages import message, one_line
 from gpufleet_policies.doctor.devices import Supply
-from gpufleet_policies.doctor.observed import Seen, SeenNode, SeenPod
+from gpufleet_policies.doctor.observed import Seen, SeenNode, SeenPod, below
 from gpufleet_policies.doctor.pending import WhyPending, proofs
 from gpufleet_policies.doctor.snapshot import Dump
 
@@ -134,6 +134,15 @@ class Patient:
         pools = () if self.fleet is None else self.fleet.pools
         return next((p for p in pools if p.name == node.labels.get(POOL_LABEL)), None)
 
+    def path(self, at: object) -> str:
+        """The place of an object's declared pool: by its label, or that of nodes it makes."""
+        name = None
+        if isinstance(at, Seen):
+            made = below(at.spec, "template.metadata.labels")
+            name = at.labels.get(POOL_LABEL, made.get(POOL_LABEL))
+        pools = () if self.fleet is None else self.fleet.pools
+        return next((pool.path for pool in pools if pool.name == name), "pools[]")
+
 
 Finder = Callable[[Patient], Iterator[Sighting]]
 FINDERS: dict[str, Finder] = {}
@@ -203,10 +212,12 @@ class Diagnosis:
 
     cause: Cause
     found: Sighting
+    path: str = "pools[]"
+    """The place of its pool in the declaration."""
 
     @cached_property
     def _values(self) -> dict[str, Any]:
-        values = dict(self.found.values)
+        values = {**self.found.values, "path": self.path}
         cases = self.cause.texts.get("cases", {}).get(self.found.case, {})
         return values | {key: str(one).format_map(values) for key, one in cases.items()}
 

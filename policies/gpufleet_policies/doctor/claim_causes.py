@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from gpufleet_policies.doctor.cause import Patient, Sighting, Sign, cause, each, found_at
 from gpufleet_policies.doctor.devices import requests_of, results
 from gpufleet_policies.doctor.observed import Seen, SeenPod, entries, text
-from gpufleet_policies.doctor.pending import claim_name, claim_specs
+from gpufleet_policies.doctor.pending import claim_specs, missing
 
 Asked = tuple[SeenPod, Seen, dict[str, object]]
 
@@ -33,22 +33,19 @@ _of_waiting = each(_waiting)
 _of_claims = each(_claims)
 
 
+def _missing(patient: Patient, pod: SeenPod, kind: str) -> Sighting | None:
+    found = (name for one, name in missing(patient.cluster, pod) if one == kind)
+    return next((found_at(pod, name=name) for name in found), None)
+
+
 @_of_waiting("claim-missing")
-def _missing(patient: Patient, pod: SeenPod) -> Sighting | None:
-    for name in filter(None, (text(entry.get("resourceClaimName")) for entry in pod.claims)):
-        if patient.cluster.get("ResourceClaim", name, pod.namespace) is None:
-            return found_at(pod, name=name)
-    return None
+def _no_claim(patient: Patient, pod: SeenPod) -> Sighting | None:
+    return _missing(patient, pod, "ResourceClaim")
 
 
 @_of_waiting("claim-template-missing")
 def _no_template(patient: Patient, pod: SeenPod) -> Sighting | None:
-    for entry in pod.claims:
-        name = text(entry.get("resourceClaimTemplateName"))
-        there = patient.cluster.get("ResourceClaimTemplate", name, pod.namespace)
-        if name and there is None and not claim_name(pod, entry):
-            return found_at(pod, name=name)
-    return None
+    return _missing(patient, pod, "ResourceClaimTemplate")
 
 
 @_of_claims("claim-class-missing")

@@ -41,7 +41,7 @@ def diagnose(cluster: Dump, fleet: Fleet | None = None) -> tuple[Diagnosis, ...]
     found: list[Diagnosis] = []
     for row in CAUSES:
         for one in row.find(patient):
-            found.append(Diagnosis(row, one))
+            found.append(Diagnosis(row, one, patient.path(one.values["at"])))
             patient.explained.update((one.at, *one.explains))
     ranks = list(Severity)
     return tuple(

@@ -127,29 +127,16 @@ def claim_specs(cluster: Dump, pod: SeenPod) -> dict[str, dict[str, Any]]:
     return found
 
 
-def _before(cluster: Dump, pod: SeenPod) -> Iterator[str]:
-    for gate in pod.gates:
-        yield f"the scheduling gate {gate} holds it back"
+def missing(cluster: Dump, pod: SeenPod) -> Iterator[tuple[str, str]]:
+    """Kind and name of what a pod names and the dump does not have: claims, templates, volumes."""
+    named: list[tuple[str, str]] = []
     for entry in pod.claims:
-        name = claim_name(pod, entry)
-        template = text(entry.get("resourceClaimTemplateName"))
-        if name and cluster.get("ResourceClaim", name, pod.namespace) is None:
-            yield f"the ResourceClaim {name} is not there"
-        there = cluster.get("ResourceClaimTemplate", template, pod.namespace)
-        if template and not name and there is None:
-            yield f"the ResourceClaimTemplate {template} is not there"
-    for volume in missing_volumes(cluster, pod):
-        yield f"the PersistentVolumeClaim {volume} is not there"
-
-
-def missing_volumes(cluster: Dump, pod: SeenPod) -> list[str]:
-    """PersistentVolumeClaims of a pod that the dump does not have."""
-    volumes = entries(pod.spec, "volumes")
-    named = [text(below(one, "persistentVolumeClaim").get("claimName")) for one in volumes]
-    get = cluster.get
-    return [
-        one for one in named if one and get("PersistentVolumeClaim", one, pod.namespace) is None
-    ]
+        name, template = claim_name(pod, entry), text(entry.get("resourceClaimTemplateName"))
+        named.append(("ResourceClaim", name) if name else ("ResourceClaimTemplate", template))
+    for volume in entries(pod.spec, "volumes"):
+        claim = below(volume, "persistentVolumeClaim").get("claimName")
+        named.append(("PersistentVolumeClaim", text(claim)))
+    yield from (one for one in named if one[1] and not cluster.get(*one, pod.namespace))
 
 
 def shape(pod: SeenPod) -> str:
@@ -187,7 +174,10 @@ def prove(cluster: Dump, pod: SeenPod, supply: Supply | None = None, same: int =
     ]
     return WhyPending(
         pod,
-        tuple(_before(cluster, pod)),
+        (
+            *(f"the scheduling gate {gate} holds it back" for gate in pod.gates),
+            *(f"the {kind} {name} is not there" for kind, name in missing(cluster, pod)),
+        ),
         tuple(one for one in answers if one.blockers),
         tuple(one.name for one in answers if not one.blockers),
         pool_answers(cluster, pod),

@@ -21,7 +21,7 @@ from gpufleet_policies.doctor.cause import (
 )
 from gpufleet_policies.doctor.fit import Answer, selector_text, shown
 from gpufleet_policies.doctor.observed import PRODUCT, SeenNode, SeenPod, is_device, text
-from gpufleet_policies.doctor.pending import WhyPending, missing_volumes
+from gpufleet_policies.doctor.pending import WhyPending, missing
 from gpufleet_policies.doctor.pools import makes_gpus, template
 
 _GPU, _SHARED, _MIG = "nvidia.com/gpu", "nvidia.com/gpu.shared", "nvidia.com/mig-"
@@ -77,12 +77,12 @@ def _no_scheduler(patient: Patient, proof: WhyPending) -> Sighting | None:
 
 @of_proofs("pod-volume-missing")
 def _no_volume(patient: Patient, proof: WhyPending) -> Sighting | None:
-    missing = missing_volumes(patient.cluster, proof.pod)
-    known = patient.cluster.has("PersistentVolumeClaim")
-    said = text(proof.pod.conditions.get("PodScheduled", {}).get("message"))
+    kind, said = "PersistentVolumeClaim", proof.pod.conditions.get("PodScheduled", {})
+    volumes = [name for one, name in missing(patient.cluster, proof.pod) if one == kind]
+    told = kind.lower() in text(said.get("message"))
     # Of a dump without claims only a pod that fits, and waits, says that one is missing.
-    if missing and (known or proof.fits or "persistentvolumeclaim" in said):
-        return found_at(proof, volume=missing[0])
+    if volumes and (patient.cluster.has(kind) or proof.fits or told):
+        return found_at(proof, volume=volumes[0])
     return None
 
 

@@ -21,6 +21,7 @@ REPORTS = list(cases(HERE / "public_issues.yaml"))
 def diagnosed(world: World) -> tuple[Diagnosis, ...]:
     found = diagnose(cluster_of(world.dump(), world.logs))
     assert [line for line in full_text(found) if "{" in line and "}" not in line] == []
+    assert [one.cause.code for one in found if not tuple(one.evidence)] == []
     return found
 
 
