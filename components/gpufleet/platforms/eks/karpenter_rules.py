@@ -100,11 +100,15 @@ def _overlays(spec: FleetSpec, pools: Sequence[Pool]) -> Iterable[Finding]:
 
 def _gates(spec: FleetSpec, pools: Sequence[Pool]) -> Iterable[Finding]:
     """The gates are off by default; a Karpenter that gpufleet installs has them on."""
-    for option, asks in (("static", is_static), ("buffer", has_buffer)):
-        asking = [pool for pool in karpenter_pools(pools) if asks(pool)]
-        if asking and spec.addons.karpenter.ownership is Ownership.EXISTING:
-            names = [pool.name for pool in asking]
-            yield _finding(f"karpenter-{option}-gate", asking[0].path, pools=names)
+    ours = karpenter_pools(pools)
+    if spec.addons.karpenter.ownership is not Ownership.EXISTING:
+        return
+    if static := [pool for pool in ours if is_static(pool)]:
+        names = [pool.name for pool in static]
+        yield _finding("karpenter-static-gate", static[0].path, pools=names)
+    if buffered := [pool for pool in ours if has_buffer(pool)]:
+        names = [pool.name for pool in buffered]
+        yield _finding("karpenter-buffer-gate", buffered[0].path, pools=names)
 
 
 def _claims(spec: FleetSpec, pools: Sequence[Pool]) -> Iterable[Finding]:
