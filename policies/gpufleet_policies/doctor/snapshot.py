@@ -92,7 +92,8 @@ class Dump:
         yield "status.message", text(pod.status.get("message"))
         if pod.trouble is not None:
             yield "status.containerStatuses[].state", pod.trouble.message
-        yield from ((f"events[{one.reason}]", one.message) for one in self.events_of(pod))
+        if not (pod.ended or pod.holds("Ready")):  # what kept it from starting has passed
+            yield from ((f"events[{one.reason}]", one.message) for one in self.events_of(pod))
 
     def minutes_since(self, moment: object) -> float | None:
         """Minutes from a moment to the latest one; None where either is not known."""
