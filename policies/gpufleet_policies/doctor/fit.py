@@ -6,7 +6,7 @@ plugins/`: `nodeunschedulable`, `nodename`, `tainttoleration`, `nodeaffinity`, `
 Volumes of a node and spread constraints are not looked at; `unseen` names what a pod has of them.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -112,14 +112,9 @@ def blockers(
     tolerations, cordoned = pod.spec.get("tolerations"), node.spec.get("unschedulable") is True
     if cordoned and not tolerates(tolerations, _CORDONED):
         yield plain("NodeUnschedulable")
-    for taint in node.taints:
-        key, value, effect = (text(taint.get(part)) for part in ("key", "value", "effect"))
-        apart = effect in KEEPS_AWAY and not tolerates(tolerations, taint)
-        if apart and not (cordoned and key == _CORDONED["key"]):
-            why = f"node(s) had untolerated taint {{{key}: {value}}}"
-            change = f"add the toleration {{key: {key}, operator: Exists, effect: {effect}}}"
-            cost = 9 if key.startswith("node.kubernetes.io/") else 1
-            yield Blocker("TaintToleration", why, change, cost)
+    taints = [one for one in node.taints if not cordoned or one.get("key") != _CORDONED["key"]]
+    why = "node(s) had untolerated taint {{{key}: {value}}}"
+    yield from untolerated("TaintToleration", why, tolerations, taints)
     if not selects(pod.spec, node):
         yield plain("NodeAffinity", selector_text(pod.spec, node))
     here = cluster.pods_on.get(node.name, [])
@@ -142,6 +137,18 @@ def blockers(
             whole = supply.gives(spec, node.name, whole=True) is True
             why = "cannot allocate all claims"
             yield Blocker("DynamicResources", why, change, cost, fits_empty=whole)
+
+
+def untolerated(
+    name: str, why: str, tolerations: object, taints: Iterable[dict[str, Any]]
+) -> Iterator[Blocker]:
+    """Each taint that keeps a pod away, as a filter says it."""
+    for taint in taints:
+        if taint.get("effect") in KEEPS_AWAY and not tolerates(tolerations, taint):
+            named = {part: text(taint.get(part)) for part in ("key", "value", "effect")}
+            change = "add the toleration {{key: {key}, operator: Exists, effect: {effect}}}"
+            cost = 9 if named["key"].startswith("node.kubernetes.io/") else 1
+            yield Blocker(name, why.format_map(named), change.format_map(named), cost)
 
 
 def _insufficient(node: SeenNode, name: str, asked: Fraction, free: Fraction) -> Blocker:

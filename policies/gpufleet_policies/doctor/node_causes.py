@@ -30,7 +30,7 @@ from gpufleet_policies.doctor.cause import (
 from gpufleet_policies.doctor.observed import PRESENT, PRODUCT, SeenNode, SeenPod, text
 from gpufleet_policies.doctor.operands import Part, kept_by, operands, sets
 from gpufleet_policies.doctor.snapshot import Dump
-from gpufleet_policies.doctor.xids import Xid, xid_in
+from gpufleet_policies.doctor.xids import xid_in
 
 _GPU, _DRIVER = "nvidia.com/gpu", "nvidia.com/cuda.driver-version"
 _NAMES_FAULT = re.compile(
@@ -48,7 +48,7 @@ _PASSING = frozenset(
 """Taints of which another cause says what is to be done, or that keep no pod away."""
 
 
-def _faults(node: SeenNode) -> Iterator[tuple[str, Xid | None, str]]:
+def _faults(node: SeenNode) -> Iterator[tuple[str, dict[str, Any] | None, str]]:
     """Conditions about GPUs that say something is wrong: type, XID, what its message names."""
     for kind, one in node.conditions.items():
         is_ready = kind == "AcceleratedHardwareReady"
@@ -63,7 +63,9 @@ def _xid(patient: Patient, node: SeenNode) -> Sighting | None:
     found = ((kind, row) for kind, row, _ in _faults(node) if row is not None)
     kind, row = next(found, ("", None))
     said = node.said[kind]
-    return None if row is None else found_at(node, case=row.action, row=row, kind=kind, said=said)
+    return (
+        None if row is None else found_at(node, case=row["action"], row=row, kind=kind, said=said)
+    )
 
 
 @of_nodes("node-health-condition")

@@ -172,6 +172,7 @@ class SeenPod(Seen):
         requests: What the scheduler reserves for it (kubernetes `pkg/api/v1/resource` PodRequests).
         devices: Accelerators that it asks for.
         claims: Its entries of `resourceClaims`.
+        asks: Both in words.
         gpus: Accelerators that it asks for, together; of claims each counts as one.
         wants_gpus: Whether it asks for accelerators, by resources or claims.
         apart_from: Terms of its required anti-affinity.
@@ -192,6 +193,7 @@ class SeenPod(Seen):
         self.requests = pod_requests(self.spec)
         self.devices = {n: int(v) for n, v in self.requests.items() if is_device(n) and v}
         self.claims = entries(self.spec, "resourceClaims")
+        self.asks = ", ".join(f"{n}: {v}" for n, v in self.devices.items()) or "claims"
         self.gpus = sum(self.devices.values()) or len(self.claims)
         self.wants_gpus = bool(self.devices or self.claims)
         self.apart_from = entries(self.spec, f"affinity.podAntiAffinity.{REQUIRED}")

@@ -36,11 +36,6 @@ _IN_IMAGE = (
 )
 
 
-def _asked(pod: SeenPod) -> Sign:
-    counts = ", ".join(f"{n}: {c}" for n, c in pod.devices.items()) or "claims"
-    return Sign(pod.ref, "spec.containers[].resources", counts)
-
-
 def _offered(patient: Patient) -> set[str]:
     """Accelerators that any node registers, with devices or without, or that are declared."""
     nodes = patient.cluster.nodes.values()
@@ -107,7 +102,7 @@ def _renamed(patient: Patient, proof: WhyPending) -> Sighting | None:
         other = "" if name in given else _other_name(patient, name, given)
         if other:
             nodes = Sign("Node", "status.allocatable", ", ".join(sorted(given)))
-            return found_at(proof, _asked(proof.pod), nodes, name=name, other=other, count=count)
+            return found_at(proof, nodes, name=name, other=other, count=count)
     return None
 
 
@@ -122,7 +117,7 @@ def _unknown(patient: Patient, proof: WhyPending) -> Sighting | None:
         near = ", ".join(sorted(given))
         nodes = Sign("Node", "status.allocatable", near or "no accelerator at all")
         case = "others" if near else "none"
-        return found_at(proof, _asked(proof.pod), nodes, case=case, name=name, near=near)
+        return found_at(proof, nodes, case=case, name=name, near=near)
     return None
 
 
@@ -209,7 +204,7 @@ def _busy(patient: Patient, proof: WhyPending) -> Sighting | None:
     named = ", ".join(pod.ref.removeprefix("Pod/") for pod in holders[:3])
     signs = (Sign(p.ref, f"requests[{name}]", shown(name, p.requests[name])) for p in holders[:3])
     by = f", held by {named}" if named else ""
-    return found_at(proof, _asked(proof.pod), *signs, near=near, node=node, holders=by)
+    return found_at(proof, *signs, near=near, node=node, holders=by)
 
 
 def cuda_of(image: str) -> tuple[int, int] | None:

@@ -20,9 +20,8 @@ from gpufleet.contract.programs.karpenter_machines import (
     selected,
 )
 from gpufleet.documents.shapes import items, mapping
-from gpufleet_policies.doctor.fit import Answer, Blocker, meets, required_terms, shown
+from gpufleet_policies.doctor.fit import Answer, Blocker, meets, required_terms, shown, untolerated
 from gpufleet_policies.doctor.observed import Seen, SeenPod, amounts, below, entries, text
-from gpufleet_policies.doctor.operands import KEEPS_AWAY, tolerates
 from gpufleet_policies.doctor.snapshot import Dump
 
 _GPU = "nvidia.com/gpu"
@@ -85,12 +84,8 @@ def _blockers(pod: SeenPod, pool: Seen, term: Mapping[str, Any]) -> Iterator[Blo
     if any(rest <= 0 for rest in left.values()) or (rows and not within):
         yield limit
         within = set(rows)
-    for taint in entries(template(pool), "taints"):
-        if taint.get("effect") in KEEPS_AWAY and not tolerates(pod.spec.get("tolerations"), taint):
-            key, value, effect = (text(taint.get(part)) for part in ("key", "value", "effect"))
-            why = f"did not tolerate taint {key}={value}:{effect}"
-            change = f"add the toleration {{key: {key}, operator: Exists, effect: {effect}}}"
-            yield Blocker("taint", why, change, 1)
+    taints, why = entries(template(pool), "taints"), "did not tolerate taint {key}={value}:{effect}"
+    yield from untolerated("taint", why, pod.spec.get("tolerations"), taints)
     selector = mapping(pod.spec.get("nodeSelector"))
     asked = [
         *({"key": key, "operator": "In", "values": [str(one)]} for key, one in selector.items()),
