@@ -18,7 +18,7 @@ from gpufleet.findings import Finding, Severity
 from gpufleet.fleet.config_names import POOL_LABEL
 from gpufleet.fleet.model import Fleet, Pool
 from gpufleet.messages import message, one_line
-from gpufleet_policies.doctor.devices import Supply
+from gpufleet_policies.doctor.devices import Supply, supply_of
 from gpufleet_policies.doctor.observed import Seen, SeenNode, SeenPod, below
 from gpufleet_policies.doctor.pending import WhyPending, proofs
 from gpufleet_policies.doctor.snapshot import Dump
@@ -106,7 +106,7 @@ class Patient:
     @cached_property
     def supply(self) -> Supply:
         """Devices that are published, and what is left of them."""
-        return Supply(self.cluster)
+        return supply_of(self.cluster)
 
     @property
     def waiting(self) -> Iterator[WhyPending]:

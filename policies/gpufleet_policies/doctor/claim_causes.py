@@ -80,8 +80,8 @@ def _unsatisfiable(patient: Patient, asked: Asked) -> Sighting | None:
     requests = tuple(requests_of(spec))
     said: dict[str, Any]
     for request in requests:
-        found = supply.matching(request) or []
-        per = max((sum(one.node == name for one in found) for name in nodes), default=0)
+        found = supply.matching(request) or {}
+        per = max((len(found.get(name, ())) for name in nodes), default=0)
         count = f"{request.count or 'all'} of {request.device_class}"
         if not found or per < (request.count or 1):
             said = {
@@ -89,7 +89,7 @@ def _unsatisfiable(patient: Patient, asked: Asked) -> Sighting | None:
                 "asked": count,
                 "place": f"requests[{request.name}]",
                 "wanted": " and ".join(request.selectors) or count,
-                "matched": f"{len(found)} of {len(supply.devices)} match",
+                "matched": f"{sum(map(len, found.values()))} of {len(supply.devices)} match",
                 "per": per,
             }
             break

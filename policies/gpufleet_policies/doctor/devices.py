@@ -154,37 +154,55 @@ class Supply:
             found += ((generation, OfferedDevice(driver, name, node, raw)) for raw in devices)
             self._shared[node] |= _counters(name, entries(one.spec, "sharedCounters"), "name")
         self.devices = [device for number, device in found if number == latest[device.id[:2]]]
+        self._matching: dict[Request, dict[str, list[OfferedDevice]] | None] = {}
+        self._answers: dict[tuple[int, str, bool], tuple[Mapping[str, Any], bool | None]] = {}
+        self._own: dict[str, list[OfferedDevice]] = defaultdict(list)
+        for device in self.devices:
+            self._own[device.node].append(device)
         claims = cluster.all("ResourceClaim")
         self.taken: dict[Id, Seen] = {one: claim for claim in claims for one in results(claim)}
 
-    def matching(self, request: Request) -> list[OfferedDevice] | None:
-        """Devices that satisfy a request, taken or not; None: not known."""
+    def matching(self, request: Request) -> dict[str, list[OfferedDevice]] | None:
+        """Devices that satisfy a request, taken or not, by node; None: not known."""
+        key = replace(request, name="", count=0)
+        if key not in self._matching:
+            self._matching[key] = self._found(key)
+        return self._matching[key]
+
+    def _found(self, request: Request) -> dict[str, list[OfferedDevice]] | None:
         known = self.cluster.get("DeviceClass", request.device_class)
+        found: dict[str, list[OfferedDevice]] = {}
         if known is None:
-            return []
-        found: list[OfferedDevice] = []
+            return found
         selectors = (*_expressions(known.spec), *request.selectors)
         for device in self.devices:
             answers = [matches(one, device.variable) for one in selectors]
             if None in answers and False not in answers:
                 return None
             if False not in answers:
-                found.append(device)
+                found.setdefault(device.node, []).append(device)
         return found
 
     def gives(
         self, claim_spec: Mapping[str, Any], node: str, *, whole: bool = False
     ) -> bool | None:
         """Whether a node can give what a claim asks now; with `whole`, were nothing taken."""
-        used: set[Id] = set() if whole else set(self.taken)
+        key = (id(claim_spec), node, whole)
+        if key not in self._answers:  # the specification is kept, so that its id stays its own
+            self._answers[key] = (claim_spec, self._gives(claim_spec, node, whole))
+        return self._answers[key][1]
+
+    def _gives(self, claim_spec: Mapping[str, Any], node: str, whole: bool) -> bool | None:
+        taken: Mapping[Id, Seen] = {} if whole else self.taken
+        used: set[Id] = set()
         left = defaultdict(Fraction, self._shared[node])
 
         def take(device: OfferedDevice) -> None:
             for key, amount in device.consumes.items():
                 left[key] -= amount
 
-        for device in self.devices:
-            if device.id in used and device.node == node:
+        for device in self._own[node]:
+            if device.id in taken:
                 take(device)
         constraints = entries(claim_spec, "devices.constraints")
         equal = [text(one.get("matchAttribute")) for one in constraints]
@@ -193,11 +211,11 @@ class Supply:
             found = self.matching(request)
             if found is None:
                 return None
-            here = [one for one in found if one.node in {node, ""}]
+            here = _on(node, found)
             wanted = given = request.count or len(here)
             for device in here:
                 fits = all(left[key] >= amount for key, amount in device.consumes.items())
-                if not given or device.id in used or not fits:
+                if not given or device.id in used or device.id in taken or not fits:
                     continue
                 if _agrees(device, equal, values):
                     used.add(device.id)
@@ -210,26 +228,30 @@ class Supply:
     def change(self, claim_spec: Mapping[str, Any], name: str, node: str) -> tuple[str, int]:
         """The smallest change by which a node gives what a claim asks, and how much it is."""
         if self.gives(claim_spec, node, whole=True):
-            here = {device.id for device in self.devices if device.node in {node, ""}}
+            here = {device.id for device in _on(node, self._own)}
             claims = sorted({self.taken[one].ref for one in here if one in self.taken})
             held = " or ".join(ref.partition("/")[2] for ref in claims[:3])
             return f"end what uses the claim {held}, which holds devices of {node}", 3
         for request in requests_of(claim_spec):
             known = self.matching(request)
-            here = [one for one in known or () if one.node in {node, ""}]
+            here = _on(node, known or {})
             if here and len(here) < request.count:
                 most = f"ask for at most {len(here)} of {request.device_class}"
                 return f"{most} in the claim {name}, request {request.name}", 4
             free = self.matching(replace(request, selectors=()))
-            if known == [] or (known and not here):
-                others = [one for one in free or () if one.node in {node, ""}]
-                if len(others) >= max(request.count, 1):
-                    wrong = " and ".join(request.selectors)
-                    return f"take the selector {wrong} of the claim {name} away", 5
+            enough = len(_on(node, free or {})) >= max(request.count, 1)
+            if known is not None and not here and enough:
+                wrong = " and ".join(request.selectors)
+                return f"take the selector {wrong} of the claim {name} away", 5
         devices = below(claim_spec, "devices") | {"constraints": list[Any]()}
         if self.gives({"devices": devices}, node, whole=True):
             return f"take the constraints of the claim {name} away", 5
         return f"ask for devices in the claim {name} that {node} has", 6
+
+
+def _on(node: str, found: Mapping[str, list[OfferedDevice]]) -> list[OfferedDevice]:
+    """Devices of a node, and those of every node."""
+    return [*found.get(node, ()), *found.get("", ())]
 
 
 def _agrees(device: OfferedDevice, attributes: list[str], values: dict[str, Any]) -> bool:
@@ -241,3 +263,9 @@ def _agrees(device: OfferedDevice, attributes: list[str], values: dict[str, Any]
         if value is None or values.setdefault(name, value) != value:
             return False
     return True
+
+
+@lru_cache(maxsize=1)
+def supply_of(cluster: Dump) -> Supply:
+    """The devices of a cluster, read once: what a node gives is asked again and again."""
+    return Supply(cluster)

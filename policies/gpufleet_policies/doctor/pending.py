@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Any
 
 from gpufleet.documents.shapes import mapping
-from gpufleet_policies.doctor.devices import Id, Supply, results
+from gpufleet_policies.doctor.devices import Id, Supply, results, supply_of
 from gpufleet_policies.doctor.fit import Answer, Blocker, blockers, unseen
 from gpufleet_policies.doctor.observed import SeenPod, below, entries, text
 from gpufleet_policies.doctor.pools import pool_answers
@@ -153,7 +153,7 @@ def shape(pod: SeenPod) -> str:
 
 def prove(cluster: Dump, pod: SeenPod, supply: Supply | None = None, same: int = 1) -> WhyPending:
     """Why a pod waits."""
-    supply = Supply(cluster) if supply is None else supply
+    supply = supply_of(cluster) if supply is None else supply
     claims = claim_specs(cluster, pod)
     given = _allocated(cluster, pod)
     held = {one.node for one in supply.devices if one.id in given and one.node}
@@ -200,5 +200,5 @@ def proofs(cluster: Dump) -> tuple[WhyPending, ...]:
     for pod in cluster.pods:
         if pod.waits and pod.wants_gpus:
             shapes.setdefault(shape(pod), []).append(pod)
-    supply = Supply(cluster)
+    supply = supply_of(cluster)
     return tuple(prove(cluster, pods[0], supply, len(pods)) for pods in shapes.values())

@@ -12,6 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 from gpufleet.documents.shapes import items, mapping
@@ -96,13 +97,22 @@ class InQueue:
         return found_at(self.workload, *signs, gpus=self.gpus, queue=self.queue, **values)
 
 
+@lru_cache(maxsize=1)
+def _not_admitted(cluster: Dump) -> tuple[InQueue, ...]:
+    found = (
+        one
+        for one in cluster.all("Workload")
+        if text(one.raw.get("apiVersion")).startswith("kueue.x-k8s.io/")
+        and not (one.holds("Admitted") or one.holds("Finished"))
+    )
+    return tuple(InQueue(one, cluster) for one in found)
+
+
 def queued(patient: Patient) -> Iterator[InQueue]:
     """Workloads that are not admitted and that no cause explains yet."""
-    for one in patient.cluster.all("Workload"):
-        own = text(one.raw.get("apiVersion")).startswith("kueue.x-k8s.io/")
-        done = one.holds("Admitted") or one.holds("Finished")
-        if own and not done and one.ref not in patient.explained:
-            yield InQueue(one, patient.cluster)
+    for one in _not_admitted(patient.cluster):
+        if one.workload.ref not in patient.explained:
+            yield one
 
 
 _of_workloads = each(queued)
@@ -209,6 +219,7 @@ def _quotas(waits: InQueue, queue: Seen, resource: str) -> Iterator[_Quota]:
                     yield _Quota(text(flavor.get("name")), nominal, most)
 
 
+@lru_cache(maxsize=1024)
 def _used(cluster: Dump, queue: str, flavor: str, resource: str) -> Fraction:
     return sum(
         (
