@@ -139,6 +139,7 @@ class Queues:
                 for flavor in values["missing"].split(", "):
                     self._add("resourceflavors", "ResourceFlavor", flavor, {})
                     self.flavors.append(flavor)
+                until(self._have_flavors, "the queues to be active")
             case "queue-namespace-refused":
                 labels = dict(pair.split("=") for pair in values["pairs"].split())
                 self.core.patch_namespace(self.namespace, {"metadata": {"labels": labels}})
@@ -175,6 +176,15 @@ class Queues:
                     if one["name"] == name:
                         one["nominalQuota"] = "64"
         return {"resourceGroups": spec["resourceGroups"]}
+
+    def _have_flavors(self) -> bool:
+        listed = self.custom.list_cluster_custom_object(*GROUP, "clusterqueues")["items"]
+        return not any(
+            condition.get("reason") == "FlavorNotFound"
+            for one in listed
+            if one["metadata"]["name"] in self.names
+            for condition in one.get("status", {}).get("conditions", [])
+        )
 
     def _patch(self, queue: str, spec: dict[str, Any]) -> None:
         self.custom.patch_cluster_custom_object(*GROUP, "clusterqueues", queue, {"spec": spec})
@@ -237,7 +247,8 @@ def test_the_cause_is_what_kueue_says(sandbox: Sandbox, cluster: Any, seed: int)
 
                 def helped(now: str = now, words: str = words) -> bool:
                     workload, told = queues.answer(now)
-                    return bool(workload) and words not in told
+                    waits = "maximum" in words and "insufficient unused quota" in told
+                    return bool(workload) and (words not in told or waits)
 
                 until(helped, lambda now=now, fix=fix: f"{now}: {fix}: {queues.answer(now)}")
     finally:

@@ -5,6 +5,7 @@ node, what each node must give), `staging/src/k8s.io/dynamic-resource-allocation
 """
 
 from collections.abc import Iterator
+from typing import Any
 
 from gpufleet_policies.doctor.cause import Patient, Sighting, Sign, cause, each, found_at
 from gpufleet_policies.doctor.devices import requests_of, results
@@ -76,24 +77,37 @@ def _unsatisfiable(patient: Patient, asked: Asked) -> Sighting | None:
     supply, nodes = patient.supply, patient.cluster.nodes
     if not supply.devices or any(supply.gives(spec, n, whole=True) is not False for n in nodes):
         return None
-    for request in requests_of(spec):
+    requests = tuple(requests_of(spec))
+    said: dict[str, Any]
+    for request in requests:
         found = supply.matching(request) or []
         per = max((sum(one.node == name for one in found) for name in nodes), default=0)
-        if found and per >= (request.count or 1):
-            continue
         count = f"{request.count or 'all'} of {request.device_class}"
-        return found_at(
-            claim,
-            case="too many" if found else "none",
-            explains=(pod.ref,),
-            gpus=request.count or 1,
-            asked=count,
-            request=request,
-            wanted=" and ".join(request.selectors) or count,
-            matched=f"{len(found)} of {len(supply.devices)} match",
-            per=per,
+        if not found or per < (request.count or 1):
+            said = {
+                "case": "too many" if found else "none",
+                "asked": count,
+                "place": f"requests[{request.name}]",
+                "wanted": " and ".join(request.selectors) or count,
+                "matched": f"{len(found)} of {len(supply.devices)} match",
+                "per": per,
+            }
+            break
+    else:
+        equal = ", ".join(
+            text(c.get("matchAttribute")) for c in entries(spec, "devices.constraints")
         )
-    return None
+        asked_for = " and ".join(f"{one.count or 'all'} of {one.device_class}" for one in requests)
+        said = {
+            "case": "constraint" if equal else "together",
+            "asked": asked_for,
+            "place": "constraints" if equal else "requests",
+            "wanted": equal or asked_for,
+            "matched": "each request alone is met on a node",
+            "constraint": equal,
+        }
+    gpus = max(sum(one.count for one in requests), 1)
+    return found_at(claim, explains=(pod.ref,), gpus=gpus, **said)
 
 
 @_of_claims("claim-devices-taken")

@@ -226,6 +226,9 @@ class Supply:
                 if len(others) >= max(request.count, 1):
                     wrong = " and ".join(request.selectors)
                     return f"take the selector {wrong} of the claim {name} away", 5
+        devices = below(claim_spec, "devices") | {"constraints": list[Any]()}
+        if self.gives({"devices": devices}, node, whole=True):
+            return f"take the constraints of the claim {name} away", 5
         return f"ask for devices in the claim {name} that {node} has", 6
 
 

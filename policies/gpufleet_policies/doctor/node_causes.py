@@ -170,7 +170,8 @@ def _fewer(patient: Patient, node: SeenNode) -> Sighting | None:
 @_resting("dra-slices-missing")
 def _no_slices(patient: Patient, node: SeenNode) -> Sighting | None:
     cluster = patient.cluster
-    served = cluster.dra_nodes or sets(cluster, Part.DRA)
+    runs = any(part is Part.DRA for part, _ in operands(cluster, node.name))
+    served = runs or cluster.dra_nodes or sets(cluster, Part.DRA)
     drawn = node.labels.get("nvidia.com/gpu.deploy.device-plugin") == "false"
     if not served or not _empty(patient, node) or (sets(cluster, Part.PLUGIN) and not drawn):
         return None

@@ -251,7 +251,8 @@ def _exceeds(patient: Patient, placed: Placed) -> Sighting | None:
         bounds = [quota.most for quota in _quotas(one, queue, name)]
         known = [most for most in bounds if most is not None]
         if known and len(known) == len(bounds) and amount > max(known):
-            return one.found(name=name, asked=shown(name, amount), most=shown(name, max(known)))
+            case, most = "some" if max(known) else "none", shown(name, max(known))
+            return one.found(case=case, name=name, asked=shown(name, amount), most=most)
     return None
 
 

@@ -58,8 +58,10 @@ def short_text(cluster: Dump, found: Sequence[Diagnosis]) -> Iterator[str]:
     for many in made[:room]:
         yield _line(many)
         yield f"    {many[0].text('fix')}"
-    if len(made) > room:
-        yield f"and {len(made) - room} more causes: --all shows them, with the evidence of each"
+    more = len(made) - room
+    if more > 0:
+        causes = f"{more} more cause{'s' if more > 1 else ''}"
+        yield f"and {causes}: --all shows what is left, with the evidence of each"
     else:
         yield "--all shows the evidence of each"
 

@@ -31,7 +31,7 @@ class Dump:
         events: Events by kind, namespace and name of their object.
         latest: The latest moment that a condition names: about when the dump was made; empty
             without.
-        dra_nodes: Nodes of which ResourceSlices of GPUs are published.
+        dra_nodes: Nodes of which ResourceSlices publish GPUs.
     """
 
     def __init__(self, seen: Iterable[Seen], logs: Mapping[str, str]) -> None:
@@ -62,7 +62,7 @@ class Dump:
         self.dra_nodes = frozenset(
             text(one.spec.get("nodeName"))
             for one in self.all("ResourceSlice")
-            if "gpu" in text(one.spec.get("driver"))
+            if "gpu" in text(one.spec.get("driver")) and entries(one.spec, "devices")
         )
 
     def all(self, kind: str) -> list[Seen]:
@@ -92,7 +92,8 @@ class Dump:
         yield "status.message", text(pod.status.get("message"))
         if pod.trouble is not None:
             yield "status.containerStatuses[].state", pod.trouble.message
-        yield from ((f"events[{one.reason}]", one.message) for one in self.events_of(pod))
+        if not (pod.ended or pod.holds("Ready")):  # what kept it from starting has passed
+            yield from ((f"events[{one.reason}]", one.message) for one in self.events_of(pod))
 
     def minutes_since(self, moment: object) -> float | None:
         """Minutes from a moment to the latest one; None where either is not known."""
