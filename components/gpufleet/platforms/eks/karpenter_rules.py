@@ -136,7 +136,7 @@ def _claims(spec: FleetSpec, pools: Sequence[Pool]) -> Iterable[Finding]:
         known = version_parts(release) >= CLAIMS_SINCE
         if not known:
             yield _finding("dra-with-karpenter", pool.path, release=release, facts=CLAIM_FACTS)
-        elif kubernetes is not None and minor_of(kubernetes) < (1, 34):
+        elif minor_of(kubernetes) < (1, 34):
             yield _finding("dra-with-karpenter/kubernetes", pool.path, found=kubernetes)
         elif addon.values.get("settings", {}).get("enableDRA"):
             yield _finding("dra-with-karpenter/values")
