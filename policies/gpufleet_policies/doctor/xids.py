@@ -15,18 +15,6 @@ _NUMBER = re.compile(
     r"\b(?:NvidiaXID|Xid\b[^:\n]{0,60}:|XID[-_ ]?|ErrorCode:)\s*(\d{1,3})(?!\d|\w)", re.I
 )
 _REASON = re.compile(r"NvidiaXID(\d{1,3})(?:Error|Warning)")
-_FIXES = {
-    "RESTART_APP": "restart the program; nothing is wrong with the GPU unless it comes again",
-    "RESET_GPU": "kubectl cordon {node}, drain it, then reset the GPU (`nvidia-smi --gpu-reset`) "
-    "or reboot the machine",
-    "RESTART_BM": "kubectl cordon {node}, drain it, reboot the machine (power off and on); if it "
-    "comes again, replace the machine and report it to its vendor",
-    "RESTART_VM": "kubectl cordon {node}, drain it, restart the virtual machine",
-    "CHECK_MECHANICALS": "kubectl cordon {node}, drain it, and let someone look at power and seat "
-    "of the GPU",
-    "UPDATE_SWFW": "update driver and firmware of the host and of the guest",
-    "IGNORE": "nothing at once; look for another XID before it",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +25,6 @@ class Xid:
     name: str
     action: str
     """NVIDIA's immediate action: `RESET_GPU`."""
-
-    def fix(self, node: str) -> str:
-        """The action in words, with commands."""
-        return _FIXES[self.action].format(node=node)
 
 
 @cache
