@@ -20,6 +20,7 @@ from gpufleet.platforms.eks.karpenter_node_pool_manifest import is_static
 from gpufleet.platforms.eks.karpenter_values import karpenter_pools
 from gpufleet.platforms.eks.raw_rules import validate_raw_fields
 from gpufleet.spec.base import Ownership
+from gpufleet.spec.cluster import minor_of
 from gpufleet.spec.fleet_spec import FleetSpec
 from gpufleet.spec.karpenter import KarpenterPoolOptions, KarpenterRequirement
 from gpufleet.spec.pool import Provisioner
@@ -39,6 +40,8 @@ OWN = (
 """Labels whose requirement follows from the pool, or that Karpenter reserves."""
 CLAIMS_SINCE = (1, 15)
 """First release that makes nodes for claims (Amazon EKS user guide, Using DRA with Karpenter)."""
+BUFFERS_SINCE = (1, 14)
+"""First release with CapacityBuffer (`features.jsonl`)."""
 CLAIM_FACTS = [
     {
         "fact": "a pod with claims is an error of the scheduling simulation",
@@ -101,6 +104,10 @@ def _overlays(spec: FleetSpec, pools: Sequence[Pool]) -> Iterable[Finding]:
 def _gates(spec: FleetSpec, pools: Sequence[Pool]) -> Iterable[Finding]:
     """The gates are off by default; a Karpenter that gpufleet installs has them on."""
     ours = karpenter_pools(pools)
+    release = _release(spec)
+    if version_parts(release) < BUFFERS_SINCE:
+        for pool in filter(has_buffer, ours):
+            yield _finding("karpenter-buffer-of-nothing/release", pool.path, release=release)
     if spec.addons.karpenter.ownership is not Ownership.EXISTING:
         return
     if static := [pool for pool in ours if is_static(pool)]:
@@ -111,12 +118,17 @@ def _gates(spec: FleetSpec, pools: Sequence[Pool]) -> Iterable[Finding]:
         yield _finding("karpenter-buffer-gate", buffered[0].path, pools=names)
 
 
+def _release(spec: FleetSpec) -> str:
+    """The release that counts: the declared one, else the pin."""
+    pinned = load(spec.catalogue, overlay=spec.catalogue_overlay).chart("karpenter").version
+    return spec.addons.karpenter.version or pinned
+
+
 def _claims(spec: FleetSpec, pools: Sequence[Pool]) -> Iterable[Finding]:
     """From 1.15 on Karpenter knows the whole GPUs of a node that it has not started. Of nodes that
     it keeps anyway it needs to know nothing."""
     addon = spec.addons.karpenter
-    pinned = load(spec.catalogue, overlay=spec.catalogue_overlay).chart("karpenter").version
-    release = addon.version or pinned
+    release, kubernetes = _release(spec), spec.cluster.kubernetes_version
     for pool in karpenter_pools(pools):
         dra = pool.spec.sharing.dra
         if dra is None or is_static(pool):
@@ -124,6 +136,10 @@ def _claims(spec: FleetSpec, pools: Sequence[Pool]) -> Iterable[Finding]:
         known = version_parts(release) >= CLAIMS_SINCE
         if not known:
             yield _finding("dra-with-karpenter", pool.path, release=release, facts=CLAIM_FACTS)
+        elif minor_of(kubernetes) < (1, 34):
+            yield _finding("dra-with-karpenter/kubernetes", pool.path, found=kubernetes)
+        elif addon.values.get("settings", {}).get("enableDRA"):
+            yield _finding("dra-with-karpenter/values")
         elif dra.devices != "gpu" or dra.compute_domain:
             yield _finding("dra-with-karpenter/parts", pool.path, release=release)
         elif addon.ownership is Ownership.EXISTING:

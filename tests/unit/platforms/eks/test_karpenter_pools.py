@@ -177,6 +177,21 @@ def test_claims_as_far_as_the_release_goes(pool: Any, fleet: Any, refused: str) 
         assert gates.get("awsFeatureGates") == ({"draNVIDIAGPU": True} if dynamic else None)
 
 
+def test_what_claims_and_buffers_need_besides() -> None:
+    """karpenter.sh, tasks/dra: Kubernetes 1.34; values of the chart, `enableDRA`; CapacityBuffer
+    came with 1.14."""
+    claims = {**H100, "sharing": {"dra": {}}}
+    older = {**NEWER, "cluster": {**NEWER["cluster"], "kubernetesVersion": "1.33"}}
+    assert codes(claims, **older)["dra-with-karpenter"] == ("error", "pools[0].sharing.dra")
+    addon = {**NEWER["addons"]["karpenter"], "values": {"settings": {"enableDRA": True}}}
+    both = codes(claims, **{**NEWER, "addons": {"karpenter": addon}})
+    assert both["dra-with-karpenter"][1] == "addons.karpenter.values.settings.enableDRA"
+    free = {**L4, "nodes": {"min": 1, "max": 2}, "karpenter": {"buffer": True}}
+    old: dict[str, Any] = {"addons": {"karpenter": {"version": "1.13.0"}}}
+    assert codes(free, **old)["karpenter-buffer-of-nothing"][1] == "pools[0].karpenter.buffer"
+    assert "karpenter-buffer-of-nothing" not in codes(free)
+
+
 def test_shared_claims_are_announced_to_karpenter() -> None:
     dra = {"sharing": {"dra": {"consumableShares": "memory"}}}
     newer = {**NEWER, "cluster": {**NEWER["cluster"], "kubernetesVersion": "1.36"}}
