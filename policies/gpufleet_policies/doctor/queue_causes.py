@@ -358,16 +358,15 @@ def _kai_queue(patient: Patient, proof: WhyPending) -> Sighting | None:
 _MEMBERS = ("pod-group-name", "scheduling.k8s.io/group-name", "scheduling.x-k8s.io/pod-group")
 
 
-def _is_member(pod: SeenPod, group: Seen) -> bool:
-    names = (pod.annotations.get(key, pod.labels.get(key)) for key in _MEMBERS)
-    return pod.namespace == group.namespace and not pod.ended and group.name in names
-
-
 @cause("gang-cannot-be-complete")
 def _gang(patient: Patient) -> Iterator[Sighting]:
+    members: dict[tuple[str, str], list[SeenPod]] = defaultdict(list)
+    for pod in patient.cluster.pods:
+        names = {pod.annotations.get(key, pod.labels.get(key)) for key in _MEMBERS}
+        for name in names - {None} if not pod.ended else ():
+            members[pod.namespace, str(name)].append(pod)
     for group in patient.cluster.all("PodGroup"):
-        least = group.spec.get("minMember")
-        pods = [pod for pod in patient.cluster.pods if _is_member(pod, group)]
+        least, pods = group.spec.get("minMember"), members[group.namespace, group.name]
         waiting = [pod for pod in pods if pod.waits and pod.wants_gpus]
         if not isinstance(least, int) or not waiting:
             continue
