@@ -77,7 +77,9 @@ def validate(read: GoDocument, context: Site) -> Judgement:
     return report.validation()
 
 
-def _validate_version(item: Object, path: str, release: Reader, report: CheckReport) -> None:
+def _validate_version(
+    item: Mapping[str, Any], path: str, release: Reader, report: CheckReport
+) -> None:
     versions = release.features.versions
     row = versions.get(str(item.get("apiVersion")))
     if row is not None and release.numbers is not None and not row.is_in(release.at):
