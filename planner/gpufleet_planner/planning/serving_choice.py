@@ -1,9 +1,11 @@
 """What replicas of a model reach on a kind of device, and how many a target needs."""
 
 from dataclasses import replace
+from functools import lru_cache
 from math import ceil
 
 from gpufleet.findings import has_errors
+from gpufleet.models.architecture import Architecture
 from gpufleet.models.inference import Serving, serving_ledger
 from gpufleet.models.parallel import Parallelism, check_parallelism
 from gpufleet_planner.planning.need import WorkloadNeed, mean_output
@@ -33,18 +35,19 @@ def splits(need: WorkloadNeed, device: Device, most: int) -> tuple[Parallelism, 
     """
     if need.parallel is not None:
         return (need.parallel,)
-    linked = has_nvlink(device)
+    return _splits(need.model, min(most, need.most_gpus), linked=has_nvlink(device))
+
+
+@lru_cache(maxsize=1024)
+def _splits(model: Architecture, most: int, *, linked: bool) -> tuple[Parallelism, ...]:
     found: list[Parallelism] = []
     for gpus in (1, 2, 4, 8, 16):
-        if gpus > min(most, need.most_gpus):
+        if gpus > most:
             break
         options = [Parallelism(tensor=gpus)]
         if not linked and gpus > 1:
             options.append(Parallelism(pipeline=gpus))
-        for parallel in options:
-            problems = check_parallelism(need.model, parallel)
-            if not has_errors(problems):
-                found.append(parallel)
+        found += [one for one in options if not has_errors(check_parallelism(model, one))]
     return tuple(found)
 
 
