@@ -11,8 +11,6 @@ from gpufleet.components_base.platform_components import (
     PlatformFleet,
     managed_pools,
     name_prefix,
-    no_charts,
-    no_operators,
 )
 from gpufleet.findings import error
 from gpufleet.fleet import Fleet, Pool
@@ -31,9 +29,6 @@ from gpufleet.platforms.gke.gpu_networks import (
 )
 from gpufleet.platforms.gke.networks import needed_networks, network_objects, validate_networks
 from gpufleet.platforms.gke.node_pool import GkeGpuNodePool, GkePoolPlan, gke_pool_plan
-
-platform_operators = no_operators
-platform_charts = no_charts
 
 
 @dataclass(frozen=True, kw_only=True)
