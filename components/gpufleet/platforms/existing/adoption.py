@@ -101,23 +101,21 @@ def _pool(
 
 
 def _hardware(gpus: ReportedGpus, pool: Declaration) -> Iterator[str]:
-    """GPU and count into the pool, as far as the nodes report them; what is missing."""
+    """GPU and count into the pool, as the nodes report them, else of their machine type; what is
+    missing. Neither is written without the other: the default of the count is one."""
     row = load().sold(gpus.labels.get(_TYPE, ""))
-    if row is not None:
-        same = gpus.gpu is None or gpus.gpu.key == row.accelerator.gpu
-        if same and gpus.count in (None, row.accelerator.count):
-            pool["instanceTypes"] = [row.name]
-            return
-    if gpus.gpu is not None:
-        pool["gpu"] = gpus.gpu.key
-    elif gpus.product is None:
+    gpu, count = None if gpus.gpu is None else gpus.gpu.key, gpus.count
+    if row is not None and gpu in (None, row.accelerator.gpu):
+        gpu, count = row.accelerator.gpu, count or row.accelerator.count
+        yield f"machines are {row.name}: name it in `instanceTypes` with `capacity` for its price"
+    elif gpu is None and gpus.product is None:
         yield f"no label {PRODUCT_LABEL}: which GPU it is, is not known; write `gpu`"
-    else:
+    elif gpu is None:
         yield f"the catalogue has no GPU {gpus.product!r}; add a row in an overlay"
-    if gpus.count is not None:
-        pool["gpusPerNode"] = gpus.count
-    else:
-        yield "nothing counts its GPUs: write gpusPerNode"
+    if count is None:
+        yield f"nothing counts the GPUs{f' ({gpu})' if gpu else ''}: write gpu and gpusPerNode"
+    elif gpu is not None:
+        pool |= {"gpu": gpu, "gpusPerNode": count}
 
 
 def _image(
