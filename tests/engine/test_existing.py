@@ -8,6 +8,7 @@ import io
 import json
 import subprocess
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,6 +20,7 @@ from gpufleet.platforms.sandbox.simulated_node import simulated_nodes
 from gpufleet.sandbox_distribution import CHARTS, sandbox_part
 from gpufleet_sandbox.engine import deploy
 from gpufleet_sandbox.stack_repair import release_stale_lock
+from tests.engine.nfd_master import nfd_master
 from tests.engine.sandbox_stack import gpus
 from tests.engine.waiting import until
 
@@ -232,6 +234,46 @@ def killed(project: Any, moment: Callable[[], bool], command: str) -> None:
     finally:
         engine.kill()
         engine.wait()
+
+
+@pytest.mark.nightly
+def test_a_rule_labels_nodes_and_those_that_join_later(
+    cluster_project: Callable[..., Any],
+    core: client.CoreV1Api,
+    namespace: str,
+    sandbox: Any,
+    nodes: Callable[[dict[str, Any]], None],
+    tmp_path: Path,
+) -> None:
+    """By the real master of Node Feature Discovery."""
+    data = spec(EIGHTHS, 3)
+    data["pools"] = data["pools"][:1]
+    (pool,) = data["pools"]
+    pool |= {"nodes": {"min": 2, "max": 3}, "existing": {"namePattern": "metal-cut-[0-9]+"}}
+    project = cluster_project({"__main__.py": PROGRAM, "fleet.json": json.dumps(data)})
+    first, second, third = (one["metadata"]["name"] for one in CUT)
+    other = SHARED[0]["metadata"]["name"]
+    for one in (*CUT[:2], *SHARED):
+        nodes(one)
+    with nfd_master(sandbox, tmp_path, core.api_client) as report:
+        for name in (first, second, other):
+            report(name)
+        project.run("up")
+        for name in (first, second):
+            offers(core, name, {SMALL: "56"})
+        assert lands(core, namespace, SMALL, "cut") in {first, second}
+        # A GPU node with another name is not of the pool.
+        assert "gpufleet.dev/pool" not in labels(core, other)
+
+        # One joins: no update of the stack is needed.
+        nodes(CUT[2])
+        report(third)
+        offers(core, third, {SMALL: "56"})
+
+        project.run("destroy")
+        for name in (first, second, third):
+            until(lambda n=name: "gpufleet.dev/pool" not in labels(core, n), lambda: project.folder)
+            assert labels(core, name).items() >= OWN.items()
 
 
 @pytest.mark.nightly
