@@ -128,7 +128,10 @@ def test_hardware_driver_kernel_and_runtime_are_told(monkeypatch: pytest.MonkeyP
     )
     told = [one.message for one in found.findings if one.code == "existing-nodes-seen"]
     first, second = told
-    assert "8 x NVIDIA-H100-80GB-HBM3, driver 580.95.05, kernel 6.8.0-59-generic" in first
+    assert (
+        "8 x NVIDIA-H100-80GB-HBM3, driver 580.95.05, RDMA unknown, kernel 6.8.0-59-generic"
+        in first
+    )
     assert first.endswith("runtime containerd://1.6.16")
     assert "GPUs unknown x unknown, driver unknown" in second
     assert second.endswith("runtime containerd://1.7.20-k3s1")
@@ -218,6 +221,8 @@ def test_what_is_otherwise(
         ),
         ("daemonsets", program("nvidia-gpu-device-plugin", "kube-system"), "addons.gpuOperator"),
         ("daemonsets", program("hami-device-plugin", "kube-system"), "addons.gpuOperator"),
+        # The exporter of a cloud: a warning, and the only one here.
+        ("daemonsets", program("dcgm-exporter", "kube-system"), "addons.gpuOperator"),
     ],
 )
 def test_programs_of_others_are_found(

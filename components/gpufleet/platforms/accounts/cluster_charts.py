@@ -30,7 +30,8 @@ PARTS = (
     ("create", "", "secrets", None),
 )
 """Kinds that charts consist of, and the Secrets in which Helm keeps its releases."""
-_DISCOVERY, _PLUGIN = "node-feature-discovery", re.compile(r"(nvidia|hami).*device-plugin")
+_DISCOVERY, _EXPORTER = "node-feature-discovery", "dcgm-exporter"
+_PLUGIN = re.compile(r"(nvidia|hami).*device-plugin")
 
 
 def ask_version(cluster: ClusterClient, fleet: Fleet, answers: Answers) -> None:
@@ -96,7 +97,7 @@ def _other(one: Mapping[str, Any], charts: Mapping[str, FleetRelease], answers: 
     program = str(mapping(metadata.get("labels")).get("app.kubernetes.io/name"))
     serves = [charts[key] for key in (GPU_OPERATOR, "nvidia-device-plugin") if key in charts]
     ours = charts.get(program)
-    if _PLUGIN.search(name) and serves:
+    if serves and (_PLUGIN.search(name) or _EXPORTER in name):
         ours = serves[0]
     elif program == _DISCOVERY:
         ours = charts.get(GPU_OPERATOR)
@@ -107,16 +108,19 @@ def _other(one: Mapping[str, Any], charts: Mapping[str, FleetRelease], answers: 
     owner = (by[0] or namespace, by[1] or ours.chart.name)
     if owner == (ours.namespace, ours.chart.name):
         return
-    section = next(key for key, chart in CHARTS.items() if chart == ours.chart.name)
-    what = "a device plugin" if _PLUGIN.search(name) else program
-    answers.error(
+    sections = {chart: f"addons.{section}" for section, chart in CHARTS.items()}
+    place = sections.get(ours.chart.name, "monitoring")
+    what, why = program, "two of them undo each other's work"
+    if _PLUGIN.search(name):
+        what, why = "a device plugin", "the second to register replaces the first"
+    exporter = _EXPORTER in name
+    report = answers.warning if exporter else answers.error
+    report(
         "existing-program",
-        f"addons.{section}",
-        f"{namespace}/{name} runs {what} already, and the fleet would install another: of two "
-        "device plugins the second to register replaces the first, and two operators undo each "
-        "other's work",
-        f"remove it, write `addons.{section}: {{ownership: existing}}`, or name an image whose "
-        "nodes have a device plugin",
+        place,
+        f"{namespace}/{name} runs {_EXPORTER if exporter else what} already, and the fleet would "
+        f"install another: {'each metric comes twice' if exporter else why}",
+        f"remove it, switch this part of `{place}` off, or write `ownership: existing` there",
         found=f"{namespace}/{name}",
     )
 

@@ -90,6 +90,7 @@ def _in_words(node: Mapping[str, Any]) -> str:
     parts = {
         "GPUs": f"{gpus.count or 'unknown'} x {gpus.product or 'unknown'}",
         "driver": gpus.driver,
+        "RDMA": gpus.labels.get("feature.node.kubernetes.io/rdma.capable"),
         "kernel": info.get("kernelVersion"),
         "runtime": info.get("containerRuntimeVersion"),
     }

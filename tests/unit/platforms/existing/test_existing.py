@@ -281,11 +281,23 @@ def test_what_the_examples_advertise() -> None:
     }
 
 
-def test_a_vsphere_pool_of_other_people_needs_no_shape() -> None:
+@pytest.mark.parametrize(
+    ("platform", "cluster"),
+    [
+        ("eks", {"region": "us-east-1"}),
+        ("gke", {"region": "us-central1", "project": "gpu-fleet-1"}),
+        ("vsphere", {}),
+        ("openshift", {}),
+        ("openshiftAws", {"region": "us-east-1"}),
+        ("openshiftGcp", {"region": "us-central1", "project": "gpu-fleet-1"}),
+        ("sandbox", {}),
+    ],
+)
+def test_a_pool_of_other_people_needs_no_machine(platform: str, cluster: dict[str, str]) -> None:
     data = {
         "catalogue": "2026.11",
-        "platform": "vsphere",
-        "cluster": {"name": "metal"},
+        "platform": platform,
+        "cluster": {"name": "metal", **cluster},
         "pools": [
             {
                 "name": "theirs",
@@ -297,5 +309,6 @@ def test_a_vsphere_pool_of_other_people_needs_no_shape() -> None:
         ],
     }
     assert compile_data(data).deployable
-    managed = {**data, "pools": [{**data["pools"][0], "ownership": "managed"}]}
-    assert [f.code for f in compile_data(managed).findings] == ["vsphere-options-missing"]
+    if platform == "vsphere":
+        managed = {**data, "pools": [{**data["pools"][0], "ownership": "managed"}]}
+        assert [f.code for f in compile_data(managed).findings] == ["vsphere-options-missing"]
