@@ -5,13 +5,12 @@ from math import ceil
 
 from gpufleet.findings import has_errors
 from gpufleet.models.inference import Serving, serving_ledger
-from gpufleet.models.kv_cache import unknown_start
 from gpufleet.models.parallel import Parallelism, check_parallelism
 from gpufleet_planner.planning.need import WorkloadNeed, mean_output
 from gpufleet_planner.planning.option import Miss, Reached
 from gpufleet_planner.planning.target import Arrivals, Assurance, ServingTarget
 from gpufleet_planner.planning.training_choice import has_nvlink
-from gpufleet_planner.sizing.cache_capacity import capacity, started_sequences
+from gpufleet_planner.sizing.cache_capacity import capacity, not_known, started_sequences
 from gpufleet_planner.sizing.device import Device
 from gpufleet_planner.sizing.embedding import embedding_ledger, embedding_speed
 from gpufleet_planner.sizing.serving_rates import (
@@ -85,7 +84,7 @@ def serve(
         )
     if not need.model.causal:
         return _embed(need, serving, device, parallel, least)
-    unknown = unknown_start(need.model)
+    unknown = not_known(need.model, serving.engine)
     if unknown is not None:
         return Miss("not-known", f"whether {serving.engine} starts is not known: {unknown}")
     cache = capacity(need.model, serving, device.usable_bytes, parallel)
@@ -160,7 +159,7 @@ def _largest(
         )
         return Miss("token", text, token)
     if _kept(replica, need, most):
-        return most, replica.speed(most)
+        return most, replica.speed(most, together=target.arrivals is Arrivals.TOGETHER)
     low, high = 1, most
     while high - low > max(low // 32, 1):
         middle = (low + high) // 2
@@ -168,7 +167,7 @@ def _largest(
             low = middle
         else:
             high = middle
-    return low, replica.speed(low)
+    return low, replica.speed(low, together=target.arrivals is Arrivals.TOGETHER)
 
 
 def _token_ms(replica: ServingReplica, need: WorkloadNeed, batch: int) -> float:

@@ -67,10 +67,6 @@ class ExistingRules(PlatformRules):
     def input_class(self, kind: str, path: str, old: object, new: object) -> LeafClass:
         return LeafClass.LIVE
 
-    def leaf_classes(self, pool: Pool) -> Mapping[str, LeafClass]:
-        fields = ExistingOptions.model_fields.items()
-        return {f"existing.{field.alias or name}": LeafClass.LIVE for name, field in fields}
-
     def node_names(self, fleet: Fleet, pool: str, ordinals: Iterable[int]) -> list[str]:
         names = options_of(fleet.pool(pool)).nodes
         return [names[ordinal] for ordinal in ordinals if ordinal < len(names)]
