@@ -32,6 +32,7 @@ from gpufleet.platforms.gke.node_pool import GkeGpuNodePool, GkePoolPlan, gke_po
 
 _finding = findings_in(__file__)
 
+
 @dataclass(frozen=True, kw_only=True)
 class GkeFleet(PlatformFleet):
     """A fleet on GKE."""
