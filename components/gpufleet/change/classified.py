@@ -91,10 +91,9 @@ def pool_differences(
             # Its inputs are the same; files of the pool that differ are a difference of their own.
             leaf_class = LeafClass.LIVE if shared else LeafClass.NONE
         found.append(replace(leaf, leaf_class=leaf_class))
-    classes = {} if foreign else rules.cluster_classes(two)
-    found += [
-        replace(one, leaf_class=classes[one.field]) for one in cluster if one.field in classes
-    ]
+    if not foreign:
+        classes = rules.cluster_classes(two)
+        found += [replace(c, leaf_class=classes[c.field]) for c in cluster if c.field in classes]
     if idle and files:
         found.append(FieldDifference("files", "rendered", "rendered otherwise", LeafClass.UNKNOWN))
     return tuple(found)

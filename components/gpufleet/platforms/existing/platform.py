@@ -54,8 +54,7 @@ class ExistingRules(PlatformRules):
         yield from _runtimes(spec, pools)
 
     def operator_host(self, spec: FleetSpec, operated: Sequence[Pool]) -> OperatorHost:
-        needed = (image.toolkit_env for _, image in _without_toolkit(operated))
-        return OperatorHost(toolkit_env=next(filter(None, needed), {}))
+        return OperatorHost(toolkit_env=_first_environment(_without_toolkit(operated)))
 
     def registered(self, fleet: Fleet, pool: Pool) -> Mapping[str, Mapping[str, Any]]:
         """`node/<name>` -> its labels, or the rule."""
@@ -92,6 +91,14 @@ def _without_toolkit(pools: Sequence[Pool]) -> list[tuple[Pool, NodeImage]]:
     return [(p, image) for p in pools if (image := p.image) is not None and not image.toolkit]
 
 
+def _first_environment(needing: Sequence[tuple[Pool, NodeImage]]) -> Mapping[str, str]:
+    """The environment of the first image that needs one, which all nodes get."""
+    for _, image in needing:
+        if image.toolkit_env:
+            return image.toolkit_env
+    return {}
+
+
 def _runtimes(spec: FleetSpec, pools: Sequence[Pool]) -> Iterable[Finding]:
     """Whether the operator's toolkit, which has one environment for all nodes (ClusterPolicy
     `toolkit.env`), reaches the containerd of each pool's nodes: RKE2's listens on a socket of its
@@ -100,11 +107,11 @@ def _runtimes(spec: FleetSpec, pools: Sequence[Pool]) -> Iterable[Finding]:
     if operator.ownership is not Ownership.MANAGED:
         return
     raw = value_at(operator.values, "toolkit.env")
-    first = next(filter(None, (image.toolkit_env for _, image in needing)), {})
+    first = _first_environment(needing)
     given: dict[str, Any] = {**first, **operator.toolkit.env}
     if raw is not None:
         written = map(mapping, items(raw))
-        given = {one.get("name"): one.get("value", one.get("valueFrom")) for one in written}
+        given = {str(one.get("name")): one.get("value", one.get("valueFrom")) for one in written}
     place = f"addons.gpuOperator.{'' if raw is None else 'values.'}toolkit.env"
     for pool, image in needing:
         for name in first:
