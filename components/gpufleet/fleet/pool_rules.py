@@ -71,27 +71,6 @@ def _platform(
                 "remove them",
                 platform=platform.name.value,
             )
-    if provisioner is Provisioner.KARPENTER and pool.sharing.dra is not None:
-        yield error(
-            "dra-with-karpenter",
-            f"{path}.sharing.dra",
-            "Karpenter ignores pods with resource claims (`--ignore-dra-requests` is on by "
-            "default, and its AWS provider publishes no device templates)",
-            "write `provisioner: managed`, or clusterAutoscaler",
-            facts=[
-                {
-                    "fact": "a pod with claims is an error of the scheduling simulation",
-                    "source": "kubernetes-sigs/karpenter v1.14.1 pkg/operator/options/options.go, "
-                    "pkg/controllers/provisioning/scheduling/scheduler.go",
-                },
-                {
-                    "fact": "no instance type has devices for claims; 1.15 brings them for GPUs, "
-                    "alpha and off (settings.awsFeatureGates.draNVIDIAGPU)",
-                    "source": "aws/karpenter-provider-aws v1.14.1 pkg/providers/instancetype, "
-                    "v1.15.1 charts/karpenter/values.yaml",
-                },
-            ],
-        )
 
 
 def _fabric(pool: GpuPool, path: str, platform: PlatformValue) -> Iterable[Finding]:

@@ -32,7 +32,13 @@ def validate_raw_arguments(
         if not _is_written(raw, argument):
             continue
         if setting is not None:
-            yield decided_elsewhere(place, argument, setting)
+            yield error(
+                "raw-argument-decided",
+                place,
+                f"{argument} follows from `{setting}`, which spend, quotas and pods rely on",
+                f"remove it, and write `{setting}`",
+                found=argument,
+            )
             continue
         yield error(
             "raw-argument-wired",
@@ -49,17 +55,6 @@ def _rows(folder: Path) -> Mapping[str, Sequence[RawRow]]:
     for row in read_rows(folder, "raw_arguments"):
         found.setdefault(row["option"], []).append(row)
     return found
-
-
-def decided_elsewhere(place: str, argument: str, setting: str) -> Finding:
-    """The finding about an argument that a setting of the pool decides."""
-    return error(
-        "raw-argument-decided",
-        place,
-        f"{argument} follows from `{setting}`, which spend, quotas and pods rely on",
-        f"remove it, and write `{setting}`",
-        found=argument,
-    )
 
 
 def _is_written(raw: Any, path: str) -> bool:

@@ -142,8 +142,12 @@ def _nothing(
     ways = [
         *_share(found, teams),
         *_size(found, sized),
-        *((f"give it the pool: `team: {name}`",) if len(teams) > 1 else ()),
-    ]
+        *(
+            (f"give it the pool: `team: {name}`",)
+            if len(teams) > 1 and pool.spec.team != name
+            else ()
+        ),
+    ] or [f"let {pool.name} have {-(-found.usable // found.of_node)} nodes"]
     return say(
         "team-quota-of-nothing",
         f"{path}.share",
