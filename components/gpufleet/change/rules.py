@@ -186,9 +186,7 @@ def _mode(old: Pool, new: Pool, fleet: Fleet) -> Iterable[Finding]:
     mig = new.gpu.mig
     if mig is None or not mig.reset_needed or not changes_mode(old.partition, new.partition):
         return
-    if new.platform.facts.reset_may_be_forbidden and not reboots(
-        fleet.spec.addons.gpu_operator.mig_manager.env
-    ):
+    if new.platform.facts.reset_may_be_forbidden and not reboots(fleet.addons.gpu_operator.mig_env):
         yield _finding("change-may-hang", gpu=new.gpu.key, platform=new.platform.name)
 
 

@@ -72,24 +72,6 @@ def _platform(
                 other=other.value,
                 platform=platform.name.value,
             )
-    if provisioner is Provisioner.KARPENTER and pool.sharing.dra is not None:
-        yield _finding(
-            "dra-with-karpenter",
-            path,
-            facts=[
-                {
-                    "fact": "a pod with claims is an error of the scheduling simulation",
-                    "source": "kubernetes-sigs/karpenter v1.14.1 pkg/operator/options/options.go, "
-                    "pkg/controllers/provisioning/scheduling/scheduler.go",
-                },
-                {
-                    "fact": "no instance type has devices for claims; 1.15 brings them for GPUs, "
-                    "alpha and off (settings.awsFeatureGates.draNVIDIAGPU)",
-                    "source": "aws/karpenter-provider-aws v1.14.1 pkg/providers/instancetype, "
-                    "v1.15.1 charts/karpenter/values.yaml",
-                },
-            ],
-        )
 
 
 def _fabric(pool: GpuPool, path: str, platform: PlatformValue) -> Iterable[Finding]:

@@ -150,5 +150,9 @@ def _within_budget(pools: Sequence[Pool], excess: int) -> str:
     fewer = nodes.maximum - -(-excess * nodes.maximum // most)
     if fewer >= max(1, nodes.minimum):
         return f"write {dearest.path}.nodes.max: {fewer} ({dearest.name}), or raise the budget"
-    cost = Decimal(most) / MICRO_USD
-    return f"{dearest.name} costs most, up to {cost} USD/h; shrink pools or raise the budget"
+    one = sum(price // p.nodes.maximum * max(1, p.nodes.minimum) for price, p in priced)
+    cost, least = Decimal(most) / MICRO_USD, Decimal(one) / MICRO_USD
+    return (
+        f"{dearest.name} costs most, up to {cost} USD/h; shrink pools, or write {least} or more, "
+        "the least that has nodes of each pool"
+    )

@@ -58,7 +58,10 @@ def validate_program(addon: ClusterAutoscaler, kubernetes_version: str) -> Itera
     if _named_tag(addon) is not None or kubernetes_version in PROGRAMS:
         return
     yield _finding(
-        "cluster-autoscaler-version-unknown", ADDON, found=kubernetes_version, allowed=list(PROGRAMS)
+        "cluster-autoscaler-version-unknown",
+        ADDON,
+        found=kubernetes_version,
+        allowed=list(PROGRAMS),
     )
 
 

@@ -3,6 +3,8 @@
 import re
 from collections.abc import Iterable, Sequence
 
+from gpufleet.catalogue import load
+from gpufleet.contract.driver_ranges import version_parts
 from gpufleet.contract.programs.karpenter_keys import (
     AUTO_MODE,
     AUTO_MODE_LABELS,
@@ -13,10 +15,12 @@ from gpufleet.contract.programs.karpenter_machines import NodeRequirement, admit
 from gpufleet.findings import Finding, findings_in
 from gpufleet.fleet.model import Pool
 from gpufleet.platforms.eks.efa_pages import HUGE_PAGES, node_huge_pages
+from gpufleet.platforms.eks.karpenter_buffer import has_buffer
 from gpufleet.platforms.eks.karpenter_node_pool_manifest import is_static
 from gpufleet.platforms.eks.karpenter_values import karpenter_pools
 from gpufleet.platforms.eks.raw_rules import validate_raw_fields
 from gpufleet.spec.base import Ownership
+from gpufleet.spec.cluster import minor_of
 from gpufleet.spec.fleet_spec import FleetSpec
 from gpufleet.spec.karpenter import KarpenterPoolOptions, KarpenterRequirement
 from gpufleet.spec.pool import Provisioner
@@ -34,6 +38,23 @@ OWN = (
     "topology.kubernetes.io/zone",
 )
 """Labels whose requirement follows from the pool, or that Karpenter reserves."""
+CLAIMS_SINCE = (1, 15)
+"""First release that makes nodes for claims (Amazon EKS user guide, Using DRA with Karpenter)."""
+BUFFERS_SINCE = (1, 14)
+"""First release with CapacityBuffer (`features.jsonl`)."""
+CLAIM_FACTS = [
+    {
+        "fact": "a pod with claims is an error of the scheduling simulation",
+        "source": "kubernetes-sigs/karpenter v1.14.1 pkg/operator/options/options.go, "
+        "pkg/controllers/provisioning/scheduling/scheduler.go",
+    },
+    {
+        "fact": "no instance type has devices for claims; 1.15 brings them for GPUs, "
+        "alpha and off (settings.awsFeatureGates.draNVIDIAGPU)",
+        "source": "aws/karpenter-provider-aws v1.14.1 pkg/providers/instancetype, "
+        "v1.15.2 pkg/providers/nvidiadra",
+    },
+]
 KARPENTER = "karpenter.sh/"
 """Prefix of labels that are Karpenter's alone."""
 _KEY = re.compile(
@@ -48,7 +69,8 @@ def validate_karpenter(spec: FleetSpec, pools: Sequence[Pool]) -> list[Finding]:
     return [
         *(finding for pool in pools for finding in _validate(pool)),
         *_overlays(spec, pools),
-        *_gate_of_static(spec, pools),
+        *_gates(spec, pools),
+        *_claims(spec, pools),
         *_definitions(spec, pools),
     ]
 
@@ -79,13 +101,49 @@ def _overlays(spec: FleetSpec, pools: Sequence[Pool]) -> Iterable[Finding]:
             )
 
 
-def _gate_of_static(spec: FleetSpec, pools: Sequence[Pool]) -> Iterable[Finding]:
-    """The gate is off by default; a Karpenter that gpufleet installs has it on."""
-    static = [pool for pool in karpenter_pools(pools) if is_static(pool)]
-    if static and spec.addons.karpenter.ownership is Ownership.EXISTING:
-        yield _finding(
-            "karpenter-static-gate", static[0].path, pools=[pool.name for pool in static]
-        )
+def _gates(spec: FleetSpec, pools: Sequence[Pool]) -> Iterable[Finding]:
+    """The gates are off by default; a Karpenter that gpufleet installs has them on."""
+    ours = karpenter_pools(pools)
+    release = _release(spec)
+    if version_parts(release) < BUFFERS_SINCE:
+        for pool in filter(has_buffer, ours):
+            yield _finding("karpenter-buffer-of-nothing/release", pool.path, release=release)
+    if spec.addons.karpenter.ownership is not Ownership.EXISTING:
+        return
+    if static := [pool for pool in ours if is_static(pool)]:
+        names = [pool.name for pool in static]
+        yield _finding("karpenter-static-gate", static[0].path, pools=names)
+    if buffered := [pool for pool in ours if has_buffer(pool)]:
+        names = [pool.name for pool in buffered]
+        yield _finding("karpenter-buffer-gate", buffered[0].path, pools=names)
+
+
+def _release(spec: FleetSpec) -> str:
+    """The release that counts: the declared one, else the pin."""
+    pinned = load(spec.catalogue, overlay=spec.catalogue_overlay).chart("karpenter").version
+    return spec.addons.karpenter.version or pinned
+
+
+def _claims(spec: FleetSpec, pools: Sequence[Pool]) -> Iterable[Finding]:
+    """From 1.15 on Karpenter knows the whole GPUs of a node that it has not started. Of nodes that
+    it keeps anyway it needs to know nothing."""
+    addon = spec.addons.karpenter
+    release, kubernetes = _release(spec), spec.cluster.kubernetes_version
+    for pool in karpenter_pools(pools):
+        dra = pool.spec.sharing.dra
+        if dra is None or is_static(pool):
+            continue
+        known = version_parts(release) >= CLAIMS_SINCE
+        if not known:
+            yield _finding("dra-with-karpenter", pool.path, release=release, facts=CLAIM_FACTS)
+        elif minor_of(kubernetes) < (1, 34):
+            yield _finding("dra-with-karpenter/kubernetes", pool.path, found=kubernetes)
+        elif addon.values.get("settings", {}).get("enableDRA"):
+            yield _finding("dra-with-karpenter/values")
+        elif dra.devices != "gpu" or dra.compute_domain:
+            yield _finding("dra-with-karpenter/parts", pool.path, release=release)
+        elif addon.ownership is Ownership.EXISTING:
+            yield _finding("karpenter-claims-gate", pool.path)
 
 
 def _fips_image(pool: Pool) -> Iterable[Finding]:
@@ -101,7 +159,11 @@ def _validate(pool: Pool) -> Iterable[Finding]:
     if pool.spec.import_id is not None:
         yield _finding("import-with-karpenter", pool.path)
     yield from _fips_image(pool)
-    if pool.nodes.minimum > 0 and not is_static(pool):
+    if has_buffer(pool) and pool.nodes.minimum == 0:
+        yield _finding("karpenter-buffer-of-nothing", pool.path)
+    if has_buffer(pool) and not pool.advertised:
+        yield _finding("karpenter-buffer-of-nothing/claims", pool.path)
+    if pool.nodes.minimum > 0 and not (is_static(pool) or has_buffer(pool)):
         yield _finding("karpenter-keeps-no-minimum", pool.path, found=pool.nodes.minimum)
     if options is None:
         return

@@ -25,10 +25,10 @@ from gpufleet.platforms.eks.efa_pages import HUGE_PAGES, MIB, least_pages
 from gpufleet.platforms.eks.karpenter_node_pool_manifest import CAPACITY_TYPES, KARPENTER_ORDER
 from gpufleet.platforms.eks.karpenter_rules import validate_karpenter
 from gpufleet.platforms.eks.kubelet import refused_kubelet_settings
-from gpufleet.platforms.eks.leaf_classes import leaf_classes
 from gpufleet.platforms.eks.registered import ENGINE_NAMES, input_class, registered
 from gpufleet.platforms.eks.rollout import rollout
 from gpufleet.platforms.eks.rules import validate_eks
+from gpufleet.platforms.eks.shape import eks_shape
 from gpufleet.platforms.eks.storage import pod_volumes, validate_eks_storage
 from gpufleet.platforms.eks.warm_pool import with_warm_pool
 from gpufleet.spec.capacity import Capacity
@@ -153,8 +153,13 @@ class EksRules(PlatformRules):
         version = None if pool.spec.eks is None else pool.spec.eks.release_version
         return None if version is None or "-" not in version else version.rpartition("-")[2]
 
-    def leaf_classes(self, pool: Pool) -> Mapping[str, LeafClass]:
-        return leaf_classes(pool)
+    def cluster_classes(self, pool: Pool) -> Mapping[str, LeafClass]:
+        """Karpenter resolves an image's alias by the version of the cluster: with another one its
+        nodes drift (Karpenter v1.15 documentation, NodeClasses, amiSelectorTerms). An image of
+        one's own follows no Kubernetes version."""
+        if pool.provisioner.by_node_pool and not eks_shape(pool).custom:
+            return {"cluster.kubernetesVersion": LeafClass.ROLLING}
+        return {}
 
 
 RULES = EksRules()

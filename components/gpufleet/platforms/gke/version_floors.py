@@ -66,6 +66,8 @@ SERIES = _of_machines("series")
 """Beginning of a machine type -> its floor."""
 RDMA = _of_machines("rdma")
 """The same, with GPUDirect RDMA."""
+DEFAULT_DRIVER = _of_machines("default_driver")
+"""The same, with the driver that GKE installs by default."""
 
 
 def floors(pool: Pool) -> Iterator[Floor]:
@@ -82,6 +84,8 @@ def floors(pool: Pool) -> Iterator[Floor]:
         yield FLOORS["tpu_flex_start"] if is_tpu(pool) else FLOORS["flex_start"]
     if row is not None and row.family == "tpu7x":
         yield FLOORS["ironwood"]
+    if row is not None and not shape.operator and shape.options.driver_version == "default":
+        yield from (one for start, one in DEFAULT_DRIVER.items() if row.name.startswith(start))
     if row is not None:
         yield from _of_machine(row, rdma=pool.fabric is Fabric.RDMA)
     kubelet = pool.spec.kubelet

@@ -19,7 +19,6 @@ from gpufleet.fleet.model import (
 from gpufleet.fleet.platform_rules import DeclaredMachine, PlatformRules
 from gpufleet.fleet.rollout import Rollout
 from gpufleet.platforms.openshift.kubelet_config import refused_kubelet_settings
-from gpufleet.platforms.openshift.leaf_classes import leaf_classes
 from gpufleet.platforms.openshift.lifecycle import discovery_subscription, operator_subscription
 from gpufleet.platforms.openshift.machine_clouds import makes_machines, options_of
 from gpufleet.platforms.openshift.registered import ENGINE_NAMES, input_class, registered
@@ -105,9 +104,6 @@ class OpenShiftRules(PlatformRules):
             return Rollout("OpenShift", 1 if made is None else made.max_unavailable)
         surge = options.rollout is MachineRollout.SURGE
         return Rollout("pulumi up", None, None if surge else 0)
-
-    def leaf_classes(self, pool: Pool) -> Mapping[str, LeafClass]:
-        return leaf_classes(pool)
 
 
 class OpenShiftCloudRules(OpenShiftRules):

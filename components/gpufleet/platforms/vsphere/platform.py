@@ -102,13 +102,6 @@ class VsphereRules(PlatformRules):
             return Rollout("the engine", None)
         return Rollout("pulumi up", options_of(pool).rollout_width, 0, "the first machine alone")
 
-    def leaf_classes(self, pool: Pool) -> Mapping[str, LeafClass]:
-        """How many machines are changed at once is a setting of the engine's update."""
-        return {
-            "vsphere.rolloutWidth": LeafClass.LIVE,
-            "vsphere.creationWidth": LeafClass.LIVE,
-        }
-
 
 def _boot(pool: Pool, position: int) -> tuple[object, ...]:
     """What the first-boot data says of a node, apart from the way to its cluster."""

@@ -58,6 +58,7 @@ def _validate(compiled: Pool, options: VsphereOptions) -> Iterable[Finding]:
     yield from _dynamic(options, compiled.gpu, place)
     yield from _hardware(options, place)
     yield from _devices(options, place)
+    yield from _rooms(options, pool.nodes.max, place)
     yield from _rdma(compiled, options, place)
     if pool.nodes.min != pool.nodes.max:
         yield _finding(
@@ -269,3 +270,21 @@ def _devices(options: VsphereOptions, place: str) -> Iterable[Finding]:
     both = sorted(set(options.hosts) & set(options.deny_hosts))
     if both:
         yield _finding("vsphere-host-allowed-and-denied", place, both=both)
+
+
+def _rooms(options: VsphereOptions, nodes: int, place: str) -> Iterable[Finding]:
+    """Named hosts that cannot hold all machines of the pool."""
+    each = 1 if options.separate_hosts == "required" else options.max_per_host
+    hosts = set(options.hosts) - set(options.deny_hosts)
+    own = any(one.hosts for one in options.machines)
+    if each is None or not options.hosts or own or len(hosts) * each >= nodes:
+        return
+    yield _finding(
+        "vsphere-hosts-too-few",
+        place,
+        hosts=len(hosts),
+        each=each,
+        found=nodes,
+        limit=len(hosts) * each,
+        needed=-(-nodes // each),
+    )
