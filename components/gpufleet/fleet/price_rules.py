@@ -145,5 +145,5 @@ def _old(pools: Sequence[Pool], as_of: date) -> Iterable[Finding]:
             spot_days=PRICE_AGE_DAYS["spot"],
             default_price_age_days=DEFAULT_PRICE_AGE_DAYS,
             days=max(old.values()),
-            asOf=as_of.isoformat(),
+            as_of=as_of.isoformat(),
         )
