@@ -15,7 +15,7 @@ SANDBOX_STACK ?= sandbox-dev
 RELEASE_PROGRAMS := pulumi-sdks pulumi-sdks-java-dotnet
 # Programs that only the tests need, in addition to those of the sandbox.
 TEST_PROGRAMS := pulumi-language-yaml nvidia-parsers kueue karpenter vcsim
-NIGHTLY_PROGRAMS := promtool prometheus $(RELEASE_PROGRAMS)
+NIGHTLY_PROGRAMS := promtool prometheus nfd-master $(RELEASE_PROGRAMS)
 
 # Each test is selected by one of these three (tests/unit/test_order_of_files.py).
 UNIT_TESTS := not engine and not sandbox and not nightly and not chaos

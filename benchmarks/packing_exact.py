@@ -7,7 +7,8 @@ import time
 from collections import Counter
 
 from gpufleet.catalogue import load
-from gpufleet_planner.packing import (
+from gpufleet_planner.packing.pack import pack
+from gpufleet_planner.packing.problem import (
     ExistingGpu,
     ExistingNode,
     Mode,
@@ -17,9 +18,8 @@ from gpufleet_planner.packing import (
     Quota,
     ShareClass,
     SpreadGroup,
-    pack,
-    verify,
 )
+from gpufleet_planner.packing.verify import verify
 from tests.property.exhaustive_packing import cheapest, fewest_gpus
 
 INSTANCES = 1000

@@ -4,7 +4,7 @@ fragmentation policy and by best fit. The tasks are cut from full nodes, so that
 
 import time
 
-from gpufleet_planner.trace import TracePolicy, place_trace
+from gpufleet_planner.trace.place import TracePolicy, place_trace
 from tests.planner.trace.checker import broken
 from tests.planner.trace.generated_trace import generated_trace, overfull
 

@@ -1,5 +1,6 @@
 """A fleet of nodes that somebody else made: a Kubernetes provider is all that it needs."""
 
+import os
 from pathlib import Path
 
 import pulumi
@@ -8,10 +9,10 @@ import yaml
 
 from gpufleet import GpuFleet
 
-file = Path(__file__).with_name(f"{pulumi.Config().require('fleet')}.yaml")
+config = pulumi.Config()
+spec = yaml.safe_load(Path(__file__).with_name(f"{config.require('fleet')}.yaml").read_text())
+if folder := config.get("charts") or os.environ.get("GPUFLEET_CHARTS"):
+    spec.setdefault("addons", {})["charts"] = {"source": {"folder": folder}}
 cluster = k8s.Provider("cluster")
-GpuFleet(
-    "gpus",
-    {"spec": yaml.safe_load(file.read_text()), "connection": {}},
-    pulumi.ResourceOptions(providers=[cluster]),
-)
+options = pulumi.ResourceOptions(providers=[cluster])
+GpuFleet("gpus", {"spec": spec, "connection": {}}, options)

@@ -120,6 +120,7 @@ def write_pack(
     once = {
         "requirements.txt": REQUIREMENTS.format(requirement=requirement or own_requirement()),
         "gpu-policy.yaml": SETTINGS,
+        ".gitignore": "__pycache__/\n/venv/\n",
     }
     present = {name: _text(folder / name) for name in files}
     changed = tuple(n for n, text in present.items() if text is not None and text != files[n])

@@ -31,7 +31,9 @@ from gpufleet_sandbox.progress import Progress, ProgressTask, SilentProgress, du
 from gpufleet_sandbox.tools_folder import tools_folder
 
 _AT_ONCE = 2
-"""Builds at a time: each uses every core, a second one fills the gaps while one links."""
+"""Modules at a time: each build uses every core, a second one fills the gaps while one links.
+Programs of one module are built one after another, because they share packages: 2,030 of the API
+server's 2,038 are the controller manager's too, and builds side by side compile them twice."""
 
 _MEASURED_CORES = 2
 
@@ -102,7 +104,7 @@ class _Making:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def run(self, missing: list[CachedProgram]) -> None:
-        """Make every entry, two at a time, and collect every failure."""
+        """Make every entry, two modules at a time, and collect every failure."""
         try:
             missing[0].cache.mkdir(parents=True, exist_ok=True, mode=0o755)
         except OSError as problem:
@@ -112,7 +114,7 @@ class _Making:
             ) from problem
         _sweep_dead_runs(missing[0].cache)
         with ThreadPoolExecutor(max_workers=_AT_ONCE) as pool:
-            futures = [pool.submit(self._make, entry) for entry in missing]
+            futures = [pool.submit(self._make_all, one) for one in _by_module(missing)]
             try:
                 pending = set(futures)
                 while pending:  # in slices, so that Ctrl-C is seen at once
@@ -122,9 +124,19 @@ class _Making:
                 for future in futures:
                     future.cancel()
                 raise  # leaving the pool waits for the workers, which sweep their scratch
-        failures = [str(problem) for future in futures if (problem := future.exception())]
+        failures = [failure for future in futures for failure in future.result()]
         if failures:
             raise SandboxError(_explain(failures))
+
+    def _make_all(self, entries: list[CachedProgram]) -> list[str]:
+        """Make the programs of one module, and say why some could not be had."""
+        failures: list[str] = []
+        for entry in entries:
+            try:
+                self._make(entry)
+            except SandboxError as problem:
+                failures.append(str(problem))
+        return failures
 
     def _make(self, entry: CachedProgram) -> None:
         task = self.progress.task(entry.program.name, self._expected(entry.program))
@@ -199,6 +211,14 @@ class _Making:
     def _sweep(self, entry: CachedProgram) -> None:
         if entry.scratch.exists():
             _remove_scratch(entry.scratch)
+
+
+def _by_module(missing: list[CachedProgram]) -> list[list[CachedProgram]]:
+    """The programs of each module, the longest work first."""
+    modules: dict[str, list[CachedProgram]] = {}
+    for entry in missing:
+        modules.setdefault(entry.program.module, []).append(entry)
+    return sorted(modules.values(), key=lambda one: -sum(e.program.seconds for e in one))
 
 
 def _sweep_dead_runs(cache: Path) -> None:

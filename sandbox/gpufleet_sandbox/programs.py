@@ -234,6 +234,14 @@ PROGRAMS: dict[str, SandboxProgram] = {
             version_command=None,  # it has none
         ),
         SandboxProgram(
+            name="nfd-master",
+            module="node-feature-discovery",
+            package="sigs.k8s.io/node-feature-discovery/cmd/nfd-master",
+            version="0.18.3",
+            seconds=150,
+            version_command=None,  # it names the version of a build by its own Makefile only
+        ),
+        SandboxProgram(
             name="vcsim",
             module="vsphere",
             package=".",

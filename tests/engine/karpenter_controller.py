@@ -40,6 +40,7 @@ def definitions() -> list[Path]:
     kinds = ("nodepools", "nodeclaims", "nodeoverlays")
     return [
         *(core / f"karpenter.sh_{kind}.yaml" for kind in kinds),
+        *sorted(core.glob("autoscaling.x-k8s.io_*.yaml")),
         *sorted((sources / "kwok/apis/crds").glob("*.yaml")),
     ]
 
@@ -156,7 +157,7 @@ def karpenter(
         "KUBECONFIG": str(sandbox.kubeconfig),
         "SYSTEM_NAMESPACE": "kube-system",
         "DISABLE_LEADER_ELECTION": "true",
-        "FEATURE_GATES": "NodeOverlay=true,StaticCapacity=true",
+        "FEATURE_GATES": "NodeOverlay=true,StaticCapacity=true,CapacityBuffer=true",
         "INSTANCE_TYPES_FILE_PATH": str(machines),
         "HEALTH_PROBE_PORT": str(ports["health"]),
         "METRICS_PORT": str(ports["metrics"]),

@@ -87,6 +87,7 @@ NIGHTLY = {
     "test_kill.py": 35,
     "test_cloud_stand_in.py": 30,
     "test_doctor_queues.py": 90,
+    "test_doctor_karpenter.py": 155,
     "test_idle.py": 240,
     "test_prometheus.py": 20,
     "test_promtool.py": 20,

@@ -12,8 +12,9 @@ import yaml
 from kubernetes import client
 
 from gpufleet_policies.doctor.dump import read_live
+from gpufleet_policies.doctor.fit import Answer
 from gpufleet_policies.doctor.observed import SeenPod
-from gpufleet_policies.doctor.pending import NodeAnswer, WhyPending, prove
+from gpufleet_policies.doctor.pending import WhyPending, prove
 from gpufleet_sandbox.sandbox import Sandbox
 from tests.engine.namespaces import make_namespace
 from tests.engine.waiting import until
@@ -187,14 +188,14 @@ class Generated:
             )
         return node, said
 
-    def change(self, pod: dict[str, Any], near: NodeAnswer) -> bool:
+    def change(self, pod: dict[str, Any], near: Answer) -> bool:
         """Do what the doctor says; whether it is something that can be done to a pod or a node."""
         spec = pod["spec"]
         (container,) = spec["containers"]
         for one in near.blockers:
             match one.filter:
                 case "NodeUnschedulable":
-                    self.core.patch_node(near.node, {"spec": {"unschedulable": False}})
+                    self.core.patch_node(near.name, {"spec": {"unschedulable": False}})
                 case "TaintToleration":
                     wanted = yaml.safe_load("{" + one.change.partition("{")[2])
                     spec["tolerations"] = [*spec["tolerations"], wanted]
@@ -207,9 +208,9 @@ class Generated:
                     most = one.change.partition("at most ")[2].split()[0]
                     container["resources"]["limits"][one.resource] = most
                     if "and free it" in one.change:
-                        self._empty(near.node)
+                        self._empty(near.name)
                 case "NodeResourcesFit" if one.fits_empty:
-                    self._empty(near.node)
+                    self._empty(near.name)
                 case _:
                     return False
         return True

@@ -8,9 +8,11 @@ import io
 import json
 import subprocess
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from kubernetes import client
 
 from gpufleet.catalogue import load
@@ -19,6 +21,8 @@ from gpufleet.platforms.sandbox.simulated_node import simulated_nodes
 from gpufleet.sandbox_distribution import CHARTS, sandbox_part
 from gpufleet_sandbox.engine import deploy
 from gpufleet_sandbox.stack_repair import release_stale_lock
+from tests.engine.namespaces import make_namespace
+from tests.engine.nfd_master import nfd_master
 from tests.engine.sandbox_stack import gpus
 from tests.engine.waiting import until
 
@@ -44,7 +48,9 @@ OWN = {"example.com/rack": "a", "example.com/owner": "metal"}
 """Labels of the people who made the nodes."""
 
 
-def manifests(pool: str, gpu: str, gpus_per_node: int, count: int) -> list[dict[str, Any]]:
+def manifests(
+    pool: str, gpu: str, gpus_per_node: int, count: int, fabric: str = "none"
+) -> list[dict[str, Any]]:
     """Nodes as the sandbox describes hardware, without anything of a fleet on them."""
     compiled = compile_data(
         {
@@ -57,6 +63,7 @@ def manifests(pool: str, gpu: str, gpus_per_node: int, count: int) -> list[dict[
                     "gpu": gpu,
                     "gpusPerNode": gpus_per_node,
                     "nodes": {"min": count, "max": count},
+                    "fabric": fabric,
                 }
             ],
         }
@@ -80,6 +87,21 @@ def manifests(pool: str, gpu: str, gpus_per_node: int, count: int) -> list[dict[
         }
         for one in made
     ]
+
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "existing-nodes"
+EXAMPLES: dict[str, tuple[list[str], str, int, dict[str, str]]] = {
+    "hgx-rke2": (["hgx-1"], "H100-80GB", 8, {"nvidia.com/gpu": "4", SMALL: "28"}),
+    "dgx-infiniband": (
+        [f"dgx-0{i}" for i in range(1, 5)],
+        "H100-80GB",
+        8,
+        {"nvidia.com/gpu": "8"},
+    ),
+    "aks": (["aks-gpu-0"], "T4", 1, {SHARE: "4"}),
+    "k3s-workstation": (["desk"], "RTX-PRO-6000", 1, {SHARE: "4"}),
+}
+"""Declaration -> its nodes, their GPU and count, and what they offer then."""
 
 
 CUT, SHARED = manifests("cut", "A100-80GB", 8, 3), manifests("shared", "L4", 1, 1)
@@ -232,6 +254,87 @@ def killed(project: Any, moment: Callable[[], bool], command: str) -> None:
     finally:
         engine.kill()
         engine.wait()
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_an_example_deploys(
+    cluster_project: Callable[..., Any],
+    core: client.CoreV1Api,
+    sandbox: Any,
+    nodes: Callable[[dict[str, Any]], None],
+    tmp_path: Path,
+    name: str,
+) -> None:
+    """The program of the example as it is, with nodes of the names that it has."""
+    names, gpu, count, offered = EXAMPLES[name]
+    fabric = "rdma" if name == "dgx-infiniband" else "none"
+    for node, made in zip(names, manifests(name, gpu, count, len(names), fabric), strict=True):
+        made["metadata"]["name"] = node
+        nodes(made)
+    program = {"__main__.py": (EXAMPLE / "__main__.py").read_text()}
+    declared = {f"{name}.yaml": (EXAMPLE / f"{name}.yaml").read_text()}
+    project = cluster_project({**program, **declared}, name="existing-nodes")
+    settings = f"config: {{'existing-nodes:fleet': {name}}}\n"
+    (project.folder / f"Pulumi.{project.stack}.yaml").write_text(settings)
+    for team in ("research", "teaching"):  # as docs/what-must-exist.md says
+        make_namespace(core, team)
+    with nfd_master(sandbox, tmp_path, core.api_client) as report:
+        for node in names:
+            report(node)
+        project.run("up")
+        if name == "aks":  # by hand, as `nodes/chat.sh` of `gpufleet render` says
+            fleet = compile_data(yaml.safe_load(declared["aks.yaml"])).fleet
+            assert fleet is not None
+            own = {"metadata": {"labels": dict(fleet.pools[0].labels)}}
+            core.patch_node(names[0], own)
+        for node in names:
+            offers(core, node, offered)
+        project.run("destroy")
+        for node in names:
+            assert labels(core, node).items() >= OWN.items()
+    for team in ("research", "teaching"):
+        core.delete_namespace(team)
+
+
+@pytest.mark.nightly
+def test_a_rule_labels_nodes_and_those_that_join_later(
+    cluster_project: Callable[..., Any],
+    core: client.CoreV1Api,
+    namespace: str,
+    sandbox: Any,
+    nodes: Callable[[dict[str, Any]], None],
+    tmp_path: Path,
+) -> None:
+    """By the real master of Node Feature Discovery."""
+    data = spec(EIGHTHS, 3)
+    data["pools"] = data["pools"][:1]
+    (pool,) = data["pools"]
+    pool |= {"nodes": {"min": 2, "max": 3}, "existing": {"namePattern": "metal-cut-[0-9]+"}}
+    project = cluster_project({"__main__.py": PROGRAM, "fleet.json": json.dumps(data)})
+    first, second, third = (one["metadata"]["name"] for one in CUT)
+    other = SHARED[0]["metadata"]["name"]
+    for one in (*CUT[:2], *SHARED):
+        nodes(one)
+    with nfd_master(sandbox, tmp_path, core.api_client) as report:
+        for name in (first, second, other):
+            report(name)
+        project.run("up")
+        for name in (first, second):
+            offers(core, name, {SMALL: "56"})
+        assert lands(core, namespace, SMALL, "cut") in {first, second}
+        # A GPU node with another name is not of the pool.
+        assert "gpufleet.dev/pool" not in labels(core, other)
+
+        # One joins: no update of the stack is needed.
+        nodes(CUT[2])
+        report(third)
+        offers(core, third, {SMALL: "56"})
+
+        project.run("destroy")
+        for name in (first, second, third):
+            until(lambda n=name: "gpufleet.dev/pool" not in labels(core, n), lambda: project.folder)
+            assert labels(core, name).items() >= OWN.items()
 
 
 @pytest.mark.nightly

@@ -17,6 +17,7 @@ from kubernetes import client, config
 from gpufleet.fleet.config_names import POOL_LABEL
 from gpufleet.fleet.model import Fleet
 from gpufleet.platforms.compiled import compile_data
+from gpufleet.platforms.eks.karpenter_buffer import capacity_buffer
 from gpufleet.platforms.eks.karpenter_node_pool_manifest import karpenter_name, node_pool
 from gpufleet.platforms.eks.karpenter_overlay import node_overlay
 from gpufleet.platforms.eks.shape import eks_shape
@@ -95,6 +96,11 @@ POOLS: dict[str, dict[str, Any]] = {
         "instanceTypes": ["g6.48xlarge"],
         "nodes": {"min": 2, "max": 3},
         "karpenter": {"static": True},
+    },
+    "free": {
+        "instanceTypes": ["g6e.12xlarge"],
+        "nodes": {"min": 1, "max": 2},
+        "karpenter": {"buffer": True},
     },
 }
 
@@ -250,6 +256,10 @@ def _objects() -> Iterator[tuple[str, dict[str, Any]]]:
             yield f"/apis/karpenter.sh/v1alpha1/nodeoverlays/{name}", overlay
         rendered = with_kwok_class(node_pool(pool, eks_shape(pool)))
         yield f"/apis/karpenter.sh/v1/nodepools/{name}", rendered
+        for made in capacity_buffer(pool):
+            group = "api/v1" if made["apiVersion"] == "v1" else f"apis/{made['apiVersion']}"
+            plural = f"{made['kind'].lower()}s"
+            yield f"/{group}/namespaces/kube-system/{plural}/{name}", made
 
 
 def _named(version: str, kind: str, name: str) -> dict[str, Any]:
@@ -331,6 +341,18 @@ def test_a_static_pool_has_its_nodes_without_a_pod(running: Cluster) -> None:
         lambda: len(running.nodes("kept")) == 2,
         lambda: f"{len(running.nodes('kept'))} nodes\n{running.log()}",
     )
+
+
+def test_a_buffer_keeps_a_node_free_beside_the_one_that_works(running: Cluster) -> None:
+    """Without a pod there is one node; a pod takes it, and another one comes, at most `max`."""
+    for pods, nodes in (([], 1), (["free-0"], 2), (["free-1"], 2)):
+        if pods:
+            running.ask("free", "nvidia.com/gpu", pods)
+            running.running(pods)
+        until(
+            lambda: len(running.nodes("free")) == nodes,  # noqa: B023
+            lambda: f"{len(running.nodes('free'))} nodes\n{running.log()}",
+        )
 
 
 def test_a_pool_stops_at_its_limit(running: Cluster) -> None:

@@ -52,10 +52,13 @@ def random_fleet(number: int) -> dict[str, Any]:
             "name": f"t{number}-{index}",
             "share": round(part / whole - 0.00005, 4),
             "namespaces": [NAMESPACE],
-            **({"borrowing": 0} if draw.random() < 0.5 else {}),
+            **draw.choice([{"borrowing": 0}, {"borrowing": 1}, {}, {}]),
+            **draw.choice([{"lending": 0}, {}, {}]),
         }
         for index, part in enumerate(parts)
     ]
+    if draw.random() < 0.2:
+        pools[0]["team"] = teams[0]["name"]
     return {
         "catalogue": "2026.11",
         "platform": "eks",
@@ -118,7 +121,7 @@ def admitted_as_promised(
         compiled = compile_data(random_fleet(number))
         assert compiled.fleet is not None
         never = {
-            (one.evidence["team"], one.evidence["pool"])
+            (one.evidence["team"], one.evidence.get("pool"))
             for one in compiled.findings
             if one.code == NEVER and one.severity.value == "error"
         }

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from gpufleet_planner.packing import Mode, PackingMachine, PackingProblem, ShareClass, pack
+from gpufleet_planner.packing.pack import pack
+from gpufleet_planner.packing.problem import Mode, PackingMachine, PackingProblem, ShareClass
 from gpufleet_planner.pictures.plan_rows import plan_rows
 from gpufleet_planner.planning.filled_pool import FilledPool
 from gpufleet_planner.planning.manifest import manifests

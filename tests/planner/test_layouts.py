@@ -2,7 +2,8 @@ import random
 
 from gpufleet.catalogue import Gpu, load
 from gpufleet.partition.placement import MigPlacement, place
-from gpufleet_planner.packing import Mode, PackingMachine, PackingProblem, ShareClass, pack
+from gpufleet_planner.packing.pack import pack
+from gpufleet_planner.packing.problem import Mode, PackingMachine, PackingProblem, ShareClass
 from gpufleet_planner.planning.layouts import lay_out_pools
 
 CATALOGUE = load()

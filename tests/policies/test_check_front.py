@@ -288,3 +288,39 @@ def test_a_text_of_another_program_ends_with_2(kind: str) -> None:
     mixed = run("--as", kind, text=f"services: {{web: 1}}\n{known}\n")
     assert mixed.exit_code == 0
     assert "config-key-unknown" in mixed.output
+
+
+COMPOSE = 'version: "3.9"\nservices: {web: {image: nginx}}\n'
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "said"),
+    [
+        ("device-plugin", COMPOSE, "knows version, and none of the other keys"),
+        ("mig-parted", COMPOSE, "knows version, and none of the other keys"),
+        (
+            "gpu-operator-values",
+            "driver: {enabled: false}\nworker: {replicas: 2}\nfrontend: {replicas: 1}\n",
+            "knows driver, and none of the other keys of the text (frontend, worker)",
+        ),
+        ("karpenter", COMPOSE, "there is no NodePool"),
+        (
+            "kueue",
+            "apiVersion: v1\nkind: Namespace\nmetadata: {name: ml}\n",
+            "there is no object of Kueue here",
+        ),
+    ],
+)
+def test_a_text_of_another_program_that_shares_a_key_ends_with_2(
+    kind: str, text: str, said: str
+) -> None:
+    result = run("--as", kind, text=text)
+    assert result.exit_code == 2, result.output
+    assert said in " ".join(result.output.split())
+
+
+def test_one_own_key_or_a_misspelt_one_is_not_another_program() -> None:
+    own = run("--as", "gpu-operator-values", text="driver: {enabled: false}\nservices: {web: 1}\n")
+    assert own.exit_code == 0
+    misspelt = "driver: {enabled: false}\ntoolkt: {enabled: false}\nservices: {web: 1}\nb: 1\n"
+    assert run("--as", "gpu-operator-values", text=misspelt).exit_code < 2

@@ -35,7 +35,13 @@ def test_rules_as_text_and_json():
 def test_init_is_idempotent_and_keeps_settings(tmp_path: Path):
     folder = tmp_path / "deep" / "pack"
     first = json.loads(run("init", str(folder), "--format", "json").output)
-    names = ["PulumiPolicy.yaml", "__main__.py", "requirements.txt", "gpu-policy.yaml"]
+    names = [
+        "PulumiPolicy.yaml",
+        "__main__.py",
+        "requirements.txt",
+        "gpu-policy.yaml",
+        ".gitignore",
+    ]
     assert first["written"] == names
     requirement = (folder / "requirements.txt").read_text().splitlines()[-1]
     assert requirement == own_requirement()

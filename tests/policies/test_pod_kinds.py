@@ -250,3 +250,11 @@ def test_init_containers_count_as_kubernetes_counts_them():
     pod = workload({"apiVersion": "v1", "kind": "Pod", "metadata": {}, "spec": spec})
     assert pod.pod_groups[0].pod_gpus("nvidia.com/gpu").value == 5
     assert str(pod.locator) == "Pod from-program"
+
+
+def test_claims_of_a_nim_service_are_where_it_writes_them():
+    spec = {"draResources": [{"resourceClaimTemplateName": "gpu"}]}
+    token = "kubernetes:apps.nvidia.com/v1alpha1:NIMService"
+    service = from_pulumi_props(token, {"spec": spec}, "n", "urn")
+    (claim,) = service.pod_groups[0].claims
+    assert (claim.place, claim.template.value) == ("spec.draResources[0]", "gpu")

@@ -7,7 +7,13 @@ from itertools import combinations_with_replacement, product
 
 from gpufleet.catalogue import Gpu, load
 from gpufleet.partition.placement import MigPlacement, PlacedInstance, place
-from gpufleet_planner.packing import ExistingGpu, Mode, PackingMachine, PackingProblem, ShareClass
+from gpufleet_planner.packing.problem import (
+    ExistingGpu,
+    Mode,
+    PackingMachine,
+    PackingProblem,
+    ShareClass,
+)
 
 
 def gpu(key: str) -> Gpu:

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpufleet_planner.packing import (
+from gpufleet_planner.packing.pack import pack
+from gpufleet_planner.packing.problem import (
     ExistingGpu,
     ExistingNode,
     Mode,
@@ -17,9 +18,8 @@ from gpufleet_planner.packing import (
     Quota,
     ShareClass,
     SpreadGroup,
-    pack,
-    verify,
 )
+from gpufleet_planner.packing.verify import verify
 from tests.examples import examples
 from tests.property.exhaustive_packing import cheapest, fewest_gpus, gpu
 

@@ -17,9 +17,22 @@ _DIGIT = Decimal("0.0001")
 _ARCHITECTURES = {"x86_64": "amd64", "arm64": "arm64"}
 
 
+_TPUS = {
+    "tpu-v4-8": "ct4p-hightpu-4t",
+    **{f"tpu-v5litepod-{chips}": f"ct5lp-hightpu-{chips}t" for chips in (1, 4, 8)},
+    "tpu-v5p-8": "ct5p-hightpu-4t",
+    **{f"tpu-v6e-{chips}": f"ct6e-standard-{chips}t" for chips in (1, 4, 8)},
+}
+"""SkyPilot's name of a slice of one host -> its machine type. Of v4 and v5p the number is that of
+TensorCores, two a chip (Google, TPU v4 and v5p)."""
+_NO_PRICE = Decimal(700)
+"""What it writes where Google has no price."""
+
+
 def skypilot(stored: Stored) -> Collected:
     """`vms.csv` of AWS: on demand and spot by region, and the shape of accelerated types. Of
-    Google's, the shape and the regions: its prices are those of hosts without GPUs."""
+    Google's, the shape and the regions: its prices are those of hosts without GPUs. Rows of TPUs
+    have no machine type and a whole price."""
     found = Collected()
     spot: dict[tuple[str, str], list[Decimal]] = {}
     for line in _lines(stored, "aws-vms.csv", ("InstanceType", "Price", "SpotPrice", "Region")):
@@ -38,6 +51,12 @@ def skypilot(stored: Stored) -> Collected:
         row = {"instance": name, "buy": "spot", "region": region, "usd": low}
         found.add("prices-aws", {**row, "usd_high": high if high != low else None})
     for line in _lines(stored, "gcp-vms.csv", ("InstanceType", "Region")):
+        tpu = _TPUS.get(line.get("AcceleratorName", ""))
+        if tpu is not None and not line["InstanceType"]:
+            for buy, price in (("onDemand", line["Price"]), ("spot", line["SpotPrice"])):
+                if price and Decimal(price) != _NO_PRICE:
+                    row = {"instance": tpu, "buy": buy, "region": line["Region"]}
+                    found.add("prices-gcp", {**row, "usd": figure(price)})
         if line["InstanceType"]:
             found.types.add(line["InstanceType"])
             found.places.add((line["InstanceType"], line["Region"]))

@@ -91,7 +91,7 @@ SOURCES: tuple[CollectedSource, ...] = (
             "cloudpilot-ai/karpenter-provider-gcp",
             {"initial-prices.json": f"{_KARPENTER}pricing/initial-prices.json"},
         ),
-        rows_of=("karpenter-gcp-prices",),
+        rows_of=("karpenter-gcp-prices", "karpenter-gcp-prices-036c6e2"),
     ),
     CollectedSource(
         "botocore",

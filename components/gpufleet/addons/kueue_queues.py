@@ -12,7 +12,7 @@ from gpufleet.components_base.core_objects import Namespace
 from gpufleet.components_base.inputs import refuse
 from gpufleet.components_base.manifest_object import ManifestObject
 from gpufleet.components_base.release import release_in_own_namespace
-from gpufleet.findings import error
+from gpufleet.findings import findings_in
 from gpufleet.fleet import Fleet
 from gpufleet.fleet.chart_values import merged
 from gpufleet.platforms.declarations import declared_fleet
@@ -21,6 +21,8 @@ from gpufleet.render.kueue_configuration import CHART, kueue_values
 from gpufleet.render.kueue_queues import local_queues, team_namespaces, team_quota
 from gpufleet.render.kueue_rules import validate_queues
 from gpufleet.spec.base import Ownership
+
+_finding = findings_in(__file__)
 
 
 class KueueQueuesArgs(TypedDict):
@@ -120,7 +122,7 @@ class KueueQueues(GpuComponent[FleetPlan]):
 def queues_plan(component: str, fleet: Fleet) -> FleetPlan:
     """Raises InvalidArgumentsError when the queues cannot work."""
     if fleet.spec.queues is None:
-        refuse(component, [error("queues-missing", "queues", "there is no team to queue for")])
+        refuse(component, [_finding("queues-missing")])
     return FleetPlan(fleet=fleet, warnings=accepted(component, validate_queues(fleet)))
 
 

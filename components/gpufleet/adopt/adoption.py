@@ -90,7 +90,7 @@ def adopt(
     """
     adoption = _adoption(seen, platforms, platform)
     if adoption is None:
-        return Adoption(None, (), (), ("no resource is of a type that makes nodes with GPUs",))
+        return Adoption(None, (), (), (_NOTHING,))
     proposals = sorted(adoption.pools(seen), key=lambda one: str(one.pool["name"]))
     if not proposals:
         return Adoption(None, (), (), ("no group of nodes with GPUs was found",))
@@ -106,7 +106,7 @@ def adopt(
         best = refined(frame, one, adoption)
         pool = best.pool
         if best.refused:
-            reasons = [*added, *best.refused]
+            reasons = [*proposed.notes, *added, *best.refused]
             notes += [f"pool {pool['name']} is left out: {why}" for why in reasons]
             missed += [NotExpressed(r.address, "", r.name, None) for r in proposed.seen]
             continue
@@ -146,6 +146,10 @@ def adopt(
     return Adoption(spec, tuple(imports), tuple(missed), (*notes, *addons.notes))
 
 
+_NOTHING = (
+    "no resource is of a type that makes nodes with GPUs, and no node shows one in its labels, its "
+    "capacity or its machine type"
+)
 _NO_REGION = "cluster.region is not known from these resources: write it before you compile"
 
 

@@ -1,6 +1,5 @@
 """How GPUs are shared, from the configurations that nodes choose by their labels."""
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -9,7 +8,7 @@ from gpufleet.documents.reading import read_go
 from gpufleet.documents.shapes import is_mapping, items, mapping
 from gpufleet.fleet.config_names import DEVICE_PLUGIN_CONFIG_LABEL, MIG_CONFIG_LABEL
 from gpufleet.fleet.observed import Declaration, Observations, ObservedResource
-from gpufleet.fleet.observed_nodes import node_labels
+from gpufleet.fleet.reported_gpus import reported_gpus
 from gpufleet.partition.placement import Refusal, place
 from gpufleet.spec.document import UnreadableDocumentError
 
@@ -58,9 +57,10 @@ def sharing_of(
             notes.append(f"the MIG configuration {cut} was not found among the ConfigMaps")
     if shared not in plugins and shared != "default":
         notes.append(f"the device-plugin configuration {shared} was not found")
-    slices = reported_slices(nodes[0]) if nodes else {}
+    seen_gpus = reported_gpus(nodes[0].properties if nodes else {})
+    slices = seen_gpus.slices
     if slices and not layouts:
-        found = _cut(slices, whole_gpus(nodes[0]), gpu, gpus)
+        found = _cut(slices, seen_gpus.whole, gpu, gpus)
         if found is None:
             text = ", ".join(f"{n} x {name}" for name, n in sorted(slices.items()))
             notes.append(
@@ -77,37 +77,6 @@ def sharing_of(
             mig["strategy"] = "single"
         return {"mig": {**mig, **turns}}, notes
     return (turns or None), notes
-
-
-def reported_slices(node: ObservedResource) -> dict[str, int]:
-    """MIG profiles that a Node offers, with their number. Under the strategy `single` its GPUs are
-    the slices, and the label of the product names the profile."""
-    capacity = _capacity(node)
-    found = {
-        key.removeprefix(_SLICE).replace(".me", "+me"): count
-        for key, count in capacity.items()
-        if key.startswith(_SLICE)
-    }
-    one = _OF_ONE.search(node_labels(node).get(_PRODUCT, ""))
-    if one is not None and _WHOLE in capacity:
-        found[one[1].replace(".me", "+me")] = capacity[_WHOLE]
-    return {name: count for name, count in found.items() if count}
-
-
-def whole_gpus(node: ObservedResource) -> int:
-    """GPUs that a Node offers next to its slices."""
-    if _OF_ONE.search(node_labels(node).get(_PRODUCT, "")):
-        return 0
-    return _capacity(node).get(_WHOLE, 0)
-
-
-_SLICE, _WHOLE, _PRODUCT = "nvidia.com/mig-", "nvidia.com/gpu", "nvidia.com/gpu.product"
-_OF_ONE = re.compile(r"-MIG-([0-9]+g\.[0-9]+gb(?:\.me)?)")
-
-
-def _capacity(node: ObservedResource) -> dict[str, int]:
-    written = mapping(mapping(node.properties.get("status")).get("capacity"))
-    return {key: int(text) for key, text in written.items() if str(text).isdecimal()}
 
 
 def _strategy(labels: Mapping[str, str]) -> Declaration:

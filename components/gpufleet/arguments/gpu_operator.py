@@ -161,7 +161,9 @@ class MigManagerArgs(TypedDict):
     enabled: NotRequired[bool]
     """Default: what the pools imply."""
     env: NotRequired[dict[str, str]]
-    """Environment of mig-manager; values are strings: `{WITH_REBOOT: "true"}`."""
+    """Environment of mig-manager; values are strings. Default: `{WITH_REBOOT: "true"}` where
+    virtual machines that gpufleet makes may refuse the reset that switches MIG mode (A100,
+    A30)."""
     gpu_clients: NotRequired[str]
     """ConfigMap with the host services that hold a GPU, key `clients.yaml`. Default: the
     operator's list."""

@@ -8,9 +8,11 @@ from fractions import Fraction
 from gpufleet.calendar.model import CalendarSpan, PoolCalendar, PoolWindows, TeamSpan
 from gpufleet.calendar.spans import NO_TEAM, pool_calendar
 from gpufleet.catalogue import MICRO_USD
-from gpufleet.findings import Finding, error, info, warning
+from gpufleet.findings import Finding, findings_in
 from gpufleet.fleet.windows import bought_window, edges
 from gpufleet.spec.capacity import TeamCommitment, minutes
+
+_finding = findings_in(__file__)
 
 Interval = tuple[datetime, datetime]
 _SHOWN = 3
@@ -37,12 +39,10 @@ def validate_teams(teams: dict[str, tuple[TeamSpan, ...]]) -> Iterator[Finding]:
             continue
         holes = [(one.start, one.end) for one in spans[having[0] : having[-1]] if not one.gpus]
         if holes:
-            yield info(
+            yield _finding(
                 "calendar-team-without-gpus",
-                "",
-                f"{team} has no GPU {shown(holes)}, and has some before and after",
-                "buy capacity for that time, or extend a block to close the hole",
                 team=team,
+                holes=shown(holes),
                 intervals=as_text(holes),
             )
 
@@ -72,29 +72,25 @@ def validate_reservations(pools: Sequence[PoolWindows]) -> Iterator[Finding]:
         wanted = sum(one[0].largest for one in found)
         if begins < ends and wanted > held:
             names = [one[0].name for one in found]
-            yield error(
+            yield _finding(
                 "reservation-double-booked",
                 found[-1][1],
-                f"{identifier} holds {held} instances, and {', '.join(names)} may have "
-                f"{wanted} nodes in it together",
-                f"lower nodes.max so that they add up to {held}, or write `instances` if it "
-                "holds more",
-                found=wanted,
+                identifier=identifier,
                 limit=held,
                 pools=names,
+                found=wanted,
             )
 
 
 def _owner(pool: PoolWindows, one: TeamCommitment, path: str) -> Iterable[Finding]:
     if pool.team is not None and one.team != pool.team:
-        yield error(
-            "calendar-double-booking",
+        yield _finding(
+            "calendar-double-booking/team",
             path,
-            f"{pool.name} is all {pool.team}'s (`team`), and {one.gpus} GPUs of it are promised "
-            f"to {one.team}",
-            "remove `team` and promise GPUs to both, or remove the commitment",
-            found=one.team,
+            pool=pool.name,
             limit=pool.team,
+            gpus=one.gpus,
+            found=one.team,
         )
 
 
@@ -105,25 +101,25 @@ def _short(
     missing = _joined(during, lambda span: span.gpus < one.gpus)
     if missing:
         most = max(span.gpus for span in during if span.gpus < one.gpus)
-        yield warning(
+        yield _finding(
             "calendar-gap",
             path,
-            f"{one.gpus} GPUs of {pool.name} are promised to {one.team}, and there are at most "
-            f"{most} {shown(missing)}",
-            "buy capacity for that time, move the maintenance, or shorten the commitment",
             found=one.gpus,
+            pool=pool.name,
+            team=one.team,
             limit=most,
+            missing=shown(missing),
             intervals=as_text(missing),
         )
     unsure = _joined(during, lambda span: span.bought < one.gpus <= span.gpus)
     if unsure:
-        yield info(
+        yield _finding(
             "calendar-expectation",
             path,
-            f"{one.gpus} GPUs of {pool.name} for {one.team} rest on capacity that nobody has "
-            f"promised {shown(unsure)}: on demand, spot, flex start or queued",
-            "reserve it (`reserved`, `capacityBlock`), or tell the team that it is an expectation",
             found=one.gpus,
+            pool=pool.name,
+            team=one.team,
+            unsure=shown(unsure),
             intervals=as_text(unsure),
         )
 
@@ -135,13 +131,13 @@ def _long_job(pool: PoolWindows, one: TeamCommitment, path: str, at: datetime) -
     longest = longest_run(pool, one, at)
     if wanted <= longest:
         return
-    yield error(
+    yield _finding(
         "calendar-job-longer-than-window",
-        f"{path}.longestJob",
-        f"a job of {one.team} runs {one.longest_job}, and {one.gpus} GPUs of {pool.name} are "
-        f"there for {_hours(longest)} at a stretch",
-        "extend the block, write checkpoints and shorter jobs, or choose a pool that lasts longer",
+        path,
+        team=one.team,
         found=one.longest_job,
+        gpus=one.gpus,
+        pool=pool.name,
         limit=_hours(longest),
     )
 
@@ -177,14 +173,14 @@ def _double(pool: PoolWindows, calendar: PoolCalendar) -> Iterable[Finding]:
         return
     worst = max((s for s in calendar.spans if twice(s)), key=lambda s: sum(s.promised.values()))
     names = ", ".join(f"{gpus} to {team}" for team, gpus in worst.promised.items())
-    yield error(
+    yield _finding(
         "calendar-double-booking",
-        f"{pool.path}.commitments",
-        f"{sum(worst.promised.values())} GPUs of {pool.name} are promised ({names}), and there "
-        f"are {worst.gpus}, {shown(found)}",
-        "move or lower one commitment, or buy more for that time",
+        pool.path,
         found=sum(worst.promised.values()),
+        pool=pool.name,
+        names=names,
         limit=worst.gpus,
+        when=shown(found),
         intervals=as_text(found),
     )
 
@@ -198,12 +194,12 @@ def _unused(pool: PoolWindows, calendar: PoolCalendar) -> Iterable[Finding]:
     price = "at a price that is not known" if money is None else f"{usd(money)} USD"
     times = _joined(spans, lambda _: True)
     index = next(i for i, one in enumerate(pool.capacity) if bought_window(one, pool.machine))
-    yield warning(
+    yield _finding(
         "calendar-unused",
         f"{pool.path}.capacity[{index}]",
-        f"{float(hours):g} instance-hours of {pool.name} are bought and no team may use them, "
-        f"{price}, {shown(times)}",
-        "promise them to a team (`commitments`, `team`), raise nodes.max, or buy less",
+        pool=pool.name,
+        price=price,
+        times=shown(times),
         instanceHours=f"{float(hours):g}",
         usd=None if money is None else usd(money),
         intervals=as_text(times),

@@ -25,6 +25,8 @@ class FeatureKind(StrEnum):
     """A field of an API that a gate keeps: the server drops it where the gate is off."""
     LIMIT = "limit"
     """Maximum number of entries of a list of an API."""
+    VERSION = "version"
+    """A version of the program's own API, `kueue.x-k8s.io/v1beta1`."""
     LINE = "line"
     """A line of releases with another numbering: `name` is as `since`."""
 
@@ -83,6 +85,7 @@ class FeatureTable:
     lines: Mapping[Release, Release] = field(default_factory=dict[Release, Release])
     fields: Mapping[str, Feature] = field(default_factory=dict[str, Feature])
     limits: Mapping[str, Feature] = field(default_factory=dict[str, Feature])
+    versions: Mapping[str, Feature] = field(default_factory=dict[str, Feature])
 
     def in_order(self, release: Release) -> Release:
         """The release in the numbering of the table: 25.12.0 of the DRA driver is as 0.3.0."""

@@ -9,7 +9,9 @@ from gpufleet.catalogue.edition import DEFAULT_EDITION, edition_folder
 from gpufleet.catalogue.instance import Price
 from gpufleet.catalogue.overlay import Overlay
 from gpufleet.catalogue.price_rows import PriceTable, overridden
-from gpufleet.findings import Finding, FleetError, error
+from gpufleet.findings import Finding, FleetError, findings_in
+
+_finding = findings_in(__file__)
 
 OVERLAY_VARIABLE = "GPUFLEET_CATALOGUE_OVERLAY"
 """Environment variable with the path of an overlay, for all commands and programs."""
@@ -83,11 +85,11 @@ def _dangling(catalogue: Catalogue, overlay: Overlay) -> list[Finding]:
     known = {*catalogue.gpus, *overlay.named.get("gpus", ())}
     tables = [overlay.rows.get(f"instances-{cloud}", ()) for cloud in catalogue.clouds]
     return [
-        error(
+        _finding(
             "overlay-unknown-gpu",
-            f"instances.{row['name']}.gpu",
-            f"no GPU {row['gpu']!r} in edition {catalogue.edition} or the overlay",
-            "add a row to `gpus`, or write a key of `gpufleet catalogue gpus`",
+            f"instances.{row['name']}",
+            gpu=row["gpu"],
+            edition=catalogue.edition,
         )
         for table in tables
         for row in table

@@ -6,7 +6,9 @@ from gpufleet.catalogue.catalogue import Catalogue
 from gpufleet.catalogue.edition import RawRow, read_rows
 from gpufleet.catalogue.lookup import nearest_names
 from gpufleet.catalogue.regions import known_regions
-from gpufleet.findings import Finding, warning
+from gpufleet.findings import Finding, findings_in, warning
+
+_finding = findings_in(__file__)
 
 _FACTS = {
     "gpus": ("memory_mib", "nominal_gb", "compute_capability", "vendor", "boards"),
@@ -67,11 +69,10 @@ def _odd_regions(catalogue: Catalogue, edition: Catalogue) -> Iterator[Finding]:
                 odd.setdefault((price.region, cloud), name)
     for (region, cloud), name in odd.items():
         near = nearest_names(region, known[cloud], 1, likeness=0.8)
-        yield warning(
+        yield _finding(
             "overlay-region-unknown",
             f"catalogueOverlay.prices.{name}",
-            f"no region {region!r} of {cloud} is known: its price counts only for a cluster "
-            "of exactly this region",
-            f"write {near[0]}" if near else None,
+            fix=(f"write {near[0]}" if near else None),
             found=region,
+            cloud=cloud,
         )

@@ -23,7 +23,9 @@ from gpufleet.catalogue.lookup import nearest_names
 from gpufleet.catalogue.price_rows import PURCHASE_OPTIONS, micro_usd
 from gpufleet.catalogue.source import Source
 from gpufleet.documents.reading import read_strict
-from gpufleet.findings import Finding, FleetError, error, has_errors, warning
+from gpufleet.findings import Finding, FleetError, error, findings_in, has_errors
+
+_finding = findings_in(__file__)
 
 _ROW_KEYS = ("instance", "buy", "offer", "region", "usd", "usdHigh", "date")
 _DEAREST_USD = 100_000
@@ -52,7 +54,7 @@ def parse_price_overrides(
     try:
         document = _parse(text, name)
     except ValueError as problem:
-        return {}, (error("prices-unreadable", "", f"{name} is neither YAML nor JSON: {problem}"),)
+        return {}, (_finding("prices-unreadable", name=name, problem=problem),)
     if not isinstance(document, dict):
         message = f"{name} must be a mapping with `date` and `prices`, found {_kind(document)}"
         return {}, (error("prices-shape", "", message),)
@@ -137,11 +139,11 @@ class _Reader:
         known = self._catalogue.instance(key[0]).price(key[1]).micro_usd_per_hour
         if micro and known and not known / 5 <= micro <= known * 5:
             self._findings.append(
-                warning(
+                _finding(
                     "prices-far-off",
-                    f"{path}.usd",
-                    f"{Decimal(micro) / MICRO_USD} USD per hour is more than five times off the "
-                    f"edition's {Decimal(known) / MICRO_USD}: per hour and per instance?",
+                    path,
+                    usd=Decimal(micro) / MICRO_USD,
+                    known_usd=Decimal(known) / MICRO_USD,
                 )
             )
 

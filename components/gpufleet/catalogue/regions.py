@@ -10,7 +10,9 @@ from collections.abc import Collection
 from gpufleet.catalogue.catalogue import Catalogue
 from gpufleet.catalogue.google_zones import region_of_google_zone
 from gpufleet.catalogue.lookup import nearest_names
-from gpufleet.findings import Finding, error, warning
+from gpufleet.findings import Finding, findings_in
+
+_finding = findings_in(__file__)
 
 _SAME_PLACE = """
 africa-south1=af-south-1 asia-east1=ap-east-2 asia-east2=ap-east-1 asia-northeast1=ap-northeast-1
@@ -74,37 +76,35 @@ def check_region(
         if cloud not in clouds and meant is not None:
             place = _nearest_place(meant, known)
             return (
-                error(
+                _finding(
                     "region-of-other-cloud",
                     path,
-                    f"{region!r} is in {cloud}, and the nodes are in {of}",
-                    f"write {place}, or another region of {of}"
-                    if place
-                    else f"write a region of {of}",
+                    fix=(
+                        f"write {place}, or another region of {of}"
+                        if place
+                        else f"write a region of {of}"
+                    ),
                     value=region,
+                    cloud=cloud,
+                    of=of,
                     nearest=[place] if place else [],
                 ),
             )
     if around in known:
         return (
-            warning(
-                "region-unknown",
-                path,
-                f"{region!r} is a zone: what is sold in a region, and its price, are not known",
-                f"write {around}, and name zones under `zones` of a pool",
-                value=region,
-                nearest=[around],
-            ),
+            _finding("region-unknown/zone", path, value=region, around=around, nearest=[around]),
         )
     near = nearest_names(region, known)
     return (
-        warning(
+        _finding(
             "region-unknown",
             path,
-            f"no region {region!r} of {of} is known: what is sold there, and its price, are not",
-            f"write {' or '.join(near)}" if near else f"a region of {of}, such as {known[-1]}",
+            fix=(
+                f"write {' or '.join(near)}" if near else f"a region of {of}, such as {known[-1]}"
+            ),
             value=region,
-            nearest=list(near),
+            of=of,
+            nearest=near,
         ),
     )
 

@@ -105,6 +105,9 @@ class NodeImage:
     `20260917`."""
     toolkit_env: Mapping[str, str] = field(default_factory=FrozenDict[str, str], hash=False)
     """Environment that the GPU Operator's toolkit needs to find the container runtime."""
+    seen_as: Mapping[str, str] = field(default_factory=FrozenDict[str, str], hash=False)
+    """Label or field of a node -> the expression that its value begins with on such nodes; of
+    several rows that fit, the first is what the provider makes by default."""
     operator_may_install_driver: bool = True
     """Whether the GPU Operator can install the driver on this image when it has none."""
     vendors: tuple[str, ...] = ("nvidia",)

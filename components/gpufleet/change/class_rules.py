@@ -3,11 +3,13 @@
 from collections.abc import Iterable, Sequence
 
 from gpufleet.change.plan import FieldDifference, PoolChange, ResourceOperation
-from gpufleet.findings import Finding, error, warning
+from gpufleet.findings import Finding, error, findings_in, warning
 from gpufleet.fleet.leaf_class import LeafClass
 from gpufleet.fleet.model import Fleet, Pool
 from gpufleet.fleet.platform_rules import platform_rules
 from gpufleet.spec.base import Ownership
+
+_finding = findings_in(__file__)
 
 _SHOWN = 8
 _LONG = 60
@@ -42,24 +44,11 @@ def validate_versions(old: Fleet, new: Fleet) -> Iterable[Finding]:
     step = int(after.split(".")[1]) - int(before.split(".")[1])
     path = "cluster.kubernetesVersion"
     if step < 0:
-        yield error(
-            "kubernetes-downgrade",
-            path,
-            f"Kubernetes {before} -> {after}: a control plane cannot go back to an older minor "
-            "version",
-            f'write "{before}", or make another cluster and move the work',
-            found=after,
-            limit=before,
-        )
+        yield _finding("kubernetes-downgrade", path, limit=before, found=after)
     if step > 1:
         following = f"1.{int(before.split('.')[1]) + 1}"
-        yield error(
-            "kubernetes-minor-skipped",
-            path,
-            f"Kubernetes {before} -> {after}: a control plane goes up one minor version at a time",
-            f'write "{following}" first, and each one after it in turn',
-            found=after,
-            limit=following,
+        yield _finding(
+            "kubernetes-minor-skipped", path, before=before, found=after, limit=following
         )
 
 
@@ -99,13 +88,15 @@ def validate_refused(path: str, what: str, found: Sequence[FieldDifference]) -> 
     if fields:
         shown = ", ".join(map(_short, fields[:_SHOWN]))
         reasons = dict.fromkeys(one.refusal for one in fields if one.refusal)
-        yield error(
+        yield _finding(
             "change-refused",
             path,
-            f"these differences of {what} are refused, by its provider or by the API server: "
-            f"{shown}",
-            "; ".join(reasons)
-            or "take them back, or declare it under a new name and move the work",
+            fix=(
+                "; ".join(reasons)
+                or "take them back, or declare it under a new name and move the work"
+            ),
+            what=what,
+            shown=shown,
             fields=[one.field for one in fields],
         )
 
@@ -119,30 +110,16 @@ def _short(one: FieldDifference) -> str:
 def validate_ownership(old: Pool, new: Pool) -> Iterable[Finding]:
     """Nodes that `pulumi up` deletes because it is to make them no longer, or elsewhere."""
     if old.platform != new.platform:
-        yield error(
+        yield _finding(
             "change-moves-platform",
-            "platform",
-            f"{new.name} moves from {old.platform.name} to {new.platform.name}: another cluster "
-            "with other nodes, and nothing of the old one is moved there",
-            "make a stack of its own for the new cluster, move the work, then remove the old one",
+            new=new.name,
+            old=old.platform.name,
+            platform=new.platform.name,
         )
     elif old.ownership is Ownership.MANAGED:
-        yield error(
-            "change-gives-up-nodes",
-            f"{new.path}.ownership",
-            f"{new.name} becomes `{new.ownership.value}`: `pulumi up` deletes what it made for the "
-            "pool, nodes included",
-            "run `pulumi state delete` for its resources before, or write `ownership: managed`",
-            found=new.ownership.value,
-        )
+        yield _finding("change-gives-up-nodes", new.path, new=new.name, found=new.ownership.value)
     elif new.spec.import_id is None:
-        yield warning(
-            "change-doubles-nodes",
-            f"{new.path}.ownership",
-            f"{new.name} becomes `managed` without importId: `pulumi up` makes new nodes next to "
-            "those that exist",
-            "write importId, the id of the node group that exists",
-        )
+        yield _finding("change-doubles-nodes", new.path, new=new.name)
 
 
 def _addon(field: str) -> str:
@@ -154,26 +131,19 @@ def _addon(field: str) -> str:
 def validate_nodes(old: Pool, new: Pool, change: PoolChange) -> Iterable[Finding]:
     """Machines that are powered off or go, and taints that evict pods."""
     if new.nodes.maximum < change.nodes:
-        yield warning(
+        yield _finding(
             "change-removes-nodes",
-            f"{new.path}.nodes.max",
-            f"{new.name} has {change.nodes} nodes and may have {new.nodes.maximum}: the others go",
-            "drain them first",
-            found=new.nodes.maximum,
+            new.path,
+            new=new.name,
             nodes=change.nodes,
+            found=new.nodes.maximum,
         )
     gone = [one.resource for one in change.engine if one.operation is ResourceOperation.DELETE]
     nodes = [
         one for one in gone if one.partition("/")[0] in platform_rules(new.platform).node_kinds
     ]
     if nodes:
-        yield warning(
-            "change-removes-nodes",
-            new.path,
-            f"{', '.join(nodes)} of {new.name} go",
-            "drain them first",
-            nodes=nodes,
-        )
+        yield _finding("change-removes-nodes/all", new.path, nodes=nodes, new=new.name)
     off = list(
         dict.fromkeys(
             one.field.rpartition("/")[2].partition(".")[2] if "/" in one.field else one.field
@@ -182,14 +152,7 @@ def validate_nodes(old: Pool, new: Pool, change: PoolChange) -> Iterable[Finding
         )
     )
     if off:
-        yield warning(
-            "change-restarts-machines",
-            new.path,
-            f"{', '.join(off)} of {new.name} need its machines powered off: the update policy "
-            "decides whether they are refused, restarted or replaced",
-            "drain the nodes first",
-            fields=off,
-        )
+        yield _finding("change-restarts-machines", new.path, fields=off, new=new.name)
     before = {(taint.key, taint.value) for taint in old.taints if taint.effect == "NoExecute"}
     fresh = [
         taint.key
@@ -197,11 +160,4 @@ def validate_nodes(old: Pool, new: Pool, change: PoolChange) -> Iterable[Finding
         if taint.effect == "NoExecute" and (taint.key, taint.value) not in before
     ]
     if fresh:
-        yield warning(
-            "change-evicts-pods",
-            f"{new.path}.taints",
-            f"NoExecute taints {', '.join(fresh)} evict every pod of {new.name} that does not "
-            "tolerate them, at once and past disruption budgets",
-            "write NoSchedule, or give the pods the toleration first",
-            taints=fresh,
-        )
+        yield _finding("change-evicts-pods", new.path, taints=fresh, new=new.name)

@@ -78,22 +78,23 @@ def pool_differences(
     `inputs` what differs in the inputs of its resources."""
     one, two = old.pool(name), new.pool(name)
     rules = platform_rules(two.platform)
-    tables = (rules.leaf_classes(two), leaf_classes.POOL)
     foreign = _foreign(one, two) or rules.same_node_group(one, two)
     idle = kind is NodeChangeKind.UNTOUCHED and not inputs
+    files = files_differ(old, new, name) and not foreign
+    shared = any("/" in leaf.field for leaf in cluster)
     found: list[FieldDifference] = []
     for leaf in written(one.spec, two.spec, without=frozenset({"name"})):
-        leaf_class = LeafClass.COMPILED if _is_empty(leaf) else class_of(leaf.field, *tables)
-        if foreign and leaf_class is not LeafClass.NONE:
+        leaf_class = class_of(leaf.field, leaf_classes.POOL)
+        if foreign:
             leaf_class = LeafClass.LIVE
         elif idle and leaf_class is LeafClass.COMPILED:
-            leaf_class = LeafClass.NONE
+            # Its inputs are the same; files of the pool that differ are a difference of their own.
+            leaf_class = LeafClass.LIVE if shared else LeafClass.NONE
         found.append(replace(leaf, leaf_class=leaf_class))
-    for leaf in cluster:
-        leaf_class = class_of(leaf.field, rules.leaf_classes(two))
-        if leaf_class is not LeafClass.UNKNOWN and not foreign:
-            found.append(replace(leaf, leaf_class=leaf_class))
-    if idle and not foreign and files_differ(old, new, name):
+    if not foreign:
+        classes = rules.cluster_classes(two)
+        found += [replace(c, leaf_class=classes[c.field]) for c in cluster if c.field in classes]
+    if idle and files:
         found.append(FieldDifference("files", "rendered", "rendered otherwise", LeafClass.UNKNOWN))
     return tuple(found)
 

@@ -211,7 +211,7 @@ def _change(
     emptied = cuts or kind is NodeChangeKind.RECUT
     width = _width(new, nodes)
     waves = waves_of(nodes, width) if in_place else ()
-    env = fleet.spec.addons.gpu_operator.mig_manager.env
+    env = fleet.addons.gpu_operator.mig_env
     done = (
         cut_over_steps(cut_over(new))
         if cuts

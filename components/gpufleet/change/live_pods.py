@@ -11,8 +11,10 @@ from typing import Any
 from gpufleet.change.live_node import LiveNode, objects, part
 from gpufleet.change.nodes import NodeReport, Stage
 from gpufleet.change.plan import ChangePlan, NodeChangeKind, PoolChange
-from gpufleet.findings import Finding, warning
+from gpufleet.findings import Finding, findings_in
 from gpufleet.fleet.config_names import POOL_LABEL
+
+_finding = findings_in(__file__)
 
 BARE = "none"
 """Kind of owner of a pod that nothing makes again."""
@@ -121,12 +123,13 @@ def _lost(change: PoolChange, pods: Sequence[LivePod]) -> Iterable[Finding]:
         return
     names = ", ".join(pod.name for pod in pods[:_SHOWN])
     more = f" and {len(pods) - _SHOWN} more" if len(pods) > _SHOWN else ""
-    yield warning(
+    yield _finding(
         "change-loses-pods",
         change.path,
-        f"{len(pods)} pods on nodes of {change.name} have no controller: {names}{more}. "
-        "`kubectl drain` refuses such a node without --force, and no one makes the pods again",
-        "make them by a Deployment or Job, or delete them when their work is done",
+        count=len(pods),
+        change=change.name,
+        names=names,
+        more=more,
         pods=[pod.name for pod in pods],
     )
 

@@ -7,9 +7,11 @@ from typing import Any, cast
 
 from gpufleet.change.live_node import objects, part
 from gpufleet.change.plan import ChangePlan, ResourceOperation
-from gpufleet.findings import Finding, error, ordered, warning
+from gpufleet.findings import Finding, findings_in, ordered
 from gpufleet.fleet.model import Fleet
 from gpufleet.fleet.platform_rules import platform_rules
+
+_finding = findings_in(__file__)
 
 _REPLACED = frozenset(
     {"replace", "create-replacement", "delete-replaced", "import-replacement", "discard-replaced"}
@@ -131,35 +133,37 @@ def _of_pool(
         own = planned.get(suffix)
         if one.operation in _HARD and (own is None or own.operation not in _HARD):
             said = "leaves it" if own is None else f"{own.operation.value}s it"
-            yield error(
+            yield _finding(
                 "preview-unforeseen",
                 change.path,
-                f"the engine {one.operation.value}s {one.name} ({one.type}) of {name}, and the "
-                f"plan {said}",
-                "do not run `pulumi up`: see what differs with `pulumi preview --diff`; the "
-                "connection, or a change made elsewhere, is in no declaration",
+                operation=one.operation.value,
+                resource=one.name,
+                type=one.type,
+                name=name,
+                said=said,
                 urn=one.urn,
             )
     for suffix, own in planned.items():
         one = found.get(suffix)
         if own.operation in _HARD and (one is None or one.operation not in _HARD):
             does = "leaves it" if one is None else f"{one.operation.value}s it"
-            yield error(
+            yield _finding(
                 "preview-lacks",
                 change.path,
-                f"the plan {own.operation.value}s {own.resource} of {name}, and the engine {does}",
-                "preview NEW on the stack that OLD was deployed to",
+                operation=own.operation.value,
                 resource=own.resource,
+                name=name,
+                does=does,
             )
 
 
 def _others(found: Sequence[PreviewedResource]) -> Iterator[Finding]:
     for one in found:
         if one.operation in _HARD:
-            yield warning(
+            yield _finding(
                 "preview-replaces-other",
-                "",
-                f"the engine {one.operation.value}s {one.name} ({one.type}), which makes no nodes",
-                "see what of it differs with `pulumi preview --diff`",
+                operation=one.operation.value,
+                resource=one.name,
+                type=one.type,
                 urn=one.urn,
             )

@@ -7,10 +7,12 @@ from gpufleet.catalogue.features import numbers
 from gpufleet.change.plan import NodeChangeKind, PoolChange
 from gpufleet.change.steps import changes_mode
 from gpufleet.contract.mig_mode import reboots
-from gpufleet.findings import Finding, error, info, warning
+from gpufleet.findings import Finding, findings_in, warning
 from gpufleet.fleet.model import Fleet, OperatorPlan, Pool
 from gpufleet.partition.partition import Partition
 from gpufleet.spec.pool import Intent, Provisioner
+
+_finding = findings_in(__file__)
 
 _DRAIN = (
     "a drain does not end within its time: a disruption budget or a pod without controller holds "
@@ -49,27 +51,13 @@ def validate_cluster(old: Fleet, new: Fleet) -> Iterator[Finding]:
     before, after = old.addons.gpu_operator, new.addons.gpu_operator
     cut = [p.name for p in old.pools if p.partition.mig_enabled]
     if {before.mig_strategy, after.mig_strategy} == {"single", "mixed"}:
-        yield error(
-            "change-strategy-for-everyone",
-            "pools",
-            f"the MIG strategy changes from {before.mig_strategy} to {after.mig_strategy} on "
-            f"every node at once: {', '.join(cut)} would offer other resources, or none, "
-            "before their own change",
-            "keep one strategy, or empty these pools first and change them at the same time",
-            old=before.mig_strategy,
-            new=after.mig_strategy,
+        yield _finding(
+            "change-strategy-for-everyone", old=before.mig_strategy, new=after.mig_strategy, cut=cut
         )
     if before.mig_manager and not after.mig_manager and after.enabled:
         left = [p.name for p in new.pools if p.name in cut and p.previous is None]
         if left:
-            yield error(
-                "mig-manager-leaves-too-early",
-                "addons.gpuOperator.migManager",
-                f"GPUs of {', '.join(left)} are cut, and the new fleet has no MIG manager left "
-                "that would take MIG off: the nodes would offer nothing",
-                "declare the change with `change: {previous: ...}` on the pool",
-                pools=left,
-            )
+            yield _finding("mig-manager-leaves-too-early", pools=left)
 
     yield from _driver_objects(before, after)
 
@@ -84,17 +72,7 @@ def _driver_objects(before: OperatorPlan, after: OperatorPlan) -> Iterator[Findi
     old, new = numbers(before.version), numbers(after.version)
     first = old < WITH_DRIVER_OBJECTS <= new
     if first and after.separate_drivers and not before.separate_drivers and before.driver:
-        yield error(
-            "operator-upgrade-in-one-step",
-            "addons.gpuOperator.version",
-            f"the upgrade from {before.version} to {after.version} and NVIDIADriver objects are "
-            "one change: the older controller would remove the driver pods before the newer one "
-            "owns them",
-            f"upgrade to {after.version} first, with the driver of the ClusterPolicy; when that "
-            "is ready, declare the rest",
-            old=before.version,
-            new=after.version,
-        )
+        yield _finding("operator-upgrade-in-one-step", old=before.version, new=after.version)
 
 
 def validate_pool(old: Pool, new: Pool, change: PoolChange, fleet: Fleet) -> list[Finding]:
@@ -118,12 +96,10 @@ def _previous(old: Pool, new: Pool, change: PoolChange) -> Iterable[Finding]:
     }:
         return
     if _shape(new.previous.partition) != _shape(old.partition) and new.spec.change is not None:
-        yield error(
+        yield _finding(
             "change-previous-is-another",
-            f"{new.path}.change.previous",
-            f"nodes of {new.name} are shared otherwise than `previous` says: their labels would "
-            "name a configuration that no longer exists, and they would offer nothing",
-            "copy `sharing` of the old declaration",
+            new.path,
+            new=new.name,
             found=dict(new.previous.partition.advertised),
             wanted=dict(old.partition.advertised),
         )
@@ -137,16 +113,18 @@ def _two_advertisers(old: Pool, new: Pool) -> Iterable[Finding]:
         return
     ways = ("dra", old.spec.sharing.mode) if dra[0] else (old.spec.sharing.mode, "dra")
     managed = new.provisioner is Provisioner.MANAGED and not old.served_by_platform
-    yield error(
+    yield _finding(
         "change-two-advertisers",
-        f"{new.path}.sharing",
-        f"{new.name} goes from {ways[0]} to {ways[1]} on all nodes at once: device plugin and DRA "
-        "driver both advertise its GPUs until the slower one has noticed, and each is given twice",
-        "declare `change: {previous: ...}` with the old sharing, and make the steps node by node"
-        if managed
-        else "make a second pool with the new sharing, move the work, then remove this one",
-        found=ways[1],
+        new.path,
+        fix=(
+            "declare `change: {previous: ...}` with the old sharing, and make the steps node by "
+            "node"
+            if managed
+            else "make a second pool with the new sharing, move the work, then remove this one"
+        ),
+        new=new.name,
         limit=ways[0],
+        found=ways[1],
     )
 
 
@@ -183,24 +161,24 @@ def _replaced(new: Pool, change: PoolChange) -> Finding:
 
 def _waves(old: Pool, new: Pool, change: PoolChange) -> Iterable[Finding]:
     if new.spec.change is None and change.nodes > 1:
-        yield warning(
+        yield _finding(
             "change-all-at-once",
-            f"{new.path}.sharing",
-            f"all {change.nodes} nodes of {new.name} would change at the same time, and the "
-            "present configuration would be removed while nodes still use it",
-            "add to the pool: change: {width: 1, previous: "
-            + _yaml(old.spec.sharing.model_dump(mode="json", by_alias=True, exclude_unset=True))
-            + "}",
+            new.path,
+            fix=(
+                "add to the pool: change: {width: 1, previous: "
+                + _yaml(old.spec.sharing.model_dump(mode="json", by_alias=True, exclude_unset=True))
+                + "}"
+            ),
             nodes=change.nodes,
+            new=new.name,
         )
     elif change.gpus.lowest == 0:
-        yield warning(
+        yield _finding(
             "change-without-rest",
             f"{new.path}.change.width" if new.spec.change is not None else new.path,
-            f"no GPU of {new.name} stays in service: {change.nodes} nodes, changed "
-            f"{len(change.waves[0])} at a time",
-            "lower `width`, or add a node before",
+            new=new.name,
             nodes=change.nodes,
+            first_wave=len(change.waves[0]),
         )
 
 
@@ -208,47 +186,19 @@ def _mode(old: Pool, new: Pool, fleet: Fleet) -> Iterable[Finding]:
     mig = new.gpu.mig
     if mig is None or not mig.reset_needed or not changes_mode(old.partition, new.partition):
         return
-    if new.platform.facts.reset_may_be_forbidden and not reboots(
-        fleet.spec.addons.gpu_operator.mig_manager.env
-    ):
-        yield error(
-            "change-may-hang",
-            "addons.gpuOperator.migManager.env",
-            f"{new.gpu.key} switches MIG mode by a GPU reset, which {new.platform.name} may forbid"
-            "; without WITH_REBOOT the first node would stay in `failed`, without any GPU",
-            'write `migManager: {env: {WITH_REBOOT: "true"}}`',
-            gpu=new.gpu.key,
-        )
+    if new.platform.facts.reset_may_be_forbidden and not reboots(fleet.addons.gpu_operator.mig_env):
+        yield _finding("change-may-hang", gpu=new.gpu.key, platform=new.platform.name)
 
 
 def _pods(old: Pool, new: Pool, change: PoolChange) -> Iterable[Finding]:
     if new.intent is Intent.TRAINING:
-        yield warning(
-            "change-ends-jobs",
-            new.path,
-            f"{new.name} is for training: a drain ends the jobs on each node",
-            "let them write a checkpoint, or wait for them to end",
-        )
+        yield _finding("change-ends-jobs", new.path, new=new.name)
     gone = sorted(set(old.advertised) - set(new.advertised))
     if gone:
-        yield info(
-            "change-takes-resources-away",
-            new.path,
-            f"pods that ask for {', '.join(gone)} find less of it with every wave, and none in "
-            f"{new.name} after the last",
-            "change their requests before the wave that leaves too little",
-            resources=gone,
-        )
+        yield _finding("change-takes-resources-away", new.path, resources=gone, new=new.name)
     fresh = sorted(set(new.advertised) - set(old.advertised))
     if fresh and len(change.waves) > 1:
-        yield info(
-            "changed-node-attracts-pods",
-            new.path,
-            f"the first changed node is the only one with {', '.join(fresh)}: every waiting pod "
-            "is scheduled there, and all of them fail if the node is broken",
-            "keep it cordoned until one pod of yours has run on it",
-            resources=fresh,
-        )
+        yield _finding("changed-node-attracts-pods", new.path, resources=fresh)
 
 
 def _yaml(value: object) -> str:

@@ -3,7 +3,9 @@
 from collections.abc import Iterator, Sequence
 from ipaddress import IPv4Network, ip_network
 
-from gpufleet.findings import Finding, error
+from gpufleet.findings import Finding, findings_in
+
+_finding = findings_in(__file__)
 
 
 def ipv4_network(text: str) -> IPv4Network | None:
@@ -19,10 +21,4 @@ def validate_public_access(cidrs: Sequence[str]) -> Iterator[Finding]:
     """An error for each of `publicAccessCidrs` that is not a range of addresses."""
     for index, cidr in enumerate(cidrs):
         if ipv4_network(cidr) is None:
-            yield error(
-                "cluster-network",
-                f"publicAccessCidrs[{index}]",
-                f"{cidr} is not an IPv4 address range",
-                "write the addresses you deploy from, such as 203.0.113.7/32",
-                found=cidr,
-            )
+            yield _finding("cluster-network", f"publicAccessCidrs[{index}]", found=cidr)

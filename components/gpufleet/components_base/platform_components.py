@@ -71,17 +71,6 @@ def platform_components(platform: PlatformValue) -> PlatformComponents:
     return cast("PlatformComponents", platform.module("components"))
 
 
-def no_operators(parent: pulumi.ComponentResource, name: str, fleet: Fleet) -> OperatorResources:
-    """`platform_operators` of a platform whose operators come by their charts."""
-    del parent, name, fleet
-    return OperatorResources()
-
-
-def no_charts() -> str:
-    """`platform_charts` of a platform whose charts come from the vendors."""
-    raise NotImplementedError
-
-
 def managed_pools(fleet: Fleet) -> list[Pool]:
     """The pools whose nodes gpufleet makes."""
     return [pool for pool in fleet.pools if pool.ownership is Ownership.MANAGED]

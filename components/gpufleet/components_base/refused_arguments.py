@@ -5,7 +5,9 @@ from typing import Any
 
 from gpufleet.catalogue.provider_inputs import violations
 from gpufleet.catalogue.provider_shapes import unknown_inputs
-from gpufleet.findings import Finding, error
+from gpufleet.findings import Finding, findings_in
+
+_finding = findings_in(__file__)
 
 
 def refused_arguments(
@@ -19,9 +21,10 @@ def refused_arguments(
         place: Path of the arguments in the declaration; empty where they have none.
     """
     for found in (*unknown_inputs(type_, arguments), *violations(type_, arguments)):
-        yield error(
+        yield _finding(
             "provider-refuses-argument",
             f"{place}.{found.path}" if place else found.path,
-            f"the provider refuses {found.path} of {type_}: it {found.reason}",
-            "write a value that the provider takes, or remove the argument",
+            found=found.path,
+            type=type_,
+            reason=found.reason,
         )

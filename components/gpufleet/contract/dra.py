@@ -15,12 +15,14 @@ from gpufleet.contract.dra_api import CHART_KEY, FIRST_WITH_V1, claims_api
 from gpufleet.contract.kubernetes_gates import gate_off, own_gates
 from gpufleet.contract.platform import PlatformValue
 from gpufleet.contract.programs.dra_gates import DRIVER, unknown_gate
-from gpufleet.findings import Finding, error, info, warning
+from gpufleet.findings import Finding, error, findings_in, info, warning
 from gpufleet.partition import dra_gates
 from gpufleet.partition.partition import Partition
 from gpufleet.spec.cluster import minor_of
 from gpufleet.spec.fleet_spec import FleetSpec
 from gpufleet.spec.pool import GpuPool
+
+_finding = findings_in(__file__)
 
 Member = tuple[GpuPool, str, Partition, NodeImage | None]
 """A compiled pool: declaration, path, partition, node image."""
@@ -44,13 +46,7 @@ def validate_dra(
     yield from own_gates(site)
     facts = platform.facts
     if spec.cluster.feature_gates and not facts.beta_claims.switch:
-        yield warning(
-            "cluster-gate-fixed",
-            "cluster.featureGates",
-            f"gates of the control plane of {facts.title} cannot be set: these count as given, and "
-            "fields that they keep are dropped where they are not on",
-            "remove them",
-        )
+        yield _finding("cluster-gate-fixed", title=facts.title)
     if not dynamic:
         return
     version = minor_of(spec.cluster.kubernetes_version)
@@ -88,15 +84,14 @@ def _validate_version(
     facts = platform.facts
     beta = facts.beta_claims
     if version < minor_of(beta.since):
-        yield error(
+        yield _finding(
             "dra-kubernetes-too-old",
             place,
-            f"{facts.title} offers claims from Kubernetes {beta.since} on, the cluster has {said} "
-            f"({beta.source})",
-            f'write `kubernetesVersion: "{_on_since(site, EXTENDED_RESOURCE)}"`, or share the pool '
-            "without `dra`",
-            value=said,
+            title=facts.title,
             limit=beta.since,
+            value=said,
+            source=beta.source,
+            on_since=_on_since(site, EXTENDED_RESOURCE),
         )
         return
     if version < FIRST_WITH_V1:
@@ -154,21 +149,10 @@ def _validate_admin(partition: Partition, place: str) -> Iterable[Finding]:
     for index, need in enumerate(made.needs):
         path = f"{place}.claims[{index}].adminAccess"
         if need.admin_access and need.choices:
-            yield error(
-                "dra-claim-two-ways",
-                path,
-                "`adminAccess` is a field of a claim with one way; those of `firstAvailable` have "
-                "none",
-                "remove one of the two",
-            )
+            yield _finding("dra-claim-two-ways", path)
         elif need.admin_access:
-            yield info(
-                "dra-admin-namespace",
-                path,
-                f"the API server takes it in namespaces with the label {ADMIN_LABEL}: "
-                f"{', '.join(made.namespaces)}",
-                f'label them before: `{ADMIN_LABEL}: "true"`',
-                namespaces=made.namespaces,
+            yield _finding(
+                "dra-admin-namespace", path, admin_label=ADMIN_LABEL, namespaces=made.namespaces
             )
 
 
@@ -191,12 +175,7 @@ def _validate_shares(dynamic: Sequence[Member]) -> Iterable[Finding]:
     ways = {path: part.dra.consumable_shares for _, path, part, _ in dynamic if part.dra}
     if len(set(ways.values())) > 1:
         shown = "; ".join(f"{path}: {way or 'none'}" for path, way in ways.items())
-        yield error(
-            "dra-shares-differ",
-            f"{next(iter(ways))}.sharing.dra.consumableShares",
-            f"the driver has one setting for the cluster, and pools want several ({shown})",
-            "write the same for each pool with `dra`",
-        )
+        yield _finding("dra-shares-differ", next(iter(ways)), shown=shown)
 
 
 def _on_since(site: Site, gate: str) -> str | None:
@@ -222,15 +201,7 @@ def _validate_advertiser(
         if plugin is None
         else f"write `{plugin.switched_off_by}`, which keeps {plugin.owner}'s plugin off the nodes"
     )
-    yield error(
-        "dra-two-advertisers",
-        place,
-        f"image {image.key} brings a device plugin that advertises the GPUs the DRA driver serves: "
-        "each would be assigned twice",
-        fix,
-        image=image.key,
-        rule="OUR-16",
-    )
+    yield _finding("dra-two-advertisers", place, fix=(fix), image=image.key, rule="OUR-16")
 
 
 def _validate_driver(
@@ -239,31 +210,20 @@ def _validate_driver(
     addon = spec.addons.dra_driver
     if addon.enabled is False:
         names = ", ".join(pool.name for pool, _, _, _ in dynamic)
-        yield error(
-            "dra-driver-disabled",
-            "addons.draDriver.enabled",
-            f"no driver would serve the claims of {names}",
-            "remove the line; `ownership: existing` says that someone else installs it",
-        )
+        yield _finding("dra-driver-disabled", names=names)
     resources = _mapping(addon.values.get("resources"))
     if _mapping(resources.get("gpus")).get("enabled") is False:
-        yield error(
-            "dra-driver-serves-no-gpus",
-            "addons.draDriver.values.resources.gpus.enabled",
-            "the driver would serve compute domains only",
-            "remove the line",
-        )
+        yield _finding("dra-driver-serves-no-gpus")
     roots: dict[str, list[str]] = {}
     for pool, _, _, image in dynamic:
         roots.setdefault(driver_root(image, platform), []).append(pool.name)
     if len(roots) > 1 and "nvidiaDriverRoot" not in addon.values:
         shown = "; ".join(f"{root}: {', '.join(names)}" for root, names in sorted(roots.items()))
         last = dynamic[-1]
-        yield error(
+        yield _finding(
             "dra-driver-roots-differ",
-            f"{last[1]}.image",
-            f"the driver's chart knows one place of the GPU driver, and the images differ: {shown}",
-            "use images that all bring the GPU driver, or none that does",
+            last[1],
+            shown=shown,
             roots={root: tuple(names) for root, names in roots.items()},
         )
 
@@ -276,36 +236,25 @@ def _validate_gates(dynamic: Sequence[Member], spec: FleetSpec, site: Site) -> I
     for gate in sorted(needed):
         if written.get(gate) is False:
             asking = [p.name for p, _, part, _ in dynamic if part.dra and gate in part.dra.gates]
-            yield error(
-                "dra-gate-switched-off",
-                f"{place}.{gate}",
-                f"{', '.join(asking)} need it: the driver refuses their claims without it",
-                "remove the line",
-                gate=gate,
-                rule="DRA-1",
+            yield _finding(
+                "dra-gate-switched-off", f"{place}.{gate}", asking=asking, gate=gate, rule="DRA-1"
             )
     on = needed | {name for name, value in written.items() if value is True}
     driver = site.release_of(DRIVER)
     for gate in sorted(needed - set(driver.gates)):
         asking = [p.name for p, _, part, _ in dynamic if part.dra and gate in part.dra.gates]
         message, _ = unknown_gate(gate, driver)
-        yield error(
-            "dra-gate-unknown",
-            "addons.draDriver.version",
-            f"{message}, which {', '.join(asking)} needs",
-            "use a release that has it",
-            gate=gate,
-        )
+        yield _finding("dra-gate-unknown", message=message, asking=asking, gate=gate)
     on |= {name for name, default in driver.gates.items() if default and name not in written}
     clash = dra_gates.conflicts(on)
     if clash:
         asking = [f"{p.name}: {', '.join(part.dra.gates)}" for p, _, part, _ in dynamic if part.dra]
-        yield error(
+        yield _finding(
             "dra-gates-conflict",
             place if written else f"{dynamic[-1][1]}.sharing.dra",
-            f"the driver would crash: {'; '.join(clash)} ({'; '.join(asking)})",
-            "a cluster has one driver: cut beforehand with `layouts`, or share without MPS",
-            gates=tuple(sorted(on)),
+            clash="; ".join(clash),
+            asking="; ".join(asking),
+            gates=sorted(on),
             rule="DRA-11",
         )
 

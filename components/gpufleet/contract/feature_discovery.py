@@ -13,9 +13,11 @@ from gpufleet.contract.operator_values import VALUES
 from gpufleet.contract.platform import PlatformValue
 from gpufleet.contract.relation import GPU_OPERATOR, NETWORK_OPERATOR, Broken
 from gpufleet.documents.paths import value_at
-from gpufleet.findings import Finding, error, warning
+from gpufleet.findings import Finding, error, findings_in
 from gpufleet.spec.addons import Addons
 from gpufleet.spec.base import Ownership
+
+_finding = findings_in(__file__)
 
 NETWORK_VALUES = "addons.networkOperator.values"
 _BUNDLED = ContractFact(
@@ -118,12 +120,9 @@ def _someone_else(addons: Addons, path: str) -> tuple[Finding, ...]:
     if addons.gpu_operator.ownership is Ownership.EXISTING:
         return ()
     return (
-        warning(
+        _finding(
             "node-feature-discovery-by-somebody-else",
             path,
-            "gpufleet runs no Node Feature Discovery: without the cluster's own, no node counts as "
-            "a GPU node and nothing is installed on any",
-            "remove the line, unless the cluster runs it and labels PCI classes 02 and 03",
             facts=chain(
                 ContractFact("the GPU Operator is configured not to run it", path),
                 ContractFact("no Network Operator brings it", "addons.networkOperator"),

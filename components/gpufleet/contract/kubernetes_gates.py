@@ -15,7 +15,9 @@ from gpufleet.cluster.program import KUBERNETES
 from gpufleet.cluster.site import Site
 from gpufleet.documents.paths import child
 from gpufleet.documents.shapes import as_list, as_mapping
-from gpufleet.findings import Finding, error
+from gpufleet.findings import Finding, findings_in
+
+_finding = findings_in(__file__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,31 +58,24 @@ def own_gates(site: Site) -> Iterator[Finding]:
         path, row = child("cluster.featureGates", name), table.gates.get(name)
         said = ".".join(map(str, minor or ()))
         if row is None:
-            yield error(
+            yield _finding(
                 "cluster-gate-unknown",
                 path,
-                f"{name} is not a gate of resource.k8s.io: nothing that is made needs it",
-                nearest_fix(name, table.gates, "remove the line"),
+                fix=(nearest_fix(name, table.gates, "remove the line")),
                 value=name,
             )
         elif minor is not None and not row.is_in(minor):
-            yield error(
-                "cluster-gate-unknown",
-                path,
-                f"Kubernetes {said} has no gate {name}, it came with {row.since}",
-                "remove the line",
-                value=name,
-                limit=row.since,
+            yield _finding(
+                "cluster-gate-unknown/release", path, said=said, value=name, limit=row.since
             )
         elif minor and row.locked and minor >= numbers(row.locked) and on is not row.is_on(minor):
-            yield error(
+            yield _finding(
                 "cluster-gate-locked",
                 path,
-                f"{name} is locked from Kubernetes {row.locked} on: what is started with "
-                f"{str(on).lower()} does not start",
-                "remove the line",
-                value=on,
+                name=name,
                 limit=row.locked,
+                on=str(on).lower(),
+                value=on,
             )
 
 

@@ -7,10 +7,12 @@ from enum import StrEnum
 from gpufleet.catalogue import NodeImage
 from gpufleet.contract.contract_fact import ContractFact, chain, image_fact
 from gpufleet.contract.operator_values import switch
-from gpufleet.findings import Finding, error
+from gpufleet.findings import Finding, error, findings_in
 from gpufleet.partition.partition import Partition
 from gpufleet.spec.addons import GpuOperator
 from gpufleet.spec.base import Ownership
+
+_finding = findings_in(__file__)
 
 PoolImage = tuple[str, str, NodeImage | None]
 """Name and path of a pool, and its image."""
@@ -201,11 +203,10 @@ def _by_no_one(part: str, path: str, lacking: Sequence[PoolImage]) -> Finding:
 def _without_driver_image(images: Sequence[PoolImage]) -> list[Finding]:
     """Pools that wait for a driver container that is not published for their system."""
     return [
-        error(
+        _finding(
             "driver-not-for-this-image",
-            f"{path}.image",
-            f"{name} needs the operator's driver, and there is none for {image.key}",
-            "choose an image that brings the driver, or one the operator supports",
+            path,
+            name=name,
             found=image.key,
             facts=chain(
                 image_fact(name, image.key, image.brings),

@@ -8,9 +8,11 @@ from typing import Any, cast
 
 from gpufleet.contract.dra import Member
 from gpufleet.contract.platform import Platforms
-from gpufleet.findings import Finding, error, warning
+from gpufleet.findings import Finding, findings_in
 from gpufleet.partition.vgpu import VgpuCut, scheduler_value
 from gpufleet.spec.fleet_spec import FleetSpec
+
+_finding = findings_in(__file__)
 
 
 def validate_vgpu(
@@ -23,13 +25,11 @@ def validate_vgpu(
     facts = platforms[spec.platform].facts
     for _, path, _, _ in guests:
         if not facts.vgpu:
-            yield error(
+            yield _finding(
                 "vgpu-needs-hypervisor",
-                f"{path}.sharing.vgpu",
-                f"a vGPU profile cannot be chosen on {spec.platform.value}",
-                "choose an instance type with a fraction of a GPU, or another way of sharing",
+                path,
                 value=spec.platform.value,
-                allowed=tuple(p.value for p, one in platforms.items() if one.facts.vgpu),
+                allowed=(p.value for p, one in platforms.items() if one.facts.vgpu),
             )
     yield from _validate_license(guests, spec)
     yield from _validate_secrets(guests)
@@ -52,26 +52,14 @@ def _validate_license(guests: Sequence[Member], spec: FleetSpec) -> Iterable[Fin
         return
     for _, path, partition, _ in guests:
         if partition.vgpu is not None and partition.vgpu.license_secret is None:
-            yield warning(
-                "vgpu-unlicensed",
-                f"{path}.sharing.vgpu.licenseSecret",
-                "no Secret with a licence token is named: an unlicensed guest is throttled after "
-                "a while",
-                "name a Secret that holds `gridd.conf` and `client_configuration_token.tok`",
-            )
+            yield _finding("vgpu-unlicensed", path)
 
 
 def _validate_secrets(guests: Sequence[Member]) -> Iterable[Finding]:
     secrets = license_secrets(guests)
     if len(secrets) > 1:
-        yield error(
-            "vgpu-licenses-differ",
-            f"{guests[-1][1]}.sharing.vgpu.licenseSecret",
-            f"the GPU Operator mounts one licence for the whole cluster, and {', '.join(secrets)} "
-            "are named",
-            f"name {secrets[0]} everywhere",
-            value=secrets,
-            limit=1,
+        yield _finding(
+            "vgpu-licenses-differ", guests[-1][1], value=secrets, secrets=secrets[0], limit=1
         )
 
 
@@ -82,14 +70,7 @@ def _validate_sizes(guests: Sequence[Member]) -> Iterable[Finding]:
         return "MIG-backed" if made.mig_backed else f"{made.type.gigabytes} GB"
 
     for gpu, path, shown, kinds in _several(guests, kind):
-        yield warning(
-            "vgpu-sizes-differ",
-            f"{path}.sharing.vgpu.profile",
-            f"one {gpu} is either MIG-backed or time-sliced, and time-sliced in one size ({shown}):"
-            " these pools cannot share a GPU, whatever is free on it",
-            "use one size, or plan hosts for each",
-            kinds=kinds,
-        )
+        yield _finding("vgpu-sizes-differ", path, gpu=gpu, shown=shown, kinds=kinds)
 
 
 def _validate_schedulers(guests: Sequence[Member]) -> Iterable[Finding]:
@@ -100,14 +81,7 @@ def _validate_schedulers(guests: Sequence[Member]) -> Iterable[Finding]:
         return None if scheduler is None else scheduler_value(scheduler, made.time_slice_ms)
 
     for gpu, path, shown, values in _several(guests, value):
-        yield warning(
-            "vgpu-schedulers-differ",
-            f"{path}.sharing.vgpu.scheduler",
-            f"the scheduler is a setting of a host's GPU, and pools of {gpu} want several "
-            f"({shown}): they cannot share a GPU",
-            "write one scheduler, or keep the pools on hosts of their own",
-            values=values,
-        )
+        yield _finding("vgpu-schedulers-differ", path, gpu=gpu, shown=shown, values=values)
 
 
 def _several(
@@ -145,14 +119,7 @@ def _validate_guest_driver(guests: Sequence[Member], spec: FleetSpec) -> Iterabl
     }
     missing = [key for key, value in have.items() if not value]
     if missing:
-        yield error(
-            "vgpu-guest-driver-missing",
-            missing[0],
-            f"{', '.join(needs)} need the vGPU guest driver, which comes from your own private "
-            f"image; not given: {', '.join(missing)}",
-            "give the repository, the version and the pull secret of your image",
-            missing=tuple(missing),
-        )
+        yield _finding("vgpu-guest-driver-missing", missing[0], needs=needs, missing=missing)
 
 
 def _validate_kinds(
@@ -165,21 +132,21 @@ def _validate_kinds(
     if by_charts and spec.addons.gpu_operator.driver.data_center is not None:
         return
     if others and not separate:
-        yield error(
+        yield _finding(
             "vgpu-and-passthrough-drivers",
-            f"{guests[0][1]}.sharing.vgpu",
-            f"{', '.join(others)} need the data-centre driver and "
-            f"{', '.join(pool.name for pool, _, _, _ in guests)} the vGPU guest driver; the "
-            "operator installs one driver unless there is an NVIDIADriver for each kind",
-            (
-                "write `addons.gpuOperator.driver.dataCenter: {version: ...}`: each pool then gets "
-                "an NVIDIADriver of its kind"
-                if by_charts
-                else "set addons.gpuOperator.values.driver.nvidiaDriverCRD.enabled: true and make "
-                "one NVIDIADriver for each kind"
-            )
-            + ", or put the kinds into two clusters",
-            others=tuple(others),
+            guests[0][1],
+            fix=(
+                (
+                    "write `addons.gpuOperator.driver.dataCenter: {version: ...}`: each pool then "
+                    "gets an NVIDIADriver of its kind"
+                    if by_charts
+                    else "set addons.gpuOperator.values.driver.nvidiaDriverCRD.enabled: true and "
+                    "make one NVIDIADriver for each kind"
+                )
+                + ", or put the kinds into two clusters"
+            ),
+            others=others,
+            guests=[pool.name for pool, _, _, _ in guests],
         )
 
 

@@ -12,6 +12,7 @@ from gpufleet.findings.finding import (
     warning,
 )
 from gpufleet.findings.level import Level
+from gpufleet.findings.rows import findings_in
 
 __all__ = [
     "Finding",
@@ -20,6 +21,7 @@ __all__ = [
     "Severity",
     "error",
     "finding",
+    "findings_in",
     "has_errors",
     "info",
     "ordered",

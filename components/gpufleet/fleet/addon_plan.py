@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from gpufleet.catalogue import Catalogue
 from gpufleet.contract.feature_discovery import DiscoveryOwner
+from gpufleet.contract.mig_mode import needs_reset
 from gpufleet.contract.owners import OwnedParts, Owner, cuts_mig, operator_installed
 from gpufleet.contract.platform import PlatformValue
 from gpufleet.contract.tolerations import KeyToleration, needed
@@ -153,10 +154,26 @@ def _operator(
         license_secret=min(licences, key=str, default=None),
         driver_root=host.driver_root,
         toolkit_env=host.toolkit_env,
+        mig_env={**_reboot(operated), **declared.mig_manager.env},
         separate_drivers=parts.driver
         and declared.driver.data_center is not None
         and len({pool.partition.vgpu is None for pool in operated}) > 1,
     )
+
+
+def _reboot(operated: Sequence[Pool]) -> dict[str, str]:
+    """A reboot by the MIG manager where pools of virtual machines of ours may refuse the reset that
+    switches MIG mode (GPU Operator documentation, MIG: "In a CSP environment"; its script tries
+    the reset first). Nodes that somebody else made are not rebooted unless it is declared."""
+    may_refuse = any(
+        needs_reset(pool.gpu)
+        and pool.platform.facts.reset_may_be_forbidden
+        and not pool.platform.facts.nodes_exist
+        and pool.ownership is not Ownership.EXISTING
+        and cuts_mig([pool.partition, *([pool.previous.partition] if pool.previous else [])])
+        for pool in operated
+    )
+    return {"WITH_REBOOT": "true"} if may_refuse else {}
 
 
 def _network(

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from gpufleet.catalogue import Catalogue
 from gpufleet.contract.platform import PlatformValue
-from gpufleet.findings import Finding, error
+from gpufleet.findings import Finding, findings_in
 from gpufleet.fleet.device_plugin_rules import validate_device_plugin
 from gpufleet.fleet.gpu_operator_rules import validate_gpu_operator
 from gpufleet.fleet.hardened_rules import validate_hardened
@@ -13,6 +13,8 @@ from gpufleet.fleet.model import AddonPlan, Pool
 from gpufleet.fleet.network_rules import validate_network_operator
 from gpufleet.fleet.neuron import validate_neuron_addon
 from gpufleet.spec.fleet_spec import FleetSpec
+
+_finding = findings_in(__file__)
 
 
 def validate_addons(
@@ -40,11 +42,4 @@ def _lifecycle_manager(spec: FleetSpec, platform: PlatformValue) -> Iterator[Fin
     declared = "olm" in addons.model_fields_set and addons.olm.model_fields_set
     if platform.facts.lifecycle_manager or not declared:
         return
-    yield error(
-        "olm-not-on-platform",
-        "addons.olm",
-        f"Operator Lifecycle Manager is OpenShift's; {spec.platform.value} gets operators "
-        "by their charts",
-        "remove it",
-        platform=spec.platform.value,
-    )
+    yield _finding("olm-not-on-platform", platform=spec.platform.value)

@@ -3,10 +3,12 @@
 from collections.abc import Iterable
 
 from gpufleet.contract.platform import PlatformValue
-from gpufleet.findings import Finding, error, warning
+from gpufleet.findings import Finding, error, findings_in
 from gpufleet.fleet.model import Pool
 from gpufleet.spec.fleet_spec import FleetSpec
 from gpufleet.spec.pool import Intent, Provisioner
+
+_finding = findings_in(__file__)
 
 WHOLE_GPU = "nvidia.com/gpu"
 """The one resource by which Cluster Autoscaler on AWS sees that a new GPU node is complete
@@ -31,22 +33,10 @@ def validate_autoscalers(
 def _validate(spec: FleetSpec, platform: PlatformValue, pools: Iterable[Pool]) -> Iterable[Finding]:
     for pool in pools:
         if pool.spec.karpenter is not None and not pool.provisioner.by_node_pool:
-            yield error(
-                "options-of-other-provisioner",
-                f"{pool.path}.karpenter",
-                f"`karpenter` settings have no meaning with provisioner {pool.provisioner.value}",
-                "remove them, or write `provisioner: karpenter`",
-                found=pool.provisioner.value,
-            )
+            yield _finding("options-of-other-provisioner", pool.path, found=pool.provisioner.value)
     offered = platform.facts.provisioners
     if spec.addons.karpenter.enabled and Provisioner.KARPENTER not in offered:
-        yield error(
-            "karpenter-not-on-eks",
-            "addons.karpenter.enabled",
-            f"Karpenter's production provider is AWS's, and the fleet is for {spec.platform.value}",
-            "remove it",
-            found=spec.platform.value,
-        )
+        yield _finding("karpenter-not-on-eks", found=spec.platform.value)
 
 
 def has_whole_gpus(pool: Pool) -> bool:
@@ -69,15 +59,7 @@ def _claims(pool: Pool) -> Iterable[Finding]:
     """The AWS provider's picture of an empty group has no devices to claim."""
     if pool.spec.sharing.dra is None or pool.nodes.minimum > 0:
         return
-    yield error(
-        "dra-scale-from-zero",
-        f"{pool.path}.nodes.min",
-        f"{pool.name} may be empty, and of an empty group on AWS Cluster Autoscaler knows no "
-        "devices: pods with claims would never get a node. It learns them from a node that runs",
-        "write `nodes: {min: 1}`, or `provisioner: managed` and scale by hand",
-        found=0,
-        limit=1,
-    )
+    yield _finding("dra-scale-from-zero", pool.path, pool=pool.name, found=0, limit=1)
 
 
 def _startup(pool: Pool) -> Iterable[Finding]:
@@ -85,16 +67,14 @@ def _startup(pool: Pool) -> Iterable[Finding]:
     if has_whole_gpus(pool) or pool.gpu.vendor != "nvidia" or pool.spec.sharing.dra is not None:
         return
     offered = ", ".join(pool.advertised)
-    yield warning(
+    yield _finding(
         "autoscaler-does-not-wait",
-        f"{pool.path}.sharing",
-        f"nodes of {pool.name} advertise {offered} and no {WHOLE_GPU}, the only sign by which "
-        "Cluster Autoscaler sees that a new GPU node is complete: until its operands have run, it "
-        f"may start further nodes for the same pods, up to {pool.nodes.maximum}",
-        "write `rename: false` (shares) or `strategy: single` (slices), or `provisioner: "
-        "karpenter`, which waits for what an overlay declares",
-        advertised=dict(pool.advertised),
+        pool.path,
+        pool=pool.name,
+        offered=offered,
+        whole_gpu=WHOLE_GPU,
         limit=pool.nodes.maximum,
+        advertised=dict(pool.advertised),
     )
 
 

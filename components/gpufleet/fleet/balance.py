@@ -10,9 +10,11 @@ smaller GPUs none were found published.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from gpufleet.findings import Finding, warning
+from gpufleet.findings import Finding, findings_in
 from gpufleet.fleet.model import Machine, Pool
 from gpufleet.spec.pool import Intent
+
+_finding = findings_in(__file__)
 
 LEAST_CORES = 7
 LEAST_MEMORY = 128 * 10**9
@@ -87,25 +89,23 @@ def _validate_machine(pool: Pool, share: HostShare) -> Iterator[Finding]:
     cores, memory = share.most_cores, share.memory_bytes
     path = f"{pool.path}.{'instanceTypes' if pool.machines[0].instance else pool.platform.name}"
     if cores is not None and cores < LEAST_CORES:
-        yield warning(
+        yield _finding(
             "balance-cores-low",
             path,
-            f"{share.machine} has {cores:g} cores for each {pool.gpu.key}, and NVIDIA's reference "
-            f"architecture has at least {LEAST_CORES}: loading data can hold training up",
-            "choose a machine with more cores for each GPU",
-            value=cores,
-            limit=LEAST_CORES,
             machine=share.machine,
+            cores=f"{cores:g}",
+            gpu=pool.gpu.key,
+            limit=LEAST_CORES,
+            value=cores,
         )
     if memory is not None and memory < LEAST_MEMORY:
-        yield warning(
+        yield _finding(
             "balance-memory-low",
             path,
-            f"{share.machine} has {memory / 1e9:.0f} GB of memory for each {pool.gpu.key}, and "
-            f"NVIDIA's reference architecture has at least {LEAST_MEMORY // 10**9}: buffers of "
-            "data and checkpoints compete",
-            "choose a machine with more memory for each GPU",
+            machine=share.machine,
+            memory=f"{memory / 1000000000.0:.0f}",
+            gpu=pool.gpu.key,
+            least_gb=LEAST_MEMORY // 10**9,
             value=int(memory),
             limit=LEAST_MEMORY,
-            machine=share.machine,
         )

@@ -6,12 +6,14 @@ from datetime import datetime
 from gpufleet.catalogue import InstanceType, PriceStatus
 from gpufleet.contract.platform import PlatformValue
 from gpufleet.contract.platform_facts import PlatformFacts
-from gpufleet.findings import Finding, error, warning
+from gpufleet.findings import Finding, error, findings_in, warning
 from gpufleet.fleet.model import Machine, Pool
 from gpufleet.fleet.platform_rules import platform_rules
 from gpufleet.spec.base import Ownership
 from gpufleet.spec.capacity import Capacity, CapacityBlock, Reserved
 from gpufleet.spec.pool import GpuPool, Intent, Provisioner
+
+_finding = findings_in(__file__)
 
 _ALONE = {
     "capacityBlock": "a block is one reservation in one zone, and a node group of it takes "
@@ -79,24 +81,21 @@ def _ended(pools: Sequence[Pool], at: datetime) -> Iterable[Finding]:
         for index, entry in enumerate(pool.capacity):
             block = entry.capacity_block
             if block is not None and block.until <= at:
-                yield error(
+                yield _finding(
                     "capacity-block-ended",
-                    f"{pool.path}.capacity[{index}].capacityBlock.until",
-                    f"the block {block.id} of {pool.name} ended at {block.until.isoformat()}, and "
-                    f"it is {at.isoformat()}: no node can start in it",
-                    "name a block that has not ended, buy in another way, or remove the pool",
+                    f"{pool.path}.capacity[{index}]",
+                    block=block.id,
+                    pool=pool.name,
                     found=block.until.isoformat(),
                     limit=at.isoformat(),
                 )
             reserved = entry.reserved
             if reserved is not None and reserved.until is not None and reserved.until <= at:
-                yield error(
+                yield _finding(
                     "reservation-ended",
-                    f"{pool.path}.capacity[{index}].reserved.until",
-                    f"the reservation {reserved.id} of {pool.name} ended at "
-                    f"{reserved.until.isoformat()}, and it is {at.isoformat()}: no node can start "
-                    "in it, and nodes that run cost the list price",
-                    "name a reservation that has not ended, buy in another way, or remove it",
+                    f"{pool.path}.capacity[{index}]",
+                    reserved=reserved.id,
+                    pool=pool.name,
                     found=reserved.until.isoformat(),
                     limit=at.isoformat(),
                 )
@@ -119,25 +118,26 @@ def validate(
         place = f"{path}.capacity[{index}].{mode}"
         if mode not in facts.capacity:
             findings.append(
-                error(
+                _finding(
                     "capacity-not-on-platform",
                     place,
-                    f"{platform.name} has no {mode} capacity; it has {', '.join(facts.capacity)}",
-                    f"write {facts.capacity[0]}: {{}}",
+                    platform=platform.name,
                     found=mode,
-                    allowed=list(facts.capacity),
+                    allowed=facts.capacity,
+                    capacity=facts.capacity[0],
                 )
             )
         elif mode in modes[:index] and mode not in several:
-            findings.append(error("capacity-twice", place, f"{mode} is listed twice", "remove one"))
+            findings.append(_finding("capacity-twice", place, mode=mode))
         elif mode in alone and set(modes) != {mode}:
             others = ", ".join(other for other in modes if other != mode)
             findings.append(
-                error(
+                _finding(
                     "capacity-not-combinable",
                     place,
-                    f"{mode} cannot be combined with {others}: {_ALONE[mode]}",
-                    "make a pool for each",
+                    mode=mode,
+                    others=others,
+                    alone=_ALONE[mode],
                     found=modes,
                 )
             )
@@ -149,57 +149,31 @@ def validate(
         priced = entry.spot is not None and entry.spot.max_price_usd_per_hour
         if entry.spot is not None and priced and not facts.spot_takes_a_price:
             findings.append(
-                error(
+                _finding(
                     "spot-price-not-on-platform",
-                    f"{path}.capacity[{index}].spot.maxPriceUsdPerHour",
-                    f"{platform.name} accepts no highest price for spot capacity: spend and "
-                    "budget would use a bound that does not exist",
-                    "remove it; spot never costs more than on demand",
+                    f"{path}.capacity[{index}]",
+                    platform=platform.name,
                     found=entry.spot.max_price_usd_per_hour,
                 )
             )
     for index, entry in enumerate(pool.capacity):
         if entry.reserved is not None and entry.reserved.interruptible and alone:
             findings.append(
-                error(
-                    "reservation-interruptible",
-                    f"{path}.capacity[{index}].reserved.interruptible",
-                    "machines of an interruptible reservation are started by Karpenter alone",
-                    "write `provisioner: karpenter` on EKS, or name another reservation",
-                    found=True,
-                    source="aws/karpenter-provider-aws v1.14.3 pkg/providers/instance/filter",
-                )
+                _finding("reservation-interruptible", f"{path}.capacity[{index}]", found=True)
             )
     taken_back = "spot" in modes or any(
         entry.reserved is not None and entry.reserved.interruptible for entry in pool.capacity
     )
     if pool.intent is Intent.TRAINING and taken_back:
-        findings.append(
-            warning(
-                "spot-for-training",
-                f"{path}.capacity",
-                "a training pool on spot or interruptible capacity loses the whole job when one "
-                "node is taken back",
-                "write `intent: batch` if the jobs restart from checkpoints, else drop spot",
-            )
-        )
+        findings.append(_finding("spot-for-training", path))
     if pool.intent is Intent.INTERACTIVE and taken_back:
-        findings.append(
-            warning(
-                "spot-for-interactive",
-                f"{path}.capacity",
-                "a session on spot or interruptible capacity ends two minutes or less after the "
-                "cloud's word, with all that was not saved",
-                "write `onDemand: {}`, or `intent: batch` if no user waits for the result",
-            )
-        )
+        findings.append(_finding("spot-for-interactive", path))
     if "capacityBlock" in alone and "capacityBlock" in modes and len(machines) > 1:
         findings.append(
-            error(
+            _finding(
                 "capacity-block-one-type",
-                f"{path}.instanceTypes",
-                f"a Capacity Block is of one instance type, and {len(machines)} are possible",
-                "name the block's type alone in instanceTypes",
+                path,
+                machines_count=len(machines),
                 found=[machine.name for machine in machines],
             )
         )

@@ -32,6 +32,7 @@ from gpufleet.fleet.draft import PoolDraft, compiled_pool, draft_pool
 from gpufleet.fleet.driver_branch_rules import validate_branches
 from gpufleet.fleet.health import validate_health
 from gpufleet.fleet.idle_rules import validate_idle
+from gpufleet.fleet.invariants import validate_nothing
 from gpufleet.fleet.kubelet import validate_kubelet
 from gpufleet.fleet.mig_strategy import decide_mig_strategy
 from gpufleet.fleet.model import AddonPlan, Fleet, Pool, SpendBounds
@@ -39,7 +40,6 @@ from gpufleet.fleet.neuron import is_neuron
 from gpufleet.fleet.platform_rules import PlatformRules, platform_rules
 from gpufleet.fleet.price_rules import regional_catalogue, validate_prices
 from gpufleet.fleet.queue_rules import validate_queue_declaration
-from gpufleet.fleet.team_quotas import validate_quotas
 from gpufleet.fleet.value_rules import validate_raw_values
 from gpufleet.spec.fleet_spec import FleetSpec
 
@@ -285,10 +285,12 @@ def _within(path: str, place: str) -> bool:
 
 
 def _validate_queues(made: Compilation) -> Iterable[Finding]:
-    return [
-        *validate_queue_declaration(made.spec, made.platforms, made.pools),
-        *validate_quotas(made, made.spec.queues),
-    ]
+    return validate_queue_declaration(made.spec, made.platforms, made.pools)
+
+
+def _validate_nothing(made: Compilation) -> Iterable[Finding]:
+    """Whatever was asked for is there to use."""
+    return validate_nothing(made.spec, made)
 
 
 PASSES = (
@@ -311,5 +313,6 @@ PASSES = (
     CompilePass("validate relations", _validate_relations, ("pools", "addons")),
     CompilePass("validate the provider's arguments", _validate_arguments, ("pools",)),
     CompilePass("validate the queues", _validate_queues, ("pools",)),
+    CompilePass("look for what comes out as nothing", _validate_nothing, ("pools",)),
 )
 """Everything that compiling does, in order."""

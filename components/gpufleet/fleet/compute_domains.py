@@ -7,9 +7,11 @@ v0.4.1). No attribute of a GPU names its NVLink, so in one machine each GPU has 
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from gpufleet.findings import Finding, error, warning
+from gpufleet.findings import Finding, findings_in
 from gpufleet.fleet.model import Pool
 from gpufleet.spec.device_needs import NvlinkReach
+
+_finding = findings_in(__file__)
 
 _NVLINK = "NVLink"
 _DOMAIN = "domain"
@@ -45,57 +47,24 @@ def _links(pool: Pool) -> Mapping[str, str]:
 def _validate_domain(pool: Pool, path: str) -> Iterator[Finding]:
     made, links = pool.partition.dra, _links(pool)
     if made is not None and not made.namespaces:
-        yield error(
-            "dra-compute-domain-nowhere",
-            path,
-            "a ComputeDomain is made in `namespaces`, and none is written",
-            "write `namespaces`, or remove `computeDomain`",
-        )
+        yield _finding("dra-compute-domain-nowhere", path)
     if links and not any(_DOMAIN in link for link in links.values()):
         name, link = next(iter(links.items()))
-        yield warning(
-            "dra-compute-domain-alone",
-            path,
-            f"no machine of {pool.name} shares NVLink with another one ({name}: {link}): a "
-            "channel joins nothing",
-            "remove `computeDomain`, or choose machines of one NVLink domain, such as GB200",
-            machines=list(links),
+        yield _finding(
+            "dra-compute-domain-alone", path, pool=pool.name, name=name, link=link, machines=links
         )
 
 
 def _validate_reach(pool: Pool, path: str) -> Iterator[Finding]:
     for name, link in _links(pool).items():
         if _DOMAIN not in link:
-            yield error(
-                "dra-claim-unmet",
-                path,
-                f"the claim needs an NVLink domain, and {name} shares NVLink with no other "
-                f"machine ({link})",
-                "remove `nvlink`, or choose machines of one NVLink domain, such as GB200",
-                value="domain",
-                limit=link,
-                machine=name,
-            )
+            yield _finding("dra-claim-unmet", path, machine=name, limit=link, value="domain")
 
 
 def _validate_machine(pool: Pool, path: str) -> Iterator[Finding]:
     links = _links(pool)
     if not links:
-        yield warning(
-            "dra-claim-not-known",
-            path,
-            f"whether NVLink joins the GPUs of {pool.name} is not in the catalogue, and no "
-            "attribute of a GPU names it",
-            "look at `nvidia-smi topo -m` on a node: each pair needs NV",
-        )
+        yield _finding("dra-claim-not-known", path, pool=pool.name)
     for name, link in links.items():
         if not link.startswith(_NVLINK) or link == _MESH:
-            yield error(
-                "dra-claim-unmet",
-                path,
-                f"the GPUs of {name} are joined by {link}, and the claim needs NVLink between all",
-                "remove `nvlink`, or choose machines with NVLink between all GPUs",
-                value="machine",
-                limit=link,
-                machine=name,
-            )
+            yield _finding("dra-claim-unmet/all", path, machine=name, limit=link, value="machine")

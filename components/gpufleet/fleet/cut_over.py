@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from gpufleet.contract.owners import Owner
-from gpufleet.findings import Finding, error
+from gpufleet.findings import Finding, findings_in
 from gpufleet.fleet.config_names import (
     ALL_DISABLED,
     DEPLOY_DEVICE_PLUGIN_LABEL,
@@ -21,6 +21,8 @@ from gpufleet.fleet.config_names import (
 from gpufleet.fleet.model import Fleet, Pool
 from gpufleet.partition.dra import DraCut
 from gpufleet.partition.partition import Partition
+
+_finding = findings_in(__file__)
 
 Labels = Mapping[str, str | None]
 """Label -> its value; None: it is taken away."""
@@ -103,13 +105,10 @@ def validate_cut_overs(pools: Sequence[Pool]) -> Iterable[Finding]:
     """Cut-overs whose two advertisers cannot be told apart node by node."""
     for pool in pools:
         if is_cut_over(pool) and pool.owners.device_plugin is not Owner.GPU_OPERATOR:
-            yield error(
+            yield _finding(
                 "cut-over-plugin-not-by-node",
-                f"{pool.path}.change",
-                f"the device plugin of {pool.name} is {pool.owners.device_plugin.value}'s, which "
-                "no label keeps off a single node: both would advertise its GPUs",
-                "make a second pool with the new sharing, move the work, then remove this one; or "
-                "let the GPU Operator run the device plugin",
+                pool.path,
+                pool=pool.name,
                 found=pool.owners.device_plugin.value,
                 limit=Owner.GPU_OPERATOR.value,
             )

@@ -4,14 +4,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from gpufleet.contract.operator_values import switch
-from gpufleet.findings import Finding, error, warning
+from gpufleet.findings import Finding, findings_in
 from gpufleet.fleet.model import AddonPlan, Pool
 from gpufleet.spec.base import Ownership
 from gpufleet.spec.fleet_spec import FleetSpec
 
+_finding = findings_in(__file__)
+
 ADDON = "addons.devicePlugin"
 """Keys of the chart 0.20.0 (NVIDIA/k8s-device-plugin v0.20.0, read 2026-11-21)."""
-_ONE_ADVERTISER = "two plugins on one node both register nvidia.com/gpu, and the last one wins"
 
 
 def validate_device_plugin(
@@ -25,12 +26,7 @@ def validate_device_plugin(
     yield from _operators(spec)
     yield from _no_one_applies_layouts(pools, plan)
     if not plugin.pools and plugin.ownership is Ownership.MANAGED:
-        yield warning(
-            "device-plugin-serves-nothing",
-            f"{ADDON}.enabled",
-            "the device plugin's chart would serve no pool: images or the DRA driver serve all",
-            "remove the line",
-        )
+        yield _finding("device-plugin-serves-nothing", ADDON)
     yield from _not_restarted(pools, plan)
     yield from _mps_needs_discovery(pools, plan)
     yield from _config_replaced(spec)
@@ -40,21 +36,9 @@ def validate_device_plugin(
 def _operators(spec: FleetSpec) -> Iterator[Finding]:
     asked, path = switch(spec.addons.gpu_operator, "device_plugin", "devicePlugin")
     if asked is True:
-        yield error(
-            "two-advertisers",
-            path,
-            "the GPU Operator is configured to run its device plugin, and the device plugin's own "
-            f"chart is on: {_ONE_ADVERTISER}",
-            f"remove the line, or write {ADDON}.enabled: false",
-        )
+        yield _finding("two-advertisers", path, addon=ADDON)
     if spec.addons.gpu_operator.ownership is Ownership.EXISTING and asked is not False:
-        yield error(
-            "two-advertisers",
-            f"{ADDON}.enabled",
-            "the GPU Operator that is already there runs a device plugin by default, and so would "
-            f"this chart: {_ONE_ADVERTISER}",
-            "switch the operator's off and write addons.gpuOperator.devicePlugin.enabled: false",
-        )
+        yield _finding("two-advertisers/existing", ADDON)
 
 
 def _no_one_applies_layouts(pools: Sequence[Pool], plan: AddonPlan) -> Iterator[Finding]:
@@ -62,14 +46,7 @@ def _no_one_applies_layouts(pools: Sequence[Pool], plan: AddonPlan) -> Iterator[
         return
     cut = [p for p in pools if p.name in plan.device_plugin.pools and p.partition.mig_enabled]
     if cut:
-        yield error(
-            "mig-applied-by-nobody",
-            f"{cut[0].path}.sharing.mig",
-            f"{', '.join(p.name for p in cut)} must be cut by the MIG manager, which comes with "
-            "the GPU Operator only",
-            "remove addons.gpuOperator.enabled: false; its device plugin stays off",
-            pools=[p.name for p in cut],
-        )
+        yield _finding("mig-applied-by-nobody", cut[0].path, pools=[p.name for p in cut])
 
 
 def _not_restarted(pools: Sequence[Pool], plan: AddonPlan) -> Iterator[Finding]:
@@ -77,14 +54,7 @@ def _not_restarted(pools: Sequence[Pool], plan: AddonPlan) -> Iterator[Finding]:
     have no such label, so its plugin goes on advertising what was there (mig-parted v0.15.0)."""
     cut = [p for p in pools if p.name in plan.device_plugin.pools and p.partition.mig_enabled]
     if cut and plan.gpu_operator.mig_manager:
-        yield warning(
-            "plugin-not-restarted-by-mig-manager",
-            f"{ADDON}.enabled",
-            f"when {', '.join(p.name for p in cut)} is repartitioned, nothing restarts this plugin "
-            "and it continues to advertise the old devices",
-            "let the GPU Operator run the plugin, or restart its DaemonSet after each change",
-            pools=[p.name for p in cut],
-        )
+        yield _finding("plugin-not-restarted-by-mig-manager", ADDON, pools=[p.name for p in cut])
 
 
 def _mps_needs_discovery(pools: Sequence[Pool], plan: AddonPlan) -> Iterator[Finding]:
@@ -92,24 +62,12 @@ def _mps_needs_discovery(pools: Sequence[Pool], plan: AddonPlan) -> Iterator[Fin
         return
     for pool in pools:
         if pool.name in plan.device_plugin.pools and pool.partition.mode == "mps":
-            yield error(
-                "mps-needs-feature-discovery",
-                f"{ADDON}.gpuFeatureDiscovery.enabled",
-                f"the MPS daemon of {pool.name} runs only on nodes with the label "
-                "nvidia.com/mps.capable, which GPU Feature Discovery writes",
-                "remove the line",
-            )
+            yield _finding("mps-needs-feature-discovery", ADDON, pool=pool.name)
 
 
 def _config_replaced(spec: FleetSpec) -> Iterator[Finding]:
     if spec.addons.device_plugin.values.get("config"):
-        yield error(
-            "config-map-of-pools-replaced",
-            f"{ADDON}.values.config",
-            "the plugin's configuration is written from the pools; another ConfigMap would lack "
-            "what the nodes' labels name, and nothing would be advertised there",
-            "declare it as `sharing` of the pools",
-        )
+        yield _finding("config-map-of-pools-replaced", ADDON)
 
 
 def validate_keys(raw: Mapping[str, Any], version: str | None) -> Iterator[Finding]:
@@ -143,10 +101,4 @@ def _discovery_twice(plan: AddonPlan) -> Iterator[Finding]:
         if one.enabled and one.node_feature_discovery
     ]
     if plan.device_plugin.node_feature_discovery and others:
-        yield error(
-            "node-feature-discovery-twice",
-            f"{ADDON}.nodeFeatureDiscovery.enabled",
-            f"the device plugin's chart and {others[0]} would both run Node Feature Discovery: two "
-            "workers on a node fight for one port and one set of labels",
-            "remove the line",
-        )
+        yield _finding("node-feature-discovery-twice", ADDON, others=others[0])

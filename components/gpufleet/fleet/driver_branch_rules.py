@@ -9,9 +9,11 @@ from datetime import date
 
 from gpufleet.catalogue import Catalogue
 from gpufleet.catalogue.driver_support import DriverBranch
-from gpufleet.findings import Finding, warning
+from gpufleet.findings import Finding, findings_in
 from gpufleet.fleet.model import Pool
 from gpufleet.spec.fleet_spec import FleetSpec
+
+_finding = findings_in(__file__)
 
 _DRIVER = "addons.gpuOperator.driver"
 
@@ -37,14 +39,14 @@ def validate_branches(
         row = None if version is None else catalogue.drivers.branches.get(_branch(version))
         if version is None or row is None or not _ended(row, day):
             continue
-        yield warning(
+        yield _finding(
             "driver-branch-ended",
             path,
-            f"branch {_branch(version)} ({row.kind}) was supported until {row.end_of_life}: it "
-            "gets no corrections of security faults",
-            f"move hosts and guests to branch {' or '.join(supported)}",
-            value=version,
+            branch=_branch(version),
+            kind=row.kind,
             limit=row.end_of_life,
+            supported=" or ".join(supported),
+            value=version,
             source=row.source.key,
         )
 

@@ -167,7 +167,8 @@ def planned_settings(addons: Addons, plan: OperatorPlan) -> OperatorSettings:
         "driver": {"enabled": plan.driver},
         "toolkit": {"enabled": plan.toolkit},
         "devicePlugin": {"enabled": plan.device_plugin},
-        "migManager": {"enabled": plan.mig_manager},
+        "migManager": {"enabled": plan.mig_manager}
+        | ({"env": dict(plan.mig_env)} if plan.mig_env else {}),
         "dcgmExporter": {"enabled": plan.dcgm_exporter},
         "nodeFeatureDiscovery": {"enabled": plan.node_feature_discovery},
     }

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from gpufleet.documents.paths import value_at
-from gpufleet.findings import Finding, Severity, error
+from gpufleet.findings import Finding, Severity, findings_in
 from gpufleet.fleet.chart_values import Values, merged
 from gpufleet.fleet.gpu_operator_chart import operator_values, planned_settings
 from gpufleet.fleet.model import OperatorPlan
@@ -17,6 +17,8 @@ from gpufleet.fleet.raw_values import validate_contradictions
 from gpufleet.spec.base import Ownership
 from gpufleet.spec.fleet_spec import FleetSpec
 from gpufleet.spec.gpu_operator_keys import CHART_KEYS, declared_path, typed_settings
+
+_finding = findings_in(__file__)
 
 ADDON = "addons.gpuOperator"
 _CONTRACT = frozenset(
@@ -102,11 +104,8 @@ def _names_of_ours(raw: Mapping[str, Any]) -> Iterator[Finding]:
         for word in ("name", "create", "data"):
             key = f"{section}.config.{word}"
             if value_at(raw, key):
-                yield error(
-                    "config-map-of-pools-replaced",
+                yield _finding(
+                    "config-map-of-pools-replaced/operator",
                     f"{ADDON}.values.{key}",
-                    f"{section}.config is written from the pools; another ConfigMap would lack "
-                    "what the nodes' labels name, and nothing would be advertised there",
-                    "declare it as `sharing` of the pools; a GpuOperator without pools takes any "
-                    "ConfigMap",
+                    section=section,
                 )

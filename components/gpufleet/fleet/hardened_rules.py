@@ -13,11 +13,13 @@ from gpufleet.contract.hardened import (
 )
 from gpufleet.contract.operator_values import VALUES, operator_value, place
 from gpufleet.documents.paths import value_at
-from gpufleet.findings import Finding, error, info
+from gpufleet.findings import Finding, error, findings_in
 from gpufleet.fleet.model import AddonPlan, Pool
 from gpufleet.spec.base import Ownership
 from gpufleet.spec.fleet_spec import FleetSpec
 from gpufleet.spec.network_operator import Ofed
+
+_finding = findings_in(__file__)
 
 _OPERATOR = "addons.gpuOperator"
 _PROFILE = "addons.images.profile"
@@ -47,12 +49,11 @@ def _node_image(pool: Pool, catalogue: Catalogue) -> Iterator[Finding]:
     if image is None or pool.ownership is Ownership.EXISTING:
         return
     if image.fips is None:
-        yield info(
+        yield _finding(
             "fips-mode-not-known",
-            f"{pool.path}.image",
-            f"{image.key}: {image.fips_because or 'whether it is in FIPS mode is not known'}",
-            "read /proc/sys/crypto/fips_enabled on a node: 1 is FIPS mode",
+            pool.path,
             found=image.key,
+            fips_because=image.fips_because or "whether it is in FIPS mode is not known",
         )
     elif not image.fips:
         fitting = [
@@ -62,14 +63,16 @@ def _node_image(pool: Pool, catalogue: Catalogue) -> Iterator[Finding]:
             and one.fips is not False
             and pool.gpu.vendor in one.vendors
         ]
-        yield error(
+        yield _finding(
             "image-not-fips",
-            f"{pool.path}.image",
-            f"{image.key} is not in FIPS mode, which {_PROFILE} asks for: {image.fips_because}",
-            f"one of {', '.join(fitting)}, or remove {_PROFILE}"
-            if fitting
-            else f"remove {_PROFILE}: no image of this platform is known to be in FIPS mode",
+            pool.path,
+            fix=(
+                f"one of {', '.join(fitting)}, or remove {_PROFILE}"
+                if fitting
+                else f"remove {_PROFILE}: no image of this platform is known to be in FIPS mode"
+            ),
             found=image.key,
+            fips_because=image.fips_because,
             allowed=fitting,
         )
 
@@ -85,14 +88,7 @@ def _driver(spec: FleetSpec) -> Iterator[Finding]:
         if found is None or found.endswith(SUFFIX):
             continue
         where = f"{_OPERATOR}.driver.{part}" if written is None else f"{VALUES}.driver.{part}"
-        yield error(
-            "hardened-driver-image",
-            where,
-            f"{found} is not a government-ready driver, which {_PROFILE} asks for",
-            f"remove the line, or write {needed}",
-            found=found,
-            limit=needed,
-        )
+        yield _finding("hardened-driver-image", where, found=found, limit=needed)
 
 
 def _parts(spec: FleetSpec, pools: Sequence[Pool]) -> Iterator[Finding]:
@@ -132,25 +128,11 @@ def _secrets(spec: FleetSpec, *, ubuntu: bool) -> Iterator[Finding]:
     elsewhere = images.registry or operator.driver.repository
     pull = value_at(operator.values, "driver.imagePullSecrets") or operator.image_pull_secret
     if not pull and not elsewhere:
-        yield error(
-            "hardened-secret-missing",
-            f"{_OPERATOR}.imagePullSecret",
-            f"{DRIVER_IMAGE} is for customers of NVIDIA AI Enterprise: it is pulled with a token "
-            "of NGC",
-            "make a Secret of type docker-registry for nvcr.io in the operator's namespace and "
-            "write its name, or name your mirror as addons.images.registry",
-        )
+        yield _finding("hardened-secret-missing/image-pull", _OPERATOR, driver_image=DRIVER_IMAGE)
     driver = operator.driver
     token = value_at(operator.values, "driver.secretEnv") or driver.secret_env
     if ubuntu and not token and driver.repo_config is None:
-        yield error(
-            "hardened-secret-missing",
-            f"{_OPERATOR}.driver.secretEnv",
-            "on Ubuntu the driver container gets headers of the FIPS kernel from Canonical, with a "
-            "token of Ubuntu Pro",
-            f"write the name of a Secret with the key {UBUNTU_VARIABLE}, or mirror the packages "
-            "and write driver.repoConfig",
-        )
+        yield _finding("hardened-secret-missing/driver", _OPERATOR, ubuntu_variable=UBUNTU_VARIABLE)
 
 
 def _ofed_token(spec: FleetSpec) -> Iterator[Finding]:
@@ -158,11 +140,6 @@ def _ofed_token(spec: FleetSpec) -> Iterator[Finding]:
     variables = value_at(network.policy, "ofedDriver.env") or ()
     if UBUNTU_VARIABLE in str(variables) or network.ofed_driver.repo_config is not None:
         return
-    yield error(
-        "hardened-secret-missing",
-        "addons.networkOperator.policy.ofedDriver.env",
-        f"on Ubuntu {OFED_IMAGE} gets headers of the FIPS kernel from Canonical, with a token of "
-        "Ubuntu Pro",
-        f"write a variable {UBUNTU_VARIABLE} with valueFrom.secretKeyRef, mirror the packages and "
-        "write ofedDriver.repoConfig, or write `ofed: host`",
+    yield _finding(
+        "hardened-secret-missing", ofed_image=OFED_IMAGE, ubuntu_variable=UBUNTU_VARIABLE
     )

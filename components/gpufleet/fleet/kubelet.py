@@ -9,10 +9,12 @@ all NUMA nodes equals kube-reserved, system-reserved and the hard eviction thres
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from gpufleet.findings import Finding, error, warning
+from gpufleet.findings import Finding, error, findings_in
 from gpufleet.fleet.model import Pool
 from gpufleet.spec.kubelet import Kubelet, ManagerPolicy, TopologyPolicy
 from gpufleet.spec.pool import Fabric
+
+_finding = findings_in(__file__)
 
 EVICTION_MIB = 100
 """Hard eviction threshold of memory that the kubelet has by default (`memory.available`). It is
@@ -115,14 +117,12 @@ def validate_kubelet(
     for field, policy in reservations.items():
         if policy is static and field in needed and field not in written:
             what = "cpuManager" if field == "reservedCpus" else "memoryManager"
-            yield error(
+            yield _finding(
                 "kubelet-reservation-missing",
                 f"{place}.{field}",
-                f"`{what}: static` needs a reservation, and the platform makes none: the kubelet "
-                "would not start",
-                f"write `{field}`",
-                value=static.value,
+                what=what,
                 limit=field,
+                value=static.value,
             )
     yield from _validate_together(pool, declared, place)
 
@@ -131,40 +131,19 @@ def _validate_together(pool: Pool, declared: Kubelet, place: str) -> Iterator[Fi
     strict = (TopologyPolicy.RESTRICTED, TopologyPolicy.SINGLE_NUMA_NODE)
     aligned = declared.topology_manager not in (None, TopologyPolicy.NONE)
     if aligned and declared.cpu_manager is not ManagerPolicy.STATIC:
-        yield warning(
-            "kubelet-topology-without-cores",
-            f"{place}.topologyManager",
-            "without `cpuManager: static` devices are aligned with each other, and cores with "
-            "none of them",
-            "write `cpuManager: static`",
-            value=str(declared.topology_manager),
+        yield _finding(
+            "kubelet-topology-without-cores", place, value=str(declared.topology_manager)
         )
     if declared.topology_scope is not None and not aligned:
-        yield warning(
-            "kubelet-scope-without-topology",
-            f"{place}.topologyScope",
-            "the scope is that of the topology manager, which is off",
-            "write `topologyManager`, or remove `topologyScope`",
-            value=declared.topology_scope.value,
-        )
+        yield _finding("kubelet-scope-without-topology", place, value=declared.topology_scope.value)
     if declared.memory_manager is ManagerPolicy.STATIC and declared.topology_manager not in strict:
-        yield warning(
-            "kubelet-memory-without-topology",
-            f"{place}.memoryManager",
-            "memory of one NUMA node is guaranteed only where the topology manager refuses pods "
-            "that it cannot align",
-            "write `topologyManager: restricted` or singleNumaNode",
-            value=ManagerPolicy.STATIC.value,
-        )
+        yield _finding("kubelet-memory-without-topology", place, value=ManagerPolicy.STATIC.value)
     whole = pool.fabric is not Fabric.NONE and pool.gpus_per_node > 1
     if declared.topology_manager is TopologyPolicy.SINGLE_NUMA_NODE and whole:
-        yield warning(
+        yield _finding(
             "kubelet-whole-node-on-one-numa-node",
-            f"{place}.topologyManager",
-            f"each pod of {pool.name} takes all {pool.gpus_per_node} GPUs of a node: where these "
-            "are on several NUMA nodes, every pod is refused (TopologyAffinityError); their number "
-            "is not in the catalogue",
-            "write `topologyManager: bestEffort` or restricted, or `lscpu` on a node",
-            value=TopologyPolicy.SINGLE_NUMA_NODE.value,
+            place,
+            pool=pool.name,
             limit=pool.gpus_per_node,
+            value=TopologyPolicy.SINGLE_NUMA_NODE.value,
         )

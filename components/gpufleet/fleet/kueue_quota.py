@@ -80,8 +80,11 @@ def usable_unit(pool: Pool, units: int) -> int:
     return units * platform_rules(pool.platform).nodes_together(pool)
 
 
-def nominal_quota(pool: Pool, fleet: HasPools, teams: Sequence[Team]) -> dict[str, dict[str, int]]:
-    """Team -> resource -> units of this pool. The teams together never get more than there is.
+def nominal_quota(
+    pool: Pool, fleet: HasPools, teams: Sequence[Team], nodes: int | None = None
+) -> dict[str, dict[str, int]]:
+    """Team -> resource -> units of this pool, of `nodes` (default: those of the moment). The teams
+    together never get more than there is.
 
     A pool that is booked on a team is all that team's; else commitments that hold now come first,
     and the shares divide the rest. Where each pod takes a whole node, nodes are split: units that
@@ -89,9 +92,10 @@ def nominal_quota(pool: Pool, fleet: HasPools, teams: Sequence[Team]) -> dict[st
     """
     quota: dict[str, dict[str, int]] = {team.name: {} for team in teams}
     whole = takes_whole_nodes(pool)
+    size = pool.available_nodes if nodes is None else nodes
     for resource, units in pool_units(pool, fleet).items():
         grain = units if whole else 1
-        parts = units * pool.available_nodes // grain
+        parts = units * size // grain
         for team, part in _split(pool, parts, Fraction(units, grain), teams).items():
             quota[team][resource] = part * grain
     return quota

@@ -5,7 +5,7 @@ from enum import StrEnum
 
 
 class LeafClass(StrEnum):
-    """One class for each field; a field without one is `unknown`."""
+    """One class for each difference."""
 
     NONE = "none"
     """Nothing that runs depends on it."""
@@ -36,8 +36,8 @@ class LeafClass(StrEnum):
 
 def class_of(path: str, *tables: Mapping[str, LeafClass]) -> LeafClass:
     """The class of a field by its path; the longest entry that begins it counts, of equal ones
-    that of the first table."""
-    best, found = -1, LeafClass.UNKNOWN
+    that of the first table. A field without one: inputs and files show what it does."""
+    best, found = -1, LeafClass.COMPILED
     for table in tables:
         for prefix, one in table.items():
             if len(prefix) > best and (

@@ -3,10 +3,12 @@
 from collections.abc import Iterator, Sequence
 
 from gpufleet.documents.paths import value_at
-from gpufleet.findings import Finding, error, warning
+from gpufleet.findings import Finding, findings_in
 from gpufleet.fleet.model import OperatorPlan, Pool
 from gpufleet.spec.fleet_spec import FleetSpec
 from gpufleet.spec.gpu_operator import LicenseFeature, LicenseService
+
+_finding = findings_in(__file__)
 
 _LICENSING = "addons.gpuOperator.driver.licensing"
 _SERIES = {LicenseFeature.WORKSTATION: "q", LicenseFeature.COMPUTE: "c"}
@@ -30,13 +32,8 @@ def _secrets(spec: FleetSpec, plan: OperatorPlan) -> Iterator[Finding]:
     licensing = spec.addons.gpu_operator.driver.licensing
     named = plan.license_secret
     if licensing is not None and named is not None and licensing.secret != named:
-        yield error(
-            "vgpu-licence-secrets-differ",
-            f"{_LICENSING}.secret",
-            f"the operator would mount {licensing.secret}, and the pools name {named}",
-            f"write {named} in both, or leave it out of the pools",
-            found=licensing.secret,
-            pools=named,
+        yield _finding(
+            "vgpu-licence-secrets-differ", _LICENSING, found=licensing.secret, pools=named
         )
 
 
@@ -50,14 +47,12 @@ def _feature(spec: FleetSpec, guests: Sequence[Pool]) -> Iterator[Finding]:
         types = ", ".join(
             f"{p.name} ({p.partition.vgpu.type.name})" for p in wrong if p.partition.vgpu
         )
-        yield error(
+        yield _finding(
             "vgpu-licence-feature",
-            f"{_LICENSING}.featureType",
-            f"gridd.conf asks for a licence of kind {licensing.feature_type.value}, which is for "
-            f"{series.upper()} types: {types} would stay unlicensed and be throttled",
-            "write featureType: vgpu, and FeatureType=1 in gridd.conf: the driver then asks for "
-            "what its type needs",
+            _LICENSING,
             found=licensing.feature_type.value,
+            series=series.upper(),
+            types=types,
             pools=[p.name for p in wrong],
         )
 
@@ -66,13 +61,7 @@ def _reach(spec: FleetSpec) -> Iterator[Finding]:
     licensing, images = spec.addons.gpu_operator.driver.licensing, spec.addons.images
     closed = images.registry is not None and images.proxy.https is None
     if licensing is not None and licensing.service is LicenseService.CLS and closed:
-        yield warning(
-            "vgpu-licence-out-of-reach",
-            f"{_LICENSING}.service",
-            "guests get their licence from NVIDIA's cloud service, and images come from a mirror "
-            "without any proxy: a site without Internet access cannot reach that service",
-            "write service: dls and use the token of an appliance, or say images.proxy.https",
-        )
+        yield _finding("vgpu-licence-out-of-reach", _LICENSING)
 
 
 def _branches(spec: FleetSpec, guests: Sequence[Pool]) -> Iterator[Finding]:
@@ -88,14 +77,13 @@ def _branches(spec: FleetSpec, guests: Sequence[Pool]) -> Iterator[Finding]:
             branch, where = pool.image.driver_branch, f"{pool.path}.image"
         if branch is None or _major(branch) == _major(host):
             continue
-        yield error(
+        yield _finding(
             "vgpu-driver-branches-differ",
             where,
-            f"guests of {pool.name} would run driver {branch} on hosts with vGPU Manager {host}: "
-            "both must be of one branch, or the guest gets no vGPU or an unsupported one",
-            f"use a guest driver of branch {_major(host)}",
+            pool=pool.name,
             found=branch,
             limit=host,
+            major=_major(host),
         )
 
 

@@ -5,10 +5,12 @@ from fractions import Fraction
 
 from gpufleet.catalogue import GCP, Catalogue, Gpu, InstanceType, UnknownKeyError
 from gpufleet.contract.platform import PlatformValue
-from gpufleet.findings import Finding, error
+from gpufleet.findings import Finding, findings_in
 from gpufleet.fleet.model import GIB, Machine
 from gpufleet.fleet.platform_rules import platform_rules
 from gpufleet.spec.pool import GpuPool
+
+_finding = findings_in(__file__)
 
 _COUNTED = ("nvidia", "aws")
 """Makers whose machines must say how many devices they have: pools of theirs are compiled."""
@@ -42,26 +44,18 @@ def _declared_gpu(
     if pool.gpu is None:
         if pool.instance_types:
             return None, ()
-        return None, (
-            error(
-                "pool-hardware-missing",
-                path,
-                "neither `gpu` nor `instanceTypes` is given",
-                "write the GPU, such as `gpu: L4`, and the catalogue finds the machines",
-            ),
-        )
+        return None, (_finding("pool-hardware-missing", path),)
     try:
         return catalogue.find_gpu(pool.gpu), ()
     except UnknownKeyError as unknown:
         near = ", ".join(unknown.nearest)
         return None, (
-            error(
+            _finding(
                 "gpu-unknown",
-                f"{path}.gpu",
-                f"the catalogue has no GPU {pool.gpu!r}",
-                f"nearest: {near}" if near else "`gpufleet catalogue gpus` lists them",
+                path,
+                fix=(f"nearest: {near}" if near else "`gpufleet catalogue gpus` lists them"),
                 found=pool.gpu,
-                nearest=list(unknown.nearest),
+                nearest=unknown.nearest,
             ),
         )
 
@@ -96,11 +90,10 @@ def _from_gpu(
             (),
             None,
             (
-                error(
+                _finding(
                     "gpu-not-on-platform",
-                    f"{path}.gpu",
-                    f"no {platform.name} instance type carries a whole {gpu.key}",
-                    "nearest in memory there: " + ", ".join(g.key for g in near),
+                    path,
+                    fix="nearest in memory there: " + ", ".join(g.key for g in near),
                     found=gpu.key,
                     platform=platform.name.value,
                     offered=sorted(g.key for g in offered),
@@ -116,14 +109,14 @@ def _from_gpu(
             (),
             None,
             (
-                error(
-                    "gpus-per-node-not-offered",
-                    f"{path}.gpusPerNode",
-                    f"no {platform.name} machine carries {wanted} x {gpu.key}; there are machines "
-                    f"with {', '.join(map(str, counts))}",
-                    f"write {min(counts, key=lambda n: (abs(n - wanted), n))}",
+                _finding(
+                    "gpus-per-node-not-offered/machine",
+                    path,
+                    platform=platform.name,
                     found=wanted,
+                    gpu=gpu.key,
                     offered=counts,
+                    counts=min(counts, key=lambda n: (abs(n - wanted), n)),
                 ),
             ),
         )
@@ -168,13 +161,14 @@ def _from_instance_types(
         except UnknownKeyError as unknown:
             near = ", ".join(unknown.nearest)
             findings.append(
-                error(
+                _finding(
                     "instance-type-unknown",
                     place,
-                    f"the catalogue has no GPU instance type {name!r}",
-                    f"nearest: {near}" if near else "`gpufleet catalogue instances` lists them",
+                    fix=(
+                        f"nearest: {near}" if near else "`gpufleet catalogue instances` lists them"
+                    ),
                     found=name,
-                    nearest=list(unknown.nearest),
+                    nearest=unknown.nearest,
                 )
             )
             continue
@@ -184,19 +178,16 @@ def _from_instance_types(
             row.accelerator.count is None and catalogue.gpu(row.accelerator.gpu).vendor in _COUNTED
         ):
             findings.append(
-                error(
+                _finding(
                     "instance-devices-unknown",
                     place,
-                    f"how many {row.accelerator.gpu} a {name} carries was not sourced for edition "
-                    f"{catalogue.edition}: nothing can be planned on it",
-                    "choose another type, or a newer edition",
+                    gpu=row.accelerator.gpu,
                     found=name,
+                    edition=catalogue.edition,
                 )
             )
         elif name in pool.instance_types[:index]:
-            findings.append(
-                error("instance-type-twice", place, f"{name} is listed twice", "remove one")
-            )
+            findings.append(_finding("instance-type-twice", place, name=name))
         else:
             rows.append(row)
     if findings:
@@ -222,14 +213,16 @@ def _elsewhere(
     same: list[str] = []
     for cloud in platform.facts.clouds:
         same += [r.name for r in catalogue.instances_with_gpu(row.accelerator.gpu, cloud)]
-    return error(
+    return _finding(
         "instance-type-not-on-platform",
         place,
-        f"{row.name} is sold by {row.cloud}, and the fleet runs on {platform.name}",
-        f"with the same GPU there: {', '.join(same[:3])}"
-        if same
-        else f"{platform.name} has no machine with {row.accelerator.gpu}",
+        fix=(
+            f"with the same GPU there: {', '.join(same[:3])}"
+            if same
+            else f"{platform.name} has no machine with {row.accelerator.gpu}"
+        ),
         found=row.name,
+        cloud=row.cloud,
         platform=platform.name.value,
     )
 
@@ -245,32 +238,27 @@ def _disagreements(
             f"{key} {theirs[key]} next to {ours[key]}" for key in ours if ours[key] != theirs[key]
         ]
         if different:
-            yield error(
+            yield _finding(
                 "instance-types-differ",
-                f"{path}.instanceTypes",
-                f"{row.name} and {first.name} cannot share a pool: {', '.join(different)}",
-                "declare a pool for each: schedulers and autoscalers expect all nodes of a "
-                "pool to be identical",
+                path,
+                machine=row.name,
+                other_machine=first.name,
+                different=different,
                 first=ours,
                 other=theirs,
             )
     carried = first.accelerator.gpu
     if gpu is not None and gpu.key != carried:
-        yield error(
-            "gpu-and-instance-type-disagree",
-            f"{path}.gpu",
-            f"{first.name} carries {carried}, not {gpu.key}",
-            f"remove `gpu`, or write {carried}",
-            found=gpu.key,
-            carried=carried,
+        yield _finding(
+            "gpu-and-instance-type-disagree", path, first=first.name, carried=carried, found=gpu.key
         )
     count = _devices(first)
     if pool.gpus_per_node is not None and pool.gpus_per_node != count:
-        yield error(
+        yield _finding(
             "gpus-per-node-not-offered",
-            f"{path}.gpusPerNode",
-            f"{first.name} has {count} GPUs, not {pool.gpus_per_node}",
-            "remove gpusPerNode: the instance type says it",
+            path,
+            first=first.name,
+            count=count,
             found=pool.gpus_per_node,
             offered=[count],
         )
@@ -291,12 +279,11 @@ def _own_machine(
     findings: list[Finding] = []
     if pool.instance_types:
         findings.append(
-            error(
+            _finding(
                 "instance-types-on-premises",
-                f"{path}.instanceTypes",
-                f"{platform.name} has no instance types",
-                f"write `gpu` and `gpusPerNode`, and the machine's shape under `{platform.name}`",
-                found=list(pool.instance_types),
+                path,
+                platform=platform.name,
+                found=pool.instance_types,
             )
         )
     size = platform_rules(platform).own_machine(pool, path)

@@ -3,8 +3,10 @@
 from collections.abc import Sequence
 
 from gpufleet.contract.programs.strategy_env import allows_mps
-from gpufleet.findings import Finding, error
+from gpufleet.findings import Finding, findings_in
 from gpufleet.fleet.draft import PoolDraft
+
+_finding = findings_in(__file__)
 
 
 def decide_mig_strategy(drafts: Sequence[PoolDraft]) -> tuple[str, list[Finding]]:
@@ -17,18 +19,7 @@ def decide_mig_strategy(drafts: Sequence[PoolDraft]) -> tuple[str, list[Finding]
     if len(by_strategy) > 1:
         single, mixed = by_strategy["single"], by_strategy["mixed"]
         path = next(d.path for d in drafts if d.spec.name == single[0])
-        return "mixed", [
-            error(
-                "mig-strategy-conflict",
-                f"{path}.sharing.mig.strategy",
-                f"{', '.join(single)} wants single and {', '.join(mixed)} wants mixed; the GPU "
-                "Operator has one MIG strategy for the whole cluster",
-                f"write `strategy: mixed` on {', '.join(single)}, and let its pods ask for "
-                "nvidia.com/mig-<profile>",
-                single=single,
-                mixed=mixed,
-            )
-        ]
+        return "mixed", [_finding("mig-strategy-conflict", path, single=single, mixed=mixed)]
     strategy = next(iter(by_strategy), "none")
     if allows_mps(strategy):
         return strategy, []
@@ -38,14 +29,7 @@ def decide_mig_strategy(drafts: Sequence[PoolDraft]) -> tuple[str, list[Finding]
 def _mps_alongside_mixed(drafts: Sequence[PoolDraft], mixed: Sequence[str]) -> list[Finding]:
     """The device plugin refuses MPS while its strategy is mixed, MIG on the node or not."""
     return [
-        error(
-            "mps-beside-mixed-mig",
-            f"{draft.path}.sharing.mps",
-            f"{', '.join(mixed)} needs the MIG strategy mixed, which holds for the whole cluster, "
-            "and the device plugin refuses MPS under it",
-            "write `strategy: single` there, or timeSlicing here",
-            mixed=list(mixed),
-        )
+        _finding("mps-beside-mixed-mig", draft.path, mixed=mixed)
         for draft in drafts
         if any(p.mode == "mps" for p in draft.partitions) and draft.operated
     ]

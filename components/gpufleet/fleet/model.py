@@ -225,6 +225,8 @@ class OperatorPlan:
     """Folder of a driver that the platform installs, where it is not the operator's own."""
     toolkit_env: Mapping[str, str] = field(default_factory=dict[str, str])
     """Environment the toolkit needs on this platform."""
+    mig_env: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Environment of the MIG manager: as declared, and a reboot where a reset may be refused."""
     separate_drivers: bool = False
     """Whether pools have an NVIDIADriver each: vGPU guests and whole GPUs are in one cluster."""
 

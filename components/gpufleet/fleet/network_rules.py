@@ -6,7 +6,7 @@ The webhook is off by default; its rules are those of `gpufleet check --as netwo
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from gpufleet.findings import Finding, Severity, error, warning
+from gpufleet.findings import Finding, Severity, findings_in
 from gpufleet.fleet.addon_plan import nodes_exist_already, rdma_pools
 from gpufleet.fleet.chart_values import Values
 from gpufleet.fleet.model import NetworkPlan, Pool
@@ -23,6 +23,8 @@ from gpufleet.spec.fleet_spec import FleetSpec
 from gpufleet.spec.network_operator import NetworkOperatorSettings, Ofed
 from gpufleet.spec.secrets import validate_secrets
 
+_finding = findings_in(__file__)
+
 ADDON = "addons.networkOperator"
 _CONTRACT = frozenset({"network-operator-nfd-twice", "network-operator-kubernetes"})
 """What the contract check says of the whole cluster."""
@@ -35,13 +37,7 @@ def validate_network_operator(
     declared = spec.addons.network_operator
     if not plan.enabled:
         if all_networks(declared) or declared.sriov or declared.rdma:
-            yield error(
-                "network-operator-off",
-                f"{ADDON}.enabled",
-                "resources or networks are declared, and the Network Operator that makes them is "
-                "off: no pool has `fabric: rdma` on this platform",
-                f"write {ADDON}.enabled: true",
-            )
+            yield _finding("network-operator-off", ADDON, addon=ADDON)
         return
     if plan.ownership is Ownership.EXISTING:
         return
@@ -88,26 +84,14 @@ def _waits_for_ever(pools: Sequence[Pool], plan: NetworkPlan) -> Iterator[Findin
     if not made:
         # Nodes that no pool declares may be there: the author says so by writing it.
         return
-    yield error(
-        "network-policy-never-ready",
-        f"{ADDON}.wait",
-        "a NicClusterPolicy is ready only while a node has an NVIDIA NIC, and the nodes of "
-        f"{', '.join(made)} are made after the add-ons: the update would wait until it times out",
-        "remove the line: the operators go on by themselves once the nodes are there",
-        pools=made,
-    )
+    yield _finding("network-policy-never-ready", ADDON, pools=made)
 
 
 def _driver_version(declared: NetworkOperatorSettings, plan: NetworkPlan) -> Iterator[Finding]:
     known = plan.version.removeprefix("v") in OFED_VERSIONS
     if declared.ofed is Ofed.OPERATOR and declared.ofed_driver.version is None and not known:
-        yield error(
-            "ofed-version-unknown",
-            f"{ADDON}.ofedDriver.version",
-            f"the DOCA-OFED version of chart {plan.version} is not known; the known charts are "
-            f"{', '.join(OFED_VERSIONS)}",
-            "write the version that the release notes name",
-            found=plan.version,
+        yield _finding(
+            "ofed-version-unknown", ADDON, found=plan.version, ofed_versions=OFED_VERSIONS
         )
 
 
@@ -118,35 +102,25 @@ def _networks(declared: NetworkOperatorSettings, plan: NetworkPlan) -> Iterator[
         place = f"{ADDON}.{path}"
         key = (network.namespace, network.name)
         if key in taken:
-            yield error(
+            yield _finding(
                 "network-name-taken",
-                f"{place}.name",
-                f"{taken[key]} makes a NetworkAttachmentDefinition {network.name} in namespace "
-                f"{network.namespace} too",
-                "give each network of a namespace a name of its own",
+                place,
+                taken=taken[key],
                 value=network.name,
+                namespace=network.namespace,
             )
         taken.setdefault(key, place)
         ipam = network.ipam.get("type")
         if ipam is not None and ipam not in installed:
-            yield warning(
-                "network-ipam-not-installed",
-                f"{place}.ipam.type",
-                f"nothing here installs the address management {ipam}; installed are "
-                f"{', '.join(installed)}",
-                "write type: nv-ipam with a poolName, or see to it that the cluster has it",
-                value=ipam,
-                allowed=installed,
-            )
+            yield _finding("network-ipam-not-installed", place, value=ipam, allowed=installed)
     resources = {one.name for one in declared.sriov if one.prefix == "nvidia.com"}
     for index, network in enumerate(declared.host_device):
         if network.resource_name not in resources:
             listed = ", ".join(sorted(resources)) or "none is declared"
-            yield error(
+            yield _finding(
                 "host-device-resource-unknown",
-                f"{ADDON}.hostDevice[{index}].resourceName",
-                f"no resource nvidia.com/{network.resource_name} is in {ADDON}.sriov "
-                f"({listed}): pods of this network would stay Pending",
-                f"declare it in {ADDON}.sriov, with the prefix nvidia.com",
+                f"{ADDON}.hostDevice[{index}]",
                 value=network.resource_name,
+                addon=ADDON,
+                listed=listed,
             )

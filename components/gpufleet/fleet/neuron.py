@@ -8,7 +8,7 @@ hardware. A pool assigns one of the two.
 from collections.abc import Iterator, Sequence
 
 from gpufleet.catalogue.gpu import Gpu
-from gpufleet.findings import Finding, error, has_errors, warning
+from gpufleet.findings import Finding, findings_in, has_errors
 from gpufleet.fleet.model import NEURON_TAINT, Pool
 from gpufleet.partition.neuron import in_cores
 from gpufleet.partition.partition import Partition
@@ -16,6 +16,8 @@ from gpufleet.spec.base import Ownership
 from gpufleet.spec.fleet_spec import FleetSpec
 from gpufleet.spec.neuron import NeuronOptions, NeuronUnit
 from gpufleet.spec.pool import GpuPool
+
+_finding = findings_in(__file__)
 
 NEURON = "aws"
 """Vendor of the catalogue's Neuron devices."""
@@ -45,38 +47,15 @@ def validate_neuron(pool: GpuPool, path: str, gpu: Gpu) -> list[Finding]:
     if not is_neuron(gpu):
         if pool.neuron is None:
             return []
-        return [
-            error(
-                "neuron-options-without-neuron",
-                f"{path}.neuron",
-                f"`neuron` is for Trainium and Inferentia, and the pool has {gpu.name}",
-                "remove it",
-                found=gpu.key,
-            )
-        ]
+        return [_finding("neuron-options-without-neuron", path, gpu=gpu.name, found=gpu.key)]
     findings = [
-        error(
-            "taint-twice",
-            f"{path}.taints[{index}]",
-            f"{taint.key}:{taint.effect} is already there on every Neuron pool",
-            "remove it",
-            found=taint.key,
-        )
+        _finding("taint-twice", f"{path}.taints[{index}]", found=taint.key, effect=taint.effect)
         for index, taint in enumerate(pool.taints)
         if pool.gpu_taint and (taint.key, taint.effect) == (NEURON_TAINT.key, NEURON_TAINT.effect)
     ]
     unit = (pool.neuron or NeuronOptions()).unit
     if unit is NeuronUnit.CORE and gpu.key in LOGICAL_CORES:
-        findings.append(
-            error(
-                "neuron-cores-are-logical",
-                f"{path}.neuron.unit",
-                f"how many cores a node of {gpu.name} publishes depends on the size of its logical "
-                "cores, a setting of the machine that gpufleet does not make",
-                "write `unit: device`",
-                found=unit.value,
-            )
-        )
+        findings.append(_finding("neuron-cores-are-logical", path, gpu=gpu.name, found=unit.value))
     return findings
 
 
@@ -88,20 +67,9 @@ def validate_neuron_addon(spec: FleetSpec, pools: Sequence[Pool]) -> Iterator[Fi
     ours = [pool for pool in pools if is_neuron(pool.gpu) and not pool.served_by_platform]
     served = [pool.name for pool in ours]
     if served and addon.enabled is False and addon.ownership is Ownership.MANAGED:
-        yield warning(
-            "neuron-advertised-by-nobody",
-            "addons.neuronDevicePlugin.enabled",
-            f"gpufleet installs nothing that advertises the devices of {', '.join(served)}",
-            "remove the line, or say `ownership: existing` when someone else installs it",
-            pools=served,
-        )
+        yield _finding("neuron-advertised-by-nobody", pools=served)
 
 
 def recovery_without_detector(path: str) -> Finding:
     """Finding about node recovery without the detector that starts it."""
-    return error(
-        "neuron-recovery-without-detector",
-        path,
-        "nothing would report failed devices to it: nodeProblemDetector is false",
-        "write `nodeProblemDetector: true`, or remove nodeRecovery",
-    )
+    return _finding("neuron-recovery-without-detector", path)

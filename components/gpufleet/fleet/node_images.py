@@ -3,10 +3,12 @@
 from gpufleet.catalogue import Catalogue, Gpu, NodeImage, UnknownKeyError
 from gpufleet.contract.machine_images import image_mismatch
 from gpufleet.contract.platform_facts import PlatformFacts
-from gpufleet.findings import Finding, error
+from gpufleet.findings import Finding, error, findings_in
 from gpufleet.fleet.model import Machine
 from gpufleet.fleet.neuron import NEURON, is_neuron
 from gpufleet.spec.pool import GpuPool
+
+_finding = findings_in(__file__)
 
 
 def _fitting(catalogue: Catalogue, platform: str, machine: Machine, gpu: Gpu) -> list[str]:
@@ -49,13 +51,8 @@ def choose_image(
         image = None
     if image is None or image.platform != platform:
         return None, [
-            error(
-                "image-not-on-platform",
-                f"{path}.image",
-                f"{key!r} is not a node image of {platform}",
-                f"one of {', '.join(on_platform)}",
-                found=key,
-                allowed=on_platform,
+            _finding(
+                "image-not-on-platform", path, found=key, platform=platform, allowed=on_platform
             )
         ]
     other = image_mismatch(key, image.architectures, {machine.name: machine.architecture})
@@ -77,13 +74,6 @@ def choose_image(
             if i.platform == platform and gpu.vendor in i.vendors
         ]
         return None, [
-            error(
-                "image-not-for-accelerator",
-                f"{path}.image",
-                f"{key} has no driver for {gpu.name}",
-                f"one of {', '.join(fitting)}",
-                found=key,
-                allowed=fitting,
-            )
+            _finding("image-not-for-accelerator", path, found=key, gpu=gpu.name, allowed=fitting)
         ]
     return image, []

@@ -245,9 +245,9 @@ class PlatformRules:
         """Whether both declare one node group that exists, whose machines stay as they are."""
         return False
 
-    def leaf_classes(self, pool: Pool) -> Mapping[str, LeafClass]:
-        """What a difference in a field does to nodes of the pool: path inside the pool, or from the
-        root for fields outside pools -> class. A field that is not here is unknown."""
+    def cluster_classes(self, pool: Pool) -> Mapping[str, LeafClass]:
+        """What a difference in a field outside pools does to nodes of the pool, where no input of
+        theirs shows it: path from the root -> class."""
         return {}
 
     def registered(self, fleet: Fleet, pool: Pool) -> Mapping[str, Mapping[str, Any]]:

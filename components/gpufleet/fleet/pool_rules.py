@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from gpufleet.catalogue.lookup import nearest_names
 from gpufleet.contract.kubelet_labels import OWN_DOMAINS, WELL_KNOWN, kubelet_sets
 from gpufleet.contract.platform import Platforms, PlatformValue
-from gpufleet.findings import Finding, error, warning
+from gpufleet.findings import Finding, error, findings_in, warning
 from gpufleet.fleet.model import GPU_TAINT, Machine
 from gpufleet.fleet.platform_rules import platform_rules
 from gpufleet.partition.model import Partition
@@ -13,6 +13,8 @@ from gpufleet.spec.base import Ownership, Platform
 from gpufleet.spec.cluster import Cluster
 from gpufleet.spec.fleet_spec import FleetSpec
 from gpufleet.spec.pool import GpuPool, Intent, Provisioner
+
+_finding = findings_in(__file__)
 
 RESERVED_PREFIXES = (
     "nvidia.com/",
@@ -54,57 +56,35 @@ def _platform(
     facts = platform.facts
     if provisioner not in facts.provisioners:
         allowed = [p.value for p in facts.provisioners]
-        yield error(
+        yield _finding(
             "provisioner-not-on-platform",
             f"{path}.provisioner" if pool.provisioner else "provisioner",
-            f"{provisioner.value} cannot provision nodes on {platform.name}",
-            f"write {allowed[0]}" if len(allowed) == 1 else f"one of {', '.join(allowed)}",
+            fix=(f"write {allowed[0]}" if len(allowed) == 1 else f"one of {', '.join(allowed)}"),
             found=provisioner.value,
+            platform=platform.name,
             allowed=allowed,
         )
     for other in Platform:
         if other is not platform.name and getattr(pool, other.section, None) is not None:
-            yield error(
+            yield _finding(
                 "options-of-other-platform",
                 f"{path}.{other.value}",
-                f"`{other.value}` settings have no meaning on {platform.name}",
-                "remove them",
+                other=other.value,
                 platform=platform.name.value,
             )
-    if provisioner is Provisioner.KARPENTER and pool.sharing.dra is not None:
-        yield error(
-            "dra-with-karpenter",
-            f"{path}.sharing.dra",
-            "Karpenter ignores pods with resource claims (`--ignore-dra-requests` is on by "
-            "default, and its AWS provider publishes no device templates)",
-            "write `provisioner: managed`, or clusterAutoscaler",
-            facts=[
-                {
-                    "fact": "a pod with claims is an error of the scheduling simulation",
-                    "source": "kubernetes-sigs/karpenter v1.14.1 pkg/operator/options/options.go, "
-                    "pkg/controllers/provisioning/scheduling/scheduler.go",
-                },
-                {
-                    "fact": "no instance type has devices for claims; 1.15 brings them for GPUs, "
-                    "alpha and off (settings.awsFeatureGates.draNVIDIAGPU)",
-                    "source": "aws/karpenter-provider-aws v1.14.1 pkg/providers/instancetype, "
-                    "v1.15.1 charts/karpenter/values.yaml",
-                },
-            ],
-        )
 
 
 def _fabric(pool: GpuPool, path: str, platform: PlatformValue) -> Iterable[Finding]:
     fabrics = platform.facts.fabrics
     if pool.fabric not in fabrics:
         allowed = [f.value for f in fabrics]
-        yield error(
+        yield _finding(
             "fabric-not-on-platform",
-            f"{path}.fabric",
-            f"{platform.name} has no {pool.fabric.value}; it has {', '.join(allowed)}",
-            f"write {allowed[-1]}",
+            path,
+            platform=platform.name,
             found=pool.fabric.value,
             allowed=allowed,
+            largest=allowed[-1],
         )
 
 
@@ -130,15 +110,13 @@ def _labels(
                 found=key,
             )
         elif by_kubelet and not kubelet_sets(key):
-            yield error(
+            yield _finding(
                 "label-not-of-kubelet",
-                f'{path}.labels["{key}"]',
-                f"on {facts.title} a pool's labels are set by the kubelet, which does not start "
-                f"with {key}: of kubernetes.io, k8s.io and domains under them it takes those of "
-                f"{' and '.join(OWN_DOMAINS)} alone",
-                "use a prefix of your own",
+                f'{path}.labels["{key}',
+                title=facts.title,
                 found=key,
-                allowed=list(OWN_DOMAINS),
+                own_domains=" and ".join(OWN_DOMAINS),
+                allowed=OWN_DOMAINS,
             )
 
 
@@ -161,20 +139,9 @@ def _taints(pool: GpuPool, path: str) -> Iterable[Finding]:
 
 def _ownership(pool: GpuPool, path: str, platform: PlatformValue) -> Iterable[Finding]:
     if pool.import_id is not None and not platform.facts.importable:
-        yield error(
-            "import-not-on-platform",
-            f"{path}.importId",
-            f"node groups are taken over on EKS and GKE, and {platform.name} has none",
-            "remove importId; `ownership: existing` counts nodes that someone else makes",
-            found=pool.import_id,
-        )
+        yield _finding("import-not-on-platform", path, platform=platform.name, found=pool.import_id)
     if pool.import_id is not None and pool.ownership is not Ownership.MANAGED:
-        yield error(
-            "import-of-unmanaged-pool",
-            f"{path}.importId",
-            f"an imported node group becomes managed, and ownership is {pool.ownership.value}",
-            "write `ownership: managed`, or remove importId",
-        )
+        yield _finding("import-of-unmanaged-pool", path, ownership=pool.ownership.value)
 
 
 def validate_intent(
@@ -224,32 +191,26 @@ def validate_fleet(
     teams = {team.name for team in spec.queues.teams} if spec.queues else None
     for pool, path in zip(spec.pools, paths, strict=True):
         if pool.name in by_name:
-            yield error(
-                "pool-name-twice",
-                f"{path}.name",
-                f"{by_name[pool.name]} is called {pool.name!r} too",
-                f"write {pool.name}-2",
-                found=pool.name,
-            )
+            yield _finding("pool-name-twice", path, by_name=by_name[pool.name], found=pool.name)
         by_name.setdefault(pool.name, path)
         if pool.import_id is not None:
             if pool.import_id in by_import:
-                yield error(
+                yield _finding(
                     "import-id-twice",
-                    f"{path}.importId",
-                    f"{by_import[pool.import_id]} imports {pool.import_id!r} too",
+                    path,
+                    by_import=by_import[pool.import_id],
                     found=pool.import_id,
                 )
             by_import.setdefault(pool.import_id, path)
         named = [("team", pool.team)] if pool.team is not None else []
         named += [(f"commitments[{i}].team", one.team) for i, one in enumerate(pool.commitments)]
         yield from (
-            error(
+            _finding(
                 "team-unknown",
                 f"{path}.{key}",
-                f"{team!r} is none of the teams {', '.join(sorted(teams))}",
-                " or ".join([*map("write {}".format, near), "add it under queues.teams"]),
+                fix=(" or ".join([*map("write {}".format, near), "add it under queues.teams"])),
                 found=team,
+                teams=sorted(teams),
             )
             for key, team in named
             if teams is not None and team not in teams
@@ -258,12 +219,7 @@ def validate_fleet(
     yield from _cluster(spec, platforms)
     example = platforms[spec.platform].facts.example_region
     if example is not None and spec.cluster.region is None:
-        yield error(
-            "region-missing",
-            "cluster.region",
-            f"{spec.platform.value} needs the cluster's region",
-            f"add `region: {example}`",
-        )
+        yield _finding("region-missing", platform=spec.platform.value, example=example)
 
 
 def _cluster(spec: FleetSpec, platforms: Platforms) -> Iterable[Finding]:
@@ -275,11 +231,12 @@ def _cluster(spec: FleetSpec, platforms: Platforms) -> Iterable[Finding]:
             continue
         key = field.alias or name
         shown = str(value).lower() if isinstance(value, bool) else repr(value)
-        yield warning(
+        yield _finding(
             "cluster-field-of-other-platform",
             f"cluster.{key}",
-            f"{key} {shown} has no meaning on {spec.platform.value}, and changes nothing there",
-            f"remove {key}; it is read on {', '.join(one.value for one in readers)}",
-            found=value,
+            key=key,
+            shown=shown,
+            platform=spec.platform.value,
             platforms=[one.value for one in readers],
+            found=value,
         )

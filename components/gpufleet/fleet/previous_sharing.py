@@ -3,11 +3,13 @@
 from collections.abc import Iterable
 
 from gpufleet.catalogue.gpu import Gpu
-from gpufleet.findings import Finding, error, has_errors, warning
+from gpufleet.findings import Finding, findings_in, has_errors
 from gpufleet.fleet.model import Machine
 from gpufleet.partition.dra_needs import FindGpu
 from gpufleet.partition.partition import Partition, cut
 from gpufleet.spec.pool import GpuPool, Provisioner
+
+_finding = findings_in(__file__)
 
 IN_PLACE = frozenset({"exclusive", "timeSlicing", "mps", "mig"})
 """Ways of sharing between which a node changes by its labels. Claims (`dra`) change who serves the
@@ -68,13 +70,7 @@ def _not_in_place(
     elif provisioner is not Provisioner.MANAGED:
         reason = f"{provisioner.value} replaces nodes by itself, in its own order"
     if reason is not None:
-        yield error(
-            "change-not-in-place",
-            place,
-            f"nodes of {pool.name} cannot change while they live: {reason}",
-            "make a second pool with the new sharing, move the work, then remove this one",
-            modes=list(modes),
-        )
+        yield _finding("change-not-in-place", place, pool=pool.name, reason=reason, modes=modes)
 
 
 def _nothing_to_see(
@@ -83,18 +79,8 @@ def _nothing_to_see(
     if [dict(g.devices) for g in previous.gpus] == [dict(g.devices) for g in partition.gpus] and (
         dict(previous.advertised) == dict(partition.advertised)
     ):
-        yield warning(
-            "change-without-difference",
-            f"{place}.previous",
-            f"{pool.name} is shared as before: there is nothing to change",
-            "remove the section `change`; after the last wave that is the way to end it",
-        )
+        yield _finding("change-without-difference", place, pool=pool.name)
     elif dict(previous.advertised) == dict(partition.advertised):
-        yield warning(
-            "change-cannot-be-seen",
-            f"{place}.previous",
-            f"a node of {pool.name} offers the same resources before and after, so a wave cannot "
-            "tell that it is done",
-            "raise `waves` by one in each update, and look at nvidia.com/mig.config.state between",
-            advertised=dict(partition.advertised),
+        yield _finding(
+            "change-cannot-be-seen", place, pool=pool.name, advertised=dict(partition.advertised)
         )

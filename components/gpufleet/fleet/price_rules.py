@@ -12,10 +12,12 @@ from gpufleet.catalogue import Catalogue
 from gpufleet.catalogue.instance import InstanceType, Price
 from gpufleet.catalogue.price_rows import partition
 from gpufleet.contract.platform import PlatformValue
-from gpufleet.findings import Finding, info, warning
+from gpufleet.findings import Finding, findings_in
 from gpufleet.fleet.model import Pool
 from gpufleet.spec.capacity import Capacity
 from gpufleet.spec.fleet_spec import FleetSpec
+
+_finding = findings_in(__file__)
 
 PRICE_AGE_DAYS = {"spot": 120}
 """Days after which a price of this purchase option is too old to decide with: spot moves."""
@@ -80,15 +82,8 @@ def _elsewhere(region: str, pools: Sequence[Pool]) -> Iterable[Finding]:
     places = sorted(set(others.values()))
     if not places:
         return
-    listed, names = ", ".join(places), ", ".join(others)
-    yield info(
-        "price-of-other-region",
-        "cluster.region",
-        f"no list price of {region} is known for {names}: spend and budget count that of {listed}",
-        "give yours with `--prices FILE` (docs/catalogue.md), or write `prices: strict`",
-        found=region,
-        region=listed,
-        pools=list(others),
+    yield _finding(
+        "price-of-other-region", found=region, pools=list(others), region=", ".join(places)
     )
 
 
@@ -105,19 +100,19 @@ def _unknown_here(region: str, pools: Sequence[Pool], catalogue: Catalogue) -> I
                 names[pool.name] = None
     own = partition(region)
     if missing:
-        yield warning(
+        yield _finding(
             "price-unknown-in-region",
-            "cluster.region",
-            f"no price of {region} is known for {', '.join(missing)}: the spend of "
-            f"{', '.join(names)} is not known",
-            "give yours with `--prices FILE` (docs/catalogue.md)"
-            + (
-                f", or write `prices: estimate` to count that of {', '.join(sorted(known))}"
-                if own is None
-                else f": {own} has its own price list, and that of {', '.join(sorted(known))} is "
-                "never counted for it"
+            fix=(
+                "give yours with `--prices FILE` (docs/catalogue.md)"
+                + (
+                    f", or write `prices: estimate` to count that of {', '.join(sorted(known))}"
+                    if own is None
+                    else f": {own} has its own price list, and that of "
+                    f"{', '.join(sorted(known))} is never counted for it"
+                )
             ),
             found=region,
+            missing=list(missing),
             pools=list(names),
             known=sorted(known),
         )
@@ -144,13 +139,11 @@ def _old(pools: Sequence[Pool], as_of: date) -> Iterable[Finding]:
             if days > PRICE_AGE_DAYS.get(option, DEFAULT_PRICE_AGE_DAYS):
                 old[f"{row.name} as {option} ({price.source.date})"] = days
     if old:
-        yield info(
+        yield _finding(
             "price-old",
-            "catalogue",
-            f"prices older than their limit on {as_of}: {', '.join(old)}; limits are "
-            f"{PRICE_AGE_DAYS['spot']} days for spot, {DEFAULT_PRICE_AGE_DAYS} for the rest",
-            "take a newer edition, or give prices with `--prices FILE` (docs/catalogue.md)",
             prices=list(old),
+            spot_days=PRICE_AGE_DAYS["spot"],
+            default_price_age_days=DEFAULT_PRICE_AGE_DAYS,
             days=max(old.values()),
-            asOf=as_of.isoformat(),
+            as_of=as_of.isoformat(),
         )

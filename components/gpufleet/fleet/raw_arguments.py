@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import Any, cast
 
 from gpufleet.catalogue.edition import RawRow, read_rows
-from gpufleet.findings import Finding, error
+from gpufleet.findings import Finding, findings_in
 from gpufleet.fleet.model import Pool
+
+_finding = findings_in(__file__)
 
 
 def validate_raw_arguments(
@@ -32,15 +34,9 @@ def validate_raw_arguments(
         if not _is_written(raw, argument):
             continue
         if setting is not None:
-            yield decided_elsewhere(place, argument, setting)
+            yield _finding("raw-argument-decided", place, found=argument, setting=setting)
             continue
-        yield error(
-            "raw-argument-wired",
-            place,
-            f"{argument} follows from the connection and the declaration",
-            "remove it here: the connection, or a setting of the pool, has it",
-            found=argument,
-        )
+        yield _finding("raw-argument-wired", place, found=argument)
 
 
 @cache
@@ -49,17 +45,6 @@ def _rows(folder: Path) -> Mapping[str, Sequence[RawRow]]:
     for row in read_rows(folder, "raw_arguments"):
         found.setdefault(row["option"], []).append(row)
     return found
-
-
-def decided_elsewhere(place: str, argument: str, setting: str) -> Finding:
-    """The finding about an argument that a setting of the pool decides."""
-    return error(
-        "raw-argument-decided",
-        place,
-        f"{argument} follows from `{setting}`, which spend, quotas and pods rely on",
-        f"remove it, and write `{setting}`",
-        found=argument,
-    )
 
 
 def _is_written(raw: Any, path: str) -> bool:

@@ -4,7 +4,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from gpufleet.documents.paths import value_at
-from gpufleet.findings import Finding, warning
+from gpufleet.findings import Finding, findings_in
+
+_finding = findings_in(__file__)
 
 
 def validate_contradictions(
@@ -15,13 +17,13 @@ def validate_contradictions(
         found = value_at(raw, key)
         if found is None or found == value:
             continue
-        yield warning(
+        yield _finding(
             "raw-value-beats-typed",
             f"{addon}.values.{key}",
-            f"{addon}.values.{key} is {_shown(found)} and {addon}.{field} is {_shown(value)}: raw "
-            "values are merged last and win",
-            f"remove one of the two; {addon}.{field} is checked, raw values are not",
+            addon=addon,
+            key=key,
             raw=_shown(found),
+            field=field,
             typed=_shown(value),
         )
 

@@ -7,8 +7,10 @@ utilisation on MIG).
 
 from collections.abc import Iterator
 
-from gpufleet.findings import Finding, error, info, warning
+from gpufleet.findings import Finding, findings_in
 from gpufleet.spec.scaling import KedaScaling, ScaleOn, Scaling, Signal, WorkloadKind
+
+_finding = findings_in(__file__)
 
 DEFAULT_TARGETS = {Signal.KV_CACHE: 0.8, Signal.TENSOR_ACTIVE: 0.8, Signal.GPU_UTILISATION: 0.7}
 """Targets that hold for most: room for a burst while the next replica loads. Our own figures."""
@@ -45,63 +47,27 @@ def _signal(scaling: Scaling, on: ScaleOn, index: int) -> Iterator[Finding]:
     path = f"on[{index}]"
     word = on.signal.value
     if on.signal in _OF_GPU and scaling.workload is WorkloadKind.LLM_SERVING:
-        yield warning(
-            "scaling-signal-wrong",
-            f"{path}.signal",
-            f"{word} of a server that batches is high as soon as one sequence runs, and does not "
-            "grow with the second: replicas are added that have nothing to do",
-            "write requestsRunning with the batch a replica keeps up with (`gpufleet size` says "
-            "it), or kvCache",
-            found=word,
-        )
+        yield _finding("scaling-signal-wrong", path, found=word)
     if on.signal is Signal.GPU_UTILISATION and scaling.mig:
-        yield error(
-            "scaling-signal-not-on-mig",
-            f"{path}.signal",
-            "GPU utilisation is 0 or missing on MIG slices: nothing would ever scale",
-            "write tensorActive, or a signal of the server",
-            found=word,
-        )
+        yield _finding("scaling-signal-not-on-mig", path, found=word)
     if (
         on.signal in (Signal.REQUESTS_RUNNING, Signal.REQUESTS_WAITING, Signal.KV_CACHE)
         and scaling.workload is WorkloadKind.BATCH
     ):
-        yield warning(
-            "scaling-signal-wrong",
-            f"{path}.signal",
-            f"{word} is a server's, and a batch has none",
-            "write queueLength with the query of your queue",
-            found=word,
-        )
+        yield _finding("scaling-signal-wrong/batch", path, found=word)
     if on.signal is Signal.QUEUE_LENGTH and on.query is None:
-        yield error(
-            "scaling-query-missing",
-            f"{path}.query",
-            "queueLength is of a queue that only you know",
-            "write the PromQL that gives its length as one number",
-        )
+        yield _finding("scaling-query-missing", path)
     if on.signal is Signal.QUEUE_LENGTH and not isinstance(scaling, KedaScaling):
-        yield error(
-            "scaling-needs-keda",
-            f"{path}.signal",
-            "a queue outside the pods is an external metric, and the API of these belongs to KEDA "
-            "where it is installed",
-            "use GpuScaledObject",
-            found=word,
-        )
+        yield _finding("scaling-needs-keda", path, found=word)
     if on.target is None and on.signal not in DEFAULT_TARGETS:
-        yield error(
-            "scaling-target-missing",
-            f"{path}.target",
-            f"the highest {word} of one replica is not known",
-            "measure it, or use the batch that `gpufleet size` computes for a replica",
-        )
+        yield _finding("scaling-target-missing", path, word=word)
     if on.target is not None and on.signal in DEFAULT_TARGETS and on.target > 1:
-        yield error(
+        yield _finding(
             "scaling-target-out-of-range",
-            f"{path}.target",
-            f"{word} is between 0 and 1, and never reaches {on.target:g}",
-            f"write {on.target / 100:g}" if on.target <= 100 else "write a part of 1",
+            path,
+            fix=(f"write {on.target / 100:g}" if on.target <= 100 else "write a part of 1"),
+            word=word,
+            target=f"{on.target:g}",
             found=on.target,
             limit=1,
         )
@@ -109,82 +75,40 @@ def _signal(scaling: Scaling, on: ScaleOn, index: int) -> Iterator[Finding]:
 
 def _from_zero(scaling: Scaling) -> Iterator[Finding]:
     if not isinstance(scaling, KedaScaling):
-        yield error(
-            "scaling-to-zero-without-keda",
-            "min",
-            "an autoscaler of Kubernetes keeps at least one replica: HPAScaleToZero is a feature "
-            "gate that managed control planes do not set",
-            "write `min: 1`, or use GpuScaledObject",
-            found=0,
-            limit=1,
-        )
+        yield _finding("scaling-to-zero-without-keda", found=0, limit=1)
         return
     if all(told_by_pods(on) for on in scaling.on):
         signals = ", ".join(on.signal.value for on in scaling.on)
-        yield error(
-            "scaling-from-zero-by-pods",
-            "on",
-            f"{signals} is measured in the pods, and at 0 replicas there are none: nothing would "
-            "ever start the first",
-            "add queueLength with a query of the gateway or queue in front",
-            found=signals,
-        )
+        yield _finding("scaling-from-zero-by-pods", found=signals)
 
 
 def name_too_long(name: str, place: str) -> Iterator[Finding]:
     """The finding about a workload whose name leaves KEDA no room for its own."""
     if len(name) > MAX_KEDA_NAME:
-        yield error(
-            "scaling-name-too-long",
-            place,
-            f"{len(name)} characters; KEDA puts keda-hpa- before it and 63 are allowed",
-            f"at most {MAX_KEDA_NAME}",
-            found=len(name),
-            limit=MAX_KEDA_NAME,
-        )
+        yield _finding("scaling-name-too-long", place, found=len(name), limit=MAX_KEDA_NAME)
 
 
 def _keda(scaling: KedaScaling, name: str) -> Iterator[Finding]:
     yield from name_too_long(name, "target.name")
     if scaling.authentication is not None and scaling.secrets:
-        yield error(
-            "scaling-two-authentications",
-            "secrets",
-            "one is named and another would be made",
-            "remove `authentication` or `secrets`",
-        )
+        yield _finding("scaling-two-authentications")
     if bool(scaling.secrets) != (scaling.auth_modes is not None) and scaling.authentication is None:
-        yield error(
-            "scaling-authentication-incomplete",
-            "authModes" if scaling.secrets else "secrets",
-            "secrets and authModes belong together",
-            "say how KEDA authenticates, and with what",
+        yield _finding(
+            "scaling-authentication-incomplete", "authModes" if scaling.secrets else "secrets"
         )
     given = [one.parameter for one in scaling.secrets]
     missing = [one for one in NEEDED_SECRETS.get(scaling.auth_modes or "", ()) if one not in given]
     if missing and given:
-        yield error(
-            "scaling-authentication-incomplete",
-            "secrets",
-            f"authModes {scaling.auth_modes} needs {' and '.join(missing)}, and "
-            f"{', '.join(given)} is given: KEDA would refuse every query",
-            f"add {' and '.join(missing)}, or write the authModes that fits",
+        yield _finding(
+            "scaling-authentication-incomplete/mode",
+            auth_modes=scaling.auth_modes,
+            lacking=" and ".join(missing),
             found=given,
             missing=missing,
         )
     if scaling.fallback is None and scaling.min == 0:
-        yield info(
-            "scaling-fallback",
-            "fallback",
-            "while the signal cannot be read one replica runs, so that a broken query does not "
-            "end the service",
-        )
+        yield _finding("scaling-fallback")
     if scaling.fallback is not None and scaling.fallback.replicas > scaling.max:
-        yield error(
-            "scaling-fallback-over-max",
-            "fallback.replicas",
-            f"{scaling.fallback.replicas} are more than max {scaling.max}",
-            f"at most {scaling.max}",
-            found=scaling.fallback.replicas,
-            limit=scaling.max,
+        yield _finding(
+            "scaling-fallback-over-max", found=scaling.fallback.replicas, limit=scaling.max
         )

@@ -5,10 +5,12 @@ from decimal import Decimal
 
 from gpufleet.catalogue import MICRO_USD
 from gpufleet.catalogue.price_range import planned_price, price_range
-from gpufleet.findings import Finding, error, warning
+from gpufleet.findings import Finding, findings_in, warning
 from gpufleet.fleet.model import Machine, Money, NodeRange, Pool, SpendBounds, Unbounded
 from gpufleet.spec.capacity import Capacity, Spot
 from gpufleet.spec.fleet_spec import FleetSpec
+
+_finding = findings_in(__file__)
 
 
 def micro(usd: str) -> int:
@@ -130,11 +132,11 @@ def validate_budget(
     if bounds.maximum <= limit:
         return
     over = bounds.usd(bounds.maximum)
-    yield error(
+    yield _finding(
         "budget-exceeded",
-        "budget.usdPerHour",
-        f"all pools at their largest size cost {over} USD/h, and the budget is {budget}",
-        _within_budget(pools, bounds.maximum - limit),
+        fix=(_within_budget(pools, bounds.maximum - limit)),
+        over=over,
+        budget=budget,
         maximum=str(over),
         limit=str(budget),
     )
@@ -148,5 +150,9 @@ def _within_budget(pools: Sequence[Pool], excess: int) -> str:
     fewer = nodes.maximum - -(-excess * nodes.maximum // most)
     if fewer >= max(1, nodes.minimum):
         return f"write {dearest.path}.nodes.max: {fewer} ({dearest.name}), or raise the budget"
-    cost = Decimal(most) / MICRO_USD
-    return f"{dearest.name} costs most, up to {cost} USD/h; shrink pools or raise the budget"
+    one = sum(price // p.nodes.maximum * max(1, p.nodes.minimum) for price, p in priced)
+    cost, least = Decimal(most) / MICRO_USD, Decimal(one) / MICRO_USD
+    return (
+        f"{dearest.name} costs most, up to {cost} USD/h; shrink pools, or write {least} or more, "
+        "the least that has nodes of each pool"
+    )

@@ -3,8 +3,10 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from gpufleet.findings import Finding, error
+from gpufleet.findings import Finding, findings_in
 from gpufleet.fleet.model import Pool
+
+_finding = findings_in(__file__)
 
 GIB = 1 << 30
 SHARED_MEMORY = "/dev/shm"  # noqa: S108 - mounted for NCCL
@@ -28,12 +30,13 @@ def validate_storage(
         (kind,) = volume.kinds
         if kind not in offered:
             can = ", ".join(sorted(offered)) or "none"
-            yield error(
+            yield _finding(
                 "storage-not-on-platform",
                 f"{place}.{kind}",
-                f"volumes of kind {kind} are not offered on {pool.platform.name}; it has {can}",
-                f"remove {volume.name}, or write another kind",
                 found=kind,
+                platform=pool.platform.name,
+                can=can,
+                volume=volume.name,
             )
         elif volume.local_nvme is not None:
             yield from _scratch(volume.name, volume.local_nvme.size_gib, scratch_bytes, place)
@@ -47,33 +50,19 @@ def _repeated(pool: Pool, path: str) -> Iterable[Finding]:
     ):
         for value, count in Counter(values).items():
             if count > 1:
-                yield error(
-                    "storage-repeated",
-                    path,
-                    f"{value} is the {key} of {count} volumes of a pod",
-                    f"give each a {key} of its own",
-                    found=value,
-                )
+                yield _finding("storage-repeated", path, found=value, key=key, count=count)
 
 
 def _scratch(
     name: str, size_gib: int | None, scratch_bytes: int | None, place: str
 ) -> Iterator[Finding]:
     if scratch_bytes == 0:
-        yield error(
-            "storage-no-local-nvme",
-            f"{place}.localNvme",
-            f"nodes keep the folders of pods on the root disk: {name} would fill it",
-            "choose a machine with NVMe disks, and let nodes use them (`eks.localStorage: raid0`, "
-            "`gke.localSsdUse: ephemeral`)",
-        )
+        yield _finding("storage-no-local-nvme", place, name=name)
     elif size_gib is not None and scratch_bytes is not None and size_gib * GIB > scratch_bytes:
-        yield error(
+        yield _finding(
             "storage-larger-than-disks",
-            f"{place}.localNvme.sizeGib",
-            f"{name} may take {size_gib} GiB, and the NVMe disks of a node have "
-            f"{scratch_bytes // GIB}",
-            f"write at most {scratch_bytes // GIB}",
+            place,
+            name=name,
             found=size_gib,
             limit=scratch_bytes // GIB,
         )

@@ -1,8 +1,9 @@
 """What each team gets of each pool, in units that its jobs can use, and where that is nothing."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache, partial
 from math import ceil
 
 from gpufleet.findings import Finding, error, warning
@@ -16,8 +17,14 @@ from gpufleet.fleet.kueue_quota import (
     usable_unit,
 )
 from gpufleet.fleet.model import Pool
-from gpufleet.fleet.quota import split
 from gpufleet.spec.queues import Queues, Team
+
+FEW = 16
+"""Nodes that a pool is looked at with beyond those it has, for the smallest that is enough."""
+MOST = 10_000
+"""Maximum number of nodes of a pool."""
+Sized = Callable[[int], dict[str, dict[str, int]]]
+"""Quotas of a pool, were it to have so many nodes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +67,10 @@ class TeamQuota:
         return "node" if self.usable == self.of_node else "slice"
 
 
-def team_quotas(fleet: HasPools, queues: Queues) -> Iterator[TeamQuota]:
-    """Every quota, by pool, resource and team, in the order of the declaration."""
-    for pool in quota_pools(fleet):
+def team_quotas(fleet: HasPools, queues: Queues, only: Pool | None = None) -> Iterator[TeamQuota]:
+    """Every quota (`only`: of one pool), by pool, resource and team, in the order of the
+    declaration."""
+    for pool in quota_pools(fleet) if only is None else (only,):
         quota = nominal_quota(pool, fleet, queues.teams)
         for resource, of_node in pool_units(pool, fleet).items():
             usable = usable_unit(pool, of_node)
@@ -71,29 +79,58 @@ def team_quotas(fleet: HasPools, queues: Queues) -> Iterator[TeamQuota]:
                 yield TeamQuota(team, pool, resource, units, of_node, usable)
 
 
-def validate_quotas(fleet: HasPools, queues: Queues | None) -> Iterator[Finding]:
-    """Shares, borrowing and lending that are declared and come out as nothing."""
-    if queues is None:
-        return
-    for found in team_quotas(fleet, queues):
-        there = found.of_node * found.pool.available_nodes
-        owner = found.pool.spec.team
-        others = owner is not None and owner in {team.name for team in queues.teams}
-        if there == 0 or (others and owner != found.team.name):
-            continue  # outside of every window, or another team's pool
-        path = f"queues.teams[{queues.teams.index(found.team)}]"
-        if found.units < found.usable:
-            yield _nothing(found, queues.teams, path, there)
+def validate_quotas(fleet: HasPools, queues: Queues) -> Iterator[Finding]:
+    """Shares, borrowing and lending that are declared and come out as nothing, and teams that have
+    no pool at all."""
+    names = {team.name for team in queues.teams}
+    paths = {team.name: f"queues.teams[{index}]" for index, team in enumerate(queues.teams)}
+    served: set[str] = set()
+    borrowed: dict[str, bool] = {}
+    for pool in quota_pools(fleet):
+        quotas = [*team_quotas(fleet, queues, pool)]
+        if pool.available_nodes == 0:  # outside of every window nothing is promised
+            served |= names
             continue
-        if found.team.borrowing and found.borrows is not None and found.borrows < found.usable:
-            yield _rounded(found, f"{path}.borrowing", "borrow", found.team.borrowing)
-        if found.team.lending and found.lends is not None and found.lends < found.usable:
-            yield _rounded(found, f"{path}.lending", "lend", float(found.team.lending))
+        owned = pool.spec.team in names
+        sized = cache(partial(nominal_quota, pool, fleet, queues.teams))
+        for found, reach in zip(quotas, _reach(quotas), strict=True):
+            name = found.team.name
+            if found.units >= found.usable:
+                served.add(name)
+                yield from _limits(found, paths[name])
+            elif owned and pool.spec.team != name:
+                borrowed[name] = borrowed.get(name, False) or reach >= found.usable
+            else:
+                served.add(name)
+                yield _nothing(found, queues.teams, paths[name], reach, sized)
+    for name in borrowed.keys() - served:
+        yield _without_pool(name, paths[name], later=borrowed[name])
 
 
-def _nothing(found: TeamQuota, teams: Sequence[Team], path: str, there: int) -> Finding:
+def _reach(quotas: Sequence[TeamQuota]) -> Iterator[int]:
+    """Units that each team can ever use of one pool: its quota and what it may borrow of others.
+    A borrowing limit is a multiple of the quota, so of no quota it is 0."""
+    lent: dict[str, int] = {}
+    for one in quotas:
+        part = one.units if one.lends is None else one.lends
+        lent[one.resource] = lent.get(one.resource, 0) + part
+    for one in quotas:
+        others = lent[one.resource] - (one.units if one.lends is None else one.lends)
+        yield one.units + (others if one.borrows is None else min(one.borrows, others))
+
+
+def _limits(found: TeamQuota, path: str) -> Iterator[Finding]:
+    if found.team.borrowing and found.borrows is not None and found.borrows < found.usable:
+        yield _rounded(found, f"{path}.borrowing", "borrow", found.team.borrowing)
+    if found.team.lending and found.lends is not None and found.lends < found.usable:
+        yield _rounded(found, f"{path}.lending", "lend", float(found.team.lending))
+
+
+def _nothing(
+    found: TeamQuota, teams: Sequence[Team], path: str, reach: int, sized: Sized
+) -> Finding:
     """Kueue names such workloads ExceedsMaxQuota (kubernetes-sigs/kueue KEP-10852)."""
-    alone = found.team.borrowing == 0
+    alone = reach < found.usable
     say = error if alone else warning
     outcome = (
         "no job of the team is ever admitted there"
@@ -101,17 +138,22 @@ def _nothing(found: TeamQuota, teams: Sequence[Team], path: str, there: int) -> 
         else "its jobs run there only on what others leave idle"
     )
     name, pool = found.team.name, found.pool
+    there = found.of_node * pool.available_nodes
     ways = [
-        *_share(found, teams, there // found.usable),
-        f"let {pool.name} have {_size(found, teams)} nodes",
-        *((f"give it the pool: `team: {name}`",) if len(teams) > 1 else ()),
-    ]
+        *_share(found, teams),
+        *_size(found, sized),
+        *(
+            (f"give it the pool: `team: {name}`",)
+            if len(teams) > 1 and pool.spec.team != name
+            else ()
+        ),
+    ] or [f"let {pool.name} have {-(-found.usable // found.of_node)} nodes"]
     return say(
         "team-quota-of-nothing",
         f"{path}.share",
         f"share {found.team.share:g} of {pool.name} is {found.units} of {there:,} "
         f"{found.resource}, and a job there takes {found.usable:,}: {outcome}",
-        ", or ".join(ways),
+        ", or ".join(ways) or None,
         team=name,
         pool=pool.name,
         found=found.units,
@@ -119,25 +161,40 @@ def _nothing(found: TeamQuota, teams: Sequence[Team], path: str, there: int) -> 
     )
 
 
-def _share(found: TeamQuota, teams: Sequence[Team], parts: int) -> Iterator[str]:
-    """The smallest share, in hundredths, with which one job of the team fits."""
-    shares = {team.name: team.share for team in teams}
-    for hundredths in range(1, 101):
-        shares[found.team.name] = hundredths / 100
-        if sum(shares.values()) > 1 + 1e-9:
-            return
-        if hundredths / 100 > found.team.share and split(parts, shares)[found.team.name]:
-            yield f"write share: {hundredths / 100:g}"
+def _share(found: TeamQuota, teams: Sequence[Team]) -> Iterator[str]:
+    """The smallest share, in hundredths, that is one job whatever the others have."""
+    pool = found.pool
+    promised = ceil(Fraction(sum(pool.committed_gpus.values()), pool.gpus_per_node))
+    parts = found.of_node * (pool.available_nodes - promised) // found.usable
+    others = sum(team.share for team in teams if team is not found.team)
+    least = ceil(Fraction(100, parts)) / 100 if parts > 0 else 2
+    if found.team.share < least <= 1 - others + 1e-9:
+        yield f"write share: {least:g}"
+
+
+def _size(found: TeamQuota, sized: Sized) -> Iterator[str]:
+    """The smallest number of nodes with which one job of the team fits; a TPU slice has the number
+    that it has."""
+    pool, name, now = found.pool, found.team.name, found.pool.available_nodes
+    if found.usable > found.of_node:
+        return
+    for nodes in range(now + 1, min(now + FEW, MOST) + 1):
+        if sized(nodes)[name][found.resource] >= found.usable:
+            yield f"let {pool.name} have {nodes} nodes"
             return
 
 
-def _size(found: TeamQuota, teams: Sequence[Team]) -> int:
-    """The smallest number of nodes with which one job of the team fits."""
-    shares = {team.name: team.share for team in teams}
-    nodes = ceil(Fraction(found.usable, found.of_node))
-    while not split(nodes * found.of_node // found.usable, shares)[found.team.name]:
-        nodes += 1
-    return nodes
+def _without_pool(name: str, path: str, *, later: bool) -> Finding:
+    outcome = "its jobs run only on what the owners leave idle" if later else "none ever runs"
+    return (warning if later else error)(
+        "team-quota-of-nothing",
+        path,
+        f"every pool belongs to another team (`team`), and {name} has no quota: {outcome}",
+        f"give {name} a pool (`team: {name}`), or leave `team` out of one",
+        team=name,
+        found=0,
+        limit=1,
+    )
 
 
 def _rounded(found: TeamQuota, path: str, verb: str, part: float) -> Finding:

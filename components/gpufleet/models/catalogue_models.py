@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from gpufleet.catalogue import Catalogue, Model, UnknownKeyError
 from gpufleet.catalogue.lookup import nearest_models
-from gpufleet.findings import Finding, error
+from gpufleet.findings import Finding, findings_in
 from gpufleet.models.architecture import (
     Architecture,
     Attention,
@@ -18,6 +18,8 @@ from gpufleet.models.architecture import (
 from gpufleet.models.config_model import architecture_from_config
 from gpufleet.models.ledger import Basis
 from gpufleet.models.parameters import count_parameters
+
+_finding = findings_in(__file__)
 
 # The table does not say which families normalise queries and keys per head.
 _PER_HEAD_NORM = ("Qwen3", "OLMo-2", "Gemma-3")
@@ -46,14 +48,7 @@ def find_catalogue_model(
     except UnknownKeyError:
         close = nearest_models(plain, catalogue.models)
         nearest = f"nearest: {', '.join(close)}; or " if close else ""
-        return error(
-            "model-unknown",
-            path,
-            f"no model named {text!r} in the catalogue, and no guess is made",
-            f"{nearest}give its config.json, or its parameter count such as 8B",
-            value=text,
-            nearest=list(close),
-        )
+        return _finding("model-unknown", path, value=text, instead=nearest, nearest=close)
 
 
 _FORMATS = (

@@ -1,6 +1,6 @@
 """The feed-forward of each layer of a configuration: dense, gated or plain, or experts."""
 
-from gpufleet.findings import error, warning
+from gpufleet.findings import error, findings_in
 from gpufleet.models.architecture import Attention, ExpertFeedForward, FeedForward, Mixer
 from gpufleet.models.config_fields import ConfigFields
 from gpufleet.models.model_families import (
@@ -11,6 +11,8 @@ from gpufleet.models.model_families import (
     PLAIN,
     STATE_SPACE,
 )
+
+_finding = findings_in(__file__)
 
 _EXPERTS = ("n_routed_experts", "num_local_experts", "num_experts", "moe_num_experts")
 _SHARED = (
@@ -52,14 +54,7 @@ def is_gated(config: ConfigFields) -> bool:
         return True
     if activation in GATED_ACTIVATIONS:
         config.findings.append(
-            warning(
-                "model-type-unknown",
-                f"{config.path}model_type",
-                f"model type {family!r} is not known here: a gated feed-forward is assumed from "
-                f"its activation {activation!r}",
-                "a checkpoint's safetensors index next to the configuration settles the size",
-                value=family,
-            )
+            _finding("model-type-unknown", config.path, value=family, activation=activation)
         )
         return True
     config.findings.append(
@@ -139,13 +134,7 @@ def _experts(
     per_token = config.required(*_PER_TOKEN)
     if per_token > experts:
         config.findings.append(
-            error(
-                "config-experts-disagree",
-                f"{config.path}num_experts_per_tok",
-                f"{per_token} experts per token of {experts} experts",
-                value=per_token,
-                limit=experts,
-            )
+            _finding("config-experts-disagree", config.path, value=per_token, limit=experts)
         )
     return ExpertFeedForward(experts, per_token, one, shared, gated)
 

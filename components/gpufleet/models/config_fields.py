@@ -4,7 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from gpufleet.findings import Finding, error
+from gpufleet.findings import Finding, findings_in
+
+_finding = findings_in(__file__)
 
 MAX_COUNT = 1 << 34
 """Largest number a configuration may hold where a size is expected."""
@@ -74,12 +76,7 @@ class ConfigFields:
         value = self.number(*names)
         if value is None and len(self.findings) == before:
             self.findings.append(
-                error(
-                    "config-field-missing",
-                    f"{self.path}{names[0]}",
-                    f"the configuration has no {' or '.join(names)}",
-                    "give the config.json that belongs to the weights",
-                )
+                _finding("config-field-missing", f"{self.path}{names[0]}", names=" or ".join(names))
             )
         return value or 1
 
@@ -115,12 +112,12 @@ class ConfigFields:
 
     def refuse(self, name: str, value: object, wanted: str) -> None:
         """Note, once, a value that cannot be what stands there."""
-        noted = error(
+        noted = _finding(
             "config-field-invalid",
             f"{self.path}{name}",
-            f"{name} is {str(value)[:40]!r}; it must be {wanted}",
-            "give the config.json that belongs to the weights",
+            name=name,
             value=str(value)[:40],
+            wanted=wanted,
         )
         if noted not in self.findings:
             self.findings.append(noted)

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import cast
 
-from gpufleet.findings import error
+from gpufleet.findings import error, findings_in
 from gpufleet.models.architecture import (
     NO_MIXER,
     Attention,
@@ -15,6 +15,8 @@ from gpufleet.models.architecture import (
 from gpufleet.models.config_fields import ConfigFields
 from gpufleet.models.config_linear import linear_mixer
 from gpufleet.models.config_mixers import read_attention
+
+_finding = findings_in(__file__)
 
 Layer = tuple[Mixer, FeedForward | ExpertFeedForward | None]
 _WIDEST = 64
@@ -54,13 +56,7 @@ def read_single_blocks(config: ConfigFields, hidden: int) -> list[Layer] | None:
     stated = config.number("num_hidden_layers")
     if stated is not None and stated != len(kinds):
         config.findings.append(
-            error(
-                "config-layers-disagree",
-                f"{config.path}num_hidden_layers",
-                f"the pattern names {len(kinds)} layers, num_hidden_layers says {stated}",
-                value=stated,
-                limit=len(kinds),
-            )
+            _finding("config-layers-disagree", config.path, limit=len(kinds), value=stated)
         )
     made = {kind: makers[kind]() for kind in dict.fromkeys(kinds)}
     return [made[kind] for kind in kinds]

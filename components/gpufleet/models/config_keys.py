@@ -3,8 +3,10 @@
 import re
 from typing import cast
 
-from gpufleet.findings import Finding, error
+from gpufleet.findings import Finding, findings_in
 from gpufleet.models.config_fields import ConfigFields
+
+_finding = findings_in(__file__)
 
 _NAMES = """
 _sliding_window_pattern architectures attention_chunk_size attention_layers attention_types
@@ -40,11 +42,11 @@ _DTYPES = re.compile(r"(fp|int|float)[48]|_e[245]m")
 def not_understood(config: ConfigFields, family: str) -> list[Finding]:
     """An error for each key of one mapping that was not read and may change sizes."""
     return [
-        error(
+        _finding(
             "config-field-not-understood",
             f"{config.path}{name}",
-            f"{family} has {name}: {str(value)[:40]}, and no formula here reads it",
-            "state the parameter count, and take the cache from one start of the engine",
+            family=family,
+            name=name,
             value=str(value)[:40],
         )
         for name, value in config.data.items()

@@ -1,8 +1,10 @@
 """Layers of constant state: delta nets, lightning attention, Mamba, short convolutions."""
 
-from gpufleet.findings import error
+from gpufleet.findings import findings_in
 from gpufleet.models.architecture import LinearMixer
 from gpufleet.models.config_fields import ConfigFields
+
+_finding = findings_in(__file__)
 
 LINEAR_KINDS = ("linear_attention", "mamba", "mamba2", "recurrent", "conv")
 
@@ -52,13 +54,7 @@ def linear_mixer(config: ConfigFields, kind: str, hidden: int) -> LinearMixer:
         )
     if config.has("mamba_d_state") and config.has("mamba_n_heads", "mamba_expand"):
         return _named_second_mamba(config, hidden)
-    noted = error(
-        "config-linear-layer-unknown",
-        f"{config.path}layer_types",
-        f"a {kind} layer without linear_* or mamba_* sizes cannot be counted",
-        "give a configuration that has them",
-        value=kind,
-    )
+    noted = _finding("config-linear-layer-unknown", config.path, value=kind)
     if noted not in config.findings:
         config.findings.append(noted)
     return LinearMixer(0, 0, hidden)

@@ -3,7 +3,7 @@
 
 from dataclasses import replace
 
-from gpufleet.findings import error
+from gpufleet.findings import findings_in
 from gpufleet.models.architecture import Attention, CompressedAttention, LatentAttention, Mixer
 from gpufleet.models.config_fields import ConfigFields
 from gpufleet.models.config_linear import LINEAR_KINDS, linear_mixer, state_space
@@ -13,6 +13,8 @@ from gpufleet.models.model_families import (
     PER_HEAD_NORM,
     STATE_SPACE,
 )
+
+_finding = findings_in(__file__)
 
 _OWN_WORDS = ("block_types",)
 """Keys that say which layers do not cache every token, in words that are not understood here."""
@@ -33,13 +35,7 @@ def read_mixers(config: ConfigFields, layers: int, hidden: int) -> list[Mixer]:
     kinds = _kinds(config, layers)
     if len(kinds) != layers:
         config.findings.append(
-            error(
-                "config-layers-disagree",
-                f"{config.path}layer_types",
-                f"layer_types names {len(kinds)} layers, num_hidden_layers says {layers}",
-                value=len(kinds),
-                limit=layers,
-            )
+            _finding("config-layers-disagree/types", config.path, value=len(kinds), limit=layers)
         )
     indexers = config.texts("indexer_types") or ()
     mixers = [_of_kind(config, kind, full, hidden) for kind in kinds[:layers]]
@@ -142,12 +138,8 @@ def _refuse_unknown_hybrids(config: ConfigFields) -> None:
     named = next((name for name in _OWN_WORDS if config.has(name)), None)
     if named is not None:
         config.findings.append(
-            error(
-                "config-layer-unknown",
-                f"{config.path}{named}",
-                f"{family} mixes attention with other layers in a way that has no formula here",
-                "give the parameter count instead, and the cache from the engine's log",
-                value=named,
+            _finding(
+                "config-layer-unknown/mixed", f"{config.path}{named}", family=family, value=named
             )
         )
 
@@ -221,13 +213,7 @@ def _of_kind(config: ConfigFields, kind: str, full: Mixer, hidden: int) -> Mixer
         )
     if kind in LINEAR_KINDS:
         return linear_mixer(config, kind, hidden)
-    noted = error(
-        "config-layer-unknown",
-        f"{config.path}layer_types",
-        f"a layer of kind {kind!r} has no formula here",
-        "full, sliding, chunked and linear attention and Mamba layers have",
-        value=kind,
-    )
+    noted = _finding("config-layer-unknown", config.path, value=kind)
     if noted not in config.findings:
         config.findings.append(noted)
     return full
@@ -243,14 +229,7 @@ def read_attention(config: ConfigFields, hidden: int) -> Attention:
     head = config.number("head_dim", "kv_channels", "attention_head_dim") or -(-hidden // heads)
     family = config.text("model_type")
     if kv and heads > 1 and heads % kv:  # 1 represents a number that is missing, and said so
-        disagree = error(
-            "config-heads-disagree",
-            f"{config.path}num_key_value_heads",
-            f"{kv} key/value heads do not divide {heads} query heads",
-            "give the config.json that belongs to the weights",
-            value=kv,
-            limit=heads,
-        )
+        disagree = _finding("config-heads-disagree", config.path, value=kv, limit=heads)
         if disagree not in config.findings:
             config.findings.append(disagree)
     return Attention(

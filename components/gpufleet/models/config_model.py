@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from gpufleet.findings import Finding, error, has_errors
+from gpufleet.findings import Finding, findings_in, has_errors
 from gpufleet.models.architecture import Architecture, LayerGroup
 from gpufleet.models.config_blocks import read_blocks
 from gpufleet.models.config_fields import ConfigFields
@@ -22,6 +22,8 @@ from gpufleet.models.config_towers import tower_parameters
 from gpufleet.models.ledger import Basis
 from gpufleet.models.model_families import DEFAULTS, ENCODERS, KNOWN, NOT_READ, TIED
 from gpufleet.models.parameters import count_parameters
+
+_finding = findings_in(__file__)
 
 MAX_LAYERS = 4096
 _ENCODER_DECODERS = (
@@ -59,20 +61,12 @@ def architecture_from_config(
         whole.findings.append(_unreachable(family))
         return None, whole
     if not family:
-        whole.findings.append(
-            error("config-field-missing", "model_type", "the configuration has no model_type")
-        )
+        whole.findings.append(_finding("config-field-missing/model-type"))
         return None, whole
     kinds = {family, whole.text("model_type")} & NOT_READ.keys()
     if kinds:
         whole.findings += [
-            error(
-                "model-kind-unsupported",
-                "model_type",
-                f"{kind} has {NOT_READ[kind]}: no formula here covers it",
-                "give the parameter count",
-                value=kind,
-            )
+            _finding("model-kind-unsupported/known", value=kind, not_read=NOT_READ[kind])
             for kind in kinds
         ]
         return None, whole
@@ -84,13 +78,7 @@ def architecture_from_config(
     vocabulary = text.required("vocab_size", "padded_vocab_size")
     if layers > MAX_LAYERS:
         whole.findings.append(
-            error(
-                "config-field-invalid",
-                f"{text.path}num_hidden_layers",
-                f"{layers} layers; at most {MAX_LAYERS} are read",
-                value=layers,
-                limit=MAX_LAYERS,
-            )
+            _finding("config-field-invalid/layers", text.path, value=layers, limit=MAX_LAYERS)
         )
         return None, whole
     if singles is None:
@@ -139,14 +127,7 @@ def architecture_from_config(
 
 
 def _unreachable(family: str) -> Finding:
-    return error(
-        "model-kind-unsupported",
-        "model_type",
-        f"{family or 'this model'} is not a decoder or encoder of text alone: the formulas do not "
-        "reach encoder-decoders and diffusion models",
-        "give the parameter count, and add the activations from a measurement",
-        value=family,
-    )
+    return _finding("model-kind-unsupported", family=family or "this model", value=family)
 
 
 def _language_part(whole: ConfigFields) -> ConfigFields:

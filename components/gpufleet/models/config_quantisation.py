@@ -2,9 +2,11 @@
 
 from typing import cast
 
-from gpufleet.findings import error
+from gpufleet.findings import findings_in
 from gpufleet.models.config_fields import ConfigFields
 from gpufleet.models.formats import WEIGHT_FORMATS
+
+_finding = findings_in(__file__)
 
 _DTYPES = {"float32": "fp32", "bfloat16": "bf16", "float16": "fp16"}
 
@@ -34,13 +36,11 @@ def stored_format(config: ConfigFields) -> str | None:
     if found is None:
         method = quantisation.text("quant_method", "quant_algo")
         config.findings.append(
-            error(
+            _finding(
                 "checkpoint-format-unknown",
-                f"{quantisation.path}quant_method",
-                f"quantisation {method!r} of this checkpoint has no formula here; there is "
-                f"{', '.join(WEIGHT_FORMATS)}",
-                "name the weight format it comes closest to",
+                quantisation.path,
                 value=method,
+                weight_formats=WEIGHT_FORMATS,
             )
         )
     return found

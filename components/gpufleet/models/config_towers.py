@@ -1,9 +1,11 @@
 """What a configuration has next to its language model: vision towers, projectors, other parts."""
 
-from gpufleet.findings import error
+from gpufleet.findings import findings_in
 from gpufleet.models.config_fields import ConfigFields
 from gpufleet.models.config_keys import parts_not_understood
 from gpufleet.models.model_families import TOWERS, VISION_GATED
+
+_finding = findings_in(__file__)
 
 _SMALL = 0.02
 """Part of the language model that a tower of an unknown kind may have: half of it is an error below
@@ -30,12 +32,8 @@ def tower_parameters(whole: ConfigFields, hidden: int, text: int, notes: list[st
 
 def _refuse(whole: ConfigFields, name: str, what: str) -> None:
     whole.findings.append(
-        error(
-            "config-part-not-understood",
-            name,
-            f"{whole.text('model_type')} has {what} in {name}: its size has no formula here",
-            "give the checkpoint's language model alone, or the parameter count",
-            value=name,
+        _finding(
+            "config-part-not-understood", name, text=whole.text("model_type"), what=what, value=name
         )
     )
 

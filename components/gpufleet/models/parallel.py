@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
-from gpufleet.findings import Finding, error, warning
+from gpufleet.findings import Finding, findings_in
 from gpufleet.models.architecture import (
     Architecture,
     Attention,
@@ -11,6 +11,8 @@ from gpufleet.models.architecture import (
     ExpertFeedForward,
     LatentAttention,
 )
+
+_finding = findings_in(__file__)
 
 
 class Sharding(StrEnum):
@@ -80,39 +82,25 @@ def check_parallelism(
         value = getattr(parallel, name)
         if value < 1:
             findings.append(
-                error(
-                    "parallelism-not-positive",
-                    f"{path}.{name}",
-                    f"{name} parallelism is {value}; it is a number of GPUs, at least 1",
-                    "write 1 or leave it out",
-                    value=value,
-                )
+                _finding("parallelism-not-positive", f"{path}.{name}", name=name, value=value)
             )
     if findings:
         return tuple(findings)
     findings += _tensor(model, parallel.tensor, f"{path}.tensor")
     if parallel.pipeline > model.layers:
         findings.append(
-            error(
+            _finding(
                 "pipeline-deeper-than-model",
-                f"{path}.pipeline",
-                f"{parallel.pipeline} pipeline stages for the {model.layers} layers of "
-                f"{model.name}: every stage needs one layer at least",
-                f"write at most {model.layers}",
+                path,
                 value=parallel.pipeline,
                 limit=model.layers,
+                model=model.name,
             )
         )
     findings += _expert(model, parallel, f"{path}.expert", training)
     if parallel.sharding is not Sharding.NONE and parallel.data == 1:
         findings.append(
-            warning(
-                "sharding-without-data-parallel",
-                f"{path}.sharding",
-                f"{parallel.sharding.value} divides state among data-parallel ranks, and there is "
-                "one: nothing becomes smaller",
-                "raise data, or write none",
-            )
+            _finding("sharding-without-data-parallel", path, sharding=parallel.sharding.value)
         )
     return tuple(findings)
 
@@ -134,13 +122,14 @@ def _tensor(model: Architecture, tensor: int, path: str) -> list[Finding]:
             ]
             near = min(possible, key=lambda t: (abs(t - tensor), t))
             findings.append(
-                error(
+                _finding(
                     "tensor-parallel-uneven",
                     path,
-                    f"{tensor} GPUs cannot share {heads} query and {kv} KV heads of {model.name} "
-                    "evenly",
-                    f"write {near}; possible are {', '.join(map(str, possible))}",
                     value=tensor,
+                    heads=heads,
+                    kv=kv,
+                    model=model.name,
+                    near=near,
                     possible=possible,
                 )
             )
@@ -158,35 +147,24 @@ def _expert(model: Architecture, parallel: Parallelism, path: str, training: boo
     ]
     if not experts:
         return [
-            error(
-                "expert-parallel-without-experts",
-                path,
-                f"{model.name} has no experts that {parallel.expert} GPUs could share",
-                "leave expert out and use tensor",
-                value=parallel.expert,
+            _finding(
+                "expert-parallel-without-experts", path, model=model.name, value=parallel.expert
             )
         ]
     if min(experts) % parallel.expert:
         return [
-            error(
-                "expert-parallel-uneven",
-                path,
-                f"{parallel.expert} GPUs cannot share {min(experts)} experts evenly",
-                f"write a divisor of {min(experts)}",
-                value=parallel.expert,
-            )
+            _finding("expert-parallel-uneven", path, value=parallel.expert, experts=min(experts))
         ]
     whole = parallel.data if training else parallel.expert
     part = parallel.expert if training else parallel.tensor
     if whole % part and parallel.tensor % parallel.expert:
         return [
-            error(
-                "expert-parallel-uneven",
+            _finding(
+                "expert-parallel-uneven/ranks",
                 path,
-                f"expert parallelism {parallel.expert} fits neither {parallel.tensor} tensor nor "
-                f"{parallel.data} data-parallel ranks",
-                "serving: a multiple or divisor of tensor; training: a divisor of data",
                 value=parallel.expert,
+                tensor=parallel.tensor,
+                data=parallel.data,
             )
         ]
     return []

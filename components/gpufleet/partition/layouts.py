@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 
 from gpufleet.catalogue.frozen import frozen
 from gpufleet.catalogue.gpu import Gpu
-from gpufleet.findings import Finding, error, info, warning
+from gpufleet.findings import Finding, findings_in
 from gpufleet.partition import rules
 from gpufleet.partition.names import gpu_instance_of, total
 from gpufleet.partition.placement import MigPlacement
@@ -12,6 +12,8 @@ from gpufleet.partition.profile_name import parse
 from gpufleet.partition.shares import slice_memory
 from gpufleet.partition.validation import validate_layout
 from gpufleet.spec.sharing import Mig, MigLayout, MigStrategy
+
+_finding = findings_in(__file__)
 
 Cut = tuple[Mapping[str, int], MigPlacement | None]
 """Devices of one GPU, and the proof; no proof for a GPU that stays whole."""
@@ -44,57 +46,34 @@ def _own_names(devices: Mapping[str, int], renamed: Mapping[str, str]) -> Mappin
 def _check_distribution(mig: Mig, gpus_per_node: int, path: str) -> Iterator[Finding]:
     everywhere = [i for i, layout in enumerate(mig.layouts) if layout.gpus == "all"]
     if everywhere and len(mig.layouts) > 1:
-        yield error(
+        yield _finding(
             "mig-layouts-overlap",
-            f"{path}.layouts[{everywhere[0]}].gpus",
-            f"`all` claims every GPU of the node, but there are {len(mig.layouts)} layouts",
-            f"write how many of the {gpus_per_node} GPUs each layout gets",
+            f"{path}.layouts[{everywhere[0]}]",
             layouts=len(mig.layouts),
+            gpus_per_node=gpus_per_node,
             limit=1,
         )
     counted = sum(layout.gpus for layout in mig.layouts if layout.gpus != "all")
     if counted > gpus_per_node:
-        yield error(
-            "mig-layouts-exceed-gpus",
-            f"{path}.layouts",
-            f"the layouts take {counted} GPUs, a node has {gpus_per_node}",
-            f"let `gpus` add up to {gpus_per_node} or less",
-            value=counted,
-            limit=gpus_per_node,
-        )
+        yield _finding("mig-layouts-exceed-gpus", path, value=counted, limit=gpus_per_node)
     elif not everywhere and counted < gpus_per_node and mig.strategy is MigStrategy.MIXED:
         left = gpus_per_node - counted
-        yield info(
-            "mig-gpus-left-whole",
-            f"{path}.layouts",
-            f"{left} of the node's {gpus_per_node} GPUs get no layout and stay whole, as "
-            "nvidia.com/gpu",
-            value=left,
-        )
+        yield _finding("mig-gpus-left-whole", path, value=left, gpus_per_node=gpus_per_node)
 
 
 def _check_strategy(mig: Mig, gpus_per_node: int, path: str) -> list[Finding]:
     findings: list[Finding] = []
     cutting = [layout for layout in mig.layouts if layout.devices]
     if not cutting:
-        return [
-            warning(
-                "mig-nothing-cut",
-                f"{path}.layouts",
-                "no layout cuts anything: every GPU stays whole",
-                "write `exclusive: {}`, or say what to cut",
-            )
-        ]
+        return [_finding("mig-nothing-cut", path)]
     profiles = sorted({name for layout in cutting for name in layout.devices})
     if mig.strategy is MigStrategy.MIXED:
         return [
-            error(
+            _finding(
                 "mig-compute-instance-mixed",
-                f'{path}.layouts[{number}].devices["{name}"]',
-                f"{name} divides a GPU instance into compute instances; under `strategy: mixed` "
-                "the device plugin knows no resource for it and fails",
-                f"write `{gpu_instance_of(name)}`, or `strategy: single` with this profile alone",
+                f'{path}.layouts[{number}].devices["{name}',
                 value=name,
+                gpu_instance_of=gpu_instance_of(name),
             )
             for number, layout in enumerate(mig.layouts)
             for name in sorted(layout.devices)
@@ -102,28 +81,14 @@ def _check_strategy(mig: Mig, gpus_per_node: int, path: str) -> list[Finding]:
         ]
     if len(profiles) > 1:
         findings.append(
-            error(
-                "mig-single-needs-one-profile",
-                f"{path}.strategy",
-                f"`single` needs one profile on every GPU, the layouts have {len(profiles)}: "
-                f"{', '.join(profiles)}",
-                "write `strategy: mixed`, or keep one profile",
-                value=tuple(profiles),
-                limit=1,
+            _finding(
+                "mig-single-needs-one-profile", path, count=len(profiles), value=profiles, limit=1
             )
         )
     covered = sum(_gpus(layout, gpus_per_node) for layout in cutting)
     if covered < gpus_per_node:
         findings.append(
-            error(
-                "mig-single-needs-every-gpu",
-                f"{path}.strategy",
-                f"`single` needs every GPU of the node in MIG mode with instances, the layouts "
-                f"cut {covered} of {gpus_per_node}",
-                "write `gpus: all`, or `strategy: mixed`",
-                value=covered,
-                limit=gpus_per_node,
-            )
+            _finding("mig-single-needs-every-gpu", path, value=covered, limit=gpus_per_node)
         )
     return findings
 

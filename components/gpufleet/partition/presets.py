@@ -5,9 +5,11 @@ for the names that mig-manager makes from what the driver lists on a node.
 """
 
 from gpufleet.catalogue.gpu import Gpu, MigGeometry
-from gpufleet.findings import Finding, error
+from gpufleet.findings import Finding, findings_in
 from gpufleet.partition.profile_name import similar
 from gpufleet.spec.sharing import Dra, Mig, MigLayout, Sharing
+
+_finding = findings_in(__file__)
 
 ENABLED = "all-enabled"
 PREFIX = "all-"
@@ -45,23 +47,14 @@ def _presets(geometry: MigGeometry) -> dict[str, dict[str, int]]:
 def _unknown(gpu: Gpu, geometry: MigGeometry, name: str, path: str) -> Finding:
     presets = _presets(geometry)
     if name == ENABLED:
-        return error(
-            "mig-preset-unknown",
+        return _finding(
+            "mig-preset-unknown/enabled",
             path,
-            f"{ENABLED} turns MIG mode on and makes no devices: {gpu.key} would advertise nothing",
-            "write `all-balanced` or one of the others",
+            enabled=ENABLED,
             gpu=gpu.key,
             value=name,
-            limit=tuple(presets),
+            limit=presets,
         )
     near = similar(name.removeprefix(PREFIX).replace(".me", "+me"), geometry.profiles, 1)
     best = f"{PREFIX}{geometry.profiles[near[0]].label}" if near else "all-balanced"
-    return error(
-        "mig-preset-unknown",
-        path,
-        f"{gpu.key} has no configuration {name}; it has {', '.join(presets)}",
-        f"write `{best}`, or the devices of each GPU in `layouts`",
-        gpu=gpu.key,
-        value=name,
-        limit=tuple(presets),
-    )
+    return _finding("mig-preset-unknown", path, gpu=gpu.key, value=name, limit=presets, best=best)

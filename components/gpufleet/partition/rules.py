@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from gpufleet.catalogue.gpu import Gpu
-from gpufleet.findings import Finding, error, warning
+from gpufleet.findings import Finding, findings_in
 from gpufleet.partition.shares import (
     GIB,
     MIB,
@@ -18,6 +18,8 @@ from gpufleet.partition.shares import (
     mps_threads_percent,
 )
 from gpufleet.spec.sharing import Mps, Sharing
+
+_finding = findings_in(__file__)
 
 SMALLEST_USEFUL_SHARE = GIB
 """Memory below which a share is suspicious: a CUDA context alone takes 0.3 to 0.5 GiB."""
@@ -32,26 +34,10 @@ def check(
     place = f"{path}.{mode}"
     if gpu.vendor not in RESOURCES:
         return [
-            error(
-                "not-yet-supported",
-                path,
-                f"{gpu.key}: the resource name of {gpu.vendor} devices is not known yet, only "
-                f"those of {', '.join(RESOURCES)}",
-                gpu=gpu.key,
-                vendor=gpu.vendor,
-            )
+            _finding("not-yet-supported", path, gpu=gpu.key, vendor=gpu.vendor, resources=RESOURCES)
         ]
     if mode != "exclusive" and gpu.vendor != "nvidia":
-        return [
-            error(
-                "sharing-needs-nvidia",
-                place,
-                f"{mode} works on NVIDIA GPUs only, {gpu.key} is made by {gpu.vendor}",
-                "write `exclusive: {}`",
-                gpu=gpu.key,
-                vendor=gpu.vendor,
-            )
-        ]
+        return [_finding("sharing-needs-nvidia", place, mode=mode, gpu=gpu.key, vendor=gpu.vendor)]
     if sharing.mps is not None:
         return [
             *check_mps(gpu, sharing.mps.replicas, place, fraction, memory),
@@ -75,37 +61,26 @@ def check_mps(
     """Why this GPU cannot have so many MPS clients. `key` is what the author calls their number."""
     most = gpu.mps_max_clients
     if most == 0:
-        return [
-            error(
-                "mps-unsupported",
-                place,
-                f"{gpu.key} does not support MPS",
-                f"write `timeSlicing: {{replicas: {replicas}}}`",
-                gpu=gpu.key,
-            )
-        ]
+        return [_finding("mps-unsupported", place, gpu=gpu.key, replicas=replicas)]
     if fraction != 1:
         return [
-            error(
+            _finding(
                 "mps-on-fraction",
                 place,
-                f"each device is {fraction} of a {gpu.key}, a vGPU instance: MPS is not supported "
-                "there",
-                f"write `timeSlicing: {{replicas: {replicas}}}`, or choose an instance type with "
-                "whole GPUs",
                 gpu=gpu.key,
+                replicas=replicas,
                 fraction=str(fraction),
             )
         ]
     if replicas > most:
         return [
-            error(
+            _finding(
                 "mps-too-many-clients",
                 f"{place}.{key}",
-                f"{replicas} MPS clients, and at most {most} are accepted on {gpu.key}",
-                f"write `{key}: {most}`",
                 value=replicas,
                 limit=most,
+                gpu=gpu.key,
+                key=key,
             )
         ]
     return small_shares(gpu.key, replicas, memory, place, key)
@@ -120,37 +95,34 @@ def _check_client_limits(gpu: Gpu, mps: Mps, place: str, memory: int | None) -> 
     """
     threads = mps_threads_percent(mps.replicas)
     if (asked := mps.active_thread_percentage) is not None and asked > threads:
-        yield error(
+        yield _finding(
             "mps-client-limit-too-high",
-            f"{place}.activeThreadPercentage",
-            f"a client may use {asked} % of the threads, and each of {mps.replicas} shares of "
-            f"{gpu.key} has {threads} %: the control daemon's limit stays in force",
-            f"write {threads} or less, or fewer replicas",
+            place,
             value=asked,
+            replicas=mps.replicas,
+            gpu=gpu.key,
             limit=threads,
         )
     if (asked := mps.pinned_memory_mib) is None or memory is None:
         return
     share = mps_memory(memory, mps.replicas) // MIB
     if asked > share:
-        yield error(
-            "mps-client-limit-too-high",
-            f"{place}.pinnedMemoryMib",
-            f"a client may allocate {asked} MiB, and each of {mps.replicas} shares of {gpu.key} "
-            f"has {share} MiB: the control daemon's limit stays in force",
-            f"write {share} or less, or fewer replicas",
+        yield _finding(
+            "mps-client-limit-too-high/memory",
+            place,
             value=asked,
+            replicas=mps.replicas,
+            gpu=gpu.key,
             limit=share,
         )
     elif asked * MIB < SMALLEST_USEFUL_SHARE:
         in_gib = asked * 1024
-        yield warning(
-            "share-memory-small",
-            f"{place}.pinnedMemoryMib",
-            f"a client may allocate {asked} MiB, less than {gib(SMALLEST_USEFUL_SHARE)}; a CUDA "
-            "context alone takes 0.3 to 0.5 GiB",
-            f"write {in_gib} for {asked} GiB" if in_gib <= share else "write 1024 or more",
+        yield _finding(
+            "share-memory-small/pinned",
+            place,
+            fix=(f"write {in_gib} for {asked} GiB" if in_gib <= share else "write 1024 or more"),
             value=asked,
+            smallest=gib(SMALLEST_USEFUL_SHARE),
             limit=SMALLEST_USEFUL_SHARE,
         )
 
@@ -159,38 +131,18 @@ def check_mig(gpu: Gpu, place: str, fraction: Fraction) -> list[Finding]:
     """Why this GPU cannot be partitioned at all; empty when it can."""
     if gpu.mig is None and gpu.mig_unknown is not None:
         return [
-            error(
+            _finding(
                 "mig-placement-unknown",
                 place,
-                f"{gpu.key} has MIG, but no layout of it can be proven: {gpu.mig_unknown}",
-                "write `exclusive: {}`, `timeSlicing` or `mps`",
                 gpu=gpu.key,
+                mig_unknown=gpu.mig_unknown,
                 published=dict(gpu.mig_published),
             )
         ]
     if gpu.mig is None:
-        return [
-            error(
-                "mig-unsupported",
-                place,
-                f"{gpu.key} has no MIG",
-                "share it with `timeSlicing` or `mps`, or choose a GPU with MIG (A30, A100, H100, "
-                "H200, B200, RTX PRO 6000, ...)",
-                gpu=gpu.key,
-            )
-        ]
+        return [_finding("mig-unsupported", place, gpu=gpu.key)]
     if fraction != 1:
-        return [
-            error(
-                "mig-on-fraction",
-                place,
-                f"each device is {fraction} of a {gpu.key}, a vGPU instance: it cannot be "
-                "partitioned again",
-                "choose an instance type with whole GPUs, or write `timeSlicing`",
-                gpu=gpu.key,
-                fraction=str(fraction),
-            )
-        ]
+        return [_finding("mig-on-fraction", place, gpu=gpu.key, fraction=str(fraction))]
     return []
 
 
@@ -205,13 +157,15 @@ def small_shares(
         return []
     fitting = memory // SMALLEST_USEFUL_SHARE
     return [
-        warning(
+        _finding(
             "share-memory-small",
             f"{place}.{key}",
-            f"{replicas} shares of {what} ({gib(memory)}) leave {gib(each)} each, less than "
-            f"{gib(SMALLEST_USEFUL_SHARE)}; a CUDA context alone takes 0.3 to 0.5 GiB",
-            f"write `{key}: {fitting}` or fewer" if fitting >= 2 else "do not share it",
+            fix=(f"write `{key}: {fitting}` or fewer" if fitting >= 2 else "do not share it"),
             value=replicas,
+            what=what,
+            memory=gib(memory),
+            each=gib(each),
+            smallest=gib(SMALLEST_USEFUL_SHARE),
             bytes_each=each,
             limit=SMALLEST_USEFUL_SHARE,
         )

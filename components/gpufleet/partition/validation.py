@@ -4,13 +4,15 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 
 from gpufleet.catalogue.gpu import Evidence, Gpu, MigGeometry
-from gpufleet.findings import Finding, error, info, warning
+from gpufleet.findings import Finding, error, findings_in, warning
 from gpufleet.partition import rules
 from gpufleet.partition.names import written
 from gpufleet.partition.nearest import better_layout
 from gpufleet.partition.placement import MigPlacement, Refusal, place
 from gpufleet.partition.slot_table import slot_table
 from gpufleet.spec.sharing import MigStrategy
+
+_finding = findings_in(__file__)
 
 
 def validate_layout(
@@ -65,16 +67,17 @@ def _refusals(
     if limits:
         geometry = gpu.mig
         assert geometry is not None
-        yield error(
+        yield _finding(
             "mig-layout-impossible",
             where,
-            f"{written(devices)} cannot exist on one {gpu.key}: {'; '.join(limits)}",
-            fix,
+            fix=fix,
+            devices=written(devices),
             gpu=gpu.key,
-            reasons=tuple(reason.code for reason in refusal.reasons),
+            limits="; ".join(limits),
+            reasons=(reason.code for reason in refusal.reasons),
             compute_slices=geometry.compute_slices,
             memory_slots=geometry.memory_slots,
-            alternatives=tuple(dict(a.devices) for a in refusal.alternatives),
+            alternatives=(dict(a.devices) for a in refusal.alternatives),
             source=refusal.evidence.value,
         )
 
@@ -82,15 +85,7 @@ def _refusals(
 def _renamings(renamed: Mapping[str, str], gpu: Gpu, where: str) -> list[Finding]:
     """What was read as another name, for the author to confirm."""
     return [
-        info(
-            "mig-profile-renamed",
-            f'{where}["{name}"]',
-            f"{name} is read as {own}, the name this catalogue has for that profile of {gpu.key}; "
-            "boards and drivers differ in the name they report",
-            f"compare with `nvidia-smi mig -lgip` on the node; `{own}` is what will be rendered",
-            value=name,
-            resolved=own,
-        )
+        _finding("mig-profile-renamed", f'{where}["{name}', value=name, resolved=own, gpu=gpu.key)
         for name, own in renamed.items()
     ]
 
@@ -142,12 +137,6 @@ def _check_evidence(gpu: Gpu, placement: MigPlacement, where: str) -> Iterator[F
         Evidence.PARTLY_VERIFIED: "one emulator table, consistent with published terminal output",
         Evidence.INFERRED: "the geometry all published parts of this kind share",
     }[placement.evidence]
-    yield info(
-        "mig-placement-inferred",
-        where,
-        f"the start slots of {gpu.key} rest on {basis}; no `nvidia-smi mig -lgipp` output of "
-        "this board was found",
-        "compare with `nvidia-smi mig -lgipp` before relying on a tight layout",
-        gpu=gpu.key,
-        evidence=placement.evidence.value,
+    yield _finding(
+        "mig-placement-inferred", where, gpu=gpu.key, basis=basis, evidence=placement.evidence.value
     )

@@ -13,9 +13,11 @@ from fractions import Fraction
 
 from gpufleet.catalogue.gpu import Gpu, VgpuBoard
 from gpufleet.catalogue.lookup import squeezed
-from gpufleet.findings import Finding, error, has_errors, info, warning
+from gpufleet.findings import Finding, error, findings_in, has_errors, warning
 from gpufleet.partition.rules import small_shares
 from gpufleet.spec.sharing import Vgpu, VgpuScheduler
+
+_finding = findings_in(__file__)
 
 _NAME = re.compile(
     r"(?:nvidia\.com/)?(?:(?P<prefix>grid|nvidia)[ _-])?(?P<board>[a-z0-9][a-z0-9 _-]*?)"
@@ -162,14 +164,7 @@ def cut(gpu: Gpu, count: int, declared: Vgpu, place: str) -> tuple[VgpuCut | Non
     found = parse_type(declared.profile)
     if found is None:
         return None, [
-            error(
-                "vgpu-profile-malformed",
-                where,
-                f"{declared.profile!r} is not a vGPU type: `grid_<board>-<GB>c`, or MIG-backed "
-                "`grid_<board>-<slices>-<GB>c`, is wanted",
-                _examples(gpu),
-                value=declared.profile,
-            )
+            _finding("vgpu-profile-malformed", where, fix=(_examples(gpu)), value=declared.profile)
         ]
     known = None if gpu.vgpu is None else of_board(gpu.vgpu, found)
     findings = [*_check_board(gpu, found, known, where)]
@@ -252,24 +247,18 @@ def _check_board(
     gpu: Gpu, found: VgpuType, known: VgpuType | None, where: str
 ) -> Iterable[Finding]:
     if gpu.vgpu is None:
-        yield warning(
-            "vgpu-board-not-in-table",
-            where,
-            f"no vGPU types of {gpu.key} were found published: neither the name nor how many fit "
-            "on a GPU is checked",
-            "compare with what the hosts offer before ordering machines",
-            gpu=gpu.key,
-        )
+        yield _finding("vgpu-board-not-in-table", where, gpu=gpu.key)
     elif known is None:
         own = [f"{gpu.vgpu.printed}{name}" for name in gpu.vgpu.names]
-        yield error(
+        yield _finding(
             "vgpu-other-gpu",
             where,
-            f"{found.name} is a type of another board: those of {gpu.key} begin with "
-            f"{' or '.join(own)}",
-            _examples(gpu, found),
+            fix=(_examples(gpu, found)),
+            found=found.name,
+            gpu=gpu.key,
+            own=" or ".join(own),
             value=found.board,
-            allowed=tuple(own),
+            allowed=own,
         )
 
 
@@ -294,20 +283,17 @@ def _check_scheduler(found: VgpuType, whole: bool, declared: Vgpu, place: str) -
     """Source: NVIDIA AI Enterprise 8.1, vGPU for Compute, Scheduling Policies."""
     scheduler = declared.scheduler
     if scheduler is not None and whole:
-        yield error(
+        yield _finding(
             "vgpu-scheduler-of-mig",
-            f"{place}.scheduler",
-            f"{found.name} is MIG-backed: it has hardware of its own, and no scheduler divides it",
-            "remove `scheduler`, or write a time-sliced type",
+            place,
+            found=found.name,
             value=scheduler.value,
             limit="time-sliced",
         )
     if declared.time_slice_ms is not None and scheduler in (None, VgpuScheduler.BEST_EFFORT):
-        yield error(
+        yield _finding(
             "vgpu-time-slice-without-shares",
-            f"{place}.timeSliceMs",
-            "only the equal and the fixed share scheduler take a length of turns",
-            "write `scheduler: equalShare` or fixedShare, or remove `timeSliceMs`",
+            place,
             value=declared.time_slice_ms,
             limit=("equalShare", "fixedShare"),
         )
@@ -320,14 +306,7 @@ def _check_turns(found: VgpuType, declared: Vgpu, place: str) -> Iterable[Findin
     if slicing is None:
         return
     if found.slices is not None:
-        yield warning(
-            "vgpu-time-slicing-not-known",
-            f"{place}.timeSlicing",
-            "NVIDIA names machines with vGPUs as a place for time-slicing, and no source says that "
-            f"a MIG-backed one such as {found.name} is advertised as nvidia.com/gpu there",
-            "try it on one machine, or write a time-sliced type",
-            value=found.name,
-        )
+        yield _finding("vgpu-time-slicing-not-known", place, value=found.name)
     yield from small_shares(
         found.name, slicing.replicas, found.gigabytes * _GIB, f"{place}.timeSlicing"
     )
@@ -337,20 +316,6 @@ def _check_count(found: VgpuType, per_gpu: int | None, count: int, place: str) -
     if count == 1:
         return
     if found.attribute == "me":
-        yield warning(
-            "vgpu-media-extension-twice",
-            f"{place}.profile",
-            f"{count} x {found.name} in one machine take {count} GPUs of one host: each GPU has "
-            "one media extension to give",
-            "write `gpusPerNode: 1`, or the type without `me`",
-            value=count,
-            limit=1,
-        )
+        yield _finding("vgpu-media-extension-twice", place, value=count, found=found.name, limit=1)
     elif per_gpu != 1:
-        yield info(
-            "vgpu-several-in-one-machine",
-            f"{place}.profile",
-            f"{count} x {found.name} in one machine needs vSphere 8.0; before, only types with the "
-            "whole frame buffer could be combined",
-            value=count,
-        )
+        yield _finding("vgpu-several-in-one-machine", place, value=count, found=found.name)

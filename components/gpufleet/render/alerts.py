@@ -3,12 +3,14 @@
 Thresholds that depend on the site are in the declaration (`monitoring.alerts`).
 """
 
-from gpufleet.findings import Finding, warning
+from gpufleet.findings import Finding, findings_in
 from gpufleet.fleet.model import Fleet
 from gpufleet.render.alert import Alert
 from gpufleet.render.data_files import data_file
 from gpufleet.render.monitoring_parameters import monitoring_parameters
 from gpufleet.spec.monitoring import Monitoring
+
+_finding = findings_in(__file__)
 
 
 def alerts(fleet: Fleet, monitoring: Monitoring) -> list[Alert]:
@@ -26,13 +28,7 @@ def validate_alerts(fleet: Fleet) -> list[Finding]:
         return []
     known = sorted(alert.name for alert in _all(fleet, monitoring))
     return [
-        warning(
-            "alert-unknown",
-            f"monitoring.alerts.without[{index}]",
-            f"{name!r} is not an alert of this fleet",
-            f"one of {', '.join(known)}",
-            found=name,
-        )
+        _finding("alert-unknown", f"monitoring.alerts.without[{index}]", found=name, known=known)
         for index, name in enumerate(monitoring.alerts.without)
         if name not in known
     ]

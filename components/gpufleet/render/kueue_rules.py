@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from gpufleet.contract.dra_api import FIRST_WITH_V1
-from gpufleet.findings import Finding, error, warning
+from gpufleet.findings import Finding, findings_in
 from gpufleet.fleet.kueue_quota import pool_units, quota_pools
 from gpufleet.fleet.model import Fleet, Pool
 from gpufleet.partition.dra import DraCut
@@ -11,6 +11,8 @@ from gpufleet.partition.dra_offers import MIG_CLASS
 from gpufleet.render.kueue_flavors import node_taints
 from gpufleet.render.kueue_queues import flavor_groups
 from gpufleet.spec.cluster import minor_of
+
+_finding = findings_in(__file__)
 
 MAX_GROUPS = 16
 """Maximum number of resource groups of one ClusterQueue (its definition)."""
@@ -55,11 +57,12 @@ def _uncounted(fleet: Fleet) -> Iterator[Finding]:
                 "know of each profile, or another pool serves the same classes by number"
             )
             fix = "write `layouts` under dra, so that the devices are cut beforehand"
-        yield warning(
+        yield _finding(
             "kueue-claims-without-quota",
             f"{pool.path}.sharing.{pool.partition.mode}",
-            f"no team has a quota of {pool.name}: {why}",
-            fix,
+            fix=fix,
+            pool=pool.name,
+            why=why,
         )
 
 
@@ -68,12 +71,10 @@ def _unserved(pool: Pool, fleet: Fleet) -> Iterator[Finding]:
     version = fleet.spec.cluster.kubernetes_version
     if minor_of(version) >= FIRST_WITH_V1 or pool.advertised:
         return
-    yield error(
+    yield _finding(
         "kueue-claims-kubernetes",
         f"{pool.path}.sharing.{pool.partition.mode}",
-        f"quota of {pool.name} counts claims, which Kueue reads as resource.k8s.io/v1, and "
-        f"Kubernetes {version} does not serve it",
-        'write `kubernetesVersion: "1.36"`, or share the pool through the device plugin',
+        pool=pool.name,
         value=version,
         limit=".".join(map(str, FIRST_WITH_V1)),
     )
@@ -96,12 +97,12 @@ def _uncounted_needs(pool: Pool, made: DraCut) -> Iterator[Finding]:
             fix = "write the `profile` of the claim, or `devices: mig` without `layouts`"
         else:
             continue
-        yield warning(
-            "kueue-claims-without-quota",
+        yield _finding(
+            "kueue-claims-without-quota/claim",
             f"{pool.path}.sharing.dra.claims[{index}]",
-            f"no team has a quota of the claim {need.name}: {why}",
-            fix,
+            fix=fix,
             value=need.name,
+            why=why,
         )
 
 
@@ -120,25 +121,11 @@ def _sizes(fleet: Fleet, pools: Sequence[Pool]) -> Iterator[Finding]:
         ]
     for what, found, limit in counted:
         if found > limit:
-            yield error(
-                "kueue-limit-exceeded",
-                "queues",
-                f"{found} {what}, and Kueue takes at most {limit}",
-                "make one pool of pools that are alike, or divide the fleet between clusters",
-                found=found,
-                limit=limit,
-            )
+            yield _finding("kueue-limit-exceeded", found=found, what=what, limit=limit)
 
 
 def _taints(pools: Sequence[Pool]) -> Iterator[Finding]:
     for pool in pools:
         taints = len(node_taints(pool))
         if taints > MAX_TAINTS:
-            yield error(
-                "kueue-limit-exceeded",
-                f"{pool.path}.taints",
-                f"{taints} taints, and a Kueue flavor takes at most {MAX_TAINTS}",
-                "remove some",
-                found=taints,
-                limit=MAX_TAINTS,
-            )
+            yield _finding("kueue-limit-exceeded/taints", pool.path, found=taints, limit=MAX_TAINTS)

@@ -201,7 +201,8 @@ class MigManager(Switch):
     """Who applies MIG layouts on the nodes."""
 
     env: dict[str, str] = Field(default_factory=dict[str, str])
-    """Environment of mig-manager; values are strings: `{WITH_REBOOT: "true"}`."""
+    """Environment of mig-manager; values are strings. Default: `{WITH_REBOOT: "true"}` where
+    virtual machines that gpufleet makes may refuse the reset that switches MIG mode (A100, A30)."""
     gpu_clients: ConfigMapName | None = None
     """ConfigMap with the host services that hold a GPU, key `clients.yaml`. Default: the operator's
     list."""

@@ -135,6 +135,9 @@ class KarpenterPoolOptions(SpecModel):
     """Keep `nodes.min` nodes whether pods ask for them or not; Karpenter then adds none for pods,
     and up to `nodes.max` while it replaces nodes (Karpenter's gate StaticCapacity). Default false.
     Changing it makes a new NodePool."""
+    buffer: bool = False
+    """Keep `nodes.min` nodes free beside those that pods use, up to `nodes.max` in all, by a
+    CapacityBuffer (Karpenter's gate CapacityBuffer, alpha from 1.14). Default false."""
     price_adjustment: (
         Annotated[str, StringConstraints(pattern=r"^[+-][0-9]{1,12}(\.[0-9]{1,6})?%?$")]
         | None
@@ -154,3 +157,9 @@ class KarpenterPoolOptions(SpecModel):
     names one in `eks.launchTemplate.placement`. Default: none."""
     weight: Annotated[int | None, NO_TRUTH_VALUE] = Field(default=None, ge=1, le=100)
     """Preference among pools that fit a pod, 1 to 100, highest first. Default: none."""
+
+    @model_validator(mode="after")
+    def _one_way_to_keep_nodes(self) -> Self:
+        if self.static and self.buffer:
+            raise ValueError("static and buffer are both true: a static pool adds no nodes")
+        return self

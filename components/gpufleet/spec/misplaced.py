@@ -1,12 +1,14 @@
 """What to write for a key or value that stands in the wrong place of a declaration: the place of
 every known key is known, and spelling alone leads to another key."""
 
+import re
 import types
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Union, cast, get_args, get_origin
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
+from gpufleet.messages import shown_value
 from gpufleet.spec.fleet_spec import FleetSpec
 from gpufleet.spec.mig_names import ProfileName
 from gpufleet.spec.pool import GpuPool
@@ -14,6 +16,8 @@ from gpufleet.spec.sharing import Mig
 
 _PROFILE = TypeAdapter[str](ProfileName)
 Place = tuple[str | int, ...]
+_MOST_PLACES = 3
+"""Of one key that are named; more are not an answer."""
 
 
 def keys_at(place: Place) -> list[str]:
@@ -40,9 +44,13 @@ def misplaced_key(place: Place, found: object) -> str | None:
         return f"write `layouts: [{{devices: {{{written}}}}}]`"
     if model is GpuPool and key == "gpus" and _is_count(value):
         return f"write `gpusPerNode: {value}`"
+    if (named := _named(list(_models(model)), value)) is not None:
+        return f"write `{named}: {{...}}` in its place"
     inner = [name for name, one in _models(model).items() if key in _fields(one)]
     if len(inner) == 1:
         return f"write it under `{inner[0]}`: `{inner[0]}: {{{key}: {_shown(value)}}}`"
+    if inner and len(inner) <= _MOST_PLACES:
+        return f"write it under {' or '.join(f'`{name}`' for name in inner)}"
     for end in range(len(above) - 1, -1, -1):
         if isinstance(above[end], int):
             continue
@@ -65,6 +73,41 @@ def misplaced_value(place: Place, value: object) -> str | None:
     ):
         return f"write `nodes: {{min: {value}, max: {value}}}`"
     return None
+
+
+def wanted_form(place: Place, wanted: str, value: object) -> str | None:
+    """A value of the wanted form; None: no form is known.
+
+    Args:
+        place: Of the value.
+        wanted: What the message says: `a list is wanted`.
+        value: The value that is there.
+    """
+    key = str(place[-1]) if place and isinstance(place[-1], str) else ""
+    if wanted.startswith("a list"):
+        plain = isinstance(value, (str, int, float))
+        held = "{...}" if _model_at(place) else shown_value(value).strip("'") if plain else "..."
+        return f"write a list: `{key}: [{held}]`" if key else f"write a list: `[{held}]`"
+    if keys := keys_at(place):
+        named = _named(keys, value)
+        return (
+            f"write `{key}: {{{named}: {{...}}}}`"
+            if named
+            else (f"write a mapping; its keys are {', '.join(keys)}")
+        )
+    if wanted.startswith("a mapping"):
+        return f"write a mapping: `{key}: {{NAME: VALUE}}`" if key else "write a mapping"
+    if wanted.startswith("text") and isinstance(value, (list, tuple, Mapping)):
+        return "write one text"
+    return f"write {wanted.removesuffix(' is wanted')}" if wanted.endswith(" is wanted") else None
+
+
+def _named(keys: Sequence[str], value: object) -> str | None:
+    """The key that a text names, however it is spelled: `time-slicing` is `timeSlicing`."""
+    if not isinstance(value, str):
+        return None
+    spelled = re.sub("[^a-z]", "", value.lower())
+    return next((key for key in keys if key.lower() == spelled), None)
 
 
 def _is_count(value: object) -> bool:

@@ -16,7 +16,7 @@ from gpufleet.findings import Finding, error
 from gpufleet.messages import shown_value
 from gpufleet.spec.cluster import OPENSHIFT_BEHIND
 from gpufleet.spec.fleet_spec import FleetSpec
-from gpufleet.spec.misplaced import keys_at, misplaced_key, misplaced_value
+from gpufleet.spec.misplaced import keys_at, misplaced_key, misplaced_value, wanted_form
 from gpufleet.spec.missing_keys import missing_key
 from gpufleet.spec.secrets import validate_secrets
 
@@ -159,6 +159,8 @@ def _finding(detail: ErrorDetails, data: Mapping[str, Any]) -> Finding:
         near = [name for name in names if _folded(name) == _folded(str(value))]
         near = near or difflib.get_close_matches(str(value), names, 1, likeness)
         fix = f"nearest: {near[0]}" if near else None
+        if fix is None and path == "platform":
+            fix = "write `existing` for nodes that another tool has made"
         return error(
             "spec-value-unknown",
             path,
@@ -222,9 +224,9 @@ def _finding(detail: ErrorDetails, data: Mapping[str, Any]) -> Finding:
             found=found,
         )
     hint = _number_hint(place, value) if kind.startswith("int") else misplaced_value(place, value)
-    return error(
-        "spec-value-wrong-type", path, f"found {found}: {_said(message)}", hint, found=found
-    )
+    wanted = _said(message)
+    hint = hint or wanted_form(place, wanted, value)
+    return error("spec-value-wrong-type", path, f"found {found}: {wanted}", hint, found=found)
 
 
 _BOUNDS = {
@@ -361,11 +363,13 @@ def _unknown_key(
     )
     nearest = near[0] if near else None
     other = None if same is not None else misplaced_key(place, _at(data, place[:-1]))
+    fix = other or (f"nearest: {nearest}" if nearest else None)
+    keys = ", ".join(allowed)
     return error(
         "spec-key-unknown",
         path,
-        f"`{key}` is not a key here; the keys are {', '.join(allowed)}",
-        other or (f"nearest: {nearest}" if nearest else "remove it"),
+        f"`{key}` is not a key here" if fix else f"`{key}` is not a key here; the keys are {keys}",
+        fix or "remove it",
         allowed=allowed,
     )
 

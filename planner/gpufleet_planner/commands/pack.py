@@ -20,19 +20,16 @@ from gpufleet.render.slots import draw_slots
 from gpufleet_planner.commands.pack_trace import run_tasks_file, run_trace, sharing_of
 from gpufleet_planner.commands.pictures import draw as draw_picture
 from gpufleet_planner.commands.pictures import picture_options
-from gpufleet_planner.packing import (
-    Assignment,
-    Mode,
-    Packing,
-    PackingProblem,
-    pack,
-    packing_as_dict,
-    parse_request,
-    read_problem,
-)
+from gpufleet_planner.packing.pack import pack
+from gpufleet_planner.packing.packing import Assignment, Packing, packing_as_dict
+from gpufleet_planner.packing.problem import Mode, PackingProblem
+from gpufleet_planner.packing.read import read_problem
+from gpufleet_planner.packing.request import parse_request
 from gpufleet_planner.pictures.node_row import packing_rows
 from gpufleet_planner.pictures.packing_picture import packing_picture
-from gpufleet_planner.trace import GpuSharing, TracePolicy, is_tasks_file
+from gpufleet_planner.trace.place import TracePolicy
+from gpufleet_planner.trace.read import is_tasks_file
+from gpufleet_planner.trace.trace import GpuSharing
 
 
 @click.command("pack")

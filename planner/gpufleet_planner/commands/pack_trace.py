@@ -8,17 +8,10 @@ from gpufleet.catalogue import load
 from gpufleet.cli.output import UnreadableInputError, exit_code, print_findings, print_json
 from gpufleet.cli.source import read_bytes
 from gpufleet.findings import Finding
-from gpufleet_planner.trace import (
-    FailureCause,
-    GpuSharing,
-    Trace,
-    TracePolicy,
-    place_trace,
-    read_sharing,
-    read_tasks_file,
-    read_trace,
-    trace_as_dict,
-)
+from gpufleet_planner.trace.as_dict import trace_as_dict
+from gpufleet_planner.trace.place import FailureCause, TracePolicy, place_trace
+from gpufleet_planner.trace.read import read_tasks_file, read_trace
+from gpufleet_planner.trace.trace import GpuSharing, Trace, read_sharing
 
 _CAUSES = {
     FailureCause.NEVER: "no node could hold it even when empty",

@@ -311,7 +311,7 @@ def _device_lines(answer: Sizing) -> list[str]:
             f"{1000 * speed.token_seconds:.1f} ms per token, {speed.tokens_per_second:.0f} "
             f"tokens/s ({least:.0f} to {most:.0f}); under this load 95 % of first tokens within "
             f"{speed.loaded_first_token_seconds:.3f} s where requests arrive at random, "
-            f"{speed.together_first_token_seconds:.3f} s on average where all clients start "
+            f"{speed.together_first_token_seconds or 0:.3f} s on average where all clients start "
             f"together, {1000 * speed.loaded_token_seconds:.1f} ms per token ({low:.1f} to "
             f"{high:.1f}); saturated "
             f"{speed.saturated_tokens_per_second:.0f} tokens/s at "

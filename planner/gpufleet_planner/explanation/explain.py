@@ -229,7 +229,7 @@ def _serving(
     yield "token", f"{1000 * speed.token_seconds:.2f} ms", text, speed.basis, source
     text = (
         f"of 95 % of the requests, which arrive at random; of {batch} clients that start "
-        f"together, as load tests do, {1000 * speed.together_first_token_seconds:.0f} ms on "
+        f"together, as load tests do, {1000 * (speed.together_first_token_seconds or 0):.0f} ms on "
         "average: prompts that come at once are prefilled in groups, as many as fit into a step"
     )
     value = f"{1000 * speed.loaded_first_token_seconds:.0f} ms"

@@ -35,7 +35,8 @@ class Reached:
     first_token_seconds: float | None = None
     """Of 95 % of the requests, which arrive at random."""
     together_first_token_seconds: float | None = None
-    """Mean of as many clients as the batch that start together, as load tests do."""
+    """Mean of as many clients as the batch that start together, as load tests do; None where the
+    target asks for requests at random."""
     token_seconds: float | None = None
     token_seconds_range: tuple[float, float] | None = None
     """Lowest and highest."""

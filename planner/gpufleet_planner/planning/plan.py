@@ -8,14 +8,11 @@ from math import ceil
 from typing import Any
 
 from gpufleet.catalogue import DEFAULT_EDITION, Catalogue, UnknownEditionError, load
-from gpufleet.contract.mig_mode import needs_reset
 from gpufleet.contract.programs.strategy_env import allows_mps
 from gpufleet.findings import Finding, FleetError, error, has_errors, info, ordered
 from gpufleet.fleet import Fleet, Unbounded
-from gpufleet.fleet.chart_values import merged
 from gpufleet.platforms.compiled import Compiled, compile_data
 from gpufleet.platforms.registry import PLATFORMS
-from gpufleet.spec.base import Platform
 from gpufleet_planner.planning.choice import ServingChoice
 from gpufleet_planner.planning.entries import choose_entry, intent_of, market_of
 from gpufleet_planner.planning.filled_pool import FilledPool, PoolKey
@@ -51,7 +48,6 @@ _ATTEMPTS = 24
 _OPTIONS = 60
 """Options of one workload that the selection looks at."""
 _MICRO = 1_000_000
-_REBOOTS = {"gpuOperator": {"migManager": {"env": {"WITH_REBOOT": "true"}}}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,8 +289,6 @@ def _write(
     if queues is not None:
         data["queues"] = queues
     data |= scaling_data(file.head, placed)
-    if any(_may_need_reboot(pool.key, file.head.platform) for pool in selection.pools):
-        data["addons"] = merged(_REBOOTS, data.get("addons", {}))
     compiled = compile_data(data, as_of=as_of)
     budget = _budget(file.head, compiled)
     if budget is not None:
@@ -307,14 +301,6 @@ def _write(
         data, compiled.fleet, pools, placed, selection, ordered((*told, *compiled.findings))
     )
     return plan, compiled
-
-
-def _may_need_reboot(key: PoolKey, platform: Platform) -> bool:
-    """Whether the operator's MIG manager may have to reboot nodes. Platforms with a plugin of their
-    own, which is what names all slices alike, switch MIG mode themselves."""
-    mixed = key.kind is DeviceShare.MIG and key.profile is None
-    facts = PLATFORMS[platform].facts
-    return mixed and needs_reset(key.machine.gpu) and facts.reset_may_be_forbidden
 
 
 def _budget(head: PlanHead, compiled: Compiled) -> int | str | None:

@@ -202,9 +202,10 @@ def tightest(workloads: Sequence[Sequence[Option]]) -> tuple[float, float]:
     its part of some machine, and the weight of compute in them. Slices weigh
     compute and memory; with one weight for all the parts of one GPU never add up to more than it,
     so the best weight counts."""
+    costs = [{_costs(option) for option in options} for options in workloads]
     return max(
-        (sum(min(least_part(o, weight) for o in options) for options in workloads), weight)
-        for weight in _WEIGHTS
+        (sum(min(w * compute + (1 - w) * memory for compute, memory in own) for own in costs), w)
+        for w in _WEIGHTS
     )
 
 
@@ -224,9 +225,13 @@ def machine_price(machine: OfferedMachine) -> float:
 
 def least_part(option: Option, weight: float) -> float:
     """Least an option costs whatever else is on its machines."""
+    compute, memory = _costs(option)
+    return weight * compute + (1 - weight) * memory
+
+
+def _costs(option: Option) -> tuple[float, float]:
+    """The same by compute alone, and by memory alone."""
     share, machine = option.share, option.machine
-    part = float(share.part)
-    if share.slice_parts is not None:
-        compute, memory = share.slice_parts
-        part = weight * float(compute) + (1 - weight) * float(memory)
-    return machine_price(machine) * option.devices * part / machine.gpus
+    parts = share.slice_parts or (share.part, share.part)
+    each = machine_price(machine) * option.devices / machine.gpus
+    return each * float(parts[0]), each * float(parts[1])

@@ -1,17 +1,18 @@
 """What replicas of a model reach on a kind of device, and how many a target needs."""
 
 from dataclasses import replace
+from functools import lru_cache
 from math import ceil
 
 from gpufleet.findings import has_errors
+from gpufleet.models.architecture import Architecture
 from gpufleet.models.inference import Serving, serving_ledger
-from gpufleet.models.kv_cache import unknown_start
 from gpufleet.models.parallel import Parallelism, check_parallelism
 from gpufleet_planner.planning.need import WorkloadNeed, mean_output
 from gpufleet_planner.planning.option import Miss, Reached
 from gpufleet_planner.planning.target import Arrivals, Assurance, ServingTarget
 from gpufleet_planner.planning.training_choice import has_nvlink
-from gpufleet_planner.sizing.cache_capacity import capacity, started_sequences
+from gpufleet_planner.sizing.cache_capacity import capacity, not_known, started_sequences
 from gpufleet_planner.sizing.device import Device
 from gpufleet_planner.sizing.embedding import embedding_ledger, embedding_speed
 from gpufleet_planner.sizing.serving_rates import (
@@ -34,18 +35,19 @@ def splits(need: WorkloadNeed, device: Device, most: int) -> tuple[Parallelism, 
     """
     if need.parallel is not None:
         return (need.parallel,)
-    linked = has_nvlink(device)
+    return _splits(need.model, min(most, need.most_gpus), linked=has_nvlink(device))
+
+
+@lru_cache(maxsize=1024)
+def _splits(model: Architecture, most: int, *, linked: bool) -> tuple[Parallelism, ...]:
     found: list[Parallelism] = []
     for gpus in (1, 2, 4, 8, 16):
-        if gpus > min(most, need.most_gpus):
+        if gpus > most:
             break
         options = [Parallelism(tensor=gpus)]
         if not linked and gpus > 1:
             options.append(Parallelism(pipeline=gpus))
-        for parallel in options:
-            problems = check_parallelism(need.model, parallel)
-            if not has_errors(problems):
-                found.append(parallel)
+        found += [one for one in options if not has_errors(check_parallelism(model, one))]
     return tuple(found)
 
 
@@ -85,7 +87,7 @@ def serve(
         )
     if not need.model.causal:
         return _embed(need, serving, device, parallel, least)
-    unknown = unknown_start(need.model)
+    unknown = not_known(need.model, serving.engine)
     if unknown is not None:
         return Miss("not-known", f"whether {serving.engine} starts is not known: {unknown}")
     cache = capacity(need.model, serving, device.usable_bytes, parallel)
@@ -160,7 +162,7 @@ def _largest(
         )
         return Miss("token", text, token)
     if _kept(replica, need, most):
-        return most, replica.speed(most)
+        return most, replica.speed(most, together=target.arrivals is Arrivals.TOGETHER)
     low, high = 1, most
     while high - low > max(low // 32, 1):
         middle = (low + high) // 2
@@ -168,7 +170,7 @@ def _largest(
             low = middle
         else:
             high = middle
-    return low, replica.speed(low)
+    return low, replica.speed(low, together=target.arrivals is Arrivals.TOGETHER)
 
 
 def _token_ms(replica: ServingReplica, need: WorkloadNeed, batch: int) -> float:

@@ -6,7 +6,7 @@ from functools import lru_cache
 from math import ceil, floor
 
 from gpufleet.findings import Finding, warning
-from gpufleet.models.architecture import Architecture
+from gpufleet.models.architecture import Architecture, LinearMixer
 from gpufleet.models.engine_profile import InferenceEngine, cache_room, memory_fraction
 from gpufleet.models.inference import (
     Serving,
@@ -38,10 +38,28 @@ class CacheCapacity:
     """vLLM: cache of one sequence of the longest length, in whole blocks of all groups of layers;
     it refuses to start with less. None: another engine."""
     longest: int | None = None
-    """vLLM: the longest context with which it starts; SGLang: the longest request that it takes.
-    0: none."""
+    """vLLM: the longest context with which it starts; SGLang and TensorRT-LLM: the longest request
+    that they take. 0: none."""
     refusal: str | None = None
     """vLLM and SGLang: why they cannot divide the cache at all; None: they can."""
+
+
+_TRTLLM_BLOCK = 32
+"""Tokens of a block of TensorRT-LLM's cache (`tokens_per_block`)."""
+
+
+def not_known(model: Architecture, engine: InferenceEngine) -> str | None:
+    """Why it is not known how an engine divides its cache; None where it is computed."""
+    unknown = unknown_start(model)
+    if unknown is not None or engine is not InferenceEngine.TENSORRT_LLM:
+        return unknown
+    for group in model.groups:
+        if isinstance(group.mixer, LinearMixer) or getattr(group.mixer, "window", None):
+            return (
+                "TensorRT-LLM has pools of their own for windows and states "
+                "(`calculate_max_num_blocks_for_vswa`), whose sizes are not computed here"
+            )
+    return None
 
 
 @lru_cache(maxsize=4096)
@@ -74,16 +92,31 @@ def capacity(
     if serving.engine is InferenceEngine.SGLANG:
         pools = sglang_pools(model, serving.kv_cache, parallel, left)
         if pools is not None:
-            fits = pools.refusal is None and pools.tokens >= serving.context
-            sequences = pools.sequences(serving.kept_tokens) if fits else 0
-            longest = min(pools.tokens, serving.context)
-            return CacheCapacity(
-                left, pools.tokens, sequences, longest=longest, refusal=pools.refusal
-            )
+            sequences = pools.sequences(serving.kept_tokens)
+            return _shortened(serving, left, pools.tokens, sequences, pools.refusal)
+    if serving.engine is InferenceEngine.TENSORRT_LLM and per_token:
+        return _shortened(serving, left, floor(left / per_token / _TRTLLM_BLOCK) * _TRTLLM_BLOCK)
     longest = replica_sequence_bytes(model, serving, parallel, serving.context)
     mean = replica_sequence_bytes(model, serving, parallel, serving.kept_tokens)
     sequences = left // mean if mean and left >= longest else 0
     return CacheCapacity(left, tokens, sequences)
+
+
+def _shortened(
+    serving: Serving,
+    left: int,
+    tokens: int,
+    sequences: int | None = None,
+    refusal: str | None = None,
+) -> CacheCapacity:
+    """Room of an engine that starts with less than the context, and takes no longer request than
+    its cache holds: SGLang, and TensorRT-LLM (NVIDIA/TensorRT-LLM @ d2a5560,
+    `_torch/pyexecutor/resource_manager.py`, `_validate_and_adjust_attention_windows`)."""
+    whole = -(-serving.kept_tokens // _TRTLLM_BLOCK) * _TRTLLM_BLOCK
+    found = tokens // whole if sequences is None else sequences
+    fits = refusal is None and tokens >= serving.context
+    longest = min(tokens, serving.context)
+    return CacheCapacity(left, tokens, found if fits else 0, longest=longest, refusal=refusal)
 
 
 def _in_blocks(layout: BlockLayout, serving: Serving, left: int) -> CacheCapacity:
@@ -109,17 +142,19 @@ def refusal_of(model: Architecture, serving: Serving, room: CacheCapacity) -> Fi
     """Why an engine refuses to divide its cache or serves no request of the context, in its own
     terms."""
     sglang = serving.engine is InferenceEngine.SGLANG
+    shortens = sglang or serving.engine is InferenceEngine.TENSORRT_LLM
     if room.refusal is not None:
         text = (
             f"{'SGLang' if sglang else 'vLLM'} refuses to start with {model.name}: {room.refusal}"
         )
         fix = "weights or cache in fewer bits, or more GPUs" if sglang else "use another engine"
         return warning("engine-refuses-model", "model", text, fix)
-    if sglang and room.longest is not None and room.longest < serving.context:
+    who = "SGLang" if sglang else "TensorRT-LLM"
+    if shortens and room.longest is not None and room.longest < serving.context:
         return warning(
             "engine-refuses-context",
             "context",
-            f"SGLang starts, and refuses requests of more than {room.longest} tokens: its cache "
+            f"{who} starts, and refuses requests of more than {room.longest} tokens: its cache "
             f"has no more, and {serving.context} are asked for",
             f"a context of at most {room.longest}, weights or cache in fewer bits, or more GPUs",
             value=serving.context,
@@ -144,7 +179,7 @@ def starts(
     model: Architecture, serving: Serving, room: CacheCapacity | None, findings: list[Finding]
 ) -> bool | None:
     """Whether an engine starts with a model that has the memory; None: not known."""
-    unknown = unknown_start(model)
+    unknown = not_known(model, serving.engine)
     if unknown is not None:
         fix = "start the engine once with `--max-model-len`, and take what it reports"
         text = f"whether {serving.engine} starts with {model.name} is not known: {unknown}"

@@ -44,8 +44,9 @@ class ServingSpeed:
     loaded_first_token_seconds: float
     """TTFT that 95 % of the requests keep while the stated batch is served: a prompt waits for
     others that arrive at random, and its steps decode the batch as well."""
-    together_first_token_seconds: float
-    """Mean TTFT of as many clients that start together and stay in step, as load tests do."""
+    together_first_token_seconds: float | None
+    """Mean TTFT of as many clients that start together and stay in step, as load tests do; None:
+    such a test was not followed."""
     loaded_token_seconds: float
     """TPOT while the stated batch is served: each step takes a part of the next prompts as well."""
     loaded_token_seconds_range: tuple[float, float]
@@ -243,8 +244,8 @@ class ServingReplica:
         prefill = batch * self.prefill_seconds(batch) / self.output_tokens
         return batch / (self.step_seconds(batch) + prefill)
 
-    def speed(self, batch: int) -> ServingSpeed:
-        """Every figure at a batch."""
+    def speed(self, batch: int, *, together: bool = True) -> ServingSpeed:
+        """Every figure at a batch; that of clients that start together only where asked for."""
         step, full = self.step, self.saturation
         rate = self.tokens_per_second(batch)
         times = step.parts(batch)
@@ -253,7 +254,9 @@ class ServingReplica:
             first_token_seconds=self.first_token_seconds,
             token_seconds=step.seconds(batch),
             loaded_first_token_seconds=self.loaded_first_token_seconds(batch, PERCENTILE),
-            together_first_token_seconds=self.together(batch).first_token_seconds,
+            together_first_token_seconds=(
+                self.together(batch).first_token_seconds if together else None
+            ),
             loaded_token_seconds=self.loaded_token_seconds(batch),
             loaded_token_seconds_range=self.loaded_token_range(batch),
             tokens_per_second=rate,

@@ -16,11 +16,16 @@ from gpufleet.models.formats import (
     find_weight_format,
 )
 from gpufleet.models.inference import Serving, serving_ledger
-from gpufleet.models.kv_cache import unknown_start
 from gpufleet.models.ledger import Ledger
 from gpufleet.models.parallel import Parallelism, check_parallelism
 from gpufleet_planner.sizing.activations import Loss
-from gpufleet_planner.sizing.cache_capacity import CacheCapacity, capacity, refusal_of, starts
+from gpufleet_planner.sizing.cache_capacity import (
+    CacheCapacity,
+    capacity,
+    not_known,
+    refusal_of,
+    starts,
+)
 from gpufleet_planner.sizing.communication import Link, LinkKind, network
 from gpufleet_planner.sizing.device import Device, DeviceShare
 from gpufleet_planner.sizing.device_choice import check_group, choose_device
@@ -274,7 +279,7 @@ def _serving_answer(
         return Sizing(model, need, device, gpus, fits, None, passes, told, serving, parallel)
     need = serving_ledger(model, serving, parallel)
     room = speed = tested = None
-    if device is not None and unknown_start(model) is None:
+    if device is not None and not_known(model, serving.engine) is None:
         room = capacity(model, serving, device.usable_bytes, parallel)
         replica = serving_replica(model, serving, device, parallel)
         if replica is not None:

@@ -120,7 +120,10 @@ def command(
         checked = CheckedFile((error(UNREADABLE, "", str(problem)),), None, (), (), False)
     except OSError as problem:
         raise UnreadableInputError(f"{file}: {problem.strerror or problem}") from None
-    is_read = not any(one.code == UNREADABLE and not one.path for one in checked.findings)
+    is_read = not any(
+        (one.code == UNREADABLE or one.code.endswith("-nothing-to-judge")) and not one.path
+        for one in checked.findings
+    )
     if checked.is_judged or checked.findings or output_format == "json":
         _print(checked, file, output_format)
     looked_at = checked.is_judged or checked.findings or not is_read

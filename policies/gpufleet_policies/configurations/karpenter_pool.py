@@ -1,6 +1,7 @@
 """A NodePool against Karpenter's rules, its node class and the overlays next to it."""
 
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from typing import Any
 
 from gpufleet.catalogue import AWS as BY_AWS
@@ -30,6 +31,8 @@ MIG_LABEL = "nvidia.com/mig.config"
 SHARING_LABEL = "nvidia.com/device-plugin.config"
 PLAIN = ("", "all-disabled", "default")
 """Values of the two labels that cut and share nothing, by convention."""
+GPU = "nvidia.com/gpu"
+_WORDS = {"cpu": "CPUs", GPU: "GPUs", "memory": "of memory"}
 _COUNT = f"{AWS}instance-gpu-count"
 _NAME = f"{AWS}instance-gpu-name"
 
@@ -63,7 +66,7 @@ def validate_pool(
         selected(requirements),
     )
     _validate_machines(pool, where, report)
-    _validate_limits(pool, child(place, "limits"), report)
+    _validate_limits(pool, overlays, child(place, "limits"), report)
     _validate_overlays(pool, overlays, where, report)
     validate_purchase(pool, its_class, where, report)
     if its_class is not None:
@@ -129,34 +132,59 @@ def _validate_machines(pool: PoolParts, where: str, report: CheckReport) -> None
             )
 
 
-def _validate_limits(pool: PoolParts, place: str, report: CheckReport) -> None:
-    """A limit of processors that the GPUs do not reach: the limit of a node counts all of it."""
+def _validate_limits(
+    pool: PoolParts, overlays: Sequence[Mapping[str, Any]], place: str, report: CheckReport
+) -> None:
+    """A limit that no machine stays below, and one of processors that the GPUs do not reach: a
+    limit counts all of a node. 0 is how a pool is paused."""
     limits = as_mapping(pool.spec.get("limits")) or {}
-    cpus, gpus = (quantity(str(limits.get(name, ""))) for name in ("cpu", "nvidia.com/gpu"))
-    machines = [
-        (row.vcpu, row.accelerator.count, row.name)
-        for row in pool.machines
-        if row.vcpu and row.accelerator.count
-    ]
-    if cpus is None or not machines or len(machines) < len(pool.machines):
+    sizes = [_sizes(row) for row in pool.machines]
+    counted = any(GPU in str(one.get("spec")) for one in overlays)
+    for resource in ("cpu", GPU, "memory"):
+        limit = quantity(str(limits.get(resource, "")))
+        least = min((one[resource] or Fraction(0) for one in sizes), default=Fraction(0))
+        if limit is None or limit >= least or (resource != "cpu" and not limit):
+            continue
+        if resource == GPU and counted:
+            continue  # an overlay says what a node counts for
+        name = min(pool.machines, key=lambda row: _sizes(row)[resource] or 0).name
+        report.add(
+            "karpenter-limit-below-one-node",
+            child(place, resource),
+            f"a limit of {limits[resource]} {_WORDS[resource]} is less than one node: {name} has "
+            f"{f'{float(least) / 2**30:.0f}Gi' if resource == 'memory' else int(least)}",
+            f"raise limits.{resource}, or remove it",
+            found=str(limits[resource]),
+            limit=int(least),
+        )
         return
-    most = max(int(cpus // vcpu) * count for vcpu, count, _ in machines)
-    if most and (gpus is None or most >= gpus):
+    cpus, gpus = (quantity(str(limits.get(name, ""))) for name in ("cpu", GPU))
+    machines = [(one["cpu"], one[GPU]) for one in sizes]
+    if cpus is None or gpus is None or not machines or not all(c and g for c, g in machines):
         return
-    vcpu, _, name = min(machines)
-    report.add(
-        "karpenter-limit-reached-first" if most else "karpenter-limit-below-one-node",
-        child(place, "cpu"),
-        f"a limit of {limits['cpu']} CPUs "
-        + (
-            f"is reached with {most} GPU(s), and {limits['nvidia.com/gpu']} are allowed"
-            if most
-            else f"is less than one node: {name} has {vcpu}"
-        ),
-        "raise limits.cpu, or remove it",
-        found=str(limits["cpu"]),
-        gpus=most,
-    )
+    most = max(int(cpus // (vcpu or 1)) * int(count or 0) for vcpu, count in machines)
+    if most < gpus:
+        report.add(
+            "karpenter-limit-reached-first",
+            child(place, "cpu"),
+            f"a limit of {limits['cpu']} CPUs is reached with {most} GPU(s), and "
+            f"{limits[GPU]} are allowed",
+            "raise limits.cpu, or remove it",
+            found=str(limits["cpu"]),
+            gpus=most,
+        )
+
+
+def _sizes(row: InstanceType) -> dict[str, Fraction | None]:
+    """What one node counts in limits; None where it is not known. GPUs are those of EC2's API, and
+    7.5 % of the memory do not count (aws/karpenter-provider-aws v1.14.1,
+    `vmMemoryOverheadPercent`)."""
+    count, memory = row.accelerator.api_count, row.memory_bytes
+    return {
+        "cpu": Fraction(row.vcpu) if row.vcpu else None,
+        GPU: Fraction(row.accelerator.count if count is None else count),
+        "memory": None if memory is None else memory * Fraction(925, 1000),
+    }
 
 
 def _lost_to_count(pool: PoolParts) -> list[InstanceType]:

@@ -9,7 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from gpufleet.catalogue.features import numbers
 from gpufleet.catalogue.lookup import nearest_fix
+from gpufleet.cluster.program import Reader
 from gpufleet.cluster.site import Site
 from gpufleet.contract.programs.validation import CheckReport, Judgement
 from gpufleet.contract.schemas import (
@@ -45,9 +47,10 @@ class _Found:
     workloads: list[Object] = field(default_factory=list[Object])
 
 
-def validate(read: GoDocument, context: Site) -> Judgement:  # noqa: ARG001  # one signature for all kinds
+def validate(read: GoDocument, context: Site) -> Judgement:
     """Validate every object of the text, alone and against the others."""
     report = CheckReport(RULES)
+    release = context.release_of("kueue")
     found = _Found()
     own = 0
     for path, item in objects(read):
@@ -55,6 +58,7 @@ def validate(read: GoDocument, context: Site) -> Judgement:  # noqa: ARG001  # o
             found.workloads.append((path, item))
             continue
         own += 1
+        _validate_version(item, path, release, report)
         kind, name = item.get("kind"), _name(item)
         if kind in ("ClusterQueue", "Cohort"):
             _validate_groups(_groups(item), child(path, "spec"), report)
@@ -71,6 +75,24 @@ def validate(read: GoDocument, context: Site) -> Judgement:  # noqa: ARG001  # o
     _validate_names(found, report)
     _validate_workloads(found, report)
     return report.validation()
+
+
+def _validate_version(
+    item: Mapping[str, Any], path: str, release: Reader, report: CheckReport
+) -> None:
+    versions = release.features.versions
+    row = versions.get(str(item.get("apiVersion")))
+    if row is not None and release.numbers is not None and not row.is_in(release.at):
+        served = ", ".join(name for name, one in versions.items() if one.is_in(release.at))
+        gone = row.gone is not None and not release.at < numbers(row.since)
+        report.add(
+            "kueue-version-not-served",
+            child(path, "apiVersion"),
+            f"Kueue {release} does not serve {row.name}, it "
+            + (f"went with {row.gone}" if gone else f"came with {row.since}"),
+            f"write {served}",
+            value=row.name,
+        )
 
 
 def _validate_groups(groups: Sequence[Mapping[str, Any]], place: str, report: CheckReport) -> None:

@@ -1,4 +1,9 @@
-"""What a cause is: a row of `causes.jsonl` and a function that finds it, and what that gives."""
+"""What a cause is: a row of `causes.jsonl` and what finds it, and what that gives.
+
+A row has the texts: `message`, `fix`, `chain`, `declared` (an edit of the FleetSpec), `evidence`
+(field and value, before them the object where it is another one; a text alone is a label of the
+object) and `cases`, texts that a finder chooses among. They name values of the sighting.
+"""
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -8,11 +13,13 @@ from functools import cached_property
 from importlib.resources import files
 from typing import Any, TypeVar
 
+from gpufleet.documents.shapes import items
 from gpufleet.findings import Finding, Severity
 from gpufleet.fleet.config_names import POOL_LABEL
 from gpufleet.fleet.model import Fleet, Pool
 from gpufleet.messages import message, one_line
-from gpufleet_policies.doctor.observed import Seen, SeenNode, SeenPod
+from gpufleet_policies.doctor.devices import Supply, supply_of
+from gpufleet_policies.doctor.observed import Seen, SeenNode, SeenPod, below
 from gpufleet_policies.doctor.pending import WhyPending, proofs
 from gpufleet_policies.doctor.snapshot import Dump
 
@@ -45,7 +52,10 @@ class Sighting:
 
     at: str
     """The object, as `Seen.ref`."""
-    evidence: tuple[Sign, ...]
+    signs: tuple[Sign, ...]
+    """Evidence beside that of the row."""
+    case: str
+    """Which of the row's cases it is; empty: it has none."""
     values: Mapping[str, Any]
     """What the texts of the row name."""
     gpus: int
@@ -56,33 +66,28 @@ class Sighting:
 
 def found_at(
     at: Seen | WhyPending | str,
-    *evidence: Sign,
+    *signs: Sign,
+    case: str = "",
     gpus: int | None = None,
-    explains: tuple[str, ...] = (),
+    explains: Iterable[str] = (),
     **values: Any,
 ) -> Sighting:
-    """A cause at an object.
+    """A cause at an object, `{at}` of the texts; a proof stands for its pod and those like it.
 
-    Args:
-        at: The object, `{at}` of the texts; a proof stands for its pod and those that wait like it.
-        evidence: What shows it.
-        gpus: GPUs that are out of use; default: those of the node, pod or pods.
-        explains: Further objects whose symptoms follow from it.
-        values: What the texts of the row name beside `{at}` and `{many}`.
+    `signs` is evidence beside that of the row, `case` which of its cases it is, `gpus` how many are
+    out of use (default: those of the node, pod or pods), `explains` further objects whose symptoms
+    follow from it, `values` what the texts name beside `{at}` and `{many}`.
     """
     seen = at.pod if isinstance(at, WhyPending) else at
+    asked = seen.has_gpus if isinstance(seen, SeenNode) else 0
     if isinstance(at, WhyPending):
         values["many"] = f" (and {at.same - 1} pods like it)" if at.same > 1 else ""
-    if gpus is None:
-        gpus = 0
-        if isinstance(at, WhyPending):
-            gpus = at.same * (sum(at.pod.devices.values()) or 1)
-        elif isinstance(seen, SeenPod):
-            gpus = sum(seen.devices.values()) or len(seen.claims)
-        elif isinstance(seen, SeenNode):
-            gpus = seen.has_gpus
+        asked = at.gpus
+    elif isinstance(at, SeenPod):
+        asked = at.gpus
     ref = seen if isinstance(seen, str) else seen.ref
-    return Sighting(ref, evidence, {"at": seen, **values}, gpus, explains)
+    lost = asked if gpus is None else gpus
+    return Sighting(ref, signs, case, {"at": seen, **values}, lost, tuple(explains))
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,6 +102,18 @@ class Patient:
     def proofs(self) -> tuple[WhyPending, ...]:
         """Why pods wait, one proof for each shape of pods."""
         return proofs(self.cluster)
+
+    @cached_property
+    def supply(self) -> Supply:
+        """Devices that are published, and what is left of them."""
+        return supply_of(self.cluster)
+
+    @property
+    def waiting(self) -> Iterator[WhyPending]:
+        """Proofs of pods that the scheduler looks at and that no cause explains yet."""
+        for proof in self.proofs:
+            if proof.pod.ref not in self.explained and not proof.fits and not proof.pod.gates:
+                yield proof
 
     @property
     def nodes(self) -> Iterator[SeenNode]:
@@ -117,8 +134,61 @@ class Patient:
         pools = () if self.fleet is None else self.fleet.pools
         return next((p for p in pools if p.name == node.labels.get(POOL_LABEL)), None)
 
+    def path(self, at: object) -> str:
+        """The place of an object's declared pool: by its label, or that of nodes it makes."""
+        name = None
+        if isinstance(at, Seen):
+            made = below(at.spec, "template.metadata.labels")
+            name = at.labels.get(POOL_LABEL, made.get(POOL_LABEL))
+        pools = () if self.fleet is None else self.fleet.pools
+        return next((pool.path for pool in pools if pool.name == name), "pools[]")
+
 
 Finder = Callable[[Patient], Iterator[Sighting]]
+FINDERS: dict[str, Finder] = {}
+"""What finds a cause, by its code."""
+ROWS: tuple[dict[str, Any], ...] = tuple(
+    map(
+        json.loads,
+        files("gpufleet_policies.doctor").joinpath("causes.jsonl").read_text().splitlines(),
+    )
+)
+"""Every row. What others follow from comes first: a node that is not ready explains its pods."""
+
+
+def cause(code: str) -> Callable[[Finder], Finder]:
+    """Make a function the finder of a row."""
+    return lambda find: FINDERS.setdefault(code, find)
+
+
+Item = TypeVar("Item")
+FindOne = Callable[[Patient, Item], Sighting | None]
+
+
+def each(
+    select: Callable[[Patient], Iterable[Item]],
+) -> Callable[[str], Callable[[FindOne[Item]], Finder]]:
+    """What makes the finder of a row of a function that looks at one of many things. They are asked
+    for while causes are found: what one of them explains is left out of the rest."""
+
+    def of(code: str) -> Callable[[FindOne[Item]], Finder]:
+        def made(find: FindOne[Item]) -> Finder:
+            def every(patient: Patient) -> Iterator[Sighting]:
+                yield from filter(None, (find(patient, item) for item in select(patient)))
+
+            return cause(code)(every)
+
+        return made
+
+    return of
+
+
+of_nodes = each(lambda patient: patient.nodes)
+"""Causes of one node with GPUs."""
+of_waiting = each(lambda patient: patient.waiting)
+"""Causes of pods that the scheduler looks at."""
+of_proofs = each(lambda patient: patient.proofs)
+"""Causes of pods that wait, those too that it does not look at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,78 +203,44 @@ class Cause:
     reports: tuple[str, ...]
     """Public reports or source code that show it."""
     texts: Mapping[str, Any] = field(repr=False, compare=False)
-    """Templates of `message`, `fix`, `chain` and `declared` (an edit of the FleetSpec)."""
     find: Finder = field(repr=False, compare=False)
 
 
-_ROWS: dict[str, dict[str, Any]] = {
-    row["code"]: row
-    for row in map(
-        json.loads,
-        files("gpufleet_policies.doctor").joinpath("causes.jsonl").read_text().splitlines(),
-    )
-}
-
-
-def cause(code: str) -> Callable[[Finder], Cause]:
-    """Make a cause of its row and the function that finds it."""
-    row = _ROWS[code]
-    severity, sure = Severity(row["severity"]), Sure(row["sure"])
-
-    def made(find: Finder) -> Cause:
-        return Cause(code, severity, sure, row["title"], tuple(row["reports"]), row, find)
-
-    return made
-
-
-Item = TypeVar("Item")
-FindOne = Callable[[Patient, Item], Sighting | None]
-
-
-def each(
-    select: Callable[[Patient], Iterable[Item]],
-) -> Callable[[str], Callable[[FindOne[Item]], Cause]]:
-    """What makes a cause of its row and a function that looks at one of many things.
-
-    Args:
-        select: The things, in their order; asked while causes are found, so that what one of them
-            explains is left out of the rest.
-    """
-
-    def of(code: str) -> Callable[[FindOne[Item]], Cause]:
-        def made(find: FindOne[Item]) -> Cause:
-            def every(patient: Patient) -> Iterator[Sighting]:
-                found = (find(patient, item) for item in select(patient))
-                yield from (one for one in found if one is not None)
-
-            return cause(code)(every)
-
-        return made
-
-    return of
-
-
-of_nodes = each(lambda patient: patient.nodes)
-"""Causes of one node with GPUs."""
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class Diagnosis:
     """A cause that was found."""
 
     cause: Cause
     found: Sighting
+    path: str = "pools[]"
+    """The place of its pool in the declaration."""
+
+    @cached_property
+    def _values(self) -> dict[str, Any]:
+        values = {**self.found.values, "path": self.path}
+        cases = self.cause.texts.get("cases", {}).get(self.found.case, {})
+        return values | {key: str(one).format_map(values) for key, one in cases.items()}
+
+    def _filled(self, template: str) -> str:
+        return template.format_map(self._values)
 
     def text(self, key: str) -> str:
         """A text of the row, filled in; empty where it has none."""
-        return str(self.cause.texts.get(key, "")).format_map(self.found.values)
+        return self._filled(self.cause.texts.get(key, ""))
 
     @property
     def chain(self) -> tuple[str, ...]:
         """What follows from the evidence, in order, down to what people see."""
-        return tuple(
-            link.format_map(self.found.values) for link in self.cause.texts.get("chain", ())
-        )
+        return tuple(map(self._filled, self.cause.texts.get("chain", ())))
+
+    @property
+    def evidence(self) -> Iterator[Sign]:
+        """What shows it: the row's evidence, then that of the finder."""
+        for one in self.cause.texts.get("evidence", ()):
+            parts = items(one) or [f"metadata.labels[{one}]", f"{{at.labels[{one}]}}"]
+            at, place, value = ["{at.ref}", *parts][-3:]
+            yield Sign(self._filled(at), self._filled(place), self._filled(value))
+        yield from self.found.signs
 
     @property
     def finding(self) -> Finding:
@@ -212,7 +248,7 @@ class Diagnosis:
         found, row = self.found, self.cause
         shown = [
             {"object": one.object, "field": one.field, "value": one_line(one.value)}
-            for one in found.evidence
+            for one in self.evidence
         ]
         facts = [{"fact": f"{e['field']} is {e['value']}", "source": e["object"]} for e in shown]
         facts += [{"fact": link, "source": row.reports[0]} for link in self.chain]

@@ -13,27 +13,21 @@ _TAINT = re.compile(r"([^=:\s]+)(?:=([^:\s]*))?:(\w+)")
 
 def nodes_described(content: str) -> Iterator[dict[str, Any]]:
     """Node objects with labels, annotations, taints, conditions, capacity and allocatable."""
-    for block in re.split(r"(?m)^(?=Name:)", content):
-        if block.startswith("Name:"):
-            yield _node(block)
+    yield from map(_node, re.findall(r"(?ms)^Name:.*?(?=^Name:|\Z)", content))
 
 
 def _sections(block: str) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     key = ""
     for line in block.splitlines():
-        head = _KEY.match(line)
-        if head is not None:
-            key = head[1]
-            found[key] = [head[2]] if head[2] else []
-        elif key:
-            found[key].append(line.strip())
+        if (head := _KEY.match(line)) is not None:
+            key, line = head[1], head[2]
+        found.setdefault(key, []).append(line.strip())
     return found
 
 
 def _pairs(lines: list[str], sign: str) -> dict[str, str]:
-    pairs = (line.partition(sign) for line in lines if sign in line)
-    return {key.strip(): value.strip() for key, _, value in pairs}
+    return dict(re.split(rf"\s*{sign}\s*", line, maxsplit=1) for line in lines if sign in line)
 
 
 def _node(block: str) -> dict[str, Any]:

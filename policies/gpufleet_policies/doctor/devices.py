@@ -15,38 +15,40 @@ from typing import Any
 from gpufleet.contract.programs.dra_cel_functions import functions
 from gpufleet.documents.quantities import quantity
 from gpufleet.documents.shapes import items, mapping
-from gpufleet_policies.doctor.observed import Seen, text
+from gpufleet_policies.doctor.observed import Seen, below, entries, text
 from gpufleet_policies.doctor.snapshot import Dump
 
 Id = tuple[str, str, str]
 """Driver, pool and name of a device."""
+Counters = dict[tuple[str, str, str], Fraction]
+"""Pool, set and name of a counter -> what it has."""
 
 
-@dataclass(frozen=True, eq=False)
 class OfferedDevice:
-    """One device of a slice."""
+    """One device of a slice.
 
-    id: Id
-    node: str
-    """Empty: of every node, or of those that a selector names."""
-    raw: dict[str, Any]
+    Attributes:
+        node: Empty: of every node, or of those that a selector names.
+        variable: `device` of an expression.
+        consumes: What it takes of the counters that devices of its pool share.
+    """
 
-    @property
-    def variable(self) -> dict[str, Any]:
-        """`device` of an expression."""
-        driver = self.id[0]
-        attributes: dict[str, dict[str, Any]] = defaultdict(dict)
-        for name, value in mapping(self.raw.get("attributes")).items():
+    def __init__(self, driver: str, pool: str, node: str, raw: Mapping[str, Any]) -> None:
+        """Read a device; before v1 its fields stood in `basic`."""
+        self.id: Id = (driver, pool, text(raw.get("name")))
+        self.node = node
+        inner = {**raw, **mapping(raw.get("basic"))}
+        attributes: dict[str, dict[str, Any]] = defaultdict(dict, {driver: {}})
+        for name, value in mapping(inner.get("attributes")).items():
             domain, _, short = name.rpartition("/")
             attributes[domain or driver][short] = _plain(mapping(value))
-        capacity: dict[str, dict[str, Any]] = defaultdict(dict)
-        for name, value in mapping(self.raw.get("capacity")).items():
+        capacity: dict[str, dict[str, Any]] = defaultdict(dict, {driver: {}})
+        for name, value in mapping(inner.get("capacity")).items():
             domain, _, short = name.rpartition("/")
-            amount = quantity(str(mapping(value).get("value", value)))
-            capacity[domain or driver][short] = {"quantity": str(amount or 0)}
-        for found in (attributes, capacity):
-            found.setdefault(driver, {})
-        return {"driver": driver, "attributes": dict(attributes), "capacity": dict(capacity)}
+            capacity[domain or driver][short] = {"quantity": str(_amount(value))}
+        parts = {"attributes": dict(attributes), "capacity": dict(capacity)}
+        self.variable: dict[str, Any] = {"driver": driver, **parts}
+        self.consumes = _counters(pool, entries(inner, "consumesCounters"), "counterSet")
 
 
 def _plain(value: Mapping[str, Any]) -> Any:
@@ -56,40 +58,23 @@ def _plain(value: Mapping[str, Any]) -> Any:
     return next(iter(value.values()), "")
 
 
-def devices_of(cluster: Dump) -> list[OfferedDevice]:
-    """Devices of the latest generation of each pool."""
-    latest: dict[tuple[str, str], int] = {}
-    found: list[tuple[int, OfferedDevice]] = []
-    for one in cluster.all("ResourceSlice"):
-        pool = mapping(one.spec.get("pool"))
-        key = text(one.spec.get("driver")), text(pool.get("name"))
-        number = pool.get("generation")
-        generation = number if isinstance(number, int) else 0
-        latest[key] = max(latest.get(key, 0), generation)
-        for raw in map(mapping, items(one.spec.get("devices"))):
-            inner = raw | mapping(raw.get("basic"))
-            device = OfferedDevice(
-                (*key, text(raw.get("name"))), text(one.spec.get("nodeName")), inner
-            )
-            found.append((generation, device))
-    return [device for number, device in found if number == latest[device.id[:2]]]
+def _amount(value: Any) -> Fraction:
+    return quantity(str(mapping(value).get("value", value))) or Fraction(0)
 
 
-def taken(cluster: Dump) -> dict[Id, Seen]:
-    """Devices that claims hold, and the claim."""
-    found: dict[Id, Seen] = {}
-    for claim in cluster.all("ResourceClaim"):
-        for one in results(claim):
-            found[one] = claim
-    return found
+def _counters(pool: str, groups: list[dict[str, Any]], named: str) -> Counters:
+    return {
+        (pool, text(group.get(named)), name): _amount(value)
+        for group in groups
+        for name, value in mapping(group.get("counters")).items()
+    }
 
 
 def results(claim: Seen) -> list[Id]:
     """Devices that a claim was given."""
-    allocation = mapping(mapping(claim.status.get("allocation")).get("devices"))
+    found = entries(claim.status, "allocation.devices.results")
     return [
-        (text(one.get("driver")), text(one.get("pool")), text(one.get("device")))
-        for one in map(mapping, items(allocation.get("results")))
+        (text(one.get("driver")), text(one.get("pool")), text(one.get("device"))) for one in found
     ]
 
 
@@ -104,33 +89,24 @@ class Request:
     selectors: tuple[str, ...]
 
 
-def requests_of(claim_spec: Mapping[str, Any]) -> tuple[Request, ...]:
+def requests_of(claim_spec: Mapping[str, Any]) -> Iterator[Request]:
     """Requests of a claim; of alternatives the first, which is tried first."""
-    found: list[Request] = []
-    devices = mapping(claim_spec.get("devices"))
-    for one in map(mapping, items(devices.get("requests"))):
-        alternatives = items(one.get("firstAvailable"))
-        exact = mapping(alternatives[0] if alternatives else one.get("exactly") or one)
-        count = exact.get("count")
-        found.append(
-            Request(
-                text(one.get("name")),
-                text(exact.get("deviceClassName")),
-                0
-                if exact.get("allocationMode") == "All"
-                else count
-                if isinstance(count, int)
-                else 1,
-                _expressions(exact.get("selectors")),
-            )
+    for one in entries(claim_spec, "devices.requests"):
+        first = next(iter(items(one.get("firstAvailable"))), None)
+        exact = mapping(first or one.get("exactly") or one)
+        given = exact.get("count")
+        count = given if isinstance(given, int) else 1
+        yield Request(
+            text(one.get("name")),
+            text(exact.get("deviceClassName")),
+            0 if exact.get("allocationMode") == "All" else count,
+            _expressions(exact),
         )
-    return tuple(found)
 
 
-def _expressions(selectors: object) -> tuple[str, ...]:
-    return tuple(
-        text(mapping(mapping(one).get("cel")).get("expression")) for one in items(selectors)
-    )
+def _expressions(holder: Mapping[str, Any]) -> tuple[str, ...]:
+    found = entries(holder, "selectors")
+    return tuple(text(below(one, "cel").get("expression")) for one in found)
 
 
 @lru_cache(maxsize=256)
@@ -146,9 +122,6 @@ def matches(expression: str, variable: Mapping[str, Any]) -> bool | None:
 
     try:
         program = _program(expression)
-    except ValueError:
-        return None
-    try:
         answer = program.execute(cel.Context({"device": dict(variable)}, functions()))
     except KeyError:
         return False  # an attribute that the device does not have: the allocator refuses it as well
@@ -157,118 +130,128 @@ def matches(expression: str, variable: Mapping[str, Any]) -> bool | None:
     return answer if isinstance(answer, bool) else None
 
 
-def class_selectors(cluster: Dump, name: str) -> tuple[str, ...] | None:
-    """Expressions of a class; None: there is no such class."""
-    found = cluster.get("DeviceClass", name)
-    return None if found is None else _expressions(found.spec.get("selectors"))
-
-
-@dataclass(frozen=True, eq=False)
 class Supply:
-    """Devices of a cluster, and what is left of them."""
+    """Devices of a cluster, and what is left of them.
 
-    cluster: Dump
-    devices: list[OfferedDevice]
-    taken: Mapping[Id, Seen]
+    Attributes:
+        devices: Devices of the latest generation of each pool.
+        taken: Devices that claims hold, and the claim.
+    """
 
-    def matching(self, request: Request) -> list[OfferedDevice] | None:
-        """Devices that satisfy a request, taken or not; None: not known."""
-        own = class_selectors(self.cluster, request.device_class)
-        if own is None:
-            return []
-        found: list[OfferedDevice] = []
+    def __init__(self, cluster: Dump) -> None:
+        """Read slices and claims."""
+        self.cluster = cluster
+        latest: dict[tuple[str, str], int] = defaultdict(int)
+        found: list[tuple[int, OfferedDevice]] = []
+        self._shared: dict[str, Counters] = defaultdict(dict)
+        for one in cluster.all("ResourceSlice"):
+            pool, node = below(one.spec, "pool"), text(one.spec.get("nodeName"))
+            driver, name = text(one.spec.get("driver")), text(pool.get("name"))
+            number = pool.get("generation")
+            generation = number if isinstance(number, int) else 0
+            latest[driver, name] = max(latest[driver, name], generation)
+            devices = entries(one.spec, "devices")
+            found += ((generation, OfferedDevice(driver, name, node, raw)) for raw in devices)
+            self._shared[node] |= _counters(name, entries(one.spec, "sharedCounters"), "name")
+        self.devices = [device for number, device in found if number == latest[device.id[:2]]]
+        self._matching: dict[Request, dict[str, list[OfferedDevice]] | None] = {}
+        self._answers: dict[tuple[int, str, bool], tuple[Mapping[str, Any], bool | None]] = {}
+        self._own: dict[str, list[OfferedDevice]] = defaultdict(list)
         for device in self.devices:
-            answers = [matches(one, device.variable) for one in (*own, *request.selectors)]
-            if False in answers:
-                continue
-            if None in answers:
+            self._own[device.node].append(device)
+        claims = cluster.all("ResourceClaim")
+        self.taken: dict[Id, Seen] = {one: claim for claim in claims for one in results(claim)}
+
+    def matching(self, request: Request) -> dict[str, list[OfferedDevice]] | None:
+        """Devices that satisfy a request, taken or not, by node; None: not known."""
+        key = replace(request, name="", count=0)
+        if key not in self._matching:
+            self._matching[key] = self._found(key)
+        return self._matching[key]
+
+    def _found(self, request: Request) -> dict[str, list[OfferedDevice]] | None:
+        known = self.cluster.get("DeviceClass", request.device_class)
+        found: dict[str, list[OfferedDevice]] = {}
+        if known is None:
+            return found
+        selectors = (*_expressions(known.spec), *request.selectors)
+        for device in self.devices:
+            answers = [matches(one, device.variable) for one in selectors]
+            if None in answers and False not in answers:
                 return None
-            found.append(device)
+            if False not in answers:
+                found.setdefault(device.node, []).append(device)
         return found
 
     def gives(
         self, claim_spec: Mapping[str, Any], node: str, *, whole: bool = False
     ) -> bool | None:
         """Whether a node can give what a claim asks now; with `whole`, were nothing taken."""
-        used: set[Id] = set() if whole else set(self.taken)
-        left = self._counters(node, used)
-        equal = [
-            text(mapping(one).get("matchAttribute"))
-            for one in items(mapping(claim_spec.get("devices")).get("constraints"))
-        ]
+        key = (id(claim_spec), node, whole)
+        if key not in self._answers:  # the specification is kept, so that its id stays its own
+            self._answers[key] = (claim_spec, self._gives(claim_spec, node, whole))
+        return self._answers[key][1]
+
+    def _gives(self, claim_spec: Mapping[str, Any], node: str, whole: bool) -> bool | None:
+        taken: Mapping[Id, Seen] = {} if whole else self.taken
+        used: set[Id] = set()
+        left = defaultdict(Fraction, self._shared[node])
+
+        def take(device: OfferedDevice) -> None:
+            for key, amount in device.consumes.items():
+                left[key] -= amount
+
+        for device in self._own[node]:
+            if device.id in taken:
+                take(device)
+        constraints = entries(claim_spec, "devices.constraints")
+        equal = [text(one.get("matchAttribute")) for one in constraints]
         values: dict[str, Any] = {}
         for request in requests_of(claim_spec):
             found = self.matching(request)
             if found is None:
                 return None
-            here = [one for one in found if one.node in {node, ""}]
-            wanted = request.count or len(here)
-            if not wanted:
-                return False
-            given = 0
+            here = _on(node, found)
+            wanted = given = request.count or len(here)
             for device in here:
-                if given == wanted:
-                    break
-                if device.id in used or not self._fits(device, left):
+                fits = all(left[key] >= amount for key, amount in device.consumes.items())
+                if not given or device.id in used or device.id in taken or not fits:
                     continue
-                if not _agrees(device, equal, values):
-                    continue
-                used.add(device.id)
-                self._consume(device, left)
-                given += 1
-            if given < wanted:
+                if _agrees(device, equal, values):
+                    used.add(device.id)
+                    take(device)
+                    given -= 1
+            if given or not wanted:
                 return False
         return True
 
     def change(self, claim_spec: Mapping[str, Any], name: str, node: str) -> tuple[str, int]:
         """The smallest change by which a node gives what a claim asks, and how much it is."""
         if self.gives(claim_spec, node, whole=True):
-            here = {device.id for device in self.devices if device.node in {node, ""}}
+            here = {device.id for device in _on(node, self._own)}
             claims = sorted({self.taken[one].ref for one in here if one in self.taken})
             held = " or ".join(ref.partition("/")[2] for ref in claims[:3])
             return f"end what uses the claim {held}, which holds devices of {node}", 3
         for request in requests_of(claim_spec):
             known = self.matching(request)
-            here = [one for one in known or () if one.node in {node, ""}]
+            here = _on(node, known or {})
             if here and len(here) < request.count:
                 most = f"ask for at most {len(here)} of {request.device_class}"
                 return f"{most} in the claim {name}, request {request.name}", 4
             free = self.matching(replace(request, selectors=()))
-            if known == [] or (known and not here):
-                others = [one for one in free or () if one.node in {node, ""}]
-                if len(others) >= max(request.count, 1):
-                    wrong = " and ".join(request.selectors)
-                    return f"take the selector {wrong} of the claim {name} away", 5
+            enough = len(_on(node, free or {})) >= max(request.count, 1)
+            if known is not None and not here and enough:
+                wrong = " and ".join(request.selectors)
+                return f"take the selector {wrong} of the claim {name} away", 5
+        devices = below(claim_spec, "devices") | {"constraints": list[Any]()}
+        if self.gives({"devices": devices}, node, whole=True):
+            return f"take the constraints of the claim {name} away", 5
         return f"ask for devices in the claim {name} that {node} has", 6
 
-    def _counters(self, node: str, used: set[Id]) -> dict[tuple[str, str, str], Fraction]:
-        left: dict[tuple[str, str, str], Fraction] = {}
-        for one in self.cluster.all("ResourceSlice"):
-            if text(one.spec.get("nodeName")) != node:
-                continue
-            pool = text(mapping(one.spec.get("pool")).get("name"))
-            for group in map(mapping, items(one.spec.get("sharedCounters"))):
-                for name, value in mapping(group.get("counters")).items():
-                    amount = quantity(str(mapping(value).get("value", 0))) or Fraction(0)
-                    left[pool, text(group.get("name")), name] = amount
-        for device in self.devices:
-            if device.id in used and device.node == node:
-                self._consume(device, left)
-        return left
 
-    @staticmethod
-    def _asked(device: OfferedDevice) -> Iterator[tuple[tuple[str, str, str], Fraction]]:
-        for group in map(mapping, items(device.raw.get("consumesCounters"))):
-            for name, value in mapping(group.get("counters")).items():
-                amount = quantity(str(mapping(value).get("value", 0))) or Fraction(0)
-                yield (device.id[1], text(group.get("counterSet")), name), amount
-
-    def _fits(self, device: OfferedDevice, left: Mapping[tuple[str, str, str], Fraction]) -> bool:
-        return all(left.get(key, Fraction(0)) >= amount for key, amount in self._asked(device))
-
-    def _consume(self, device: OfferedDevice, left: dict[tuple[str, str, str], Fraction]) -> None:
-        for key, amount in self._asked(device):
-            left[key] = left.get(key, Fraction(0)) - amount
+def _on(node: str, found: Mapping[str, list[OfferedDevice]]) -> list[OfferedDevice]:
+    """Devices of a node, and those of every node."""
+    return [*found.get(node, ()), *found.get("", ())]
 
 
 def _agrees(device: OfferedDevice, attributes: list[str], values: dict[str, Any]) -> bool:
@@ -282,6 +265,7 @@ def _agrees(device: OfferedDevice, attributes: list[str], values: dict[str, Any]
     return True
 
 
+@lru_cache(maxsize=1)
 def supply_of(cluster: Dump) -> Supply:
-    """The devices of a cluster."""
-    return Supply(cluster, devices_of(cluster), taken(cluster))
+    """The devices of a cluster, read once: what a node gives is asked again and again."""
+    return Supply(cluster)

@@ -1,7 +1,5 @@
 """Every cause in its order, and the causes that a dump shows."""
 
-from itertools import chain
-
 from gpufleet.findings import Severity
 from gpufleet.fleet.model import Fleet
 from gpufleet_policies.doctor import (
@@ -11,33 +9,30 @@ from gpufleet_policies.doctor import (
     holder_causes,
     layout_causes,
     node_causes,
-    operand_causes,
     pod_causes,
     queue_causes,
-    symptom_causes,
-    upgrade_causes,
-    version_causes,
 )
-from gpufleet_policies.doctor.cause import Cause, Diagnosis, Patient
+from gpufleet_policies.doctor.cause import FINDERS, ROWS, Cause, Diagnosis, Patient, Sure
+from gpufleet_policies.doctor.rows import finder_of
 from gpufleet_policies.doctor.snapshot import Dump
 
-CAUSES: tuple[Cause, ...] = tuple(
-    chain(
-        node_causes.CAUSES,
-        upgrade_causes.CAUSES,
-        operand_causes.CAUSES,
-        layout_causes.CAUSES,
-        symptom_causes.CAUSES,
-        queue_causes.CAUSES,
-        autoscaler_causes.CAUSES,
-        claim_causes.CAUSES,
-        pod_causes.CAUSES,
-        version_causes.CAUSES,
-        holder_causes.CAUSES,
-        drift.CAUSES,
-    )
+MODULES = (
+    *(node_causes, layout_causes, queue_causes, autoscaler_causes, claim_causes),
+    *(pod_causes, holder_causes, drift),
 )
-"""What others follow from comes first: a node that is not ready explains its pods."""
+"""Modules whose functions are finders of rows."""
+CAUSES: tuple[Cause, ...] = tuple(
+    Cause(
+        row["code"],
+        Severity(row["severity"]),
+        Sure(row["sure"]),
+        row["title"],
+        tuple(row["reports"]),
+        row,
+        finder_of(row) or FINDERS[row["code"]],
+    )
+    for row in ROWS
+)
 
 
 def diagnose(cluster: Dump, fleet: Fleet | None = None) -> tuple[Diagnosis, ...]:
@@ -46,7 +41,7 @@ def diagnose(cluster: Dump, fleet: Fleet | None = None) -> tuple[Diagnosis, ...]
     found: list[Diagnosis] = []
     for row in CAUSES:
         for one in row.find(patient):
-            found.append(Diagnosis(row, one))
+            found.append(Diagnosis(row, one, patient.path(one.values["at"])))
             patient.explained.update((one.at, *one.explains))
     ranks = list(Severity)
     return tuple(

@@ -81,24 +81,16 @@ def read_folder(folder: Path) -> tuple[Dump, tuple[str, ...]]:
     unread: list[str] = []
     for path in sorted(path for path in folder.rglob("*") if path.is_file()):
         try:
-            content = path.read_text(errors="replace") if path.suffix in _READ else ""
             if path.suffix in {".json", ".yaml", ".yml"}:
-                raws += documents(content)
+                raws += documents(path.read_text(errors="replace"))
             elif path.suffix == ".descr" and "node" in path.name:
-                raws += nodes_described(content)
-            elif path.suffix == ".log":
-                logs[_pod(path)] = content
+                raws += nodes_described(path.read_text(errors="replace"))
+            elif path.suffix == ".log":  # `gpu_operand_pod_NAME.log`, or `NAME.log`
+                name = path.stem.removeprefix("gpu_operand_pod_").removesuffix(".previous")
+                logs[name] = path.read_text(errors="replace")
         except (OSError, UnreadableDocumentError) as problem:
             unread.append(f"{path.relative_to(folder)}: {problem}")
     return cluster_of(raws, logs), tuple(unread)
-
-
-_READ = frozenset({".json", ".yaml", ".yml", ".descr", ".log"})
-
-
-def _pod(path: Path) -> str:
-    """The pod of a log: `gpu_operand_pod_NAME.log`, or `NAME.log`."""
-    return path.stem.removeprefix("gpu_operand_pod_").removesuffix(".previous")
 
 
 _CORE = {

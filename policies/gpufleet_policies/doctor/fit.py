@@ -3,18 +3,24 @@
 Sources: kubernetes `pkg/scheduler/apis/config/v1/default_plugins.go` (order), and `framework/
 plugins/`: `nodeunschedulable`, `nodename`, `tainttoleration`, `nodeaffinity`, `nodeports`,
 `noderesources/fit.go`, `interpodaffinity`, `dynamicresources`, with the phrases of their reasons.
-Volumes of a node, spread constraints and affinity to other pods are not looked at beyond required
-anti-affinity; `unseen` names what a pod has of them.
+Volumes of a node and spread constraints are not looked at; `unseen` names what a pod has of them.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 from gpufleet.documents.shapes import items, mapping
 from gpufleet_policies.doctor.devices import Supply
-from gpufleet_policies.doctor.observed import SeenNode, SeenPod, text
+from gpufleet_policies.doctor.observed import (
+    REQUIRED,
+    SeenNode,
+    SeenPod,
+    below,
+    entries,
+    text,
+)
 from gpufleet_policies.doctor.operands import KEEPS_AWAY, tolerates
 from gpufleet_policies.doctor.snapshot import Dump
 
@@ -39,101 +45,125 @@ class Blocker:
     """Of a resource: whether the node has enough of it without its pods."""
 
 
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """Why one node does not take the pod, or one NodePool makes no node for it."""
+
+    name: str
+    blockers: tuple[Blocker, ...]
+    """In the order in which they are asked; empty: it does."""
+    said: Blocker | None = None
+    """What is said of it where that is not the first of these."""
+
+    @property
+    def first(self) -> Blocker:
+        """What the scheduler says."""
+        return self.said or self.blockers[0]
+
+    @property
+    def reason(self) -> str:
+        """The same in words; empty: it can."""
+        return self.first.reason if self.blockers else ""
+
+    @property
+    def change(self) -> str:
+        """What would let it."""
+        return " and ".join(one.change for one in self.blockers)
+
+    @property
+    def cost(self) -> int:
+        """How much must change."""
+        return sum(one.cost for one in self.blockers)
+
+
+_TEXTS = {
+    "NodeUnschedulable": ("node(s) were unschedulable", "kubectl uncordon {at}", 2),
+    "NodeAffinity": ("node(s) didn't match Pod's node affinity/selector", "change {wrong}", 1),
+    "NodePorts": (
+        "node(s) didn't have free ports for the requested pod ports",
+        "take the hostPort away",
+        1,
+    ),
+    "affinity": (
+        "node(s) didn't match pod affinity rules",
+        "take the required affinity to pods away, or run one of them there",
+        2,
+    ),
+    "anti-affinity": (
+        "node(s) didn't match pod anti-affinity rules",
+        "take the required anti-affinity away, or free the node",
+        2,
+    ),
+}
+"""Filter -> its phrase, what would pass it, how much that is."""
+
+
 def blockers(
     pod: SeenPod, node: SeenNode, cluster: Dump, claims: Mapping[str, Any], supply: Supply
-) -> list[Blocker]:
-    """Every filter that a node does not pass, in the order of the scheduler. The first is what the
-    scheduler says.
-
-    Args:
-        pod: A pod that waits.
-        node: One node.
-        cluster: What else runs.
-        claims: Specifications of the pod's claims that are not allocated.
-        supply: Devices of the cluster.
-    """
-    return list(_blockers(pod, node, cluster, claims, supply))
-
-
-def _blockers(
-    pod: SeenPod, node: SeenNode, cluster: Dump, claims: Mapping[str, Any], supply: Supply
 ) -> Iterator[Blocker]:
-    tolerations = pod.spec.get("tolerations")
-    if node.spec.get("unschedulable") is True and not tolerates(tolerations, _CORDONED):
-        yield Blocker(
-            "NodeUnschedulable", "node(s) were unschedulable", f"kubectl uncordon {node.name}", 2
-        )
-    for taint in node.taints:
-        cordon = taint.get("key") == _CORDONED["key"] and node.spec.get("unschedulable") is True
-        if taint.get("effect") in KEEPS_AWAY and not tolerates(tolerations, taint) and not cordon:
-            key, value = text(taint.get("key")), text(taint.get("value"))
-            yield Blocker(
-                "TaintToleration",
-                f"node(s) had untolerated taint {{{key}: {value}}}",
-                f"add the toleration {{key: {key}, operator: Exists, effect: "
-                f"{text(taint.get('effect'))}}}",
-                1 if not key.startswith("node.kubernetes.io/") else 9,
-            )
+    """Every filter that a node does not pass, in the order of the scheduler, of which it says the
+    first. `claims`: specifications of the pod's claims that are not allocated."""
+
+    def plain(name: str, wrong: str = "") -> Blocker:
+        reason, change, cost = _TEXTS[name]
+        plugin = "InterPodAffinity" if name.endswith("affinity") else name
+        return Blocker(plugin, reason, change.format(at=node.name, wrong=wrong), cost)
+
+    tolerations, cordoned = pod.spec.get("tolerations"), node.spec.get("unschedulable") is True
+    if cordoned and not tolerates(tolerations, _CORDONED):
+        yield plain("NodeUnschedulable")
+    taints = [one for one in node.taints if not cordoned or one.get("key") != _CORDONED["key"]]
+    why = "node(s) had untolerated taint {{{key}: {value}}}"
+    yield from untolerated("TaintToleration", why, tolerations, taints)
     if not selects(pod.spec, node):
-        yield Blocker(
-            "NodeAffinity",
-            "node(s) didn't match Pod's node affinity/selector",
-            f"change {selector_text(pod.spec, node)}",
-            1,
-        )
-    if _ports(pod.spec) & {port for one in _here(node, cluster) for port in _ports(one.spec)}:
-        yield Blocker(
-            "NodePorts",
-            "node(s) didn't have free ports for the requested pod ports",
-            "take the hostPort away",
-            1,
-        )
-    yield from _resources(pod, node, cluster)
-    if _repelled(pod, node, cluster):
-        yield Blocker(
-            "InterPodAffinity",
-            "node(s) didn't match pod anti-affinity rules",
-            "take the required anti-affinity away, or free the node",
-            2,
-        )
-    for name, spec in claims.items():
-        if supply.gives(spec, node.name) is False:
-            yield Blocker(
-                "DynamicResources",
-                "cannot allocate all claims",
-                *supply.change(spec, name, node.name),
-                fits_empty=supply.gives(spec, node.name, whole=True) is True,
-            )
-
-
-def _resources(pod: SeenPod, node: SeenNode, cluster: Dump) -> Iterator[Blocker]:
-    here = _here(node, cluster)
+        yield plain("NodeAffinity", selector_text(pod.spec, node))
+    here = cluster.pods_on.get(node.name, [])
+    ports = _ports(pod.spec)
+    if ports and ports & {port for one in here for port in _ports(one.spec)}:
+        yield plain("NodePorts")
     most = node.allocatable.get("pods")
     if most is not None and len(here) + 1 > most:
         yield Blocker("NodeResourcesFit", "Too many pods", f"move a pod off {node.name}", 3)
     for name, asked in pod.requests.items():
-        if not asked:
-            continue
-        free = cluster.free(node, name)
-        if asked <= free:
-            continue
-        whole = node.allocatable.get(name, Fraction(0))
-        enough = asked <= whole
-        missing = shown(name, asked - free)
-        yield Blocker(
-            "NodeResourcesFit",
-            f"Insufficient {name}",
-            f"free {missing} of {name} on {node.name}"
-            if enough
-            else f"ask for at most {shown(name, free)} of {name}"
-            if free > 0
-            else f"ask for at most {shown(name, whole)} of {name} and free it on {node.name}"
-            if whole
-            else f"ask for a resource that {node.name} offers instead of {name}",
-            3 if enough else 4 if free > 0 else 5 if whole else 6,
-            name,
-            enough,
-        )
+        if asked and asked > cluster.free(node, name):
+            yield _insufficient(node, name, asked, cluster.free(node, name))
+    if _is_alone(pod, node, cluster):
+        yield plain("affinity")
+    if _repelled(pod, node, cluster):
+        yield plain("anti-affinity")
+    for name, spec in claims.items():
+        if supply.gives(spec, node.name) is False:
+            change, cost = supply.change(spec, name, node.name)
+            whole = supply.gives(spec, node.name, whole=True) is True
+            why = "cannot allocate all claims"
+            yield Blocker("DynamicResources", why, change, cost, fits_empty=whole)
+
+
+def untolerated(
+    name: str, why: str, tolerations: object, taints: Iterable[dict[str, Any]]
+) -> Iterator[Blocker]:
+    """Each taint that keeps a pod away, as a filter says it."""
+    for taint in taints:
+        if taint.get("effect") in KEEPS_AWAY and not tolerates(tolerations, taint):
+            named = {part: text(taint.get(part)) for part in ("key", "value", "effect")}
+            change = "add the toleration {{key: {key}, operator: Exists, effect: {effect}}}"
+            cost = 9 if named["key"].startswith("node.kubernetes.io/") else 1
+            yield Blocker(name, why.format_map(named), change.format_map(named), cost)
+
+
+def _insufficient(node: SeenNode, name: str, asked: Fraction, free: Fraction) -> Blocker:
+    whole = node.allocatable.get(name, Fraction(0))
+    if asked <= whole:
+        change, cost = f"free {shown(name, asked - free)} of {name} on {node.name}", 3
+    elif free > 0:
+        change, cost = f"ask for at most {shown(name, free)} of {name}", 4
+    elif whole:
+        most = f"ask for at most {shown(name, whole)} of {name}"
+        change, cost = f"{most} and free it on {node.name}", 5
+    else:
+        change, cost = f"ask for a resource that {node.name} offers instead of {name}", 6
+    why = f"Insufficient {name}"
+    return Blocker("NodeResourcesFit", why, change, cost, name, asked <= whole)
 
 
 def shown(name: str, amount: Fraction) -> str:
@@ -145,25 +175,19 @@ def shown(name: str, amount: Fraction) -> str:
     return str(int(amount))
 
 
-def _here(node: SeenNode, cluster: Dump) -> list[SeenPod]:
-    return cluster.pods_on.get(node.name, [])
-
-
 def _ports(spec: Mapping[str, Any]) -> set[tuple[str, int]]:
     return {
         (text(port.get("protocol")) or "TCP", port["hostPort"])
-        for one in map(mapping, items(spec.get("containers")))
-        for port in map(mapping, items(one.get("ports")))
+        for one in entries(spec, "containers")
+        for port in entries(one, "ports")
         if isinstance(port.get("hostPort"), int)
     }
 
 
-def _terms(spec: Mapping[str, Any]) -> list[dict[str, Any]] | None:
-    affinity = mapping(mapping(spec.get("affinity")).get("nodeAffinity"))
-    required = affinity.get("requiredDuringSchedulingIgnoredDuringExecution")
-    if required is None:
-        return None
-    return [mapping(one) for one in items(mapping(required).get("nodeSelectorTerms"))]
+def required_terms(spec: Mapping[str, Any]) -> list[dict[str, Any]] | None:
+    """Terms of the required node affinity, of which one is enough; None: there is none."""
+    required = below(spec, "affinity.nodeAffinity").get(REQUIRED)
+    return None if required is None else entries(required, "nodeSelectorTerms")
 
 
 def selects(spec: Mapping[str, Any], node: SeenNode) -> bool:
@@ -173,7 +197,7 @@ def selects(spec: Mapping[str, Any], node: SeenNode) -> bool:
     name = text(spec.get("nodeName"))
     if name and name != node.name:
         return False
-    terms = _terms(spec)
+    terms = required_terms(spec)
     return terms is None or any(_term(one, node) for one in terms)
 
 
@@ -208,6 +232,14 @@ def meets(requirement: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
             return False
 
 
+def chooses(selector: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
+    """Whether a label selector chooses labels (apimachinery LabelSelectorAsSelector)."""
+    equal, rules = below(selector, "matchLabels"), entries(selector, "matchExpressions")
+    return all(labels.get(k) == v for k, v in equal.items()) and all(
+        meets(one, labels) for one in rules
+    )
+
+
 def selector_text(spec: Mapping[str, Any], node: SeenNode) -> str:
     """The part of a pod's selection that a node does not satisfy."""
     wrong = [
@@ -215,7 +247,7 @@ def selector_text(spec: Mapping[str, Any], node: SeenNode) -> str:
         for key, value in mapping(spec.get("nodeSelector")).items()
         if node.labels.get(key) != value
     ]
-    for term in _terms(spec) or ():
+    for term in required_terms(spec) or ():
         wrong += [
             f"the required affinity {one.get('key')} {one.get('operator')} "
             f"{', '.join(map(str, items(one.get('values'))))}".rstrip()
@@ -225,58 +257,55 @@ def selector_text(spec: Mapping[str, Any], node: SeenNode) -> str:
     return "; ".join(wrong[:2]) or "the node selection"
 
 
-def _anti(spec: Mapping[str, Any]) -> list[dict[str, Any]]:
-    anti = mapping(mapping(spec.get("affinity")).get("podAntiAffinity"))
-    return [
-        mapping(one) for one in items(anti.get("requiredDuringSchedulingIgnoredDuringExecution"))
+def _is_alone(pod: SeenPod, node: SeenNode, cluster: Dump) -> bool:
+    """Whether the pods beside which a pod must run are not there; the first one may be alone."""
+    terms = entries(pod.spec, f"affinity.podAffinity.{REQUIRED}")
+    keys = [text(term.get("topologyKey")) for term in terms]
+    if not terms or any(key not in node.labels for key in keys):
+        return bool(terms)
+    others = [
+        cluster.nodes[name].labels
+        for name, pods in cluster.pods_on.items()
+        for other in pods
+        if name in cluster.nodes and all(_matches(term, pod, other) for term in terms)
     ]
+    if not others:
+        return not all(_matches(term, pod, pod) for term in terms)
+    return not all(any(one.get(key) == node.labels[key] for one in others) for key in keys)
 
 
 def _matches(term: Mapping[str, Any], owner: SeenPod, other: SeenPod) -> bool:
     namespaces = items(term.get("namespaces")) or [owner.namespace]
     if other.namespace not in namespaces and term.get("namespaceSelector") is None:
         return False
-    selector = mapping(term.get("labelSelector"))
-    equal = mapping(selector.get("matchLabels"))
-    return all(other.labels.get(k) == v for k, v in equal.items()) and all(
-        meets(mapping(one), other.labels) for one in items(selector.get("matchExpressions"))
-    )
+    return chooses(mapping(term.get("labelSelector")), other.labels)
 
 
 def _repelled(pod: SeenPod, node: SeenNode, cluster: Dump) -> bool:
-    own = _anti(pod.spec)
-    for term in own:
+    for term in pod.apart_from:
         key = text(term.get("topologyKey"))
-        same = [
-            one.name
-            for one in cluster.nodes.values()
-            if key in node.labels and one.labels.get(key) == node.labels[key]
-        ]
-        if any(
-            _matches(term, pod, other) for name in same for other in cluster.pods_on.get(name, ())
-        ):
+        given = node.labels.get(key)
+        same = (one for one in cluster.nodes.values() if given and one.labels.get(key) == given)
+        others = (other for one in same for other in cluster.pods_on.get(one.name, ()))
+        if any(_matches(term, pod, other) for other in others):
             return True
     return any(
         _matches(term, other, pod)
-        for other in _here(node, cluster)
-        for term in _anti(other.spec)
+        for other in cluster.pods_on.get(node.name, ())
+        for term in other.apart_from
         if text(term.get("topologyKey")) in node.labels
     )
 
 
 def unseen(pod: SeenPod) -> tuple[str, ...]:
     """Parts of a pod that filters not looked at here decide on."""
-    affinity = mapping(mapping(pod.spec.get("affinity")).get("podAffinity"))
-    found = (
-        ["required pod affinity"]
-        if affinity.get("requiredDuringSchedulingIgnoredDuringExecution")
-        else []
-    )
-    if any(
-        mapping(one).get("whenUnsatisfiable") == "DoNotSchedule"
-        for one in items(pod.spec.get("topologySpreadConstraints"))
-    ):
-        found.append("spread constraints")
-    if any("persistentVolumeClaim" in mapping(v) for v in items(pod.spec.get("volumes"))):
-        found.append("zones of volumes")
-    return tuple(found)
+    spreads = entries(pod.spec, "topologySpreadConstraints")
+    found = {
+        "spread constraints": any(
+            one.get("whenUnsatisfiable") == "DoNotSchedule" for one in spreads
+        ),
+        "zones of volumes": any(
+            "persistentVolumeClaim" in one for one in entries(pod.spec, "volumes")
+        ),
+    }
+    return tuple(name for name, there in found.items() if there)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from gpufleet.documents.shapes import items
-from gpufleet_policies.doctor.cause import Patient, Sighting, Sign, each, found_at
+from gpufleet_policies.doctor.cause import Patient, Sighting, each, found_at
 from gpufleet_policies.doctor.observed import SeenPod
 from gpufleet_policies.doctor.operands import part_of
 
@@ -26,18 +26,12 @@ def _holders(patient: Patient) -> Iterator[SeenPod]:
 _of_holders = each(_holders)
 
 
-def _held(pod: SeenPod) -> int:
-    return sum(pod.devices.values()) or len(pod.claims)
-
-
 @_of_holders("pod-stuck-terminating")
 def _terminating(patient: Patient, pod: SeenPod) -> Sighting | None:
-    moment = pod.metadata.get("deletionTimestamp")
-    since = patient.cluster.minutes_since(moment)
+    since = patient.cluster.minutes_since(pod.metadata.get("deletionTimestamp"))
     if since is None or since < GRACE_MINUTES:
         return None
-    evidence = Sign(pod.ref, "metadata.deletionTimestamp", str(moment))
-    return found_at(pod, evidence, minutes=int(since), held=_held(pod))
+    return found_at(pod, minutes=int(since), moment=pod.metadata["deletionTimestamp"])
 
 
 @_of_holders("gpu-held-by-stuck-pod")
@@ -45,26 +39,17 @@ def _stuck(patient: Patient, pod: SeenPod) -> Sighting | None:
     trouble = pod.trouble
     if trouble is None or (trouble.reason == "CrashLoopBackOff" and trouble.restarts < RESTARTS):
         return None
-    return found_at(
-        pod,
-        Sign(pod.ref, trouble.place, trouble.reason),
-        held=_held(pod),
-        trouble=trouble,
-        restarts=f" ({trouble.restarts} restarts)" if trouble.restarts else "",
-        owner=pod.owner[0] or "owner",
-    )
+    restarts = f" ({trouble.restarts} restarts)" if trouble.restarts else ""
+    return found_at(pod, trouble=trouble, restarts=restarts, owner=pod.owner[0] or "owner")
 
 
 @_of_holders("gpu-held-by-finished-owner")
 def _finished(patient: Patient, pod: SeenPod) -> Sighting | None:
     kind, name = pod.owner
     owner = patient.cluster.get(kind, name, pod.namespace)
-    ends = ("Complete", "Failed", "Finished")
-    if owner is None or not any(owner.conditions.get(e, {}).get("status") == "True" for e in ends):
+    if owner is None or not any(map(owner.holds, ("Complete", "Failed", "Finished"))):
         return None
-    evidence = Sign(owner.ref, "status.conditions", "ended")
-    running = Sign(pod.ref, "status.phase", pod.phase)
-    return found_at(pod, evidence, running, held=_held(pod), kind=kind, name=name)
+    return found_at(pod, owner=owner)
 
 
 @_of_holders("gpu-held-and-idle")
@@ -74,9 +59,5 @@ def _idle(patient: Patient, pod: SeenPod) -> Sighting | None:
         words = tuple(" ".join(map(str, said)).split())
         for form in _SLEEPS:
             if words[-len(form) :] == form:
-                evidence = Sign(pod.ref, "spec.containers[].command", " ".join(form))
-                return found_at(pod, evidence, held=_held(pod))
+                return found_at(pod, command=" ".join(form))
     return None
-
-
-CAUSES = (_terminating, _stuck, _finished, _idle)

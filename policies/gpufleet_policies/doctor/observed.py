@@ -5,13 +5,12 @@ A field that is not there, or has another shape, is empty: nothing follows from 
 
 import re
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from typing import Any
 
-from gpufleet.change.live_node import LiveNode, live_node
+from gpufleet.change.live_node import live_node
 from gpufleet.documents.quantities import quantity
 from gpufleet.documents.shapes import items, mapping
 
@@ -21,11 +20,10 @@ ENDED = frozenset({"Succeeded", "Failed"})
 PRESENT, PRODUCT = "nvidia.com/gpu.present", "nvidia.com/gpu.product"
 PCI = re.compile(r"feature\.node\.kubernetes\.io/pci-(03\d\d_)?10de\.present")
 """What Node Feature Discovery writes for a card of NVIDIA (gpu-operator `hack/must-gather.sh`)."""
+REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 _CLOUD_GPU = (
-    "karpenter.k8s.aws/instance-gpu-count",
-    "cloud.google.com/gke-accelerator",
-    "k8s.amazonaws.com/accelerator",
-    "gpufleet.dev/simulated",
+    *("karpenter.k8s.aws/instance-gpu-count", "cloud.google.com/gke-accelerator"),
+    *("k8s.amazonaws.com/accelerator", "gpufleet.dev/simulated"),
 )
 
 
@@ -39,128 +37,103 @@ def text(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
+def below(value: object, path: str) -> dict[str, Any]:
+    """The mapping under a dotted path; empty where there is none."""
+    for step in path.split("."):
+        value = mapping(value).get(step)
+    return mapping(value)
+
+
+def entries(value: object, path: str) -> list[dict[str, Any]]:
+    """The mappings of the list under a dotted path; empty where there is none."""
+    above, _, last = path.rpartition(".")
+    holder = below(value, above) if above else mapping(value)
+    return [mapping(one) for one in items(holder.get(last))]
+
+
 def amounts(value: object) -> dict[str, Fraction]:
     """Resources and their quantities; what is not a quantity is left out."""
-    found: dict[str, Fraction] = {}
-    for name, one in mapping(value).items():
-        number = quantity(str(one))
-        if number is not None:
-            found[name] = number
-    return found
+    found = ((name, quantity(str(one))) for name, one in mapping(value).items())
+    return {name: number for name, number in found if number is not None}
 
 
-@dataclass(frozen=True, eq=False)
+class Named(dict[str, str]):
+    """Texts by name; what a text of a cause asks for and is not there says so."""
+
+    def __missing__(self, key: str) -> str:
+        """What stands for a name that is not there."""
+        return "not there"
+
+
 class Seen:
-    """One object of the dump."""
+    """One object of the dump.
 
-    raw: dict[str, Any]
+    Attributes:
+        raw: It as `kubectl get -o json` prints it.
+        ref: `Pod/ml/train`: how findings name it.
+        conditions: Conditions of the status by type.
+        said: Status and reason of each condition: `False (KubeletNotReady)`.
+        owner: Kind and name of the controller that made it; empty texts without one.
+    """
 
-    @cached_property
-    def kind(self) -> str:
-        """`Node`."""
-        return text(self.raw.get("kind"))
+    def __init__(self, raw: dict[str, Any]) -> None:
+        """Read what every kind has; a namespace is empty where the kind has none."""
+        self.raw, self.kind = raw, text(raw.get("kind"))
+        self.spec, self.status = below(raw, "spec"), below(raw, "status")
+        self.metadata = below(raw, "metadata")
+        self.name, self.namespace = (text(self.metadata.get(k)) for k in ("name", "namespace"))
+        self.ref = "/".join(part for part in (self.kind, self.namespace, self.name) if part)
+        self.labels, self.annotations = (
+            Named({name: str(value) for name, value in below(self.metadata, key).items()})
+            for key in ("labels", "annotations")
+        )
+        self.conditions = {text(one.get("type")): one for one in entries(self.status, "conditions")}
+        self.said = Named(
+            (kind, f"{text(one.get('status'))} ({text(one.get('reason')) or 'no reason'})")
+            for kind, one in self.conditions.items()
+        )
+        owners = entries(self.metadata, "ownerReferences")
+        owner = next((one for one in owners if one.get("controller") is True), dict[str, Any]())
+        self.owner = (text(owner.get("kind")), text(owner.get("name")))
 
-    @cached_property
-    def metadata(self) -> dict[str, Any]:
-        """Its metadata."""
-        return mapping(self.raw.get("metadata"))
-
-    @cached_property
-    def name(self) -> str:
-        """Its name."""
-        return text(self.metadata.get("name"))
-
-    @cached_property
-    def namespace(self) -> str:
-        """Its namespace; empty for objects without one."""
-        return text(self.metadata.get("namespace"))
-
-    @cached_property
-    def ref(self) -> str:
-        """`Pod/ml/train`: how findings name it."""
-        return "/".join(part for part in (self.kind, self.namespace, self.name) if part)
-
-    @cached_property
-    def labels(self) -> dict[str, str]:
-        """Its labels."""
-        return {key: str(value) for key, value in mapping(self.metadata.get("labels")).items()}
-
-    @cached_property
-    def annotations(self) -> dict[str, str]:
-        """Its annotations."""
-        found = mapping(self.metadata.get("annotations"))
-        return {key: str(value) for key, value in found.items()}
-
-    @cached_property
-    def spec(self) -> dict[str, Any]:
-        """Its specification."""
-        return mapping(self.raw.get("spec"))
-
-    @cached_property
-    def status(self) -> dict[str, Any]:
-        """Its status."""
-        return mapping(self.raw.get("status"))
-
-    @cached_property
-    def conditions(self) -> dict[str, dict[str, Any]]:
-        """Conditions of the status by type."""
-        found = items(self.status.get("conditions"))
-        return {text(mapping(one).get("type")): mapping(one) for one in found}
-
-    @cached_property
-    def owner(self) -> tuple[str, str]:
-        """Kind and name of the controller that made it; empty texts without one."""
-        for one in map(mapping, items(self.metadata.get("ownerReferences"))):
-            if one.get("controller") is True:
-                return text(one.get("kind")), text(one.get("name"))
-        return "", ""
+    def holds(self, kind: str) -> bool:
+        """Whether a condition is True."""
+        return self.conditions.get(kind, {}).get("status") == "True"
 
 
-@dataclass(frozen=True, eq=False)
 class SeenNode(Seen):
-    """A node."""
+    """A node.
 
-    @cached_property
-    def live(self) -> LiveNode:
-        """What plans of changes read of it."""
-        return live_node(self.raw)
+    Attributes:
+        live: What plans of changes read of it.
+        allocatable: What pods may ask of it.
+        capacity: The same with unhealthy devices and what the system keeps.
+        devices: Accelerators that pods may ask for, zeros included.
+        has_gpus: GPUs, slices or shares that it gives when it is well: registered, else counted.
+        has_nvidia: Whether labels or resources say that NVIDIA GPUs are in it.
+    """
 
-    @cached_property
-    def allocatable(self) -> dict[str, Fraction]:
-        """What pods may ask of it."""
-        return amounts(self.status.get("allocatable"))
-
-    @cached_property
-    def capacity(self) -> dict[str, Fraction]:
-        """The same with unhealthy devices and what the system keeps."""
-        return amounts(self.status.get("capacity"))
-
-    @cached_property
-    def devices(self) -> dict[str, int]:
-        """Accelerators that pods may ask for, zeros included."""
-        return {n: int(v) for n, v in self.allocatable.items() if is_device(n)}
-
-    @cached_property
-    def taints(self) -> list[dict[str, Any]]:
-        """Its taints."""
-        return [mapping(one) for one in items(self.spec.get("taints"))]
-
-    @property
-    def has_gpus(self) -> int:
-        """GPUs, slices or shares that it gives when it is well: registered, else counted."""
+    def __init__(self, raw: dict[str, Any]) -> None:
+        """Read a Node."""
+        super().__init__(raw)
+        self.live, self.taints = live_node(raw), entries(self.spec, "taints")
+        self.allocatable = amounts(self.status.get("allocatable"))
+        self.capacity = amounts(self.status.get("capacity"))
+        self.devices = {n: int(v) for n, v in self.allocatable.items() if is_device(n)}
         registered = sum(int(v) for n, v in self.capacity.items() if is_device(n))
         counted = self.labels.get("nvidia.com/gpu.count", "")
-        return registered or (int(counted) if counted.isdecimal() else 0)
-
-    @cached_property
-    def has_nvidia(self) -> bool:
-        """Whether labels or resources say that NVIDIA GPUs are in it."""
-        return (
+        self.has_gpus = registered or (int(counted) if counted.isdecimal() else 0)
+        self.has_nvidia = (
             self.labels.get(PRESENT) == "true"
             or any(n.startswith("nvidia.com/") for n in (*self.capacity, *self.allocatable))
             or any(PCI.fullmatch(key) and value == "true" for key, value in self.labels.items())
             or any(key in self.labels for key in _CLOUD_GPU)
         )
+
+    def version(self, label: str) -> str:
+        """A version that labels say whole (`.full`) or in parts; empty where none is there."""
+        parts = (self.labels.get(f"{label}.{one}", "") for one in ("major", "minor", "revision"))
+        return self.labels.get(f"{label}.full", "") or ".".join(filter(None, parts))
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,134 +149,88 @@ class Trouble:
     """Field path of what says so."""
 
 
+NO_IMAGE = frozenset({"ImagePullBackOff", "ErrImagePull", "InvalidImageName", "ErrImageNeverPull"})
+_FAILED = frozenset({"StartError", "ContainerCannotRun"})
 _FAILS = frozenset(
     {
-        *("CrashLoopBackOff", "ImagePullBackOff", "ErrImagePull", "InvalidImageName"),
-        *("ErrImageNeverPull", "CreateContainerConfigError", "CreateContainerError"),
-        *("RunContainerError", "StartError", "ContainerCannotRun"),
+        *("CrashLoopBackOff", "CreateContainerConfigError", "CreateContainerError"),
+        *("RunContainerError", *NO_IMAGE, *_FAILED),
     }
 )
-NO_IMAGE = frozenset({"ImagePullBackOff", "ErrImagePull", "InvalidImageName", "ErrImageNeverPull"})
 
 
-@dataclass(frozen=True, eq=False)
 class SeenPod(Seen):
-    """A pod."""
+    """A pod.
 
-    @cached_property
-    def node(self) -> str:
-        """The node it is bound to; empty while it waits."""
-        return text(self.spec.get("nodeName"))
+    Attributes:
+        node: The node it is bound to; empty while it waits.
+        ended: Whether its containers have ended for good.
+        waits: Whether the scheduler has not bound it.
+        gates: Names of its scheduling gates.
+        containers: Its containers, those that initialise it first.
+        images: Their images.
+        requests: What the scheduler reserves for it (kubernetes `pkg/api/v1/resource` PodRequests).
+        devices: Accelerators that it asks for.
+        claims: Its entries of `resourceClaims`.
+        asks: Both in words.
+        gpus: Accelerators that it asks for, together; of claims each counts as one.
+        wants_gpus: Whether it asks for accelerators, by resources or claims.
+        apart_from: Terms of its required anti-affinity.
+        scheduler: The scheduler that must bind it.
+        trouble: The first container that does not come up; None: all do.
+    """
 
-    @cached_property
-    def phase(self) -> str:
-        """`Pending`."""
-        return text(self.status.get("phase"))
+    def __init__(self, raw: dict[str, Any]) -> None:
+        """Read a Pod."""
+        super().__init__(raw)
+        self.node, self.phase = text(self.spec.get("nodeName")), text(self.status.get("phase"))
+        self.ended = self.phase in ENDED
+        self.waits = not self.node and not self.ended and "deletionTimestamp" not in self.metadata
+        self.gates = tuple(text(one.get("name")) for one in entries(self.spec, "schedulingGates"))
+        lists = ("initContainers", "containers")
+        self.containers = [one for key in lists for one in entries(self.spec, key)]
+        self.images = tuple(text(one.get("image")) for one in self.containers)
+        self.requests = pod_requests(self.spec)
+        self.devices = {n: int(v) for n, v in self.requests.items() if is_device(n) and v}
+        self.claims = entries(self.spec, "resourceClaims")
+        self.asks = ", ".join(f"{n}: {v}" for n, v in self.devices.items()) or "claims"
+        self.gpus = sum(self.devices.values()) or len(self.claims)
+        self.wants_gpus = bool(self.devices or self.claims)
+        self.apart_from = entries(self.spec, f"affinity.podAntiAffinity.{REQUIRED}")
+        self.scheduler = text(self.spec.get("schedulerName")) or "default-scheduler"
+        self.trouble = next(self._troubles(), None)
 
-    @property
-    def ended(self) -> bool:
-        """Whether its containers have ended for good."""
-        return self.phase in ENDED
-
-    @property
-    def waits(self) -> bool:
-        """Whether the scheduler has not bound it."""
-        return not self.node and not self.ended and "deletionTimestamp" not in self.metadata
-
-    @cached_property
-    def gates(self) -> tuple[str, ...]:
-        """Names of its scheduling gates."""
-        return tuple(text(mapping(g).get("name")) for g in items(self.spec.get("schedulingGates")))
-
-    @cached_property
-    def containers(self) -> list[dict[str, Any]]:
-        """Its containers, those that initialise it first."""
-        both = (*items(self.spec.get("initContainers")), *items(self.spec.get("containers")))
-        return [mapping(one) for one in both]
-
-    @cached_property
-    def requests(self) -> dict[str, Fraction]:
-        """What the scheduler reserves for it (kubernetes `pkg/api/v1/resource` PodRequests)."""
-        return pod_requests(self.spec)
-
-    @cached_property
-    def devices(self) -> dict[str, int]:
-        """Accelerators that it asks for."""
-        return {n: int(v) for n, v in self.requests.items() if is_device(n) and v}
-
-    @cached_property
-    def claims(self) -> list[dict[str, Any]]:
-        """Its entries of `resourceClaims`."""
-        return [mapping(one) for one in items(self.spec.get("resourceClaims"))]
-
-    @property
-    def wants_gpus(self) -> bool:
-        """Whether it asks for accelerators, by resources or claims."""
-        return bool(self.devices or self.claims)
-
-    @property
-    def scheduler(self) -> str:
-        """The scheduler that must bind it."""
-        return text(self.spec.get("schedulerName")) or "default-scheduler"
-
-    @cached_property
-    def images(self) -> tuple[str, ...]:
-        """Images of its containers."""
-        return tuple(text(one.get("image")) for one in self.containers)
-
-    @cached_property
-    def trouble(self) -> Trouble | None:
-        """The first container that does not come up."""
+    def _troubles(self) -> Iterator[Trouble]:
         for key in ("initContainerStatuses", "containerStatuses"):
-            for index, one in enumerate(map(mapping, items(self.status.get(key)))):
-                state = mapping(one.get("state"))
-                waiting = mapping(state.get("waiting"))
-                ended = mapping(state.get("terminated"))
-                place = f"status.{key}[{index}].state"
-                last = mapping(mapping(one.get("lastState")).get("terminated"))
-                restarts = one.get("restartCount")
-                count = restarts if isinstance(restarts, int) else 0
-                if text(waiting.get("reason")) in _FAILS:
-                    said = f"{text(waiting.get('message'))} {text(last.get('message'))}"
-                    reason, at = text(waiting.get("reason")), f"{place}.waiting.reason"
-                    return Trouble(text(one.get("name")), reason, said, count, at)
-                if text(ended.get("reason")) in {"StartError", "ContainerCannotRun"}:
-                    reason, at = text(ended.get("reason")), f"{place}.terminated.reason"
-                    said = text(ended.get("message"))
-                    return Trouble(text(one.get("name")), reason, said, count, at)
-        return None
-
-    @property
-    def ready(self) -> bool:
-        """Whether its condition Ready is True."""
-        return self.conditions.get("Ready", {}).get("status") == "True"
+            for index, one in enumerate(entries(self.status, key)):
+                last, count = below(one, "lastState.terminated"), one.get("restartCount")
+                for state, fails in (("waiting", _FAILS), ("terminated", _FAILED)):
+                    found = below(one, f"state.{state}")
+                    reason = text(found.get("reason"))
+                    if reason in fails:
+                        said = f"{text(found.get('message'))} {text(last.get('message'))}"
+                        restarts = count if isinstance(count, int) else 0
+                        place = f"status.{key}[{index}].state.{state}.reason"
+                        yield Trouble(text(one.get("name")), reason, said, restarts, place)
 
 
 def pod_requests(spec: Mapping[str, Any]) -> dict[str, Fraction]:
     """Containers together or the largest one that initialises, whichever is more, and overhead."""
     together: dict[str, Fraction] = defaultdict(Fraction)
-    for one in map(mapping, items(spec.get("containers"))):
-        for name, value in _asked(one).items():
-            together[name] += value
-    before: dict[str, Fraction] = {}
+    before: dict[str, Fraction] = defaultdict(Fraction)
     beside: dict[str, Fraction] = defaultdict(Fraction)
-    for one in map(mapping, items(spec.get("initContainers"))):
-        asked = _asked(one)
-        if one.get("restartPolicy") == "Always":
+    for key in ("initContainers", "containers"):
+        for one in entries(spec, key):
+            resources = mapping(one.get("resources"))
+            asked = amounts(resources.get("limits")) | amounts(resources.get("requests"))
             for name, value in asked.items():
-                together[name] += value
-                beside[name] += value
-        else:
-            for name, value in asked.items():
-                before[name] = max(before.get(name, Fraction(0)), value + beside[name])
-    found = {n: max(together[n], before.get(n, Fraction(0))) for n in {*together, *before}}
-    whole = amounts(mapping(mapping(spec.get("resources"))).get("requests"))
-    found |= whole
+                if key == "containers" or one.get("restartPolicy") == "Always":
+                    together[name] += value
+                    beside[name] += value if key == "initContainers" else 0
+                else:
+                    before[name] = max(before[name], value + beside[name])
+    found = {name: max(together[name], before[name]) for name in {*together, *before}}
+    found |= amounts(below(spec, "resources").get("requests"))
     for name, value in amounts(spec.get("overhead")).items():
         found[name] = found.get(name, Fraction(0)) + value
     return found
-
-
-def _asked(container: Mapping[str, Any]) -> dict[str, Fraction]:
-    resources = mapping(container.get("resources"))
-    return amounts(resources.get("limits")) | amounts(resources.get("requests"))

@@ -7,9 +7,11 @@ kubernetes-sigs/dra-driver-nvidia-gpu, GoogleCloudPlatform/container-engine-acce
 import re
 from collections.abc import Mapping
 from enum import StrEnum
+from functools import cache
+from typing import Any
 
 from gpufleet.documents.shapes import items, mapping
-from gpufleet_policies.doctor.observed import Seen, SeenNode, SeenPod, text
+from gpufleet_policies.doctor.observed import Seen, SeenNode, SeenPod, below, entries, text
 from gpufleet_policies.doctor.snapshot import Dump
 
 
@@ -36,58 +38,47 @@ _NAMES = (
     (Part.DRA, r"dra-driver.*kubelet-plugin"),
     (Part.PLUGIN, r"nvidia-device-plugin|nvidia-gpu-device-plugin"),
 )
-_IMAGES = ((Part.PLUGIN, r"/(?:k8s-device-plugin|nvidia-gpu-device-plugin)[:@]"),)
+_PLUGIN = re.compile(r"/(?:k8s-device-plugin|nvidia-gpu-device-plugin)[:@]")
+_ORDER = {part: at for at, part in enumerate(Part)}
 
 
+@cache
 def part_of(name: str, images: tuple[str, ...]) -> Part | None:
     """The part that a pod or DaemonSet plays; None: none of these."""
-    for part, form in _NAMES:
-        if re.search(form, name):
-            return part
-    for part, form in _IMAGES:
-        if any(re.search(form, image) for image in images):
-            return part
-    return None
+    found = next((part for part, form in _NAMES if re.search(form, name)), None)
+    return Part.PLUGIN if found is None and any(map(_PLUGIN.search, images)) else found
 
 
-def set_images(one: Seen) -> tuple[str, ...]:
-    """Images of the containers of a DaemonSet."""
-    template = mapping(mapping(one.spec.get("template")).get("spec"))
-    return tuple(text(mapping(c).get("image")) for c in items(template.get("containers")))
+def _template(one: Seen) -> dict[str, Any]:
+    return below(one.spec, "template.spec")
 
 
 def operands(cluster: Dump, node: str = "") -> list[tuple[Part, SeenPod]]:
     """Pods on nodes, or on one of them, that play a part, the parts in their order."""
     nodes = cluster.pods_on.values() if not node else [cluster.pods_on.get(node, [])]
-    found = [
-        (part, pod)
-        for pods in nodes
-        for pod in pods
-        if (part := part_of(pod.name, () if pod.wants_gpus else pod.images)) is not None
-    ]
-    order = list(Part)
-    return sorted(found, key=lambda one: (order.index(one[0]), one[1].ref))
+    pods = (pod for pods in nodes for pod in pods)
+    named = ((part_of(pod.name, () if pod.wants_gpus else pod.images), pod) for pod in pods)
+    found = [(part, pod) for part, pod in named if part is not None]
+    return sorted(found, key=lambda one: (_ORDER[one[0]], one[1].ref))
 
 
 def sets(cluster: Dump, part: Part) -> list[Seen]:
     """DaemonSets that play a part."""
-    return [one for one in cluster.all("DaemonSet") if part_of(one.name, set_images(one)) is part]
+    made = ((one, entries(_template(one), "containers")) for one in cluster.all("DaemonSet"))
+    named = ((one, tuple(text(c.get("image")) for c in containers)) for one, containers in made)
+    return [one for one, images in named if part_of(one.name, images) is part]
 
 
 def tolerates(tolerations: object, taint: Mapping[str, object]) -> bool:
     """Whether tolerations cover a taint (kubernetes `api/core/v1/toleration.go`)."""
-    for one in map(mapping, items(tolerations)):
-        effect, key = text(one.get("effect")), text(one.get("key"))
-        if effect and effect != taint.get("effect"):
-            continue
-        if key and key != taint.get("key"):
-            continue
-        exists = one.get("operator") == "Exists"
-        if not key and not exists:
-            continue
-        if exists or text(one.get("value")) == (taint.get("value") or ""):
-            return True
-    return False
+
+    def covers(one: Mapping[str, Any]) -> bool:
+        effect, key, exists = one.get("effect"), one.get("key"), one.get("operator") == "Exists"
+        value = text(one.get("value")) == (taint.get("value") or "")
+        same = key == taint.get("key") if key else exists
+        return same and (exists or value) and (not effect or effect == taint.get("effect"))
+
+    return any(covers(mapping(one)) for one in items(tolerations))
 
 
 KEEPS_AWAY = ("NoSchedule", "NoExecute")
@@ -96,12 +87,12 @@ _OF_NODES = "node.kubernetes.io/"
 """DaemonSets tolerate these taints by themselves (kubernetes `pkg/controller/daemon/util`)."""
 
 
-def kept_by(daemon_set: Seen, node: SeenNode) -> dict[str, object] | None:
+def kept_by(daemon_set: Seen, node: SeenNode) -> dict[str, Any] | None:
     """The first taint of a node that the pods of a DaemonSet do not tolerate."""
-    template = mapping(mapping(daemon_set.spec.get("template")).get("spec"))
-    for taint in node.taints:
-        if taint.get("effect") not in KEEPS_AWAY or text(taint.get("key")).startswith(_OF_NODES):
-            continue
-        if not tolerates(template.get("tolerations"), taint):
-            return taint
-    return None
+    given = _template(daemon_set).get("tolerations")
+    kept = (
+        taint
+        for taint in node.taints
+        if taint.get("effect") in KEEPS_AWAY and not text(taint.get("key")).startswith(_OF_NODES)
+    )
+    return next((taint for taint in kept if not tolerates(given, taint)), None)

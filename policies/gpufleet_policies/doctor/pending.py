@@ -9,32 +9,15 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
-from gpufleet.documents.shapes import items, mapping
-from gpufleet_policies.doctor.devices import Supply, results, supply_of
-from gpufleet_policies.doctor.fit import Blocker, blockers, unseen
-from gpufleet_policies.doctor.observed import Seen, SeenPod, text
-from gpufleet_policies.doctor.pools import PoolAnswer, pool_answers
+from gpufleet.documents.shapes import mapping
+from gpufleet_policies.doctor.devices import Id, Supply, results, supply_of
+from gpufleet_policies.doctor.fit import Answer, Blocker, blockers, unseen
+from gpufleet_policies.doctor.observed import SeenPod, below, entries, text
+from gpufleet_policies.doctor.pools import pool_answers
 from gpufleet_policies.doctor.snapshot import Dump
-
-
-@dataclass(frozen=True, slots=True)
-class NodeAnswer:
-    """Why one node does not take the pod."""
-
-    node: str
-    blockers: tuple[Blocker, ...]
-
-    @property
-    def first(self) -> Blocker:
-        """What the scheduler says."""
-        return self.blockers[0]
-
-    @property
-    def cost(self) -> int:
-        """How much must change."""
-        return sum(one.cost for one in self.blockers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,20 +27,25 @@ class WhyPending:
     pod: SeenPod
     before: tuple[str, ...]
     """What keeps it from every node: gates, claims and volumes that are not there."""
-    nodes: tuple[NodeAnswer, ...]
+    nodes: tuple[Answer, ...]
     fits: tuple[str, ...]
     """Nodes that pass every filter looked at."""
-    pools: tuple[PoolAnswer, ...]
+    pools: tuple[Answer, ...]
     unseen: tuple[str, ...]
     """What was not looked at."""
     same: int = 1
     """Pods that wait in the same way, this one among them."""
 
     @property
-    def nearest(self) -> NodeAnswer | None:
+    def gpus(self) -> int:
+        """Accelerators that all of them wait for."""
+        return self.same * (self.pod.gpus or 1)
+
+    @property
+    def nearest(self) -> Answer | None:
         """The node that needs the smallest change."""
         return min(
-            self.nodes, key=lambda one: (one.cost, len(one.blockers), one.node), default=None
+            self.nodes, key=lambda one: (one.cost, len(one.blockers), one.name), default=None
         )
 
     @property
@@ -86,10 +74,11 @@ class WhyPending:
         pool = min(self.pools, key=lambda one: one.cost, default=None)
         near = self.nearest
         if pool is not None and (near is None or pool.cost < near.cost):
-            return f"{pool.change} (NodePool {pool.pool})" if pool.reason else pool.change
+            made = f"none: NodePool {pool.name} can make a node for it"
+            return f"{pool.change} (NodePool {pool.name})" if pool.blockers else made
         if near is None:
             return "add a node that offers what it asks for"
-        return f"{' and '.join(one.change for one in near.blockers)} (node {near.node})"
+        return f"{near.change} (node {near.name})"
 
     def as_dict(self) -> dict[str, Any]:
         """It as plain data."""
@@ -99,11 +88,11 @@ class WhyPending:
             "before": list(self.before),
             "summary": self.summary,
             "nodes": [
-                {"node": one.node, "filter": one.first.filter, "reason": one.first.reason}
+                {"node": one.name, "filter": one.first.filter, "reason": one.first.reason}
                 for one in self.nodes
             ],
             "fits": list(self.fits),
-            "pools": [{"pool": one.pool, "reason": one.reason or None} for one in self.pools],
+            "pools": [{"pool": one.name, "reason": one.reason or None} for one in self.pools],
             "notLookedAt": list(self.unseen),
             "change": self.change,
         }
@@ -114,7 +103,7 @@ def claim_name(pod: SeenPod, entry: Mapping[str, Any]) -> str:
     named = text(entry.get("resourceClaimName"))
     if named:
         return named
-    for one in map(mapping, items(pod.status.get("resourceClaimStatuses"))):
+    for one in entries(pod.status, "resourceClaimStatuses"):
         if one.get("name") == entry.get("name"):
             return text(one.get("resourceClaimName"))
     return ""
@@ -138,32 +127,16 @@ def claim_specs(cluster: Dump, pod: SeenPod) -> dict[str, dict[str, Any]]:
     return found
 
 
-def _before(cluster: Dump, pod: SeenPod) -> Iterator[str]:
-    for gate in pod.gates:
-        yield f"the scheduling gate {gate} holds it back"
+def missing(cluster: Dump, pod: SeenPod) -> Iterator[tuple[str, str]]:
+    """Kind and name of what a pod names and the dump does not have: claims, templates, volumes."""
+    named: list[tuple[str, str]] = []
     for entry in pod.claims:
-        name = claim_name(pod, entry)
-        template = text(entry.get("resourceClaimTemplateName"))
-        if name and cluster.get("ResourceClaim", name, pod.namespace) is None:
-            yield f"the ResourceClaim {name} is not there"
-        there = cluster.get("ResourceClaimTemplate", template, pod.namespace)
-        if template and not name and there is None:
-            yield f"the ResourceClaimTemplate {template} is not there"
-    for volume in missing_volumes(cluster, pod):
-        yield f"the PersistentVolumeClaim {volume} is not there"
-
-
-def missing_volumes(cluster: Dump, pod: SeenPod) -> list[str]:
-    """PersistentVolumeClaims of a pod that the dump does not have."""
-    named = [
-        text(mapping(mapping(v).get("persistentVolumeClaim")).get("claimName"))
-        for v in items(pod.spec.get("volumes"))
-    ]
-    return [
-        one
-        for one in named
-        if one and cluster.get("PersistentVolumeClaim", one, pod.namespace) is None
-    ]
+        name, template = claim_name(pod, entry), text(entry.get("resourceClaimTemplateName"))
+        named.append(("ResourceClaim", name) if name else ("ResourceClaimTemplate", template))
+    for volume in entries(pod.spec, "volumes"):
+        claim = below(volume, "persistentVolumeClaim").get("claimName")
+        named.append(("PersistentVolumeClaim", text(claim)))
+    yield from (one for one in named if one[1] and not cluster.get(*one, pod.namespace))
 
 
 def shape(pod: SeenPod) -> str:
@@ -172,67 +145,55 @@ def shape(pod: SeenPod) -> str:
     keys = ("nodeSelector", "affinity", "tolerations", "schedulingGates", "schedulerName")
     claims = [(e.get("name"), e.get("resourceClaimTemplateName")) for e in pod.claims]
     own = pod.name if any("resourceClaimName" in entry for entry in pod.claims) else ""
-    return json.dumps(
-        [
-            pod.namespace,
-            own,
-            [spec.get(key) for key in keys],
-            sorted((name, str(amount)) for name, amount in pod.requests.items()),
-            claims,
-            [v.get("persistentVolumeClaim") for v in map(mapping, items(spec.get("volumes")))],
-            pod.labels.get("kueue.x-k8s.io/queue-name"),
-        ],
-        sort_keys=True,
-        default=str,
-    )
+    volumes = [one.get("persistentVolumeClaim") for one in entries(spec, "volumes")]
+    asked = sorted((name, str(amount)) for name, amount in pod.requests.items())
+    parts = [pod.namespace, own, [spec.get(key) for key in keys], asked, claims, volumes]
+    return json.dumps([*parts, pod.labels.get("kueue.x-k8s.io/queue-name")], default=str)
 
 
 def prove(cluster: Dump, pod: SeenPod, supply: Supply | None = None, same: int = 1) -> WhyPending:
     """Why a pod waits."""
     supply = supply_of(cluster) if supply is None else supply
     claims = claim_specs(cluster, pod)
-    answers: list[NodeAnswer] = []
-    fits: list[str] = []
-    held = {
-        one.node
-        for entry in pod.claims
-        for one in _allocated(cluster, pod, entry, supply)
-        if one.node
-    }
-    for node in cluster.nodes.values():
-        if held and node.name not in held:
-            why = Blocker(
-                "DynamicResources",
-                "resourceclaim not available on the node",
-                "free the claim, which devices of another node hold",
-                4,
-            )
-            answers.append(NodeAnswer(node.name, (why,)))
-            continue
-        found = blockers(pod, node, cluster, claims, supply)
-        if found:
-            answers.append(NodeAnswer(node.name, tuple(found)))
-        else:
-            fits.append(node.name)
+    given = _allocated(cluster, pod)
+    held = {one.node for one in supply.devices if one.id in given and one.node}
+    elsewhere = Blocker(
+        "DynamicResources",
+        "resourceclaim not available on the node",
+        "free the claim, which devices of another node hold",
+        4,
+    )
+    answers = [
+        Answer(
+            node.name,
+            (elsewhere,)
+            if held and node.name not in held
+            else tuple(blockers(pod, node, cluster, claims, supply)),
+        )
+        for node in cluster.nodes.values()
+    ]
     return WhyPending(
         pod,
-        tuple(_before(cluster, pod)),
-        tuple(answers),
-        tuple(fits),
+        (
+            *(f"the scheduling gate {gate} holds it back" for gate in pod.gates),
+            *(f"the {kind} {name} is not there" for kind, name in missing(cluster, pod)),
+        ),
+        tuple(one for one in answers if one.blockers),
+        tuple(one.name for one in answers if not one.blockers),
         pool_answers(cluster, pod),
         unseen(pod),
         same,
     )
 
 
-def _allocated(
-    cluster: Dump, pod: SeenPod, entry: Mapping[str, Any], supply: Supply
-) -> Iterator[Any]:
-    claim: Seen | None = cluster.get("ResourceClaim", claim_name(pod, entry), pod.namespace)
-    given = frozenset(results(claim) if claim is not None else ())
-    yield from (device for device in supply.devices if device.id in given)
+def _allocated(cluster: Dump, pod: SeenPod) -> set[Id]:
+    """Devices that claims of a pod were given."""
+    named = (claim_name(pod, entry) for entry in pod.claims)
+    claims = (cluster.get("ResourceClaim", name, pod.namespace) for name in named)
+    return {one for claim in claims if claim is not None for one in results(claim)}
 
 
+@lru_cache(maxsize=1)
 def proofs(cluster: Dump) -> tuple[WhyPending, ...]:
     """One proof for each shape of pods that wait for GPUs, in the order of their names."""
     shapes: dict[str, list[SeenPod]] = {}

@@ -1,7 +1,6 @@
 """What the doctor found, for a person first: the worst in ten lines; all as JSON or one page."""
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from html import escape
 from typing import Any
 
@@ -15,34 +14,25 @@ LINES = 10
 _COLOURS = {Severity.ERROR: "#d1242f", Severity.WARNING: "#9a6700", Severity.INFO: "#57606a"}
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
-    """One cause at one or more objects."""
-
-    first: Diagnosis
-    others: tuple[str, ...]
-    gpus: int
-
-    @property
-    def line(self) -> str:
-        """It in one line."""
-        cause = self.first.cause
-        more = f" (and {len(self.others)} more)" if self.others else ""
-        sure = "" if cause.sure.value == "certain" else f", {cause.sure.value}"
-        return f"{cause.severity.value}: {self.first.text('message')}{more} [{cause.code}{sure}]"
-
-
-def groups(found: Sequence[Diagnosis]) -> tuple[Group, ...]:
+def groups(found: Sequence[Diagnosis]) -> list[list[Diagnosis]]:
     """Diagnoses of one cause together, the worst first."""
     by_code: dict[str, list[Diagnosis]] = {}
     for one in found:
         by_code.setdefault(one.cause.code, []).append(one)
-    made = [
-        Group(many[0], tuple(d.found.at for d in many[1:]), sum(d.found.gpus for d in many))
-        for many in by_code.values()
-    ]
     ranks = list(Severity)
-    return tuple(sorted(made, key=lambda one: (ranks.index(one.first.cause.severity), -one.gpus)))
+
+    def rank(many: list[Diagnosis]) -> tuple[int, int]:
+        return ranks.index(many[0].cause.severity), -sum(one.found.gpus for one in many)
+
+    return sorted(by_code.values(), key=rank)
+
+
+def _line(many: Sequence[Diagnosis]) -> str:
+    """Diagnoses of one cause in one line."""
+    first, cause = many[0], many[0].cause
+    more = f" (and {len(many) - 1} more)" if len(many) > 1 else ""
+    sure = "" if cause.sure.value == "certain" else f", {cause.sure.value}"
+    return f"{cause.severity.value}: {first.text('message')}{more} [{cause.code}{sure}]"
 
 
 def looked_at(cluster: Dump) -> str:
@@ -65,11 +55,13 @@ def short_text(cluster: Dump, found: Sequence[Diagnosis]) -> Iterator[str]:
     yield f"{len(found)} finding{plural} in {looked_at(cluster)}"
     made = groups(found)
     room = (LINES - 2) // 2
-    for one in made[:room]:
-        yield one.line
-        yield f"    {one.first.text('fix')}"
-    if len(made) > room:
-        yield f"and {len(made) - room} more causes: --all shows them, with the evidence of each"
+    for many in made[:room]:
+        yield _line(many)
+        yield f"    {many[0].text('fix')}"
+    more = len(made) - room
+    if more > 0:
+        causes = f"{more} more cause{'s' if more > 1 else ''}"
+        yield f"and {causes}: --all shows what is left, with the evidence of each"
     else:
         yield "--all shows the evidence of each"
 
@@ -80,7 +72,7 @@ def full_text(found: Sequence[Diagnosis]) -> Iterator[str]:
         cause, here = one.cause, one.found
         rank = f"[{cause.code}, {cause.sure.value}]"
         yield f"{cause.severity.value}: {here.at}: {one.text('message')} {rank}"
-        for value in here.evidence:
+        for value in one.evidence:
             yield f"    {value.object} {value.field}: {value.value}"
         for link in one.chain:
             yield f"    so {link}"
@@ -96,11 +88,11 @@ def proof_text(proof: WhyPending) -> Iterator[str]:
     for one in proof.before:
         yield f"  before any node: {one}"
     for one in proof.nodes:
-        yield f"  {one.node}: {one.first.filter}: {one.first.reason}"
+        yield f"  {one.name}: {one.first.filter}: {one.first.reason}"
     for name in proof.fits:
         yield f"  {name}: fits"
     for pool in proof.pools:
-        yield f"  NodePool {pool.pool}: {pool.reason or 'can make a node'}"
+        yield f"  NodePool {pool.name}: {pool.reason or 'can make a node'}"
     for part in proof.unseen:
         yield f"  not looked at: {part}"
     yield f"  smallest change: {proof.change}"
@@ -124,9 +116,7 @@ def as_dict(
 
 _STYLE = (
     "body{font:16px/1.5 system-ui,sans-serif;max-width:70rem;margin:2rem auto;padding:0 1rem}"
-    "table{border-collapse:collapse;width:100%;font-size:.85rem}"
-    "td,th{text-align:left;padding:.3rem .6rem;border-bottom:1px solid #8884;vertical-align:top}"
-    "details{margin:.6rem 0}summary{cursor:pointer}"
+    "pre{white-space:pre-wrap;font-size:.85rem}details{margin:.6rem 0}summary{cursor:pointer}"
 )
 
 
@@ -138,38 +128,14 @@ def page(
 ) -> str:
     """One HTML page that needs no other file, host or script."""
 
-    def say(value: str) -> str:
-        return escape(mask(value))
+    def part(lines: Iterable[str], colour: str = "inherit") -> str:
+        first, *others = (escape(mask(line)) for line in lines)
+        summary = f"<summary style='color:{colour}'>{first}</summary>"
+        return f"<details>{summary}<pre>{'<br>'.join(others)}</pre></details>"
 
-    body = [f"<h1>{say('What is wrong')}</h1>", f"<p>{say(looked_at(cluster))}</p>"]
-    for one in found:
-        here = one.found
-        rows = "".join(
-            f"<tr><td>{say(e.object)}</td><td>{say(e.field)}</td><td>{say(e.value)}</td></tr>"
-            for e in here.evidence
-        )
-        chain = "".join(f"<li>{say(link)}</li>" for link in one.chain)
-        links = ", ".join(escape(report) for report in one.cause.reports)
-        edit = one.text("declared")
-        edit = f"<p>declaration: <code>{say(edit)}</code></p>" if edit else ""
-        body.append(
-            f"<details><summary><b style='color:{_COLOURS[one.cause.severity]}'>"
-            f"{one.cause.severity.value}</b> {say(one.text('message'))} "
-            f"<small>[{one.cause.code}, {one.cause.sure.value}]</small></summary>"
-            f"<p>{say(one.text('fix'))}</p>{edit}<table><tr><th>object<th>field<th>value</tr>{rows}"
-            f"</table><ul>{chain}</ul><small>{links}</small></details>"
-        )
-    if not found:
-        body.append("<p>Nothing was found.</p>")
-    for proof in proofs:
-        rows = "".join(
-            f"<tr><td>{say(n.node)}<td>{n.first.filter}<td>{say(n.first.reason)}</tr>"
-            for n in proof.nodes
-        )
-        body.append(
-            f"<details><summary>{say(proof.pod.ref)} waits: {say(proof.change)}</summary>"
-            f"<table><tr><th>node<th>filter<th>reason</tr>{rows}</table></details>"
-        )
+    body = [f"<h1>What is wrong</h1><p>{escape(looked_at(cluster))}</p>"]
+    body += (part(full_text([one]), _COLOURS[one.cause.severity]) for one in found)
+    body += ["" if found else "<p>Nothing was found.</p>", *(part(proof_text(p)) for p in proofs)]
     return (
         "<!doctype html><html lang='en'><meta charset='utf-8'><title>gpufleet doctor</title>"
         f"<style>{_STYLE}</style>{''.join(body)}</html>\n"

@@ -2,14 +2,13 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from fractions import Fraction
-from functools import cached_property
 from typing import Any
 
-from gpufleet.documents.shapes import items, mapping
-from gpufleet_policies.doctor.observed import Seen, SeenNode, SeenPod, text
+from gpufleet.documents.shapes import mapping
+from gpufleet_policies.doctor.observed import Seen, SeenNode, SeenPod, below, entries, text
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,103 +19,81 @@ class Event:
     message: str
 
 
-@dataclass(frozen=True, eq=False)
 class Dump:
-    """Everything of a dump."""
+    """Everything of a dump.
 
-    seen: tuple[Seen, ...]
-    logs: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Name of a pod -> its log, where a folder has it."""
+    Attributes:
+        seen: Every object.
+        logs: Name of a pod -> its log, where a folder has it.
+        nodes: Nodes by name.
+        pods_on: Pods that have not ended, by node.
+        used: What pods of each node ask for together.
+        events: Events by kind, namespace and name of their object.
+        latest: The latest moment that a condition names: about when the dump was made; empty
+            without.
+        dra_nodes: Nodes of which ResourceSlices publish GPUs.
+    """
 
-    @cached_property
-    def by_kind(self) -> dict[str, dict[tuple[str, str], Seen]]:
-        """Objects by kind, then namespace and name: the last one of a name counts."""
-        found: dict[str, dict[tuple[str, str], Seen]] = defaultdict(dict)
+    def __init__(self, seen: Iterable[Seen], logs: Mapping[str, str]) -> None:
+        """Sort objects; of those of one kind, namespace and name the last one counts."""
+        self.seen, self.logs = tuple(seen), logs
+        self._kinds: dict[str, dict[tuple[str, str], Seen]] = defaultdict(dict)
         for one in self.seen:
-            found[one.kind][one.namespace, one.name] = one
-        return found
+            self._kinds[one.kind][one.namespace, one.name] = one
+        self.nodes = {one.name: one for one in self.all("Node") if isinstance(one, SeenNode)}
+        self.pods = [one for one in self.all("Pod") if isinstance(one, SeenPod)]
+        self.pods_on: dict[str, list[SeenPod]] = defaultdict(list)
+        self.used: dict[str, dict[str, Fraction]] = defaultdict(lambda: defaultdict(Fraction))
+        for pod in self.pods:
+            if pod.node and not pod.ended:
+                self.pods_on[pod.node].append(pod)
+                for resource, value in pod.requests.items():
+                    self.used[pod.node][resource] += value
+        self.events: dict[tuple[str, str, str], list[Event]] = defaultdict(list)
+        for one in self.all("Event"):
+            about = mapping(one.raw.get("involvedObject") or one.raw.get("regarding"))
+            kind, namespace, name = (text(about.get(k)) for k in ("kind", "namespace", "name"))
+            said = text(one.raw.get("message")) or text(one.raw.get("note"))
+            reason = text(one.raw.get("reason"))
+            self.events[kind, namespace, name].append(Event(reason, said))
+        moments = ("lastHeartbeatTime", "lastTransitionTime")
+        known = (c for one in (*self.nodes.values(), *self.pods) for c in one.conditions.values())
+        self.latest = max((text(one.get(key)) for one in known for key in moments), default="")
+        self.dra_nodes = frozenset(
+            text(one.spec.get("nodeName"))
+            for one in self.all("ResourceSlice")
+            if "gpu" in text(one.spec.get("driver")) and entries(one.spec, "devices")
+        )
 
     def all(self, kind: str) -> list[Seen]:
         """Objects of a kind."""
-        return list(self.by_kind[kind].values()) if kind in self.by_kind else []
+        return list(self._kinds.get(kind, {}).values())
 
     def get(self, kind: str, name: str, namespace: str = "") -> Seen | None:
         """An object by its name."""
-        return self.by_kind[kind].get((namespace, name)) if kind in self.by_kind else None
+        return self._kinds.get(kind, {}).get((namespace, name))
 
     def has(self, kind: str) -> bool:
         """Whether the dump has objects of a kind: else nothing is known about it."""
-        return bool(self.by_kind.get(kind))
-
-    @cached_property
-    def nodes(self) -> dict[str, SeenNode]:
-        """Nodes by name."""
-        return {one.name: one for one in self.all("Node") if isinstance(one, SeenNode)}
-
-    @cached_property
-    def pods(self) -> list[SeenPod]:
-        """Every pod."""
-        return [one for one in self.all("Pod") if isinstance(one, SeenPod)]
-
-    @cached_property
-    def pods_on(self) -> dict[str, list[SeenPod]]:
-        """Pods that have not ended, by node."""
-        found: dict[str, list[SeenPod]] = defaultdict(list)
-        for pod in self.pods:
-            if pod.node and not pod.ended:
-                found[pod.node].append(pod)
-        return found
-
-    @cached_property
-    def used(self) -> dict[str, dict[str, Fraction]]:
-        """What pods of each node ask for together."""
-        found: dict[str, dict[str, Fraction]] = {}
-        for name, pods in self.pods_on.items():
-            total: dict[str, Fraction] = defaultdict(Fraction)
-            for pod in pods:
-                for resource, value in pod.requests.items():
-                    total[resource] += value
-            found[name] = total
-        return found
+        return kind in self._kinds
 
     def free(self, node: SeenNode, resource: str) -> Fraction:
         """What is left of a resource on a node."""
         given = node.allocatable.get(resource, Fraction(0))
         return given - self.used.get(node.name, {}).get(resource, Fraction(0))
 
-    @cached_property
-    def events(self) -> dict[tuple[str, str, str], list[Event]]:
-        """Events by kind, namespace and name of their object."""
-        found: dict[tuple[str, str, str], list[Event]] = defaultdict(list)
-        for one in self.all("Event"):
-            about = mapping(one.raw.get("involvedObject") or one.raw.get("regarding"))
-            key = tuple(text(about.get(part)) for part in ("kind", "namespace", "name"))
-            said = text(one.raw.get("message")) or text(one.raw.get("note"))
-            found[key[0], key[1], key[2]].append(Event(text(one.raw.get("reason")), said))
-        return found
-
     def events_of(self, one: Seen) -> list[Event]:
         """Events about an object."""
         return self.events.get((one.kind, one.namespace, one.name), [])
 
-    def said_of(self, pod: SeenPod) -> str:
-        """Messages about a pod: of its container that does not run, and of its events."""
-        trouble = pod.trouble
-        told = (event.message for event in self.events_of(pod))
-        return " ".join([trouble.message if trouble else "", *told])
-
-    @cached_property
-    def latest(self) -> str:
-        """The latest moment that a condition names: about when the dump was made; empty without."""
-        return max(
-            (
-                text(one.get(key))
-                for seen in (*self.nodes.values(), *self.pods)
-                for one in seen.conditions.values()
-                for key in ("lastHeartbeatTime", "lastTransitionTime")
-            ),
-            default="",
-        )
+    def sayings(self, pod: SeenPod) -> Iterator[tuple[str, str]]:
+        """What is said of a pod, and where: by its kubelet, of its container that does not run, by
+        events."""
+        yield "status.message", text(pod.status.get("message"))
+        if pod.trouble is not None:
+            yield "status.containerStatuses[].state", pod.trouble.message
+        if not (pod.ended or pod.holds("Ready")):  # what kept it from starting has passed
+            yield from ((f"events[{one.reason}]", one.message) for one in self.events_of(pod))
 
     def minutes_since(self, moment: object) -> float | None:
         """Minutes from a moment to the latest one; None where either is not known."""
@@ -126,15 +103,6 @@ class Dump:
         except (ValueError, TypeError):
             return None
 
-    @cached_property
-    def dra_nodes(self) -> frozenset[str]:
-        """Nodes of which ResourceSlices of GPUs are published."""
-        return frozenset(
-            text(one.spec.get("nodeName"))
-            for one in self.all("ResourceSlice")
-            if "gpu" in text(one.spec.get("driver"))
-        )
-
 
 _CLASSES: dict[str, type[Seen]] = {"Node": SeenNode, "Pod": SeenPod}
 _DROPPED = frozenset({"Secret", "ManagedFieldsEntry"})
@@ -143,12 +111,8 @@ _APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 
 def cluster_of(raws: Iterable[Any], logs: Mapping[str, str] | None = None) -> Dump:
     """The cluster of a dump. Secrets and variables of containers are dropped unread."""
-    seen = tuple(
-        _CLASSES.get(text(raw.get("kind")), Seen)(raw)
-        for raw in _opened(raws)
-        if text(raw.get("kind")) not in _DROPPED
-    )
-    return Dump(seen, logs or {})
+    kept = (raw for raw in _opened(raws) if text(raw.get("kind")) not in _DROPPED)
+    return Dump((_CLASSES.get(text(raw.get("kind")), Seen)(raw) for raw in kept), logs or {})
 
 
 def _opened(raws: Iterable[Any]) -> Iterator[dict[str, Any]]:
@@ -165,12 +129,10 @@ def _opened(raws: Iterable[Any]) -> Iterator[dict[str, Any]]:
 
 def _without_values(raw: dict[str, Any]) -> None:
     """Take away what no cause reads and what can hold a credential."""
-    metadata = mapping(raw.get("metadata"))
-    metadata.pop("managedFields", None)
-    mapping(metadata.get("annotations")).pop(_APPLIED, None)
-    spec = mapping(raw.get("spec"))
-    for holder in (spec, mapping(mapping(spec.get("template")).get("spec"))):
+    mapping(raw.get("metadata")).pop("managedFields", None)
+    below(raw, "metadata.annotations").pop(_APPLIED, None)
+    for holder in ("spec", "spec.template.spec"):
         for key in ("initContainers", "containers", "ephemeralContainers"):
-            for one in map(mapping, items(holder.get(key))):
+            for one in entries(raw, f"{holder}.{key}"):
                 one.pop("env", None)
                 one.pop("envFrom", None)

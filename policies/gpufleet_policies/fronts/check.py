@@ -138,18 +138,29 @@ def check_file(
 
 
 def _refuse_unknown(kind: str, file: Input, found: Iterable[Finding]) -> None:
-    """Raise UnreadableDocumentError where a kind knows none of several keys of a text: it is of
-    another program, and its readers would ignore all of it."""
-    unknown = {one.path for one in found if one.code.startswith("config-key-")}
+    """Raise UnreadableDocumentError for a text of another program: a kind knows none of its several
+    keys, or those that it knows hold something else, or it knows one of three or more. A text with
+    a misspelt key is of the kind."""
+    named = [one for one in found if "." not in one.path]
+    unknown = {one.path for one in named if one.code.endswith("-key-unknown")}
+    misspelt = {one.path for one in named if one.code.endswith("-key-misspelt")}
     if not unknown:
         return  # also where the text is not YAML at all: its finding says so
     said = [mapping(one.data) for one in each_document(file.content or b"")]
     keys = {str(key) for one in said for key in one}
     # Charts do not say that they ignore what holds nothing.
     empty = {str(key) for one in said for key, value in one.items() if _holds_nothing(value)}
-    if len(keys) > 1 and keys <= unknown | empty:
-        listed = ", ".join(sorted(keys)[:3])
-        raise UnreadableDocumentError(f"{kind} has none of the keys of the text ({listed})")
+    read = keys - unknown - empty
+    wrong = read <= {one.path for one in named if one.severity is Severity.ERROR}
+    one_of_many = len(read) == 1 and len(unknown) > 1 and not misspelt
+    if len(keys) > 1 and (wrong or one_of_many):
+        listed = ", ".join(sorted(keys - read)[:3])
+        has = (
+            f"knows {', '.join(sorted(read))}, and none of the other keys of the text"
+            if read
+            else "has none of the keys of the text"
+        )
+        raise UnreadableDocumentError(f"{kind} {has} ({listed})")
 
 
 def _holds_nothing(value: object) -> bool:

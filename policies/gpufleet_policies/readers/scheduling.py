@@ -90,9 +90,9 @@ def _tolerations(value: Any) -> tuple[PodToleration, ...] | None:
 
 
 def claims(spec: dict[str, Any], place: str) -> Iterator[PodClaim]:
-    """Claims of the pods for devices."""
+    """Claims of the pods for devices, with the place where their kind has them."""
     for index, one in enumerate(items(spec.get("resourceClaims"))):
-        where = f"{place}.resourceClaims[{index}]"
+        where = f"{place}[{index}]"
         name = at(one, "name")
         # Before 1.31 the two names stood under `source`.
         old = at(one, "source") if is_mapping(one) else None

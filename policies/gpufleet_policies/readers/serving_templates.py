@@ -94,6 +94,7 @@ def _nim(document: dict[str, Any]) -> Groups:
             # A NIM image is called after its model.
             "model": repository if isinstance(repository, str) else None,
             "spreads": "multiNode" in spec,
+            "claims": _DRA,
         },
     )
 

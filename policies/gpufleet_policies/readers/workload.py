@@ -244,7 +244,9 @@ def _group(
         promises_gpus=bool(raw.stated.get("promises_gpus")),
         host_ipc=spec.get("hostIPC") not in (None, False),
         gated=spec.get("schedulingGates") is not None,
-        claims=tuple(scheduling.claims(spec, raw.place)) if "resourceClaims" in spec else (),
+        claims=tuple(
+            scheduling.claims(spec, f"{raw.place}.{raw.stated.get('claims', 'resourceClaims')}")
+        ),
         runtime_class=fact(spec.get("runtimeClassName"), text, f"{raw.place}.runtimeClassName"),
         deadline_seconds=fact(
             spec.get("activeDeadlineSeconds"), natural, f"{raw.place}.activeDeadlineSeconds"

@@ -3,7 +3,9 @@
 import json
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import lru_cache
+from typing import Any
 
 from gpufleet.catalogue.lookup import bare_product
 from gpufleet.cluster import WorkloadFacts
@@ -17,12 +19,17 @@ from gpufleet.contract.machine_images import named_image
 from gpufleet.contract.programs.autoscaler_signals import batches, is_accelerator
 from gpufleet.contract.programs.context import UNKNOWN_RELEASE
 from gpufleet.contract.programs.validation import Judgement
+from gpufleet.contract.relation import DRA_DRIVER
 from gpufleet.documents.limits import UnreadableDocumentError
 from gpufleet.documents.shapes import is_mapping, mapping
 from gpufleet.findings import error, ordered
 from gpufleet.rules.context import RuleContext, SameObject, once
-from gpufleet_policies.configurations.kinds import validate_objects, validate_text
-from gpufleet_policies.readers.blocks import inside
+from gpufleet_policies.configurations.kinds import (
+    READERS,
+    WHOLE_KINDS,
+    validate_objects,
+    validate_text,
+)
 from gpufleet_policies.rules.pools import all_pools
 
 MIG_LABEL = "nvidia.com/mig.config"
@@ -87,7 +94,8 @@ def _objects(context: RuleContext, configs: Sequence[NvidiaConfig]) -> dict[Same
         targets=_targets(context) if configs[0].kind == "autoscaler" else None,
     )
     return {
-        SameObject(one): Judgement(findings) for one, findings in zip(configs, found, strict=True)
+        SameObject(one): _own(context, Judgement(findings))
+        for one, findings in zip(configs, found, strict=True)
     }
 
 
@@ -100,18 +108,36 @@ def _place(context: RuleContext, config: NvidiaConfig) -> dict[str, object]:
     minor = kubernetes_minor(context)
     if minor.is_known:
         place.setdefault("kubernetesVersion", ".".join(map(str, minor.value)))
-    if config.kind == "karpenter":
-        for chart in context.declared(Program):
-            gates = mapping(inside(chart.values, "settings.featureGates"))
-            if chart.name == "karpenter" and gates and "featureGates" not in place:
-                place["featureGates"] = {
-                    f"{name[:1].upper()}{name[1:]}": on
-                    for name, on in gates.items()
-                    if isinstance(on, bool)
-                }
+    for key, value in _reader(context, config.kind).items():
+        place.setdefault(key, value)
     if config.kind == "gpu-operator-values" and (images := _node_images(context)):
         place.setdefault("images", list(images))
     return place
+
+
+def _reader(context: RuleContext, kind: str) -> dict[str, Any]:
+    """Gates and release of the program that reads objects of a kind, as it is declared here; a gate
+    that it does not name has its default. What no program here says, or several say differently,
+    is left out."""
+    gates: list[dict[str, bool]] = []
+    releases: list[str | None] = []
+    for chart in context.declared(Program):
+        if kind in WHOLE_KINDS and chart.name == READERS.get(kind):
+            releases.append(chart.release.found)
+        path = _GATES.get(kind, {}).get(chart.name or "")
+        if path is None or chart.values is None or not chart.complete or chart.hides(path):
+            continue
+        written = chart.value(path)
+        if is_mapping(written) or chart.name == DRA_DRIVER:
+            # Karpenter's chart writes its gates with a small letter first.
+            named = mapping(written).items()
+            gates.append({f"{k[:1].upper()}{k[1:]}": on for k, on in named if isinstance(on, bool)})
+    said = {"featureGates": gates, "version": releases}
+    return {
+        key: values[0]
+        for key, values in said.items()
+        if values and values[0] is not None and all(one == values[0] for one in values)
+    }
 
 
 @once
@@ -134,6 +160,11 @@ def kubernetes_minor(context: RuleContext) -> Fact[tuple[int, int]]:
     return known(minor, place=place)
 
 
+_GATES = {
+    "karpenter": {"karpenter": "settings.featureGates"},
+    "dra-config": {DRA_DRIVER: "featureGates", "gpu-operator": "draDriver.featureGates"},
+}
+"""Kind -> program -> value of its chart that holds gates of the kind's reader."""
 _MINOR = re.compile(r"[0-9]+\.[0-9]+")
 
 
@@ -230,6 +261,15 @@ def _validated(
         place.setdefault("chart", written)
     chosen = context.select if select is None else select
     try:
-        return validate_text(config.kind, text, gpu=gpu, select=chosen, context=place or None)
+        found = validate_text(config.kind, text, gpu=gpu, select=chosen, context=place or None)
+        return _own(context, found)
     except UnreadableDocumentError as problem:
         return Judgement((error("document-unreadable", "", str(problem)),))
+
+
+def _own(context: RuleContext, found: Judgement) -> Judgement:
+    """Without what is wrong with gates of a program here: reported where they are written."""
+    if "featureGates" in (context.place or {}):
+        return found
+    kept = (one for one in found.findings if not one.path.startswith("context.featureGates"))
+    return replace(found, findings=tuple(kept))

@@ -6,17 +6,12 @@ import pytest
 import yaml
 
 from gpufleet.catalogue import load
-from gpufleet_planner.packing import (
-    Mode,
-    Packing,
-    PackingMachine,
-    PackingProblem,
-    ShareClass,
-    pack,
-    parse_request,
-    read_problem,
-    verify,
-)
+from gpufleet_planner.packing.pack import pack
+from gpufleet_planner.packing.packing import Packing
+from gpufleet_planner.packing.problem import Mode, PackingMachine, PackingProblem, ShareClass
+from gpufleet_planner.packing.read import read_problem
+from gpufleet_planner.packing.request import parse_request
+from gpufleet_planner.packing.verify import verify
 
 A100 = load().gpu("A100-80GB")
 BOTH = pytest.mark.parametrize("solver", [None, False])

@@ -1,23 +1,21 @@
 import pytest
 
 from gpufleet.catalogue import load
-from gpufleet_planner.packing import (
+from gpufleet_planner.packing.pack import pack
+from gpufleet_planner.packing.packing import Packing, PackingMethod, packing_as_dict
+from gpufleet_planner.packing.problem import (
     ExistingGpu,
     ExistingNode,
     Mode,
     Occupant,
-    Packing,
     PackingMachine,
-    PackingMethod,
     PackingProblem,
     Quota,
     ShareClass,
     SpreadGroup,
-    pack,
-    packing_as_dict,
-    parse_request,
-    verify,
 )
+from gpufleet_planner.packing.request import parse_request
+from gpufleet_planner.packing.verify import verify
 
 GIB = 2**30
 A100, H100, L4 = (load().gpu(key) for key in ("A100-80GB", "H100-80GB", "L4"))

@@ -135,3 +135,34 @@ def test_sglang_refuses_where_weights_leave_no_cache() -> None:
     (found,) = [f for f in answer.findings if f.code == "engine-refuses-model"]
     assert "SGLang refuses to start with Qwen3-14B: weights leave no memory" in found.message
     assert answer.fits is False
+
+
+def trtllm(model: str, gpu: str, **more: Any) -> Sizing:
+    row = {"model": model, "context": 8192, "gpu": gpu, "engine": "tensorrt-llm", **more}
+    return size(SizeRequest.model_validate(row), CATALOGUE)
+
+
+def test_tensorrt_llm_shortens_its_sequences_to_its_cache() -> None:
+    """Blocks of 32 tokens; `Adjusted max_seq_len` of NVIDIA/TensorRT-LLM @ d2a5560."""
+    answer = trtllm("Qwen3-14B", "L40S", context=131072)
+    assert answer.capacity is not None
+    tokens = answer.capacity.tokens
+    assert tokens % 32 == 0
+    (found,) = [f for f in answer.findings if f.code == "engine-refuses-context"]
+    text = f"TensorRT-LLM starts, and refuses requests of more than {tokens} tokens"
+    assert text in found.message
+    assert answer.fits is False
+    shorter = trtllm("Qwen3-14B", "L40S", context=tokens).capacity
+    assert shorter is not None
+    assert shorter.sequences == 1
+
+
+@pytest.mark.parametrize("model", ["gpt-oss-20b", "Qwen3-Next-80B-A3B"])
+def test_windows_and_states_in_tensorrt_llm_are_not_known(model: str) -> None:
+    answer = trtllm(model, "H200", parallelism={"tensor": 2})
+    assert (answer.fits, answer.capacity, answer.speed) == (None, None, None)
+    (found,) = [f for f in answer.findings if f.code == "engine-start-not-known"]
+    assert "pools of their own for windows and states" in found.message
+    row = service(model=model, engine="tensorrt-llm")
+    (lost,) = [f for f in plan(file(row)).findings if f.code == "nothing-fits"]
+    assert "is not known" in lost.message

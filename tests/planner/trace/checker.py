@@ -1,6 +1,7 @@
 """Checks the placements of a trace with other code than places them: it replays them."""
 
-from gpufleet_planner.trace import Trace, TraceRun
+from gpufleet_planner.trace.place import TraceRun
+from gpufleet_planner.trace.trace import Trace
 
 
 def broken(trace: Trace, run: TraceRun, *, departures: bool) -> list[str]:

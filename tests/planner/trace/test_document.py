@@ -12,7 +12,8 @@ from click.testing import CliRunner
 
 from gpufleet.catalogue import load
 from gpufleet_planner.commands.pack import command
-from gpufleet_planner.trace import GpuSharing, read_tasks_file, read_trace
+from gpufleet_planner.trace.read import read_tasks_file, read_trace
+from gpufleet_planner.trace.trace import GpuSharing
 from tests.planner.trace.checker import broken
 from tests.planner.trace.generated_trace import generated_trace
 
@@ -113,7 +114,7 @@ def test_a_generated_cluster_in_both_forms(tmp_path: Path) -> None:
 
 
 def test_placements_pass_the_independent_checker() -> None:
-    from gpufleet_planner.trace import place_trace
+    from gpufleet_planner.trace.place import place_trace
 
     trace, _ = read_tasks_file(FILE, GpuSharing("timeSlicing", 2), load())
     assert trace is not None

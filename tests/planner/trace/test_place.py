@@ -7,15 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpufleet_planner.trace import (
-    FailureCause,
-    TaskShape,
-    Trace,
-    TraceNode,
-    TracePolicy,
-    TraceTask,
-    place_trace,
-)
+from gpufleet_planner.trace.place import FailureCause, TracePolicy, place_trace
+from gpufleet_planner.trace.trace import TaskShape, Trace, TraceNode, TraceTask
 from tests.examples import examples
 from tests.planner.trace.checker import broken
 from tests.planner.trace.generated_trace import generated_trace, overfull

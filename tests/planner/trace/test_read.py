@@ -7,7 +7,9 @@ import pytest
 from click.testing import CliRunner
 
 from gpufleet_planner.commands.pack import command
-from gpufleet_planner.trace import GpuSharing, read_sharing, read_trace, trace_as_dict
+from gpufleet_planner.trace.as_dict import trace_as_dict
+from gpufleet_planner.trace.read import read_trace
+from gpufleet_planner.trace.trace import GpuSharing, read_sharing
 
 # Lines as the README of alibaba/clusterdata, cluster-trace-gpu-v2023, shows them (0c9677bb).
 NODES = """sn,cpu_milli,memory_mib,gpu,model

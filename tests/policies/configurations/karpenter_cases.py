@@ -161,6 +161,8 @@ CASES: list[tuple[str, str, str | None, dict[str, Any]]] = [
     ("karpenter-user-data-of-other-family", text(pool(), node_class(amiSelectorTerms=[{"alias": "bottlerocket@v1.53.0"}], userData="#!/bin/bash\ntrue\n")), text(pool(), node_class(amiSelectorTerms=[{"alias": "bottlerocket@v1.53.0"}], userData="[settings.kubernetes]\nmax-pods = 50\n")), {}),
     ("karpenter-max-pods-too-few", text(pool(), node_class(kubelet={"maxPods": 1})), text(pool(), node_class(kubelet={"maxPods": 58})), {}),
     ("karpenter-limit-below-one-node", text(pool(need("instance-family", "g6"), limits={"cpu": "3", "nvidia.com/gpu": "8"})), text(pool(need("instance-family", "g6"), limits={"cpu": "4", "nvidia.com/gpu": "1"})), {}),
+    ("karpenter-limit-below-one-node", text(pool(need("node.kubernetes.io/instance-type", "p5.48xlarge"), limits={"nvidia.com/gpu": "4"})), text(pool(need("node.kubernetes.io/instance-type", "p5.48xlarge"), limits={"nvidia.com/gpu": "8"})), {}),
+    ("karpenter-limit-below-one-node", text(pool(need("node.kubernetes.io/instance-type", "g6.xlarge"), limits={"memory": "12Gi"})), text(pool(need("node.kubernetes.io/instance-type", "g6.xlarge"), limits={"memory": "16Gi"})), {}),
     ("karpenter-limit-reached-first", text(pool(need("node.kubernetes.io/instance-type", "g5.xlarge"), limits={"cpu": "5", "nvidia.com/gpu": "2"})), text(pool(need("node.kubernetes.io/instance-type", "g5.xlarge"), limits={"cpu": "8", "nvidia.com/gpu": "2"})), {}),
     ("karpenter-latest", text(node_class(amiSelectorTerms=[{"alias": "al2023@latest"}])), None, {"context": {"environment": "dev"}}),
     ("karpenter-class-exclusive", text(node_class(instanceProfile="nodes")), text(node_class(role=None, instanceProfile="nodes")), {}),

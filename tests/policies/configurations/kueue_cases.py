@@ -43,4 +43,6 @@ CASES: list[CaseRow] = [
     ("kueue-flavor-absent", FINE_TEXT + FLAVOR % "b", FINE_TEXT + FLAVOR % "a", {}),
     ("kueue-queue-absent", FINE_TEXT + LOCAL % "r", FINE_TEXT + LOCAL % "q", {}),
     ("kueue-not-covered", FINE_TEXT + LOCAL % "q" + JOB % "memory", FINE_TEXT + LOCAL % "q" + JOB % "nvidia.com/gpu", {}),
+    ("kueue-version-not-served", FINE_TEXT, FINE_TEXT.replace("v1beta2", "v1beta1"), {"context": {"version": "0.14.0"}}),
+    ("kueue-version-not-served", FINE_TEXT.replace("v1beta2", "v1beta1"), FINE_TEXT, {"context": {"version": "0.20.0"}}),
 ]  # fmt: skip

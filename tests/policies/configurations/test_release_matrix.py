@@ -20,8 +20,10 @@ RELEASES = {
     "dra-driver-nvidia-gpu": ("25.3.2", "25.8.1", "25.12.0", "0.4.0", "0.4.1", "0.5.0"),
     "nvidia-device-plugin": ("0.17.3", "0.17.4", "0.18.0", "0.18.2", "0.19.2", "0.20.0"),
     "network-operator": ("24.1.1", "24.7.0", "24.10.0", "25.1.0", "25.10.0", "26.4.1"),
-    "kueue": ("0.14.4", "0.15.2", "0.16.1", "0.17.0", "0.18.0", "0.19.2"),
+    "kueue": ("0.15.2", "0.16.1", "0.17.0", "0.18.0", "0.19.2", "0.20.0"),
     "karpenter": ("1.10.2", "1.11.0", "1.12.0", "1.13.1", "1.14.1", "1.15.0"),
+    "mig-manager": ("v0.12.1", "v0.12.3", "v0.13.1", "v0.14.0", "v0.14.2", "v0.15.0"),
+    "kubernetes": ("1.32", "1.33", "1.34", "1.35", "1.36", "1.37"),
 }
 """Six releases of each program. Those of the DRA driver were numbered by date until 25.12."""
 KINDS = {
@@ -31,6 +33,8 @@ KINDS = {
     "network-operator": ("network-operator-values", "networkOperator"),
     "kueue": ("kueue-values", "kueue"),
     "karpenter": ("karpenter-values", "karpenter"),
+    "mig-manager": ("mig-parted", None),
+    "kubernetes": ("dra-config", None),
 }
 """Program -> kind of its values, and its add-on. A declaration has no values of the device plugin's
 configuration: it is written from the pools."""
@@ -77,13 +81,23 @@ def driver_gate(name: str, since: str, *more: str) -> Key:
 
 def kueue_gate(name: str, since: str | None, gone: str | None = None) -> Key:
     values = f"controllerManager: {{featureGates: [{{name: {name}, enabled: true}}]}}"
-    source = "kubernetes-sigs/kueue pkg/features/kube_features.go of v0.17.0 and v0.19.2"
+    source = "kubernetes-sigs/kueue pkg/features/kube_features.go of v0.17.0, v0.19.2 and v0.20"
     return Key("kueue", name, values, "chart-values-gate-unknown", source, since, gone)
 
 
 def karpenter(name: str, values: str, since: str) -> Key:
     source = "aws/karpenter-provider-aws charts/karpenter/values.yaml of the releases"
     return Key("karpenter", name, values, "config-key-unknown", source, since)
+
+
+def claim(name: str, request: str, since: str) -> Key:
+    """A field of a request that the API server drops without telling where its gate is off."""
+    values = (
+        "{apiVersion: resource.k8s.io/v1, kind: ResourceClaim, metadata: {name: a}, "
+        f"spec: {{devices: {{requests: [{{name: gpu, {request}}}]}}}}}}"
+    )
+    source = "kubernetes/kubernetes pkg/features/kube_features.go of v1.32 to v1.37"
+    return Key("kubernetes", name, values, "dra-kubernetes-gate-off", source, since)
 
 
 def plugin(name: str, config: str, code: str) -> Key:
@@ -135,18 +149,51 @@ KEYS = (
     kueue_gate("TLSOptions", "0.16.1"),
     kueue_gate("TASMultiLayerTopology", "0.17.0"),
     kueue_gate("ConcurrentAdmission", "0.18.0"),
+    kueue_gate("FairSharingRefill", "0.20.0"),
+    kueue_gate("SchedulerLongRequeueInterval", "0.17.0", "0.20.0"),
     karpenter("settings.enableZonalShift", "settings: {enableZonalShift: true}", "1.12.0"),
     karpenter("settings.amiRefreshInterval", "settings: {amiRefreshInterval: 2m}", "1.13.1"),
     karpenter(
         "capacityBuffer", "settings: {featureGates: {capacityBuffer: true}}", "1.14.1"
     ),
     karpenter("settings.enableDRA", "settings: {enableDRA: true}", "1.15.0"),
+    Key(
+        "mig-manager", "subsystem identifier in device-filter",
+        "{version: v1, mig-configs: {a: [{device-filter: '0x233010DE:0x16C110DE', devices: all, "
+        "mig-enabled: true, mig-devices: {1g.10gb: 7}}]}}",
+        "mig-parted-filter-too-new", "NVIDIA/mig-parted v0.15.0, release notes", "v0.15.0",
+    ),
+    claim(
+        "firstAvailable",
+        "firstAvailable: [{name: a, deviceClassName: gpu.nvidia.com}]",
+        "1.34",
+    ),
+    claim(
+        "adminAccess", "exactly: {deviceClassName: gpu.nvidia.com, adminAccess: true}", "1.34"
+    ),
+    claim(
+        "tolerations",
+        "exactly: {deviceClassName: gpu.nvidia.com, tolerations: [{operator: Exists}]}",
+        "1.36",
+    ),
+    claim(
+        "capacity",
+        "exactly: {deviceClassName: gpu.nvidia.com, capacity: {requests: {memory: 8Gi}}}",
+        "1.36",
+    ),
 )  # fmt: skip
 
 
 def bare(key: Key, release: str) -> list[str]:
     found = validate_text(kind_of(key), key.values, context={"version": release})
     return [one.code for one in found.findings]
+
+
+def on_minor(key: Key, release: str) -> list[str]:
+    """Before 1.34 the version that the claim is written in is not served at all."""
+    found = validate_text(kind_of(key), key.values, context={"kubernetesVersion": release})
+    codes = [one.code for one in found.findings]
+    return [key.code if code == "dra-api-not-served" else code for code in codes]
 
 
 def by_chart(key: Key, release: str) -> list[str]:
@@ -213,9 +260,13 @@ DOORS: tuple[Callable[[Key, str], list[str]], ...] = (
 )
 
 
+NO_CHART = {"mig-manager": (bare,), "kubernetes": (on_minor,)}
+"""The operator runs the MIG manager, and Kubernetes is its own."""
+
+
 def matrix() -> Iterator[Any]:
     for key in KEYS:
-        for door in DOORS:
+        for door in NO_CHART.get(key.program, DOORS):
             if door is declaration and KINDS[key.program][1] is None:
                 continue
             yield pytest.param(key, door, id=f"{key.program}-{key.name}-{door.__name__}")
@@ -229,9 +280,9 @@ def test_a_release_reads_what_its_vendor_says(
     assert read == {release: key.is_read(release) for release in RELEASES[key.program]}, key.source
 
 
-def test_the_matrix_is_six_programs_by_six_releases_by_fifteen_keys() -> None:
+def test_the_matrix_is_eight_programs_by_six_releases_by_fifteen_keys() -> None:
     assert {len(releases) for releases in RELEASES.values()} == {6}
-    assert len({key.program for key in KEYS}) == len(RELEASES) == 6
+    assert len({key.program for key in KEYS}) == len(RELEASES) == 8
     assert len(KEYS) >= 15
 
 

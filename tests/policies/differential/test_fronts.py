@@ -165,6 +165,7 @@ SILENT_IN_FILES = {
             "gpu-operator-driver-in-image",
             "gpu-operator-nfd-twice",
             "gpu-operator-no-dra",
+            "kueue-version-not-served",
             "mig-compute-instance-mixed",
             "mig-parted-compute-instance-mixed",
             "mig-parted-config-absent",

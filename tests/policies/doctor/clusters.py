@@ -90,6 +90,8 @@ class World:
         self.objects: dict[str, dict[str, Any]] = {}
         self.machines: dict[str, Machine] = {}
         self.logs: dict[str, str] = {}
+        self.claimed: set[str] = set()
+        """Nodes whose GPUs are given by claims."""
         self.policy: dict[str, Any] = {"mig": {"strategy": "mixed"}}
         if fleet is not None or kind in POOLS:
             self._nodes(fleet or compiled(kind))
@@ -101,14 +103,9 @@ class World:
         if kind == "queued":
             self._queues()
         if kind == "kai":
-            self.add(
-                an_object(
-                    "scheduling.run.ai/v2",
-                    "Queue",
-                    "team",
-                    spec={"resources": {"gpu": {"quota": -1, "limit": -1}}},
-                )
-            )
+            gives = {"resources": {"gpu": {"quota": -1, "limit": -1}}}
+            for name, spec in (("all", gives), ("team", gives | {"parentQueue": "all"})):
+                self.add(an_object("scheduling.run.ai/v2", "Queue", name, spec=spec))
         if kind == "karpenter":
             self._node_pool()
 
@@ -155,9 +152,10 @@ class World:
         self.add(an_object("nvidia.com/v1", "ClusterPolicy", "cluster-policy", spec=self.policy))
         for name, data in maps.items():
             self.add(an_object("v1", "ConfigMap", name, "gpu-operator") | {"data": data})
-        if self.kind == "dra":
-            operands = [name for name in operands if "device-plugin" not in name]
-            operands.append("dra-driver-nvidia-gpu-kubelet-plugin")
+        by_claims = [name for name in operands if "device-plugin" not in name]
+        by_claims.append("dra-driver-nvidia-gpu-kubelet-plugin")
+        pools = {pool.name for pool in fleet.pools if pool.spec.sharing.dra is not None}
+        if pools:
             self.add(device_class("gpu.nvidia.com", "gpu"))
             self.add(device_class("mig.nvidia.com", "mig"))
         made = [
@@ -178,6 +176,9 @@ class World:
             given = {"driver": "580.95.05"} | json.loads(_hardware(manifest))
             machine.annotations[HARDWARE_ANNOTATION] = json.dumps(given)
             self.machines[name] = machine
+            own = by_claims if pool.name in pools else operands
+            if pool.name in pools:
+                self.claimed.add(name)
             node = an_object("v1", "Node", name)
             declared = [{"key": t.key, "value": t.value, "effect": t.effect} for t in pool.taints]
             node["spec"] = {"taints": declared if self.kind == "declared" else [GPU_TAINT]}
@@ -190,9 +191,13 @@ class World:
             }
             self.add(node)
             self.settle(name, maps)
-            for operand in operands:
+            for operand in own:
                 self.operand(operand, name)
-        for operand in operands:
+        every = {
+            *(operands if len(pools) < len(fleet.pools) else ()),
+            *(by_claims if pools else ()),
+        }
+        for operand in sorted(every):
             self.daemon_set("gpu-operator", operand, f"nvcr.io/nvidia/{operand}:v1")
 
     def settle(self, name: str, maps: Mapping[str, Mapping[str, str]]) -> None:
@@ -203,7 +208,7 @@ class World:
         node["metadata"] |= {"labels": machine.labels, "annotations": machine.annotations}
         given = {"cpu": "96", "memory": "1000Gi", "pods": "110", **machine.resources}
         node["status"] |= {"allocatable": dict(given), "capacity": dict(given)}
-        if self.kind == "dra":
+        if name in self.claimed:
             self._publish(name, machine)
 
     def _publish(self, name: str, machine: Machine) -> None:

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from gpufleet_policies.doctor.diagnosis import diagnose
 from gpufleet_policies.doctor.observed import SeenPod
 from gpufleet_policies.doctor.pending import prove
 from gpufleet_policies.doctor.snapshot import cluster_of
@@ -44,3 +45,20 @@ def test_the_change_is_of_the_claim(steps: list[dict[str, Any]], change: str) ->
     pod = next(one for one in cluster.pods if one.name == "train")
     assert isinstance(pod, SeenPod)
     assert prove(cluster, pod).change == change
+
+
+def test_the_constraint_that_fails_is_named() -> None:
+    """Two GPUs of one PCIe root, on nodes each of whose GPUs has a root of its own."""
+    root = "resource.kubernetes.io/pcieRoot"
+    world = broken("dra", [{**GPUS, "count": 2}, POD])
+    for node in ("gpu-0", "gpu-1"):
+        for number, one in enumerate(world.find(f"ResourceSlice/{node}-gpu")["spec"]["devices"]):
+            one["attributes"][root] = {"string": f"pci{number}"}
+    spec = world.find("ResourceClaim/ml/one")["spec"]
+    spec["devices"]["constraints"] = [{"matchAttribute": root}]
+    cluster = cluster_of(world.dump())
+    (found,) = diagnose(cluster)
+    assert found.cause.code == "claim-unsatisfiable"
+    assert root in found.text("message")
+    pod = next(one for one in cluster.pods if one.name == "train")
+    assert prove(cluster, pod).change == "take the constraints of the claim one away (node gpu-0)"

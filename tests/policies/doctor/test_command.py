@@ -56,6 +56,7 @@ def test_the_page_names_every_cause_with_its_title() -> None:
 @pytest.mark.parametrize("cause", CAUSES, ids=lambda one: one.code)
 def test_a_cause_has_a_public_report_or_source(cause: Any) -> None:
     assert cause.reports
+    assert all(cause.texts[key] for key in ("message", "fix", "chain"))
     assert all(re.match(r"https://|[\w.-]+/[\w.-]+", report) for report in cause.reports)
 
 

@@ -17,8 +17,8 @@ from tests.policies.doctor.steps import Broken
 from tests.unit.test_use_cases import use_cases
 
 ROOT = Path(__file__).parents[3]
-_ELSEWHERE = re.compile(r"dra:|ct5lp|\bT4\b")
-"""Pools of which the simulated operands make no node: claims are the kind `dra` above."""
+_ELSEWHERE = re.compile(r"ct5lp|\bT4\b|inf2\.")
+"""Pools of which the simulated operands make no node."""
 _FILES = {path.parent.name: path.read_text() for path in ROOT.glob("examples/**/fleet.yaml")} | {
     f"{case.title}: {name}": text
     for case in use_cases()
@@ -83,3 +83,22 @@ def test_drift_is_named_with_the_edit(row: tuple[str, dict[str, Any], str, str, 
     assert found[code].text("message") == said
     assert found[code].text("declared") == edit
     assert code not in {one.cause.code for one in of_world(world, None)}
+
+
+def test_the_edit_of_a_cause_names_its_pool() -> None:
+    """By the label of the node, or of the nodes that a NodePool makes."""
+    world = Broken("whole")
+    labels = {"nvidia.com/gpu.product": "NVIDIA-H100-80GB-HBM3-MIG-INVALID"}
+    world.do({"patch": "Node/gpu-0", "with": {"metadata": {"labels": labels}}})
+    full = {"limits": {"nvidia.com/gpu": "8"}, "used": {"nvidia.com/gpu": "8"}}
+    family = {"key": "karpenter.k8s.aws/instance-family", "operator": "In", "values": ["p5"]}
+    world.do({"nodepool": "gpu", "requirements": [family], **full})
+    template = world.find("NodePool/gpu")["spec"]["template"]
+    template["metadata"] = {"labels": {LABEL: "gpu", "example.com/size": "large"}}
+    selector = {"nodeSelector": {"example.com/size": "large"}}
+    world.do({"pod": "ml/train", "asks": {"nvidia.com/gpu": 8}, "spec": selector})
+    edits = {d.cause.code: d.text("declared") for d in of_world(world, compiled("whole"))}
+    assert edits["mig-strategy-mismatch"] == "pools[0].sharing.mig.strategy: mixed"
+    assert edits["nodepool-limit-reached"] == "pools[0].nodes.max"
+    plain = {d.cause.code: d.text("declared") for d in of_world(world, None)}
+    assert plain["nodepool-limit-reached"] == "pools[].nodes.max"

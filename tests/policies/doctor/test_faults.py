@@ -21,6 +21,7 @@ REPORTS = list(cases(HERE / "public_issues.yaml"))
 def diagnosed(world: World) -> tuple[Diagnosis, ...]:
     found = diagnose(cluster_of(world.dump(), world.logs))
     assert [line for line in full_text(found) if "{" in line and "}" not in line] == []
+    assert [one.cause.code for one in found if not tuple(one.evidence)] == []
     return found
 
 
@@ -50,3 +51,10 @@ def test_a_public_report_has_its_cause(report: dict[str, Any]) -> None:
 @pytest.mark.parametrize("kind", [*POOLS, "karpenter"])
 def test_a_healthy_cluster_has_no_finding(kind: str) -> None:
     assert diagnosed(World(kind)) == ()
+
+
+def test_words_about_a_pod_that_runs_by_now_are_no_cause() -> None:
+    pod = "Pod/gpu-operator/nvidia-device-plugin-daemonset-gpu-0"
+    said = 'failed to get sandbox runtime: no runtime for "nvidia" is configured'
+    event = {"event": pod, "reason": "FailedCreatePodSandBox", "message": said}
+    assert diagnosed(broken("whole", [event])) == ()

@@ -107,3 +107,27 @@ def test_five_thousand_pods_on_five_hundred_nodes_take_ten_seconds() -> None:
     assert diagnose(cluster) == ()  # GPUs are free for those that wait
     assert time.process_time() - began < 10
     assert len(waiting) == 16
+
+
+@pytest.mark.nightly
+def test_five_thousand_workloads_and_claims_of_a_hundred_nodes_take_five_seconds() -> None:
+    queued = broken("queued", [])
+    for number in range(5000):
+        state = {"admitted": "h100"} if number % 2 else {"reason": "Pending", "message": "x"}
+        asks = {"nvidia.com/gpu": 1 + number % 8}
+        queued.do({"workload": f"ml/w{number}", "queue": "team", "asks": asks, **state})
+    claimed = broken("none", [])
+    for number in range(100):
+        node, user = f"n{number}", f"ml/user{number}"
+        claimed.do({"node": node, "gpu": "NVIDIA-H100-80GB-HBM3", "count": 0})
+        claimed.do({"slice": node, "count": 8})
+        held = {"claim": f"ml/held{number}", "class": "gpu.nvidia.com", "count": 8}
+        claimed.do({**held, "allocated": node, "for": user})
+        claimed.do({"pod": user, "claims": {"gpu": f"held{number}"}, "node": node})
+        claimed.do({"claim": f"ml/one{number}", "class": "gpu.nvidia.com"})
+        claimed.do({"pod": f"ml/p{number}", "claims": {"gpu": f"one{number}"}})
+    for world, code in ((queued, "queue-full"), (claimed, "claim-devices-taken")):
+        dump = world.dump()
+        began = time.process_time()
+        assert {one.cause.code for one in diagnose(cluster_of(dump))} == {code}
+        assert time.process_time() - began < 5

@@ -112,9 +112,13 @@ def test_skypilot_spot_is_the_range_of_the_zones_with_a_history() -> None:
     }  # fmt: skip
 
 
-def test_skypilot_names_the_regions_of_google_and_no_price() -> None:
+def test_skypilot_names_the_regions_of_google_and_prices_of_tpus_alone() -> None:
     newer = collected("newer", "skypilot")
-    assert "prices-gcp" not in newer.rows
+    place = {"instance": "ct6e-standard-1t", "region": "us-east5"}
+    assert newer.rows["prices-gcp"] == [
+        {**place, "buy": "onDemand", "usd": "2.7"},
+        {**place, "buy": "spot", "usd": "1.27575"},
+    ]
     assert ("a2-highgpu-1g", "europe-west4") in newer.places
     assert ("a2-highgpu-1g", "us-central1") not in collected("older", "skypilot").places
 

@@ -70,15 +70,37 @@ def test_labels_of_other_people_stay_theirs(tmp_path: Path) -> None:
     assert "labels" not in found["spec"]["pools"][0]
 
 
-def test_a_gpu_that_no_label_names_is_not_guessed(tmp_path: Path) -> None:
-    file = tmp_path / "dump.json"
-    one = node("a", {}, {"nvidia.com/gpu": "8"})
-    file.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": [one]}))
-    result = CliRunner().invoke(command, [str(file), "--format", "json"])
-    notes = " ".join(json.loads(result.stdout)["notes"])
-    assert result.exit_code == 1
-    assert "pool gpu is left out" in notes
-    assert "neither `gpu` nor `instanceTypes` is given" in notes
+@pytest.mark.parametrize(
+    ("driver", "toolkit", "kubelet", "image"),
+    [
+        (True, True, "v1.34.3", "plain"),
+        (False, True, "v1.34.3", "plain-driver"),
+        (False, False, "v1.34.3", "plain-driver-toolkit"),
+        (True, True, "v1.34.3+rke2r1", "rke2"),
+        (False, True, "v1.34.3+rke2r1", "rke2-driver"),
+        (False, False, "v1.34.3+k3s1", "k3s"),
+        # No row has k3s with the operator's driver.
+        (True, True, "v1.34.3+k3s1", None),
+    ],
+)
+def test_what_the_operator_installs_is_what_nodes_lack(
+    tmp_path: Path, driver: bool, toolkit: bool, kubelet: str, image: str | None
+) -> None:
+    one = node("a", H100, {"nvidia.com/gpu": "8"}, kubelet=kubelet)
+    switches = {"driver": {"enabled": driver}, "toolkit": {"enabled": toolkit}}
+    policy = {
+        "apiVersion": "nvidia.com/v1",
+        "kind": "ClusterPolicy",
+        "metadata": {"name": "cluster-policy"},
+        "spec": switches,
+    }
+    by_policy = adopted(tmp_path, one, policy)["spec"]["pools"][0].get("image")
+    pods = ["nvidia-operator-validator-x"]
+    pods += ["nvidia-driver-daemonset-x"] if driver else []
+    pods += ["nvidia-container-toolkit-daemonset-x"] if toolkit else []
+    shown = [{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}} for name in pods]
+    by_pods = adopted(tmp_path, one, *shown)["spec"]["pools"][0].get("image")
+    assert (by_policy, by_pods) == (image, image)
 
 
 def test_nodes_that_differ_are_pools_of_their_own(tmp_path: Path) -> None:
@@ -92,39 +114,6 @@ def test_nodes_that_differ_are_pools_of_their_own(tmp_path: Path) -> None:
     pools = {pool["name"]: pool for pool in found["spec"]["pools"]}
     assert {name: pool["nodes"]["max"] for name, pool in pools.items()} == {"h100-80gb": 2, "l4": 1}
     assert pools["l4"]["gpusPerNode"] == 1
-
-
-@pytest.mark.parametrize(
-    "labels",
-    [
-        # k3s-io/k3s issue 8575: GPUs that no program has found yet.
-        {"beta.kubernetes.io/instance-type": "k3s", "node.kubernetes.io/instance-type": "k3s"},
-        # NVIDIA/gpu-feature-discovery issue 36: k3s with containerd 1.6.15, no label of NVIDIA's.
-        {"kubernetes.io/hostname": "geo-node1"},
-        # NVIDIA/k8s-device-plugin issue 1246: four T4, which neither capacity nor labels show.
-        {"kubernetes.io/hostname": "my-ai-srv02"},
-    ],
-)
-def test_nodes_of_public_issues_whose_gpus_nothing_shows(
-    tmp_path: Path, labels: dict[str, str]
-) -> None:
-    file = tmp_path / "dump.json"
-    one = node("a", labels, {"cpu": "48", "memory": "394810384Ki", "pods": "110"})
-    file.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": [one]}))
-    result = CliRunner().invoke(command, [str(file), "--format", "json"])
-    assert result.exit_code == 1
-    assert json.loads(result.stdout)["spec"] is None
-
-
-def test_a_gpu_of_a_public_issue_that_no_label_names(tmp_path: Path) -> None:
-    """podman-desktop issue 7778: a node whose capacity shows one GPU, and no label which."""
-    file = tmp_path / "dump.json"
-    one = node("nvidia1", {}, {"cpu": "16", "memory": "32777408Ki", "nvidia.com/gpu": "1"})
-    file.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": [one]}))
-    result = CliRunner().invoke(command, [str(file), "--format", "json"])
-    found = json.loads(result.stdout)
-    assert (result.exit_code, found["spec"]) == (1, None)
-    assert "neither `gpu` nor `instanceTypes` is given" in " ".join(found["notes"])
 
 
 A100 = {

@@ -93,8 +93,9 @@ def test_minors_go_up_one_by_one() -> None:
 def test_another_operator_restarts_its_pods_everywhere() -> None:
     old, new = operator(eks(), "v26.3.0"), operator(eks(), "v26.7.0")
     plan = change_plan(compiled(old), compiled(new))
-    (found,) = plan.findings
+    (found, breaks) = plan.findings
     assert (found.code, found.path) == ("change-restarts-operands", "addons.gpuOperator")
+    assert (breaks.code, breaks.path) == ("change-breaks", "addons.gpuOperator.version")
     assert "from v26.3.0 to v26.7.0" in found.message
     assert [one.leaf_class for one in plan.cluster] == [LeafClass.OPERAND]
 

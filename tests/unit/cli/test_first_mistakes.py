@@ -76,7 +76,7 @@ def test_a_version_is_that_of_kubernetes_in_quotes(version: object, written: str
 def test_a_number_that_no_unit_explains_gets_no_invented_one() -> None:
     for value in ("two", "0.3Mi", "10 apples"):
         (found,) = compile_data(declared(**mps(pinnedMemoryMib=value))).findings
-        assert found.fix is None, value
+        assert found.fix == "write a whole number", value
     (found,) = compile_data(declared(**promised("2 months"))).findings
     assert found.fix is None, "two months are not two minutes"
 

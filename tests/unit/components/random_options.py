@@ -43,6 +43,7 @@ KARPENTER: Options = {
     "startupTaints": st.just([{"key": "example.com/agent", "effect": "NoSchedule"}]),
     "reservations": st.sampled_from([[{"tags": {"team": "a"}}], [{"match": "open"}]]),
     "static": st.booleans(),
+    "buffer": st.booleans(),
     "priceAdjustment": st.sampled_from(["-15%", "+0.25"]),
     "placementGroup": st.just("near"),
     "weight": st.integers(1, 100),

@@ -5,6 +5,7 @@ import pytest
 
 from gpufleet import EfaDevicePlugin, GpuFleet, NodeMonitoringAgent
 from gpufleet.components_base.inputs import InvalidArgumentsError
+from gpufleet.findings import Severity
 from gpufleet.platforms.compiled import compile_data
 from tests.unit.components.random_fleets import CONNECTIONS
 
@@ -143,7 +144,10 @@ def test_the_agent_and_its_dcgm_are_off_nodes_with_mig_together(run: Any, whole:
 
 
 def node_repair_findings(*pools: dict[str, Any]) -> list[tuple[str, str]]:
-    found = compile_data(fleet(*pools)).findings
+    two = [{"nodes": {"min": 0, "max": 2}, **pool} for pool in pools]
+    found = compile_data(fleet(*two)).findings
+    defaults = ("node-repair-blind-with-mig", "node-repair-ends-only-node")
+    assert {f.severity for f in found if f.code in defaults} <= {Severity.INFO}
     return [(one.code, one.path) for one in found if one.code.startswith("node-repair")]
 
 
@@ -154,6 +158,11 @@ def node_repair_findings(*pools: dict[str, Any]) -> list[tuple[str, str]]:
         ([{"sharing": CUT, "eks": {"nodeRepair": True}}], []),
         ([{"sharing": CUT, "eks": {"nodeRepair": False}}], []),
         ([{}], []),
+        (
+            [{"nodes": {"min": 0, "max": 1}}],
+            [("node-repair-ends-only-node", "pools[0].eks.nodeRepair")],
+        ),
+        ([{"nodes": {"min": 0, "max": 1}, "eks": {"nodeRepair": True}}], []),
         (
             [
                 {"provisioner": "karpenter", "eks": {"nodeRepair": False}},

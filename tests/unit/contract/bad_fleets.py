@@ -71,7 +71,9 @@ BAD: dict[str, dict[str, Any]] = {
     "driver-too-old-for-mig": declaration(
         "eks", {**CUT, **OWN_AMI}, gpuOperator={"driver": {"version": "440.33.01"}}
     ),
-    "mig-mode-may-need-reboot": declaration("eks", CUT),
+    "mig-mode-may-need-reboot": declaration(
+        "eks", CUT, gpuOperator={"migManager": {"env": {"WITH_REBOOT": "false"}}}
+    ),
     "driver-not-for-gpu": declaration("eks", {"name": "old", "gpu": "V100-16GB", **OWN_AMI}),
     "kernel-module-not-for-gpu": declaration(
         "eks", B300, gpuOperator={"driver": {"kernelModuleType": "proprietary"}}

@@ -38,12 +38,19 @@ def test_gkes_plugin_and_the_operators_are_two():
 
 
 def test_ampere_on_a_hypervisor_may_need_a_reboot():
-    found = one(validated("eks", CUT), "mig-mode-may-need-reboot")
+    """GPU Operator documentation, MIG: on clouds the MIG manager gets WITH_REBOOT."""
+    own = {"migManager": {"env": {"WITH_REBOOT": "false"}}}
+    found = one(validated("eks", CUT, gpuOperator=own), "mig-mode-may-need-reboot")
     assert found.severity is Severity.WARNING
     assert len(facts(found)) == 3
-    env = {"migManager": {"env": {"WITH_REBOOT": "true"}}}
-    repaired = {**CUT, "eks": {"nodeRepair": True}}  # of node repair and MIG there is a warning too
-    assert codes(validated("eks", repaired, gpuOperator=env), Severity.WARNING) == set()
+    usual = validated("eks", CUT)
+    assert codes(usual, Severity.WARNING) == set()
+    assert usual.fleet is not None
+    assert usual.fleet.addons.gpu_operator.mig_env == {"WITH_REBOOT": "true"}
+    kept = {"migManager": {"env": {"DEBUG": "1"}}}
+    both = validated("eks", CUT, gpuOperator=kept).fleet
+    assert both is not None
+    assert both.addons.gpu_operator.mig_env == {"WITH_REBOOT": "true", "DEBUG": "1"}
     hopper = {
         "name": "cut",
         "instanceTypes": ["p5.48xlarge"],

@@ -19,7 +19,7 @@ from tests.unit.contract.more_bad_fleets import BEYOND, FOUND_AS
 from tests.unit.contract.more_bad_fleets import NOT_IN_FILES as BEYOND_FILES
 
 CODE = re.compile(r"[a-z0-9]+(-[a-z0-9]+)+")
-MADE = {"error", "warning", "info", "say"}
+MADE = {"error", "warning", "info", "say", "_finding"}
 OF_RANGES = {"driver-not-for-gpu", "kernel-module-not-for-gpu", "gpu-operator-too-old-for-gpu"}
 """Codes that `contract.driver_ranges` makes."""
 OF_PARTS = {
@@ -47,8 +47,10 @@ def codes_of_rules() -> set[str]:
             written = [one.value for one in node.keywords if one.arg == "code"]
             if node.func.id in MADE:
                 written += node.args[:1]
-            texts = [one.value for one in written if isinstance(one, ast.Constant)]
-            found |= {text for text in texts if isinstance(text, str) and CODE.fullmatch(text)}
+            texts = [
+                str(one.value).partition("/")[0] for one in written if isinstance(one, ast.Constant)
+            ]
+            found |= {text for text in texts if CODE.fullmatch(text)}
     return found - SHOWN_ELSEWHERE
 
 

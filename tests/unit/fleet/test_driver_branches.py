@@ -10,7 +10,7 @@ from gpufleet.catalogue import load
 from gpufleet.findings import Severity
 from gpufleet.platforms.compiled import compile_data
 
-ENDS = {"535": "2026-06", "580": "2028-06", "595": "2027-03", "610": "2026-08"}
+ENDS = {"535": "2026-06", "580": "2028-06", "595": "2027-03", "610": "2026-08", "620": "2029-09"}
 
 
 def found(day: date | None = None, vgpu: bool = True, **driver: Any) -> list[tuple[str, Any, Any]]:

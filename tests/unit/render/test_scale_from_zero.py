@@ -158,6 +158,7 @@ def test_claims_are_refused_where_an_autoscaler_does_not_know_the_devices() -> N
     # has no ResourceSlices; of one with a node it copies that node's.
     assert claims("karpenter", 0) == ["dra-with-karpenter"]
     assert claims("karpenter", 1) == ["dra-with-karpenter"]
+    # From 1.15 on it knows whole GPUs (aws/karpenter-provider-aws v1.15.2 pkg/providers/nvidiadra).
     assert claims("clusterAutoscaler", 0) == ["dra-scale-from-zero"]
     assert claims("clusterAutoscaler", 1) == []
     assert claims("managed", 0) == []

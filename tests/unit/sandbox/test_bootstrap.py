@@ -382,6 +382,7 @@ def test_versions_named_in_the_table_are_the_pins() -> None:
             "conftest": "github.com/open-policy-agent/conftest",
             "kube-score": "github.com/zegl/kube-score",
             "karpenter": "sigs.k8s.io/karpenter",
+            "nfd-master": "sigs.k8s.io/node-feature-discovery",
             "promtool": "github.com/prometheus/prometheus",
             "prometheus": "github.com/prometheus/prometheus",
             "pulumi-sdks": "github.com/pulumi/pulumi/pkg/v3",

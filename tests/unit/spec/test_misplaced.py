@@ -97,6 +97,6 @@ def test_only_whole_numbers_of_unknown_keys_are_repeated() -> None:
 
 
 @pytest.mark.parametrize("nodes", [True, 0, -1, "four"])
-def test_nodes_that_no_number_says_have_no_fix(nodes: object) -> None:
+def test_nodes_that_no_number_says_have_their_keys_as_fix(nodes: object) -> None:
     (found,) = compile_data(spec({"nodes": nodes})).findings
-    assert found.fix is None
+    assert found.fix == "write a mapping; its keys are min, max, expected"

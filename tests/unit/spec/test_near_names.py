@@ -9,15 +9,15 @@ from tests.unit.contract.fleets import declaration, one
 @pytest.mark.parametrize(
     ("platform", "fix"),
     [
-        ("aks", None),
-        ("oke", None),
-        ("openstack", None),
-        ("azure", None),
+        ("aks", "write `existing` for nodes that another tool has made"),
+        ("oke", "write `existing` for nodes that another tool has made"),
+        ("openstack", "write `existing` for nodes that another tool has made"),
+        ("azure", "write `existing` for nodes that another tool has made"),
         ("gkee", "nearest: gke"),
         ("open-shift", "nearest: openshift"),
     ],
 )
-def test_another_platform_is_not_mended(platform: str, fix: str | None) -> None:
+def test_another_platform_has_the_nodes_that_exist(platform: str, fix: str) -> None:
     data = declaration("eks", {"name": "chat", "gpu": "L4"})
     data["platform"] = platform
     found = one(compile_data(data), "spec-value-unknown")
@@ -50,3 +50,31 @@ def test_auto_mode_is_near_to_its_name(written: str) -> None:
 def test_a_slip_of_the_pen_is_not_taken_for_auto_mode() -> None:
     data = declaration("eks", {"name": "chat", "gpu": "L4", "provisioner": "karpentr"})
     assert one(compile_data(data), "spec-value-unknown").fix == "nearest: karpenter"
+
+
+@pytest.mark.parametrize(
+    ("pool", "path", "fix"),
+    [
+        ({"zones": "us-east-1a"}, "zones", "write a list: `zones: [us-east-1a]`"),
+        ({"sharing": "time-slicing"}, "sharing", "write `sharing: {timeSlicing: {...}}`"),
+        ({"sharing": {"kind": "mps"}}, "sharing.kind", "write `mps: {...}` in its place"),
+        ({"sharing": {"replicas": 4}}, "sharing.replicas", "write it under `timeSlicing` or `mps`"),
+        ({"labels": "a"}, "labels", "write a mapping: `labels: {NAME: VALUE}`"),
+        ({"disk": "100"}, "disk", "write a mapping; its keys are sizeGib"),
+        ({"gpusPerNode": "two"}, "gpusPerNode", "write a whole number"),
+        ({"taints": {}}, "taints", "write a list: `taints: [{...}]`"),
+    ],
+)
+def test_a_value_of_another_form_has_its_form_as_fix(
+    pool: dict[str, object], path: str, fix: str
+) -> None:
+    data = declaration("eks", {"name": "chat", "gpu": "L4", **pool})
+    (found,) = (one for one in compile_data(data).findings if one.path.endswith(f".{path}"))
+    assert found.fix == fix
+
+
+def test_all_keys_are_listed_only_where_none_is_near() -> None:
+    data = declaration("eks", {"name": "chat", "gpu": "L4", "zone": ["a"], "colour": "blue"})
+    texts = {one.path: one.message for one in compile_data(data).findings}
+    assert texts["pools[0].zone"] == "`zone` is not a key here"
+    assert "the keys are name, gpu, instanceTypes" in texts["pools[0].colour"]

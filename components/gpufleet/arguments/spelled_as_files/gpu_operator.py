@@ -145,7 +145,9 @@ class MigManagerDict(TypedDict):
     enabled: NotRequired[bool]
     """Default: what the pools imply."""
     env: NotRequired[Mapping[str, str]]
-    """Environment of mig-manager; values are strings: `{WITH_REBOOT: "true"}`."""
+    """Environment of mig-manager; values are strings. Default: `{WITH_REBOOT: "true"}` where
+    virtual machines that gpufleet makes may refuse the reset that switches MIG mode (A100,
+    A30)."""
     gpuClients: NotRequired[str]
     """ConfigMap with the host services that hold a GPU, key `clients.yaml`. Default: the
     operator's list."""

@@ -65,6 +65,9 @@ class KarpenterPoolOptionsDict(TypedDict):
     """Keep `nodes.min` nodes whether pods ask for them or not; Karpenter then adds none for pods,
     and up to `nodes.max` while it replaces nodes (Karpenter's gate StaticCapacity). Default
     false. Changing it makes a new NodePool."""
+    buffer: NotRequired[bool]
+    """Keep `nodes.min` nodes free beside those that pods use, up to `nodes.max` in all, by a
+    CapacityBuffer (Karpenter's gate CapacityBuffer, alpha from 1.14). Default false."""
     priceAdjustment: NotRequired[str]
     """Difference of the price at which Karpenter compares the pool's machines, `-15%` or `+0.25`
     USD per hour: a discount that EC2's list does not show. Spend follows the catalogue. Default:

@@ -6,12 +6,14 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from gpufleet.components_base.answers import Answers, MissingError, NotAnsweredError
-from gpufleet.findings import Finding, error, warning
+from gpufleet.findings import Finding, error, findings_in
 from gpufleet.fleet.config_names import POOL_LABEL
 from gpufleet.fleet.model import Pool
 from gpufleet.platforms.accounts.aws_client import AwsClient
 from gpufleet.platforms.clouds.aws_capacity import reservation_group_region
 from gpufleet.spec.capacity import Capacity, CapacityBlock
+
+_finding = findings_in(__file__)
 
 NEARLY_OVER = timedelta(days=1)
 """How long before its end a Capacity Block is no place to deploy to without a word: the shortest is
@@ -101,54 +103,39 @@ def _validate(
     state, type_, actual = found["State"], found["InstanceType"], found["AvailabilityZone"]
     types = [machine.name for machine in pool.machines]
     if state not in USABLE:
-        yield error(
+        yield _finding(
             "reservation-not-usable",
-            f"{path}.id",
-            f"{found['CapacityReservationId']} is {state}",
-            "choose one that is active or scheduled",
+            path,
+            capacity_reservation_id=found["CapacityReservationId"],
             found=state,
-            allowed=list(USABLE),
+            allowed=USABLE,
         )
     if type_ not in types:
-        yield error(
-            "reservation-of-other-type",
-            f"{path}.id",
-            f"the reservation is of {type_}, and {pool.name} consists of {', '.join(types)}",
-            f"write `instanceTypes: [{type_}]`",
-            found=type_,
-            allowed=types,
+        yield _finding(
+            "reservation-of-other-type", path, found=type_, pool=pool.name, allowed=types
         )
     if zone is not None and actual != zone:
-        yield error(
-            "reservation-in-other-zone",
-            f"{path}.zone",
-            f"the reservation is in {actual}, not in {zone}",
-            f"write {actual}",
-            found=actual,
-            limit=zone,
-        )
+        yield _finding("reservation-in-other-zone", path, found=actual, limit=zone)
     total, free = int(found["TotalInstanceCount"]), int(found["AvailableInstanceCount"])
     room = free + (own or 0)
     if total < pool.nodes.maximum:
-        yield error(
+        yield _finding(
             "reservation-too-small",
-            f"{pool.path}.nodes.max",
-            f"the reservation holds {total} instances, and {pool.name} may have "
-            f"{pool.nodes.maximum} nodes",
-            f"write max: {total}",
+            pool.path,
             found=total,
+            pool=pool.name,
             limit=pool.nodes.maximum,
         )
     elif state == "active" and room < pool.nodes.maximum:
         others = f"{total - free - (own or 0)} of {total} are used by others"
         unknown = "" if own is not None else " or by this pool, which could not be checked"
-        yield error(
+        yield _finding(
             "reservation-full",
-            f"{pool.path}.nodes.max",
-            f"room for {room} of {pool.nodes.maximum} nodes: {others}{unknown}",
-            "free it, or lower max",
+            pool.path,
             found=room,
             limit=pool.nodes.maximum,
+            others=others,
+            unknown=unknown,
         )
 
 
@@ -159,12 +146,11 @@ def validate_window(
     end = found.get("EndDate")
     if isinstance(end, datetime) and now < end < now + NEARLY_OVER:
         left = int((end - now).total_seconds() // 60)
-        yield warning(
+        yield _finding(
             "capacity-block-nearly-over",
-            f"{path}.until",
-            f"the block ends in {left // 60} h {left % 60} min: EC2 ends its machines from 30 "
-            "minutes before, and EKS takes its nodes away 40 minutes before",
-            "let jobs write their last checkpoint, and declare the next block in its place",
+            path,
+            hours=left // 60,
+            minutes=left % 60,
             found=end.isoformat(),
         )
     for field, words, key, written in (

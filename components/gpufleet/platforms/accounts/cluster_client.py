@@ -94,20 +94,15 @@ class ClusterClient:
         )
         return list(answer.get("items") or [])
 
-    def nodes(self, path: str) -> list[dict[str, Any]]:
-        """All nodes, as manifests. Raises as `_ask`."""
-        answer = self._ask(path, "the nodes of the cluster", "list nodes", self._core.list_node)
-        return list(self._plain(answer)["items"])
-
-    def daemon_sets(self, path: str) -> list[dict[str, Any]]:
-        """All DaemonSets, as manifests. Raises as `_ask`."""
-        call = self._apps.list_daemon_set_for_all_namespaces
-        answer = self._ask(path, "who runs on the nodes", "list daemonsets.apps", call)
-        return list(self._plain(answer)["items"])
-
-    def may_create(self, group: str, plural: str, namespace: str | None, path: str) -> bool:
-        """Whether who asks may create objects of a kind. Raises as `_ask`."""
-        return self.may("create", group, plural, namespace, path)
+    def listed(self, kind: str, path: str, question: str) -> list[dict[str, Any]]:
+        """All nodes, pods, deployments or daemonsets, as manifests. Raises as `_ask`."""
+        calls = {
+            "nodes": self._core.list_node,
+            "pods": self._core.list_pod_for_all_namespaces,
+            "deployments": self._apps.list_deployment_for_all_namespaces,
+            "daemonsets": self._apps.list_daemon_set_for_all_namespaces,
+        }
+        return list(self._plain(self._ask(path, question, f"list {kind}", calls[kind]))["items"])
 
     def may(self, verb: str, group: str, plural: str, namespace: str | None, path: str) -> bool:
         """Whether who asks may do something to objects of a kind. Raises as `_ask`."""

@@ -4,8 +4,10 @@ import re
 from collections.abc import Iterable, Sequence
 
 from gpufleet.catalogue.lookup import nearest_names
-from gpufleet.findings import Finding, error, warning
+from gpufleet.findings import Finding, findings_in
 from gpufleet.fleet.model import Pool
+
+_finding = findings_in(__file__)
 
 MOST_INSTANCES = 64
 """Maximum number of instances of one Capacity Block (EC2 service model,
@@ -41,43 +43,32 @@ def validate_zones(
     """
     for index, zone in enumerate(pool.spec.zones):
         if _WAVELENGTH.search(zone):
-            yield error(
-                "zone-of-wavelength",
-                f"{pool.path}.zones[{index}]",
-                f"{zone} is a Wavelength zone: nodes are made in availability zones and local "
-                "zones",
-                f"write an availability zone ({region}a), or a local zone ({region}-bos-1a)",
-                found=zone,
+            yield _finding(
+                "zone-of-wavelength", f"{pool.path}.zones[{index}]", found=zone, region=region
             )
         elif region is not None and not _may_be_zone(zone, region):
-            yield error(
-                "zone-not-in-region",
-                f"{pool.path}.zones[{index}]",
-                f"{zone} is not a zone of {region}",
-                f"write it as {region}a",
-                found=zone,
-                limit=region,
+            yield _finding(
+                "zone-not-in-region/id", f"{pool.path}.zones[{index}]", found=zone, limit=region
             )
         else:
             yield from _doubted(zone, region, f"{pool.path}.zones[{index}]")
     if one_zone is not None and len(zones) > 1:
-        yield error(
+        yield _finding(
             "zones-too-many",
-            f"{pool.path}.zones",
-            f"{', '.join(zones)} are {len(zones)} zones, and {one_zone}",
-            f"write `zones: [{zones[0]}]`, and make a pool for each zone",
-            found=list(zones),
+            pool.path,
+            found=zones,
+            count=len(zones),
+            one_zone=one_zone,
+            zones=zones[0],
             limit=1,
         )
     for index, entry in enumerate(pool.capacity):
         bought = entry.capacity_block or entry.reserved
         of_group = None if bought is None else reservation_group_region(bought.id)
         if None not in (of_group, region) and of_group != region:
-            yield error(
+            yield _finding(
                 "reservation-group-in-other-region",
-                f"{pool.path}.capacity[{index}].reserved.id",
-                f"the resource group is in {of_group}, and the cluster in {region}",
-                "name a group of reservations in the cluster's region",
+                f"{pool.path}.capacity[{index}]",
                 found=of_group,
                 limit=region,
             )
@@ -86,23 +77,10 @@ def validate_zones(
         place = f"{pool.path}.capacity[{index}].{entry.mode}.zone"
         yield from _doubted(bought.zone, region, place)
         if region is not None and not _may_be_zone(bought.zone, region):
-            yield error(
-                "zone-not-in-region",
-                place,
-                f"{bought.zone} is not a zone of {region}",
-                "a reservation of another region cannot be used here",
-                found=bought.zone,
-                limit=region,
-            )
+            yield _finding("zone-not-in-region", place, found=bought.zone, limit=region)
         if pool.spec.zones and bought.zone not in pool.spec.zones:
-            yield error(
-                "reservation-in-other-zone",
-                place,
-                f"the reservation is in {bought.zone}, and the pool's zones are "
-                f"{', '.join(pool.spec.zones)}",
-                f"write `zones: [{bought.zone}]`, or remove `zones`",
-                found=bought.zone,
-                allowed=list(pool.spec.zones),
+            yield _finding(
+                "reservation-in-other-zone", place, found=bought.zone, allowed=pool.spec.zones
             )
 
 
@@ -119,13 +97,7 @@ def _doubted(zone: str, region: str | None, place: str) -> Iterable[Finding]:
         return
     known = [f"{region}{letter}" for letter in "abcdef"]
     near = nearest_names(zone, known, limit=1) or (known[0],)
-    yield warning(
-        "zone-unknown",
-        place,
-        f"{zone} begins as zones of {region} do, and a zone with such an ending is not known",
-        f"write {near[0]}, if that is what you mean",
-        found=zone,
-    )
+    yield _finding("zone-unknown", place, found=zone, region=region, near=near[0])
 
 
 def validate_block(pool: Pool) -> Iterable[Finding]:
@@ -135,22 +107,17 @@ def validate_block(pool: Pool) -> Iterable[Finding]:
         if block is None:
             continue
         if len(pool.capacity) == 1 and pool.nodes.maximum > MOST_INSTANCES:
-            yield warning(
+            yield _finding(
                 "capacity-block-larger-than-sold",
-                f"{pool.path}.nodes.max",
-                f"max is {pool.nodes.maximum}, and EC2 sells blocks of at most {MOST_INSTANCES} "
-                "instances",
-                f"write {MOST_INSTANCES}, and make a pool for each block",
+                pool.path,
                 found=pool.nodes.maximum,
                 limit=MOST_INSTANCES,
             )
         days = 0 if block.starts is None else (block.until - block.starts).days
         if days > MOST_DAYS:
-            yield warning(
+            yield _finding(
                 "capacity-block-longer-than-sold",
-                f"{pool.path}.capacity[{index}].capacityBlock.until",
-                f"from starts to until are {days} days, and EC2 sells {MOST_DAYS} at most",
-                "compare both with the reservation: `gpufleet preflight` does",
+                f"{pool.path}.capacity[{index}]",
                 found=days,
                 limit=MOST_DAYS,
             )

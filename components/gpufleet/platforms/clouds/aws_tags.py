@@ -7,7 +7,9 @@ Limits: EC2 user guide `Using_Tags`, EKS `TagResource`, IAM `Tag` (botocore 1.44
 import unicodedata
 from collections.abc import Iterable, Mapping
 
-from gpufleet.findings import Finding, error
+from gpufleet.findings import Finding, findings_in
+
+_finding = findings_in(__file__)
 
 MOST = 50
 """Maximum number of tags of one resource."""
@@ -40,13 +42,7 @@ def validate_tags(tags: Mapping[str, str], path: str) -> list[Finding]:
 def validate_karpenter_tags(tags: Mapping[str, str], path: str) -> list[Finding]:
     """Keys that the definition of EC2NodeClass refuses."""
     return [
-        error(
-            "tag-reserved",
-            f"{path}.{key}",
-            f"{key} is Karpenter's own, and its API refuses node classes that set it",
-            "remove it: Karpenter sets it on what it launches",
-            found=key,
-        )
+        _finding("tag-reserved", f"{path}.{key}", found=key)
         for key in tags
         if key in OF_KARPENTER or key.startswith(CLUSTER_PREFIX)
     ]
@@ -59,14 +55,7 @@ def validate_role_tags(tags: Mapping[str, str], path: str) -> list[Finding]:
         for key, value in tags.items()
     }
     return [
-        error(
-            "tag-characters",
-            f"{path}.{key}",
-            f"IAM takes letters, digits, spaces and {' '.join(sorted(SIGNS))} in tags of a role, "
-            f"and not {wrong}",
-            "write it without",
-            found=wrong,
-        )
+        _finding("tag-characters", f"{path}.{key}", signs=" ".join(sorted(SIGNS)), found=wrong)
         for key, wrong in found.items()
         if wrong
     ]
@@ -78,49 +67,23 @@ def _in_role_tag(sign: str) -> bool:
 
 def _validate(tags: Mapping[str, str], path: str) -> Iterable[Finding]:
     if len(tags) > MOST - RESERVED:
-        yield error(
+        yield _finding(
             "tags-too-many",
             path,
-            f"{len(tags)} tags are given, and AWS takes {MOST} of one resource; pools, EKS and "
-            f"Karpenter add up to {RESERVED}",
-            f"keep {MOST - RESERVED}",
             found=len(tags),
+            most=MOST,
+            reserved=RESERVED,
             limit=MOST - RESERVED,
         )
     for key, value in tags.items():
         place = f"{path}.{key}"
         if key.lower().startswith(AWS_PREFIX):
-            yield error(
-                "tag-reserved",
-                place,
-                f"{key} begins with {AWS_PREFIX}, which only AWS may set",
-                "choose another key",
-                found=key,
-            )
+            yield _finding("tag-reserved/aws", place, found=key, aws_prefix=AWS_PREFIX)
         if key.startswith(OWN_PREFIX):
-            yield error(
-                "tag-reserved",
-                place,
-                f"{key} begins with {OWN_PREFIX}, which gpufleet sets by itself: pools are found "
-                "again by it",
-                "choose another key",
-                found=key,
-            )
+            yield _finding("tag-reserved/gpufleet", place, found=key, own_prefix=OWN_PREFIX)
         if not 1 <= len(key) <= LONGEST_KEY:
-            yield error(
-                "tag-too-long",
-                place,
-                f"the key has {len(key)} characters, 1 to {LONGEST_KEY} are allowed",
-                "choose another key",
-                found=len(key),
-                limit=LONGEST_KEY,
-            )
+            yield _finding("tag-too-long", place, found=len(key), limit=LONGEST_KEY)
         if len(value) > LONGEST_VALUE:
-            yield error(
-                "tag-too-long",
-                place,
-                f"the value of {key} has {len(value)} characters, at most {LONGEST_VALUE} fit",
-                "shorten it",
-                found=len(value),
-                limit=LONGEST_VALUE,
+            yield _finding(
+                "tag-too-long/value", place, key=key, found=len(value), limit=LONGEST_VALUE
             )

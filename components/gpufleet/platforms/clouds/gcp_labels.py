@@ -3,7 +3,9 @@
 import re
 from collections.abc import Iterable, Mapping
 
-from gpufleet.findings import Finding, error
+from gpufleet.findings import Finding, findings_in
+
+_finding = findings_in(__file__)
 
 _LABEL = re.compile(r"^[a-z][a-z0-9_-]{0,62}$")
 
@@ -25,19 +27,9 @@ def validate_tags(tags: Mapping[str, str]) -> Iterable[Finding]:
     for key in tags:
         label = resource_label(key)
         if not _LABEL.match(label):
-            yield error(
-                "gke-tag-no-label",
-                f'tags["{key}"]',
-                f"Google's label would be {label!r}, and a label begins with a letter",
-                "write a key that begins with one of a to z",
-                found=key,
-            )
+            yield _finding("gke-tag-no-label", f'tags["{key}', label=label, found=key)
         elif label in seen:
-            yield error(
-                "gke-tag-twice",
-                f'tags["{key}"]',
-                f"as Google's label it is {label!r}, as {seen[label]!r} is",
-                "keep one of the two",
-                found=key,
+            yield _finding(
+                "gke-tag-twice", f'tags["{key}', label=label, seen=seen[label], found=key
             )
         seen.setdefault(label, key)

@@ -5,8 +5,10 @@ from collections.abc import Iterable
 
 from gpufleet.catalogue import InstanceType
 from gpufleet.catalogue.google_zones import is_zone_of, nearest_zone
-from gpufleet.findings import Finding, error, warning
+from gpufleet.findings import Finding, findings_in
 from gpufleet.fleet.model import Pool
+
+_finding = findings_in(__file__)
 
 _HOST = re.compile(r"^n1-(standard|highmem|highcpu)-[0-9]+$")
 
@@ -60,34 +62,30 @@ def validate_host(pool: Pool, row: InstanceType) -> Iterable[Finding]:
     odd = [name for name in pool.spec.instance_types if name.startswith("n1-") and "*" not in name]
     unknown = next((name for name in odd if not _is_n1(name)), None)
     if row.attachable and unknown is not None:
-        yield error(
+        yield _finding(
             "gke-host-unknown",
             place,
-            f"{unknown} is not a predefined N1 machine",
-            f"one of n1-standard-{', -'.join(map(str, N1_SIZES))}, or n1-highmem and n1-highcpu "
-            f"from {_SMALLEST_OF_OTHERS}",
             found=unknown,
+            n1_sizes=", -".join(map(str, N1_SIZES)),
+            smallest_of_others=_SMALLEST_OF_OTHERS,
         )
     elif row.attachable and host is None:
-        yield error(
-            "gke-host-missing",
-            place,
-            f"{pool.gpu.key} is attached to an N1 machine, and none is named",
-            f"write `gpu: {pool.gpu.key}, gpusPerNode: {pool.gpus_per_node}, "
-            "instanceTypes: [n1-standard-8]`",
+        yield _finding(
+            "gke-host-missing", place, gpu=pool.gpu.key, gpus_per_node=pool.gpus_per_node
         )
     limit = row.host_limit
     if row.attachable and host is not None and limit is not None:
         vcpu = int(host.rsplit("-", 1)[-1])
         if vcpu > limit.vcpu:
-            yield error(
+            yield _finding(
                 "gke-host-too-large",
                 place,
-                f"{pool.gpus_per_node} {pool.gpu.key} can be attached to at most {limit.vcpu} "
-                f"vCPUs, and {host} has {vcpu}",
-                f"write n1-standard-{_largest_n1(limit.vcpu)}, or more GPUs on each node",
-                found=vcpu,
+                gpus_per_node=pool.gpus_per_node,
+                gpu=pool.gpu.key,
                 limit=limit.vcpu,
+                host=host,
+                found=vcpu,
+                largest_n1=_largest_n1(limit.vcpu),
             )
 
 
@@ -96,21 +94,11 @@ def validate_zone_names(named: Iterable[tuple[str, str]], region: str | None) ->
     for place, zone in named:
         fits = is_zone_of(zone, region)
         if fits is None:
-            yield warning(
-                "zone-unknown",
-                place,
-                f"no zone of Google Cloud is known to be called {zone!r}",
-                f"write {nearest_zone(zone, region)}, if that is what you mean",
-                found=zone,
+            yield _finding(
+                "zone-unknown/google", place, found=zone, nearest_zone=nearest_zone(zone, region)
             )
         elif not fits:
-            yield error(
-                "zone-not-of-region",
-                place,
-                f"{zone!r} is not a zone of {region}",
-                f"write {region}-a",
-                found=zone,
-            )
+            yield _finding("zone-not-of-region", place, found=zone, region=region)
 
 
 def _largest_n1(limit: int) -> int:

@@ -247,6 +247,9 @@ def _image(pool: Declaration, group: Mapping[str, Any], template: Mapping[str, A
     own = template.get("imageId")
     if isinstance(own, str):
         pool["eks"] = {"amiId": own}
+        # Of an image of its own only the user data says the family: Bottlerocket's is TOML.
+        if str(_template_inputs(template).get("userData", "")).lstrip().startswith("[settings"):
+            pool["image"] = "bottlerocket-nvidia"
     elif key is not None and key not in ("al2023-nvidia", "al2023-neuron"):
         pool["image"] = key
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from gpufleet.contract.schemas import has_schema, schema_problems
-from gpufleet.findings import Finding, error
+from gpufleet.findings import Finding, findings_in
 from gpufleet.fleet.model import Pool
 from gpufleet.platforms.eks.autoscaler_tags import validate_autoscaler_tags
 from gpufleet.platforms.eks.karpenter_node_class import node_class
@@ -17,6 +17,8 @@ from gpufleet.platforms.eks.node_group_contract import validate_node_group
 from gpufleet.platforms.eks.shape import EksShape, eks_shape
 from gpufleet.spec.base import Ownership
 from gpufleet.spec.fleet_spec import FleetSpec
+
+_finding = findings_in(__file__)
 
 
 def validate_arguments(spec: FleetSpec, pools: Sequence[Pool]) -> Iterator[Finding]:
@@ -61,11 +63,13 @@ def _objects(
             continue
         for problem in schema_problems(document):
             place = problem.path.removeprefix("spec.")
-            yield error(
+            yield _finding(
                 "karpenter-object-refused",
                 f"{pool.path}.karpenter.{name}.{place}",
-                f"the API server refuses {place} of the {document['kind']}: {problem.message}",
-                problem.fix or "write a value that the definition takes, or remove the field",
+                fix=(problem.fix or "write a value that the definition takes, or remove the field"),
+                place=place,
+                kind=document["kind"],
+                message=problem.message,
                 found=problem.value,
                 source=f"definition of {document['kind']} ({document['apiVersion']}, v1.14.1)",
             )

@@ -13,6 +13,7 @@ from gpufleet.platforms.eks.cluster_autoscaler_values import (
 )
 from gpufleet.platforms.eks.efa_device_plugin_values import CHART as EFA
 from gpufleet.platforms.eks.efa_device_plugin_values import efa_fleet_values, efa_pools
+from gpufleet.platforms.eks.karpenter_buffer import capacity_buffer
 from gpufleet.platforms.eks.karpenter_node_class import node_class
 from gpufleet.platforms.eks.karpenter_node_pool_manifest import karpenter_name, node_pool
 from gpufleet.platforms.eks.karpenter_overlay import node_overlay
@@ -127,6 +128,13 @@ def _karpenter(fleet: Fleet, pool: Pool, prefix: str) -> Iterator[Artefact]:
         f"what Karpenter may launch for {pool.name}, how much, and when it may take it away",
         yaml_text(node_pool(pool, shape)),
     )
+    if buffer := capacity_buffer(pool):
+        yield Artefact(
+            f"{folder}/capacity-buffer-{pool.name}.yaml",
+            ArtefactKind.MANIFEST,
+            f"nodes of {pool.name} that stay free (gate CapacityBuffer)",
+            "---\n".join(yaml_text(document) for document in buffer),
+        )
     made = node_class(pool, shape, prefix, fleet.spec.tags, karpenter_name(pool))
     yield Artefact(
         f"{folder}/node-class-{pool.name}.yaml",

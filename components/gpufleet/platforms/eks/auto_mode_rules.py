@@ -9,7 +9,7 @@ device plugin has no configuration), `ml/device-management-efa` 43d79bd and `ml/
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from gpufleet.findings import Finding, error, info, warning
+from gpufleet.findings import Finding, findings_in, warning
 from gpufleet.fleet.model import Fleet, Pool
 from gpufleet.platforms.eks.auto_mode import FAMILIES, IMAGE, LIFETIME_HOURS
 from gpufleet.platforms.eks.karpenter_intent import disruption
@@ -20,7 +20,8 @@ from gpufleet.spec.karpenter import KarpenterPoolOptions
 from gpufleet.spec.platforms.eks import EksOptions, LocalStorage
 from gpufleet.spec.pool import Fabric, GpuPool, Provisioner
 
-_OTHER = "write `provisioner: karpenter` or `managed`"
+_finding = findings_in(__file__)
+
 _HOUR = {"h": 1.0, "m": 1 / 60, "s": 1 / 3600}
 
 
@@ -49,13 +50,7 @@ def validate_auto_sharing(pool: GpuPool, path: str) -> Iterator[Finding]:
         if pool.sharing.dra is not None
         else "AWS runs the device plugin of EKS Auto Mode and exposes no configuration of it"
     )
-    yield error(
-        "auto-mode-sharing",
-        f"{path}.sharing.{mode}",
-        f"{what}: nodes advertise whole GPUs",
-        f"remove `sharing`, or {_OTHER}",
-        found=mode,
-    )
+    yield _finding("auto-mode-sharing", f"{path}.sharing.{mode}", what=what, found=mode)
 
 
 def validate_auto_mode(spec: FleetSpec, pools: Sequence[Pool]) -> list[Finding]:
@@ -72,14 +67,7 @@ def _foreign_image(pools: Sequence[Pool]) -> Iterable[Finding]:
     for pool in pools:
         key, auto = None if pool.image is None else pool.image.key, pool.provisioner
         if (key == IMAGE) is not (auto is Provisioner.AUTO_MODE) and key is not None:
-            yield error(
-                "auto-mode-image",
-                f"{pool.path}.image",
-                f"AWS chooses the image of EKS Auto Mode, and of it alone: {key} cannot be the "
-                f"image of nodes by {auto.value}",
-                "remove `image`",
-                found=key,
-            )
+            yield _finding("auto-mode-image", pool.path, found=key, auto=auto.value)
 
 
 def _second_karpenter(spec: FleetSpec, pools: Sequence[Pool]) -> Iterable[Finding]:
@@ -88,13 +76,10 @@ def _second_karpenter(spec: FleetSpec, pools: Sequence[Pool]) -> Iterable[Findin
     installed = addon.enabled is not False and addon.ownership is not Ownership.EXISTING
     if not auto_pools(pools) or not ours or not installed:
         return
-    yield error(
+    yield _finding(
         "karpenter-beside-auto-mode",
-        f"{ours[0].path}.provisioner",
-        f"the fleet would install Karpenter for {', '.join(one.name for one in ours)} next to EKS "
-        "Auto Mode, which has Karpenter built in and owns its definitions",
-        "write `provisioner: autoMode`, or `managed`; for a migration from a Karpenter that is "
-        "there already: `addons: {karpenter: {ownership: existing}}`",
+        ours[0].path,
+        ours=[one.name for one in ours],
         found=Provisioner.KARPENTER.value,
     )
 
@@ -103,23 +88,9 @@ def _fleet(spec: FleetSpec, pools: Sequence[Pool]) -> Iterable[Finding]:
     if not pools:
         return
     names = ", ".join(pool.name for pool in pools)
-    yield info(
-        "auto-mode-fee",
-        "pools",
-        f"AWS charges a fee for each instance of EKS Auto Mode, whatever way it is bought: the "
-        f"spend of {names} does not contain it, because this edition has no fees",
-        "add the fee of each machine type: AWS' public price list AmazonEKS has it by type and "
-        "region (eksproducttype AutoMode)",
-    )
+    yield _finding("auto-mode-fee", names=names)
     if spec.tags:
-        yield info(
-            "auto-mode-tags-need-permission",
-            "tags",
-            f"the machines of {names} carry the fleet's tags, and the managed policies of the "
-            "cluster's role allow none: without a further policy no machine starts",
-            "attach the tag policy of the Amazon EKS user guide (auto-learn-iam) to the cluster's "
-            "role, or remove `tags`",
-        )
+        yield _finding("auto-mode-tags-need-permission", names=names)
 
 
 def _validate(pool: Pool) -> Iterable[Finding]:
@@ -128,40 +99,15 @@ def _validate(pool: Pool) -> Iterable[Finding]:
         machine.name for machine in pool.machines if machine.name.split(".")[0] not in FAMILIES
     ]
     if wrong:
-        yield error(
-            "auto-mode-instance-type",
-            f"{pool.path}.instanceTypes",
-            f"EKS Auto Mode does not start {', '.join(wrong)}",
-            f"choose one of the families {', '.join(sorted(FAMILIES))}, or {_OTHER}",
-            found=wrong,
-        )
+        yield _finding("auto-mode-instance-type", pool.path, found=wrong, families=sorted(FAMILIES))
     if pool.fabric is Fabric.EFA:
-        yield error(
-            "auto-mode-efa",
-            f"{pool.path}.fabric",
-            "pods with EFA ask for hugepages-2Mi, and it is not known that EKS Auto Mode counts "
-            "them on a node that it has not started: the pods may never get one",
-            f"write `fabric: none`, or {_OTHER}",
-            found=pool.fabric.value,
-        )
+        yield _finding("auto-mode-efa", pool.path, found=pool.fabric.value)
     if not options.node_repair:
-        yield error(
-            "auto-mode-decides",
-            f"{pool.path}.eks.nodeRepair",
-            "EKS Auto Mode always repairs its nodes",
-            "remove it",
-            found=False,
-        )
+        yield _finding("auto-mode-decides", pool.path, found=False)
     yield from _disks(pool, options)
     yield from _lifetime(pool)
     if any(one.reserved or one.capacity_block for one in pool.capacity):
-        yield info(
-            "auto-mode-open-reservations",
-            f"{pool.path}.capacity",
-            f"the NodeClass of {pool.name} names reservations: from then on EKS Auto Mode uses no "
-            "open reservation by itself, in the whole cluster",
-            "name every reservation that pools are to use",
-        )
+        yield _finding("auto-mode-open-reservations", pool.path, pool=pool.name)
 
 
 def _disks(pool: Pool, options: EksOptions) -> Iterable[Finding]:
@@ -192,23 +138,15 @@ def _lifetime(pool: Pool) -> Iterable[Finding]:
     expiry = life["expireAfter"]
     hours = None if expiry == "Never" else _hours(expiry) + _hours(life["terminationGracePeriod"])
     if hours is None or hours > LIFETIME_HOURS:
-        yield warning(
+        yield _finding(
             "auto-mode-lifetime",
-            f"{pool.path}.karpenter.expireAfter",
-            f"EKS Auto Mode ends every node after 21 days, and {expiry} with a grace period of "
-            f"{life['terminationGracePeriod']} is more",
-            "write at most 480h, and a grace period of at most 24h",
+            pool.path,
             found=expiry,
+            termination_grace_period=life["terminationGracePeriod"],
             limit=f"{LIFETIME_HOURS}h",
         )
     if rules["consolidationPolicy"] == "Balanced":
-        yield warning(
-            "auto-mode-policy-not-known",
-            f"{pool.path}.karpenter.disruption.consolidationPolicy",
-            "that EKS Auto Mode takes Balanced is not documented",
-            "write WhenEmpty or WhenEmptyOrUnderutilized",
-            found="Balanced",
-        )
+        yield _finding("auto-mode-policy-not-known", pool.path, found="Balanced")
 
 
 def _hours(text: str) -> float:

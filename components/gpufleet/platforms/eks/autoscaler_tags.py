@@ -7,7 +7,7 @@ Autoscaler asks EKS.
 
 from collections.abc import Iterator
 
-from gpufleet.findings import Finding, error
+from gpufleet.findings import Finding, findings_in
 from gpufleet.fleet.autoscaler_rules import UNNEEDED, has_whole_gpus
 from gpufleet.fleet.model import GIB, Pool
 from gpufleet.platforms.eks.efa_pages import node_huge_pages
@@ -16,6 +16,8 @@ from gpufleet.platforms.eks.user_data import joins_disks
 from gpufleet.spec.base import Platform
 from gpufleet.spec.platforms.eks import EksOptions, LocalStorage
 from gpufleet.spec.pool import Fabric, Provisioner
+
+_finding = findings_in(__file__)
 
 TEMPLATE = "k8s.io/cluster-autoscaler/node-template/"
 OPTIONS = f"{TEMPLATE}autoscaling-options/"
@@ -128,33 +130,27 @@ def validate_autoscaler_tags(pool: Pool) -> Iterator[Finding]:
     if tags is None:
         return
     if len(tags) > MAX_TAGS - _OWN_TAGS:
-        yield error(
+        yield _finding(
             "autoscaler-tags-too-many",
             pool.path,
-            f"labels, taints and resources of {pool.name} need {len(tags)} tags of the "
-            f"{MAX_TAGS} an Auto Scaling group may have, {_OWN_TAGS} of which are taken",
-            "remove labels, or write `provisioner: karpenter`, which needs no tags",
+            pool=pool.name,
             found=len(tags),
+            max_tags=MAX_TAGS,
+            own_tags=_OWN_TAGS,
             limit=MAX_TAGS - _OWN_TAGS,
         )
     for key in tags:
         if len(key) > MAX_KEY:
-            yield error(
+            yield _finding(
                 "autoscaler-tag-too-long",
                 pool.path,
-                f"tag {key} of {pool.name} has {len(key)} characters, at most {MAX_KEY} fit",
-                "choose a shorter label or taint key",
+                key=key,
+                pool=pool.name,
                 found=len(key),
                 limit=MAX_KEY,
             )
     taken: set[str] = set()
     for taint in pool.taints:
         if taint.key in taken:
-            yield error(
-                "autoscaler-taint-twice",
-                pool.path,
-                f"{pool.name} has {taint.key} with two effects, and a tag holds one",
-                "keep one effect, or write `provisioner: karpenter`",
-                found=taint.key,
-            )
+            yield _finding("autoscaler-taint-twice", pool.path, pool=pool.name, found=taint.key)
         taken.add(taint.key)

@@ -11,13 +11,15 @@ import re
 from collections.abc import Iterable, Iterator
 
 from gpufleet.catalogue import InstanceType
-from gpufleet.findings import Finding, error
+from gpufleet.findings import Finding, error, findings_in
 from gpufleet.fleet.kubelet import manager_policies
 from gpufleet.fleet.model import Pool
 from gpufleet.platforms.eks.efa_pages import EFA_PAGES, node_huge_pages
 from gpufleet.platforms.eks.shape import runs_bottlerocket
 from gpufleet.spec.pool import GpuPool
 from gpufleet.spec.sharing import MigStrategy, Sharing
+
+_finding = findings_in(__file__)
 
 KUBERNETES = "[settings.kubernetes]"
 """Header of the table that `kubelet_settings` belongs to."""
@@ -69,11 +71,10 @@ def _mig(pool: GpuPool, place: str, machine: InstanceType) -> Iterable[Finding]:
     profiles = {profile for layout in mig.layouts for profile in layout.devices}
     other = "or write `image: al2023-nvidia`, where the GPU Operator partitions as declared"
     if model is None:
-        yield error(
+        yield _finding(
             "bottlerocket-mig-gpu",
             place,
-            f"Bottlerocket's MIG manager is not known to partition {machine.accelerator.gpu}",
-            other.removeprefix("or "),
+            fix=(other.removeprefix("or ")),
             found=machine.accelerator.gpu,
             allowed=sorted(MIG_MODELS),
         )
@@ -110,12 +111,12 @@ def validate_bottlerocket(pool: Pool) -> Iterator[Finding]:
     for what in needed:
         floor = _FLOORS[what]
         if (int(found[1]), int(found[2])) < floor:
-            yield error(
+            yield _finding(
                 "bottlerocket-release-too-old",
-                f"{pool.path}.eks.releaseVersion",
-                f"Bottlerocket has {what} from {floor[0]}.{floor[1]}.0 on, and the release is "
-                f"{release}",
-                "choose a newer release",
+                pool.path,
+                what=what,
+                floor=floor[0],
+                since=floor[1],
                 found=release,
                 limit=f"{floor[0]}.{floor[1]}.0",
             )
@@ -131,14 +132,12 @@ def _not_full(pool: Pool) -> Iterator[Finding]:
         for name, count in layout.devices.items():
             profile = geometry.profiles.get(name)
             if profile is not None and count != profile.max_instances:
-                yield error(
+                yield _finding(
                     "bottlerocket-mig-not-full",
-                    f'{pool.path}.sharing.mig.layouts[{index}].devices["{name}"]',
-                    f"Bottlerocket fills the GPU: {name} gives {profile.max_instances} instances, "
-                    f"and {count} are declared",
-                    f"write {profile.max_instances}",
-                    found=count,
+                    f'{pool.path}.sharing.mig.layouts[{index}].devices["{name}',
+                    name=name,
                     limit=profile.max_instances,
+                    found=count,
                 )
 
 

@@ -13,7 +13,7 @@ from gpufleet.components_base.charts import ChartChoice, ChosenChart, chosen_cha
 from gpufleet.components_base.component import ComponentPlan, GpuComponent, Options
 from gpufleet.components_base.inputs import checked, declared, refuse
 from gpufleet.components_base.release import chart_release
-from gpufleet.findings import Finding, error
+from gpufleet.findings import Finding, findings_in
 from gpufleet.fleet import Pool
 from gpufleet.platforms.clouds.aws_tags import validate_role_tags, validate_tags
 from gpufleet.platforms.declarations import compiled_declarations
@@ -30,6 +30,8 @@ from gpufleet.spec.addons import Charts
 from gpufleet.spec.addons import ClusterAutoscaler as Settings
 from gpufleet.spec.base import SpecModel
 from gpufleet.spec.cluster import DEFAULT_KUBERNETES_VERSION
+
+_finding = findings_in(__file__)
 
 NAMESPACE = "kube-system"
 
@@ -169,15 +171,7 @@ def _planned(component: str, args: ClusterAutoscalerArgs) -> ClusterAutoscalerPl
     findings = validate_cluster_autoscaler(plan)
     if given.platform != "eks":
         findings.append(
-            error(
-                "cluster-autoscaler-on-other-platform",
-                "platform",
-                f"{given.platform} has its own autoscaler, or none that this component can "
-                "configure",
-                "use `nodes.min` and `nodes.max` of the pool",
-                found=given.platform,
-                allowed=["eks"],
-            )
+            _finding("cluster-autoscaler-on-other-platform", found=given.platform, allowed=["eks"])
         )
     if findings:
         refuse(component, findings)

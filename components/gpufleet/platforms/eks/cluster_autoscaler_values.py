@@ -7,13 +7,15 @@ kubernetes/autoscaler `cluster-autoscaler/cloudprovider/aws`, `expander/priority
 from collections.abc import Iterator, Sequence
 from typing import Any, cast
 
-from gpufleet.findings import Finding, error
+from gpufleet.findings import Finding, findings_in
 from gpufleet.fleet.model import NOT_ACCEPTED, Pool
 from gpufleet.platforms.eks.names import LONGEST, name_prefix
 from gpufleet.spec.addons import ClusterAutoscaler, Expander
 from gpufleet.spec.base import Ownership
 from gpufleet.spec.fleet_spec import FleetSpec
 from gpufleet.spec.pool import Provisioner
+
+_finding = findings_in(__file__)
 
 CHART = "cluster-autoscaler"
 SERVICE_ACCOUNT = "cluster-autoscaler"
@@ -55,12 +57,9 @@ def validate_program(addon: ClusterAutoscaler, kubernetes_version: str) -> Itera
     """Whether a program for the cluster's version is known, or was named."""
     if _named_tag(addon) is not None or kubernetes_version in PROGRAMS:
         return
-    yield error(
+    yield _finding(
         "cluster-autoscaler-version-unknown",
-        f"{ADDON}.values.image.tag",
-        f"no program for Kubernetes {kubernetes_version} is pinned; pinned are "
-        f"{', '.join(PROGRAMS)}",
-        f"name one: `values: {{image: {{tag: v{kubernetes_version}.0}}}}`",
+        ADDON,
         found=kubernetes_version,
         allowed=list(PROGRAMS),
     )
@@ -137,13 +136,10 @@ def validate_priorities(
     for pool in scaled_pools(pools):
         other = first.setdefault(_pattern(pool, prefix), pool)
         if _rank(other) != _rank(pool):
-            yield error(
+            yield _finding(
                 "cluster-autoscaler-pools-alike",
-                f"{pool.path}.name",
-                f"the node groups of {other.name} and {pool.name} have names that start with "
-                "the same characters, and the priority expander would give both the higher "
-                f"priority: EKS allows {LONGEST['node group']} characters",
-                "shorten one of the two, or let them differ at the beginning",
+                pool.path,
+                other=other.name,
                 found=pool.name,
                 limit=LONGEST["node group"],
             )

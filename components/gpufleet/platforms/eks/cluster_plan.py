@@ -16,11 +16,13 @@ from gpufleet.components_base.cluster_networks import ipv4_network, validate_pub
 from gpufleet.components_base.component import ComponentPlan
 from gpufleet.components_base.inputs import to_camel
 from gpufleet.components_base.refused_arguments import refused_arguments
-from gpufleet.findings import Finding, error
+from gpufleet.findings import Finding, findings_in
 from gpufleet.platforms.clouds.aws_tags import validate_role_tags, validate_tags
 from gpufleet.platforms.eks.aws_objects import CLUSTER, LAUNCH_TEMPLATE, NODE_GROUP
 from gpufleet.platforms.eks.names import LONGEST, SUFFIX, name_prefix
 from gpufleet.spec.cluster import DEFAULT_KUBERNETES_VERSION, KubernetesVersion
+
+_finding = findings_in(__file__)
 
 MOST_ZONES = 6
 """Room of the network's plan; no region of AWS has more."""
@@ -133,38 +135,24 @@ def _validate_zones(declared: DeclaredCluster) -> Iterator[Finding]:
     zones = declared.zones
     distinct = len(set(zones))
     if not 2 <= distinct <= MOST_ZONES or distinct != len(zones):
-        yield error(
+        yield _finding(
             "cluster-zones",
-            "zones",
-            f"the control plane of EKS needs subnets in at least 2 zones, and the network has room "
-            f"for {MOST_ZONES}; {len(zones)} are given, {distinct} of them different",
-            f"write two or three zones, such as {declared.region}a and {declared.region}b",
-            found=len(zones),
             limit=MOST_ZONES,
+            found=len(zones),
+            distinct=distinct,
+            region=declared.region,
         )
     for index, zone in enumerate(zones):
         if zone.removeprefix(declared.region) not in set("abcdefgh"):
-            yield error(
-                "cluster-zones",
-                f"zones[{index}]",
-                f"{zone} is no availability zone of {declared.region}; local and wavelength zones "
-                "cannot hold the control plane's interfaces",
-                f"write it as {declared.region}a",
-                found=zone,
+            yield _finding(
+                "cluster-zones/local", f"zones[{index}]", found=zone, region=declared.region
             )
 
 
 def _validate_networks(declared: DeclaredCluster) -> Iterator[Finding]:
     network = ipv4_network(declared.cidr)
     if network is None or not network.is_private or not WIDEST <= network.prefixlen <= NARROWEST:
-        yield error(
-            "cluster-network",
-            "cidr",
-            f"{declared.cidr} is not a private IPv4 range with a prefix of /{WIDEST} to "
-            f"/{NARROWEST}",
-            "write a range that no network you connect to has, such as 10.20.0.0/16",
-            found=declared.cidr,
-        )
+        yield _finding("cluster-network", found=declared.cidr, widest=WIDEST, narrowest=NARROWEST)
     yield from validate_public_access(declared.public_access_cidrs)
 
 

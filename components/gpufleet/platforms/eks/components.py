@@ -13,8 +13,6 @@ from gpufleet.components_base.platform_components import (
     connection_missing,
     managed_pools,
     name_prefix,
-    no_charts,
-    no_operators,
 )
 from gpufleet.components_base.release import ReleasePlan
 from gpufleet.findings import Severity
@@ -55,9 +53,6 @@ from gpufleet.platforms.eks.node_repair_rules import has_agent, observed
 from gpufleet.platforms.eks.pool_plans import KarpenterPoolPlan, NodeGroupPlan, eks_pool_plan
 from gpufleet.spec.addons import Addon
 from gpufleet.spec.base import Ownership
-
-platform_operators = no_operators
-platform_charts = no_charts
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,12 +10,14 @@ import pulumi
 
 from gpufleet.arguments import GpuPoolArgs
 from gpufleet.components_base.inputs import declared, refuse, to_camel
-from gpufleet.findings import Finding, error
+from gpufleet.findings import Finding, findings_in
 from gpufleet.fleet import Fleet, Pool
 from gpufleet.platforms.declarations import compiled_pool
 from gpufleet.platforms.eks.shape import EksShape
 from gpufleet.platforms.eks.user_data import ClusterEndpoint
 from gpufleet.spec.pool import Provisioner
+
+_finding = findings_in(__file__)
 
 
 class EksPoolArgs(TypedDict):
@@ -135,14 +137,16 @@ def validate_provisioner(component: str, pool: Pool, allowed: Collection[Provisi
     if pool.provisioner in allowed:
         return
     names = ", ".join(one.value for one in allowed)
-    found = error(
+    found = _finding(
         "provisioner-of-other-component",
-        f"{pool.path}.provisioner",
-        f"{pool.name} is provisioned by {pool.provisioner.value}, and this component makes nodes "
-        f"for {names}",
-        f"write `provisioner: {next(iter(allowed)).value}`, or use "
-        + ("EksGpuNodeGroup" if Provisioner.KARPENTER in allowed else "KarpenterGpuNodePool"),
+        pool.path,
+        fix=(
+            f"write `provisioner: {next(iter(allowed)).value}`, or use "
+            + ("EksGpuNodeGroup" if Provisioner.KARPENTER in allowed else "KarpenterGpuNodePool")
+        ),
+        pool=pool.name,
         found=pool.provisioner.value,
+        names=names,
     )
     refuse(component, [found])
 
@@ -163,12 +167,7 @@ def validate_connection(connection: EksConnection, pool: Pool, shape: EksShape) 
     if shape.custom:
         wanted |= dict.fromkeys(ACCESS, "nodes of an image of your own join by user data")
     missing = [
-        error(
-            "connection-missing",
-            to_camel(key),
-            f"{pool.name} needs {to_camel(key)}: {why}",
-            f"give {to_camel(key)} in the connection",
-        )
+        _finding("connection-missing", to_camel(key), pool=pool.name, field=to_camel(key), why=why)
         for key, why in wanted.items()
         if getattr(connection, key) is None
     ]
@@ -179,21 +178,9 @@ def _unreadable(connection: EksConnection) -> Iterable[Finding]:
     """What is known already, and can be no role and no address range."""
     role, services = connection.node_role_arn, connection.cluster_service_cidr
     if isinstance(role, str) and not _ROLE.match(role):
-        yield error(
-            "connection-no-role-arn",
-            "nodeRoleArn",
-            f"{role!r} is not an ARN of an IAM role: partition and account are read from it",
-            "write it as arn:aws:iam::123456789012:role/nodes",
-            found=role,
-        )
+        yield _finding("connection-no-role-arn", found=role)
     if isinstance(services, str) and not _is_network(services):
-        yield error(
-            "connection-no-address-range",
-            "clusterServiceCidr",
-            f"{services!r} is not an address range",
-            "write the cluster's own, as 172.20.0.0/16 or fd12:3456:789a::/108",
-            found=services,
-        )
+        yield _finding("connection-no-address-range", found=services)
 
 
 def _is_network(text: str) -> bool:

@@ -3,8 +3,10 @@
 from collections.abc import Iterable
 
 from gpufleet.contract.driver_ranges import is_older
-from gpufleet.findings import Finding, error
+from gpufleet.findings import Finding, findings_in
 from gpufleet.fleet.model import Pool
+
+_finding = findings_in(__file__)
 
 
 def validate_release_driver(pool: Pool, release: str) -> Iterable[Finding]:
@@ -19,13 +21,15 @@ def validate_release_driver(pool: Pool, release: str) -> Iterable[Finding]:
         return
     if release.removeprefix("v") >= first:
         return
-    yield error(
+    yield _finding(
         "driver-not-for-gpu",
-        f"{pool.path}.eks.releaseVersion",
-        f"release {release} of {image.key} has driver {before} only, and {pool.gpu.key} needs "
-        f"{needed} or later: nodes of {pool.name} would advertise no GPU",
-        f"choose a release from {first} on: it brings branch {branch} for this GPU",
+        pool.path,
         found=release,
-        limit=first,
+        image=image.key,
+        before=before,
+        gpu=pool.gpu.key,
+        needed=needed,
         pool=pool.name,
+        limit=first,
+        branch=branch,
     )

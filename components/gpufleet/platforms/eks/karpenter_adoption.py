@@ -123,6 +123,7 @@ def _pool(
     _class_options(pool, node_class, kubernetes_version)
     _placed(pool, node_class, seen)
     _priced(pool, seen)
+    _buffered(pool, seen)
     if not auto and _repair_is_off(seen):
         pool["eks"] = {**pool.get("eks", {}), "nodeRepair": False}
     sharing = bottlerocket_sharing(node_class.get("userData"), types[0])
@@ -259,6 +260,15 @@ def _placed(pool: Declaration, spec: Mapping[str, Any], seen: Observations) -> N
         pool["eks"] = {**pool.get("eks", {}), "placementGroup": True}
     elif isinstance(name, str):
         pool["karpenter"] = {**pool.get("karpenter", {}), "placementGroup": name}
+
+
+def _buffered(pool: Declaration, seen: Observations) -> None:
+    for one in seen.objects("CapacityBuffer"):
+        labels = mapping(mapping(one.properties.get("metadata")).get("labels"))
+        free = mapping(one.properties.get("spec")).get("replicas")
+        if labels.get(POOL_LABEL) == pool["name"] and isinstance(free, int):
+            pool["karpenter"] = {**pool.get("karpenter", {}), "buffer": True}
+            pool["nodes"] = {"min": free, "max": max(free, pool["nodes"]["max"])}
 
 
 def _priced(pool: Declaration, seen: Observations) -> None:

@@ -77,9 +77,21 @@ def node_class(
         "metadata": {
             "name": name,
             "labels": {"app.kubernetes.io/managed-by": "gpufleet", POOL_LABEL: pool.name},
+            **_shared_claims(pool),
         },
         "spec": merged(spec, raw),
     }
+
+
+def _shared_claims(pool: Pool) -> dict[str, Any]:
+    """What a DRA driver with consumable shares will publish (aws/karpenter-provider-aws v1.15.2
+    `pkg/providers/nvidiadra/consumablecapacity.go`). Nodes that are kept anyway need no such word,
+    which without the gate makes the class not ready."""
+    dra = pool.partition.dra
+    options = pool.spec.karpenter or KarpenterPoolOptions()
+    if dra is None or dra.consumable_shares is None or options.static:
+        return {}
+    return {"annotations": {"karpenter.k8s.aws/nvidia-consumable-capacity": dra.consumable_shares}}
 
 
 def _user_data(pool: Pool, family: str) -> str | None:

@@ -19,6 +19,7 @@ from gpufleet.platforms.eks.connection import (
     declared_eks_pool,
     validate_provisioner,
 )
+from gpufleet.platforms.eks.karpenter_buffer import capacity_buffer
 from gpufleet.platforms.eks.karpenter_node_class import node_class
 from gpufleet.platforms.eks.karpenter_node_pool_manifest import karpenter_name
 from gpufleet.platforms.eks.karpenter_overlay import node_overlay
@@ -61,7 +62,9 @@ class KarpenterGpuNodePool(GpuPoolComponent[KarpenterPoolPlan]):
         metadata["labels"] = checked_labels(
             self.label(name), pool.name, metadata["labels"], plan.connection.configurations
         )
-        self._object(f"{name}-pool", rendered, before)
+        made = self._object(f"{name}-pool", rendered, before)
+        for document in capacity_buffer(pool):
+            made = self._object(f"{name}-{document['kind'].lower()}", document, [made])
         return {"node_pool_name": karpenter_name(pool), "advertised": dict(pool.advertised)}
 
     def _node_class(self, name: str, plan: KarpenterPoolPlan) -> dict[str, Any]:

@@ -3,6 +3,8 @@
 import re
 from collections.abc import Iterable, Sequence
 
+from gpufleet.catalogue import load
+from gpufleet.contract.driver_ranges import version_parts
 from gpufleet.contract.programs.karpenter_keys import (
     AUTO_MODE,
     AUTO_MODE_LABELS,
@@ -10,16 +12,20 @@ from gpufleet.contract.programs.karpenter_keys import (
 )
 from gpufleet.contract.programs.karpenter_keys import AWS as PREFIX
 from gpufleet.contract.programs.karpenter_machines import NodeRequirement, admits
-from gpufleet.findings import Finding, error, info, warning
+from gpufleet.findings import Finding, findings_in
 from gpufleet.fleet.model import Pool
 from gpufleet.platforms.eks.efa_pages import HUGE_PAGES, node_huge_pages
+from gpufleet.platforms.eks.karpenter_buffer import has_buffer
 from gpufleet.platforms.eks.karpenter_node_pool_manifest import is_static
 from gpufleet.platforms.eks.karpenter_values import karpenter_pools
 from gpufleet.platforms.eks.raw_rules import validate_raw_fields
 from gpufleet.spec.base import Ownership
+from gpufleet.spec.cluster import minor_of
 from gpufleet.spec.fleet_spec import FleetSpec
 from gpufleet.spec.karpenter import KarpenterPoolOptions, KarpenterRequirement
 from gpufleet.spec.pool import Provisioner
+
+_finding = findings_in(__file__)
 
 OWN = (
     "node.kubernetes.io/instance-type",
@@ -32,6 +38,23 @@ OWN = (
     "topology.kubernetes.io/zone",
 )
 """Labels whose requirement follows from the pool, or that Karpenter reserves."""
+CLAIMS_SINCE = (1, 15)
+"""First release that makes nodes for claims (Amazon EKS user guide, Using DRA with Karpenter)."""
+BUFFERS_SINCE = (1, 14)
+"""First release with CapacityBuffer (`features.jsonl`)."""
+CLAIM_FACTS = [
+    {
+        "fact": "a pod with claims is an error of the scheduling simulation",
+        "source": "kubernetes-sigs/karpenter v1.14.1 pkg/operator/options/options.go, "
+        "pkg/controllers/provisioning/scheduling/scheduler.go",
+    },
+    {
+        "fact": "no instance type has devices for claims; 1.15 brings them for GPUs, "
+        "alpha and off (settings.awsFeatureGates.draNVIDIAGPU)",
+        "source": "aws/karpenter-provider-aws v1.14.1 pkg/providers/instancetype, "
+        "v1.15.2 pkg/providers/nvidiadra",
+    },
+]
 KARPENTER = "karpenter.sh/"
 """Prefix of labels that are Karpenter's alone."""
 _KEY = re.compile(
@@ -46,7 +69,8 @@ def validate_karpenter(spec: FleetSpec, pools: Sequence[Pool]) -> list[Finding]:
     return [
         *(finding for pool in pools for finding in _validate(pool)),
         *_overlays(spec, pools),
-        *_gate_of_static(spec, pools),
+        *_gates(spec, pools),
+        *_claims(spec, pools),
         *_definitions(spec, pools),
     ]
 
@@ -57,16 +81,7 @@ def _definitions(spec: FleetSpec, pools: Sequence[Pool]) -> Iterable[Finding]:
     installed = addon.enabled is not False and addon.ownership is Ownership.MANAGED
     decided = "upgrade_definitions" in addon.model_fields_set
     if installed and addon.version is not None and not decided and karpenter_pools(pools):
-        yield warning(
-            "karpenter-definitions-not-upgraded",
-            "addons.karpenter.version",
-            f"the release becomes {addon.version}, and the definitions stay those of the version "
-            "that was installed first: fields that only newer ones know are dropped",
-            "write `upgradeDefinitions: true` (docs/karpenter.md says what an existing cluster "
-            "needs before), or false where you apply chart karpenter-crd yourself",
-            found=addon.version,
-            source="aws/karpenter-provider-aws website upgrading/upgrade-guide.md",
-        )
+        yield _finding("karpenter-definitions-not-upgraded", found=addon.version)
 
 
 def _overlays(spec: FleetSpec, pools: Sequence[Pool]) -> Iterable[Finding]:
@@ -79,54 +94,62 @@ def _overlays(spec: FleetSpec, pools: Sequence[Pool]) -> Iterable[Finding]:
         return
     for pool in karpenter_pools(pools):
         if pool.spec.karpenter is not None and pool.spec.karpenter.price_adjustment is not None:
-            yield error(
-                "karpenter-price-without-overlay",
-                "addons.karpenter.nodeOverlay",
-                f"Karpenter compares {pool.name} at another price by a NodeOverlay alone",
-                "switch the feature gate NodeOverlay on and write `nodeOverlay: true`, or remove "
-                "priceAdjustment",
-                pool=pool.name,
-                source="kubernetes-sigs/karpenter v1.14.1 designs/node-overlay.md",
-            )
+            yield _finding("karpenter-price-without-overlay", pool=pool.name)
         if node_huge_pages(pool):
-            yield error(
-                "karpenter-does-not-know-huge-pages",
-                "addons.karpenter.nodeOverlay",
-                f"pods with EFA on {pool.name} ask for {HUGE_PAGES}, of which Karpenter knows by a "
-                "NodeOverlay alone: they would never get a node",
-                "switch the feature gate NodeOverlay on and write `nodeOverlay: true`, or write "
-                "`provisioner: managed` on the pool",
-                pool=pool.name,
-                source="aws/karpenter-provider-aws#3315",
+            yield _finding(
+                "karpenter-does-not-know-huge-pages", pool=pool.name, huge_pages=HUGE_PAGES
             )
 
 
-def _gate_of_static(spec: FleetSpec, pools: Sequence[Pool]) -> Iterable[Finding]:
-    """The gate is off by default; a Karpenter that gpufleet installs has it on."""
-    static = [pool for pool in karpenter_pools(pools) if is_static(pool)]
-    if static and spec.addons.karpenter.ownership is Ownership.EXISTING:
-        yield warning(
-            "karpenter-static-gate",
-            f"{static[0].path}.karpenter.static",
-            "a Karpenter that exists keeps static nodes only with its feature gate StaticCapacity, "
-            "which is off by default",
-            "switch it on: `settings.featureGates.staticCapacity: true`",
-            pools=[pool.name for pool in static],
-            source="aws/karpenter-provider-aws v1.14 reference/settings, feature gates",
-        )
+def _gates(spec: FleetSpec, pools: Sequence[Pool]) -> Iterable[Finding]:
+    """The gates are off by default; a Karpenter that gpufleet installs has them on."""
+    ours = karpenter_pools(pools)
+    release = _release(spec)
+    if version_parts(release) < BUFFERS_SINCE:
+        for pool in filter(has_buffer, ours):
+            yield _finding("karpenter-buffer-of-nothing/release", pool.path, release=release)
+    if spec.addons.karpenter.ownership is not Ownership.EXISTING:
+        return
+    if static := [pool for pool in ours if is_static(pool)]:
+        names = [pool.name for pool in static]
+        yield _finding("karpenter-static-gate", static[0].path, pools=names)
+    if buffered := [pool for pool in ours if has_buffer(pool)]:
+        names = [pool.name for pool in buffered]
+        yield _finding("karpenter-buffer-gate", buffered[0].path, pools=names)
+
+
+def _release(spec: FleetSpec) -> str:
+    """The release that counts: the declared one, else the pin."""
+    pinned = load(spec.catalogue, overlay=spec.catalogue_overlay).chart("karpenter").version
+    return spec.addons.karpenter.version or pinned
+
+
+def _claims(spec: FleetSpec, pools: Sequence[Pool]) -> Iterable[Finding]:
+    """From 1.15 on Karpenter knows the whole GPUs of a node that it has not started. Of nodes that
+    it keeps anyway it needs to know nothing."""
+    addon = spec.addons.karpenter
+    release, kubernetes = _release(spec), spec.cluster.kubernetes_version
+    for pool in karpenter_pools(pools):
+        dra = pool.spec.sharing.dra
+        if dra is None or is_static(pool):
+            continue
+        known = version_parts(release) >= CLAIMS_SINCE
+        if not known:
+            yield _finding("dra-with-karpenter", pool.path, release=release, facts=CLAIM_FACTS)
+        elif minor_of(kubernetes) < (1, 34):
+            yield _finding("dra-with-karpenter/kubernetes", pool.path, found=kubernetes)
+        elif addon.values.get("settings", {}).get("enableDRA"):
+            yield _finding("dra-with-karpenter/values")
+        elif dra.devices != "gpu" or dra.compute_domain:
+            yield _finding("dra-with-karpenter/parts", pool.path, release=release)
+        elif addon.ownership is Ownership.EXISTING:
+            yield _finding("karpenter-claims-gate", pool.path)
 
 
 def _fips_image(pool: Pool) -> Iterable[Finding]:
     """`bottlerocket@...` is the variant without FIPS mode (CEL rule of `alias` in EC2NodeClass)."""
     if pool.image is not None and pool.image.fips:
-        yield error(
-            "karpenter-image-without-alias",
-            f"{pool.path}.image",
-            f"Karpenter has no alias for {pool.image.key}: its nodes would not be in FIPS mode",
-            "name the AMI, `eks: {amiId: ami-...}`, or write `provisioner: managed`",
-            found=pool.image.key,
-            source="aws/karpenter-provider-aws#8198",
-        )
+        yield _finding("karpenter-image-without-alias", pool.path, found=pool.image.key)
 
 
 def _validate(pool: Pool) -> Iterable[Finding]:
@@ -134,21 +157,14 @@ def _validate(pool: Pool) -> Iterable[Finding]:
     if not pool.provisioner.by_node_pool or pool.ownership is Ownership.EXISTING:
         return
     if pool.spec.import_id is not None:
-        yield error(
-            "import-with-karpenter",
-            f"{pool.path}.importId",
-            "Karpenter's nodes are in no node group that could be imported",
-            "remove importId, or write `provisioner: managed`",
-        )
+        yield _finding("import-with-karpenter", pool.path)
     yield from _fips_image(pool)
-    if pool.nodes.minimum > 0 and not is_static(pool):
-        yield warning(
-            "karpenter-keeps-no-minimum",
-            f"{pool.path}.nodes.min",
-            f"min is {pool.nodes.minimum}, but Karpenter removes nodes that run no pods",
-            "write 0, or `karpenter: {static: true}`, which keeps that many",
-            found=pool.nodes.minimum,
-        )
+    if has_buffer(pool) and pool.nodes.minimum == 0:
+        yield _finding("karpenter-buffer-of-nothing", pool.path)
+    if has_buffer(pool) and not pool.advertised:
+        yield _finding("karpenter-buffer-of-nothing/claims", pool.path)
+    if pool.nodes.minimum > 0 and not (is_static(pool) or has_buffer(pool)):
+        yield _finding("karpenter-keeps-no-minimum", pool.path, found=pool.nodes.minimum)
     if options is None:
         return
     yield from _static(pool, options)
@@ -162,13 +178,7 @@ def _validate(pool: Pool) -> Iterable[Finding]:
     }
     for path, key in keys.items():
         if not _KEY.match(key):
-            yield error(
-                "karpenter-key-invalid",
-                f"{place}.{path}.key",
-                f"{key!r} is not a key of a label or taint",
-                "write it as `example.com/name`: letters, digits, `-`, `_` and `.`",
-                found=key,
-            )
+            yield _finding("karpenter-key-invalid", f"{place}.{path}", found=key)
 
 
 def _static(pool: Pool, options: KarpenterPoolOptions) -> Iterable[Finding]:
@@ -177,30 +187,16 @@ def _static(pool: Pool, options: KarpenterPoolOptions) -> Iterable[Finding]:
         return
     place = f"{pool.path}.karpenter"
     if options.weight is not None:
-        yield error(
-            "karpenter-static-weight",
-            f"{place}.weight",
-            "a static NodePool takes no weight: its nodes do not come for pods",
-            "remove weight",
-            found=options.weight,
-        )
+        yield _finding("karpenter-static-weight", place, found=options.weight)
     written = options.disruption.model_fields_set & {"consolidation_policy", "consolidate_after"}
     if written:
-        yield error(
-            "karpenter-static-consolidation",
-            f"{place}.disruption",
-            "nodes of a static NodePool are not consolidated: the settings have no effect",
-            "remove consolidationPolicy and consolidateAfter",
-            found=sorted(written),
-        )
+        yield _finding("karpenter-static-consolidation", place, found=sorted(written))
     if pool.nodes.maximum == pool.nodes.minimum:
-        yield info(
+        yield _finding(
             "karpenter-static-without-room",
-            f"{pool.path}.nodes.max",
-            f"max is {pool.nodes.maximum}, as min: a node that is replaced ends before its "
-            "successor begins",
-            f"write {pool.nodes.maximum + 1} where a further machine can be had",
+            pool.path,
             found=pool.nodes.maximum,
+            maximum=pool.nodes.maximum + 1,
         )
 
 
@@ -209,46 +205,31 @@ def _requirement(pool: Pool, one: KarpenterRequirement, path: str) -> Iterable[F
     prefix, known = (AUTO_MODE, AUTO_MODE_LABELS) if auto else (PREFIX, WELL_KNOWN)
     short = one.key.removeprefix(prefix)
     if one.key in OWN:
-        yield error(
-            "karpenter-requirement-own",
-            f"{path}.key",
-            f"{one.key} follows from the pool's instance types, zones and capacity",
-            "remove it and change the instance types, the zones or the capacity",
-            found=one.key,
-        )
+        yield _finding("karpenter-requirement-own", path, found=one.key)
     elif one.key.startswith(KARPENTER):
-        yield error(
-            "karpenter-label-reserved",
-            f"{path}.key",
-            f"{one.key} is kept for Karpenter itself",
-            "remove it",
-            found=one.key,
-        )
+        yield _finding("karpenter-label-reserved", path, found=one.key)
     elif auto and one.key.startswith(PREFIX):
-        yield error(
+        yield _finding(
             "auto-mode-label",
-            f"{path}.key",
-            f"{one.key} is a label of a Karpenter of one's own, which no node of EKS Auto Mode has",
-            f"write {AUTO_MODE}{one.key.removeprefix(PREFIX)}, where Auto Mode has it",
+            path,
             found=one.key,
+            auto_mode=AUTO_MODE,
+            one=one.key.removeprefix(PREFIX),
         )
     elif one.key.startswith(prefix) and short not in known:
-        yield error(
-            "karpenter-label-reserved",
-            f"{path}.key",
-            f"{one.key} is none of the labels Karpenter lets a pool select by",
-            f"one of {', '.join(known)}, under {prefix}",
-            found=one.key,
+        yield _finding(
+            "karpenter-label-reserved/unknown", path, found=one.key, known=known, prefix=prefix
         )
     elif short == "instance-gpu-count" and _drops_parts(pool, one):
         yield from _gpu_count(pool, one, path)
     elif _excludes_all(pool, one):
-        yield error(
+        yield _finding(
             "karpenter-matches-nothing",
             path,
-            f"{one.key} {one.operator} {', '.join(one.values)} excludes every machine of "
-            f"{pool.name}: {', '.join(machine.name for machine in pool.machines)}",
-            "remove it: instanceTypes and gpu choose the machines",
+            one=one.key,
+            operator=one.operator,
+            values=one.values,
+            pool=pool.name,
             found=[machine.name for machine in pool.machines],
         )
 
@@ -256,13 +237,14 @@ def _requirement(pool: Pool, one: KarpenterRequirement, path: str) -> Iterable[F
 def _gpu_count(pool: Pool, one: KarpenterRequirement, path: str) -> Iterable[Finding]:
     """Fractional types have the GPU count 0 in EC2's answer, and drop out unseen."""
     lost = _drops_parts(pool, one)
-    yield error(
+    yield _finding(
         "karpenter-gpu-count-drops-fractions",
         path,
-        f"{one.key} {one.operator} {', '.join(one.values)} excludes {', '.join(lost)}: EC2 counts "
-        "0 GPUs on machines with a part of one",
-        f"remove it, or select by {PREFIX}instance-gpu-name",
+        one=one.key,
+        operator=one.operator,
+        values=one.values,
         found=lost,
+        prefix=PREFIX,
     )
 
 

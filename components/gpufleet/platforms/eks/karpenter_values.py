@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpufleet.fleet.model import Fleet, Pool
+from gpufleet.platforms.eks.karpenter_buffer import has_buffer
 from gpufleet.platforms.eks.karpenter_node_pool_manifest import is_static
 from gpufleet.platforms.eks.karpenter_overlay import node_overlay
 from gpufleet.platforms.eks.node_repair_rules import repairs
@@ -31,6 +32,10 @@ class Gates:
     """Alpha: replaces nodes whose GPUs are reported broken."""
     static_capacity: bool = False
     """Alpha: keeps the nodes of static pools."""
+    capacity_buffer: bool = False
+    """Alpha: keeps nodes free."""
+    claims: bool = False
+    """Alpha from 1.15: makes nodes for claims of whole GPUs (`awsFeatureGates`)."""
 
 
 def karpenter_pools(pools: Sequence[Pool]) -> list[Pool]:
@@ -64,6 +69,8 @@ def needed_gates(pools: Sequence[Pool], declared_overlay: bool | None = None) ->
         node_overlay=overlay if declared_overlay is None else declared_overlay,
         node_repair=any(repairs(pool) for pool in ours),
         static_capacity=any(is_static(pool) for pool in ours),
+        capacity_buffer=any(has_buffer(pool) for pool in ours),
+        claims=any(pool.spec.sharing.dra is not None and not is_static(pool) for pool in ours),
     )
 
 
@@ -80,6 +87,8 @@ def karpenter_values(gates: Gates) -> dict[str, Any]:
                 "nodeRepair": gates.node_repair,
                 "reservedCapacity": True,
                 **({"staticCapacity": True} if gates.static_capacity else {}),
-            }
+                **({"capacityBuffer": True} if gates.capacity_buffer else {}),
+            },
+            **({"awsFeatureGates": {"draNVIDIAGPU": True}} if gates.claims else {}),
         },
     }

@@ -13,7 +13,7 @@ GPU Feature Discovery, which leads to it, waits for the plugin (same repository,
 from collections.abc import Iterable, Mapping, Sequence
 
 from gpufleet.contract.owners import Owner
-from gpufleet.findings import Finding, info
+from gpufleet.findings import Finding, findings_in
 from gpufleet.fleet.config_names import (
     ALL_DISABLED,
     DEPLOY_DEVICE_PLUGIN_LABEL,
@@ -21,6 +21,8 @@ from gpufleet.fleet.config_names import (
 )
 from gpufleet.fleet.model import Pool
 from gpufleet.spec.base import Ownership
+
+_finding = findings_in(__file__)
 
 PAUSED = "paused-for-mig-change"
 
@@ -49,14 +51,4 @@ def validate_mig_start(pools: Sequence[Pool]) -> Iterable[Finding]:
             and pool.image is not None
             and pool.image.key.startswith("al2023")
         ):
-            yield info(
-                "mig-change-stops-kubelet",
-                f"{pool.path}.sharing.mig",
-                f"the MIG manager stops the kubelet of each new node of {pool.name} for its first "
-                "layout. On Amazon Linux 2023 one user saw nodes that were never ready again; "
-                "NVIDIA doubts that this is the cause, and no second report is known",
-                "if the first node does not become ready: make the layout before the kubelet "
-                "starts, in an image of your own (`eks: {amiId: ...}`), and write "
-                "addons.gpuOperator.migManager.enabled: false",
-                source="NVIDIA/gpu-operator#2415, NVIDIA/mig-parted#368",
-            )
+            yield _finding("mig-change-stops-kubelet", pool.path, pool=pool.name)

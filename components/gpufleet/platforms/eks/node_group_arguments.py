@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from gpufleet.findings import Finding, error
+from gpufleet.findings import Finding, findings_in
 from gpufleet.fleet.layout_waves import group_labels as labels_of_group
 from gpufleet.fleet.model import Pool
 from gpufleet.platforms.eks.autoscaler_tags import autoscaler_tags, node_group_labels
@@ -17,6 +17,8 @@ from gpufleet.platforms.eks.rules import LATEST
 from gpufleet.platforms.eks.shape import EksShape
 from gpufleet.spec.platforms.eks import UpdateStrategy
 from gpufleet.spec.pool import Provisioner
+
+_finding = findings_in(__file__)
 
 EFFECTS = {
     "NoSchedule": "NO_SCHEDULE",
@@ -149,33 +151,26 @@ def chosen_zones(
     for zone in wanted:
         if zone not in available:
             findings.append(
-                error(
-                    "zone-without-subnet",
-                    "subnetIdsByZone",
-                    f"{pool.name} needs {zone}, and there are subnets in {', '.join(there) or '-'}",
-                    f"add the subnet of {zone}",
+                _finding(
+                    "zone-without-subnet/one",
+                    pool=pool.name,
                     found=zone,
+                    there=", ".join(there) or "-",
                     allowed=there,
                 )
             )
     if shape.one_zone is not None and len(wanted) > 1:
         findings.append(
-            error(
+            _finding(
                 "zones-too-many",
-                f"{pool.path}.zones",
-                f"{pool.name} would span {', '.join(wanted)}, and {shape.one_zone}",
-                f"write `zones: [{wanted[0]}]`, and make a pool for each zone",
-                found=list(wanted),
+                pool.path,
+                pool=pool.name,
+                found=wanted,
+                one_zone=shape.one_zone,
+                wanted=wanted[0],
                 limit=1,
             )
         )
     if not wanted:
-        findings.append(
-            error(
-                "zone-without-subnet",
-                "subnetIdsByZone",
-                "no subnet is given",
-                "map each zone to a private subnet: {us-east-1a: subnet-...}",
-            )
-        )
+        findings.append(_finding("zone-without-subnet"))
     return wanted, findings

@@ -10,10 +10,12 @@ EKS service model (botocore 1.44.5, LaunchTemplateSpecification, CreateNodegroup
 from collections.abc import Iterable
 
 from gpufleet.components_base.refused_arguments import refused_arguments
-from gpufleet.findings import Finding, error
+from gpufleet.findings import Finding, error, findings_in
 from gpufleet.platforms.eks.launch_template_interfaces import validate_interfaces
 from gpufleet.platforms.eks.node_group_image import validate_image
 from gpufleet.platforms.eks.provider_arguments import Arguments, items, mapping, number
+
+_finding = findings_in(__file__)
 
 NODE_GROUP_TYPE = "aws:eks/nodeGroup:NodeGroup"
 LAUNCH_TEMPLATE_TYPE = "aws:ec2/launchTemplate:LaunchTemplate"
@@ -52,33 +54,18 @@ def validate_node_group(
 def _group(group: Arguments, path: str) -> Iterable[Finding]:
     types = items(group, "instanceTypes")
     if len(types) > MAX_TYPES:
-        yield error(
-            "node-group-too-many-types",
-            f"{path}.instanceTypes",
-            f"{len(types)} instance types are listed, and a node group takes {MAX_TYPES}",
-            "drop the least likely ones",
-            found=len(types),
-            limit=MAX_TYPES,
-        )
+        yield _finding("node-group-too-many-types", path, found=len(types), limit=MAX_TYPES)
     tags = mapping(group, "tags")
     if len(tags) > MAX_TAGS:
-        yield error(
-            "node-group-too-many-tags",
-            f"{path}.tags",
-            f"{len(tags)} tags are given, and a node group takes {MAX_TAGS}",
-            "remove labels of the pool (each becomes a tag for Cluster Autoscaler), or tags of "
-            "the fleet",
-            found=len(tags),
-            limit=MAX_TAGS,
-        )
+        yield _finding("node-group-too-many-tags", path, found=len(tags), limit=MAX_TAGS)
     for section, pair in _EITHER:
         given = mapping(group, section)
         if all(key in given for key in pair):
-            yield error(
+            yield _finding(
                 "node-group-count-and-percentage",
                 f"{path}.{section}",
-                f"{pair[0]} and {pair[1]} exclude each other",
-                "keep one",
+                first=pair[0],
+                second=pair[1],
             )
 
 
@@ -87,13 +74,7 @@ def _sizes(group: Arguments, path: str) -> Iterable[Finding]:
     least, wanted, most = (number(scaling, f"{name}Size") for name in ("min", "desired", "max"))
     known = [size for size in (least, wanted, most) if size is not None]
     if known != sorted(known):
-        yield error(
-            "node-group-sizes",
-            f"{path}.scalingConfig",
-            f"minSize {least}, desiredSize {wanted}, maxSize {most} are not in this order",
-            "write `nodes: {min: ..., max: ...}` on the pool, which sets all three",
-            found=known,
-        )
+        yield _finding("node-group-sizes", path, least=least, wanted=wanted, most=most, found=known)
 
 
 _EITHER = (
@@ -129,20 +110,10 @@ def _forbidden(template: Arguments, path: str) -> Iterable[Finding]:
             )
     market = mapping(template, "instanceMarketOptions")
     if market.get("marketType") == "spot" or "spotOptions" in market:
-        yield error(
-            "launch-template-spot",
-            f"{path}.instanceMarketOptions",
-            "the template asks for spot itself, and a managed node group refuses that",
-            "write `capacity: [{spot: {}}]` on the pool",
-        )
+        yield _finding("launch-template-spot", path)
     for index, interface in enumerate(items(template, "networkInterfaces")):
         if interface.get("subnetId") is not None:
-            yield error(
-                "launch-template-subnet",
-                f"{path}.networkInterfaces[{index}].subnetId",
-                "a template of a managed node group must not name a subnet",
-                "remove it; the group's subnetIds decide",
-            )
+            yield _finding("launch-template-subnet", f"{path}.networkInterfaces[{index}]")
 
 
 def _alongside_template(
@@ -166,32 +137,17 @@ def _alongside_template(
             )
     types, one = items(group, "instanceTypes"), template.get("instanceType")
     if "instanceTypes" in group and not types and one is None:
-        yield error(
-            "node-group-no-type",
-            f"{group_path}.instanceTypes",
-            "neither group nor template names an instance type: EKS would take t3.medium, which "
-            "has no GPU",
-            "name one",
-            found=[],
-        )
+        yield _finding("node-group-no-type", group_path, found=[])
     if types and one is not None:
-        yield error(
-            "node-group-types-twice",
-            f"{template_path}.instanceType",
-            f"the template names {one} and the group {', '.join(map(str, types))}",
-            "name instance types in one of the two",
-            found=[one, *types],
+        yield _finding(
+            "node-group-types-twice", template_path, one=one, types=types, found=[one, *types]
         )
     image = template.get("imageId")
     for key in ("amiType", "version", "releaseVersion"):
         given = group.get(key)
         if image is not None and given is not None and given != "CUSTOM":
-            yield error(
-                "node-group-image-twice",
-                f"{group_path}.{key}",
-                f"{key} {given} and the template's image {image} are both given",
-                "remove one of the two",
-                found=given,
+            yield _finding(
+                "node-group-image-twice", f"{group_path}.{key}", key=key, found=given, image=image
             )
 
 
@@ -219,10 +175,6 @@ def _capacity_block(
         if not there
     ]
     if missing:
-        yield error(
-            "capacity-block-incomplete",
-            template_path,
-            f"a Capacity Block needs all four parts; missing: {'; '.join(missing)}",
-            "write `capacity: [{capacityBlock: {...}}]` on the pool, which sets all of them",
-            missing=missing,
+        yield _finding(
+            "capacity-block-incomplete", template_path, lacking="; ".join(missing), missing=missing
         )

@@ -6,8 +6,10 @@ with Kubernetes 1.32 (karpenter-provider-aws v1.14.1 `concepts/nodeclasses`).
 
 from collections.abc import Iterable
 
-from gpufleet.findings import Finding, error
+from gpufleet.findings import Finding, findings_in
 from gpufleet.platforms.eks.provider_arguments import Arguments, mapping
+
+_finding = findings_in(__file__)
 
 LAST_AL2 = "1.32"
 """Last Kubernetes minor that EKS publishes Amazon Linux 2 images for."""
@@ -27,14 +29,7 @@ def validate_image(group: Arguments, path: str) -> Iterable[Finding]:
     if not isinstance(image, str):
         return
     if image.startswith("AL2_") and isinstance(version, str) and _after(version, LAST_AL2):
-        yield error(
-            "node-group-image-ended",
-            f"{path}.amiType",
-            f"{image} is published up to Kubernetes {LAST_AL2}, and the group is for {version}",
-            "write AL2023_x86_64_NVIDIA, or remove it and choose `image` on the pool",
-            found=version,
-            limit=LAST_AL2,
-        )
+        yield _finding("node-group-image-ended", path, image=image, limit=LAST_AL2, found=version)
     if image.startswith("BOTTLEROCKET"):
         yield from _warm_pool(group, image, f"{path}.warmPoolConfig")
 
@@ -42,21 +37,9 @@ def validate_image(group: Arguments, path: str) -> Iterable[Finding]:
 def _warm_pool(group: Arguments, image: str, path: str) -> Iterable[Finding]:
     warm = mapping(group, "warmPoolConfig")
     if warm.get("poolState") == HIBERNATED:
-        yield error(
-            "node-group-warm-pool",
-            f"{path}.poolState",
-            f"nodes of {image} cannot hibernate in a warm pool",
-            "write STOPPED",
-            found=HIBERNATED,
-        )
+        yield _finding("node-group-warm-pool", path, image=image, found=HIBERNATED)
     if warm.get("reuseOnScaleIn") is True:
-        yield error(
-            "node-group-warm-pool",
-            f"{path}.reuseOnScaleIn",
-            f"nodes of {image} do not go back to a warm pool",
-            "remove it",
-            found=True,
-        )
+        yield _finding("node-group-warm-pool/reuse", path, image=image, found=True)
 
 
 def _after(version: str, last: str) -> bool:

@@ -3,12 +3,14 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from gpufleet.findings import Finding, error, warning
+from gpufleet.findings import Finding, findings_in
 from gpufleet.fleet.model import Pool
 from gpufleet.spec.base import Ownership
 from gpufleet.spec.health import HealthActor
 from gpufleet.spec.platforms.eks import EksOptions
 from gpufleet.spec.pool import Provisioner
+
+_finding = findings_in(__file__)
 
 LEFT = "a kubelet that does not report for 30 minutes"
 """What node repair acts on without the monitoring agent (Amazon EKS user guide, node auto repair;
@@ -63,37 +65,24 @@ def validate_node_repair(pools: Sequence[Pool]) -> Iterable[Finding]:
         cut = pool.gpu.vendor == "nvidia" and pool.partition.mig_enabled
         declared = pool.health is not None
         if cut and repairs(pool) and (declared or not written):
-            yield (error if declared else warning)(
-                "node-repair-blind-with-mig",
-                f"{pool.path}.{'health' if declared else 'eks.nodeRepair'}",
-                f"node repair of {pool.name} acts on {LEFT}, and on no error of a GPU, kernel, "
-                "network or disk: the monitoring agent stays off nodes with MIG, because its DCGM "
-                "would hold GPUs that the MIG manager reconfigures",
-                "write `by: nvsentinel`, or `mode: observe`"
-                if declared
-                else "alert on errors of GPUs (`monitoring`), and write `eks: {nodeRepair: true}` "
-                "to keep the rest, or false",
-                source="aws/eks-node-monitoring-agent monitors/nvidia/dcgm/dcgm_reconcile.go",
-            )
+            if declared:
+                yield _finding(
+                    "node-repair-blind-with-mig/declared", pool.path, pool=pool.name, left=LEFT
+                )
+            else:
+                yield _finding("node-repair-blind-with-mig", pool.path, pool=pool.name, left=LEFT)
+        if pool.nodes.maximum == 1 and repairs(pool) and not (declared or written):
+            broken = LEFT if cut else f"{LEFT}, or a GPU with an error for 10 minutes"
+            yield _finding("node-repair-ends-only-node", pool.path, pool=pool.name, broken=broken)
     ours = [pool for pool in made if pool.provisioner is Provisioner.KARPENTER]
     if any(repairs(pool) for pool in ours):
         for pool in ours:
             if pool.health is not None and pool.health.nvsentinel_acts:
-                yield error(
+                yield _finding(
                     "health-two-janitors",
-                    f"{pool.path}.health",
-                    f"Karpenter repairs nodes of {pool.name} too: its feature gate NodeRepair is "
-                    "for all its pools, and another pool asks for it",
-                    "write `by: nvsentinel` or `mode: observe` on every pool of Karpenter, or use "
-                    "`provisioner: managed` here",
+                    pool.path,
+                    pool=pool.name,
                     source=pool.platform.facts.repairers[pool.provisioner].source,
                 )
             elif not repairs(pool):
-                yield warning(
-                    "node-repair-of-all-karpenter-pools",
-                    f"{pool.path}.eks.nodeRepair",
-                    f"Karpenter repairs nodes of {pool.name} too: its feature gate NodeRepair is "
-                    "for all its pools, and another pool asks for it",
-                    "write `nodeRepair: false` on every pool of Karpenter, or use "
-                    "`provisioner: managed` here",
-                )
+                yield _finding("node-repair-of-all-karpenter-pools", pool.path, pool=pool.name)

@@ -6,7 +6,7 @@ from typing import Any
 
 from gpufleet.catalogue import InstanceType, NodeImage
 from gpufleet.contract.owners import NO_OPERANDS
-from gpufleet.findings import Finding, error
+from gpufleet.findings import Finding, findings_in
 from gpufleet.fleet.leaf_class import LeafClass
 from gpufleet.fleet.model import Fleet, Machine, NodeRange, Pool
 from gpufleet.fleet.platform_rules import FabricRequest, PlatformRules
@@ -25,16 +25,18 @@ from gpufleet.platforms.eks.efa_pages import HUGE_PAGES, MIB, least_pages
 from gpufleet.platforms.eks.karpenter_node_pool_manifest import CAPACITY_TYPES, KARPENTER_ORDER
 from gpufleet.platforms.eks.karpenter_rules import validate_karpenter
 from gpufleet.platforms.eks.kubelet import refused_kubelet_settings
-from gpufleet.platforms.eks.leaf_classes import leaf_classes
 from gpufleet.platforms.eks.registered import ENGINE_NAMES, input_class, registered
 from gpufleet.platforms.eks.rollout import rollout
 from gpufleet.platforms.eks.rules import validate_eks
+from gpufleet.platforms.eks.shape import eks_shape
 from gpufleet.platforms.eks.storage import pod_volumes, validate_eks_storage
 from gpufleet.platforms.eks.warm_pool import with_warm_pool
 from gpufleet.spec.capacity import Capacity
 from gpufleet.spec.fleet_spec import FleetSpec
 from gpufleet.spec.pool import Fabric, GpuPool, Provisioner
 from gpufleet.spec.sharing import Sharing
+
+_finding = findings_in(__file__)
 
 EFA_HUGE_PAGES_MIB = 5120
 """MiB of huge pages a pod with EFA asks for, as Amazon's own example does (Amazon EKS user guide,
@@ -58,22 +60,9 @@ class EksRules(PlatformRules):
             return
         for machine in machines:
             if machine.instance is not None and machine.instance.efa_interfaces is None:
-                yield error(
-                    "fabric-not-known",
-                    f"{path}.fabric",
-                    f"how many EFA interfaces a {machine.name} has was not sourced: their layout "
-                    "is not known",
-                    "write `fabric: none`, or choose another machine",
-                    found=machine.name,
-                )
+                yield _finding("fabric-not-known", path, found=machine.name)
             elif machine.efa_interfaces == 0:
-                yield error(
-                    "fabric-not-on-machine",
-                    f"{path}.fabric",
-                    f"{machine.name} has no EFA interface",
-                    "write `fabric: none`, or choose a machine with EFA",
-                    found=machine.name,
-                )
+                yield _finding("fabric-not-on-machine", path, found=machine.name)
 
     def paid_nodes(self, pool: GpuPool, nodes: NodeRange) -> NodeRange:
         return with_warm_pool(pool, nodes)
@@ -112,24 +101,9 @@ class EksRules(PlatformRules):
         modes = [entry.mode for entry in pool.capacity]
         by_cost = sorted(modes, key=lambda mode: KARPENTER_ORDER.index(CAPACITY_TYPES[mode]))
         if provisioner.by_node_pool and modes != by_cost:
-            yield error(
-                "karpenter-order-of-capacity",
-                f"{path}.capacity",
-                "Karpenter takes reserved machines first, then spot, then on demand, and the order "
-                f"{', '.join(modes)} is declared",
-                f"write the entries in the order {', '.join(by_cost)}, or make a pool with a "
-                "higher `karpenter.weight` for what comes first",
-                found=modes,
-                source="aws/karpenter-provider-aws v1.14 concepts/nodepools, capacity type",
-            )
+            yield _finding("karpenter-order-of-capacity", path, found=modes, by_cost=by_cost)
         if len(modes) > 1 and not provisioner.by_node_pool:
-            yield error(
-                "capacity-list-on-managed-group",
-                f"{path}.capacity",
-                f"an EKS managed node group buys in one way only, and {len(modes)} are listed",
-                "write `provisioner: karpenter`, or keep one entry",
-                found=modes,
-            )
+            yield _finding("capacity-list-on-managed-group", path, count=len(modes), found=modes)
 
     def validate_pools(self, spec: FleetSpec, pools: Sequence[Pool]) -> Iterable[Finding]:
         return [
@@ -179,8 +153,13 @@ class EksRules(PlatformRules):
         version = None if pool.spec.eks is None else pool.spec.eks.release_version
         return None if version is None or "-" not in version else version.rpartition("-")[2]
 
-    def leaf_classes(self, pool: Pool) -> Mapping[str, LeafClass]:
-        return leaf_classes(pool)
+    def cluster_classes(self, pool: Pool) -> Mapping[str, LeafClass]:
+        """Karpenter resolves an image's alias by the version of the cluster: with another one its
+        nodes drift (Karpenter v1.15 documentation, NodeClasses, amiSelectorTerms). An image of
+        one's own follows no Kubernetes version."""
+        if pool.provisioner.by_node_pool and not eks_shape(pool).custom:
+            return {"cluster.kubernetesVersion": LeafClass.ROLLING}
+        return {}
 
 
 RULES = EksRules()

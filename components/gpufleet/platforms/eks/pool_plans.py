@@ -12,7 +12,7 @@ import pulumi
 
 from gpufleet.components_base.component import PoolPlan
 from gpufleet.components_base.configurations import validate_known_labels
-from gpufleet.findings import Finding, error
+from gpufleet.findings import Finding, findings_in
 from gpufleet.fleet import Pool
 from gpufleet.platforms.eks.connection import EksConnection, validate_connection
 from gpufleet.platforms.eks.karpenter_node_pool_manifest import node_pool
@@ -21,6 +21,8 @@ from gpufleet.platforms.eks.node_group_arguments import chosen_zones, node_group
 from gpufleet.platforms.eks.node_group_sizes import ClusterGroups
 from gpufleet.platforms.eks.rules import pinning_missing
 from gpufleet.platforms.eks.shape import EksShape, eks_shape
+
+_finding = findings_in(__file__)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,15 +94,7 @@ def karpenter_pool_plan(
     subnet_ids, findings = _common(pool, shape, connection)
     findings += pinning_missing(pool, connection.environment, connection.kubernetes_version)
     if connection.cluster_security_group_id is None and not shape.efa:
-        findings.append(
-            error(
-                "connection-missing",
-                "clusterSecurityGroupId",
-                f"{pool.name} needs clusterSecurityGroupId: Karpenter's machines are only "
-                "in the security groups that are named",
-                "give clusterSecurityGroupId in the connection",
-            )
-        )
+        findings.append(_finding("connection-missing/security-group", pool=pool.name))
     rendered = node_pool(pool, shape)
     labels = rendered["spec"]["template"]["metadata"]["labels"]
     findings += validate_known_labels(labels, connection.configurations, pool.name)

@@ -18,6 +18,7 @@ from gpufleet.fleet.input_differences import replaces, within
 from gpufleet.fleet.leaf_class import LeafClass
 from gpufleet.fleet.model import Fleet, Pool
 from gpufleet.platforms.eks.autoscaler_tags import autoscaler_tags
+from gpufleet.platforms.eks.karpenter_buffer import capacity_buffer
 from gpufleet.platforms.eks.karpenter_node_class import node_class
 from gpufleet.platforms.eks.karpenter_node_pool_manifest import karpenter_name, node_pool
 from gpufleet.platforms.eks.karpenter_overlay import node_overlay
@@ -187,5 +188,7 @@ def _karpenter(fleet: Fleet, pool: Pool, prefix: str) -> dict[str, Mapping[str, 
         name = f"{prefix}-{pool.name}"
         made_class["spec"]["placementGroupSelector"] = {"name": name}
         found["placementGroup"] = {"name": name, "strategy": "cluster"}
+    if buffer := capacity_buffer(pool):
+        found["capacityBuffer"] = {"pod": buffer[0]["template"]["spec"], **buffer[1]["spec"]}
     overlay = node_overlay(pool)
     return found if overlay is None else {**found, "nodeOverlay": overlay}

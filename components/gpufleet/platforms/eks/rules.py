@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from gpufleet.findings import Finding, Severity, error, warning
+from gpufleet.findings import Finding, Severity, error, findings_in, warning
 from gpufleet.fleet.autoscaler_rules import validate_scaled_group
 from gpufleet.fleet.model import Pool
 from gpufleet.platforms.clouds.aws_capacity import validate_zones
@@ -25,6 +25,8 @@ from gpufleet.platforms.eks.ultraserver_rules import validate_ultraserver
 from gpufleet.spec.base import Ownership
 from gpufleet.spec.fleet_spec import FleetSpec
 from gpufleet.spec.pool import Provisioner
+
+_finding = findings_in(__file__)
 
 _GROUP_ID = re.compile(r"^[A-Za-z0-9][A-Za-z0-9_-]*:[A-Za-z0-9][A-Za-z0-9_-]*$")
 _LINUX_RELEASE = re.compile(r"^(1\.[0-9]+)\.[0-9]+-([0-9]{8})$")
@@ -66,14 +68,7 @@ def _key_and_pull(pool: Pool, shape: EksShape, region: str | None) -> Iterable[F
     key = shape.options.kms_key_arn
     where = None if key is None else key.split(":")[3]
     if None not in (where, region) and where != region:
-        yield error(
-            "kms-key-in-other-region",
-            f"{pool.path}.eks.kmsKeyArn",
-            f"the key is in {where}, and the volumes are in {region}",
-            f"name a key of {region}",
-            found=where,
-            limit=region,
-        )
+        yield _finding("kms-key-in-other-region", pool.path, found=where, limit=region)
     named = pool.image is not None and not pool.image.key.startswith("al2023")
     if shape.options.fast_image_pull and named and pool.provisioner is not Provisioner.AUTO_MODE:
         yield error(
@@ -119,13 +114,7 @@ def release_of(version: str) -> tuple[str, str | None] | None:
 def _import(pool: Pool) -> Iterable[Finding]:
     found = pool.spec.import_id
     if found is not None and not _GROUP_ID.match(found):
-        yield error(
-            "import-id-form",
-            f"{pool.path}.importId",
-            f"{found!r} names no node group of EKS",
-            "write it as <cluster>:<group>, `ml-prod:old-group`",
-            found=found,
-        )
+        yield _finding("import-id-form", pool.path, found=found)
 
 
 def _image(pool: Pool, shape: EksShape, spec: FleetSpec) -> Iterable[Finding]:
@@ -133,40 +122,27 @@ def _image(pool: Pool, shape: EksShape, spec: FleetSpec) -> Iterable[Finding]:
     wanted = spec.cluster.kubernetes_version
     last = None if image is None else image.last_kubernetes
     if image is not None and last is not None and _minor(wanted) > _minor(last):
-        yield error(
-            "image-not-for-kubernetes",
-            f"{pool.path}.image",
-            f"{image.key} is published up to Kubernetes {last}, and the cluster is {wanted}",
-            "write `image: al2023-nvidia`",
-            found=wanted,
-            limit=last,
+        yield _finding(
+            "image-not-for-kubernetes", pool.path, image=image.key, limit=last, found=wanted
         )
     if shape.custom and options.ami_id is None and image is not None:
-        yield error(
+        yield _finding(
             "image-id-missing",
-            f"{pool.path}.eks.amiId",
-            f"EKS publishes no image {image.key} for {pool.machines[0].architecture}",
-            "name yours: `eks: {amiId: ami-...}`, or choose al2023-nvidia",
+            pool.path,
+            image=image.key,
+            architecture=pool.machines[0].architecture,
         )
     if shape.efa and image is not None and not image.efa:
-        yield warning(
-            "image-without-efa",
-            f"{pool.path}.image",
-            f"{image.key} is not known to bring the EFA driver: nodes may have interfaces that no "
-            "pod can use",
-            "write `image: al2023-nvidia`",
-            found=image.key,
-        )
+        yield _finding("image-without-efa", pool.path, found=image.key)
     parts = [machine.name for machine in pool.machines if machine.fraction != 1]
     if parts and image is not None and image.key not in FOR_PARTS:
-        yield warning(
+        yield _finding(
             "image-without-vgpu-module",
-            f"{pool.path}.image",
-            f"{image.key} is not known to bring the kernel module for vGPUs, which machines with a "
-            f"part of a GPU need: {', '.join(parts)}",
-            f"write `image: {FOR_PARTS[0]}`",
+            pool.path,
             found=image.key,
-            allowed=list(FOR_PARTS),
+            parts=parts,
+            for_parts=FOR_PARTS[0],
+            allowed=FOR_PARTS,
         )
     if options.release_version == LATEST or options.release_version is None:
         if options.ami_id is None:
@@ -217,19 +193,12 @@ def _release(pool: Pool, shape: EksShape, found: str, wanted: str) -> Iterable[F
     # EKS names a release of Bottlerocket with its commit; Karpenter's alias has the version alone.
     short = shape.bottlerocket and "-" not in found and not karpenter
     if known is None or shape.bottlerocket != (known[1] is None) or short:
-        yield error(
-            "image-release-unreadable",
-            f"{pool.path}.eks.releaseVersion",
-            f"{found!r} is not a release of this image",
-            f"write it as {form}",
-            found=found,
-        )
+        yield _finding("image-release-unreadable", pool.path, found=found, form=form)
     elif known[1] is not None and known[1] != wanted:
-        yield error(
+        yield _finding(
             "image-release-for-other-kubernetes",
-            f"{pool.path}.eks.releaseVersion",
-            f"release {found} is for Kubernetes {known[1]}, and the cluster is {wanted}",
-            f"choose a release that begins with {wanted}.",
+            pool.path,
+            release=found,
             found=known[1],
             limit=wanted,
         )

@@ -7,7 +7,7 @@ amazon-eks-ami, nodeadm `localStorage.strategy: RAID0`; EKS user guide, fsx-csi.
 import re
 from collections.abc import Iterator
 
-from gpufleet.findings import Finding, error, info
+from gpufleet.findings import Finding, findings_in
 from gpufleet.fleet.model import Pool
 from gpufleet.fleet.pod_volumes import PodVolume, claimed_volume, scratch_volume
 from gpufleet.fleet.storage_rules import validate_storage
@@ -15,6 +15,8 @@ from gpufleet.platforms.eks.shape import eks_shape
 from gpufleet.platforms.eks.user_data import image_family
 from gpufleet.spec.platforms.eks import LocalStorage
 from gpufleet.spec.pool import Provisioner
+
+_finding = findings_in(__file__)
 
 DRIVER = "fsx.csi.aws.com"
 KINDS = frozenset({"lustre", "localNvme"})
@@ -53,22 +55,9 @@ def validate_eks_storage(pool: Pool) -> Iterator[Finding]:
     lustre = [(i, one.lustre) for i, one in enumerate(pool.spec.storage) if one.lustre is not None]
     for index, one in lustre:
         if not _ID.match(one.id):
-            yield error(
-                "storage-id",
-                f"{pool.path}.storage[{index}].lustre.id",
-                f"{one.id} is not an id of a file system of FSx",
-                "write it as fs-0123456789abcdef0",
-                found=one.id,
-            )
+            yield _finding("storage-id", f"{pool.path}.storage[{index}]", found=one.id)
     if lustre:
-        yield info(
-            "storage-driver-needed",
-            f"{pool.path}.storage",
-            f"{pool.name} mounts FSx for Lustre: the cluster needs its CSI driver, and a security "
-            "group that lets nodes reach port 988 of the file system",
-            "aws eks create-addon --addon-name aws-fsx-csi-driver",
-            driver=DRIVER,
-        )
+        yield _finding("storage-driver-needed", pool.path, pool=pool.name, driver=DRIVER)
 
 
 def _scratch_bytes(pool: Pool) -> int:

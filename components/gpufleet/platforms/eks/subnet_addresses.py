@@ -2,9 +2,11 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from gpufleet.findings import Finding, error
+from gpufleet.findings import Finding, findings_in
 from gpufleet.fleet.model import Pool
 from gpufleet.platforms.eks.shape import eks_shape
+
+_finding = findings_in(__file__)
 
 ADDRESSES_PER_NODE = 16
 """Addresses a GPU node takes at least: its own, and those the VPC CNI keeps warm for pods. EFA-only
@@ -35,14 +37,16 @@ def short_of_addresses(
             names = ", ".join(pool.name for pool in inside)
             more = "more " if any(there_already.get(pool.name) for pool in inside) else ""
             unknown = UNCOUNTED if running is None else ""
-            yield error(
+            yield _finding(
                 "subnet-addresses-short",
                 f"{inside[0].path}.nodes.max" if len(inside) == 1 else "pools",
-                f"{nodes} {more}nodes of {names} take {needed} addresses or more, and there "
-                f"are free: {shown}{unknown}",
-                "use larger subnets, or lower max",
-                found=there,
+                nodes=nodes,
+                more=more,
+                names=names,
                 limit=needed,
+                shown=shown,
+                unknown=unknown,
+                found=there,
             )
 
 

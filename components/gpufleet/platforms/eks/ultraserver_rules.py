@@ -7,8 +7,10 @@ machines). Read 2026-11-23.
 
 from collections.abc import Iterable
 
-from gpufleet.findings import Finding, error, warning
+from gpufleet.findings import Finding, findings_in, warning
 from gpufleet.fleet.model import Pool
+
+_finding = findings_in(__file__)
 
 _MACHINES = {"p6e-gb200": 9, "trn2u": 4}
 """Family -> machines of the smallest UltraServer."""
@@ -36,29 +38,8 @@ def validate_ultraserver(pool: Pool, kubernetes_version: str) -> Iterable[Findin
     if row.family != "p6e-gb200":
         return
     if tuple(int(part) for part in kubernetes_version.split(".")[:2]) < _SINCE:
-        yield error(
-            "ultraserver-kubernetes-too-old",
-            "cluster.kubernetesVersion",
-            f"EKS has P6e UltraServers from Kubernetes 1.33 on, and the cluster is "
-            f"{kubernetes_version}",
-            "upgrade the cluster",
-            found=kubernetes_version,
-            limit="1.33",
-        )
+        yield _finding("ultraserver-kubernetes-too-old", found=kubernetes_version, limit="1.33")
     if pool.provisioner.by_node_pool:
-        yield warning(
-            "ultraserver-claims-with-karpenter",
-            f"{pool.path}.provisioner",
-            "machines of an UltraServer share NVLink by claims of ComputeDomains, and neither "
-            "Karpenter nor EKS Auto Mode makes a node for pods with claims",
-            "write `provisioner: managed`",
-            found=pool.provisioner.value,
-        )
+        yield _finding("ultraserver-claims-with-karpenter", pool.path, found=pool.provisioner.value)
     if pool.partition.mig_enabled:
-        yield error(
-            "ultraserver-without-mig",
-            f"{pool.path}.sharing.mig",
-            "the driver of the AMI manages the memory of GB200 coherently (CDMM), and MIG does not "
-            "work with it",
-            "remove `sharing`",
-        )
+        yield _finding("ultraserver-without-mig", pool.path)

@@ -13,20 +13,12 @@ class ExistingFiles(PlatformFiles):
     """Nodes are not made, so files say how they get the labels of their pool."""
 
     def pool_files(self, fleet: Fleet, pool: Pool) -> Iterable[Artefact]:
-        rule = node_feature_rule(fleet, pool)
-        if rule is not None:
-            yield Artefact(
-                f"manifests/nodes/{pool.name}.yaml",
-                ArtefactKind.MANIFEST,
-                f"labels of the nodes of {pool.name}, by Node Feature Discovery",
-                yaml_text(rule),
-            )
-        yield Artefact(
-            f"nodes/{pool.name}.sh",
-            ArtefactKind.ARGUMENTS,
-            f"labels and taints of the nodes of {pool.name}, as commands",
-            commands(pool),
-        )
+        if (rule := node_feature_rule(fleet, pool)) is not None:
+            path, what = f"manifests/nodes/{pool.name}.yaml", "by Node Feature Discovery"
+            what = f"labels of the nodes of {pool.name}, {what}"
+            yield Artefact(path, ArtefactKind.MANIFEST, what, yaml_text(rule))
+        what = f"labels and taints of the nodes of {pool.name}, as commands"
+        yield Artefact(f"nodes/{pool.name}.sh", ArtefactKind.ARGUMENTS, what, commands(pool))
 
 
 FILES = ExistingFiles()

@@ -7,15 +7,10 @@ from gpufleet.components_base.manifest_object import ManifestObject
 from gpufleet.components_base.platform_components import (
     Connection,
     PlatformFleet,
-    no_charts,
-    no_operators,
 )
 from gpufleet.fleet import Fleet, Pool
 from gpufleet.fleet.layout_waves import nodes_before
 from gpufleet.platforms.existing.labels import node_feature_rule, node_patches
-
-platform_operators = no_operators
-platform_charts = no_charts
 
 
 class ExistingFleet(PlatformFleet):
@@ -32,8 +27,7 @@ class ExistingFleet(PlatformFleet):
             before = [made[j] for j in nodes_before(pool, i)]
             below = pulumi.ResourceOptions(parent=component, depends_on=before)
             made.append(NodePatch(f"{name}-{node}", metadata, below))
-        rule = node_feature_rule(self.fleet, pool)
-        if rule is not None:
+        if (rule := node_feature_rule(self.fleet, pool)) is not None:
             ManifestObject(f"{name}-rule", rule, pulumi.ResourceOptions(parent=component))
         component.register_outputs({"advertised": dict(pool.advertised)})
         return component

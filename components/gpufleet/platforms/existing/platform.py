@@ -1,9 +1,9 @@
 """What is computed from pools of nodes that exist, and what is wrong with their declaration."""
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from gpufleet.catalogue.software import NodeImage
 from gpufleet.documents.paths import value_at
 from gpufleet.documents.shapes import items, mapping
 from gpufleet.findings import Finding, error
@@ -17,8 +17,6 @@ from gpufleet.spec.kubelet import Kubelet
 from gpufleet.spec.platforms.existing import ExistingOptions, LabelsBy
 from gpufleet.spec.pool import GpuPool
 
-_ELSEWHERE = "the nodes exist: the people who made them start their kubelet"
-
 
 class ExistingRules(PlatformRules):
     """Labels of nodes are all that is written."""
@@ -30,178 +28,104 @@ class ExistingRules(PlatformRules):
         return DeclaredMachine(options.cpus, options.memory_gib)
 
     def refused_kubelet_settings(self, pool: Pool) -> Mapping[str, str]:
-        return dict.fromkeys(
-            (field.alias or name for name, field in Kubelet.model_fields.items()), _ELSEWHERE
-        )
+        fields = (field.alias or name for name, field in Kubelet.model_fields.items())
+        return dict.fromkeys(fields, "the people who made them start their kubelet")
 
     def validate_pool(
         self, pool: GpuPool, path: str, machines: Sequence[Machine]
     ) -> Iterable[Finding]:
-        options, place = pool.existing or ExistingOptions(), f"{path}.existing"
-        yield from _writer(pool, options, place)
+        options, bounds = pool.existing or ExistingOptions(), pool.nodes
         count = len(options.nodes)
-        if count and not pool.nodes.min <= count <= pool.nodes.max:
-            yield error(
-                "existing-nodes-counted-twice",
-                f"{path}.nodes",
-                f"{count} nodes are named, and the pool has {pool.nodes.min} to {pool.nodes.max}",
-                f"write `nodes: {{min: {count}, max: {count}}}`",
-                found=count,
-            )
-        if len(set(options.nodes)) < count:
-            yield error(
-                "existing-node-twice", f"{place}.nodes", "a node is named twice", "name it once"
-            )
-        if options.name_pattern is not None and not _is_pattern(options.name_pattern):
-            yield error(
-                "existing-pattern-invalid",
-                f"{place}.namePattern",
-                f"{options.name_pattern!r} is not a regular expression",
-                "write one for the whole name, such as `gpu-[0-9]+`",
-                found=options.name_pattern,
-            )
+        if count and not bounds.min <= count <= bounds.max:
+            text = f"{count} nodes are named, and the pool has {bounds.min} to {bounds.max}"
+            fix = f"write `nodes: {{min: {count}, max: {count}}}`"
+            yield error("existing-nodes-counted-twice", f"{path}.nodes", text, fix, found=count)
+        if options.writer is LabelsBy.RULE and pool.change is not None:
+            text = "a NodeFeatureRule changes all nodes of the pool at once, and `change` in waves"
+            fix = "name the nodes and write `labelsBy: apply`, or remove `change`"
+            yield error("existing-rule-in-waves", f"{path}.existing.labelsBy", text, fix)
         if pool.zones:
-            yield error(
-                "zones-not-on-platform",
-                f"{path}.zones",
-                "nodes that exist are where they are",
-                "remove zones; choose the nodes of a zone under `existing: {labels: {...}}`",
-                found=list(pool.zones),
-            )
+            text, found = "nodes that exist are where they are", list(pool.zones)
+            fix = "remove zones; choose the nodes of a zone under `existing: {labels: {...}}`"
+            yield error("zones-not-on-platform", f"{path}.zones", text, fix, found=found)
 
     def validate_pools(self, spec: FleetSpec, pools: Sequence[Pool]) -> Iterable[Finding]:
         yield from _overlaps(pools)
-        yield from _runtimes(pools)
-        yield from _sockets(spec, pools)
+        yield from _runtimes(spec, pools)
 
     def operator_host(self, spec: FleetSpec, operated: Sequence[Pool]) -> OperatorHost:
-        given = [env for env in _environments(operated) if env]
-        return OperatorHost(toolkit_env=given[0]) if given else OperatorHost()
+        return OperatorHost(toolkit_env=_first_environment(_without_toolkit(operated)))
 
     def registered(self, fleet: Fleet, pool: Pool) -> Mapping[str, Mapping[str, Any]]:
         """`node/<name>` -> its labels, or the rule."""
-        rule = node_feature_rule(fleet, pool)
-        found = {
-            f"node/{name}": {"labels": one["labels"]}
-            for name, one in node_patches(fleet, pool).items()
-        }
-        return found if rule is None else {"rule": {"spec": rule["spec"]}}
+        if (rule := node_feature_rule(fleet, pool)) is not None:
+            return {"rule": {"spec": rule["spec"]}}
+        patches = node_patches(fleet, pool).items()
+        return {f"node/{name}": {"labels": one["labels"]} for name, one in patches}
 
     def input_class(self, kind: str, path: str, old: object, new: object) -> LeafClass:
         return LeafClass.LIVE
-
-    def leaf_classes(self, pool: Pool) -> Mapping[str, LeafClass]:
-        fields = ExistingOptions.model_fields.items()
-        return {f"existing.{field.alias or name}": LeafClass.LIVE for name, field in fields}
 
     def node_names(self, fleet: Fleet, pool: str, ordinals: Iterable[int]) -> list[str]:
         names = options_of(fleet.pool(pool)).nodes
         return [names[ordinal] for ordinal in ordinals if ordinal < len(names)]
 
 
-def _is_pattern(text: str) -> bool:
-    try:
-        re.compile(text)
-    except re.error:
-        return False
-    return True
-
-
-def _writer(pool: GpuPool, options: ExistingOptions, place: str) -> Iterable[Finding]:
-    if options.writer is LabelsBy.APPLY and not options.nodes:
-        yield error(
-            "existing-apply-without-nodes",
-            f"{place}.nodes",
-            "labels are applied to nodes by their names, and none is named",
-            "name them under `nodes`, or write `labelsBy: rule` or `commands`",
-        )
-    if options.writer is LabelsBy.RULE and (options.labels or options.product):
-        yield error(
-            "existing-rule-by-labels",
-            f"{place}.labelsBy",
-            "a NodeFeatureRule sees names and devices of a node, and none of its labels",
-            "choose the nodes by `namePattern` or `nodes`, or write `labelsBy: commands`",
-        )
-    if options.writer is LabelsBy.RULE and pool.change is not None:
-        yield error(
-            "existing-rule-in-waves",
-            f"{place}.labelsBy",
-            "a NodeFeatureRule changes all nodes of the pool at once, and `change` is in waves",
-            "name the nodes and write `labelsBy: apply`, or remove `change`",
-        )
-
-
 def _overlaps(pools: Sequence[Pool]) -> Iterable[Finding]:
     """One node in two pools: each label would have two values."""
     first: dict[str, str] = {}
     for pool in pools:
-        for index, name in enumerate(options_of(pool).nodes):
-            if first.setdefault(name, pool.name) != pool.name:
-                yield error(
-                    "existing-node-of-two-pools",
-                    f"{pool.path}.existing.nodes[{index}]",
-                    f"{name} is a node of {first[name]} too",
-                    "name it in one pool",
-                    found=name,
-                )
-    everything = [pool for pool in pools if options_of(pool).selects_all]
-    if everything and len(pools) > 1:
-        pool = everything[0]
-        yield error(
-            "existing-nodes-of-all-pools",
-            f"{pool.path}.existing",
-            f"nothing says which nodes are those of {pool.name}, and there are other pools: it "
-            "would be all nodes with NVIDIA GPUs",
-            "add `existing: {nodes: [...]}`, or `namePattern`, `labels` or `product: true`",
-        )
+        place, options = f"{pool.path}.existing", options_of(pool)
+        for i, name in enumerate(options.nodes):
+            if (other := first.setdefault(name, pool.name)) != pool.name:
+                text, fix = f"{name} is a node of {other} too", "name it in one pool"
+                yield error("existing-node-of-two-pools", f"{place}.nodes[{i}]", text, fix)
+        if options.selects_all and len(pools) > 1:
+            text = f"nothing says which nodes with NVIDIA GPUs are those of {pool.name}"
+            fix = "add `existing: {nodes: [...]}`, or `namePattern`, `labels` or `product: true`"
+            yield error("existing-nodes-of-all-pools", place, text, fix)
 
 
-def _environments(pools: Sequence[Pool]) -> list[Mapping[str, str]]:
-    return [{} if pool.image is None else pool.image.toolkit_env for pool in pools]
+def _without_toolkit(pools: Sequence[Pool]) -> list[tuple[Pool, NodeImage]]:
+    """Pools whose nodes get the container toolkit from the operator, with their images."""
+    return [(p, image) for p in pools if (image := p.image) is not None and not image.toolkit]
 
 
-def _runtimes(pools: Sequence[Pool]) -> Iterable[Finding]:
-    """The toolkit's environment is one for the cluster (ClusterPolicy `toolkit.env`)."""
-    needed = [(pool, pool.image) for pool in pools if pool.image is not None]
-    needed = [(pool, image) for pool, image in needed if not image.toolkit]
-    for pool, image in needed[1:]:
-        if image.toolkit_env != needed[0][1].toolkit_env:
-            yield error(
-                "existing-runtimes-differ",
-                f"{pool.path}.image",
-                f"the operator's toolkit has one environment for all nodes, and {image.key} needs "
-                f"another than {needed[0][1].key} of {needed[0][0].name}",
-                "install the toolkit on the nodes of one of them, and name an image that has it",
-                found=image.key,
-            )
+def _first_environment(needing: Sequence[tuple[Pool, NodeImage]]) -> Mapping[str, str]:
+    """The environment of the first image that needs one, which all nodes get."""
+    for _, image in needing:
+        if image.toolkit_env:
+            return image.toolkit_env
+    return {}
 
 
-def _sockets(spec: FleetSpec, pools: Sequence[Pool]) -> Iterable[Finding]:
-    """What RKE2 needs of the toolkit (docs.rke2.io, "Deploy NVIDIA operator"), and a declaration
-    replaces: raw values of a list replace the whole list."""
-    operator = spec.addons.gpu_operator
+def _runtimes(spec: FleetSpec, pools: Sequence[Pool]) -> Iterable[Finding]:
+    """Whether the operator's toolkit, which has one environment for all nodes (ClusterPolicy
+    `toolkit.env`), reaches the containerd of each pool's nodes: RKE2's listens on a socket of its
+    own (docs.rke2.io, "Deploy NVIDIA operator"). Raw values of a list replace the whole list."""
+    operator, needing = spec.addons.gpu_operator, _without_toolkit(pools)
+    if operator.ownership is not Ownership.MANAGED:
+        return
     raw = value_at(operator.values, "toolkit.env")
-    written = {str(mapping(one).get("name")): mapping(one) for one in items(raw)}
+    first = _first_environment(needing)
+    given: dict[str, Any] = {**first, **operator.toolkit.env}
+    if raw is not None:
+        written = map(mapping, items(raw))
+        given = {str(one.get("name")): one.get("value", one.get("valueFrom")) for one in written}
     place = f"addons.gpuOperator.{'' if raw is None else 'values.'}toolkit.env"
-    for pool in pools:
-        image = pool.image
-        if image is None or image.toolkit or operator.ownership is not Ownership.MANAGED:
-            continue
-        for name, needed in image.toolkit_env.items():
-            if "valueFrom" in written.get(name, {}):
-                continue  # not known
-            found = written.get(name, {}).get("value")
-            if raw is None:
-                found = operator.toolkit.env.get(name, needed)
-            if found != needed:
-                yield error(
-                    "existing-runtime-socket",
-                    place,
-                    f"{name} of the toolkit is {found or 'not set'}, and the containerd of "
-                    f"{image.key} ({pool.name}) listens on {needed}: it never gets the runtime",
-                    f"write {name}={needed} there, or remove the line",
-                    found=found,
-                )
+    for pool, image in needing:
+        for name in first:
+            needed, found = image.toolkit_env.get(name), given.get(name)
+            if found == needed or isinstance(found, dict):
+                continue
+            at, fix = place, f"write {name}={needed} there, or remove the line"
+            if found == first[name]:
+                at, fix = f"{pool.path}.image", "name an image that has the toolkit, and install it"
+            text = (
+                f"{name} of the toolkit is {found or 'not set'}, and the containerd of {image.key} "
+                f"({pool.name}) needs {needed or 'none'}: it never gets the runtime"
+            )
+            yield error("existing-runtime-socket", at, text, fix, found=found)
 
 
 RULES = ExistingRules()

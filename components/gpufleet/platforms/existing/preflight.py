@@ -1,21 +1,28 @@
-"""Questions to the live cluster: are the nodes there, what do they report, who else serves them."""
+"""Questions to the live cluster: are the nodes there, and are they what the declaration says."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from gpufleet.components_base.answers import Answers, NotAnsweredError, Wiring
-from gpufleet.documents.quantities import quantity
+from gpufleet.documents.paths import value_at
 from gpufleet.documents.shapes import mapping
 from gpufleet.fleet.config_names import POOL_LABEL
 from gpufleet.fleet.model import Fleet, Pool
+from gpufleet.fleet.reported_gpus import ReportedGpus, reported_gpus
+from gpufleet.platforms.accounts.cluster_charts import ask_charts, ask_permissions, ask_version
 from gpufleet.platforms.accounts.cluster_client import ClusterClient
-from gpufleet.platforms.existing.labels import PRODUCT_LABEL, options_of, products, selector
+from gpufleet.platforms.existing.labels import options_of, selector
 from gpufleet.spec.base import Ownership
 from gpufleet.spec.platforms.existing import LabelsBy
 
 Nodes = Sequence[Mapping[str, Any]]
-_PLUGIN, _MIG = "nvidia-device-plugin", "nvidia.com/mig-"
+_WRITES = {
+    LabelsBy.APPLY: [("patch", "", "nodes", None)],
+    LabelsBy.RULE: [("create", "nfd.k8s-sigs.io", "nodefeaturerules", None)],
+    LabelsBy.COMMANDS: [],
+}
 
 
 def ask(fleet: Fleet, wiring: Wiring) -> Answers:
@@ -28,13 +35,20 @@ def ask(fleet: Fleet, wiring: Wiring) -> Answers:
     answers = Answers()
     try:
         cluster = ClusterClient(answers, "the cluster", "log in to it")
-        nodes = cluster.nodes("pools")
+        nodes = cluster.listed("nodes", "pools", "the nodes of the cluster")
     except NotAnsweredError:
         return answers
-    for pool in fleet.pools:
-        _pool(pool, _chosen(pool, nodes), answers)
-    _permissions(cluster, fleet, answers)
-    _others(cluster, fleet, answers)
+    ask_version(cluster, fleet, answers)
+    chosen = [_chosen(pool, nodes) for pool in fleet.pools]
+    for pool, those in zip(fleet.pools, chosen, strict=True):
+        _pool(pool, those, answers)
+        if pool.ownership is Ownership.MANAGED:
+            wanted, place = (
+                _WRITES.get(options_of(pool).writer, []),
+                f"{pool.path}.existing.labelsBy",
+            )
+            ask_permissions(cluster, wanted, place, "labels need (or `commands`)", answers)
+    ask_charts(cluster, fleet, nodes, [one for those in chosen for one in those], answers)
     return answers
 
 
@@ -45,152 +59,75 @@ def _chosen(pool: Pool, nodes: Nodes) -> Nodes:
         return [one for one in nodes if _name(one) in options.nodes]
     if options.name_pattern is not None:
         return [one for one in nodes if re.fullmatch(options.name_pattern, _name(one))]
+    gpus = [(one, reported_gpus(one)) for one in nodes]
     if wanted:
-        return [one for one in nodes if all(_labels(one).get(k) in v for k, v in wanted.items())]
-    return [one for one in nodes if _gpus(one) or PRODUCT_LABEL in _labels(one)]
+        return [one for one, g in gpus if all(g.labels.get(k) in v for k, v in wanted.items())]
+    return [one for one, g in gpus if g.present]
 
 
 def _pool(pool: Pool, nodes: Nodes, answers: Answers) -> None:
-    place, names = f"{pool.path}.existing", {_name(one) for one in nodes}
-    missing = [name for name in options_of(pool).nodes if name not in names]
+    place, there = f"{pool.path}.existing", {_name(one) for one in nodes}
+    least, most = pool.nodes.minimum, pool.nodes.maximum
+    missing = ", ".join(name for name in options_of(pool).nodes if name not in there)
     if missing:
-        answers.error(
-            "existing-node-missing",
-            f"{place}.nodes",
-            f"the cluster has no node {', '.join(missing)}",
-            "write the names that `kubectl get nodes` shows",
-            missing=missing,
-        )
-    elif not pool.nodes.minimum <= len(nodes) <= pool.nodes.maximum:
-        answers.warning(
-            "existing-nodes-other-count",
-            f"{pool.path}.nodes",
-            f"{len(nodes)} nodes are those of {pool.name}, and {pool.nodes.minimum} to "
-            f"{pool.nodes.maximum} are declared",
-            "write what is there, or choose other nodes",
-            found=len(nodes),
-        )
+        text, fix = f"the cluster has no node {missing}", "write names of `kubectl get nodes`"
+        answers.error("existing-node-missing", f"{place}.nodes", text, fix)
+    elif not least <= len(nodes) <= most:
+        text = f"{len(nodes)} nodes are those of {pool.name}, and {least} to {most} are declared"
+        fix = "write what is there, or choose other nodes"
+        answers.warning("existing-nodes-other-count", f"{pool.path}.nodes", text, fix)
+    seen = Counter(_in_words(one) for one in nodes)
+    for text, count in seen.items():
+        told = f"{count} of the nodes of {pool.name}: {text}"
+        answers.info("existing-nodes-seen", place, told, "compare it with what you expect")
     for one in nodes:
-        _node(pool, one, answers)
+        for code, field, what, fix in _differences(pool, one, reported_gpus(one)):
+            answers.error(f"existing-node-{code}", f"{pool.path}.{field}", what, fix)
 
 
-def _node(pool: Pool, node: Mapping[str, Any], answers: Answers) -> None:
-    product, name = _labels(node).get(PRODUCT_LABEL), _name(node)
-    bare = (product or "").partition("-MIG-")[0].removesuffix("-SHARED")
-    if product is not None and bare not in products(pool):
-        answers.error(
-            "existing-node-other-gpu",
-            f"{pool.path}.gpu",
-            f"{name} reports {product}, and {pool.name} is of {pool.gpu.name}",
-            "write the GPU that is there, or choose other nodes",
-            found=product,
-        )
-    count = _gpus(node)
-    if count is not None and count != pool.gpus_per_node:
-        answers.error(
-            "existing-node-other-count",
-            f"{pool.path}.gpusPerNode",
-            f"{name} reports {count} GPUs, and {pool.gpus_per_node} are declared",
-            f"write gpusPerNode: {count}, or choose other nodes",
-            found=count,
-        )
-    _divided(pool, node, answers)
-    driver = _labels(node).get("nvidia.com/cuda.driver-version.full")
-    if driver is None or pool.image is None or pool.image.driver:
-        return
-    if _labels(node).get("nvidia.com/gpu.deploy.driver") != "true":
-        answers.error(
-            "existing-node-has-driver",
-            f"{pool.path}.image",
-            f"{name} has driver {driver} already, and with {pool.image.key} the operator installs "
-            "one: its pod cannot unload the driver in use",
-            "name the image of nodes with a driver, such as `plain-driver` or `rke2-driver`",
-            found=driver,
-        )
-
-
-def _divided(pool: Pool, node: Mapping[str, Any], answers: Answers) -> None:
-    """MIG devices that the administrator made, against those of the pool."""
-    if POOL_LABEL in _labels(node):
-        return
-    capacity = mapping(mapping(node.get("status")).get("capacity"))
-    there = {k: str(v) for k, v in capacity.items() if k.startswith(_MIG) and str(v) != "0"}
-    declared = {k: str(v) for k, v in pool.advertised.items() if k.startswith(_MIG)}
-    if not there or there == declared:
-        return
-    offers = ", ".join(f"{k} x {v}" for k, v in sorted(there.items()))
-    report = answers.warning if declared else answers.error
-    report(
-        "existing-node-divided",
-        f"{pool.path}.sharing",
-        f"{_name(node)} is divided already and offers {offers}; {pool.name} declares "
-        f"{', '.join(f'{k} x {v}' for k, v in sorted(declared.items())) or 'no MIG layout'}",
-        "declare the layout that is there, or drain the node: the MIG manager divides it again"
-        if declared
-        else "declare the layout that is there, or take it away: whole GPUs are not offered",
-        found=offers,
-    )
-
-
-def _permissions(cluster: ClusterClient, fleet: Fleet, answers: Answers) -> None:
-    needs = {
-        LabelsBy.APPLY: ("patch", "", "nodes"),
-        LabelsBy.RULE: ("create", "nfd.k8s-sigs.io", "nodefeaturerules"),
+def _in_words(node: Mapping[str, Any]) -> str:
+    gpus, info = reported_gpus(node), mapping(value_at(node, "status.nodeInfo"))
+    parts = {
+        "GPUs": f"{gpus.count or 'unknown'} x {gpus.product or 'unknown'}",
+        "driver": gpus.driver,
+        "RDMA": gpus.labels.get("feature.node.kubernetes.io/rdma.capable"),
+        "kernel": info.get("kernelVersion"),
+        "runtime": info.get("containerRuntimeVersion"),
     }
-    for pool in fleet.pools:
-        writer = options_of(pool).writer
-        if writer not in needs or pool.ownership is not Ownership.MANAGED:
-            continue
-        verb, group, plural = needs[writer]
-        try:
-            allowed = cluster.may(verb, group, plural, None, f"{pool.path}.existing")
-        except NotAnsweredError:
-            continue
-        if not allowed:
-            answers.error(
-                "existing-labels-not-allowed",
-                f"{pool.path}.existing.labelsBy",
-                f"you may not {verb} {plural}, and the labels of {pool.name} are written so",
-                f"be allowed {verb} {plural}, or write `labelsBy: commands`",
-            )
+    return ", ".join(f"{key} {value or 'unknown'}" for key, value in parts.items())
 
 
-def _others(cluster: ClusterClient, fleet: Fleet, answers: Answers) -> None:
-    """Device plugins that somebody else runs beside the operator's."""
-    if not fleet.addons.gpu_operator.device_plugin:
+def _differences(
+    pool: Pool, node: Mapping[str, Any], gpus: ReportedGpus
+) -> Iterator[tuple[str, str, str, str]]:
+    """What a node reports otherwise than it is declared: code, field, text, fix."""
+    name, image, declared = _name(node), pool.image, pool.gpus_per_node
+    other = gpus.product is not None and (gpus.gpu is None or gpus.gpu.key != pool.gpu.key)
+    if other or gpus.count not in (None, declared):
+        what = f"{name} reports {gpus.count or 'an unknown number of'} x {gpus.product or 'GPUs'}"
+        fix = "write GPU and gpusPerNode that are there, or choose other nodes"
+        yield "other-gpus", "gpu", f"{what}, and {declared} x {pool.gpu.name} are declared", fix
+    layout = {k[15:]: n for k, n in pool.advertised.items() if k.startswith("nvidia.com/mig-")}
+    there = {key.replace("+", "."): count for key, count in gpus.slices.items()}
+    if there and there != layout and POOL_LABEL not in gpus.labels:
+        offers = ", ".join(f"{count} x {key}" for key, count in sorted(there.items()))
+        what = f"{name} is divided by hand: it offers {offers}, which {pool.name} does not declare"
+        fix = "declare the layout that is there, or drain the node: it is divided again"
+        yield "divided", "sharing", what, fix
+    if image is None:
         return
-    try:
-        found = [one for one in cluster.daemon_sets("addons") if _PLUGIN in _name(one)]
-    except NotAnsweredError:
-        return
-    namespace = fleet.addons.gpu_operator.namespace
-    there = [one for one in found if mapping(one["metadata"]).get("namespace") != namespace]
-    for one in there:
-        where = f"{mapping(one['metadata']).get('namespace')}/{_name(one)}"
-        answers.error(
-            "existing-device-plugin",
-            "addons.gpuOperator",
-            f"DaemonSet {where} runs a device plugin, and the operator would run another: the "
-            "second to register replaces the first",
-            "remove it, or name an image whose nodes have a device plugin",
-            found=where,
+    operator = gpus.labels.get("nvidia.com/gpu.deploy.driver") == "true"
+    if gpus.driver is not None and not image.driver and not operator:
+        what = (
+            f"{name} has driver {gpus.driver}, and with {image.key} the operator installs another"
         )
-
-
-def _gpus(node: Mapping[str, Any]) -> int | None:
-    """GPUs as GPU Feature Discovery counts them, else whole ones of a node that is not shared."""
-    counted = _labels(node).get("nvidia.com/gpu.count", "")
-    if counted.isdigit():
-        return int(counted)
-    if POOL_LABEL in _labels(node) or _labels(node).get(PRODUCT_LABEL, "").endswith("-SHARED"):
-        return None
-    capacity = mapping(mapping(node.get("status")).get("capacity")).get("nvidia.com/gpu")
-    whole = None if capacity is None else quantity(str(capacity))
-    return None if whole is None else int(whole)
-
-
-def _labels(node: Mapping[str, Any]) -> dict[str, str]:
-    return {k: str(v) for k, v in mapping(mapping(node.get("metadata")).get("labels")).items()}
+        fix = "name the image of nodes with a driver, such as `plain-driver` or `rke2-driver`"
+        yield "has-driver", "image", what, fix
+    runtime = str(value_at(node, "status.nodeInfo.containerRuntimeVersion") or "")
+    socket = image.toolkit_env.get("CONTAINERD_SOCKET", "the usual socket")
+    if runtime and not image.toolkit and ("k3s" in runtime) != ("k3s" in socket):
+        what = f"{name} runs {runtime}, and with {image.key} the toolkit looks for it at {socket}"
+        yield "other-runtime", "image", what, "name an image of the distribution that is there"
 
 
 def _name(found: Mapping[str, Any]) -> str:

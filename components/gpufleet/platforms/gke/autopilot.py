@@ -7,12 +7,14 @@ policy: no privileged containers, no folders of the node) and privileged open-so
 
 from collections.abc import Iterable, Sequence
 
-from gpufleet.findings import Finding, error, info
+from gpufleet.findings import Finding, findings_in
 from gpufleet.fleet.model import AddonPlan, Pool
 from gpufleet.platforms.gke.auto_class import auto_created
 from gpufleet.platforms.gke.tpu import is_tpu
 from gpufleet.spec.base import Ownership
 from gpufleet.spec.fleet_spec import FleetSpec
+
+_finding = findings_in(__file__)
 
 ADMITTED = frozenset(
     [
@@ -42,25 +44,20 @@ def validate_autopilot(
         pool for pool in pools if pool.ownership is Ownership.MANAGED and not auto_created(pool)
     ]
     if ours:
-        yield error(
+        yield _finding(
             "autopilot-makes-node-pools",
-            f"{ours[0].path}.provisioner",
-            f"{cluster} is an Autopilot cluster, where GKE alone makes node pools: those of "
-            f"{', '.join(pool.name for pool in ours)} would be refused",
-            "write `provisioner: computeClass`",
+            ours[0].path,
+            cluster=cluster,
+            ours=[pool.name for pool in ours],
             found=ours[0].provisioner.value,
         )
     for pool in pools:
         row = pool.machines[0].instance
         if row is None or is_tpu(pool) or row.gke_accelerator_type in ADMITTED:
             continue
-        yield info(
+        yield _finding(
             "autopilot-gpu-not-validated",
             f"{pool.path}.instanceTypes" if pool.spec.instance_types else f"{pool.path}.gpu",
-            f"whether Autopilot offers {row.gke_accelerator_type} is not known here: the newest "
-            "list that was read, of May 2025, lacks it",
-            "ask the cluster: `kubectl apply --dry-run=server` of a pod with the node selector "
-            f"cloud.google.com/gke-accelerator: {row.gke_accelerator_type}",
             found=row.gke_accelerator_type,
             known=sorted(ADMITTED),
         )
@@ -73,10 +70,4 @@ def validate_autopilot(
     }
     for path in (path for path, there in privileged.items() if there):
         what = "the DCGM exporter" if path == "monitoring" else path.rpartition(".")[2]
-        yield error(
-            "autopilot-refuses-privileges",
-            path,
-            f"{cluster} is an Autopilot cluster, which refuses DaemonSets with privileges and "
-            f"folders of the node, as {what} has them",
-            "leave it out: GKE brings driver, device plugin and DCGM metrics there",
-        )
+        yield _finding("autopilot-refuses-privileges", path, cluster=cluster, what=what)

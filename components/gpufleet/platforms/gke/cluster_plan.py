@@ -19,12 +19,14 @@ from gpufleet.components_base.cluster_networks import ipv4_network, validate_pub
 from gpufleet.components_base.component import ComponentPlan
 from gpufleet.components_base.inputs import to_camel
 from gpufleet.components_base.refused_arguments import refused_arguments
-from gpufleet.findings import Finding, error, warning
+from gpufleet.findings import Finding, findings_in
 from gpufleet.platforms.clouds.gcp_labels import resource_label
 from gpufleet.platforms.gke.gcp_objects import CLUSTER, ROUTER_NAT
 from gpufleet.platforms.gke.gpu_networks import SUBNETWORK
 from gpufleet.platforms.gke.names import CLUSTER_NAME, LONGEST_NAME, NODE_POOL
 from gpufleet.spec.cluster import DEFAULT_KUBERNETES_VERSION, KubernetesVersion
+
+_finding = findings_in(__file__)
 
 SERVICES = ("compute.googleapis.com", "container.googleapis.com")
 """APIs that a new project has off."""
@@ -120,32 +122,20 @@ def gke_cluster_plan(declared: DeclaredGkeCluster) -> tuple[GkeClusterPlan, list
 def _validate_zones(declared: DeclaredGkeCluster) -> Iterator[Finding]:
     region = region_of_google_zone(declared.region)
     if region is not None:
-        yield error(
-            "cluster-zones",
-            "region",
-            f"{declared.region} is a zone of {region}: this component makes regional clusters, and "
-            "their subnet, router and NAT belong to a region",
-            f"write region {region}; zones [{declared.region}] keeps system nodes in that zone",
-            found=declared.region,
-        )
+        yield _finding("cluster-zones", found=declared.region, region=region)
         return
     for index, zone in enumerate(declared.zones):
         fits = is_zone_of(zone, declared.region)
         if fits is None:
-            yield warning(
+            yield _finding(
                 "zone-unknown",
                 f"zones[{index}]",
-                f"no zone of Google Cloud is known to be called {zone!r}",
-                f"write {nearest_zone(zone, declared.region)}, if that is what you mean",
                 found=zone,
+                nearest_zone=nearest_zone(zone, declared.region),
             )
         elif not fits:
-            yield error(
-                "cluster-zones",
-                f"zones[{index}]",
-                f"{zone} is not a zone of {declared.region}",
-                f"write it as {declared.region}-a",
-                found=zone,
+            yield _finding(
+                "cluster-zones/region", f"zones[{index}]", found=zone, region=declared.region
             )
 
 
@@ -159,22 +149,18 @@ def _validate_ranges(declared: DeclaredGkeCluster) -> Iterator[Finding]:
     for key, text in given.items():
         network = ipv4_network(text)
         if network is None or not network.is_private:
-            yield error(
-                "cluster-network",
-                key,
-                f"{text} is not a private IPv4 range",
-                "write it as 10.0.0.0/20",
-                found=text,
-            )
+            yield _finding("cluster-network", key, found=text)
         else:
             ranges[key] = network
     for (one, first), (other, second) in combinations(ranges.items(), 2):
         if first.overlaps(second):
-            yield error(
-                "cluster-network",
+            yield _finding(
+                "cluster-network/common",
                 other,
-                f"{second} of {other} and {first} of {one} have addresses in common",
-                "write ranges that lie apart",
+                second=second,
+                other=other,
+                first=first,
+                one=one,
                 found=str(second),
             )
     yield from validate_public_access(declared.public_access_cidrs)

@@ -11,10 +11,8 @@ from gpufleet.components_base.platform_components import (
     PlatformFleet,
     managed_pools,
     name_prefix,
-    no_charts,
-    no_operators,
 )
-from gpufleet.findings import error
+from gpufleet.findings import findings_in
 from gpufleet.fleet import Fleet, Pool
 from gpufleet.platforms.gke.connection import GkeConnection, GkeNetworkArgs, gke_connection
 from gpufleet.platforms.gke.gcp_objects import GcpObject
@@ -32,8 +30,7 @@ from gpufleet.platforms.gke.gpu_networks import (
 from gpufleet.platforms.gke.networks import needed_networks, network_objects, validate_networks
 from gpufleet.platforms.gke.node_pool import GkeGpuNodePool, GkePoolPlan, gke_pool_plan
 
-platform_operators = no_operators
-platform_charts = no_charts
+_finding = findings_in(__file__)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,14 +100,7 @@ def platform_fleet(fleet: Fleet, connection: Connection) -> GkeFleet:
         wired = replace(wired, gpu_networks=made_networks(networks))
     findings = [*validate_networks(needed_networks(fleet.pools), wired.gpu_networks)]
     if both:
-        findings.append(
-            error(
-                "gke-gpu-networks-twice",
-                "connection.gpuNetworks",
-                "networks of GPU interfaces are given, and the fleet makes its own",
-                "remove gpuNetworks, or `addons.gpuDirect.networks`",
-            )
-        )
+        findings.append(_finding("gke-gpu-networks-twice"))
     pools: dict[str, GkePoolPlan] = {}
     for pool in managed_pools(fleet):
         pools[pool.name], found = gke_pool_plan(pool, wired)

@@ -6,10 +6,12 @@ from gpufleet.contract.contract_fact import ContractFact, chain
 from gpufleet.contract.operator_values import VALUES
 from gpufleet.contract.tolerations import GPU_KEY
 from gpufleet.documents.paths import value_at
-from gpufleet.findings import Finding, error, warning
+from gpufleet.findings import Finding, findings_in
 from gpufleet.fleet.model import Pool
 from gpufleet.spec.base import Ownership
 from gpufleet.spec.fleet_spec import FleetSpec
+
+_finding = findings_in(__file__)
 
 
 def validate_taints(pools: Sequence[Pool]) -> Iterable[Finding]:
@@ -40,22 +42,8 @@ def _taint_depends_on_order(pool: Pool, *, existing: bool) -> Finding:
         ),
     )
     if existing:
-        return warning(
-            "gke-taint-depends-on-order",
-            f"{pool.path}.ownership",
-            f"nodes of {pool.name} may lack the taint nvidia.com/gpu=present:NoSchedule, and "
-            "then fill up with pods that need no GPU",
-            "look at the node pool's taints, and set the taint there",
-            facts=facts,
-        )
-    return error(
-        "gke-taint-depends-on-order",
-        f"{pool.path}.gpuTaint",
-        f"whether nodes of {pool.name} get the GPU taint would depend on the order in which "
-        "node pools are made",
-        "remove the line: the taint is then declared, and always there",
-        facts=facts,
-    )
+        return _finding("gke-taint-depends-on-order/lacks", pool.path, pool=pool.name, facts=facts)
+    return _finding("gke-taint-depends-on-order", pool.path, pool=pool.name, facts=facts)
 
 
 def validate_plugins(spec: FleetSpec, pools: Sequence[Pool]) -> Iterable[Finding]:
@@ -65,12 +53,10 @@ def validate_plugins(spec: FleetSpec, pools: Sequence[Pool]) -> Iterable[Finding
     for pool in pools:
         if not pool.served_by_platform:
             continue
-        yield error(
+        yield _finding(
             "two-advertisers",
-            f"{VALUES}.devicePlugin.enabled",
-            f"nodes of {pool.name} have GKE's device plugin, and the operator's would run there"
-            " too",
-            "remove the line, or write `gke: {driver: gpuOperator}` on the pool",
+            VALUES,
+            pool=pool.name,
             pools=[pool.name],
             facts=chain(
                 ContractFact(f"GKE's plugin serves {pool.name}", f"{pool.path}.gke.driver"),

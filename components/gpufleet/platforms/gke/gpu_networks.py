@@ -14,7 +14,7 @@ from ipaddress import AddressValueError, IPv4Network, NetmaskValueError
 from typing import Any
 
 from gpufleet.components_base.refused_arguments import refused_arguments
-from gpufleet.findings import Finding, error
+from gpufleet.findings import Finding, error, findings_in
 from gpufleet.fleet.model import Pool
 from gpufleet.platforms.gke.names import google_prefix
 from gpufleet.platforms.gke.networks import needed_networks
@@ -22,6 +22,8 @@ from gpufleet.platforms.gke.shape import GpuInterface, gke_shape
 from gpufleet.spec.addons import GpuNetworks
 from gpufleet.spec.base import Ownership
 from gpufleet.spec.fleet_spec import FleetSpec
+
+_finding = findings_in(__file__)
 
 NETWORK = "gcp:compute/network:Network"
 FIREWALL = "gcp:compute/firewall:Firewall"
@@ -189,12 +191,7 @@ def validate_gpu_networks(spec: FleetSpec, pools: Sequence[Pool]) -> Iterable[Fi
             found=zones,
         )
     if made and spec.cluster.project is None:
-        yield error(
-            "gke-gpu-networks-project",
-            "cluster.project",
-            "a RoCE profile is named with its project, and none is declared",
-            "write `cluster: {project: ...}`",
-        )
+        yield _finding("gke-gpu-networks-project")
 
 
 def _validate_names(spec: FleetSpec, networks: Sequence[GpuNetwork]) -> Iterable[Finding]:
@@ -203,15 +200,13 @@ def _validate_names(spec: FleetSpec, networks: Sequence[GpuNetwork]) -> Iterable
     longest = max([*rules, *(one.name for one in networks)], key=len, default="")
     if len(longest) > LONGEST_NAME:
         prefix = google_prefix(spec.name_prefix or spec.cluster.name)
-        yield error(
+        yield _finding(
             "gke-gpu-networks-name",
             "cluster.name" if spec.name_prefix is None else "namePrefix",
-            f"a resource of the networks would be called {longest}: {len(longest)} characters, and "
-            f"Google takes {LONGEST_NAME}",
-            f"write a `namePrefix` of {LONGEST_NAME - len(longest) + len(prefix)} characters or "
-            "fewer: it is part of the names of all cloud resources",
+            longest=longest,
             found=len(longest),
             limit=LONGEST_NAME,
+            room=LONGEST_NAME - len(longest) + len(prefix),
         )
 
 
@@ -233,14 +228,14 @@ def _validate_sizes(
     room = IPv4Network(subnet.cidr).num_addresses - GOOGLES_ADDRESSES
     prefix = IPv4Network(declared.cidr).prefixlen - missing
     wider = f"write a range of /{prefix} or wider, or lower" if prefix >= WIDEST else "lower"
-    yield error(
+    yield _finding(
         "gke-gpu-networks-size",
-        "addons.gpuDirect.networks.cidr",
-        f"the subnet {subnet.cidr} of {subnet.interface.name} has addresses for {room} nodes, and "
-        f"{', '.join(pool.name for pool in users)} may have {nodes}",
-        f"{wider} `nodes.max`",
-        found=nodes,
+        cidr=subnet.cidr,
+        interface=subnet.interface.name,
         limit=room,
+        users=[pool.name for pool in users],
+        found=nodes,
+        wider=wider,
     )
 
 
@@ -251,11 +246,6 @@ def _validate_range(declared: GpuNetworks, place: str) -> Iterable[Finding]:
         whole = None
     private = whole is not None and any(whole.subnet_of(one) for one in PRIVATE)
     if whole is None or not private or not WIDEST <= whole.prefixlen <= NARROWEST:
-        yield error(
-            "gke-gpu-networks-range",
-            f"{place}.cidr",
-            f"{declared.cidr} is not a private IPv4 range with a prefix of /{WIDEST} to "
-            f"/{NARROWEST}",
-            "write a range that no network of the cluster has, such as 192.168.0.0/16",
-            found=declared.cidr,
+        yield _finding(
+            "gke-gpu-networks-range", place, found=declared.cidr, widest=WIDEST, narrowest=NARROWEST
         )

@@ -10,12 +10,14 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from gpufleet.findings import Finding, info
+from gpufleet.findings import Finding, findings_in
 from gpufleet.fleet.model import Pool
 from gpufleet.fleet.platform_rules import FabricRequest
 from gpufleet.platforms.gke.gpudirect_releases import RELEASES, gpudirect_kind, plugin_version
 from gpufleet.platforms.gke.shape import gke_shape
 from gpufleet.spec.pool import Fabric
+
+_finding = findings_in(__file__)
 
 REPOSITORY = "https://github.com/GoogleCloudPlatform/container-engine-accelerators"
 LIBRARIES = "/home/kubernetes/bin/nvidia/lib64"
@@ -65,14 +67,13 @@ def installers_needed(pools: Sequence[Pool]) -> Iterable[Finding]:
         if not users:
             continue
         names = list(dict.fromkeys(files))
-        yield info(
+        yield _finding(
             "gke-gpudirect-installer-needed",
-            f"{users[0].path}.fabric",
-            f"nodes of {', '.join(pool.name for pool in users)} get the interfaces of "
-            f"{fabric.value}; NCCL's plugin comes by manifests of Google that run once per cluster",
-            f"apply {', '.join(names)} of {REPOSITORY}",
+            users[0].path,
             pools=[pool.name for pool in users],
+            fabric=fabric.value,
             manifests=names,
+            repository=REPOSITORY,
         )
 
 

@@ -12,10 +12,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from gpufleet.catalogue.edition import read_rows
-from gpufleet.findings import Finding, error
+from gpufleet.findings import Finding, findings_in
 from gpufleet.fleet.model import Pool
 from gpufleet.spec.base import Ownership
 from gpufleet.spec.pool import Fabric
+
+_finding = findings_in(__file__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,21 +76,7 @@ def validate_release(pool: Pool) -> Iterable[Finding]:
         return
     place, kind = f"{pool.path}.gke.gpuDirectPlugin", _kind(pool)
     if kind is None:
-        yield error(
-            "gke-gpudirect-plugin-without-fabric",
-            place,
-            "nodes of a pool without `fabric` get no plugin of GPUDirect",
-            "remove gpuDirectPlugin, or write `fabric`",
-            found=asked,
-        )
+        yield _finding("gke-gpudirect-plugin-without-fabric", place, found=asked)
     elif asked not in RELEASES[kind]:
         known = ", ".join(RELEASES[kind])
-        yield error(
-            "gke-gpudirect-plugin-unknown",
-            place,
-            f"{asked} is not among the releases of Google's plugin for {kind} that gpufleet has: "
-            f"{known}",
-            f"write one of {known}",
-            found=asked,
-            limit=known,
-        )
+        yield _finding("gke-gpudirect-plugin-unknown", place, found=asked, kind=kind, limit=known)

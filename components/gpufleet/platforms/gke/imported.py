@@ -8,10 +8,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from gpufleet.catalogue.provider_shapes import inputs_of
-from gpufleet.findings import Finding, error
+from gpufleet.findings import Finding, findings_in
 from gpufleet.fleet.model import Pool
 from gpufleet.platforms.gke.names import NODE_POOL, imported_place
 from gpufleet.platforms.gke.shape import gke_shape
+
+_finding = findings_in(__file__)
 
 MANAGED = ("autoscaling", "management", "upgradeSettings")
 """Arguments of the node pool that `manage` takes over."""
@@ -33,11 +35,10 @@ def validate_import(pool: Pool, found: Mapping[str, Any]) -> list[Finding]:
         "project": "of the project {}, and the fleet's is {}",
     }
     return [
-        error(
+        _finding(
             "gke-import-of-other-cluster",
-            f"{pool.path}.importId",
-            f"the node pool is {text.format(place[key], found[key])}",
-            "correct importId: project/location/cluster/node-pool",
+            pool.path,
+            text=text.format(place[key], found[key]),
             found=place[key],
             limit=found[key],
         )

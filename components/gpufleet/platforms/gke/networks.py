@@ -8,10 +8,12 @@ name (GoogleCloudPlatform/cluster-toolkit 1047080 and GKE documentation, multi-n
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from gpufleet.findings import Finding, error
+from gpufleet.findings import Finding, findings_in
 from gpufleet.fleet.model import Pool
 from gpufleet.platforms.gke.shape import GpuInterface, gke_shape
 from gpufleet.spec.base import Ownership, Platform
+
+_finding = findings_in(__file__)
 
 API_VERSION = "networking.gke.io/v1"
 
@@ -32,13 +34,13 @@ def validate_networks(
     missing = [network.name for network in needed if network.name not in given]
     if not missing:
         return
-    yield error(
+    yield _finding(
         "connection-missing",
-        "connection.gpuNetworks",
-        f"GPUDirect needs a network for each GPU interface, and {', '.join(missing)} are missing",
-        "give `gpuNetworks: {" + missing[0] + ": {network: ..., subnetwork: ...}, ...}`, write "
-        "`addons: {gpuDirect: {networks: {}}}` to have them made, or "
-        "`gke: {acceleratorNetworkProfile: auto}` on the pool",
+        fix=(
+            "give `gpuNetworks: {" + missing[0] + ": {network: ..., subnetwork: ...}, ...}`, write "
+            "`addons: {gpuDirect: {networks: {}}}` to have them made, or "
+            "`gke: {acceleratorNetworkProfile: auto}` on the pool"
+        ),
         missing=missing,
     )
 

@@ -159,7 +159,6 @@ def _node_config(
         "imageType": shape.image_type,
         "diskSizeGb": pool.spec.disk.size_gib,
         "diskType": shape.disk_type,
-        "gvnic": {"enabled": True},
         "metadata": {"disable-legacy-endpoints": "true"},
         "oauthScopes": ["https://www.googleapis.com/auth/cloud-platform"],
         "reservationAffinity": _affinity(step),
@@ -169,6 +168,9 @@ def _node_config(
         },
         "workloadMetadataConfig": {"mode": "GKE_METADATA"},
     }
+    if shape.image_type.startswith("COS"):
+        # "Nodes must use a Container-Optimized OS node image" (GKE, how-to/using-gvnic).
+        config["gvnic"] = {"enabled": True}
     if options.driver_version == "latest":
         driver = {"gpuDriverVersion": "LATEST"}
         for entry in config.get("guestAccelerators", ()):

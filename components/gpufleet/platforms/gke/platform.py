@@ -5,7 +5,7 @@ from typing import Any
 
 from gpufleet.catalogue import InstanceType, NodeImage
 from gpufleet.contract.dra import driver_root
-from gpufleet.findings import Finding, error
+from gpufleet.findings import Finding, findings_in
 from gpufleet.fleet.leaf_class import LeafClass
 from gpufleet.fleet.model import AddonPlan, Fleet, Machine, NodeTaint, Pool
 from gpufleet.fleet.platform_rules import FabricRequest, OperatorHost, PlatformRules
@@ -45,6 +45,8 @@ from gpufleet.spec.kubelet import Kubelet
 from gpufleet.spec.platforms.gke import UpgradeStrategy
 from gpufleet.spec.pool import Fabric, GpuPool, Provisioner
 from gpufleet.spec.sharing import Sharing
+
+_finding = findings_in(__file__)
 
 QUEUED_CLASS = "queued-provisioning.gke.io"
 REQUEST_LABEL = "autoscaling.gke.io/provisioning-request"
@@ -117,13 +119,13 @@ class GkeRules(PlatformRules):
         for machine in machines:
             row = machine.instance
             if row is not None and fabric_of(row) is not pool.fabric:
-                yield error(
+                yield _finding(
                     "fabric-not-on-machine",
-                    f"{path}.fabric",
-                    f"{machine.name} offers GPUDirect {row.gpudirect or 'not at all'}, "
-                    f"not {pool.fabric.value}",
-                    f"write `fabric: {fabric_of(row).value}`",
+                    path,
                     found=machine.name,
+                    gpudirect=row.gpudirect or "not at all",
+                    fabric=pool.fabric.value,
+                    offered=fabric_of(row).value,
                 )
 
     def validate_sharing(
@@ -146,13 +148,7 @@ class GkeRules(PlatformRules):
         if not spec.addons.gpu_direct.enabled:
             yield from installers_needed(pools)
         if spec.addons.cluster_autoscaler.enabled:
-            yield error(
-                "cluster-autoscaler-on-gke",
-                "addons.clusterAutoscaler.enabled",
-                "GKE runs its own autoscaler, and a second one fights it over node counts",
-                "remove it: `nodes.min` and `nodes.max` of a pool set GKE's",
-                found=spec.platform.value,
-            )
+            yield _finding("cluster-autoscaler-on-gke", found=spec.platform.value)
 
     raw_places = ("gke.nodePool",)
 

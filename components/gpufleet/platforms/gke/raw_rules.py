@@ -4,12 +4,14 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from gpufleet.catalogue.provider_shapes import inputs_of
-from gpufleet.documents.shapes import is_mapping, mapping
-from gpufleet.findings import Finding, error
+from gpufleet.documents.shapes import is_mapping
+from gpufleet.findings import Finding, findings_in
 from gpufleet.fleet.model import Pool
-from gpufleet.fleet.raw_arguments import decided_elsewhere, validate_raw_arguments
+from gpufleet.fleet.raw_arguments import validate_raw_arguments
 from gpufleet.platforms.gke.names import NODE_POOL
 from gpufleet.platforms.gke.shape import GkeShape
+
+_finding = findings_in(__file__)
 
 
 def validate_raw(pool: Pool, shape: GkeShape) -> Iterable[Finding]:
@@ -20,13 +22,4 @@ def validate_raw(pool: Pool, shape: GkeShape) -> Iterable[Finding]:
     shapes = inputs_of(NODE_POOL)
     for key, value in raw.items():
         if is_mapping(shapes.get(key)) and not is_mapping(value):
-            yield error(
-                "raw-argument-no-object",
-                f"{place}.{key}",
-                f"{key} is an object, and {value!r} would be sent instead of all of it",
-                f"write what is to change: {{{key}: {{...}}}}",
-            )
-    for key in mapping(mapping(raw.get("nodeConfig")).get("labels")):
-        if key in pool.labels:
-            argument = f'nodeConfig.labels["{key}"]'
-            yield decided_elsewhere(f"{place}.{argument}", argument, "labels")
+            yield _finding("raw-argument-no-object", f"{place}.{key}", key=key, value=value)

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from gpufleet.contract.dra import OPERATOR_ROOT, driver_root
-from gpufleet.findings import Finding, error, info, warning
+from gpufleet.findings import Finding, findings_in
 from gpufleet.fleet.model import Pool
 from gpufleet.platforms.clouds.gcp_labels import validate_tags
 from gpufleet.platforms.gke.auto_class import auto_created
@@ -27,6 +27,8 @@ from gpufleet.platforms.gke.tpu import validate_tpu
 from gpufleet.platforms.gke.version_floors import validate_floors
 from gpufleet.spec.base import Ownership
 from gpufleet.spec.fleet_spec import FleetSpec
+
+_finding = findings_in(__file__)
 
 
 def validate_gke(spec: FleetSpec, pools: Sequence[Pool]) -> Iterator[Finding]:
@@ -61,13 +63,11 @@ def _operated(spec: FleetSpec, pools: Sequence[Pool]) -> Iterable[Finding]:
         by_root.setdefault(driver_root(pool.image, pool.platform), []).append(pool)
     if len(by_root) > 1:
         google, own = by_root[FACTS.driver_root], by_root[OPERATOR_ROOT]
-        yield error(
+        yield _finding(
             "gke-operator-two-drivers",
-            f"{own[0].path}.image",
-            f"{', '.join(pool.name for pool in own)} gets its driver from the GPU Operator and "
-            f"{', '.join(pool.name for pool in google)} from Google's installer: the operator "
-            "looks for drivers in one folder of all nodes",
-            "give all pools of the operator one image",
+            own[0].path,
+            own=[pool.name for pool in own],
+            google=[pool.name for pool in google],
             folders=sorted(by_root),
         )
         return
@@ -75,15 +75,8 @@ def _operated(spec: FleetSpec, pools: Sequence[Pool]) -> Iterable[Finding]:
     if spec.addons.driver_installer.enabled:
         named = [pool for pool in named if pool.ownership is Ownership.EXISTING]
     if named:
-        yield info(
-            "gke-driver-installer-needed",
-            f"{named[0].path}.gke.driver",
-            f"GKE installs no driver for {', '.join(pool.name for pool in named)}, and the "
-            "operator's does not run on Container-Optimized OS: Google's driver installer must run "
-            "there",
-            "apply GoogleCloudPlatform/container-engine-accelerators "
-            "nvidia-driver-installer/cos/daemonset-preloaded.yaml",
-            pools=[pool.name for pool in named],
+        yield _finding(
+            "gke-driver-installer-needed", named[0].path, pools=[pool.name for pool in named]
         )
 
 
@@ -99,26 +92,18 @@ def _names(spec: FleetSpec, pools: Sequence[Pool]) -> Iterable[Finding]:
             name = node_pool_name(pool, step, prefix)
             other = owners.setdefault(name, pool)
             if other is not pool:
-                yield error(
+                yield _finding(
                     "gke-node-pool-name-twice",
-                    f"{pool.path}.name",
-                    f"a node pool of {pool.name} would be called {name}, as one of {other.name}",
-                    "call one of the two something else",
+                    pool.path,
+                    pool=pool.name,
                     found=name,
+                    other=other.name,
                 )
 
 
 def _cluster_name(name: str) -> Iterable[Finding]:
     if re.fullmatch(CLUSTER_NAME, name) is None or len(name) > LONGEST_NAME:
-        yield error(
-            "gke-cluster-name",
-            "cluster.name",
-            f"no cluster of GKE is called {name}: such a name has lowercase letters, digits and "
-            f"hyphens, begins with a letter, ends with a letter or digit, and has at most "
-            f"{LONGEST_NAME} characters",
-            "write the cluster's name, which `gcloud container clusters list` shows",
-            found=name,
-        )
+        yield _finding("gke-cluster-name", found=name, longest_name=LONGEST_NAME)
 
 
 def _class_name(pool: Pool, shape: GkeShape) -> Iterable[Finding]:
@@ -126,25 +111,13 @@ def _class_name(pool: Pool, shape: GkeShape) -> Iterable[Finding]:
     two reserved beginnings; read 2026-11-23)."""
     reserved = next((one for one in ("gke", "autopilot") if pool.name.startswith(one)), None)
     if reserved is not None and (shape.fallback_order or auto_created(pool)):
-        yield error(
-            "gke-compute-class-name",
-            f"{pool.path}.name",
-            f"the pool's ComputeClass would be called {pool.name}, and GKE keeps names that begin "
-            f"with {reserved} for itself",
-            "give the pool a name with another beginning",
-            found=pool.name,
-        )
+        yield _finding("gke-compute-class-name", pool.path, found=pool.name, reserved=reserved)
 
 
 def _queued(spec: FleetSpec, pools: Sequence[Pool]) -> Iterable[Finding]:
     """Nodes of queued pools come by ProvisioningRequests alone."""
     waiting = [pool for pool in pools if any(entry.queued for entry in pool.capacity)]
     if waiting and spec.queues is None:
-        yield warning(
-            "gke-queued-without-queues",
-            f"{waiting[0].path}.capacity",
-            f"nodes of {', '.join(pool.name for pool in waiting)} come by ProvisioningRequests "
-            "alone, and the fleet has no queues that would make any",
-            "write `queues`, or make the requests yourself",
-            pools=[pool.name for pool in waiting],
+        yield _finding(
+            "gke-queued-without-queues", waiting[0].path, pools=[pool.name for pool in waiting]
         )

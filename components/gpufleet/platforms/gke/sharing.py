@@ -4,9 +4,11 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from gpufleet.catalogue import InstanceType, NodeImage
-from gpufleet.findings import Finding, error
+from gpufleet.findings import Finding, error, findings_in
 from gpufleet.spec.pool import GpuPool
 from gpufleet.spec.sharing import MigStrategy, Sharing
+
+_finding = findings_in(__file__)
 
 MAX_CLIENTS = 48
 """Maximum number of clients per GPU, `max_shared_clients_per_gpu` 2 to 48 (GKE ComputeClass
@@ -98,25 +100,23 @@ def _mig(pool: GpuPool, path: str, machine: InstanceType) -> Iterable[Finding]:
         return
     profile = next(iter(profiles))
     if profile not in sizes:
-        yield error(
+        yield _finding(
             "gke-partition-size-unknown",
             place,
-            f"GKE offers no {profile} on {machine.name}; it offers {', '.join(sizes) or 'none'}",
-            f"one of those, {_OPERATOR}",
             found=profile,
-            allowed=list(sizes),
+            machine=machine.name,
+            sizes=", ".join(sizes) or "none",
+            allowed=sizes,
         )
         return
     for index, layout in enumerate(mig.layouts):
         if layout.devices.get(profile) != sizes[profile]:
-            yield error(
+            yield _finding(
                 "gke-partition-not-full",
-                f'{place}[{index}].devices["{profile}"]',
-                f"GKE fills the GPU: {profile} gives {sizes[profile]} partitions, and "
-                f"{layout.devices.get(profile)} are declared",
-                f"write {sizes[profile]}, {_OPERATOR}",
-                found=layout.devices.get(profile),
+                f'{place}[{index}].devices["{profile}',
+                profile=profile,
                 limit=sizes[profile],
+                found=layout.devices.get(profile),
             )
 
 
@@ -129,11 +129,6 @@ def _clients(pool: GpuPool, path: str) -> Iterable[Finding]:
         ("mig.timeSlicing", nested.replicas if nested else 0),
     ):
         if replicas > MAX_CLIENTS:
-            yield error(
-                "gke-too-many-clients",
-                f"{path}.sharing.{key}.replicas",
-                f"GKE allows at most {MAX_CLIENTS} clients per GPU, and {replicas} are declared",
-                f"write {MAX_CLIENTS}",
-                found=replicas,
-                limit=MAX_CLIENTS,
+            yield _finding(
+                "gke-too-many-clients", f"{path}.sharing.{key}", limit=MAX_CLIENTS, found=replicas
             )

@@ -7,12 +7,14 @@ provisioning and of ephemeral volumes; GKE documentation, `local-ssd` (ephemeral
 import re
 from collections.abc import Iterator
 
-from gpufleet.findings import Finding, error, info
+from gpufleet.findings import Finding, findings_in
 from gpufleet.fleet.model import Pool
 from gpufleet.fleet.pod_volumes import PodVolume, claimed_volume, scratch_volume
 from gpufleet.fleet.storage_rules import validate_storage
 from gpufleet.platforms.gke.shape import LOCAL_SSD_BYTES, gke_shape, raw_ssds
 from gpufleet.spec.storage import PoolVolume
+
+_finding = findings_in(__file__)
 
 LUSTRE_DRIVER = "lustre.csi.storage.gke.io"
 BUCKET_DRIVER = "gcsfuse.csi.storage.gke.io"
@@ -56,20 +58,10 @@ def validate_gke_storage(pool: Pool) -> Iterator[Finding]:
     yield from validate_storage(pool, KINDS, scratch)
     for index, one in enumerate(pool.spec.storage):
         if one.lustre is not None and not _ID.match(one.lustre.id):
-            yield error(
-                "storage-id",
-                f"{pool.path}.storage[{index}].lustre.id",
-                f"{one.lustre.id} does not name an instance of Managed Lustre",
-                "write it as project/zone/instance",
-                found=one.lustre.id,
-            )
+            yield _finding("storage-id", f"{pool.path}.storage[{index}]", found=one.lustre.id)
     wanted = {ADDONS[kind] for one in pool.spec.storage for kind in one.kinds if kind in ADDONS}
     if wanted:
         names = ",".join(f"{name}=ENABLED" for name in sorted(wanted))
-        yield info(
-            "storage-driver-needed",
-            f"{pool.path}.storage",
-            f"volumes of {pool.name} need add-ons of the cluster: {', '.join(sorted(wanted))}",
-            f"gcloud container clusters update CLUSTER --update-addons={names}",
-            addons=sorted(wanted),
+        yield _finding(
+            "storage-driver-needed", pool.path, pool=pool.name, addons=sorted(wanted), names=names
         )

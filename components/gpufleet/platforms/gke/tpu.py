@@ -10,8 +10,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from math import prod
 
-from gpufleet.findings import Finding, error
+from gpufleet.findings import Finding, findings_in
 from gpufleet.fleet.model import Pool
+
+_finding = findings_in(__file__)
 
 ACCELERATOR_LABEL = "cloud.google.com/gke-tpu-accelerator"
 TOPOLOGY_LABEL = "cloud.google.com/gke-tpu-topology"
@@ -137,28 +139,12 @@ def _validate(pool: Pool) -> Iterable[Finding]:
     assert row is not None
     options = pool.spec.gke
     if options is not None and options.driver == "gpuOperator":
-        yield error(
-            "tpu-with-gpu-operator",
-            f"{pool.path}.gke.driver",
-            f"the GPU Operator knows NVIDIA GPUs, and {row.name} carries {pool.gpu.name}",
-            "remove driver: GKE brings driver and device plugin of TPUs",
-        )
+        yield _finding("tpu-with-gpu-operator", pool.path, machine=row.name, gpu=pool.gpu.name)
     if options is not None and options.driver_version != "default":
-        yield error(
-            "tpu-with-driver-version",
-            f"{pool.path}.gke.driverVersion",
-            f"it is the version of NVIDIA's driver, and {row.name} carries {pool.gpu.name}",
-            "remove driverVersion: GKE brings what TPUs need",
-        )
+        yield _finding("tpu-with-driver-version", pool.path, machine=row.name, gpu=pool.gpu.name)
     family = _FAMILIES.get(row.family)
     if family is None:
-        yield error(
-            "tpu-machine-unknown",
-            f"{pool.path}.instanceTypes",
-            f"how GKE labels nodes of {row.name} was not sourced, so no pod could choose them",
-            f"choose one of {', '.join(sorted(_FAMILIES))}",
-            found=row.name,
-        )
+        yield _finding("tpu-machine-unknown", pool.path, found=row.name, families=sorted(_FAMILIES))
         return
     found = tpu_slice(pool)
     if found is None:
@@ -166,14 +152,14 @@ def _validate(pool: Pool) -> Iterable[Finding]:
     elif found.hosts > 1 and (
         pool.nodes.maximum != found.hosts or pool.nodes.minimum not in (0, found.hosts)
     ):
-        yield error(
+        yield _finding(
             "tpu-slice-size",
-            f"{pool.path}.nodes",
-            f"a slice {found.topology} is {found.hosts} hosts that come and go together, and "
-            f"{pool.nodes.minimum} to {pool.nodes.maximum} nodes are declared",
-            f"write nodes: {{min: 0, max: {found.hosts}}}, and a pool for each slice",
-            found=[pool.nodes.minimum, pool.nodes.maximum],
+            pool.path,
+            topology=found.topology,
             limit=found.hosts,
+            minimum=pool.nodes.minimum,
+            maximum=pool.nodes.maximum,
+            found=[pool.nodes.minimum, pool.nodes.maximum],
         )
 
 
@@ -185,12 +171,7 @@ def _topology(pool: Pool, family: _Family) -> Finding:
     many = ", ".join(family.planes) if family.dimensions == 2 else many
     one = _ONE_HOST.get((family.dimensions, chips)) if family.one_host else None
     if asked is None:
-        return error(
-            "tpu-topology-missing",
-            place,
-            f"{name} is only sold as slices of several hosts, and no topology is declared",
-            f"write one of {many}",
-        )
+        return _finding("tpu-topology-missing", place, name=name, many=many)
     several = many if chips == _CHIPS_OF_MANY and (family.planes or family.most_chips) else None
     known = "; ".join(
         text
@@ -200,10 +181,11 @@ def _topology(pool: Pool, family: _Family) -> Finding:
         )
         if text is not None
     )
-    return error(
+    return _finding(
         "tpu-topology",
         place,
-        f"{asked} is not a slice of {name}: {known}",
-        "write one of those" if several else "leave tpuTopology out",
+        fix=("write one of those" if several else "leave tpuTopology out"),
         found=asked,
+        name=name,
+        known=known,
     )

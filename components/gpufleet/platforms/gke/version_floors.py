@@ -12,12 +12,14 @@ from pathlib import Path
 from gpufleet.catalogue import InstanceType
 from gpufleet.catalogue.edition import read_rows
 from gpufleet.catalogue.source_rows import fact_of
-from gpufleet.findings import Finding, error
+from gpufleet.findings import Finding, findings_in
 from gpufleet.fleet.model import Pool
 from gpufleet.platforms.gke.auto_class import auto_created
 from gpufleet.platforms.gke.shape import gke_shape
 from gpufleet.platforms.gke.tpu import is_tpu
 from gpufleet.spec.pool import Fabric
+
+_finding = findings_in(__file__)
 
 _RELEASE = re.compile(r"^(\d+)\.(\d+)(?:\.(\d+)(?:-gke\.(\d+))?)?")
 
@@ -64,6 +66,8 @@ SERIES = _of_machines("series")
 """Beginning of a machine type -> its floor."""
 RDMA = _of_machines("rdma")
 """The same, with GPUDirect RDMA."""
+DEFAULT_DRIVER = _of_machines("default_driver")
+"""The same, with the driver that GKE installs by default."""
 
 
 def floors(pool: Pool) -> Iterator[Floor]:
@@ -80,6 +84,8 @@ def floors(pool: Pool) -> Iterator[Floor]:
         yield FLOORS["tpu_flex_start"] if is_tpu(pool) else FLOORS["flex_start"]
     if row is not None and row.family == "tpu7x":
         yield FLOORS["ironwood"]
+    if row is not None and not shape.operator and shape.options.driver_version == "default":
+        yield from (one for start, one in DEFAULT_DRIVER.items() if row.name.startswith(start))
     if row is not None:
         yield from _of_machine(row, rdma=pool.fabric is Fabric.RDMA)
     kubelet = pool.spec.kubelet
@@ -118,12 +124,11 @@ def validate_floors(pool: Pool, kubernetes_version: str) -> Iterable[Finding]:
             floor is not FLOORS["automatic"]
             and release(kubernetes_version) < release(floor.release)[:2]
         ):
-            yield error(
+            yield _finding(
                 "gke-version-too-old",
                 f"{pool.path}.{floor.field}",
-                f"{floor.what} needs GKE {floor.releases} or newer, and the cluster is "
-                f"{kubernetes_version}",
-                "upgrade the cluster, or choose something else",
+                what=floor.what,
+                releases=floor.releases,
                 found=kubernetes_version,
                 limit=floor.release,
             )

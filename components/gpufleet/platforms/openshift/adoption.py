@@ -16,6 +16,7 @@ from gpufleet.fleet.observed import (
     PlatformAdoption,
     ProposedPool,
 )
+from gpufleet.fleet.reported_gpus import reported_gpus
 from gpufleet.platforms.openshift.machine_clouds import CLOUDS
 from gpufleet.platforms.openshift.shape import ACCELERATOR_LABEL, GPU_ANNOTATION, ROLE_PREFIX
 from gpufleet.platforms.openshift.vsphere_machines import PROVISIONING
@@ -288,17 +289,9 @@ def _patient_intent(seen: Observations) -> str | None:
 
 def _gpu_of_nodes(seen: Observations, pool: str) -> str | None:
     """GPU of the catalogue whose product GPU feature discovery found on a node of the pool."""
-    for one in seen.objects("Node"):
-        labels = _texts(_metadata(one).get("labels"))
-        product = labels.get("nvidia.com/gpu.product", "").split("-MIG-")[0].removesuffix("-SHARED")
-        if labels.get(POOL_LABEL) == pool and product:
-            named = [
-                key
-                for key, row in load().gpus.items()
-                if product in {text.replace(" ", "-") for text in row.product_names}
-            ]
-            return named[0] if len(named) == 1 else None
-    return None
+    nodes = (reported_gpus(one.properties) for one in seen.objects("Node"))
+    found = next((n for n in nodes if n.labels.get(POOL_LABEL) == pool and n.gpu), None)
+    return found.gpu.key if found is not None and found.gpu is not None else None
 
 
 def _target(seen: Observations, kind: str, name: str) -> ObservedResource | None:

@@ -10,7 +10,7 @@ from gpufleet.arguments import ClusterAutoscalerOptionsArgs, GpuPoolArgs
 from gpufleet.components_base.component import ComponentPlan, GpuComponent, Options
 from gpufleet.components_base.inputs import declared, refuse
 from gpufleet.components_base.manifest_object import ManifestObject
-from gpufleet.findings import error
+from gpufleet.findings import findings_in
 from gpufleet.fleet import Fleet
 from gpufleet.platforms.declarations import compiled_declarations
 from gpufleet.platforms.openshift.cluster_autoscaler_manifest import (
@@ -18,6 +18,8 @@ from gpufleet.platforms.openshift.cluster_autoscaler_manifest import (
     cluster_autoscaler,
 )
 from gpufleet.spec.base import Platform
+
+_finding = findings_in(__file__)
 
 
 class OpenShiftClusterAutoscalerArgs(TypedDict):
@@ -86,13 +88,6 @@ def _planned(component: str, args: OpenShiftClusterAutoscalerArgs) -> OpenShiftA
     if plan is None:
         refuse(
             component,
-            [
-                error(
-                    "openshift-nothing-to-scale",
-                    "pools",
-                    "nodes.min is nodes.max in every pool: an autoscaler would have nothing to do",
-                    "remove the component, or let a pool grow",
-                )
-            ],
+            [_finding("openshift-nothing-to-scale")],
         )
     return plan

@@ -11,7 +11,6 @@ from gpufleet.components_base.platform_components import (
     PlatformFleet,
     connection_missing,
     managed_pools,
-    no_charts,
 )
 from gpufleet.findings import Finding
 from gpufleet.fleet import Fleet, Pool
@@ -28,8 +27,6 @@ from gpufleet.platforms.openshift.machine_set import (
 )
 from gpufleet.platforms.openshift.operators import OpenShiftOperators
 from gpufleet.spec.base import Ownership
-
-platform_charts = no_charts
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from gpufleet.contract.health import Repairer
-from gpufleet.spec.pool import Provisioner
+from gpufleet.spec.pool_kinds import Provisioner
 
 HEALTH_CHECK = Repairer(
     who="a MachineHealthCheck",

@@ -11,7 +11,7 @@ from gpufleet.components_base.component import GpuPoolComponent, Options, PoolPl
 from gpufleet.components_base.configurations import checked_labels, validate_known_labels
 from gpufleet.components_base.inputs import declared, refuse
 from gpufleet.components_base.manifest_object import ManifestObject
-from gpufleet.findings import Finding, error, has_errors
+from gpufleet.findings import Finding, findings_in, has_errors
 from gpufleet.fleet import Pool
 from gpufleet.platforms.declarations import compiled_pool
 from gpufleet.platforms.openshift.aws.connection import OpenShiftAwsConnectionArgs
@@ -30,6 +30,8 @@ from gpufleet.platforms.openshift.shape import machine_set_name, openshift_shape
 from gpufleet.spec.base import Platform
 from gpufleet.spec.fleet_spec import FleetSpec
 from gpufleet.spec.platforms.openshift import MachineRollout
+
+_finding = findings_in(__file__)
 
 DEFAULT_PREFIX = "gpu"
 DRAIN_TIMEOUT = "2h"
@@ -210,12 +212,10 @@ def _planned(component: str, args: OpenShiftGpuMachineSetArgs) -> MachineSetPlan
         refuse(
             component,
             [
-                error(
+                _finding(
                     "openshift-one-place",
-                    "connection",
-                    f"{' and '.join(places) or 'none'} of {', '.join(PLACES)} is given, and a "
-                    "cluster is in one place",
-                    "keep the one where the cluster is",
+                    places=" and ".join(places) or "none",
+                    allowed_places=list(PLACES),
                     found=places,
                 )
             ],

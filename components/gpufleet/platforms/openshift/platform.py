@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from gpufleet.catalogue import Catalogue, InstanceType
-from gpufleet.findings import Finding, error
+from gpufleet.findings import Finding, findings_in
 from gpufleet.fleet.leaf_class import LeafClass
 from gpufleet.fleet.model import (
     GPU_OPERATOR,
@@ -19,7 +19,6 @@ from gpufleet.fleet.model import (
 from gpufleet.fleet.platform_rules import DeclaredMachine, PlatformRules
 from gpufleet.fleet.rollout import Rollout
 from gpufleet.platforms.openshift.kubelet_config import refused_kubelet_settings
-from gpufleet.platforms.openshift.leaf_classes import leaf_classes
 from gpufleet.platforms.openshift.lifecycle import discovery_subscription, operator_subscription
 from gpufleet.platforms.openshift.machine_clouds import makes_machines, options_of
 from gpufleet.platforms.openshift.registered import ENGINE_NAMES, input_class, registered
@@ -28,6 +27,8 @@ from gpufleet.spec.base import Ownership
 from gpufleet.spec.fleet_spec import FleetSpec
 from gpufleet.spec.platforms.openshift import MachineRollout
 from gpufleet.spec.pool import GpuPool, Provisioner
+
+_finding = findings_in(__file__)
 
 
 class OpenShiftRules(PlatformRules):
@@ -39,13 +40,7 @@ class OpenShiftRules(PlatformRules):
             return DeclaredMachine(pool.openshift.cpus, pool.openshift.memory_gib)
         if pool.ownership is Ownership.EXISTING:
             return DeclaredMachine()
-        return error(
-            "openshift-options-missing",
-            f"{path}.openshift",
-            "machines of OpenShift need a shape, and a template that brings the GPU",
-            "add `openshift: {cpus: 16, memoryGib: 128, template: ...}`, or "
-            "`ownership: existing` for nodes that exist already",
-        )
+        return _finding("openshift-options-missing", path)
 
     def planned_zones(self, zones: Sequence[str], nodes: int, *, joined: bool) -> Sequence[str]:
         """`nodes` is divided among the zones: no more of them than nodes."""
@@ -110,9 +105,6 @@ class OpenShiftRules(PlatformRules):
         surge = options.rollout is MachineRollout.SURGE
         return Rollout("pulumi up", None, None if surge else 0)
 
-    def leaf_classes(self, pool: Pool) -> Mapping[str, LeafClass]:
-        return leaf_classes(pool)
-
 
 class OpenShiftCloudRules(OpenShiftRules):
     """OpenShift on a cloud: machines of one type, bought in one way, a MachineSet for each zone."""
@@ -132,13 +124,8 @@ class OpenShiftCloudRules(OpenShiftRules):
         del provisioner
         modes = [entry.mode for entry in pool.capacity]
         if len(modes) > 1:
-            yield error(
-                "openshift-one-way-of-buying",
-                f"{path}.capacity",
-                f"a MachineSet buys its machines in one way, and {len(modes)} are listed",
-                "keep one entry, and write a pool for each other",
-                found=modes,
-                limit=1,
+            yield _finding(
+                "openshift-one-way-of-buying", path, count=len(modes), found=modes, limit=1
             )
 
     def input_class(self, kind: str, path: str, old: object, new: object) -> LeafClass:

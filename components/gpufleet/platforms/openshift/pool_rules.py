@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable
 
-from gpufleet.findings import Finding, error, warning
+from gpufleet.findings import Finding, error, findings_in
 from gpufleet.fleet.model import Pool
 from gpufleet.platforms.openshift.machine_clouds import (
     CLOUDS,
@@ -15,6 +15,8 @@ from gpufleet.platforms.openshift.machine_clouds import (
 from gpufleet.platforms.openshift.shape import MAX_NAME, machine_set_name
 from gpufleet.spec.base import Ownership
 from gpufleet.spec.fleet_spec import FleetSpec
+
+_finding = findings_in(__file__)
 
 SMALLEST_DISK_GIB = 120
 """Below it nodes may not start (openshift/machine-api-operator `pkg/controller/vsphere`)."""
@@ -32,23 +34,19 @@ def validate_pool(pool: Pool, prefix: str, spec: FleetSpec) -> Iterable[Finding]
     options, place = options_of(pool), f"{pool.path}.{pool.platform.name.value}"
     yield from _from_zero(pool)
     if pool.spec.disk.size_gib < SMALLEST_DISK_GIB:
-        yield warning(
+        yield _finding(
             "openshift-disk-small",
-            f"{pool.path}.disk.sizeGib",
-            f"{pool.spec.disk.size_gib} GiB; the machine API recommends at least "
-            f"{SMALLEST_DISK_GIB}, and driver and CUDA images come on top",
-            "write 200, the default",
+            pool.path,
             found=pool.spec.disk.size_gib,
             limit=SMALLEST_DISK_GIB,
         )
     if options.machine_config is not None and pool.name in OTHER_POOLS:
-        yield error(
+        yield _finding(
             "openshift-machine-config-pool-taken",
-            f"{pool.path}.name",
-            f"a MachineConfigPool {pool.name} exists already, and it belongs to OpenShift",
-            f"rename the pool, or remove {place}.machineConfig",
+            pool.path,
             found=pool.name,
-            taken=list(OTHER_POOLS),
+            place=place,
+            taken=OTHER_POOLS,
         )
     if pool.ownership is not Ownership.EXISTING:
         yield from _name(pool, prefix)
@@ -57,30 +55,11 @@ def validate_pool(pool: Pool, prefix: str, spec: FleetSpec) -> Iterable[Finding]
 def _unsupported(pool: Pool) -> Iterable[Finding]:
     path, spec = pool.path, pool.spec
     if spec.sharing.dra is not None:
-        yield error(
-            "openshift-dra",
-            f"{path}.sharing.dra",
-            "on OpenShift the GPU Operator serves claims by a GPUCluster, which cannot be in a "
-            "cluster with the ClusterPolicy that everything else needs",
-            "choose timeSlicing, mps or mig; or another cluster, with `ownership: existing`",
-        )
+        yield _finding("openshift-dra", path)
     if spec.import_id is not None:
-        yield error(
-            "openshift-import",
-            f"{path}.importId",
-            "a MachineSet cannot be imported: its name is derived from what its machines are "
-            "created with, and another name is another MachineSet",
-            "write `ownership: existing`, or create a second pool and remove the old one",
-            found=spec.import_id,
-        )
+        yield _finding("openshift-import", path, found=spec.import_id)
     if spec.change is not None:
-        yield error(
-            "openshift-change-in-waves",
-            f"{path}.change",
-            "a MachineSet creates all its machines alike, so nodes cannot change in waves here",
-            "remove it: machines are drained and recreated, one MachineSet after the other "
-            f"({pool.platform.name.value}.rollout)",
-        )
+        yield _finding("openshift-change-in-waves", path, platform=pool.platform.name.value)
 
 
 def _from_zero(pool: Pool) -> Iterable[Finding]:
@@ -88,39 +67,26 @@ def _from_zero(pool: Pool) -> Iterable[Finding]:
     offered = sorted(name for name, count in pool.advertised.items() if count > 0)
     fewest = min((sizes_of(pool, zone)[0] for zone in zones_of(pool)), default=1)
     if fewest == 0 and len(offered) > 1:
-        yield error(
+        yield _finding(
             "openshift-scale-from-zero",
-            f"{pool.path}.nodes.min",
-            f"nodes offer {', '.join(offered)}, and what an empty MachineSet would offer is "
-            "reported "
-            "in one pair of annotations: pods that ask for the others would never start a node",
-            f"write min: {max(1, len(zones_of(pool)))}, so that the autoscaler sees a node, or a "
-            "pool for each profile",
-            found=pool.nodes.minimum,
+            pool.path,
+            fix=(
+                f"write min: {max(1, len(zones_of(pool)))}, so that the autoscaler sees a node, "
+                "or a pool for each profile"
+            ),
             resources=offered,
+            found=pool.nodes.minimum,
         )
 
 
 def _name(pool: Pool, prefix: str) -> Iterable[Finding]:
     if _NAME.fullmatch(prefix) is None:
-        yield error(
-            "openshift-name-illegal",
-            "namePrefix",
-            f"{prefix!r} begins the names of MachineSets, which are lower case letters, digits and "
-            "hyphens",
-            f"write namePrefix: {_lowered(prefix)}",
-            found=prefix,
-        )
+        yield _finding("openshift-name-illegal", found=prefix, lowered=_lowered(prefix))
         return
     for zone in pool.spec.zones:
         if _NAME.fullmatch(zone) is None:
-            yield error(
-                "openshift-name-illegal",
-                f"{pool.path}.zones",
-                f"{zone!r} is part of a MachineSet's name, which is lower case letters, digits and "
-                "hyphens",
-                f"call the failure domain {_lowered(zone)}, here and in the connection",
-                found=zone,
+            yield _finding(
+                "openshift-name-illegal/zone", pool.path, found=zone, lowered=_lowered(zone)
             )
     try:
         for zone in zones_of(pool):

@@ -12,6 +12,7 @@ from gpufleet.components_base.answers import Answers, MissingError, NotAnsweredE
 from gpufleet.documents.shapes import mapping
 from gpufleet.fleet.config_names import POOL_LABEL
 from gpufleet.fleet.model import Fleet, Pool
+from gpufleet.platforms.accounts.cluster_charts import ask_permissions, ask_version
 from gpufleet.platforms.accounts.cluster_client import ClusterClient
 from gpufleet.platforms.openshift.cluster_autoscaler_manifest import cluster_autoscaler
 from gpufleet.platforms.openshift.machine_cloud import API_VERSION, MachineCloud, named_zones
@@ -19,7 +20,6 @@ from gpufleet.platforms.openshift.machine_clouds import CLOUDS
 from gpufleet.platforms.openshift.registered import registered
 from gpufleet.platforms.openshift.shape import MACHINE_NAMESPACE
 from gpufleet.spec.base import Ownership
-from gpufleet.spec.cluster import minor_of
 
 HOSTED = "External"
 """Topology of a control plane that runs in another cluster."""
@@ -45,7 +45,7 @@ def ask_cluster(fleet: Fleet, pools: Sequence[Pool], answers: Answers) -> Mappin
     except NotAnsweredError:
         return {}
     cloud = CLOUDS[fleet.spec.platform]
-    _version(cluster, fleet, answers)
+    ask_version(cluster, fleet, answers)
     status = _infrastructure(cluster, answers)
     if status is not None:
         _place(fleet, cloud, status, answers)
@@ -63,24 +63,6 @@ def ask_cluster(fleet: Fleet, pools: Sequence[Pool], answers: Answers) -> Mappin
             _machine_sets(cluster, fleet, pools, status, answers)
     _permissions(cluster, fleet, pools, answers)
     return {} if status is None else mapping(status.get("platformStatus"))
-
-
-def _version(cluster: ClusterClient, fleet: Fleet, answers: Answers) -> None:
-    wanted = fleet.spec.cluster.kubernetes_version
-    try:
-        found = cluster.version("cluster.kubernetesVersion", "version of the cluster")
-    except (NotAnsweredError, MissingError):
-        return
-    minor = ".".join(map(str, minor_of(found.lstrip("v"))))
-    if minor != wanted:
-        answers.error(
-            "cluster-version-differs",
-            "cluster.kubernetesVersion",
-            f"the cluster runs Kubernetes {found}, and {wanted} is declared",
-            f'write kubernetesVersion: "{minor}", or log in to the right cluster',
-            found=minor,
-            limit=wanted,
-        )
 
 
 def _infrastructure(cluster: ClusterClient, answers: Answers) -> dict[str, Any] | None:
@@ -222,7 +204,7 @@ def _names_taken(
 def _permissions(
     cluster: ClusterClient, fleet: Fleet, pools: Sequence[Pool], answers: Answers
 ) -> None:
-    """Whether who asks may create what the pools become. The deployment may run as another."""
+    """Whether who asks may create what the pools become."""
     objects = [one for pool in pools for one in registered(fleet, pool).values()]
     addon = fleet.spec.addons.cluster_autoscaler
     scaler = cluster_autoscaler(fleet.pools, addon)
@@ -236,20 +218,8 @@ def _permissions(
         )
         for one in objects
     }
-    for group, plural, namespace in sorted(kinds, key=str):
-        try:
-            allowed = cluster.may_create(group, plural, namespace, "pools")
-        except (NotAnsweredError, MissingError):
-            continue
-        if not allowed:
-            where = "" if namespace is None else f" in {namespace}"
-            answers.warning(
-                "permission-missing",
-                "pools",
-                f"who asks may not create {plural}.{group}{where}, which the pools need",
-                f"allow create, get, patch and delete of {plural}.{group}{where} to who deploys",
-                found=plural,
-            )
+    wanted = (("create", *kind) for kind in sorted(kinds, key=str))
+    ask_permissions(cluster, wanted, "pools", "the pools need", answers)
 
 
 def _machine(one: Mapping[str, Any]) -> dict[str, Any]:

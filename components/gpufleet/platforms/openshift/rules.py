@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from gpufleet.documents.paths import value_at
-from gpufleet.findings import Finding, error, info
+from gpufleet.findings import Finding, error, findings_in
 from gpufleet.fleet.model import GPU_OPERATOR, NETWORK_OPERATOR, AddonPlan, Pool
 from gpufleet.platforms.openshift.cluster_policy import without_a_place
 from gpufleet.platforms.openshift.machine_clouds import CLOUDS
@@ -14,6 +14,8 @@ from gpufleet.spec.addons import Addons, ClusterAutoscaler, Expander, GpuOperato
 from gpufleet.spec.base import Ownership
 from gpufleet.spec.fleet_spec import FleetSpec
 from gpufleet.spec.olm import Approval, OperatorPackage
+
+_finding = findings_in(__file__)
 
 _SCALER = "addons.clusterAutoscaler"
 
@@ -34,21 +36,11 @@ def _validate(spec: FleetSpec, pools: Sequence[Pool], plan: AddonPlan) -> Iterab
     yield from _driver(addons.gpu_operator)
     yield from _autoscaler(addons.cluster_autoscaler)
     if spec.queues is not None and spec.queues.atomic_scale_up:
-        yield error(
-            "openshift-provisioning-requests",
-            "queues.atomicScaleUp",
-            "OpenShift's autoscaler answers no ProvisioningRequests: such jobs would never start",
-            "remove it",
-        )
+        yield _finding("openshift-provisioning-requests")
     approved = [one.name for one in plan.subscriptions if one.ownership is Ownership.MANAGED]
     if addons.olm.approval is Approval.MANUAL and approved:
-        yield info(
-            "olm-approval-needed",
-            "addons.olm.approval",
-            f"someone must approve the InstallPlans of {', '.join(approved)} while the update "
-            f"waits, {addons.olm.wait_minutes} minutes at most",
-            "write automatic, or approve them in the console",
-            operators=approved,
+        yield _finding(
+            "olm-approval-needed", operators=approved, wait_minutes=addons.olm.wait_minutes
         )
 
 
@@ -66,38 +58,15 @@ def _charts(addons: Addons) -> Iterator[Finding]:
         ),
     ):
         if values and keys:
-            yield error(
-                "helm-values-without-chart",
-                path,
-                f"{', '.join(keys)}: these are read by the operator's Helm chart, and on OpenShift "
-                "Lifecycle Manager installs the operator, without a chart",
-                "write what the ClusterPolicy has under gpuOperator, the NicClusterPolicy under "
-                "networkOperator.policy, and remove the rest",
-                found=keys,
-            )
+            yield _finding("helm-values-without-chart", path, found=keys)
     if addons.images.registry is not None:
-        yield error(
-            "openshift-images-registry",
-            "addons.images.registry",
-            "operators from Lifecycle Manager name their images by digest; a repository without "
-            "image and version would replace all three",
-            "mirror them by an ImageDigestMirrorSet of the cluster, and the catalogue by "
-            "addons.olm.certifiedCatalog",
-            found=addons.images.registry,
-        )
+        yield _finding("openshift-images-registry", found=addons.images.registry)
     for name, enabled in (
         ("devicePlugin", addons.device_plugin.enabled),
         ("draDriver", addons.dra_driver.enabled),
     ):
         if enabled:
-            yield error(
-                "openshift-chart-instead-of-operator",
-                f"addons.{name}.enabled",
-                "its pods mount host paths, which OpenShift admits for the GPU Operator's service "
-                "accounts only",
-                "remove it: the GPU Operator brings the device plugin",
-                found=True,
-            )
+            yield _finding("openshift-chart-instead-of-operator", f"addons.{name}", found=True)
 
 
 def _versions(addons: Addons) -> Iterator[Finding]:
@@ -110,13 +79,12 @@ def _versions(addons: Addons) -> Iterator[Finding]:
         if version is None or csv is None or version.removeprefix("v") in csv:
             continue
         section = "gpuOperator" if name == GPU_OPERATOR else "networkOperator"
-        yield error(
+        yield _finding(
             "olm-versions-differ",
-            f"addons.olm.{section}.startingCsv",
-            f"{csv} is not of version {version}, which addons.{section}.version asks for",
-            "remove one of the two",
+            f"addons.olm.{section}",
             found=csv,
             version=version,
+            section=section,
         )
 
 
@@ -143,52 +111,30 @@ def _driver(operator: GpuOperator) -> Iterator[Finding]:
         )
     precompiled = _said(value_at(operator.values, "driver.usePrecompiled"), typed.precompiled)
     if precompiled and not given["repository"]:
-        yield error(
-            "openshift-driver-precompiled",
-            "addons.gpuOperator.driver.precompiled",
-            "there is no public driver image with modules for kernels of Red Hat CoreOS: it is "
-            "built for each release",
-            "write repository, image and version of the one you built, or remove the line: the "
-            "operator builds the driver in the cluster's Driver Toolkit image",
-        )
+        yield _finding("openshift-driver-precompiled")
 
 
 def _autoscaler(addon: ClusterAutoscaler) -> Iterator[Finding]:
     written = addon.model_fields_set
     for name in ("version", "values"):
         if name in written and getattr(addon, name):
-            yield error(
-                "openshift-autoscaler-chart",
-                f"{_SCALER}.{name}",
-                "OpenShift brings its autoscaler; gpufleet writes the ClusterAutoscaler object "
-                "that starts it, and no chart",
-                "remove it",
-            )
+            yield _finding("openshift-autoscaler-chart", f"{_SCALER}.{name}")
     if addon.expander is Expander.PRIORITY:
-        yield error(
+        yield _finding(
             "openshift-autoscaler-priority",
-            f"{_SCALER}.expander",
-            "the autoscaler reads priorities from a ConfigMap, which is not made on OpenShift",
-            f"write {Expander.LEAST_WASTE.value}",
+            _SCALER,
+            least_waste=Expander.LEAST_WASTE.value,
             found=addon.expander.value,
         )
     if addon.provisioning_requests:
-        yield error(
-            "openshift-provisioning-requests",
-            f"{_SCALER}.provisioningRequests",
-            "OpenShift's autoscaler answers no ProvisioningRequests",
-            "remove it",
-        )
+        yield _finding("openshift-provisioning-requests/pool", _SCALER)
     default = ClusterAutoscaler().scale_down_gpu_utilization_threshold
     if addon.scale_down_gpu_utilization_threshold != default:
-        yield error(
+        yield _finding(
             "openshift-autoscaler-gpu-threshold",
-            f"{_SCALER}.scaleDownGpuUtilizationThreshold",
-            "a ClusterAutoscaler has one threshold, of CPU and memory; that of GPU nodes is "
-            f"always {default}",
-            "remove it",
-            found=addon.scale_down_gpu_utilization_threshold,
+            _SCALER,
             limit=default,
+            found=addon.scale_down_gpu_utilization_threshold,
         )
 
 

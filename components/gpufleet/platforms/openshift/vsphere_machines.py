@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from gpufleet.documents.shapes import mapping
-from gpufleet.findings import Finding, error, warning
+from gpufleet.findings import Finding, findings_in
 from gpufleet.fleet.model import Pool
 from gpufleet.platforms.openshift.machine_cloud import (
     API_VERSION,
@@ -27,6 +27,8 @@ from gpufleet.spec.platforms.openshift import MachineRollout, OpenShiftNetwork, 
 from gpufleet.spec.platforms.vsphere import Attachment
 from gpufleet.spec.platforms.vsphere_devices import DiskFormat
 from gpufleet.spec.pool import GpuPool
+
+_finding = findings_in(__file__)
 
 KIND = "VSphereMachineProviderSpec"
 CREDENTIALS = "vsphere-cloud-credentials"
@@ -106,14 +108,13 @@ class OnVsphere(MachineCloud):
                 one = {**connection, **mapping(domains[zone])}
                 yield from self._validate_folder(pool, one, f"{path}.failureDomains.{zone}")
             else:
-                yield error(
+                yield _finding(
                     "openshift-failure-domain-missing",
-                    f"{path}.failureDomains",
-                    f"{pool.name} is in {zone}, and the connection has "
-                    f"{', '.join(domains) or 'none'}",
-                    f"write failureDomains: {{{zone}: {{datacenter: ..., network: ..., "
-                    "resourcePool: ...}}, as the cluster's Infrastructure has it",
-                    found=list(domains),
+                    path,
+                    pool=pool.name,
+                    zone=zone,
+                    domains=", ".join(domains) or "none",
+                    found=domains,
                 )
         if not pool.spec.zones:
             yield from self._validate_folder(pool, connection, path)
@@ -129,13 +130,12 @@ class OnVsphere(MachineCloud):
         if not isinstance(folder, str) or not isinstance(datacenter, str):
             return
         if not folder.startswith(f"/{datacenter}/vm/"):
-            yield error(
+            yield _finding(
                 "openshift-folder-not-absolute",
                 where,
-                f"{folder!r} is not below /{datacenter}/vm/, and the machine API takes absolute "
-                "paths",
-                f"write /{datacenter}/vm/{folder.strip('/').rsplit('/', 1)[-1]}",
                 found=folder,
+                datacenter=datacenter,
+                last=folder.strip("/").rsplit("/", 1)[-1],
             )
 
 
@@ -221,23 +221,17 @@ def _addresses(pool: Pool, options: OpenShiftOptions, place: str) -> Iterable[Fi
         where = f"{place}[{index}].addresses"
         surge = options.rollout is MachineRollout.SURGE
         if addresses.fixed and (pool.nodes.maximum > 1 or surge):
-            yield error(
+            yield _finding(
                 "openshift-addresses-one-machine",
-                f"{where}.fixed",
-                f"every machine of a MachineSet has the same addresses, and the pool may have "
-                f"{pool.nodes.maximum + surge} at a time",
-                "write `pools`, of which each machine claims one, or nodes.max: 1 and no surge",
-                found=list(addresses.fixed),
+                where,
+                maximum=pool.nodes.maximum + surge,
+                found=addresses.fixed,
                 limit=1,
             )
     if given and len(options.networks) > 1:
-        yield warning(
+        yield _finding(
             "openshift-addresses-any-adapter",
-            f"{place}[{given[0][0]}].addresses",
-            f"a machine has {len(options.networks)} adapters, and the machine API writes static "
-            "addresses into its kernel arguments without saying for which: the first boot may set "
-            "them on each adapter that has a link",
-            "try it with one machine, or keep DHCP",
+            f"{place}[{given[0][0]}]",
             found=len(options.networks),
             limit=1,
         )
@@ -246,19 +240,13 @@ def _addresses(pool: Pool, options: OpenShiftOptions, place: str) -> Iterable[Fi
 def _attachment(pool: Pool, options: OpenShiftOptions, place: str) -> Iterable[Finding]:
     by_profile = options.attachment is Attachment.VGPU
     if by_profile != (pool.spec.sharing.vgpu is not None):
-        yield error(
+        yield _finding(
             "vgpu-attachment-and-sharing-disagree",
-            f"{place}.attachment",
-            f"attachment is {options.attachment.value} and sharing is {pool.spec.sharing.mode}",
-            "`attachment: vgpu` and `sharing: {vgpu: {profile: ...}}` go together",
+            place,
+            attachment=options.attachment.value,
+            mode=pool.spec.sharing.mode,
         )
     if options.attachment is Attachment.PASSTHROUGH and pool.nodes.maximum > 1:
-        yield error(
-            "openshift-passthrough-one-machine",
-            f"{pool.path}.nodes.max",
-            f"{pool.nodes.maximum} machines from a template that names one PCI device of one host:"
-            " only the first would start",
-            "write `attachment: dynamicDirectPath` and such a template, or nodes.max: 1",
-            found=pool.nodes.maximum,
-            limit=1,
+        yield _finding(
+            "openshift-passthrough-one-machine", pool.path, found=pool.nodes.maximum, limit=1
         )

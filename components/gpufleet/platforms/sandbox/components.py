@@ -12,7 +12,6 @@ from gpufleet.components_base.platform_components import (
     PlatformFleet,
     managed_pools,
     name_prefix,
-    no_operators,
 )
 from gpufleet.findings import Finding, error
 from gpufleet.fleet import Fleet, Pool
@@ -23,8 +22,6 @@ from gpufleet.platforms.sandbox.node_pool import (
     simulated_pool_plan,
 )
 from gpufleet.sandbox_distribution import CHARTS, SandboxUnavailableError, sandbox_part
-
-platform_operators = no_operators
 
 
 @dataclass(frozen=True, kw_only=True)

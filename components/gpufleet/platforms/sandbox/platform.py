@@ -7,7 +7,6 @@ from gpufleet.findings import Finding, warning
 from gpufleet.fleet.leaf_class import LeafClass
 from gpufleet.fleet.model import Fleet, Pool
 from gpufleet.fleet.platform_rules import PlatformRules
-from gpufleet.platforms.sandbox.leaf_classes import LEAF_CLASSES
 from gpufleet.platforms.sandbox.registered import input_class, registered
 from gpufleet.platforms.sandbox.simulated_node import node_name
 from gpufleet.spec.fleet_spec import FleetSpec
@@ -37,9 +36,6 @@ class SandboxRules(PlatformRules):
 
     def input_class(self, kind: str, path: str, old: object, new: object) -> LeafClass:
         return input_class(kind, path, old, new)
-
-    def leaf_classes(self, pool: Pool) -> Mapping[str, LeafClass]:
-        return LEAF_CLASSES
 
 
 RULES = SandboxRules()

@@ -11,8 +11,6 @@ from gpufleet.components_base.platform_components import (
     connection_missing,
     managed_pools,
     name_prefix,
-    no_charts,
-    no_operators,
 )
 from gpufleet.findings import Finding
 from gpufleet.fleet import Fleet, Pool
@@ -21,9 +19,6 @@ from gpufleet.platforms.vsphere.node_group import (
     VsphereGroupPlan,
     vsphere_group_plan,
 )
-
-platform_operators = no_operators
-platform_charts = no_charts
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pulumi
 
-from gpufleet.findings import Finding, error
+from gpufleet.findings import Finding, findings_in
 from gpufleet.fleet import Pool
 from gpufleet.fleet.kubelet import kubelet_arguments
 from gpufleet.platforms.vsphere.machine_arguments import PoolMachine, node_labels
@@ -19,6 +19,8 @@ from gpufleet.platforms.vsphere.node_join import (
     join_user_data,
 )
 
+_finding = findings_in(__file__)
+
 CLOUD_INIT, IGNITION = "cloudInit", "ignition"
 """Formats of first-boot data."""
 
@@ -27,71 +29,41 @@ def validate_first_boot(connection: Mapping[str, Any], pool: Pool) -> Iterator[F
     """What is wrong with `join` and `userData` of a connection, before anything is made."""
     chosen = connection.get("userDataFormat", CLOUD_INIT)
     if chosen not in (CLOUD_INIT, IGNITION):
-        yield error(
+        yield _finding(
             "vsphere-user-data-format-unknown",
-            "connection.userDataFormat",
-            f"{chosen!r} is none of {CLOUD_INIT}, {IGNITION}",
-            f"write {IGNITION} for Red Hat CoreOS, Fedora CoreOS and Flatcar",
             found=chosen,
+            cloud_init=CLOUD_INIT,
+            ignition=IGNITION,
         )
     if connection.get("vendorData") is not None and chosen == IGNITION:
-        yield error(
-            "vsphere-vendor-data-unread",
-            "connection.vendorData",
-            "vendor data is cloud-init's, and the first-boot data is Ignition",
-            "leave it out, and put into the Ignition configuration what it should do",
-        )
+        yield _finding("vsphere-vendor-data-unread")
     join = connection.get("join")
     if join is None:
         yield from _unread(pool)
         return
     if connection.get("userData") is not None:
-        yield error(
-            "vsphere-join-and-user-data",
-            "connection.join",
-            "join writes the first-boot data, and userData is that data",
-            "give one of them",
-        )
+        yield _finding("vsphere-join-and-user-data")
     methods = [method.value for method in JoinMethod]
     if join["method"] not in methods:
-        yield error(
-            "vsphere-join-method-unknown",
-            "connection.join.method",
-            f"{join['method']!r} is none of {', '.join(methods)}",
-            "write one of them, or give userData",
-        )
+        yield _finding("vsphere-join-method-unknown", method=join["method"], methods=methods)
         return
     method = JoinMethod(join["method"])
     yield from _kubelet_arguments(join.get("kubeletArguments") or {}, method)
     yield from _managers(join.get("kubeletArguments") or {}, method, pool)
     if method is JoinMethod.KUBEADM and not join.get("caCertHashes"):
-        yield error(
-            "vsphere-join-without-authority",
-            "connection.join.caCertHashes",
-            "kubeadm needs the hash of the cluster's authority: without it a node cannot "
-            "tell its cluster from another",
-            "give `sha256:` and 64 hexadecimal digits, as `kubeadm token create "
-            "--print-join-command` shows them",
-        )
+        yield _finding("vsphere-join-without-authority")
     if method is JoinMethod.OPENSHIFT:
         yield from _openshift(join, chosen, pool)
     elif join.get("token") is None:
-        yield error(
-            "vsphere-join-without-token",
-            "connection.join.token",
-            f"{method.value} accepts no node without a token",
-            "give a token that expires, as a secret",
-        )
+        yield _finding("vsphere-join-without-token", method=method.value)
 
 
 def _unread(pool: Pool) -> Iterator[Finding]:
     """`kubelet` of a pool whose nodes join by data or by a template that is not written here."""
     if kubelet_arguments(pool):
-        yield error(
+        yield _finding(
             "kubelet-setting-not-here",
-            f"{pool.path}.kubelet",
-            "the kubelet's arguments are part of `join`, and the connection has none",
-            "write `join`, or set them in the template and remove `kubelet`",
+            pool.path,
             value=sorted(kubelet_arguments(pool)),
             limit="connection.join",
         )
@@ -100,85 +72,39 @@ def _unread(pool: Pool) -> Iterator[Finding]:
 def _kubelet_arguments(given: Mapping[str, Any], method: JoinMethod) -> Iterator[Finding]:
     where = "connection.join.kubeletArguments"
     if given and method is JoinMethod.OPENSHIFT:
-        yield error(
-            "vsphere-kubelet-arguments-unused",
-            where,
-            "OpenShift configures the kubelet of its nodes",
-            "leave them out, and write a KubeletConfig for the machine config pool",
-        )
+        yield _finding("vsphere-kubelet-arguments-unused", where)
     if taken := sorted(POOL_ARGUMENTS & given.keys()):
-        yield error(
-            "vsphere-kubelet-arguments-taken",
-            where,
-            f"{', '.join(taken)} follows from the pool and its machines",
-            "leave it out; labels and taints are the pool's",
-        )
+        yield _finding("vsphere-kubelet-arguments-taken", where, taken=taken)
     if dashed := sorted(name for name in given if name.startswith("-")):
-        yield error(
-            "vsphere-kubelet-arguments-dashed",
-            where,
-            f"{', '.join(dashed)} begins with a hyphen",
-            "write the name without it: `cloud-provider`",
-        )
+        yield _finding("vsphere-kubelet-arguments-dashed", where, dashed=dashed)
 
 
 def _managers(given: Mapping[str, Any], method: JoinMethod, pool: Pool) -> Iterator[Finding]:
     """`kubelet` of the pool where first-boot data cannot set it, or where it is set twice."""
     declared = kubelet_arguments(pool)
     if declared and method is JoinMethod.OPENSHIFT:
-        yield error(
-            "kubelet-setting-not-here",
-            f"{pool.path}.kubelet",
-            "OpenShift configures the kubelet of its nodes",
-            "remove it, and write a KubeletConfig for the machine config pool",
+        yield _finding(
+            "kubelet-setting-not-here/openshift",
+            pool.path,
             value=sorted(declared),
             limit=method.value,
         )
     if "reserved-memory" in declared and method in (JoinMethod.RKE2, JoinMethod.K3S):
-        yield error(
-            "kubelet-setting-not-here",
-            f"{pool.path}.kubelet.memoryManager",
-            f"{method.value} starts the kubelet without a threshold of eviction for memory, and "
-            "the kubelet accepts no reservation that counts one",
-            "remove `memoryManager`, or join by kubeadm",
-            value="static",
-            limit=method.value,
+        yield _finding(
+            "kubelet-setting-not-here/memory", pool.path, limit=method.value, value="static"
         )
     if twice := sorted(given.keys() & declared.keys()):
-        yield error(
-            "vsphere-kubelet-arguments-taken",
-            "connection.join.kubeletArguments",
-            f"{', '.join(twice)} follows from `kubelet` of the pool",
-            "write it in one of the two places",
-            value=twice,
-        )
+        yield _finding("vsphere-kubelet-arguments-taken/pool", value=twice)
 
 
 def _openshift(join: Mapping[str, Any], chosen: str, pool: Pool) -> Iterator[Finding]:
     if chosen != IGNITION:
-        yield error(
-            "vsphere-join-needs-ignition",
-            "connection.userDataFormat",
-            f"Red Hat CoreOS reads Ignition, and the format is {chosen}",
-            f"write {IGNITION}",
-            found=chosen,
-        )
+        yield _finding("vsphere-join-needs-ignition", found=chosen, ignition=IGNITION)
     if join.get("caCertificate") is None:
-        yield error(
-            "vsphere-join-without-authority",
-            "connection.join.caCertificate",
-            "OpenShift needs the certificate of its machine config server's authority: without it "
-            "a node cannot tell its cluster from another",
-            "give the PEM text of the ConfigMap root-ca in kube-system",
-        )
+        yield _finding("vsphere-join-without-authority/openshift")
     if pool.taints:
-        yield error(
-            "vsphere-join-openshift-taints",
-            f"{pool.path}.taints",
-            f"first-boot data cannot taint a node of OpenShift, and the pool has "
-            f"{', '.join(taint.key for taint in pool.taints)}",
-            "write `gpuTaint: false`, and registerWithTaints in a KubeletConfig of the machine "
-            "config pool that the endpoint names",
+        yield _finding(
+            "vsphere-join-openshift-taints", pool.path, taints=[taint.key for taint in pool.taints]
         )
 
 

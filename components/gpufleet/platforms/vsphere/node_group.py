@@ -10,7 +10,7 @@ from pulumi.runtime.config import get_config, is_config_secret
 from gpufleet.arguments import GpuPoolArgs
 from gpufleet.components_base.component import GpuPoolComponent, Options, PoolPlan
 from gpufleet.components_base.inputs import declared, refuse
-from gpufleet.findings import Finding, error
+from gpufleet.findings import Finding, error, findings_in
 from gpufleet.fleet import Pool
 from gpufleet.fleet.layout_waves import nodes_before
 from gpufleet.platforms.declarations import compiled_pool
@@ -38,6 +38,8 @@ from gpufleet_vcenter.node import (
 )
 from gpufleet_vcenter.outputs import SECRETS
 from gpufleet_vcenter.settings import Endpoint, KubernetesAccess, problems_of
+
+_finding = findings_in(__file__)
 
 DEFAULT_PREFIX = "gpu"
 PREFLIGHT = ("preview", "create")
@@ -199,37 +201,16 @@ def _validate(connection: Mapping[str, Any], options: VsphereOptions) -> Iterato
     """What of the connection cannot work, before anything is made."""
     chosen = connection.get("preflight", PREFLIGHT[0])
     if chosen not in PREFLIGHT:
-        yield error(
-            "vsphere-preflight-unknown",
-            "connection.preflight",
-            f"{chosen!r} is none of {', '.join(PREFLIGHT)}",
-            "write one of them",
-        )
+        yield _finding("vsphere-preflight-unknown", chosen=chosen, preflight=PREFLIGHT)
     adapter = connection.get("networkAdapter")
     if adapter not in (None, *ADAPTERS):
-        yield error(
-            "vsphere-network-adapter-unknown",
-            "connection.networkAdapter",
-            f"{adapter!r} is none of {', '.join(ADAPTERS)}",
-            "write one of them, or leave it out for the template's",
-            found=adapter,
-        )
+        yield _finding("vsphere-network-adapter-unknown", found=adapter, adapters=ADAPTERS)
     yield from _validate_password(connection)
     yield from _validate_meta_data(connection, options)
     if options.wait_for is VsphereWaitFor.JOINED and connection.get("join") is None:
-        yield error(
-            "vsphere-joined-without-join",
-            "pool.vsphere.waitFor",
-            "only first-boot data that gpufleet writes says when it has joined",
-            "give connection.join, or wait for tools or address",
-        )
+        yield _finding("vsphere-joined-without-join")
     if options.replace_not_ready_minutes is not None and connection.get("kubernetes") is None:
-        yield error(
-            "vsphere-replacing-without-kubernetes",
-            "pool.vsphere.replaceNotReadyMinutes",
-            "only the cluster says whether a node is Ready",
-            "give connection.kubernetes",
-        )
+        yield _finding("vsphere-replacing-without-kubernetes")
     cluster = connection.get("kubernetes") or {"kubeconfig": "none"}
     for path, reason in problems_of(KubernetesAccess, cluster):
         where = ".".join(filter(None, ("connection.kubernetes", path)))
@@ -241,13 +222,7 @@ def _validate_password(connection: Mapping[str, Any]) -> Iterator[Finding]:
     they are."""
     setting = f"{connection.get('credentialsKey', 'vsphere')}:password"
     if get_config(setting) is not None and not is_config_secret(setting):
-        yield error(
-            "vsphere-password-not-secret",
-            setting,
-            "the vCenter's password is a plain setting of the stack: everyone who reads the "
-            "state would see it",
-            f"`pulumi config set --secret {setting}`, and change the password where it was stored",
-        )
+        yield _finding("vsphere-password-not-secret", setting, setting=setting)
 
 
 def _validate_meta_data(
@@ -257,19 +232,9 @@ def _validate_meta_data(
     addressed = any(network.addresses for network in options.networks)
     ours = META_DATA_KEYS | {"network"} if addressed else META_DATA_KEYS
     if taken := sorted(ours & meta_data.keys()):
-        yield error(
-            "vsphere-meta-data-taken",
-            "connection.metaData",
-            f"{', '.join(taken)} follows from the machine",
-            "leave it out",
-        )
+        yield _finding("vsphere-meta-data-taken", taken=taken)
     if meta_data and connection.get("userDataFormat", CLOUD_INIT) != CLOUD_INIT:
-        yield error(
-            "vsphere-meta-data-unread",
-            "connection.metaData",
-            "meta data is cloud-init's, and the first-boot data is Ignition",
-            "leave it out, and put into the Ignition configuration what it should do",
-        )
+        yield _finding("vsphere-meta-data-unread")
 
 
 def _waves(pool: Pool, machines: Sequence[PoolMachine]) -> dict[str, list[str]]:

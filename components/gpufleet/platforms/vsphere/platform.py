@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from gpufleet.findings import Finding, error
+from gpufleet.findings import Finding, findings_in
 from gpufleet.fleet.input_differences import InputDifference
 from gpufleet.fleet.kubelet import kubelet_arguments
 from gpufleet.fleet.leaf_class import LeafClass
@@ -26,6 +26,8 @@ from gpufleet_vcenter.changes import (
 )
 from gpufleet_vcenter.properties import MachineChangeKind
 
+_finding = findings_in(__file__)
+
 _CLASSES = {
     MachineChangeKind.REPLACE: LeafClass.REPLACEMENT,
     MachineChangeKind.POWERED_OFF: LeafClass.RESTART,
@@ -44,25 +46,14 @@ class VsphereRules(PlatformRules):
         if pool.vsphere is None and pool.ownership is Ownership.EXISTING:
             return DeclaredMachine()  # somebody else knows what they are made of
         if pool.vsphere is None:
-            return error(
-                "vsphere-options-missing",
-                f"{path}.vsphere",
-                "a vSphere pool needs the shape of its machines",
-                "add `vsphere: {cpus: 16, memoryGib: 128, template: ...}`",
-            )
+            return _finding("vsphere-options-missing", path)
         return DeclaredMachine(pool.vsphere.cpus, pool.vsphere.memory_gib)
 
     def validate_pool(
         self, pool: GpuPool, path: str, machines: Sequence[Machine]
     ) -> Iterable[Finding]:
         if pool.zones:
-            yield error(
-                "zones-not-on-platform",
-                f"{path}.zones",
-                "vSphere has no zones",
-                "name the hosts under `vsphere: {hosts: [...]}`",
-                found=list(pool.zones),
-            )
+            yield _finding("zones-not-on-platform", path, found=pool.zones)
 
     def validate_pools(self, spec: FleetSpec, pools: Sequence[Pool]) -> Iterable[Finding]:
         return validate_vsphere(pools)
@@ -110,13 +101,6 @@ class VsphereRules(PlatformRules):
         if pool.spec.vsphere is None:
             return Rollout("the engine", None)
         return Rollout("pulumi up", options_of(pool).rollout_width, 0, "the first machine alone")
-
-    def leaf_classes(self, pool: Pool) -> Mapping[str, LeafClass]:
-        """How many machines are changed at once is a setting of the engine's update."""
-        return {
-            "vsphere.rolloutWidth": LeafClass.LIVE,
-            "vsphere.creationWidth": LeafClass.LIVE,
-        }
 
 
 def _boot(pool: Pool, position: int) -> tuple[object, ...]:

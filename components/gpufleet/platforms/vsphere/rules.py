@@ -4,7 +4,7 @@ adapters and static addresses."""
 from collections.abc import Iterable, Sequence
 
 from gpufleet.catalogue.gpu import Gpu
-from gpufleet.findings import Finding, error, info, warning
+from gpufleet.findings import Finding, error, findings_in
 from gpufleet.fleet.model import Pool
 from gpufleet.platforms.vsphere.machine_arguments import (
     board_ids,
@@ -23,6 +23,8 @@ from gpufleet.spec.platforms.vsphere import (
 from gpufleet.spec.platforms.vsphere_devices import named_twice
 from gpufleet.spec.platforms.vsphere_policy import LatencySensitivity
 from gpufleet.spec.pool import Fabric
+
+_finding = findings_in(__file__)
 
 SRIOV_HARDWARE = 10
 """First virtual hardware version with adapters that are virtual functions, that of ESXi 5.5
@@ -44,11 +46,11 @@ def _validate(compiled: Pool, options: VsphereOptions) -> Iterable[Finding]:
     place = f"{path}.vsphere"
     by_profile = options.attachment is Attachment.VGPU
     if by_profile != (pool.sharing.vgpu is not None):
-        yield error(
+        yield _finding(
             "vgpu-attachment-and-sharing-disagree",
-            f"{place}.attachment",
-            f"attachment is {options.attachment.value} and sharing is {pool.sharing.mode}",
-            "`attachment: vgpu` and `sharing: {vgpu: {profile: ...}}` go together",
+            place,
+            attachment=options.attachment.value,
+            mode=pool.sharing.mode,
         )
     yield from _addresses(options, gpus_per_node, place)
     yield from _named(options, pool.nodes.min, place)
@@ -56,14 +58,14 @@ def _validate(compiled: Pool, options: VsphereOptions) -> Iterable[Finding]:
     yield from _dynamic(options, compiled.gpu, place)
     yield from _hardware(options, place)
     yield from _devices(options, place)
+    yield from _rooms(options, pool.nodes.max, place)
     yield from _rdma(compiled, options, place)
     if pool.nodes.min != pool.nodes.max:
-        yield info(
+        yield _finding(
             "vsphere-nodes-not-fixed",
-            f"{path}.nodes",
-            f"min is {pool.nodes.min} and max is {pool.nodes.max}: {pool.nodes.min} machines are "
-            "made, and nothing on vSphere adds others by itself",
-            f"write {{min: {pool.nodes.max}, max: {pool.nodes.max}}} for {pool.nodes.max}",
+            path,
+            min=pool.nodes.min,
+            max=pool.nodes.max,
             found=[pool.nodes.min, pool.nodes.max],
         )
 
@@ -76,35 +78,14 @@ def _rdma(pool: Pool, options: VsphereOptions, place: str) -> Iterable[Finding]:
     ]
     hardware = options.hardware_version
     if functions and hardware is not None and hardware < SRIOV_HARDWARE:
-        yield error(
-            "vsphere-sriov-hardware",
-            f"{place}.hardwareVersion",
-            f"adapters with SR-IOV need virtual hardware {SRIOV_HARDWARE}, and {hardware} is "
-            "declared",
-            f"write {SRIOV_HARDWARE} or later, or leave it out",
-            found=hardware,
-            limit=SRIOV_HARDWARE,
-        )
+        yield _finding("vsphere-sriov-hardware", place, limit=SRIOV_HARDWARE, found=hardware)
     nics = options.nics
     both = {a.lower() for a in nics.pci_addresses} if nics is not None else set[str]()
     both &= {a.lower() for a in options.pci_addresses}
     if both:
-        yield error(
-            "vsphere-pci-address-twice",
-            f"{place}.nics.pciAddresses",
-            f"{', '.join(sorted(both))} is a GPU of the machines, too",
-            "write the addresses of NICs",
-            found=sorted(both),
-        )
+        yield _finding("vsphere-pci-address-twice", place, found=sorted(both))
     if pool.fabric is Fabric.RDMA and not functions and nics is None:
-        yield info(
-            "vsphere-rdma-nic-of-template",
-            f"{place}.networks",
-            "no adapter of the machines is a function of a NIC, and an ordinary one has no RDMA: "
-            "the template must bring the NIC; whether it does is not known here",
-            "write networks: [{network: machines}, {network: rdma, adapter: sriov}], or "
-            "nics: {deviceIds: [...]}",
-        )
+        yield _finding("vsphere-rdma-nic-of-template", place)
 
 
 def _addresses(options: VsphereOptions, gpus_per_node: int, place: str) -> Iterable[Finding]:
@@ -120,21 +101,11 @@ def _addresses(options: VsphereOptions, gpus_per_node: int, place: str) -> Itera
         rows.insert(0, (f"{place}.pciAddresses", of_pool))
     for where, found in rows:
         if not fixed:
-            yield error(
-                "vsphere-pci-addresses-unused",
-                where,
-                f"attachment is {options.attachment.value}, which takes any free device",
-                "write `attachment: passthrough`, or remove them",
+            yield _finding(
+                "vsphere-pci-addresses-unused", where, attachment=options.attachment.value
             )
         elif found != gpus_per_node:
-            yield error(
-                "vsphere-pci-addresses-count",
-                where,
-                f"{found} addresses, and each machine has {gpus_per_node} GPUs",
-                f"write {gpus_per_node} addresses, or `attachment: dynamicDirectPath`",
-                found=found,
-                limit=gpus_per_node,
-            )
+            yield _finding("vsphere-pci-addresses-count", where, found=found, limit=gpus_per_node)
 
 
 def _named(options: VsphereOptions, count: int, place: str) -> Iterable[Finding]:
@@ -143,21 +114,9 @@ def _named(options: VsphereOptions, count: int, place: str) -> Iterable[Finding]
         return
     names = [machine.name for machine in options.machines]
     if options.exclude:
-        yield error(
-            "vsphere-exclude-unused",
-            f"{place}.exclude",
-            "the machines are named, and exclude leaves out numbers",
-            "remove the machine from `machines` instead",
-        )
+        yield _finding("vsphere-exclude-unused", place)
     if len(names) != count:
-        yield error(
-            "vsphere-machines-count",
-            f"{place}.machines",
-            f"{len(names)} machines are named, and nodes.min is {count}",
-            f"write {{min: {len(names)}, max: {len(names)}}} as nodes, or name {count}",
-            found=len(names),
-            limit=count,
-        )
+        yield _finding("vsphere-machines-count", place, found=len(names), limit=count)
 
 
 def _hardware(options: VsphereOptions, place: str) -> Iterable[Finding]:
@@ -183,31 +142,19 @@ def _hardware(options: VsphereOptions, place: str) -> Iterable[Finding]:
         ("Dynamic DirectPath", dynamic, DYNAMIC_HARDWARE, "name devices by their addresses"),
     ):
         if declared and version is not None and version < least:
-            yield error(
+            yield _finding(
                 "vsphere-hardware-version-too-low",
-                f"{place}.hardwareVersion",
-                f"hardwareVersion is {version}, and {what} needs {least}",
-                f"write {least} or later, or {otherwise}",
+                place,
                 found=version,
+                what=what,
                 limit=least,
+                otherwise=otherwise,
             )
     high = options.latency_sensitivity is LatencySensitivity.HIGH
     if high and options.cpu_reservation_mhz is not None:
-        yield error(
-            "vsphere-cpu-reservation-unused",
-            f"{place}.cpuReservationMhz",
-            "latencySensitivity is high, which reserves all processor time of the machine",
-            "leave one of them out",
-        )
+        yield _finding("vsphere-cpu-reservation-unused", place)
     if options.guest_id is not None and options.guest_id.lower().startswith(NOT_LINUX):
-        yield error(
-            "vsphere-guest-not-linux",
-            f"{place}.guestId",
-            f"{options.guest_id} is no Linux, and the drivers and plugins of GPU nodes are for "
-            "Linux only",
-            "name the guest of a Linux template: `ubuntu64Guest`, `rhel9_64Guest`",
-            found=options.guest_id,
-        )
+        yield _finding("vsphere-guest-not-linux", place, found=options.guest_id)
 
 
 def _twice(options: VsphereOptions, place: str) -> Iterable[Finding]:
@@ -240,12 +187,7 @@ def _twice(options: VsphereOptions, place: str) -> Iterable[Finding]:
 def _dynamic(options: VsphereOptions, gpu: Gpu, place: str) -> Iterable[Finding]:
     if options.attachment is Attachment.DYNAMIC_DIRECT_PATH:
         if options.board is not None and options.device_ids:
-            yield error(
-                "vsphere-board-and-device-ids",
-                f"{place}.board",
-                f"deviceIds names the boards, {', '.join(options.device_ids)}",
-                "leave one of them out",
-            )
+            yield _finding("vsphere-board-and-device-ids", place, device_ids=options.device_ids)
         elif not options.device_ids and not board_ids(gpu, options.board):
             boards = ", ".join(gpu.pci_boards.values())
             of = f"the board {options.board} of {gpu.key}" if boards else gpu.key
@@ -264,11 +206,10 @@ def _dynamic(options: VsphereOptions, gpu: Gpu, place: str) -> Iterable[Finding]
         ("board", options.board),
     ):
         if value:
-            yield error(
+            yield _finding(
                 "vsphere-dynamic-setting-unused",
                 f"{place}.{name}",
-                f"only dynamicDirectPath reads it, and attachment is {options.attachment.value}",
-                "remove it",
+                attachment=options.attachment.value,
             )
 
 
@@ -284,68 +225,66 @@ def _static_addresses(pools: Sequence[Pool]) -> Iterable[Finding]:
         for machine in machines_of("", pool):
             found = static_addresses(machine, options)
             if options.machines and len(machine.addresses) != len(addressed):
-                yield error(
+                yield _finding(
                     "vsphere-machine-addresses-count",
-                    f"{path}.machines[{machine.position}].addresses",
-                    f"{len(machine.addresses)} addresses, and {len(addressed)} networks have "
-                    f"addresses: {', '.join(addressed)}",
-                    "write one for each, in the order of networks",
+                    f"{path}.machines[{machine.position}]",
                     found=len(machine.addresses),
                     limit=len(addressed),
+                    addressed=addressed,
                 )
             elif len(found) < len(addressed):
-                yield error(
-                    "vsphere-addresses-count",
-                    f"{path}.networks",
-                    f"machine {machine.key} has no address: it has the address with its number, "
-                    "counted from 0, and the ranges end before that",
-                    "extend the ranges",
-                )
+                yield _finding("vsphere-addresses-count", path, machine=machine.key)
             for row in found:
                 network: str = options.networks[int(row["adapter"])].network
                 key = (network, str(row["address"]).split("/")[0])
                 name = f"machine {machine.key} of pool {pool.name}"
                 other = owners.setdefault(key, name)
                 if other != name:
-                    yield error(
+                    yield _finding(
                         "vsphere-address-twice",
-                        f"{path}.networks[{row['adapter']}].addresses",
-                        f"{key[1]} on {key[0]} is an address of {other} and of {name}",
-                        "give each machine an address of its own",
+                        f"{path}.networks[{row['adapter']}]",
+                        key=key[1],
+                        scope=key[0],
+                        other=other,
+                        name=name,
                     )
 
 
 def _devices(options: VsphereOptions, place: str) -> Iterable[Finding]:
     """Findings on the devices of one pool's machines."""
     if options.datastore is not None and options.datastore_cluster is not None:
-        yield error(
+        yield _finding(
             "vsphere-datastore-and-cluster",
-            f"{place}.datastoreCluster",
-            f"datastore is {options.datastore} and datastoreCluster {options.datastore_cluster}",
-            "give one of them",
+            place,
+            datastore=options.datastore,
+            datastore_cluster=options.datastore_cluster,
         )
     for number, disk in enumerate(options.extra_disks):
         if disk.keep and options.delete_policy.value == "hard":
-            yield warning(
-                "vsphere-kept-disk-stopped-hard",
-                f"{place}.extraDisks[{number}].keep",
-                f"deletePolicy is hard: the machine is powered off while {disk.name} is mounted, "
-                "and what was not written yet is lost",
-                "write `deletePolicy: trySoft`",
+            yield _finding(
+                "vsphere-kept-disk-stopped-hard", f"{place}.extraDisks[{number}]", disk=disk.name
             )
     taken = owned_keys(options.extra_config)
     if taken:
-        yield error(
-            "vsphere-extra-config-taken",
-            f"{place}.extraConfig",
-            f"{', '.join(taken)} is written by gpufleet itself",
-            "leave it out; `mmioGib` sets the MMIO window",
-        )
+        yield _finding("vsphere-extra-config-taken", place, taken=taken)
     both = sorted(set(options.hosts) & set(options.deny_hosts))
     if both:
-        yield error(
-            "vsphere-host-allowed-and-denied",
-            f"{place}.denyHosts",
-            f"{', '.join(both)} is in hosts, too",
-            "write each host in one of them",
-        )
+        yield _finding("vsphere-host-allowed-and-denied", place, both=both)
+
+
+def _rooms(options: VsphereOptions, nodes: int, place: str) -> Iterable[Finding]:
+    """Named hosts that cannot hold all machines of the pool."""
+    each = 1 if options.separate_hosts == "required" else options.max_per_host
+    hosts = set(options.hosts) - set(options.deny_hosts)
+    own = any(one.hosts for one in options.machines)
+    if each is None or not options.hosts or own or len(hosts) * each >= nodes:
+        return
+    yield _finding(
+        "vsphere-hosts-too-few",
+        place,
+        hosts=len(hosts),
+        each=each,
+        found=nodes,
+        limit=len(hosts) * each,
+        needed=-(-nodes // each),
+    )

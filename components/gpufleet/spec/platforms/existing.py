@@ -1,9 +1,10 @@
 """What only nodes that are there already need to be known by."""
 
+import re
 from enum import StrEnum
 from typing import Annotated, Self
 
-from pydantic import Field, StringConstraints, model_validator
+from pydantic import Field, StringConstraints, field_validator, model_validator
 
 from gpufleet.spec.base import NO_TRUTH_VALUE, SpecModel
 
@@ -51,11 +52,40 @@ class ExistingOptions(SpecModel):
     memory_gib: Annotated[int | None, NO_TRUTH_VALUE] = Field(default=None, ge=1, le=65_536)
     """Memory of a node in GiB. Default: not known."""
 
+    @field_validator("nodes")
+    @classmethod
+    def _named_once(cls, nodes: tuple[str, ...]) -> tuple[str, ...]:
+        if len(set(nodes)) < len(nodes):
+            raise ValueError("a node is named twice; name it once")
+        return nodes
+
+    @field_validator("name_pattern")
+    @classmethod
+    def _expression(cls, pattern: str | None) -> str | None:
+        """Python, `grep -E` and Node Feature Discovery (Go) read it alike without these."""
+        if pattern is not None and re.search(r"\\|\(\?|\[:", pattern):
+            raise ValueError("write it without a backslash, `(?` and `[:`, such as `gpu-[0-9]+`")
+        try:
+            re.compile(pattern or "")
+        except re.error as problem:
+            raise ValueError(f"not a regular expression for whole names: {problem}") from problem
+        return pattern
+
     @model_validator(mode="after")
     def _one_choice(self) -> Self:
         chosen = [key for key, there in self._selectors().items() if there]
         if len(chosen) > 1:
             raise ValueError(f"{' and '.join(chosen)} choose the nodes; write one of them")
+        if self.labels_by is LabelsBy.APPLY and not self.nodes:
+            raise ValueError(
+                "labels are applied to nodes by their names: name them under `nodes`, or write "
+                "`labelsBy: rule` or `commands`"
+            )
+        if self.labels_by is LabelsBy.RULE and (self.labels or self.product):
+            raise ValueError(
+                "a NodeFeatureRule sees names and devices of a node, and none of its labels: "
+                "choose the nodes by `namePattern` or `nodes`, or write `labelsBy: commands`"
+            )
         return self
 
     def _selectors(self) -> dict[str, bool]:

@@ -48,7 +48,8 @@ def files(pool: dict[str, Any], **more: Any) -> dict[str, Any]:
     assert result.deployable, result.findings
     folder = "manifests/karpenter/"
     made = [one for one in artefacts(result.fleet) if one.path.startswith(folder)]
-    return {one.path.removeprefix(folder): yaml.safe_load(one.text) for one in made}
+    read = {one.path.removeprefix(folder): [*yaml.safe_load_all(one.text)] for one in made}
+    return {name: found[0] if len(found) == 1 else found for name, found in read.items()}
 
 
 def requirement(node_pool: dict[str, Any], key: str) -> list[str]:
@@ -140,6 +141,93 @@ def test_a_static_pool_keeps_its_nodes() -> None:
         "addons": {"karpenter": {"ownership": "existing", "nodeOverlay": True}}
     }
     assert "karpenter-static-gate" in [one.code for one in compiled(static, **existing).findings]
+
+
+NEWER: dict[str, Any] = {
+    "addons": {"karpenter": {"version": "1.15.2", "upgradeDefinitions": True}},
+    "cluster": {"name": "ml", "region": "us-east-1", "kubernetesVersion": "1.35"},
+}
+
+
+@pytest.mark.parametrize(
+    ("pool", "fleet", "refused"),
+    [
+        ({"sharing": {"dra": {}}}, {}, "1.14.1 ignores pods"),
+        ({"sharing": {"dra": {}}, "karpenter": {"static": True}}, {}, ""),
+        ({"sharing": {"dra": {}}}, NEWER, ""),
+        ({"sharing": {"dra": {"devices": "mig"}}}, NEWER, "whole GPUs alone"),
+        (
+            {"sharing": {"dra": {"devices": "mig"}}, "karpenter": {"static": True}},
+            {"cluster": {**NEWER["cluster"], "kubernetesVersion": "1.36"}},
+            "",
+        ),
+    ],
+)
+def test_claims_as_far_as_the_release_goes(pool: Any, fleet: Any, refused: str) -> None:
+    """Amazon EKS user guide, "Using DRA with Karpenter": static capacity, and dynamic from 1.15 on
+    behind gates; `pkg/providers/nvidiadra` of v1.15.2 has one device for each GPU, `gpu-0`."""
+    result = compiled({**H100, "nodes": {"min": 1, "max": 2}, **pool}, **fleet)
+    found = [one.message for one in result.findings if one.code == "dra-with-karpenter"]
+    assert bool(found) == bool(refused)
+    assert all(refused in message for message in found)
+    if not refused:
+        assert [one for one in result.findings if one.severity == "error"] == []
+        gates = karpenter_values(needed_gates(result.fleet.pools))["settings"]
+        dynamic = "karpenter" not in pool
+        assert gates.get("awsFeatureGates") == ({"draNVIDIAGPU": True} if dynamic else None)
+
+
+def test_what_claims_and_buffers_need_besides() -> None:
+    """karpenter.sh, tasks/dra: Kubernetes 1.34; values of the chart, `enableDRA`; CapacityBuffer
+    came with 1.14."""
+    claims = {**H100, "sharing": {"dra": {}}}
+    older = {**NEWER, "cluster": {**NEWER["cluster"], "kubernetesVersion": "1.33"}}
+    assert codes(claims, **older)["dra-with-karpenter"] == ("error", "pools[0].sharing.dra")
+    addon = {**NEWER["addons"]["karpenter"], "values": {"settings": {"enableDRA": True}}}
+    both = codes(claims, **{**NEWER, "addons": {"karpenter": addon}})
+    assert both["dra-with-karpenter"][1] == "addons.karpenter.values.settings.enableDRA"
+    free = {**L4, "nodes": {"min": 1, "max": 2}, "karpenter": {"buffer": True}}
+    old: dict[str, Any] = {"addons": {"karpenter": {"version": "1.13.0"}}}
+    assert codes(free, **old)["karpenter-buffer-of-nothing"][1] == "pools[0].karpenter.buffer"
+    assert "karpenter-buffer-of-nothing" not in codes(free)
+
+
+def test_shared_claims_are_announced_to_karpenter() -> None:
+    dra = {"sharing": {"dra": {"consumableShares": "memory"}}}
+    newer = {**NEWER, "cluster": {**NEWER["cluster"], "kubernetesVersion": "1.36"}}
+    metadata = files({**H100, **dra}, **newer)["node-class-p.yaml"]["metadata"]
+    key = "karpenter.k8s.aws/nvidia-consumable-capacity"
+    assert metadata["annotations"] == {key: "memory"}
+    assert "annotations" not in files(H100)["node-class-p.yaml"]["metadata"]
+    exists = {**NEWER, "addons": {"karpenter": {"ownership": "existing", "version": "1.15.2"}}}
+    assert "karpenter-claims-gate" in codes({**H100, "sharing": {"dra": {}}}, **exists)
+
+
+def test_a_buffer_keeps_nodes_free() -> None:
+    """autoscaling.x-k8s.io/v1beta1 of sigs.k8s.io/karpenter v1.14.1: a PodTemplate of the same
+    namespace and `replicas`, behind the gate CapacityBuffer. One piece is a whole node."""
+    base = {"instanceTypes": ["g6.12xlarge"], "nodes": {"min": 2, "max": 4}}
+    free = {**base, "karpenter": {"buffer": True}}
+    template, buffer = files(free)["capacity-buffer-p.yaml"]
+    (container,) = template["template"]["spec"]["containers"]
+    # The API server fills in requests of pods, not of templates (seen under Karpenter's core).
+    asked = {"nvidia.com/gpu": "4"}
+    assert container["resources"] == {"requests": asked, "limits": asked}
+    assert template["template"]["spec"]["nodeSelector"] == {"gpufleet.dev/pool": "p"}
+    assert template["metadata"] == buffer["metadata"]
+    assert buffer["spec"] == {"podTemplateRef": {"name": "gpufleet-p"}, "replicas": 2}
+    result = compiled(free)
+    assert "karpenter-keeps-no-minimum" not in [one.code for one in result.findings]
+    gates = karpenter_values(needed_gates(result.fleet.pools))["settings"]["featureGates"]
+    assert gates["capacityBuffer"] is True
+    existing: dict[str, Any] = {
+        "addons": {"karpenter": {"ownership": "existing", "nodeOverlay": True}}
+    }
+    assert "karpenter-buffer-gate" in [one.code for one in compiled(free, **existing).findings]
+    none = codes({**free, "nodes": {"min": 0, "max": 4}})
+    assert none["karpenter-buffer-of-nothing"] == ("error", "pools[0].nodes.min")
+    both = compiled({**base, "karpenter": {"buffer": True, "static": True}}).findings
+    assert "a static pool adds no nodes" in both[0].message
 
 
 @pytest.mark.parametrize(
@@ -248,7 +336,7 @@ VALUES: dict[str, dict[str, Any]] = {
         "node_group": {"forceUpdateVersion": True},
         "launch_template": {"keyName": "k"},
     },
-    "karpenter": {"placement_group": "mine", "price_adjustment": "-1%"},
+    "karpenter": {"placement_group": "mine", "price_adjustment": "-1%", "buffer": True},
 }
 
 
@@ -260,7 +348,8 @@ def _camel(name: str) -> str:
 @pytest.mark.parametrize("provisioner", ["managed", "karpenter", "autoMode", "clusterAutoscaler"])
 def test_an_option_has_an_effect_or_is_refused(provisioner: str) -> None:
     """The table from both sides: what it names is refused, everything else changes a file."""
-    base = {"instanceTypes": ["g6.12xlarge"], "provisioner": provisioner}
+    nodes = {"min": 1, "max": 4}
+    base = {"instanceTypes": ["g6.12xlarge"], "provisioner": provisioner, "nodes": nodes}
     plain = _all(base)
     for section, values in VALUES.items():
         for name, value in values.items():

@@ -247,6 +247,11 @@ WRONG: dict[str, tuple[dict[str, Any], str, str]] = {
         "raw-argument-decided",
         "write `cluster.region`",
     ),
+    "another zone of the template": (
+        {"gpu": "L4", "eks": {"launchTemplate": {"placement": {"availabilityZone": "us-east-1a"}}}},
+        "raw-argument-decided",
+        "write `zones`",
+    ),
     "any machine by raw arguments": (
         {"gpu": "L4", "eks": {"launchTemplate": {"instanceRequirements": {}}}},
         "raw-argument-decided",

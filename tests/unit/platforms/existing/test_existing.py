@@ -86,8 +86,9 @@ def test_names_by_a_pattern_are_matched_whole() -> None:
 def test_nodes_by_their_labels_are_labelled_by_commands() -> None:
     made = fleet({"existing": {"labels": {"pool": "gpu"}}})
     text = commands(made.pools[0])
-    assert "kubectl label --overwrite nodes -l 'pool=gpu' gpufleet.dev/pool=p0" in text
-    assert "# kubectl label nodes -l 'pool=gpu' gpufleet.dev/pool-" in text
+    assert "nodes=$(kubectl get nodes -o name -l 'pool in (gpu)')" in text
+    assert "kubectl label --overwrite $nodes gpufleet.dev/pool=p0" in text
+    assert "# kubectl label $nodes gpufleet.dev/pool-" in text
 
 
 def test_nodes_by_their_product_name_every_spelling_of_it() -> None:
@@ -99,23 +100,7 @@ def test_nodes_by_their_product_name_every_spelling_of_it() -> None:
 @pytest.mark.parametrize(
     ("pool", "code", "place"),
     [
-        (
-            {"existing": {"labelsBy": "apply"}},
-            "existing-apply-without-nodes",
-            "existing.nodes",
-        ),
-        (
-            {"existing": {"labels": {"a": "b"}, "labelsBy": "rule"}},
-            "existing-rule-by-labels",
-            "existing.labelsBy",
-        ),
         ({"existing": {"nodes": ["a"]}}, "existing-nodes-counted-twice", "nodes"),
-        ({"existing": {"nodes": ["a", "a"]}}, "existing-node-twice", "existing.nodes"),
-        (
-            {"existing": {"namePattern": "gpu-["}},
-            "existing-pattern-invalid",
-            "existing.namePattern",
-        ),
         ({"zones": ["a"]}, "zones-not-on-platform", "zones"),
         (
             {
@@ -125,15 +110,29 @@ def test_nodes_by_their_product_name_every_spelling_of_it() -> None:
             "existing-rule-in-waves",
             "existing.labelsBy",
         ),
-        (
-            {"existing": {"nodes": ["a", "b"], "product": True}},
-            "spec-value-inconsistent",
-            "existing",
-        ),
     ],
 )
 def test_what_cannot_work_is_refused(pool: dict[str, Any], code: str, place: str) -> None:
     assert (code, f"pools[0].{place}") in errors(pool)
+
+
+@pytest.mark.parametrize(
+    ("existing", "place", "said"),
+    [
+        ({"nodes": ["a", "b"], "product": True}, "existing", "nodes and product choose the nodes"),
+        ({"labelsBy": "apply"}, "existing", "name them under `nodes`"),
+        ({"labels": {"a": "b"}, "labelsBy": "rule"}, "existing", "none of its labels"),
+        ({"nodes": ["a", "a"]}, "existing.nodes", "a node is named twice"),
+        ({"namePattern": "gpu-["}, "existing.namePattern", "not a regular expression"),
+        # Read otherwise by Python, grep and Go.
+        ({"namePattern": r"gpu-\d+"}, "existing.namePattern", "without a backslash"),
+        ({"namePattern": "(?!a)b"}, "existing.namePattern", "without a backslash"),
+    ],
+)
+def test_a_section_that_contradicts_itself(existing: dict[str, Any], place: str, said: str) -> None:
+    (wrong,) = compiled({"existing": existing}).findings
+    assert (wrong.code, wrong.path) == ("spec-value-inconsistent", f"pools[0].{place}")
+    assert said in wrong.message
 
 
 def test_the_kubelet_of_nodes_that_exist_is_not_set() -> None:
@@ -238,11 +237,12 @@ def test_the_socket_of_rke2_may_be_written() -> None:
 
 
 def test_two_runtimes_in_one_cluster_are_refused() -> None:
-    pools = [
-        {"image": "plain", "existing": {"nodes": ["a", "b"]}},
-        {"image": "rke2", "existing": {"nodes": ["c", "d"]}},
-    ]
-    assert errors(*pools) == [("existing-runtimes-differ", "pools[1].image")]
+    plain = {"image": "plain", "existing": {"nodes": ["a", "b"]}}
+    rke2 = {"image": "rke2", "existing": {"nodes": ["c", "d"]}}
+    assert errors(plain, rke2) == [("existing-runtime-socket", "pools[0].image")]
+    assert errors(rke2, plain) == [("existing-runtime-socket", "pools[1].image")]
+    # Nodes that have the toolkit do not need the operator's.
+    assert errors(rke2, plain | {"image": "plain-driver-toolkit"}) == []
 
 
 def test_a_price_is_that_of_the_region_and_is_not_guessed() -> None:
@@ -281,11 +281,23 @@ def test_what_the_examples_advertise() -> None:
     }
 
 
-def test_a_vsphere_pool_of_other_people_needs_no_shape() -> None:
+@pytest.mark.parametrize(
+    ("platform", "cluster"),
+    [
+        ("eks", {"region": "us-east-1"}),
+        ("gke", {"region": "us-central1", "project": "gpu-fleet-1"}),
+        ("vsphere", {}),
+        ("openshift", {}),
+        ("openshiftAws", {"region": "us-east-1"}),
+        ("openshiftGcp", {"region": "us-central1", "project": "gpu-fleet-1"}),
+        ("sandbox", {}),
+    ],
+)
+def test_a_pool_of_other_people_needs_no_machine(platform: str, cluster: dict[str, str]) -> None:
     data = {
         "catalogue": "2026.11",
-        "platform": "vsphere",
-        "cluster": {"name": "metal"},
+        "platform": platform,
+        "cluster": {"name": "metal", **cluster},
         "pools": [
             {
                 "name": "theirs",
@@ -297,5 +309,6 @@ def test_a_vsphere_pool_of_other_people_needs_no_shape() -> None:
         ],
     }
     assert compile_data(data).deployable
-    managed = {**data, "pools": [{**data["pools"][0], "ownership": "managed"}]}
-    assert [f.code for f in compile_data(managed).findings] == ["vsphere-options-missing"]
+    if platform == "vsphere":
+        managed = {**data, "pools": [{**data["pools"][0], "ownership": "managed"}]}
+        assert [f.code for f in compile_data(managed).findings] == ["vsphere-options-missing"]

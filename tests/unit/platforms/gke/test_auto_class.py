@@ -161,7 +161,10 @@ def test_the_missing_limit_is_reported() -> None:
         ({**CHAT, "capacity": [{"queued": {}}]}, "compute-class-has-none"),
         ({**CHAT, "gke": {"driver": "gpuOperator"}}, "compute-class-has-none"),
         ({**CHAT, "gke": {"secureBoot": True}}, "compute-class-decides"),
-        ({**CHAT, "gke": {"nodePool": {"maxPodsPerNode": 32}}}, "compute-class-decides"),
+        (
+            {**CHAT, "gke": {"nodePool": {"nodeConfig": {"resourceManagerTags": {"a": "b"}}}}},
+            "compute-class-decides",
+        ),
         (
             {**CHAT, "taints": [{"key": "cloud.google.com/compute-class"}]},
             "taint-twice",

@@ -29,9 +29,14 @@ from tests.unit.platforms.gke.fleet_pools import L4, QUEUED, SPOT, compiled, fou
         ),
         ({"nodeConfig": {"taints": []}}, "raw-argument-decided", "nodeConfig.taints"),
         (
-            {"nodeConfig": {"labels": {"gpufleet.dev/pool": "other"}}},
+            {"nodeConfig": {"labels": {"cloud.google.com/gke-nodepool": "other"}}},
             "raw-argument-decided",
-            'nodeConfig.labels["gpufleet.dev/pool"]',
+            "nodeConfig.labels",
+        ),
+        (
+            {"nodeConfig": {"bootDisk": {"sizeGb": 100}}},
+            "raw-argument-decided",
+            "nodeConfig.bootDisk.sizeGb",
         ),
     ],
 )
@@ -127,7 +132,7 @@ def test_raw_arguments_that_exclude_each_other_are_refused(
 
 
 def test_raw_arguments_may_add_what_nobody_else_decides() -> None:
-    raw = {"nodeConfig": {"loggingVariant": "MAX_THROUGHPUT", "labels": {"own": "label"}}}
+    raw = {"nodeConfig": {"loggingVariant": "MAX_THROUGHPUT"}}
     assert compiled({**L4, **gke(nodePool=raw)}).findings == ()
 
 

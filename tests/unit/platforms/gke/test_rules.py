@@ -59,7 +59,7 @@ def test_flex_start_needs_a_release_that_has_it(machine: str, version: str, sinc
     [
         ("g4-standard-6", {}, "1.33", "1.34.5-gke.1153000 or 1.35.2-gke.1485000"),
         ("g4-standard-48", {}, "1.31", "1.32.11-gke.1174000"),
-        ("a4-highgpu-8g", {}, "1.31", "1.32.1-gke.1729000"),
+        ("a4-highgpu-8g", gke(driverVersion="latest"), "1.31", "1.32.1-gke.1729000"),
         ("a4x-highgpu-4g", {}, "1.31", "1.32.8-gke.1108000 or 1.33.4-gke.1036000"),
         ("a4x-maxgpu-4g-metal", {}, "1.33", "1.34.3-gke.1318000 or 1.35.0-gke.2745000"),
         ("a3-ultragpu-8g", {"fabric": "rdma"}, "1.30", "1.31.4-gke.1183000"),
@@ -73,6 +73,16 @@ def test_machines_need_a_release_that_has_them(
     assert f"needs GKE {since} or newer" in message
     major, minor = version.split(".")
     assert "gke-version-too-old" not in found(pool, f"{major}.{int(minor) + 1}")
+
+
+def test_b200_on_1_32_needs_the_newest_driver() -> None:
+    """GoogleCloudPlatform/cluster-toolkit pull request 3704: branch 570 is `latest` in GKE 1.32,
+    and A4 must ask for it there."""
+    a4 = {"instanceTypes": ["a4-highgpu-8g"]}
+    path, message = found(a4, "1.32")["gke-version-too-old"]
+    assert path == "pools[0].gke.driverVersion"
+    assert "`driverVersion: latest`" in message
+    assert "gke-version-too-old" not in found({**a4, **gke(driverVersion="latest")}, "1.32")
 
 
 @pytest.mark.parametrize(
@@ -158,7 +168,7 @@ def test_every_node_pool_of_a_ladder_may_be_full_at_the_same_time() -> None:
     assert pool.spend.minimum == 0
     assert pool.spend.expected == pool.nodes.expected * listed
     (warned,) = [one for one in fallback_order.findings if one.code == "gke-ladder-limits"]
-    assert warned.evidence == {"found": 3, "together": 6}
+    assert warned.evidence == {"count": 2, "found": 3, "together": 6}
 
 
 def test_limits_of_each_zone_are_counted_in_every_zone() -> None:

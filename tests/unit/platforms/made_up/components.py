@@ -6,13 +6,8 @@ from gpufleet.components_base.core_objects import ConfigMap
 from gpufleet.components_base.platform_components import (
     Connection,
     PlatformFleet,
-    no_charts,
-    no_operators,
 )
 from gpufleet.fleet import Fleet, Pool
-
-platform_operators = no_operators
-platform_charts = no_charts
 
 
 class RackPool(pulumi.ComponentResource):

@@ -1,9 +1,8 @@
 """The resources of a fleet on OpenShift on AWS."""
 
 from gpufleet.platforms.openshift.components import (
-    platform_charts,
     platform_fleet,
     platform_operators,
 )
 
-__all__ = ["platform_charts", "platform_fleet", "platform_operators"]
+__all__ = ["platform_fleet", "platform_operators"]

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from gpufleet.documents.shapes import items, mapping
-from gpufleet.findings import Finding, error
+from gpufleet.findings import Finding, error, findings_in
 from gpufleet.fleet.config_names import POOL_LABEL
 from gpufleet.fleet.model import Pool
 from gpufleet.platforms.openshift.aws.rules import validate_aws_fleet, validate_aws_pool
@@ -27,6 +27,8 @@ from gpufleet.spec.base import Ownership
 from gpufleet.spec.fleet_spec import FleetSpec
 from gpufleet.spec.platforms.openshift_aws import OpenShiftAwsOptions
 from gpufleet.spec.pool import GpuPool
+
+_finding = findings_in(__file__)
 
 KIND = "AWSMachineProviderConfig"
 CREDENTIALS = "aws-cloud-credentials"
@@ -133,21 +135,9 @@ class OnAws(MachineCloud):
     ) -> Iterable[Finding]:
         options = self.options(pool.spec)
         if options.ami_id is None and connection.get("amiId") is None:
-            yield error(
-                "openshift-image-missing",
-                f"{path}.amiId",
-                f"no image is named for the machines of {pool.name}, and the machine API takes "
-                "one by its id only",
-                "write the amiId of an existing MachineSet, or the pool's openshiftAws.amiId",
-            )
+            yield _finding("openshift-image-missing", path, pool=pool.name)
         if not any(connection.get(f"securityGroup{kind}") for kind in _BY):
-            yield error(
-                "openshift-security-groups-missing",
-                f"{path}.securityGroupIds",
-                "without security groups machines get the network's default one, and do not reach "
-                "the cluster",
-                "write securityGroupIds or securityGroupNames, as an existing MachineSet has them",
-            )
+            yield _finding("openshift-security-groups-missing", path)
         subnets = [mapping(connection.get(key)) for key in ("subnetIdsByZone", "subnetNamesByZone")]
         for zone in named_zones(pool.spec):
             there = [one for one in subnets if zone in one]

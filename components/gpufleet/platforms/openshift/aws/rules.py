@@ -6,12 +6,14 @@ Sources: see `aws/machines.py`.
 import re
 from collections.abc import Iterable
 
-from gpufleet.findings import Finding, error
+from gpufleet.findings import Finding, findings_in
 from gpufleet.fleet.model import Pool
 from gpufleet.platforms.clouds.aws_capacity import validate_block, validate_zones
 from gpufleet.platforms.clouds.aws_tags import validate_tags
 from gpufleet.platforms.openshift.zonal_rules import validate_zonal_pool
 from gpufleet.spec.fleet_spec import FleetSpec
+
+_finding = findings_in(__file__)
 
 RESERVATION = re.compile(r"^cr-[0-9a-f]{17}$")
 """The only form of a reservation's id that the machine API takes."""
@@ -30,24 +32,14 @@ def validate_aws_pool(pool: Pool, spec: FleetSpec) -> Iterable[Finding]:
     yield from validate_block(pool)
     for index, entry in enumerate(pool.capacity):
         if entry.reserved is not None and not RESERVATION.match(entry.reserved.id):
-            yield error(
+            yield _finding(
                 "openshift-reservation-id",
-                f"{pool.path}.capacity[{index}].reserved.id",
-                f"{entry.reserved.id!r} is not an id of a capacity reservation; the machine API "
-                "takes no resource group of reservations",
-                "write cr- and 17 hexadecimal digits; a pool for each reservation",
+                f"{pool.path}.capacity[{index}]",
                 found=entry.reserved.id,
                 limit=RESERVATION.pattern,
             )
     if any(machine.fraction != 1 for machine in pool.machines):
-        yield error(
-            "openshift-part-of-gpu",
-            f"{pool.path}.instanceTypes",
-            f"{pool.machines[0].name} has a part of a GPU, whose guest driver for vGPUs the GPU "
-            "Operator does not have by itself",
-            "choose a machine with whole GPUs, and share them: `sharing: {timeSlicing: ...}`",
-            found=pool.machines[0].name,
-        )
+        yield _finding("openshift-part-of-gpu", pool.path, found=pool.machines[0].name)
 
 
 def validate_aws_fleet(spec: FleetSpec) -> Iterable[Finding]:
@@ -55,10 +47,4 @@ def validate_aws_fleet(spec: FleetSpec) -> Iterable[Finding]:
     yield from validate_tags(spec.tags, "tags")
     for key in spec.tags:
         if key in OVERWRITTEN or key.startswith(OVERWRITTEN_PREFIX):
-            yield error(
-                "tag-reserved",
-                f"tags.{key}",
-                f"the machine API writes the tag {key} of its machines itself, and drops another",
-                "choose another key",
-                found=key,
-            )
+            yield _finding("tag-reserved", f"tags.{key}", found=key)

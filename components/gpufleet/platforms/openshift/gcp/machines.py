@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from gpufleet.documents.shapes import items, mapping
-from gpufleet.findings import Finding, error
+from gpufleet.findings import Finding, findings_in
 from gpufleet.fleet.config_names import POOL_LABEL
 from gpufleet.fleet.model import Pool
 from gpufleet.platforms.clouds.gcp_labels import resource_labels, validate_tags
@@ -28,6 +28,8 @@ from gpufleet.spec.base import Ownership
 from gpufleet.spec.fleet_spec import FleetSpec
 from gpufleet.spec.platforms.openshift_gcp import OpenShiftGcpOptions
 from gpufleet.spec.pool import GpuPool
+
+_finding = findings_in(__file__)
 
 KIND = "GCPMachineProviderSpec"
 CREDENTIALS = "gcp-cloud-credentials"
@@ -121,12 +123,7 @@ class OnGcp(MachineCloud):
         self, pool: Pool, connection: Mapping[str, Any], path: str
     ) -> Iterable[Finding]:
         if self.options(pool.spec).image is None and connection.get("image") is None:
-            yield error(
-                "openshift-image-missing",
-                f"{path}.image",
-                f"no image is named for the boot disks of {pool.name}",
-                "write the image of an existing MachineSet, or the pool's openshiftGcp.image",
-            )
+            yield _finding("openshift-image-missing", path, pool=pool.name)
 
     def capacity(self, pool: Pool) -> Mapping[str, str]:
         return machine_size(pool)

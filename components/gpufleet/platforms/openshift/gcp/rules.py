@@ -5,12 +5,14 @@ Sources: see `gcp/machines.py`.
 
 from collections.abc import Iterable
 
-from gpufleet.findings import Finding, error, warning
+from gpufleet.findings import Finding, findings_in
 from gpufleet.fleet.model import Pool
 from gpufleet.platforms.clouds.gcp_machines import boot_disks, validate_host, validate_zone_names
 from gpufleet.platforms.openshift.zonal_rules import validate_zonal_pool
 from gpufleet.spec.fleet_spec import FleetSpec
 from gpufleet.spec.platforms.openshift_gcp import OpenShiftGcpOptions
+
+_finding = findings_in(__file__)
 
 DISK_TYPES = ("pd-balanced", "pd-ssd", "pd-standard")
 """Types of disks that the machine API takes."""
@@ -30,31 +32,26 @@ def validate_gcp_pool(pool: Pool, spec: FleetSpec) -> Iterable[Finding]:
     taken = boot_disks(row) or DISK_TYPES
     possible = [kind for kind in taken if kind in DISK_TYPES]
     if not possible:
-        yield error(
+        yield _finding(
             "openshift-machine-needs-hyperdisk",
-            f"{pool.path}.instanceTypes",
-            f"{row.name} boots from {', '.join(taken)} alone, and the machine API takes "
-            f"{', '.join(DISK_TYPES)}",
-            "choose a machine of N1, G2, A2 or A3 High; A3 Ultra and later run on GKE",
+            pool.path,
             found=row.name,
-            limit=list(DISK_TYPES),
+            taken=taken,
+            limit=DISK_TYPES,
         )
     elif options.disk_type is not None and options.disk_type not in possible:
-        yield error(
+        yield _finding(
             "openshift-disk-type",
-            f"{pool.path}.openshiftGcp.diskType",
-            f"{row.name} boots from {', '.join(possible)}, and {options.disk_type} is declared",
-            "leave diskType out",
-            found=options.disk_type,
+            pool.path,
+            machine=row.name,
             allowed=possible,
+            found=options.disk_type,
         )
     spot = any(entry.spot is not None for entry in pool.capacity)
     if spot and options.spot_model == "preemptible" and pool.nodes.minimum > 0:
-        yield warning(
+        yield _finding(
             "openshift-preemptible-ends",
-            f"{pool.path}.openshiftGcp.spotModel",
-            "preemptible machines end after 24 hours at the latest, all that started together at "
-            f"the same time; {pool.nodes.minimum} always run",
-            "write spotModel: spot, where the cluster's machine API has provisioningModel",
+            pool.path,
+            minimum=pool.nodes.minimum,
             found=options.spot_model,
         )

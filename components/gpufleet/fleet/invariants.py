@@ -1,0 +1,173 @@
+"""What is declared and comes out as nothing: nodes, promises, quotas, monitored nodes.
+
+One look at the compiled pools, after everything else was decided. Quotas of teams are in
+`team_quotas`, which this pass asks too; what one platform divides (zones, hosts) is the platform's.
+Sources are at each part.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime, timedelta
+
+from gpufleet.findings import Finding, error, info, warning
+from gpufleet.fleet import windows
+from gpufleet.fleet.kueue_quota import HasPools, countable, pool_units, takes_whole_nodes
+from gpufleet.fleet.model import Pool
+from gpufleet.fleet.team_quotas import validate_quotas
+from gpufleet.spec.capacity import TeamCommitment
+from gpufleet.spec.fleet_spec import FleetSpec
+
+_MOMENT = timedelta(seconds=1)
+
+
+def validate_nothing(spec: FleetSpec, fleet: HasPools) -> Iterator[Finding]:
+    """Everything of the fleet that was asked for and that nothing can use."""
+    for pool in fleet.pools:
+        yield from _beyond_bought(pool)
+        yield from _closed(pool)
+        for index, one in enumerate(pool.spec.commitments):
+            yield from _promised(pool, one, f"{pool.path}.commitments[{index}]")
+    if spec.queues is not None:
+        yield from _uncounted(fleet)
+        yield from validate_quotas(fleet, spec.queues)
+    if spec.monitoring is not None:
+        yield from _unseen(fleet.pools)
+
+
+def most_nodes(pool: Pool, during: TeamCommitment | None = None) -> int:
+    """Maximum number of nodes that there are at any moment (of a commitment), whatever is bought;
+    maintenance counts in commitments only."""
+    maintenance = () if during is None else pool.spec.maintenance
+    of = pool.spec.commitments if during is None else (during,)
+    machine = pool.machines[0].name
+    edges = [*windows.edges(pool.capacity, maintenance, of, machine)]
+    moments: Iterable[datetime | None] = [m for one in edges for m in (one, one - _MOMENT)]
+    if during is not None:
+        moments = [m for m in moments if m is not None and windows.committed((during,), m)]
+    found = [
+        windows.nodes_at(pool.capacity, maintenance, machine, pool.nodes.maximum, moment).total
+        for moment in moments or [None]
+    ]
+    return max(found)
+
+
+def _beyond_bought(pool: Pool) -> Iterator[Finding]:
+    """Nodes that no block or reservation has room for. A reservation that is a group continues on
+    demand (Amazon EC2 user guide, Capacity Reservation groups)."""
+    sized = [one.capacity_block or one.reserved for one in pool.capacity]
+    if any(one is None or one.id.startswith("arn:") for one in sized):
+        return
+    most = most_nodes(pool)
+    if most >= pool.nodes.maximum or most == 0:
+        return
+    short = most < pool.nodes.minimum
+    yield (error if short else warning)(
+        "nodes-beyond-reservation",
+        f"{pool.path}.nodes.{'min' if short else 'max'}",
+        f"{pool.name} has {pool.nodes.minimum} to {pool.nodes.maximum} nodes, and what it buys "
+        f"has {most} instances at the most: further nodes never start",
+        f"write nodes.{'min' if short else 'max'}: {most}, or add `onDemand: {{}}` or what else "
+        "was bought to capacity",
+        found=pool.nodes.maximum,
+        limit=most,
+    )
+
+
+def _closed(pool: Pool) -> Iterator[Finding]:
+    """A pool without nodes at the moment that is looked at, although a window opens later."""
+    if pool.at is None or pool.available_nodes:
+        return
+    machine, at = pool.machines[0].name, pool.at
+    edges = windows.edges(pool.capacity, pool.spec.maintenance, (), machine)
+    later = sorted(
+        moment
+        for moment in edges
+        if moment > at
+        and windows.nodes_at(
+            pool.capacity, pool.spec.maintenance, machine, pool.nodes.maximum, moment
+        ).total
+    )
+    if later:
+        yield info(
+            "pool-without-nodes-now",
+            f"{pool.path}.capacity",
+            f"at {at.isoformat()} {pool.name} can have no nodes: its quotas and its spend are 0 "
+            f"until {later[0].isoformat()}",
+            found=at.isoformat(),
+            limit=later[0].isoformat(),
+        )
+
+
+def _promised(pool: Pool, one: TeamCommitment, path: str) -> Iterator[Finding]:
+    """GPUs that are promised to a team, and of which it gets none."""
+    least = pool.gpus_per_node if takes_whole_nodes(pool) else 1
+    if one.gpus < least:
+        yield warning(
+            "commitment-of-nothing",
+            f"{path}.gpus",
+            f"{one.gpus} GPUs of {pool.name} are promised to {one.team}, and a job there takes a "
+            f"node with {least}: its quota is 0",
+            f"write {least}",
+            found=one.gpus,
+            limit=least,
+        )
+        return
+    there = most_nodes(pool, one) * pool.gpus_per_node
+    if there < least:
+        yield warning(
+            "commitment-of-nothing",
+            path,
+            f"{one.gpus} GPUs of {pool.name} are promised to {one.team} for a time in which the "
+            "pool has no nodes",
+            "buy capacity for that time, or move the commitment (`gpufleet calendar` shows both)",
+            found=one.gpus,
+            limit=0,
+        )
+    elif there < one.gpus:
+        yield warning(
+            "commitment-of-nothing",
+            f"{path}.gpus",
+            f"{one.gpus} GPUs of {pool.name} are promised to {one.team}, and the pool never has "
+            f"more than {there} in that time",
+            f"write {there} or less, or let {pool.name} have "
+            f"{-(-one.gpus // pool.gpus_per_node)} nodes",
+            found=one.gpus,
+            limit=there,
+        )
+
+
+def _uncounted(fleet: HasPools) -> Iterator[Finding]:
+    """Pools whose claims Kueue does not count: it reads templates of claims, and passes claims by
+    that pods share (kubernetes-sigs/kueue v0.19.2 `pkg/dra/claims.go`)."""
+    outside = [
+        pool
+        for pool in fleet.pools
+        if pool.partition.dra is not None and not pool.advertised and not countable(pool, fleet)
+    ]
+    all_of_them = not any(pool_units(pool, fleet) for pool in fleet.pools)
+    for pool in outside:
+        outcome = (
+            "no queue is made, and jobs that name one never start"
+            if all_of_them
+            else "jobs there count in no quota"
+        )
+        yield (error if all_of_them else warning)(
+            "queue-counts-no-claims",
+            f"{pool.path}.sharing.dra",
+            f"Kueue cannot count claims of {pool.name}: {outcome}",
+            "let each pod have a claim of its own (no `clients`), with pools of one kind of claim "
+            "in the cluster, or leave `queues` out",
+        )
+
+
+def _unseen(pools: Sequence[Pool]) -> Iterator[Finding]:
+    """Monitored pools of which no program reports anything: DCGM reads NVIDIA's GPUs."""
+    unseen = [pool.name for pool in pools if pool.gpu.vendor != "nvidia"]
+    if unseen:
+        yield (info if len(unseen) < len(pools) else warning)(
+            "monitoring-sees-no-devices",
+            "monitoring",
+            f"DCGM reports nothing of {', '.join(unseen)}: alerts and panels of use, memory and "
+            "faults have no series of these nodes; requests, quotas and cost are there",
+            "scrape the metrics of the vendor (neuron-monitor, or GKE's system metrics of TPUs)",
+            pools=unseen,
+        )

@@ -1,0 +1,177 @@
+"""Whether the charts of a fleet find their place in a cluster: its version, who runs the same
+programs, what may be made, and where there is room."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from typing import Any
+
+from gpufleet.components_base.answers import Answers, MissingError, NotAnsweredError
+from gpufleet.documents.quantities import quantity
+from gpufleet.documents.shapes import items, mapping
+from gpufleet.fleet.model import GPU_OPERATOR, Fleet
+from gpufleet.platforms.accounts.cluster_client import ClusterClient
+from gpufleet.render.fleet_release import FleetRelease
+from gpufleet.render.releases import releases
+from gpufleet.spec.addons import CHARTS
+from gpufleet.spec.cluster import minor_of
+
+Objects = Sequence[Mapping[str, Any]]
+OPERANDS = 10
+"""Pods of the GPU Operator on one node at most: driver, toolkit, device plugin, GPU Feature
+Discovery, DCGM and its exporter, MIG manager, status exporter, validator, and the worker of Node
+Feature Discovery (NVIDIA/gpu-operator v26.7.0 `assets`)."""
+PARTS = (
+    ("create", "", "namespaces", None),
+    ("create", "apiextensions.k8s.io", "customresourcedefinitions", None),
+    ("create", "rbac.authorization.k8s.io", "clusterroles", None),
+    ("create", "apps", "deployments", None),
+    ("create", "", "secrets", None),
+)
+"""Kinds that charts consist of, and the Secrets in which Helm keeps its releases."""
+_DISCOVERY, _EXPORTER = "node-feature-discovery", "dcgm-exporter"
+_PLUGIN = re.compile(r"(nvidia|hami).*device-plugin")
+
+
+def ask_version(cluster: ClusterClient, fleet: Fleet, answers: Answers) -> None:
+    """Compare the API server's minor version with the fleet's."""
+    wanted, place = fleet.spec.cluster.kubernetes_version, "cluster.kubernetesVersion"
+    with suppress(NotAnsweredError, MissingError):
+        found = cluster.version(place, "version of the cluster")
+        minor = ".".join(map(str, minor_of(found.lstrip("v"))))
+        if minor != wanted:
+            answers.error(
+                "cluster-version-differs",
+                place,
+                f"the cluster runs Kubernetes {found}, and {wanted} is declared",
+                f'write kubernetesVersion: "{minor}", or log in to the right cluster',
+                found=minor,
+                limit=wanted,
+            )
+
+
+def ask_permissions(
+    cluster: ClusterClient,
+    wanted: Iterable[tuple[str, str, str, str | None]],
+    path: str,
+    what: str,
+    answers: Answers,
+) -> None:
+    """Ask whether who asks may do what `what` needs: verb, group, plural, namespace. The deployment
+    may run as another, so that a missing permission is a warning."""
+    for verb, group, plural, namespace in wanted:
+        kind = f"{plural}.{group}".rstrip(".") + ("" if namespace is None else f" in {namespace}")
+        with suppress(NotAnsweredError, MissingError):
+            if not cluster.may(verb, group, plural, namespace, path):
+                answers.warning(
+                    "permission-missing",
+                    path,
+                    f"who asks may not {verb} {kind}, which {what}",
+                    f"allow create, get, patch and delete of {kind} to who deploys",
+                    found=plural,
+                )
+
+
+def ask_charts(
+    cluster: ClusterClient, fleet: Fleet, nodes: Objects, gpu_nodes: Objects, answers: Answers
+) -> None:
+    """Ask for programs of others, permissions and room; `gpu_nodes` are those of the pools."""
+    charts = {one.chart.name: one for one in releases(fleet)}
+    if not charts:
+        return
+    with suppress(NotAnsweredError):
+        for kind in ("deployments", "daemonsets"):
+            for one in cluster.listed(kind, "addons", "who runs on the nodes"):
+                _other(one, charts, answers)
+    with suppress(NotAnsweredError):
+        _room(cluster, charts, nodes, gpu_nodes, answers)
+    ask_permissions(cluster, PARTS, "addons", "the charts need", answers)
+
+
+def _other(one: Mapping[str, Any], charts: Mapping[str, FleetRelease], answers: Answers) -> None:
+    """A program that is to be installed, and that somebody else runs. Helm says in annotations of
+    what release an object is (helm/helm v3 `pkg/action/validate.go`)."""
+    metadata = mapping(one.get("metadata"))
+    name, namespace = str(metadata.get("name")), metadata.get("namespace")
+    program = str(mapping(metadata.get("labels")).get("app.kubernetes.io/name"))
+    serves = [charts[key] for key in (GPU_OPERATOR, "nvidia-device-plugin") if key in charts]
+    ours = charts.get(program)
+    if serves and (_PLUGIN.search(name) or _EXPORTER in name):
+        ours = serves[0]
+    elif program == _DISCOVERY:
+        ours = charts.get(GPU_OPERATOR)
+    if ours is None:
+        return
+    notes = mapping(metadata.get("annotations"))
+    by = [notes.get(f"meta.helm.sh/release-{key}") for key in ("namespace", "name")]
+    owner = (by[0] or namespace, by[1] or ours.chart.name)
+    if owner == (ours.namespace, ours.chart.name):
+        return
+    sections = {chart: f"addons.{section}" for section, chart in CHARTS.items()}
+    place = sections.get(ours.chart.name, "monitoring")
+    what, why = program, "two of them undo each other's work"
+    if _PLUGIN.search(name):
+        what, why = "a device plugin", "the second to register replaces the first"
+    exporter = _EXPORTER in name
+    report = answers.warning if exporter else answers.error
+    report(
+        "existing-program",
+        place,
+        f"{namespace}/{name} runs {_EXPORTER if exporter else what} already, and the fleet would "
+        f"install another: {'each metric comes twice' if exporter else why}",
+        f"remove it, switch this part of `{place}` off, or write `ownership: existing` there",
+        found=f"{namespace}/{name}",
+    )
+
+
+def _room(
+    cluster: ClusterClient,
+    charts: Mapping[str, FleetRelease],
+    nodes: Objects,
+    gpu_nodes: Objects,
+    answers: Answers,
+) -> None:
+    """Whether controllers can run somewhere, and operands on the nodes of the pools."""
+    if not any(_is_usable(one) and not _keeps_away(one) for one in nodes):
+        answers.error(
+            "no-room-for-charts",
+            "addons",
+            "every node is cordoned, not ready or tainted: no controller of a chart can run",
+            "add a node without taints, or uncordon one",
+        )
+    own = {one.namespace for one in charts.values()}
+    pods = Counter(
+        mapping(one.get("spec")).get("nodeName")
+        for one in cluster.listed("pods", "addons", "pods of the nodes")
+        if mapping(one.get("metadata")).get("namespace") not in own
+        and mapping(one.get("status")).get("phase") not in ("Succeeded", "Failed")
+    )
+    for one in gpu_nodes:
+        name = mapping(one.get("metadata")).get("name")
+        most = quantity(str(mapping(mapping(one.get("status")).get("allocatable")).get("pods")))
+        full = GPU_OPERATOR in charts and most is not None and most - pods[name] < OPERANDS
+        if full or not _is_usable(one):
+            answers.warning(
+                "no-room-on-node",
+                "addons",
+                f"{name} has room for {most} pods and runs {pods[name]}, and the GPU Operator "
+                f"adds up to {OPERANDS}"
+                if full
+                else f"{name} is cordoned or not ready: operands wait for it",
+                "raise maxPods of its kubelet, or move pods away"
+                if full
+                else "uncordon or repair it",
+                found=name,
+            )
+
+
+def _is_usable(node: Mapping[str, Any]) -> bool:
+    conditions = map(mapping, items(mapping(node.get("status")).get("conditions")))
+    ready = [one.get("status") for one in conditions if one.get("type") == "Ready"]
+    return mapping(node.get("spec")).get("unschedulable") is not True and ready in ([], ["True"])
+
+
+def _keeps_away(node: Mapping[str, Any]) -> bool:
+    taints = map(mapping, items(mapping(node.get("spec")).get("taints")))
+    return any(one.get("effect") in ("NoSchedule", "NoExecute") for one in taints)

@@ -1,0 +1,58 @@
+"""Bills of twelve fleets in nine regions, reckoned by hand from the price lists, to the cent.
+
+AWS: aws/karpenter-provider-aws v1.15.2 `pkg/providers/pricing` (us-east-1, GovCloud; its table of
+China is in yuan and of 2024). Google Cloud: skypilot-org/skypilot-catalog 2c3d7ea
+`catalogs/v9/gcp/vms.csv` for TPUs; cloudpilot-ai/karpenter-provider-gcp 417f047 for A2.
+"""
+
+from typing import Any
+
+import pytest
+
+from gpufleet.platforms.compiled import compile_data
+
+SPOT: dict[str, Any] = {"capacity": [{"spot": {}}]}
+UNKNOWN = (None, None)
+
+
+@pytest.mark.parametrize(
+    ("region", "machine", "nodes", "more", "bill"),
+    [
+        ("us-east-1", "p5.48xlarge", (2, 3), {}, ("110.08", "165.12")),
+        ("us-east-1", "g6e.12xlarge", (0, 5), {}, ("0.00", "52.46")),
+        ("us-gov-east-1", "g4dn.xlarge", (1, 9), {}, ("0.66", "5.97")),
+        ("us-gov-west-1", "g5.12xlarge", (1, 4), {}, UNKNOWN),  # the list has none
+        ("cn-north-1", "g4dn.xlarge", (1, 2), {}, UNKNOWN),
+        ("us-central1", "ct6e-standard-4t", (1, 4), {}, ("10.80", "43.20")),
+        # Spot at the least; at the most the price on demand, which bounds it.
+        ("us-south1", "ct6e-standard-4t", (1, 2), SPOT, ("4.87", "21.60")),
+        ("us-east5", "ct5p-hightpu-4t", (1, 2), SPOT, ("5.20", "33.60")),
+        ("europe-west4", "ct6e-standard-8t", (1, 2), {}, ("23.76", "47.52")),
+        ("asia-northeast1", "ct6e-standard-1t", (1, 2), {}, ("3.24", "6.48")),
+        ("us-central1", "a2-highgpu-1g", (3, 7), {}, ("11.02", "25.71")),
+        ("me-central1", "g2-standard-4", (1, 2), {}, UNKNOWN),
+    ],
+)
+def test_a_bill_is_that_of_the_list(
+    region: str, machine: str, nodes: tuple[int, int], more: dict[str, Any], bill: Any
+) -> None:
+    least, most = nodes
+    pool = {"name": "p", "instanceTypes": [machine], "nodes": {"min": least, "max": most}, **more}
+    result = compile_data(
+        {
+            "catalogue": "2026.11",
+            "platform": "gke" if "-" in machine else "eks",
+            "cluster": {"name": "bill", "region": region},
+            "prices": "strict",
+            "pools": [pool],
+        }
+    )
+    assert result.fleet is not None, result.findings
+    spend = result.fleet.spend
+    told = tuple(
+        f"{one / 1_000_000:.2f}" if isinstance(one, int) else None
+        for one in (spend.minimum, spend.maximum)
+    )
+    assert told == bill
+    named = "price-unknown-in-region" in [one.code for one in result.findings]
+    assert named is (bill == UNKNOWN)

@@ -1,0 +1,96 @@
+"""Rows of findings and the calls that write them fit each other."""
+
+import ast
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+import gpufleet
+from gpufleet.findings import Severity
+from gpufleet.findings.rows import FACT, findings_in, rows_of
+
+CORE = Path(gpufleet.__path__[0])
+FOLDERS = sorted(table.parent for table in CORE.rglob("findings.jsonl"))
+
+
+@dataclass(frozen=True)
+class Call:
+    """One call of a writer."""
+
+    place: str
+    row: str
+    facts: frozenset[str]
+    has_fix: bool
+
+
+def calls(folder: Path) -> Iterator[Call]:
+    for file in sorted(folder.glob("*.py")):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
+                continue
+            if node.func.id == "_finding" and isinstance(row := node.args[0], ast.Constant):
+                names = {one.arg or "**" for one in node.keywords}
+                place = f"{file.relative_to(CORE)}:{node.lineno}"
+                yield Call(place, str(row.value), frozenset(names - {"fix"}), "fix" in names)
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=[str(one.relative_to(CORE)) for one in FOLDERS])
+def test_each_row_is_written_and_each_call_has_its_row_and_facts(folder: Path) -> None:
+    rows = rows_of(folder)
+    written = list(calls(folder))
+    assert {call.row for call in written} == set(rows)
+    for call in written:
+        row = rows[call.row]
+        told = FACT.findall(row.message + ("" if call.has_fix else row.fix or ""))
+        assert {name for name, _ in told} <= call.facts, call
+        assert row.fix is None or not call.has_fix, f"{call}: the row's fix is never shown"
+
+
+def table(folder: Path, *rows: dict[str, str]) -> str:
+    text = "".join(json.dumps(row) + "\n" for row in rows)
+    (folder / "findings.jsonl").write_text(text, encoding="utf-8")
+    return str(folder / "rules.py")
+
+
+ROW = {
+    "code": "pool-wide/zone",
+    "severity": "warning",
+    "at": ".zones",
+    "message": "{pool} is in {found}, of {limit!r}: {spot: {}}",
+    "fix": "name one of {found}",
+    "source": "a page",
+}
+
+
+def test_a_finding_has_code_place_texts_and_all_facts(tmp_path: Path) -> None:
+    finding = findings_in(table(tmp_path, ROW))
+    one = finding("pool-wide/zone", "pools[0]", pool="chat", found=("a", "b"), limit="x", more=3)
+    assert (one.code, one.severity, one.path) == ("pool-wide", Severity.WARNING, "pools[0].zones")
+    assert one.message == "chat is in a, b, of 'x': {spot: {}}"
+    assert one.fix == "name one of a, b"
+    assert one.evidence == {
+        "pool": "chat",
+        "found": ["a", "b"],
+        "limit": "x",
+        "more": 3,
+        "source": "a page",
+    }
+
+
+def test_what_a_user_wrote_is_never_a_place_for_a_fact(tmp_path: Path) -> None:
+    finding = findings_in(table(tmp_path, ROW))
+    one = finding("pool-wide/zone", pool="{found}", found={"b", "a"}, limit=1, fix="write {pool}")
+    assert one.message == "{found} is in a, b, of 1: {spot: {}}"
+    assert (one.path, one.fix) == (".zones", "write {pool}")
+
+
+def test_a_fact_that_is_missing_and_a_row_that_is_written_twice_are_errors(tmp_path: Path) -> None:
+    (tmp_path / "one").mkdir()
+    finding = findings_in(table(tmp_path / "one", ROW))
+    with pytest.raises(KeyError, match="found"):
+        finding("pool-wide/zone", pool="chat", limit=1)
+    with pytest.raises(ValueError, match="two rows have one code"):
+        findings_in(table(tmp_path, ROW, ROW))("pool-wide/zone")
