@@ -39,7 +39,7 @@ def pool_lines(pool: Pool, terms: Sequence[Term] = ()) -> tuple[PoolLine, ...]:
             "and tolerate",
             items=tuple(
                 f"{taint.key}{f'={taint.value}' if taint.value else ''}:{taint.effect}"
-                for taint in pool.taints
+                for taint in pool.work_taints
             ),
         ),
         PoolLine("price", _price(pool)),

@@ -96,6 +96,10 @@ class _Monitor(mocks.MockMonitor):
         with _closing_its_loop():
             return super().RegisterResource(request)
 
+    def ReadResource(self, request: Any) -> Any:
+        with _closing_its_loop():
+            return super().ReadResource(request)
+
     def Invoke(self, request: Any) -> Any:
         with _closing_its_loop():
             return super().Invoke(request)

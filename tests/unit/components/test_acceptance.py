@@ -1,3 +1,5 @@
+"""GpuAcceptance: its objects, and what it makes of the verdicts."""
+
 import json
 from typing import Any
 

@@ -123,6 +123,7 @@ ROWS: dict[str, Row] = {
         "`queues: {teams: [{name: research, share: 1.0}]}`",
         fleet={"queues": {"teams": [{"name": "research", "share": 1.0}]}},
     ),
+    "acceptance": Row("`acceptance: {}`", fleet={"acceptance": {}}),
     "health": Row(
         "`health: {mode: repair, floor: {asPlatform: true}}`",
         fleet={"health": {"mode": "repair", "floor": {"asPlatform": True}}},
@@ -354,6 +355,7 @@ ROWS: dict[str, Row] = {
         base={"sharing": {"timeSlicing": {"replicas": 4}}},
     ),
     "pools.taints": Row("`taints`", {"taints": [{"key": "example.com/team", "value": "a"}]}),
+    "pools.acceptance": Row("`acceptance: {}`", {"acceptance": {}}),
     "pools.health": Row("`health: {mode: observe}`", {"health": {"mode": "observe"}}),
     "pools.idle": Row(
         "`idle: {afterMinutes: 30, notebooks: [{name: lab, namespace: ml}]}`",
