@@ -5,8 +5,8 @@ One look at the compiled pools, after everything else was decided. Quotas of tea
 Sources are at each part.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
-from datetime import datetime, timedelta
+from collections.abc import Iterator, Sequence
+from datetime import timedelta
 
 from gpufleet.findings import Finding, error, info, warning
 from gpufleet.fleet import windows
@@ -40,9 +40,9 @@ def most_nodes(pool: Pool, during: TeamCommitment | None = None) -> int:
     of = pool.spec.commitments if during is None else (during,)
     machine = pool.machines[0].name
     edges = [*windows.edges(pool.capacity, maintenance, of, machine)]
-    moments: Iterable[datetime | None] = [m for one in edges for m in (one, one - _MOMENT)]
+    moments = [moment for one in edges for moment in (one, one - _MOMENT)]
     if during is not None:
-        moments = [m for m in moments if m is not None and windows.committed((during,), m)]
+        moments = [moment for moment in moments if windows.committed((during,), moment)]
     found = [
         windows.nodes_at(pool.capacity, maintenance, machine, pool.nodes.maximum, moment).total
         for moment in moments or [None]

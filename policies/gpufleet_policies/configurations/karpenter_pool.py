@@ -180,9 +180,10 @@ def _sizes(row: InstanceType) -> dict[str, Fraction | None]:
     7.5 % of the memory do not count (aws/karpenter-provider-aws v1.14.1,
     `vmMemoryOverheadPercent`)."""
     count, memory = row.accelerator.api_count, row.memory_bytes
+    gpus = row.accelerator.count if count is None else count
     return {
         "cpu": Fraction(row.vcpu) if row.vcpu else None,
-        GPU: Fraction(row.accelerator.count if count is None else count),
+        GPU: None if gpus is None else Fraction(gpus),
         "memory": None if memory is None else memory * Fraction(925, 1000),
     }
 
