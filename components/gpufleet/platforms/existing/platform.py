@@ -93,10 +93,8 @@ def _without_toolkit(pools: Sequence[Pool]) -> list[tuple[Pool, NodeImage]]:
 
 def _first_environment(needing: Sequence[tuple[Pool, NodeImage]]) -> Mapping[str, str]:
     """The environment of the first image that needs one, which all nodes get."""
-    for _, image in needing:
-        if image.toolkit_env:
-            return image.toolkit_env
-    return {}
+    found = [image.toolkit_env for _, image in needing if image.toolkit_env]
+    return found[0] if found else {}
 
 
 def _runtimes(spec: FleetSpec, pools: Sequence[Pool]) -> Iterable[Finding]:
