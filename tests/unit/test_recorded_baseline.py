@@ -61,8 +61,12 @@ ALLOWED: tuple[Allowed, ...] = (
         )
     ),
     *(
-        Allowed(part, "workload-kinds", "*findings/0/fix", "The fix names the key of the taint.")
+        Allowed(part, "workload-kinds", place, why)
         for part in ("compile", "resources")
+        for place, why in (
+            ("*findings/0/fix", "The fix names the key of the taint."),
+            ("*findings/1/*", "DCGM reports nothing of the pool without NVIDIA's GPUs."),
+        )
     ),
     Allowed(
         "resources",

@@ -13,6 +13,7 @@ import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import cache
 from pathlib import Path
 from typing import Any, Protocol, cast
@@ -112,6 +113,9 @@ def filled(text: str, facts: Mapping[str, object]) -> str:
 
 
 def _listed(value: object) -> object:
+    """What JSON can hold: amounts of money are text, sets are lists in order."""
+    if isinstance(value, Decimal):
+        return str(value)
     if isinstance(value, str | Mapping) or not isinstance(value, Iterable):
         return cast("object", value)
     several = cast("Iterable[Any]", value)

@@ -10,7 +10,7 @@ from datetime import timedelta
 
 from gpufleet.findings import Finding, error, info, warning
 from gpufleet.fleet import windows
-from gpufleet.fleet.kueue_quota import HasPools, countable, pool_units, takes_whole_nodes
+from gpufleet.fleet.kueue_quota import HasPools, takes_whole_nodes
 from gpufleet.fleet.model import Pool
 from gpufleet.fleet.team_quotas import validate_quotas
 from gpufleet.spec.capacity import TeamCommitment
@@ -27,7 +27,6 @@ def validate_nothing(spec: FleetSpec, fleet: HasPools) -> Iterator[Finding]:
         for index, one in enumerate(pool.spec.commitments):
             yield from _promised(pool, one, f"{pool.path}.commitments[{index}]")
     if spec.queues is not None:
-        yield from _uncounted(fleet)
         yield from validate_quotas(fleet, spec.queues)
     if spec.monitoring is not None:
         yield from _unseen(fleet.pools)
@@ -132,30 +131,6 @@ def _promised(pool: Pool, one: TeamCommitment, path: str) -> Iterator[Finding]:
             f"{-(-one.gpus // pool.gpus_per_node)} nodes",
             found=one.gpus,
             limit=there,
-        )
-
-
-def _uncounted(fleet: HasPools) -> Iterator[Finding]:
-    """Pools whose claims Kueue does not count: it reads templates of claims, and passes claims by
-    that pods share (kubernetes-sigs/kueue v0.19.2 `pkg/dra/claims.go`)."""
-    outside = [
-        pool
-        for pool in fleet.pools
-        if pool.partition.dra is not None and not pool.advertised and not countable(pool, fleet)
-    ]
-    all_of_them = not any(pool_units(pool, fleet) for pool in fleet.pools)
-    for pool in outside:
-        outcome = (
-            "no queue is made, and jobs that name one never start"
-            if all_of_them
-            else "jobs there count in no quota"
-        )
-        yield (error if all_of_them else warning)(
-            "queue-counts-no-claims",
-            f"{pool.path}.sharing.dra",
-            f"Kueue cannot count claims of {pool.name}: {outcome}",
-            "let each pod have a claim of its own (no `clients`), with pools of one kind of claim "
-            "in the cluster, or leave `queues` out",
         )
 
 
