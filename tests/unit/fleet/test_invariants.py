@@ -39,8 +39,6 @@ def blocks(*windows: tuple[str, str]) -> list[dict[str, Any]]:
 DECEMBER = ("2026-12-01T11:30:00Z", "2026-12-20T11:30:00Z")
 JANUARY = ("2027-01-01T11:30:00Z", "2027-01-20T11:30:00Z")
 LATER = {"team": "a", "gpus": 8, "starts": "2027-02-01T00:00:00Z", "until": "2027-02-03T00:00:00Z"}
-SHARED = {"dra": {"namespaces": ["r"], "clients": 4, "sharing": "timeSlicing"}}
-CLAIMED = {**L4, "nodes": {"min": 1, "max": 1}, "sharing": SHARED}
 
 CASES: dict[str, tuple[dict[str, Any], dict[str, Any], str, str, str]] = {
     "fewer machines than the smallest size": (
@@ -94,13 +92,6 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any], str, str, str]] = {
         "warning queues.teams[1].share",
         "share 0.5 of p is 0 of 8 nvidia.com/gpu",
         "let p have 3 nodes, or give it the pool: `team: b`",
-    ),
-    "claims that no queue counts": (
-        CLAIMED,
-        {"queues": TWO},
-        "error pools[0].sharing.dra",
-        "Kueue cannot count claims of p: no queue is made, and jobs that name one never start",
-        "let each pod have a claim of its own",
     ),
     "only the owner of every pool": (
         {**L4, "team": "a"},
