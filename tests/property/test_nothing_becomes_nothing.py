@@ -16,6 +16,7 @@ from gpufleet.fleet import Fleet
 from gpufleet.fleet.kueue_quota import pool_units, quota_pools, usable_unit
 from gpufleet.platforms.compiled import compile_data
 from gpufleet.render.kueue_queues import cluster_queues
+from gpufleet.render.kueue_rules import validate_queues
 from tests.unit.components.random_fleets import fleets
 from tests.unit.components.random_openshift import openshift_fleets
 from tests.unit.components.random_own_hardware import own_fleets
@@ -116,7 +117,8 @@ def check(document: dict[str, Any], seen: dict[str, int]) -> None:
             found = said.pop((team, pool), None)
             expected = "error" if most < usable else "warning"
             assert found == (None if nominal >= usable else expected), (team, pool)
-    named = {one.path for one in compiled.findings}
+    # Claims that Kueue cannot count are named with the queues that are rendered.
+    named = {one.path for one in (*compiled.findings, *validate_queues(fleet))}
     for team in document["queues"]["teams"]:
         if quota_pools(fleet) and team["name"] not in served:
             assert said.pop((team["name"], None), None), team
