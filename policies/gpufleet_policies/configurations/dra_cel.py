@@ -18,6 +18,7 @@ from gpufleet.contract.programs.dra_cel_functions import (
     is_semver,
 )
 from gpufleet.contract.programs.validation import CheckReport
+from gpufleet.documents.cel_evaluator import cel
 from gpufleet.documents.shapes import as_mapping
 from gpufleet_policies.configurations.dra_devices import (
     CLASSES,
@@ -71,10 +72,8 @@ def validate_selector(
 
 
 def _compiled(expression: str, path: str, report: CheckReport) -> Any:
-    import cel
-
     try:
-        return cel.compile(expression)
+        return cel().compile(expression)
     except ValueError as problem:
         text = str(problem)
         if "unsupported syntax" in text and "token recognition" not in text:
@@ -328,6 +327,4 @@ def _not_judged(path: str, reason: str, report: CheckReport) -> None:
 
 
 def _run(program: Any, device: dict[str, Any]) -> Any:
-    import cel
-
-    return program.execute(cel.Context({"device": device}, functions()))
+    return program.execute(cel().Context({"device": device}, functions()))

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from gpufleet.cluster import Container, WorkloadFacts
 from gpufleet.cluster.monitoring import DeclaredService
 from gpufleet.findings import Finding, finding
-from gpufleet.rules.context import RuleContext
+from gpufleet.rules.context import RuleContext, once
 from gpufleet_policies.rules.hardware import held
 from gpufleet_policies.rules.model_memory import gib, model_weights
 from gpufleet_policies.rules.waiting import fetches
@@ -40,16 +40,20 @@ def _is_vllm(container: Container) -> bool:
     return any("vllm" in word for word in said)
 
 
+@once
+def _namespaces_with_vllm(context: RuleContext) -> frozenset[str]:
+    """Namespaces with a Service of that name."""
+    services = (one.locator for one in context.declared(DeclaredService))
+    return frozenset(one.namespace for one in services if one.name == "vllm")
+
+
 @written_rule("vllm-port-of-service")
 def port_of_service(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """A Service of that name in the namespace, and service links that are on, their default. Not
     where the container sets VLLM_PORT itself."""
-    services = [
-        one
-        for one in context.declared(DeclaredService)
-        if one.locator.name == "vllm" and one.locator.namespace == workload.locator.namespace
-    ]
-    if not services or not workload.template_checked_on_creation:
+    if workload.locator.namespace not in _namespaces_with_vllm(context):
+        return
+    if not workload.template_checked_on_creation:
         return
     for group in workload.running_groups():
         if not group.service_links:

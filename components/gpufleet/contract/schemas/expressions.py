@@ -11,6 +11,7 @@ from typing import Any, cast
 
 from gpufleet.catalogue.schemas import KUBERNETES, schema_file, schema_kinds
 from gpufleet.contract.programs.dra_cel_functions import functions
+from gpufleet.documents.cel_evaluator import cel
 from gpufleet.documents.shapes import as_list, as_mapping
 
 _RULES = "x-kubernetes-validations"
@@ -101,9 +102,7 @@ def _broken(schema: Schema, value: Any, steps: Steps) -> Iterator[tuple[Steps, s
 
 
 def _not_held(rules: Sequence[str], value: Any) -> Iterator[str]:
-    import cel  # imported where there is something to evaluate
-
-    context = cel.Context({"self": value}, _functions())
+    context = cel().Context({"self": value}, _functions())
     for rule in rules:
         try:
             holds = _compiled(rule).execute(context)
@@ -121,6 +120,4 @@ def _functions() -> dict[str, Callable[..., Any]]:
 
 @cache
 def _compiled(rule: str) -> Any:
-    import cel
-
-    return cel.compile(rule)
+    return cel().compile(rule)

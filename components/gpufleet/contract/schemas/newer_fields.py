@@ -6,6 +6,7 @@ a feature gate hides until a later version is one from the version whose API has
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, cast
 
 from gpufleet.catalogue.schemas import KUBERNETES, schema_file, schema_kinds
@@ -65,6 +66,8 @@ def _below(schema: Mapping[str, Any], value: Any, steps: Steps) -> Iterator[Newe
     items: list[Any] = as_list(value) or []
     while "$ref" in schema:
         name = schema["$ref"].rpartition("/")[2]
+        if not _has_newer(name):
+            return
         fields, values = data["fields"].get(name, fields), data["values"].get(name, values)
         schema = cast("Mapping[str, Any]", schema_file(KUBERNETES)["$defs"][name])
     known = schema.get("properties", {})
@@ -81,6 +84,31 @@ def _below(schema: Mapping[str, Any], value: Any, steps: Steps) -> Iterator[Newe
             yield from _below(cast("Mapping[str, Any]", child), inner, at)
     for index, inner in enumerate(items if "items" in schema else ()):
         yield from _below(schema["items"], inner, (*steps, index))
+
+
+@cache
+def _has_newer(name: str) -> bool:
+    """Whether a definition, or one that it leads to, has a field or value that is newer: most have
+    none, and what is below them is not looked at."""
+    data = schema_file(_FIELDS)
+    seen, left = {name}, [name]
+    while left:
+        here = left.pop()
+        if here in data["fields"] or here in data["values"]:
+            return True
+        more = set(_refs(schema_file(KUBERNETES)["$defs"][here])) - seen
+        seen |= more
+        left += more
+    return False
+
+
+def _refs(schema: Mapping[str, Any]) -> Iterator[str]:
+    if "$ref" in schema:
+        yield schema["$ref"].rpartition("/")[2]
+    below = [schema.get(key) for key in ("items", "additionalProperties")]
+    for one in (*below, *schema.get("properties", {}).values()):
+        if isinstance(one, dict):
+            yield from _refs(cast("Mapping[str, Any]", one))
 
 
 def _numbers(minor: str) -> tuple[int, ...]:

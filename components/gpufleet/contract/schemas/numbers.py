@@ -6,7 +6,7 @@ quantity may be above 2^63-1. Its `Value` of 1e19 is 0, so that a scheduler sees
 """
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, cast
 
 from gpufleet.contract.schemas.problems import (
     SchemaProblem,
@@ -16,7 +16,6 @@ from gpufleet.contract.schemas.problems import (
     visible,
 )
 from gpufleet.documents.quantities import LARGEST, exceeds_largest, quantity
-from gpufleet.documents.shapes import is_list, is_mapping
 
 _CONTAINERS = ("containers", "initContainers", "ephemeralContainers")
 _LIMITS_OF_RANGES = ("default", "defaultRequest", "max", "maxLimitRequestRatio", "min")
@@ -27,7 +26,9 @@ Steps = tuple[str | int, ...]
 def refused_numbers(document: Any) -> Iterator[SchemaProblem]:
     """The amounts of a document that are too large, and those of containers that are negative."""
     kind = SchemaProblemKind.BOUND
-    for steps, value in _amounts(document, ()):
+    amounts: list[tuple[Steps, object]] = []
+    _collect(document, (), amounts)
+    for steps, value in amounts:
         if _is_too_large(value):
             shown = _shortened(value)
             message = f"{field_name(steps)} is {shown}, above the largest quantity: {LARGEST}"
@@ -39,14 +40,16 @@ def refused_numbers(document: Any) -> Iterator[SchemaProblem]:
             yield SchemaProblem(kind, path_of(steps), message, "write 0 or more", steps, shown, 0)
 
 
-def _amounts(value: dict[str, Any] | list[Any], steps: Steps) -> Iterator[tuple[Steps, object]]:
-    """The amounts below `value`, which is at `steps` of the document."""
+def _collect(
+    value: dict[str, Any] | list[Any], steps: Steps, amounts: list[tuple[Steps, object]]
+) -> None:
+    """Add the amounts below `value`, which is at `steps` of the document."""
     holds_amounts = _holds_amounts(steps)
     for step, item in value.items() if isinstance(value, dict) else enumerate(value):
-        if is_mapping(item) or is_list(item):
-            yield from _amounts(item, (*steps, step))
+        if isinstance(item, dict | list):
+            _collect(cast("dict[str, Any]", item), (*steps, step), amounts)
         elif holds_amounts:
-            yield (*steps, step), item
+            amounts.append(((*steps, step), item))
 
 
 def _holds_amounts(steps: Steps) -> bool:

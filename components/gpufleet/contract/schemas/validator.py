@@ -23,7 +23,7 @@ from gpufleet.contract.schemas.problems import (
     wrong_type,
 )
 from gpufleet.documents.paths import child
-from gpufleet.documents.shapes import as_list, as_mapping, is_list, is_mapping
+from gpufleet.documents.shapes import as_list, as_mapping
 
 if TYPE_CHECKING:
     from jsonschema_rs import ValidationError, Validator
@@ -178,9 +178,17 @@ class _MapKeys:
 
 def _without_nulls(value: Any) -> Any:
     """The value without nulls in mappings, which an API server takes for absent."""
-    if is_mapping(value):
-        return {str(key): _without_nulls(one) for key, one in value.items() if one is not None}
-    return [_without_nulls(one) for one in value] if is_list(value) else value
+    if isinstance(value, dict):
+        entries = cast("dict[Any, Any]", value)
+        return {
+            str(key): _without_nulls(one) if isinstance(one, dict | list) else one
+            for key, one in entries.items()
+            if one is not None
+        }
+    if isinstance(value, list):
+        items = cast("list[Any]", value)
+        return [_without_nulls(one) if isinstance(one, dict | list) else one for one in items]
+    return value
 
 
 def _problems(
