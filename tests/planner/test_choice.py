@@ -9,10 +9,11 @@ from gpufleet.catalogue import load
 from gpufleet.models.ledger import Basis
 from gpufleet_planner.planning.choice import ServingChoice, choose
 from gpufleet_planner.planning.need import Allowed, Isolation, WorkloadNeed, resolve
-from gpufleet_planner.planning.offers import Market, OwnedHardware
+from gpufleet_planner.planning.offers import Market
 from gpufleet_planner.planning.target import Arrivals, Assurance, ServingTarget
 from gpufleet_planner.sizing.device import DeviceShare
 from gpufleet_planner.sizing.request import SizeRequest
+from tests.planner.plan_files import owned
 
 CATALOGUE = load()
 EKS = Market(("eks",), "us-east-1")
@@ -219,9 +220,7 @@ def test_rdma_between_machines_where_gradients_take_long() -> None:
         assert option.fabric == option.machine.fabric
         link = "a plain network" if option.fabric == "none" else option.fabric
         assert any(note.endswith(f"machine and step over {link}") for note in option.notes)
-    own = Market(
-        ("vsphere",), hardware=(OwnedHardware("H100-80GB", 8, 8, network_gbps=100.0, rdma=False),)
-    )
+    own = Market(("vsphere",), offers=(owned("H100-80GB", 8, 8, network_gbps=100.0),))
     slow = choice(
         ServingTarget(tokens=10**10),
         market=own,
@@ -343,9 +342,7 @@ def test_one_target_out_of_reach_names_the_nearest() -> None:
 
 
 def test_unpriced_machines_are_compared_in_gpu_hours() -> None:
-    own = Market(
-        ("vsphere",), hardware=(OwnedHardware("A100-80GB", 8, 2), OwnedHardware("L4", 4, 2))
-    )
+    own = Market(("vsphere",), offers=(owned("A100-80GB", 8, 2), owned("L4", 4, 2)))
     found = choice(market=own, model="Llama-3.1-8B", context=2048)
     assert [f.code for f in found.findings] == ["price-missing"]
     assert found.best is not None

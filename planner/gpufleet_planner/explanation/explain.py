@@ -53,7 +53,7 @@ def explain_option(need: WorkloadNeed | None, option: Option) -> tuple[Explanati
     """Everything about the option of one workload; `need` None: notebooks, which state memory."""
     cost = _lines("cost", _cost(option))
     if need is None:
-        size, device = option.reached.need_bytes, option.share.device
+        size, device = option.reached.need_bytes, option.share
         formula = f"{(size - CUDA_CONTEXT) / _GIB:g} GiB as stated + {CUDA_CONTEXT / _GIB:g} GiB"
         row = "to plan with", _gib(size), f"{formula} context", Basis.ASSUMED, _CONTEXT
         copies = _copies(option, option.reached.copies, Assurance.EXPECTED)
@@ -62,7 +62,7 @@ def explain_option(need: WorkloadNeed | None, option: Option) -> tuple[Explanati
     work = option.reached.training or _served(need, option)
     across = option.reached.gpus_each > option.machine.gpus
     link = link_between(option.machine) if across else None
-    setting = Setting(need.model, work, option.reached.parallel, option.share.device, link)
+    setting = Setting(need.model, work, option.reached.parallel, option.share, link)
     copies = _copies(option, need.replicas, need.confidence)
     return (*explain_setting(setting), *_lines("choice", copies), *cost)
 
@@ -185,13 +185,13 @@ def _device(device: Device) -> Iterator[_Row]:
         DeviceShare.MIG: ("what the driver reports for the slice", f"{row}; {sources.SLICES}"),
         DeviceShare.MPS: ("memory of the GPU / replicas, whole MiB", f"{row}; {sources.MPS}"),
         DeviceShare.TIME_SLICE: ("memory of the GPU / replicas", f"{row}; {sources.TURNS}"),
-    }[device.share]
+    }[device.kind]
     yield "usable memory", _gib(device.usable_bytes), formula, device.memory_basis, source
-    if device.share is DeviceShare.WHOLE:
+    if device.kind is DeviceShare.WHOLE:
         return
     compute, bandwidth = 100 * float(device.compute_share), 100 * float(device.bandwidth_share)
     value = f"{compute:.1f} % of the arithmetic, {bandwidth:.1f} % of the bandwidth"
-    cut = device.share is DeviceShare.MIG
+    cut = device.kind is DeviceShare.MIG
     text = "multiprocessors and memory slots of the slice" if cut else "all sharers busy"
     yield "its part", value, text, Basis.MODELLED if cut else Basis.ASSUMED, source
 
@@ -312,7 +312,7 @@ def _copies(option: Option, least: int, confidence: Assurance) -> Iterator[_Row]
         known = Basis.ASSUMED if asked else Basis.MODELLED
         yield "copies", str(reached.copies), formula, known, _PRICING
     text = (
-        f"{option.devices} x {option.share.device.label} on machines of {machine.gpus} GPUs, "
+        f"{option.devices} x {option.share.label} on machines of {machine.gpus} GPUs, "
         "nothing else on them"
     )
     yield "machines", f"{option.machines} x {machine.name}", text, Basis.MODELLED, _PRICING

@@ -10,9 +10,10 @@ import ast
 import csv
 import io
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
+from functools import cache
 from pathlib import Path
 from typing import Any, cast
 
@@ -53,7 +54,9 @@ def read_foreign(path: Path) -> tuple[list[ForeignRow], int, list[Finding]]:
         rows = list(_json_rows(text) if text.lstrip()[:1] in ("[", "{") else _csv_rows(text))
     except (ValueError, csv.Error, RecursionError) as problem:
         return [], 0, [_wrong(path, f"is neither CSV nor JSON: {problem}", _FORMATS)]
-    reader = next((read for fields, read in _READERS if rows and fields <= set(rows[0])), None)
+    reader = next(
+        (one for one in _known_formats() if rows and set(one.needed) <= set(rows[0])), None
+    )
     if reader is None:
         found = ", ".join(list(rows[0])[:8]) if rows else "no rows"
         text = f"has no machines with prices in a known format; found {found}"
@@ -63,7 +66,7 @@ def read_foreign(path: Path) -> tuple[list[ForeignRow], int, list[Finding]]:
     unread = 0
     for row in rows:
         try:
-            good += reader(row, provider)
+            good += reader.rows(row, provider)
         except (ValueError, TypeError, InvalidOperation, ArithmeticError):
             unread += 1
     return good, unread, []
@@ -94,86 +97,61 @@ def _json_rows(text: str) -> Iterator[dict[str, Any]]:
                 yield cast("dict[str, Any]", row)
 
 
-def _gpuhunt(row: Mapping[str, Any], provider: str) -> Iterable[ForeignRow]:
-    if not row.get("gpu_name") or not _number(row["gpu_count"]):
-        return
-    usd = _price(row["price"])
-    if usd is None:
-        return
-    yield ForeignRow(
-        provider=str(row.get("provider") or provider),
-        name=str(row["instance_name"]),
-        region=str(row["location"]),
-        spot=str(row.get("spot", "")).lower() == "true",
-        usd=usd,
-        gpu=str(row["gpu_name"]),
-        gpu_gb=_number(row.get("gpu_memory")),
-        count=_number(row["gpu_count"]) or Decimal(0),
-        vcpu=_whole(row.get("cpu")),
-        memory_gb=_number(row.get("memory")),
-    )
+@dataclass(frozen=True, slots=True)
+class _Format:
+    """Names of the fields of one format, a row of foreign_formats.jsonl."""
+
+    name: str
+    region: list[str]
+    """The first that is filled in."""
+    gpu: str
+    count: str
+    memory: str
+    """Memory of one GPU."""
+    vcpu: str
+    host_memory: str
+    prices: dict[str, bool | None]
+    """Fields of prices, and whether they are of spot machines; None: the field `spot` says it."""
+    provider: str
+    """Empty: the name of the file says it."""
+    needed: list[str]
+    """Fields by which a file is known to have this format."""
+
+    def rows(self, row: Mapping[str, Any], provider: str) -> Iterator[ForeignRow]:
+        """The machines of one row. Raises ValueError, TypeError or an error of Decimal."""
+        count = _number(row[self.count])
+        if not (row[self.gpu] and row[self.name] and count):
+            return
+        vcpu, memory = _number(row.get(self.vcpu)), row.get(self.memory)
+        for field, spot in self.prices.items():
+            usd = _price(row.get(field))
+            if usd is not None:
+                yield ForeignRow(
+                    provider=str(row.get(self.provider) or "").lower() or provider,
+                    name=str(row[self.name]),
+                    region=next((str(row[f]) for f in self.region if row.get(f)), "unknown"),
+                    spot=str(row.get("spot", "")).lower() == "true" if spot is None else spot,
+                    usd=usd,
+                    gpu=str(row[self.gpu]),
+                    gpu_gb=_described_gb(memory) if self.memory == "GpuInfo" else _number(memory),
+                    count=count,
+                    vcpu=None if vcpu is None else int(vcpu),
+                    memory_gb=_number(row.get(self.host_memory)),
+                )
 
 
-def _skypilot_csv(row: Mapping[str, Any], provider: str) -> Iterable[ForeignRow]:
-    if not row["AcceleratorName"] or not _number(row["AcceleratorCount"]):
-        return
-    for column, spot in (("Price", False), ("SpotPrice", True)):
-        usd = _price(row.get(column))
-        if usd is not None:
-            yield ForeignRow(
-                provider=provider,
-                name=str(row["InstanceType"]),
-                region=str(row.get("AvailabilityZone") or row["Region"]),
-                spot=spot,
-                usd=usd,
-                gpu=str(row["AcceleratorName"]),
-                gpu_gb=_described_gb(str(row.get("GpuInfo") or "")),
-                count=_number(row["AcceleratorCount"]) or Decimal(0),
-                vcpu=_whole(row.get("vCPUs")),
-                memory_gb=_number(row.get("MemoryGiB")),
-            )
+@cache
+def _known_formats() -> tuple[_Format, ...]:
+    text = Path(__file__).with_name("foreign_formats.jsonl").read_text(encoding="utf-8")
+    return tuple(_Format(**json.loads(line)) for line in text.splitlines())
 
 
-def _skypilot_json(row: Mapping[str, Any], provider: str) -> Iterable[ForeignRow]:
-    if not row["accelerator_name"] or not row.get("instance_type"):
-        return
-    for field, spot in (("price", False), ("spot_price", True)):
-        usd = _price(row.get(field))
-        if usd is not None:
-            yield ForeignRow(
-                provider=str(row.get("cloud") or provider).lower(),
-                name=str(row["instance_type"]),
-                region=str(row.get("region") or "unknown"),
-                spot=spot,
-                usd=usd,
-                gpu=str(row["accelerator_name"]),
-                gpu_gb=_number(row.get("device_memory")),
-                count=_number(row["accelerator_count"]) or Decimal(0),
-                vcpu=_whole(row.get("cpu_count")),
-                memory_gb=_number(row.get("memory")),
-            )
-
-
-_READERS = (
-    (frozenset({"instance_name", "location", "price", "gpu_count", "gpu_name"}), _gpuhunt),
-    (
-        frozenset({"InstanceType", "AcceleratorName", "AcceleratorCount", "Price", "Region"}),
-        _skypilot_csv,
-    ),
-    (
-        frozenset({"instance_type", "accelerator_name", "accelerator_count", "price"}),
-        _skypilot_json,
-    ),
-)
-"""Fields that name a format, and its reader."""
-
-
-def _described_gb(info: str) -> Decimal | None:
+def _described_gb(info: Any) -> Decimal | None:
     """GiB of a GPU by SkyPilot's `GpuInfo`, a Python literal; older files have the name alone, and
     some 0 for a size."""
-    if not info.startswith("{"):
+    if not str(info).startswith("{"):
         return None
-    described: Any = ast.literal_eval(info)
+    described: Any = ast.literal_eval(str(info))
     size = _number(described["Gpus"][0]["MemoryInfo"]["SizeInMiB"])
     return None if not size else size / 1024
 
@@ -186,11 +164,6 @@ def _number(value: Any) -> Decimal | None:
     if not number.is_finite() or number < 0:
         raise ValueError(value)
     return number
-
-
-def _whole(value: Any) -> int | None:
-    number = _number(value)
-    return None if number is None else int(number)
 
 
 def _price(value: Any) -> Decimal | None:

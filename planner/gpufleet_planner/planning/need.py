@@ -1,6 +1,6 @@
 """One workload, resolved: what must run, what is allowed, what must be reached."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from enum import StrEnum
 from fractions import Fraction
 
@@ -39,7 +39,27 @@ MOST_GPUS = 256
 
 
 @dataclass(frozen=True, slots=True)
-class WorkloadNeed:
+class Allowed:
+    """What the author allows beyond the request itself."""
+
+    precisions: tuple[str, ...] = ()
+    """Weight formats to choose among; empty: the stated one, else 16 bit."""
+    isolation: Isolation = Isolation.MEMORY
+    interruptible: bool = False
+    """Whether it survives that its machine is taken back: spot may be bought."""
+    replicas: int = 1
+    """Fewest copies of a service."""
+    most_gpus: int = MOST_GPUS
+    global_batch: int | None = None
+    """Training: samples of one optimizer step; None: not bounded."""
+    goodput: float | None = None
+    """Training: part of the time that counts, as stated; None: by the number of GPUs."""
+    confidence: Assurance = Assurance.EXPECTED
+    """With which speed of the range the target is kept."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkloadNeed(Allowed):
     """What one workload needs, as the choice sees it."""
 
     name: str
@@ -55,22 +75,10 @@ class WorkloadNeed:
     """Whether the author named the GPU too: a stated split is then tried on it as it is. On any
     other the rule of NVLink holds."""
     target: ServingTarget
-    isolation: Isolation
-    interruptible: bool
-    """Whether it survives that its machine is taken back: spot may be bought."""
-    replicas: int
-    """Fewest copies of a service."""
-    most_gpus: int
-    global_batch: int | None
-    """Training: samples of one optimizer step; None: not bounded."""
     batch_stated: bool = False
     """Training: whether the micro-batch is the author's; else it is searched."""
-    goodput: float | None = None
-    """Training: part of the time that counts, as stated; None: by the number of GPUs."""
     hub: tuple[str, ...] = ()
     """Repositories of the Hugging Face Hub with the model, the one that was named first."""
-    confidence: Assurance = Assurance.EXPECTED
-    """With which speed of the range the target is kept."""
 
     @property
     def is_doubtful(self) -> bool:
@@ -89,21 +97,6 @@ class WorkloadNeed:
     def large_training(self) -> bool:
         """Pre-training never shares a GPU; jobs of several GPUs cannot, by their group."""
         return self.workload is SizedWorkload.PRE_TRAINING
-
-
-@dataclass(frozen=True, slots=True)
-class Allowed:
-    """What the author allows beyond the request itself."""
-
-    precisions: tuple[str, ...] = ()
-    """Weight formats to choose among; empty: the stated one, else 16 bit."""
-    isolation: Isolation = Isolation.MEMORY
-    interruptible: bool = False
-    replicas: int = 1
-    most_gpus: int = MOST_GPUS
-    global_batch: int | None = None
-    goodput: float | None = None
-    confidence: Assurance = Assurance.EXPECTED
 
 
 def resolve(
@@ -163,15 +156,9 @@ def resolve(
         parallel=Parallelism(**request.parallelism.model_dump()) if stated else None,
         gpu_named=request.gpu is not None,
         target=target,
-        isolation=allowed.isolation,
-        interruptible=allowed.interruptible,
-        replicas=allowed.replicas,
-        most_gpus=allowed.most_gpus,
-        global_batch=allowed.global_batch,
         batch_stated="batch" in request.model_fields_set,
-        goodput=allowed.goodput,
         hub=found.hub,
-        confidence=allowed.confidence,
+        **{one.name: getattr(allowed, one.name) for one in fields(Allowed)},
     )
     return need, ordered(findings)
 

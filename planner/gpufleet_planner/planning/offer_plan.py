@@ -7,16 +7,14 @@ from typing import Any
 
 from gpufleet.catalogue import DEFAULT_EDITION, Catalogue, UnknownEditionError, load
 from gpufleet.findings import Finding, FleetError, has_errors
-from gpufleet_planner.planning.entries import choose_entry, intent_of, market_of
+from gpufleet_planner.planning.entries import choose_entry, market_of
 from gpufleet_planner.planning.filled_pool import FilledPool
 from gpufleet_planner.planning.offered import not_provisioned, offered_machines
 from gpufleet_planner.planning.offers import OfferedMachine
 from gpufleet_planner.planning.option import usd
-from gpufleet_planner.planning.select import Candidate, select
+from gpufleet_planner.planning.placed import ChosenWorkload
+from gpufleet_planner.planning.select import select
 from gpufleet_planner.planning.workloads import PlanFile, read_plan_file
-
-_OPTIONS = 60
-"""Options of one workload that the selection looks at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,25 +64,19 @@ def provider_plans(
     plans: list[ProviderPlan] = []
     for provider in dict.fromkeys(machine.platform for machine in machines):
         offers = tuple(machine for machine in machines if machine.platform == provider)
-        market = replace(asked, platforms=(), region=None, hardware=(), offers=offers)
-        candidates: list[Candidate] = []
+        market = replace(asked, platforms=(), region=None, offers=offers)
+        candidates: list[ChosenWorkload] = []
         lost: dict[str, str] = {}
         for path, entry in file.workloads:
-            need, choice, findings = choose_entry(entry, path, market, catalogue)
-            if choice is not None and choice.options:
-                options = choice.options[:_OPTIONS]
-                ends = need is not None and need.trains
-                candidates.append(Candidate(entry.name, intent_of(entry, need), options, ends))
+            chosen, findings = choose_entry(entry, path, market, catalogue)
+            if chosen is not None:
+                candidates.append(chosen)
             else:
-                lost[entry.name] = _reason(findings)
+                wrong = [found.message for found in findings if has_errors([found])]
+                lost[entry.name] = wrong[0] if wrong else "no machine runs it"
         pools = select(candidates, False, lambda _: True).pools if candidates and not lost else ()
         plans.append(ProviderPlan(provider, pools, lost))
     return tuple(sorted(plans, key=_order))
-
-
-def _reason(findings: Sequence[Finding]) -> str:
-    wrong = [found.message for found in findings if has_errors([found])]
-    return wrong[0] if wrong else "no machine runs it"
 
 
 def _order(plan: ProviderPlan) -> tuple[bool, Decimal, str]:

@@ -6,7 +6,6 @@ They come from the catalogue, by provider, or from other tools' files.
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from decimal import Decimal
-from fractions import Fraction
 from pathlib import Path
 
 from gpufleet.catalogue import AmbiguousKeyError, Catalogue, Gpu, UnknownKeyError
@@ -15,7 +14,6 @@ from gpufleet.catalogue.instance import MICRO_USD
 from gpufleet.catalogue.lookup import nearest_names
 from gpufleet.catalogue.machine_offer import MachineOffer
 from gpufleet.findings import Finding, error, info, warning
-from gpufleet.models.ledger import Basis
 from gpufleet.spec.base import Platform
 from gpufleet_planner.planning.foreign_offers import ForeignRow, read_foreign
 from gpufleet_planner.planning.offers import OfferedMachine
@@ -60,22 +58,17 @@ def _of_catalogue(offer: MachineOffer, catalogue: Catalogue) -> OfferedMachine:
     """An offer at its cheapest region."""
     region = min(offer.micro_usd, key=lambda name: (offer.micro_usd[name], name), default=None)
     network = offer.rdma_gbps or offer.network_gbps
-    gpu = _on_board(catalogue.gpu(offer.gpu), offer.board)
     return OfferedMachine(
         name=offer.name,
         platform=offer.provider,
         region=region,
-        gpu=gpu,
+        gpu=_on_board(catalogue.gpu(offer.gpu), offer.board),
         gpus=offer.count,
-        fraction=Fraction(1),
-        device_bytes=gpu.memory_bytes,
         buy="onDemand",
         micro_usd=None if region is None else offer.micro_usd[region],
-        price_basis=Basis.MEASURED,
         price_source=f"{offer.source.key}, {offer.source.date}",
         vcpu=offer.vcpu,
         memory_bytes=offer.memory_bytes,
-        nvme_bytes=None,
         network_gbps=None if network is None else float(network),
         fabric="rdma" if offer.rdma_gbps else "none",
         architecture=offer.architecture,
@@ -168,17 +161,11 @@ def _of_row(row: ForeignRow, gpu: Gpu, path: Path) -> OfferedMachine:
         region=row.region,
         gpu=gpu,
         gpus=int(row.count),
-        fraction=Fraction(1),
-        device_bytes=gpu.memory_bytes,
         buy="spot" if row.spot else "onDemand",
         micro_usd=int(row.usd * MICRO_USD),
-        price_basis=Basis.MEASURED,
         price_source=f"offers:{path.name}",
         vcpu=row.vcpu,
         memory_bytes=None if row.memory_gb is None else int(row.memory_gb * (1 << 30)),
-        nvme_bytes=None,
-        network_gbps=None,
-        fabric="none",
     )
 
 

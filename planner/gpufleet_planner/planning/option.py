@@ -7,7 +7,7 @@ from fractions import Fraction
 from gpufleet.models.ledger import Basis
 from gpufleet.models.parallel import Parallelism
 from gpufleet_planner.planning.offers import OfferedMachine
-from gpufleet_planner.planning.shares import ShareOffer
+from gpufleet_planner.sizing.device import Device
 from gpufleet_planner.sizing.training import Training
 
 IDLE_HOURS = 1 / 6
@@ -63,7 +63,7 @@ class Option:
     """One way to run a workload on machines that can be bought."""
 
     machine: OfferedMachine
-    share: ShareOffer
+    share: Device
     reached: Reached
     machines: int
     """Whole machines when nothing else is on them."""
@@ -134,7 +134,7 @@ class Option:
         layout += f", pipeline {split.pipeline}" if split.pipeline > 1 else ""
         layout += f", data {split.data}" if split.data > 1 else ""
         return (
-            f"{self.devices} x {self.share.device.label} on {self.machines} x {self.machine.name} "
+            f"{self.devices} x {self.share.label} on {self.machines} x {self.machine.name} "
             f"({self.machine.platform}, {self.machine.buy}), {self.reached.precision}{layout}"
         )
 

@@ -20,21 +20,11 @@ from gpufleet_planner.planning.filled_pool import (
 )
 from gpufleet_planner.planning.offers import OfferedMachine
 from gpufleet_planner.planning.option import Option
+from gpufleet_planner.planning.placed import ChosenWorkload
 from gpufleet_planner.planning.selection_program import OptionRow, choose_rows
 
-
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """One workload with the options it has."""
-
-    name: str
-    intent: str
-    options: tuple[Option, ...]
-    """Best alone first, never empty."""
-    ends: bool = False
-    """A job: it runs for a time, so the cheapest run counts, not the cheapest hour. It gets the
-    first option that can be declared."""
-    zones: tuple[str, ...] = ()
+OPTIONS = 60
+"""Options of one workload that are looked at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,13 +41,19 @@ class Selection:
 Fits = Callable[[PoolKey], bool]
 
 
-def select(candidates: Sequence[Candidate], one_profile: bool, allowed: Fits) -> Selection:
-    """Options for all candidates. `allowed` refuses pools that cannot be declared. Raises KeyError
+def select(
+    candidates: Sequence[ChosenWorkload],
+    one_profile: bool,
+    allowed: Fits,
+    zones: tuple[str, ...] = (),
+) -> Selection:
+    """Options for all candidates; a job gets the first that can be declared. `zones`: of those that
+    name none. `allowed` refuses pools that cannot be declared. Raises KeyError
     with the name of a candidate that has no allowed option, or no room on own machines."""
     keys: dict[PoolKey, int] = {}
     usable: dict[str, list[OptionRow]] = {}
     for candidate in candidates:
-        rows = _rows(candidate, keys, one_profile, allowed)
+        rows = _rows(candidate, keys, one_profile, allowed, zones)
         if not rows:
             raise KeyError(candidate.name)
         usable[candidate.name] = rows[:1] if candidate.ends else rows
@@ -119,7 +115,7 @@ def _cost(pools: Iterable[FilledPool]) -> float:
 
 
 def _by_program(
-    candidates: Sequence[Candidate],
+    candidates: Sequence[ChosenWorkload],
     usable: Mapping[str, list[OptionRow]],
     pools: Sequence[PoolKey],
     known: _Choice,
@@ -158,7 +154,7 @@ def _within(usable: Sequence[Sequence[OptionRow]], spent: float) -> list[list[Op
     return kept
 
 
-def _bound(candidates: Sequence[Candidate], usable: Mapping[str, list[OptionRow]]) -> float:
+def _bound(candidates: Sequence[ChosenWorkload], usable: Mapping[str, list[OptionRow]]) -> float:
     """Sum over the intents: workloads of two intents never share a machine."""
     groups: dict[str, list[list[Option]]] = defaultdict(list)
     for candidate in candidates:
@@ -167,13 +163,17 @@ def _bound(candidates: Sequence[Candidate], usable: Mapping[str, list[OptionRow]
 
 
 def _rows(
-    candidate: Candidate, keys: dict[PoolKey, int], one_profile: bool, allowed: Fits
+    candidate: ChosenWorkload,
+    keys: dict[PoolKey, int],
+    one_profile: bool,
+    allowed: Fits,
+    zones: tuple[str, ...],
 ) -> list[OptionRow]:
     """The options that may be declared, best alone first; of those that ask the same of the same
     pool, the one that asks for least."""
     found: dict[tuple[int, str | int], OptionRow] = {}
-    for order, option in enumerate(candidate.options):
-        key = pool_key(candidate.intent, option, one_profile, candidate.zones)
+    for order, option in enumerate(candidate.choice.options[:OPTIONS]):
+        key = pool_key(candidate.intent, option, one_profile, candidate.entry.zones or zones)
         if key not in keys:
             if not allowed(key):
                 continue
@@ -232,6 +232,6 @@ def least_part(option: Option, weight: float) -> float:
 def _costs(option: Option) -> tuple[float, float]:
     """The same by compute alone, and by memory alone."""
     share, machine = option.share, option.machine
-    parts = share.slice_parts or (share.part, share.part)
+    parts = share.slice_parts
     each = machine_price(machine) * option.devices / machine.gpus
     return each * float(parts[0]), each * float(parts[1])

@@ -113,12 +113,12 @@ def _why(work: PlacedWorkload) -> Iterator[str]:
         if value > 1
     ]
     yield (
-        f"{work.entry.name}:{model} {reached.precision}: {option.devices} x {share.device.label}"
+        f"{work.entry.name}:{model} {reached.precision}: {option.devices} x {share.label}"
         + (f" ({', '.join(groups)})" if groups else "")
     )
     yield (
         f"  memory: {reached.need_bytes / _GIB:.2f} GiB with margin (modelled) of "
-        f"{reached.usable_bytes / _GIB:.2f} GiB usable ({share.device.memory_basis.value})"
+        f"{reached.usable_bytes / _GIB:.2f} GiB usable ({share.memory_basis.value})"
     )
     if reached.training is not None:
         yield f"  {settings_text(reached.training, split)}"

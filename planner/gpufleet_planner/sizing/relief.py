@@ -92,7 +92,7 @@ def _spread(
     model: Architecture, serving: Serving, parallel: Parallelism, device: Device
 ) -> Iterator[tuple[str, Serving, Parallelism]]:
     """The same on 2, 4 or 8 whole GPUs: tensor groups over NVLink, else stages beyond two."""
-    if device.share is not DeviceShare.WHOLE or parallel.serving_gpus > 1:
+    if device.kind is not DeviceShare.WHOLE or parallel.serving_gpus > 1:
         return
     linked = nvlink(device.gpu, device.board) is not None
     for gpus in (2, 4, 8):

@@ -247,7 +247,7 @@ def _training_answer(
     speed = None
     if device is not None:
         speed = training_speed(model, job, device, parallel, link)
-        if device.share in (DeviceShare.MPS, DeviceShare.TIME_SLICE):
+        if device.kind in (DeviceShare.MPS, DeviceShare.TIME_SLICE):
             findings.append(
                 warning(
                     "training-on-shared-gpu",
