@@ -8,9 +8,16 @@ import pytest
 from gpufleet.catalogue import load
 from gpufleet.models.ledger import Basis
 from gpufleet_planner.planning.choice import ServingChoice, choose
-from gpufleet_planner.planning.need import Allowed, Isolation, WorkloadNeed, resolve
+from gpufleet_planner.planning.need import (
+    Allowed,
+    Arrivals,
+    Assurance,
+    Isolation,
+    ServingTarget,
+    WorkloadNeed,
+    resolve,
+)
 from gpufleet_planner.planning.offers import Market
-from gpufleet_planner.planning.target import Arrivals, Assurance, ServingTarget
 from gpufleet_planner.sizing.device import DeviceShare
 from gpufleet_planner.sizing.request import SizeRequest
 from tests.planner.plan_files import owned
@@ -354,13 +361,6 @@ def test_unpriced_machines_are_compared_in_gpu_hours() -> None:
     )
     assert not budget.options
     assert {r.miss.code for r in budget.rejected} >= {"price-missing"}
-
-
-def test_a_price_of_another_region_is_assumed() -> None:
-    found = choice(market=Market(("eks",), "eu-west-1"), model="Llama-3.1-8B", context=2048)
-    assert found.best is not None
-    assert found.best.cost_basis.value == "assumed"
-    assert [f.code for f in found.findings] == ["price-of-other-region"]
 
 
 def test_a_strict_plan_buys_nothing_without_a_price_of_its_region() -> None:

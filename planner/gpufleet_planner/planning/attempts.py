@@ -3,13 +3,11 @@
 from collections.abc import Iterator, Sequence
 from math import ceil
 
-from gpufleet_planner.planning.compare import rank
-from gpufleet_planner.planning.need import WorkloadNeed
+from gpufleet_planner.planning.need import ServingTarget, WorkloadNeed
 from gpufleet_planner.planning.offers import OfferedMachine
-from gpufleet_planner.planning.option import Miss, Option, Reached, Rejected
+from gpufleet_planner.planning.option import Miss, Option, Reached, Rejected, rank
 from gpufleet_planner.planning.serving_choice import fitting_format, need_bytes, serve, splits
 from gpufleet_planner.planning.shares import allowed_kinds, shares, whole
-from gpufleet_planner.planning.target import ServingTarget
 from gpufleet_planner.planning.training_choice import OF_THE_GPU, SPLITS_FROM, gpu_counts, train
 from gpufleet_planner.sizing.device import Device, DeviceShare
 from gpufleet_planner.sizing.training_rates import training_speed

@@ -14,11 +14,9 @@ from gpufleet_planner.planning.attempts import (
     try_jobs,
     try_services,
 )
-from gpufleet_planner.planning.compare import better_at, dearer, pareto, rank
-from gpufleet_planner.planning.need import WorkloadNeed
+from gpufleet_planner.planning.need import Arrivals, WorkloadNeed
 from gpufleet_planner.planning.offers import Market, OfferedMachine, machines
-from gpufleet_planner.planning.option import Option, Rejected
-from gpufleet_planner.planning.target import Arrivals
+from gpufleet_planner.planning.option import Option, Rejected, better_at, dearer, pareto, rank
 
 
 @dataclass(frozen=True, slots=True)

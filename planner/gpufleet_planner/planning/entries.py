@@ -9,11 +9,10 @@ from gpufleet.findings import Finding, error, has_errors
 from gpufleet.platforms.registry import PLATFORMS
 from gpufleet.spec.base import Platform
 from gpufleet_planner.planning.choice import choose
-from gpufleet_planner.planning.need import Allowed, WorkloadNeed, resolve
+from gpufleet_planner.planning.need import Allowed, Assurance, WorkloadNeed, resolve
 from gpufleet_planner.planning.notebooks import choose_notebooks
 from gpufleet_planner.planning.offers import Market, OfferedMachine, check_gpus
 from gpufleet_planner.planning.placed import ChosenWorkload
-from gpufleet_planner.planning.target import Assurance
 from gpufleet_planner.planning.workloads import OWN, ModelWorkload, Notebooks, OwnHardware, PlanHead
 from gpufleet_planner.sizing.sized import context_rules
 

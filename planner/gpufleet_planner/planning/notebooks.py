@@ -9,10 +9,9 @@ from gpufleet.models.ledger import Basis
 from gpufleet.models.parallel import Parallelism
 from gpufleet_planner.planning.attempts import bought
 from gpufleet_planner.planning.choice import ServingChoice
-from gpufleet_planner.planning.compare import pareto, rank
 from gpufleet_planner.planning.need import Isolation
 from gpufleet_planner.planning.offers import Market, OfferedMachine, machines
-from gpufleet_planner.planning.option import Miss, Option, Reached, Rejected
+from gpufleet_planner.planning.option import Miss, Option, Reached, Rejected, pareto, rank
 from gpufleet_planner.planning.shares import ISOLATED, shares
 from gpufleet_planner.planning.workloads import Notebooks
 from gpufleet_planner.sizing.device import DeviceShare

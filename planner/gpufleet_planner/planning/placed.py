@@ -6,9 +6,8 @@ from decimal import Decimal
 from typing import Any
 
 from gpufleet_planner.planning.choice import ServingChoice
-from gpufleet_planner.planning.need import WorkloadNeed
+from gpufleet_planner.planning.need import Assurance, WorkloadNeed
 from gpufleet_planner.planning.option import Option
-from gpufleet_planner.planning.target import Assurance
 from gpufleet_planner.planning.workloads import ModelWorkload, Notebooks
 
 

@@ -15,6 +15,7 @@ from gpufleet.platforms.compiled import Compiled, compile_data
 from gpufleet.platforms.registry import PLATFORMS
 from gpufleet_planner.planning.entries import choose_entry, market_of
 from gpufleet_planner.planning.filled_pool import FilledPool, PoolKey
+from gpufleet_planner.planning.need import Assurance
 from gpufleet_planner.planning.offers import Market, spot_neighbours
 from gpufleet_planner.planning.origins import in_file, origin_of, origins
 from gpufleet_planner.planning.placed import ChosenWorkload, PlacedWorkload, PricedFleet
@@ -32,7 +33,6 @@ from gpufleet_planner.planning.provisioning import (
 )
 from gpufleet_planner.planning.scaling import scaling_data, validate_scaling
 from gpufleet_planner.planning.select import Selection, select
-from gpufleet_planner.planning.target import Assurance
 from gpufleet_planner.planning.workloads import (
     PlanFile,
     PlanHead,

@@ -6,9 +6,8 @@ from gpufleet.findings import Finding, info, warning
 from gpufleet.models.formats import WEIGHT_FORMATS
 from gpufleet.models.weights import weight_bytes
 from gpufleet_planner.planning.choice import ServingChoice
-from gpufleet_planner.planning.compare import rank
 from gpufleet_planner.planning.need import WorkloadNeed
-from gpufleet_planner.planning.option import Option
+from gpufleet_planner.planning.option import Option, rank
 
 LOW_MEMORY_USE = 0.35
 """Part of the usable memory below which a GPU is too big: the policies' threshold."""

@@ -14,6 +14,7 @@ from gpufleet.catalogue.lookup import nearest_names
 from gpufleet.findings import Finding, error, info
 from gpufleet.models.ledger import Basis
 from gpufleet.partition.grant import Division, Grant, grant, slice_parts
+from gpufleet_planner.tables import row_of
 
 
 class DeviceShare(StrEnum):
@@ -96,20 +97,6 @@ class Device:
         return self.kind is DeviceShare.WHOLE
 
 
-_FULL_MULTIPROCESSORS = {
-    "A30-24GB": 56,
-    "A100-40GB": 108,
-    "A100-80GB": 108,
-    "H100-80GB": 132,
-    "H100-94GB": 132,
-    "H100-96GB": 132,
-    "H200-141GB": 132,
-    "GH200-144GB": 132,
-    "B200-180GB": 148,
-    "GB200-186GB": 148,
-    "RTX-PRO-6000-BLACKWELL-96GB": 188,
-}
-"""Streaming multiprocessors of the whole board (vendor data sheets): MIG cannot use them all."""
 _SLICE_MEMORY = Fraction(91, 100)
 """Slices of known boards have at least this part of their even share of memory."""
 _SLICE_COMPUTE = Fraction(85, 100)
@@ -227,8 +214,8 @@ def mig_slice(
 
 
 def _slice_compute(gpu: Gpu, profile: MigProfile) -> Fraction:
-    full = _FULL_MULTIPROCESSORS.get(gpu.key)
-    if full is not None and profile.multiprocessors is not None:
+    full = int(row_of("multiprocessors", gpu=gpu.key)["multiprocessors"])
+    if full and profile.multiprocessors is not None:
         return Fraction(profile.multiprocessors, full)
     assert gpu.mig is not None
     return Fraction(profile.compute_slices, gpu.mig.compute_slices) * _SLICE_COMPUTE

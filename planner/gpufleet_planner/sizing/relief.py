@@ -9,13 +9,13 @@ from gpufleet.models.architecture import Architecture
 from gpufleet.models.formats import WEIGHT_FORMATS
 from gpufleet.models.inference import Serving, serving_ledger
 from gpufleet.models.parallel import Parallelism, check_parallelism
-from gpufleet_planner.sizing.activations import Checkpointing, Loss
 from gpufleet_planner.sizing.cache_capacity import capacity
 from gpufleet_planner.sizing.communication import nvlink
 from gpufleet_planner.sizing.device import Device, DeviceShare
 from gpufleet_planner.sizing.embedding import embedding_ledger
 from gpufleet_planner.sizing.throughput import check_capability
 from gpufleet_planner.sizing.training import Training, TrainingMethod, training_ledger
+from gpufleet_planner.sizing.training_state import Checkpointing, Loss
 
 _GIB = 1 << 30
 _NARROWER = ("fp8", "awq-int4")
