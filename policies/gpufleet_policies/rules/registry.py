@@ -99,7 +99,7 @@ FAMILIES = (
 PACK_RULES: tuple[Rule, ...] = tuple(
     value
     for family in FAMILIES
-    for value in vars(family).values()
+    for value in (*vars(family).values(), *vars(family).get("RULES", ()))
     if isinstance(value, Rule) and value.family == family.__name__.rsplit(".", 1)[-1]
 )
 """Rules of the modules, of each family in the order they are written."""
