@@ -76,8 +76,9 @@ def command(
 
     JSON: {"rows": [{"name", "use", "microUsd", "unitSeconds"}], "totalMicroUsd", "nodeSeconds",
     "stopped": [{"notebook", "pool", "from", "to", "minutes", "units", "microUsd"}],
-    "idlePower": [{"pool", "mig", "gpuHours", "watts", "kwh", "usd"}], "findings"}. Exits 1 when the declaration has an error, 2 when something cannot be read, or FILE
-    has no node of the declaration.
+    "idlePower": [{"pool", "mig", "gpuHours", "watts", "kwh", "usd"}], "findings"}. Exits 1 when the
+    declaration has an error, 2 when something cannot be read, or FILE has no node of the
+    declaration.
     """
     if dump == spec == "-":
         raise UnreadableInputError("only one of FILE and --spec can be standard input")

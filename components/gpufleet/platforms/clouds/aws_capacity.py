@@ -113,13 +113,13 @@ def validate_block(pool: Pool) -> Iterable[Finding]:
         if f"{block.until:%H:%M}" != (end := sold["ends"]):
             found = f"{block.until:%H:%M}"
             yield _finding("capacity-block-ends-otherwise", path, found=found, limit=end)
-        ahead = timedelta(weeks=sold["weeks_ahead"])
-        if None not in (pool.at, block.starts) and block.starts > pool.at + ahead:
+        starts, now, ahead = block.starts, pool.at, timedelta(weeks=sold["weeks_ahead"])
+        if starts is not None and now is not None and starts > now + ahead:
             yield _finding(
                 "capacity-block-not-on-sale",
                 path,
-                found=block.starts.isoformat(),
-                limit=(pool.at + ahead).isoformat(),
+                found=starts.isoformat(),
+                limit=(now + ahead).isoformat(),
                 weeks=sold["weeks_ahead"],
-                opens=(block.starts - ahead).isoformat(),
+                opens=(starts - ahead).isoformat(),
             )
