@@ -17,7 +17,7 @@ from gpufleet.findings import Finding, error
 from gpufleet.messages import shown_value
 from gpufleet.models.engine_profile import InferenceEngine
 from gpufleet.models.parallel import Sharding
-from gpufleet.spec.base import NO_TRUTH_VALUE
+from gpufleet.spec.base import PlainModel
 from gpufleet_planner.sizing.communication import LinkKind
 from gpufleet_planner.sizing.load_test import LengthShape
 from gpufleet_planner.sizing.training_efficiency import Arithmetic, TrainingFramework
@@ -58,7 +58,7 @@ def check_expert_span(expert: int, gpus_per_node: int, path: str) -> tuple[Findi
     return (found,)
 
 
-class RequestModel(BaseModel):
+class RequestModel(PlainModel):
     """A part of a request. Files write camelCase, Python may write either.
 
     Not the base of the FleetSpec: importing that builds every model of the declaration, which takes
@@ -74,8 +74,8 @@ class RequestModel(BaseModel):
     )
 
 
-Count = Annotated[int, NO_TRUTH_VALUE, Field(ge=1, le=1 << 20)]
-Tokens = Annotated[int, NO_TRUTH_VALUE, Field(ge=1, le=1 << 30)]
+Count = Annotated[int, Field(ge=1, le=1 << 20)]
+Tokens = Annotated[int, Field(ge=1, le=1 << 30)]
 
 
 class SizedWorkload(StrEnum):
