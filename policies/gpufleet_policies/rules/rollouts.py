@@ -35,7 +35,6 @@ def needs_spare(context: RuleContext, workload: WorkloadFacts) -> Iterator[Findi
             "and ends none before",
             limit=f"{names} can hold {most}; the new pod would stay Pending, and the rollout with "
             "it",
-            alternative="write `maxSurge: 0` and `maxUnavailable: 1`, or `type: Recreate`",
             evidence={"surge": workload.surge.value, "room": most},
         )
 
@@ -90,9 +89,6 @@ def of_no_value(context: RuleContext, workload: WorkloadFacts) -> Iterator[Findi
         yield finding(
             where=f"{group.place}.tolerations",
             found=f"tolerates {GPU} without operator and value, so the empty value alone",
-            limit="GPU nodes are usually tainted with a value (present, true): the pods would stay "
-            "Pending",
-            alternative="write `operator: Exists`",
         )
 
 

@@ -65,8 +65,6 @@ def port_of_service(context: RuleContext, workload: WorkloadFacts) -> Iterator[F
                 where=f"container {container.name} ({group.place}.enableServiceLinks)",
                 found="runs vLLM next to the Service vllm: Kubernetes sets VLLM_PORT to "
                 "tcp://ADDRESS:PORT",
-                limit="vLLM takes it for its own port, and ends with an error",
-                alternative="write `enableServiceLinks: false`, or give the Service another name",
             )
 
 
@@ -85,8 +83,6 @@ def in_job(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
         yield finding(
             where=container.where,
             found="starts a model server in a Job without a deadline",
-            limit="the server does not end: the Job holds its GPU until someone deletes it",
-            alternative="write a Deployment, or activeDeadlineSeconds",
             money=held(context, workload, group),
         )
 
@@ -120,7 +116,6 @@ def before_load(context: RuleContext, workload: WorkloadFacts) -> Iterator[Findi
             if soon
             else fetched
             or f"its readiness probe gives it {planned} s: a start that takes as long never ends",
-            alternative="add a startupProbe with the same path and a failureThreshold of 60",
             evidence={"seconds": seconds},
         )
 
@@ -172,6 +167,5 @@ def other_port(context: RuleContext, workload: WorkloadFacts) -> Iterator[Findin
                 where=container.where,
                 found=f"probes {_TRITON_PATH} on port {number}",
                 limit=f"Triton serves {other} there and its health on 8000: the probe always fails",
-                alternative="write `port: 8000`",
                 evidence={"port": number},
             )
