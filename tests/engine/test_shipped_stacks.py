@@ -1,4 +1,4 @@
-"""Each stack of the repository previews as it is, where there is what docs/what-must-exist.md names.
+"""Each stack of the repository previews as it is, where what docs/what-must-exist.md names exists.
 
 What the page asks for is made here by its own words: the stack that it shows, a kubeconfig. Charts
 are the sandbox's copies, as nothing here reaches their repositories.
