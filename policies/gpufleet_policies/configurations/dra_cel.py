@@ -13,12 +13,12 @@ from typing import Any
 from gpufleet.catalogue.lookup import nearest_fix, nearest_names
 from gpufleet.contract.programs.dra_cel_functions import (
     CALLABLE,
+    cel,
     functions,
     is_quantity,
     is_semver,
 )
 from gpufleet.contract.programs.validation import CheckReport
-from gpufleet.documents.cel_evaluator import cel
 from gpufleet.documents.shapes import as_mapping
 from gpufleet_policies.configurations.dra_devices import (
     CLASSES,

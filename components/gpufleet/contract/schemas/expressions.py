@@ -10,8 +10,7 @@ from functools import cache
 from typing import Any, cast
 
 from gpufleet.catalogue.schemas import KUBERNETES, schema_file, schema_kinds
-from gpufleet.contract.programs.dra_cel_functions import functions
-from gpufleet.documents.cel_evaluator import cel
+from gpufleet.contract.programs.dra_cel_functions import cel, functions
 from gpufleet.documents.shapes import as_list, as_mapping
 
 _RULES = "x-kubernetes-validations"

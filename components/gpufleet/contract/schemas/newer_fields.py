@@ -4,6 +4,8 @@ What the catalogue records begins with Kubernetes 1.31: what is older is not rep
 a feature gate hides until a later version is one from the version whose API has it.
 """
 
+import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -14,6 +16,7 @@ from gpufleet.contract.schemas.problems import SchemaProblem, SchemaProblemKind,
 from gpufleet.documents.shapes import as_list, as_mapping
 
 _FIELDS = "kubernetes-fields"
+_REF = re.compile(r'"#/\$defs/([^"]+)"')
 Steps = tuple[str | int, ...]
 
 
@@ -96,19 +99,10 @@ def _has_newer(name: str) -> bool:
         here = left.pop()
         if here in data["fields"] or here in data["values"]:
             return True
-        more = set(_refs(schema_file(KUBERNETES)["$defs"][here])) - seen
+        more = set(_REF.findall(json.dumps(schema_file(KUBERNETES)["$defs"][here]))) - seen
         seen |= more
         left += more
     return False
-
-
-def _refs(schema: Mapping[str, Any]) -> Iterator[str]:
-    if "$ref" in schema:
-        yield schema["$ref"].rpartition("/")[2]
-    below = [schema.get(key) for key in ("items", "additionalProperties")]
-    for one in (*below, *schema.get("properties", {}).values()):
-        if isinstance(one, dict):
-            yield from _refs(cast("Mapping[str, Any]", one))
 
 
 def _numbers(minor: str) -> tuple[int, ...]:

@@ -6,7 +6,7 @@ quantity may be above 2^63-1. Its `Value` of 1e19 is 0, so that a scheduler sees
 """
 
 from collections.abc import Iterator
-from typing import Any, cast
+from typing import Any
 
 from gpufleet.contract.schemas.problems import (
     SchemaProblem,
@@ -26,9 +26,7 @@ Steps = tuple[str | int, ...]
 def refused_numbers(document: Any) -> Iterator[SchemaProblem]:
     """The amounts of a document that are too large, and those of containers that are negative."""
     kind = SchemaProblemKind.BOUND
-    amounts: list[tuple[Steps, object]] = []
-    _collect(document, (), amounts)
-    for steps, value in amounts:
+    for steps, value in _amounts(document, ()):
         if _is_too_large(value):
             shown = _shortened(value)
             message = f"{field_name(steps)} is {shown}, above the largest quantity: {LARGEST}"
@@ -40,16 +38,14 @@ def refused_numbers(document: Any) -> Iterator[SchemaProblem]:
             yield SchemaProblem(kind, path_of(steps), message, "write 0 or more", steps, shown, 0)
 
 
-def _collect(
-    value: dict[str, Any] | list[Any], steps: Steps, amounts: list[tuple[Steps, object]]
-) -> None:
-    """Add the amounts below `value`, which is at `steps` of the document."""
+def _amounts(value: dict[str, Any] | list[Any], steps: Steps) -> Iterator[tuple[Steps, object]]:
+    """The amounts below `value`, which is at `steps` of the document."""
     holds_amounts = _holds_amounts(steps)
     for step, item in value.items() if isinstance(value, dict) else enumerate(value):
-        if isinstance(item, dict | list):
-            _collect(cast("dict[str, Any]", item), (*steps, step), amounts)
+        if type(item) in (dict, list):
+            yield from _amounts(item, (*steps, step))
         elif holds_amounts:
-            amounts.append(((*steps, step), item))
+            yield (*steps, step), item
 
 
 def _holds_amounts(steps: Steps) -> bool:

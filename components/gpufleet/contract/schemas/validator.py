@@ -23,7 +23,7 @@ from gpufleet.contract.schemas.problems import (
     wrong_type,
 )
 from gpufleet.documents.paths import child
-from gpufleet.documents.shapes import as_list, as_mapping
+from gpufleet.documents.shapes import as_list, as_mapping, is_list, is_mapping
 
 if TYPE_CHECKING:
     from jsonschema_rs import ValidationError, Validator
@@ -178,17 +178,10 @@ class _MapKeys:
 
 def _without_nulls(value: Any) -> Any:
     """The value without nulls in mappings, which an API server takes for absent."""
-    if isinstance(value, dict):
-        entries = cast("dict[Any, Any]", value)
-        return {
-            str(key): _without_nulls(one) if isinstance(one, dict | list) else one
-            for key, one in entries.items()
-            if one is not None
-        }
-    if isinstance(value, list):
-        items = cast("list[Any]", value)
-        return [_without_nulls(one) if isinstance(one, dict | list) else one for one in items]
-    return value
+    if is_mapping(value):
+        kept = ((str(key), one) for key, one in value.items() if one is not None)
+        return {key: _without_nulls(one) if type(one) in (dict, list) else one for key, one in kept}
+    return [_without_nulls(one) for one in value] if is_list(value) else value
 
 
 def _problems(
