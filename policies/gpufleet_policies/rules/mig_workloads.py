@@ -87,15 +87,8 @@ def _mig_requests(workload: WorkloadFacts) -> Iterator[tuple[PodGroup, str, int]
                 yield group, resource, asked.value
 
 
-@written_rule("mig-resource-name-mismatch")
-def name_mismatch(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
-    """A slice that no selectable layout has, or a whole GPU where `mixed` partitions every GPU.
-
-    Only where all GPUs of each pool that would take the pods are known. gpu-resource-not-offered
-    covers pods with a GpuFleet.
-    """
-    if context.fleet is not None:
-        return
+def unpublished(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
+    """Requests for slices, or whole GPUs, that no pool publishes of those declared one by one."""
     for group, resource, asked in _mig_requests(workload):
         if resource != GPU and not resource.startswith(MIG_PREFIX):
             continue
