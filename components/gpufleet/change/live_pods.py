@@ -11,6 +11,7 @@ from typing import Any
 from gpufleet.change.live_node import LiveNode, objects, part
 from gpufleet.change.nodes import NodeReport, Stage
 from gpufleet.change.plan import ChangePlan, NodeChangeKind, PoolChange
+from gpufleet.cluster.reserved import reserved
 from gpufleet.findings import Finding, findings_in
 from gpufleet.fleet.config_names import POOL_LABEL
 
@@ -140,9 +141,7 @@ def _read(pods: Iterable[Mapping[str, Any]]) -> Iterable[LivePod]:
         node = spec.get("nodeName")
         if not isinstance(node, str) or str(part(pod, "status").get("phase")) in _FINISHED:
             continue
-        # Containers run together, those that initialise one after the other and before them.
-        together = sum(map(_devices, objects(spec.get("containers"))))
-        before = max(map(_devices, objects(spec.get("initContainers"))), default=0)
+        held = (value for name, value in reserved(spec).items() if name.startswith("nvidia.com/"))
         owner = next(
             (
                 str(one.get("kind"))
@@ -155,15 +154,6 @@ def _read(pods: Iterable[Mapping[str, Any]]) -> Iterable[LivePod]:
             name=f"{metadata.get('namespace', 'default')}/{metadata.get('name', '?')}",
             node=node,
             owner=_NAMES.get(owner, owner),
-            gpus=max(together, before),
+            gpus=int(sum(held)),
             claims=len(objects(spec.get("resourceClaims"))),
         )
-
-
-def _devices(container: Mapping[str, Any]) -> int:
-    limits = part(part(container, "resources"), "limits")
-    return sum(
-        int(count)
-        for name, count in limits.items()
-        if name.startswith("nvidia.com/") and str(count).isdecimal()
-    )
