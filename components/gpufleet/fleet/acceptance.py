@@ -13,10 +13,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 from gpufleet.contract.contract_fact import ContractFact, Term
-from gpufleet.findings import Finding, error, info
+from gpufleet.findings import Finding, findings_in
 from gpufleet.fleet.model import NOT_ACCEPTED, Pool
 from gpufleet.spec.acceptance import AcceptancePolicy
 from gpufleet.spec.pool import Fabric, Intent
+
+_finding = findings_in(__file__)
 
 ACCEPTED_LABEL = "gpufleet.dev/accepted"
 """Node label whose value is the key of the tests that the node has passed."""
@@ -132,14 +134,11 @@ def validate_acceptance(pools: Sequence[Pool]) -> Iterable[Finding]:
     for pool in pools:
         for index, taint in enumerate(pool.spec.taints):
             if taint.key == NOT_ACCEPTED.key:
-                yield error(
-                    "taint-never-removed",
-                    f"{pool.path}.taints[{index}]",
-                    f"nothing removes the taint {taint.key} from nodes of {pool.name}"
-                    if pool.acceptance is None
-                    else f"`acceptance` gives nodes of {pool.name} the taint {taint.key} itself",
-                    "write `acceptance: {}` instead",
-                )
+                path, key, name = f"{pool.path}.taints[{index}]", taint.key, pool.name
+                if pool.acceptance is None:
+                    yield _finding("taint-never-removed", path, pool=name, found=key)
+                else:
+                    yield _finding("taint-never-removed/twice", path, pool=name, found=key)
         tests = acceptance_of(pool)
         if tests is not None:
             yield from _runnable(pool, tests)
@@ -148,23 +147,11 @@ def validate_acceptance(pools: Sequence[Pool]) -> Iterable[Finding]:
 def _runnable(pool: Pool, tests: Acceptance) -> Iterator[Finding]:
     path = "acceptance" if pool.spec.acceptance is None else f"{pool.path}.acceptance"
     if pool.gpu.vendor != "nvidia":
-        yield error(
-            "acceptance-vendor",
-            path,
-            f"the tests are NVIDIA's, and {pool.name} has {pool.gpu.name}",
-            "remove `acceptance`",
-        )
+        yield _finding("acceptance-vendor", path, pool=pool.name, found=pool.gpu.name)
     facts = pool.platform.facts
     scales = facts.managed_pools_scale or facts.lifecycle_manager
     if scales and pool.nodes.minimum == 0 and pool.nodes.maximum > 0:
-        yield error(
-            "acceptance-from-zero",
-            f"{pool.path}.nodes.min",
-            f"the autoscaler of {facts.title} takes the taint of new nodes of {pool.name} for one "
-            "that stays, and starts no first node for work that does not tolerate it",
-            "write `nodes: {min: 1}`",
-            source="kubernetes/autoscaler cluster-autoscaler 1.36 FAQ, startup taints",
-        )
+        yield _finding("acceptance-from-zero", pool.path, pool=pool.name, platform=facts.title)
     unknown = [
         name
         for name, runs, figure in (
@@ -174,13 +161,8 @@ def _runnable(pool: Pool, tests: Acceptance) -> Iterator[Finding]:
         if runs and figure is None
     ]
     if unknown:
-        yield info(
-            "acceptance-only-reported",
-            path,
-            f"the catalogue has no bandwidth for {' and '.join(unknown)} of {pool.name}: the "
-            "figure is reported, and refuses no node",
-            "write `withinNodeGbs` or `betweenNodesGbs` with what a good node measures",
-        )
+        missing = " and ".join(unknown)
+        yield _finding("acceptance-only-reported", path, pool=pool.name, missing=missing)
 
 
 def acceptance_terms(pool: Pool) -> Iterator[Term]:

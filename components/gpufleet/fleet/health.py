@@ -8,14 +8,14 @@ from gpufleet.contract.contract_fact import ContractFact, Term
 from gpufleet.contract.health import NVSENTINEL, Repairer
 from gpufleet.documents.paths import value_at
 from gpufleet.documents.shapes import is_mapping
-from gpufleet.findings import Finding, error, warning
+from gpufleet.findings import Finding, findings_in
 from gpufleet.fleet.model import Pool
 from gpufleet.spec.base import Ownership
 from gpufleet.spec.fleet_spec import FleetSpec
 from gpufleet.spec.health import HealthActor, HealthMode, HealthPolicy
 from gpufleet.spec.pool import Intent
 
-_BY_NVSENTINEL = "write `by: nvsentinel`"
+_finding = findings_in(__file__)
 
 
 def repairer_of(pool: Pool) -> Repairer | None:
@@ -63,100 +63,65 @@ def _declared_twice(pool: Pool) -> Iterator[Finding]:
             model = model.get(section) if is_mapping(model) else getattr(model, section, None)
         if name in (model if is_mapping(model) else getattr(model, "model_fields_set", ())):
             place = ".".join(map(to_camel, option.split(".")))
-            yield error(
-                "health-declared-twice",
-                f"{pool.path}.{place}",
-                f"{place} and `health` both say whether nodes of {pool.name} are repaired",
-                "remove one of them",
+            yield _finding(
+                "health-declared-twice", f"{pool.path}.{place}", option=place, pool=pool.name
             )
 
 
 def _who(spec: FleetSpec, pool: Pool, policy: HealthPolicy) -> Iterator[Finding]:
     path, own, title = _path(pool), repairer_of(pool), pool.platform.facts.title
-    by_platform = policy.actor is HealthActor.PLATFORM
-    if by_platform and policy.mode is HealthMode.FENCE:
-        yield error(
-            "health-not-on-platform",
-            f"{path}.by",
-            f"nothing on {title} keeps pods off a broken node of {pool.name} without repairing it",
-            _BY_NVSENTINEL,
-            source=(own or NVSENTINEL).source,
+    name = pool.name
+    if policy.actor is HealthActor.PLATFORM and policy.mode is HealthMode.FENCE:
+        source = (own or NVSENTINEL).source
+        yield _finding(
+            "health-not-on-platform/fence", path, pool=name, platform=title, source=source
         )
     if policy.platform_repairs and own is None:
-        made = pool.ownership is not Ownership.EXISTING
-        yield error(
-            "health-not-on-platform",
-            f"{path}.mode",
-            f"nothing on {title} repairs nodes of {pool.name}"
-            if made
-            else f"nodes of {pool.name} are not gpufleet's, whose repair it cannot set",
-            f"{_BY_NVSENTINEL}, or `mode: observe`",
-        )
+        if pool.ownership is Ownership.EXISTING:
+            yield _finding("health-not-on-platform/existing", path, pool=name)
+        else:
+            yield _finding("health-not-on-platform", path, pool=name, platform=title)
     always = own is not None and (own.always or spec.cluster.autopilot)
     if own is not None and always and not policy.platform_repairs:
-        acts = policy.nvsentinel_acts
-        yield error(
-            "health-two-janitors" if acts else "health-platform-decides",
-            f"{path}.mode",
-            f"{own.who} always repairs nodes of {pool.name}"
-            + (", and NVSentinel would act on the same nodes" if acts else ""),
-            "write `mode: repair` and `floor: {asPlatform: true}`",
-            source=own.source,
-        )
+        who, source = own.who, own.source
+        if policy.nvsentinel_acts:
+            yield _finding("health-two-janitors", path, pool=name, who=who, source=source)
+        else:
+            yield _finding("health-platform-decides", path, pool=name, who=who, source=source)
     neuron = spec.addons.neuron_device_plugin
     if policy.platform_repairs and pool.gpu.vendor == "aws" and neuron.node_recovery:
-        yield error(
-            "health-two-janitors",
-            f"{path}.mode",
-            f"nodes of {pool.name} are repaired by {'' if own is None else own.who} and by node "
-            "recovery of Neuron's chart",
-            "remove `addons.neuronDevicePlugin.nodeRecovery`",
-            source="aws-neuron/neuron-helm-charts 1.0.0, nodeRecovery",
-        )
+        who = "" if own is None else own.who
+        yield _finding("health-two-janitors/neuron", path, pool=pool.name, who=who)
 
 
 def _floor(pool: Pool, policy: HealthPolicy) -> Iterator[Finding]:
-    path, floor = _path(pool), policy.floor
+    path, floor, name = _path(pool), policy.floor, pool.name
     least, most = pool.nodes.minimum, pool.nodes.maximum
     if floor is None:
-        yield error(
-            "health-without-floor",
-            path,
-            f"nothing says how many nodes of {pool.name} a repair must leave: a fault that is "
-            "reported wrongly takes all of them",
-            "write `floor: {percent: 80}`, or `floor: {asPlatform: true}` for what the platform "
-            "keeps by itself",
-        )
+        yield _finding("health-without-floor", path, pool=name)
         return
     unpaced = policy.model_copy(update={"at_once": None})
+    allowed, share = unpaced.allowed(most), _share(most)
     if floor.nodes and floor.nodes >= least:
-        yield error(
+        limit = max(0, least - 1)
+        yield _finding(
             "health-floor-above-minimum",
-            f"{path}.floor.nodes",
-            f"{pool.name} may have {least} nodes, of which a floor of {floor.nodes} lets none be "
-            "repaired",
-            f"write a floor below nodes.min, or a share: `floor: {{percent: {_share(most)}}}`",
+            path,
+            pool=name,
+            least=least,
+            share=share,
             found=floor.nodes,
-            limit=max(0, least - 1),
+            limit=limit,
         )
-    elif unpaced.allowed(most) < 1:
-        yield error(
-            "health-floor-allows-nothing",
-            f"{path}.floor.percent",
-            f"a floor of {floor.percent} % lets no node of {pool.name} be repaired: it has at most "
-            f"{most}",
-            f"write `percent: {_share(most)}` or less",
-            found=floor.percent,
-            limit=_share(most),
+    elif allowed < 1:
+        found = floor.percent
+        yield _finding(
+            "health-floor-allows-nothing", path, pool=name, most=most, found=found, limit=share
         )
-    elif policy.at_once is not None and policy.at_once > unpaced.allowed(most):
-        yield error(
-            "health-at-once-above-floor",
-            f"{path}.atOnce",
-            f"the floor lets {unpaced.allowed(most)} of {most} nodes of {pool.name} be out",
-            f"write `atOnce: {unpaced.allowed(most)}` or less",
-            found=policy.at_once,
-            limit=unpaced.allowed(most),
+    elif policy.at_once is not None and policy.at_once > allowed:
+        found = policy.at_once
+        yield _finding(
+            "health-at-once-above-floor", path, pool=name, most=most, found=found, limit=allowed
         )
     else:
         yield from _kept(pool, policy, unpaced)
@@ -169,7 +134,7 @@ def _share(nodes: int) -> int:
 
 def _kept(pool: Pool, policy: HealthPolicy, unpaced: HealthPolicy) -> Iterator[Finding]:
     """Whether the one that acts keeps the floor."""
-    path, least, most = _path(pool), pool.nodes.minimum, pool.nodes.maximum
+    least, most = pool.nodes.minimum, pool.nodes.maximum
     own = NVSENTINEL if policy.nvsentinel_acts else repairer_of(pool)
     floor = policy.floor
     if own is None or floor is None:
@@ -177,13 +142,15 @@ def _kept(pool: Pool, policy: HealthPolicy, unpaced: HealthPolicy) -> Iterator[F
     counted = policy.nvsentinel_acts or (own.sets_floor and policy.at_once is not None)
     if own.sets_floor:
         if counted and floor.percent is not None and unpaced.allowed_between(least, most) < 1:
-            yield error(
-                "health-floor-above-minimum",
-                f"{path}.floor.percent",
-                f"{own.who} takes a number of nodes, whatever the size of {pool.name} is, and at "
-                f"{least} nodes a floor of {floor.percent} % lets none be repaired",
-                "raise nodes.min, or lower the floor"
-                + ("" if policy.nvsentinel_acts else ", or remove `atOnce`"),
+            paced = "" if policy.nvsentinel_acts else ", or remove `atOnce`"
+            yield _finding(
+                "health-floor-above-minimum/count",
+                _path(pool),
+                fix=f"raise nodes.min, or lower the floor{paced}",
+                pool=pool.name,
+                who=own.who,
+                least=least,
+                found=floor.percent,
                 source=own.source,
             )
         return
@@ -202,19 +169,20 @@ def _takes(own: Repairer, nodes: int) -> int:
 
 
 def _not_kept(pool: Pool, own: Repairer, field: str, nodes: int) -> Finding:
-    known = own.takes(nodes)
-    takes = (
-        f"there is no documented number of nodes that {own.who} takes at most"
-        if known is None
-        else f"of {nodes} nodes of {pool.name} {own.who} takes up to {known}"
-    )
     instead = "write `floor: {asPlatform: true}`" if field == "floor" else "remove it"
-    return error(
+    path, fix = f"{_path(pool)}.{field}", f"{instead}, or write `by: nvsentinel`"
+    who, takes, source = own.who, own.takes(nodes), own.source
+    if takes is None:
+        return _finding("health-limit-not-kept/unknown", path, fix=fix, who=who, source=source)
+    return _finding(
         "health-limit-not-kept",
-        f"{_path(pool)}.{field}",
-        f"{takes}, and nothing can be set",
-        f"{instead}, or {_BY_NVSENTINEL}",
-        source=own.source,
+        path,
+        fix=fix,
+        who=who,
+        pool=pool.name,
+        nodes=nodes,
+        takes=takes,
+        source=source,
     )
 
 
@@ -225,54 +193,26 @@ def _nvsentinel(spec: FleetSpec, pools: Sequence[Pool]) -> Iterator[Finding]:
     raw = value_at(operator.values, "dcgm.enabled")
     runs = operator.dcgm.enabled if raw is None else raw
     for pool, _ in watched:
+        path, plugin = _path(pool), pool.platform.facts.plugin
         if pool.gpu.vendor != "nvidia":
-            yield error(
-                "health-nvsentinel-vendor",
-                f"{_path(pool)}.by",
-                f"NVSentinel watches NVIDIA GPUs, and {pool.name} has {pool.gpu.name}",
-                "write `by: platform`",
-                source=NVSENTINEL.source,
-            )
-        elif pool.served_by_platform and pool.platform.facts.plugin is not None:
-            yield _without_dcgm(
-                pool, f"write `{pool.platform.facts.plugin.switched_off_by}` for the pool"
-            )
+            yield _finding("health-nvsentinel-vendor", path, pool=pool.name, found=pool.gpu.name)
+            continue
+        if pool.served_by_platform and plugin is not None:
+            fix = f"write `{plugin.switched_off_by}` for the pool"
         elif operator.ownership is not Ownership.EXISTING and runs is not True:
-            yield _without_dcgm(pool, "write `addons: {gpuOperator: {dcgm: {enabled: true}}}`")
+            fix = "write `addons: {gpuOperator: {dcgm: {enabled: true}}}`"
+        else:
+            continue
+        yield _finding("health-without-dcgm", path, fix=fix, pool=pool.name)
     acting = [(pool, policy) for pool, policy in watched if policy.acts]
-    if len({policy.mode for _, policy in acting}) > 1:
-        for pool, policy in acting:
-            if policy.mode is HealthMode.FENCE:
-                yield error(
-                    "health-nvsentinel-two-modes",
-                    f"{_path(pool)}.mode",
-                    f"NVSentinel drains and repairs nodes of another pool, and then those of "
-                    f"{pool.name} too: its modules are for the whole cluster",
-                    "choose one mode for all pools of NVSentinel",
-                    source=NVSENTINEL.source,
-                )
-    elif completes(pool for pool, _ in acting):
-        for pool, policy in acting:
-            if pool.intent is Intent.INFERENCE and policy.mode is HealthMode.REPAIR:
-                yield warning(
-                    "health-servers-never-drain",
-                    f"{_path(pool)}.mode",
-                    f"NVSentinel waits until pods end, so that no run of another pool is cut off, "
-                    f"and servers of {pool.name} never end: a person must delete them",
-                    "name the namespaces of servers in `node-drainer.userNamespaces`",
-                    source=NVSENTINEL.source,
-                )
-
-
-def _without_dcgm(pool: Pool, fix: str) -> Finding:
-    return error(
-        "health-without-dcgm",
-        f"{_path(pool)}.by",
-        f"NVSentinel asks the service nvidia-dcgm of the GPU Operator, and no DCGM runs on nodes "
-        f"of {pool.name}",
-        fix,
-        source=NVSENTINEL.source,
-    )
+    several = len({policy.mode for _, policy in acting}) > 1
+    cut_off = completes(pool for pool, _ in acting)
+    for pool, policy in acting:
+        if several and policy.mode is HealthMode.FENCE:
+            yield _finding("health-nvsentinel-two-modes", _path(pool), pool=pool.name)
+        repairs = policy.mode is HealthMode.REPAIR
+        if not several and cut_off and repairs and pool.intent is Intent.INFERENCE:
+            yield _finding("health-servers-never-drain", _path(pool), pool=pool.name)
 
 
 def health_terms(pool: Pool) -> Iterator[Term]:

@@ -7,13 +7,15 @@ device names).
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from gpufleet.findings import Finding, error, info
+from gpufleet.findings import Finding, findings_in
 from gpufleet.fleet.model import Pool
 from gpufleet.fleet.scaling_rules import name_too_long
 from gpufleet.spec.fleet_spec import FleetSpec
 from gpufleet.spec.idle import IdleNotebook, IdlePolicy
 from gpufleet.spec.monitoring import Monitoring, MonitoringBackend
 from gpufleet.spec.pool import Intent
+
+_finding = findings_in(__file__)
 
 
 def stoppable(pools: Iterable[Pool]) -> Iterator[tuple[Pool, IdlePolicy, IdleNotebook]]:
@@ -39,57 +41,22 @@ def validate_idle(spec: FleetSpec, pools: Sequence[Pool]) -> list[Finding]:
 
 def _needs(spec: FleetSpec, path: str) -> Iterator[Finding]:
     if spec.addons.keda.enabled is not True:
-        yield error(
-            "idle-needs-keda",
-            path,
-            "KEDA scales notebooks to zero, and the fleet has none",
-            "write `addons: {keda: {enabled: true}}`, with `ownership: existing` where KEDA is in "
-            "the cluster already",
-        )
+        yield _finding("idle-needs-keda", path)
     monitoring = spec.monitoring
     if monitoring is None or monitoring.backend is MonitoringBackend.NONE:
-        yield error(
-            "idle-needs-monitoring",
-            path,
-            "idle is what the recorded activity of the GPUs shows, and nothing records it",
-            "write `monitoring: {queryUrl: ...}`",
-        )
+        yield _finding("idle-needs-monitoring", path)
     elif monitoring.query_url is None:
-        yield error(
-            "idle-needs-monitoring",
-            "monitoring.queryUrl",
-            "KEDA must know where the activity of the GPUs is asked",
-            "write the address: http://prometheus.monitoring.svc:9090",
-        )
+        yield _finding("idle-needs-monitoring/address")
 
 
 def _pool(monitoring: Monitoring | None, pool: Pool, path: str) -> Iterator[Finding]:
     if pool.spec.intent is not Intent.INTERACTIVE:
-        yield error(
-            "idle-not-interactive",
-            path,
-            f"nothing would start what a pool for {pool.spec.intent.value} runs again: only a "
-            "person extends a lease",
-            "write `intent: interactive`, or scale services with GpuScaledObject",
-            found=pool.spec.intent.value,
-        )
+        yield _finding("idle-not-interactive", path, found=pool.spec.intent.value)
     if (why := _unmeasured(monitoring, pool)) is not None:
-        yield error(
-            "idle-not-measured",
-            path,
-            f"{why}: a notebook on {pool.name} would never count as idle",
-            "give notebooks whole GPUs or MIG slices of the device plugin, with "
-            "`monitoring: {profiling: true}`",
-        )
+        yield _finding("idle-not-measured", path, why=why, pool=pool.name)
     if pool.spec.nodes.min == pool.spec.nodes.max:
-        yield info(
-            "idle-frees-no-node",
-            f"{pool.path}.nodes.min",
-            f"{pool.name} always has {pool.spec.nodes.max} nodes: what stops leaves room for "
-            "others, and the nodes are paid all the same",
-            "lower `nodes.min`",
-            found=pool.spec.nodes.min,
-        )
+        found = pool.spec.nodes.min
+        yield _finding("idle-frees-no-node", pool.path, pool=pool.name, found=found)
 
 
 def _unmeasured(monitoring: Monitoring | None, pool: Pool) -> str | None:
@@ -112,22 +79,11 @@ def _notebooks(idle: IdlePolicy, path: str, seen: dict[tuple[str, str], str]) ->
         place = f"{path}.notebooks[{index}]"
         key = one.namespace, one.name
         if key in seen:
-            yield error(
-                "idle-notebook-twice",
-                place,
-                f"{one.namespace}/{one.name} is at {seen[key]} too, and one object scales it",
-                "remove one of the two",
-            )
+            yield _finding("idle-notebook-twice", place, found="/".join(key), first=seen[key])
         seen.setdefault(key, place)
         yield from name_too_long(one.name, f"{place}.name")
     names = {one.name for one in idle.notebooks}
     for index, name in enumerate(idle.exempt):
         if name not in names:
-            yield error(
-                "idle-exempt-unknown",
-                f"{path}.exempt[{index}]",
-                f"{name} is none of the notebooks: nothing is exempted by it",
-                "write the name of a notebook, or remove it",
-                found=name,
-                allowed=sorted(names),
-            )
+            place = f"{path}.exempt[{index}]"
+            yield _finding("idle-exempt-unknown", place, found=name, allowed=sorted(names))

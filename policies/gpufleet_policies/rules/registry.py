@@ -26,6 +26,7 @@ from gpufleet_policies.rules import (
     mig_layouts,
     mig_workloads,
     model_fit,
+    node_labels,
     packing,
     parallelism,
     plain_secrets,
@@ -61,6 +62,7 @@ FAMILIES = (
     pool_fit,
     pool_network,
     pool_room,
+    node_labels,
     mig_layouts,
     mig_workloads,
     sharing,
@@ -99,7 +101,7 @@ FAMILIES = (
 PACK_RULES: tuple[Rule, ...] = tuple(
     value
     for family in FAMILIES
-    for value in vars(family).values()
+    for value in (*vars(family).values(), *vars(family).get("RULES", ()))
     if isinstance(value, Rule) and value.family == family.__name__.rsplit(".", 1)[-1]
 )
 """Rules of the modules, of each family in the order they are written."""
