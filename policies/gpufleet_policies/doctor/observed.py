@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpufleet.change.live_node import live_node
-from gpufleet.cluster.reserved import amounts, reserved
 from gpufleet.documents.paths import mapping_at, value_at
 from gpufleet.documents.shapes import items, mapping
+from gpufleet_policies.readers.reserved import amounts, reserved
 from gpufleet_policies.readers.scheduling import toleration_list
 
 DOMAINS = ("nvidia.com/", "amd.com/", "gpu.intel.com/", "habana.ai/", "aws.amazon.com/neuron")

@@ -11,7 +11,6 @@ from fractions import Fraction
 from typing import Any
 
 from gpufleet.catalogue import InstanceType
-from gpufleet.cluster.reserved import amounts
 from gpufleet.contract.programs.karpenter_machines import (
     NodeRequirement,
     demands_gpus,
@@ -31,6 +30,7 @@ from gpufleet_policies.doctor.fit import (
 )
 from gpufleet_policies.doctor.observed import Seen, SeenPod, entries, text
 from gpufleet_policies.doctor.snapshot import Dump
+from gpufleet_policies.readers.reserved import amounts
 
 _GPU = "nvidia.com/gpu"
 _WELL_KNOWN = (

@@ -14,7 +14,6 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
-from gpufleet.cluster.reserved import amounts, reserved
 from gpufleet.documents.paths import mapping_at
 from gpufleet.documents.shapes import items, mapping
 from gpufleet_policies.doctor.cause import (
@@ -36,6 +35,7 @@ from gpufleet_policies.doctor.observed import (
 )
 from gpufleet_policies.doctor.pending import WhyPending
 from gpufleet_policies.doctor.snapshot import Dump
+from gpufleet_policies.readers.reserved import amounts, reserved
 
 
 def _refusal(flavor: Seen, spec: dict[str, Any], keys: set[str]) -> dict[str, Any] | None:

@@ -10,11 +10,11 @@ from typing import Any
 from gpufleet.cluster.container import is_gpu_resource
 from gpufleet.cluster.fact import Fact, absent, known
 from gpufleet.cluster.node import ObservedNode, PodOnNode
-from gpufleet.cluster.reserved import reserved
 from gpufleet.documents.shapes import mapping
 from gpufleet.findings.locator import Locator
 from gpufleet_policies.readers.blocks import inside, known_texts
 from gpufleet_policies.readers.quantities import amount
+from gpufleet_policies.readers.reserved import reserved
 
 _SPOT = {
     "karpenter.sh/capacity-type": "spot",
