@@ -163,6 +163,22 @@ def excludes_gpus(requirements: Sequence[NodeRequirement]) -> bool:
     return False
 
 
+def mixes_gpus(requirements: Sequence[NodeRequirement]) -> bool:
+    """Whether they name machines with NVIDIA GPUs and machines without, and admit both."""
+    if demands_gpus(requirements) or excludes_gpus(requirements):
+        return False
+    types = {row.name for row in machines(cloud_of(requirements))}
+    return any(
+        one.operator == "In"
+        and (
+            (one.is_type and types.intersection(one.values))
+            or (one.label == "instance-category" and GPU_CATEGORIES.intersection(one.values))
+            or (one.label == "instance-family" and any(map(_has_gpus, one.values)))
+        )
+        for one in requirements
+    )
+
+
 def names_newer(requirements: Sequence[NodeRequirement]) -> bool:
     """Whether they name a family of which the catalogue has no machine."""
     return any(
