@@ -11,9 +11,7 @@ PAUSED = "paused-for-mig-change"
 UNDER_WAY = frozenset({"pending", "rebooting"})
 UPGRADE = "nvidia.com/gpu-driver-upgrade-state"
 UPGRADED = frozenset({"", "upgrade-done"})
-CORDONED_BEFORE = "nvidia.com/gpu-driver-upgrade.node-initial-state.unschedulable"
-"""State of a driver upgrade, and that a node was cordoned before it
-(NVIDIA/k8s-operator-libs 1090aef `pkg/upgrade/consts.go`)."""
+"""State of a driver upgrade (NVIDIA/k8s-operator-libs 1090aef `pkg/upgrade/consts.go`)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,6 @@ from gpufleet.contract.machine_images import ended_image
 from gpufleet.contract.relation import GPU_OPERATOR, NETWORK_OPERATOR, Broken, place_of
 from gpufleet.spec.cluster import minor_of
 
-PLACE = "cluster.kubernetesVersion"
-
 
 def validate_versions(cluster: ClusterModel) -> Iterator[Broken]:
     """Charts and minor versions of Kubernetes that do not fit."""
