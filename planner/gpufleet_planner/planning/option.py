@@ -130,6 +130,32 @@ class Option:
         return self.machine.price_basis
 
     @property
+    def speed_text(self) -> str:
+        """What it reaches, in the units of its target, with the bounds of what is in doubt."""
+        reached, parts = self.reached, list[str]()
+        if reached.first_token_seconds is not None and reached.token_seconds is not None:
+            parts.append(f"{1000 * reached.first_token_seconds:.0f} ms to the first token of 95 %")
+            if reached.together_first_token_seconds is not None:
+                together = 1000 * reached.together_first_token_seconds
+                parts.append(f"{together:.0f} ms on average where {reached.batch} start together")
+            _, most = reached.token_seconds_range or (0.0, reached.token_seconds)
+            parts.append(
+                f"{1000 * reached.token_seconds:.1f} ms per token at {reached.batch} sequences, "
+                f"at most {1000 * most:.1f}"
+            )
+        if reached.tokens_per_second is not None:
+            asked, rates = reached.asked_tokens_per_second, reached.tokens_per_second_range
+            wanted = f" of {asked:,.0f} asked" if asked else ""
+            lowest = "" if rates is None else f" (at least {rates[0]:,.0f})"
+            parts.append(f"{reached.tokens_per_second:,.0f} tokens/s{wanted}{lowest}")
+        if reached.run_hours is not None:
+            parts.append(f"{reached.run_hours:,.1f} h")
+        if self.usd_per_run is not None:
+            parts.append(f"{self.usd_per_run:,.2f} USD a run")
+        binding = f"; {reached.binding} binds" if reached.binding else ""
+        return f"{', '.join(parts)} ({reached.basis.value}){binding}" if parts else ""
+
+    @property
     def label(self) -> str:
         """For people: `2 x L4 (g6.xlarge, onDemand), bf16`."""
         split = self.reached.parallel
