@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
-from gpufleet.findings import Finding, info, ordered, warning
+from gpufleet.findings import Finding, findings_in, ordered
 from gpufleet_planner.packing import highs, infeasible
 from gpufleet_planner.packing.greedy import place_rest
 from gpufleet_planner.packing.model import PackingProgram, build
@@ -14,6 +14,8 @@ from gpufleet_planner.packing.slots import TOLERANCE, volume_bound, whole_nodes
 from gpufleet_planner.packing.supply import NodeSource, sources_of
 from gpufleet_planner.packing.verify import verify
 from gpufleet_planner.packing.workspace import Workspace
+
+_finding = findings_in(__file__)
 
 _APART_LIMIT = 60_000
 """Coefficients of the program with every node apart up to which it is tried."""
@@ -198,20 +200,8 @@ def _finish(
 
 
 def _no_solver() -> Finding:
-    return info(
-        "pack-without-solver",
-        "",
-        "packed by the heuristic, which does not promise the least cost; the gap to the lower "
-        "bound says how far it may be off",
-        "install the extra `planner` (scipy) for the exact method",
-    )
+    return _finding("pack-without-solver")
 
 
 def _stopped() -> Finding:
-    return warning(
-        "pack-search-stopped",
-        "",
-        "the solver stopped at its limit of nodes or time before it had proven the least cost; the "
-        "gap says how far the answer may be off",
-        "allow fewer machine types, or merge shares that are alike",
-    )
+    return _finding("pack-search-stopped")

@@ -5,7 +5,7 @@ from fractions import Fraction
 from typing import TypeVar
 
 from gpufleet.catalogue import Catalogue
-from gpufleet.findings import Finding, error, has_errors, info, ordered, warning
+from gpufleet.findings import Finding, findings_in, has_errors, ordered
 from gpufleet.models.architecture import Architecture
 from gpufleet.models.engine_profile import InferenceEngine, memory_fraction
 from gpufleet.models.formats import (
@@ -44,6 +44,8 @@ from gpufleet_planner.sizing.training import Training, TrainingMethod, training_
 from gpufleet_planner.sizing.training_efficiency import check_arithmetic
 from gpufleet_planner.sizing.training_rates import TrainingSpeed, training_speed
 from gpufleet_planner.sizing.training_state import Loss
+
+_finding = findings_in(__file__)
 
 _ALONE = Parallelism()
 QLORA_BASE = WEIGHT_FORMATS["nf4-double"]
@@ -168,35 +170,18 @@ def context_rules(
     findings: list[Finding] = []
     if model.max_context is not None and request.context > model.max_context:
         findings.append(
-            warning(
+            _finding(
                 "context-beyond-model",
-                "context",
-                f"{request.context} tokens are more than the {model.max_context} that {model.name} "
-                "was made for",
                 value=request.context,
                 limit=model.max_context,
+                model=model.name,
             )
         )
     if (request.prompt is None) != (request.output is None) and not workload.trains:
-        findings.append(
-            info(
-                "mean-length-incomplete",
-                "prompt",
-                "the cache is sized for the full context: a mean needs both prompt and output",
-            )
-        )
+        findings.append(_finding("mean-length-incomplete"))
     asked = (request.prompt or 0) + (request.output or 0)
     if asked > request.context and not workload.trains:
-        findings.append(
-            error(
-                "mean-beyond-context",
-                "context",
-                f"a mean of {asked} tokens does not fit the context of {request.context}",
-                f"write {asked} or more: context is the longest sequence, prompt and output",
-                value=request.context,
-                limit=asked,
-            )
-        )
+        findings.append(_finding("mean-beyond-context", value=request.context, limit=asked))
     return tuple(findings)
 
 
@@ -252,14 +237,7 @@ def _training_answer(
     if device is not None:
         speed = training_speed(model, job, device, parallel, link)
         if device.kind in (DeviceShare.MPS, DeviceShare.TIME_SLICE):
-            findings.append(
-                warning(
-                    "training-on-shared-gpu",
-                    "gpu",
-                    f"training on {device.label}: its memory peaks and speed depend on strangers",
-                    "use a whole GPU or a MIG slice",
-                )
-            )
+            findings.append(_finding("training-on-shared-gpu", device=device.label))
     fits = _fits(model, job, parallel, need, device, findings)
     gpus = parallel.training_gpus
     told = ordered(findings)
@@ -297,15 +275,13 @@ def _serving_answer(
     if fits and device is not None and room is not None and room.sequences < serving.batch:
         fits = False
         findings.append(
-            warning(
+            _finding(
                 "cache-too-small",
-                "batch",
-                f"{device.label} leaves room for {room.sequences} sequences of "
-                f"{serving.kept_tokens} tokens{_part(serving, device, parallel)}; "
-                f"{serving.batch} are asked",
-                "lower batch or context, quantise weights or cache, or take a larger GPU",
                 value=serving.batch,
                 limit=room.sequences,
+                device=device.label,
+                kept_tokens=serving.kept_tokens,
+                part=_part(serving, device, parallel),
             )
         )
     if fits:
@@ -357,14 +333,14 @@ def _fits(
         return True
     gib = 1 << 30
     findings.append(
-        warning(
+        _finding(
             "does-not-fit",
-            "gpu",
-            f"{need.planning_bytes / gib:.2f} GiB are needed with margin, and {device.label} has "
-            f"{device.usable_bytes / gib:.2f} GiB usable",
-            relief(model, work, parallel, device) or _SMALLER[isinstance(work, Training)],
+            fix=relief(model, work, parallel, device) or _SMALLER[isinstance(work, Training)],
             need=need.planning_bytes,
             limit=device.usable_bytes,
+            need_gib=f"{need.planning_bytes / gib:.2f}",
+            device=device.label,
+            usable_gib=f"{device.usable_bytes / gib:.2f}",
         )
     )
     return False
