@@ -1,8 +1,8 @@
 """`size`: one request -> model, ledger, device, fit, capacity and speed, with all findings."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from fractions import Fraction
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from gpufleet.catalogue import Catalogue
 from gpufleet.findings import Finding, findings_in, has_errors, ordered
@@ -195,25 +195,20 @@ def training_of(request: SizeRequest, workload: SizedWorkload, weights: WeightFo
     loss = request.loss or (Loss.COMPILED if request.compile else Loss.EAGER)
     base = QLORA_BASE if workload is SizedWorkload.QLORA and request.weights is None else weights
     adapter = workload in (SizedWorkload.LORA, SizedWorkload.QLORA)
-    return Training(
-        context=request.context,
-        batch=request.batch,
-        method=TrainingMethod.LORA if adapter else TrainingMethod.FULL,
-        precision=request.precision,
-        optimizer=request.optimizer,
-        fused_optimizer=request.fused_optimizer,
-        accumulation=request.accumulation,
-        checkpointing=request.checkpointing,
-        compiled=request.compile,
-        loss=loss,
-        loss_parallel=request.loss_parallel,
-        base=base,
-        rank=request.rank,
-        targets=request.targets,
-        interleaving=request.interleaving,
-        framework=request.framework,
-        arithmetic=request.arithmetic,
-    )
+    same: dict[str, Any] = {
+        one.name: getattr(request, one.name)
+        for one in fields(Training)
+        if one.name in SizeRequest.model_fields
+    }
+    method = TrainingMethod.LORA if adapter else TrainingMethod.FULL
+    job: dict[str, Any] = {
+        **same,
+        "method": method,
+        "compiled": request.compile,
+        "loss": loss,
+        "base": base,
+    }
+    return Training(**job)
 
 
 def _link(request: SizeRequest) -> Link | None:
@@ -288,19 +283,8 @@ def _serving_answer(
         fits = starts(model, serving, room, findings)
     gpus = parallel.serving_gpus
     told = ordered(findings)
-    return Sizing(
-        model,
-        need,
-        device,
-        gpus,
-        fits,
-        room,
-        speed,
-        told,
-        serving,
-        parallel,
-        load_test=tested,
-    )
+    answer = Sizing(model, need, device, gpus, fits, room, speed, told, serving, parallel)
+    return replace(answer, load_test=tested)
 
 
 def _part(serving: Serving, device: Device, parallel: Parallelism) -> str:

@@ -294,29 +294,26 @@ def training_settings(job: Training, parallel: Parallelism) -> dict[str, str]:
         "checkpointing": job.checkpointing.value,
         "loss": job.loss.value,
     }
-    if job.compiled:
-        found["compile"] = "true"
-    if job.loss_parallel:
-        found["loss parallel"] = "true"
-    if job.interleaving > 1:
-        found["interleaving"] = str(job.interleaving)
-    if job.fused_optimizer:
-        found["fused optimizer"] = "true"
-    if lora:
-        found["rank"] = str(job.rank)
-        found["targets"] = job.targets.value
-    if parallel.tensor > 1:
-        found["sequence parallel"] = str(parallel.sequence).lower()
-    if parallel.data > 1:
-        found["sharding"] = parallel.sharding.value
-    degrees = {
-        "data": parallel.data,
-        "tensor": parallel.tensor,
-        "pipeline": parallel.pipeline,
-        "context parallel": parallel.context,
-        "expert": parallel.expert,
+    optional = {
+        "compile": "true" if job.compiled else "",
+        "loss parallel": "true" if job.loss_parallel else "",
+        "interleaving": _degree(job.interleaving),
+        "fused optimizer": "true" if job.fused_optimizer else "",
+        "rank": str(job.rank) if lora else "",
+        "targets": job.targets.value if lora else "",
+        "sequence parallel": str(parallel.sequence).lower() if parallel.tensor > 1 else "",
+        "sharding": parallel.sharding.value if parallel.data > 1 else "",
+        "data": _degree(parallel.data),
+        "tensor": _degree(parallel.tensor),
+        "pipeline": _degree(parallel.pipeline),
+        "context parallel": _degree(parallel.context),
+        "expert": _degree(parallel.expert),
     }
-    return found | {name: str(degree) for name, degree in degrees.items() if degree > 1}
+    return found | {name: value for name, value in optional.items() if value}
+
+
+def _degree(degree: int) -> str:
+    return str(degree) if degree > 1 else ""
 
 
 def settings_text(job: Training, parallel: Parallelism) -> str:
