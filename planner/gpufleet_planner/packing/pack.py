@@ -6,7 +6,7 @@ from dataclasses import replace
 from gpufleet.findings import Finding, findings_in, ordered
 from gpufleet_planner.packing import highs, infeasible
 from gpufleet_planner.packing.greedy import place_rest
-from gpufleet_planner.packing.model import PackingProgram, build
+from gpufleet_planner.packing.model import PackingProgram
 from gpufleet_planner.packing.packing import Packing, PackingMethod
 from gpufleet_planner.packing.problem import PackingProblem
 from gpufleet_planner.packing.realise import realise
@@ -74,7 +74,7 @@ def _by_program(problem: PackingProblem) -> Packing:
     if not any(share.count for share in problem.shares):  # a program without columns
         return _finish(problem, Workspace(problem), {}, 0, PackingMethod.INTEGER_PROGRAM, ())
     sources = sources_of(problem)
-    model = build(problem, sources)
+    model = PackingProgram(problem, sources)
     gap = _GAP if len(model.program.costs) > _LARGE else 0.0
     solved = highs.solve(model.program, gap=gap)
     if solved.status == "infeasible":
@@ -123,7 +123,7 @@ def _apart(
     unplaced = place_rest(workspace, problem, left)
     rough = _finish(problem, workspace, unplaced, bound, PackingMethod.HEURISTIC, ())
     sources = _one_by_one(sources_of(problem), rough)
-    model = build(problem, sources, apart=True)
+    model = PackingProgram(problem, sources, apart=True)
     if model.program.size <= _APART_LIMIT:
         solved = highs.solve(model.program)
         if solved.values:
@@ -155,7 +155,7 @@ def _one_by_one(sources: list[NodeSource], rough: Packing) -> list[NodeSource]:
 
 def _nearest(problem: PackingProblem, sources: list[NodeSource]) -> Packing:
     """Not everything has a place: the packing of as much as has, and what would help."""
-    model = build(problem, sources, elastic=True)
+    model = PackingProgram(problem, sources, elastic=True)
     solved = highs.solve(model.program)
     short: dict[str, int] = {}
     if solved.values:

@@ -237,7 +237,9 @@ def _objectives(option: Option, standing: _Rank) -> tuple[float, ...]:
 def pareto(options: Sequence[Option]) -> tuple[Option, ...]:
     """Options that no other one matches or beats in everything; of equals the first."""
     found: list[tuple[tuple[float, ...], Option]] = []
-    ranked = [(rank(option), option) for option in _comparable(options)]
+    # Money and GPU-hours cannot be compared: those with a price, where there are any.
+    priced = [option for option in options if option.billed_micro_usd is not None] or options
+    ranked = [(rank(option), option) for option in priced]
     for standing, option in sorted(ranked, key=lambda pair: pair[0]):
         mine = _objectives(option, standing)
         if not any(all(a <= b for a, b in zip(other, mine, strict=True)) for other, _ in found):
@@ -249,12 +251,6 @@ def pareto(options: Sequence[Option]) -> tuple[Option, ...]:
             ]
             found.append((mine, option))
     return tuple(option for _, option in found)
-
-
-def _comparable(options: Sequence[Option]) -> Sequence[Option]:
-    """Those with a price, where there are any: money and GPU-hours cannot be compared."""
-    priced = [option for option in options if option.billed_micro_usd is not None]
-    return priced or options
 
 
 def dearer(option: Option, best: Option) -> str:
