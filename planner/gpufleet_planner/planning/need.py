@@ -16,14 +16,12 @@ from gpufleet.models.architecture import Architecture
 from gpufleet.models.formats import (
     WEIGHT_FORMATS,
     WeightFormat,
-    find_kv_format,
     find_weight_format,
 )
 from gpufleet.models.inference import Serving
 from gpufleet.models.parallel import Parallelism
-from gpufleet_planner.sizing.model_choice import ChosenModel, choose_model
-from gpufleet_planner.sizing.request import RequestModel, SizedWorkload, SizeRequest, find_workload
-from gpufleet_planner.sizing.sized import serving_of, training_of
+from gpufleet_planner.sizing.request import RequestModel, SizedWorkload, SizeRequest
+from gpufleet_planner.sizing.sized import request_parts, serving_of, training_of
 from gpufleet_planner.sizing.training import Training
 from gpufleet_planner.sizing.training_state import Checkpointing, Loss
 
@@ -249,30 +247,17 @@ def resolve(
 ) -> tuple[WorkloadNeed | None, tuple[Finding, ...]]:
     """The need of a request, or every finding that keeps it from being known."""
     findings: list[Finding] = []
-    workload = find_workload(request.workload)
-    found = choose_model(request.model, catalogue, request.active_parameters)
-    if isinstance(found, ChosenModel):
-        findings += found.findings
-    else:
-        findings += found
-    cache = find_kv_format(request.kv_cache)
+    workload, found, cache = request_parts(request, catalogue, findings)
     stored = None
-    if isinstance(found, ChosenModel) and isinstance(workload, SizedWorkload):
+    if found is not None and workload is not None:
         stored = found.default_weights(workload)
     formats = _formats(request, allowed, stored)
-    for part in (workload, cache, *formats):
-        if isinstance(part, Finding):
-            findings.append(part)
-    if isinstance(workload, SizedWorkload):
+    findings += [part for part in formats if isinstance(part, Finding)]
+    if workload is not None:
         findings += check_target(target, workload, request.output)
         if workload.trains and allowed.precisions:
             findings.append(_finding("precisions-of-training", workload=workload.value))
-    if (
-        has_errors(findings)
-        or not isinstance(workload, SizedWorkload)
-        or not isinstance(found, ChosenModel)
-        or isinstance(cache, Finding)
-    ):
+    if has_errors(findings) or workload is None or found is None or cache is None:
         return None, ordered(findings)
     kept = tuple(form for form in formats if isinstance(form, WeightFormat))
     model = found.architecture

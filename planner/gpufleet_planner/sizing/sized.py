@@ -80,12 +80,8 @@ class Sizing:
 def size(request: SizeRequest, catalogue: Catalogue) -> Sizing:
     """Size one workload. Never raises for a bad request: findings say all that is wrong."""
     findings: list[Finding] = []
-    workload = _keep(find_workload(request.workload), findings)
-    found = choose_model(request.model, catalogue, request.active_parameters)
-    chosen = found if isinstance(found, ChosenModel) else None
-    findings += found.findings if isinstance(found, ChosenModel) else found
+    workload, chosen, cache = request_parts(request, catalogue, findings)
     weights = _keep(_weight_format(request, chosen, workload), findings)
-    cache = _keep(find_kv_format(request.kv_cache), findings)
     device, notes = choose_device(request, catalogue)
     findings += notes
     parallel = Parallelism(**request.parallelism.model_dump())
@@ -113,6 +109,17 @@ def size(request: SizeRequest, catalogue: Catalogue) -> Sizing:
     if workload is SizedWorkload.EMBEDDING:
         model = replace(model, causal=False, has_head=False)
     return _serving_answer(model, serving, request, device, parallel, findings)
+
+
+def request_parts(
+    request: SizeRequest, catalogue: Catalogue, findings: list[Finding]
+) -> tuple[SizedWorkload | None, ChosenModel | None, KvFormat | None]:
+    """Workload, model and cache that a request names; None with a finding that says why."""
+    workload = _keep(find_workload(request.workload), findings)
+    found = choose_model(request.model, catalogue, request.active_parameters)
+    findings += found.findings if isinstance(found, ChosenModel) else found
+    chosen = found if isinstance(found, ChosenModel) else None
+    return workload, chosen, _keep(find_kv_format(request.kv_cache), findings)
 
 
 def serving_of(

@@ -1,6 +1,6 @@
 """Memory of a training step: full fine-tuning, LoRA, QLoRA, pre-training."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from fractions import Fraction
 from functools import lru_cache
@@ -120,16 +120,8 @@ def _stage_ledger(
     gradients = next((item for item in state if item.key == "gradients"), None)
     if gradients is not None and _gradients_come_and_go(training, parallel):
         larger = gradients.bytes > transient
-        state = [
-            Item(item.key, item.bytes, item.basis, item.formula, at_peak=larger)
-            if item is gradients
-            else item
-            for item in state
-        ]
-        kept = [
-            Item(item.key, item.bytes, item.basis, item.formula, at_peak=not larger)
-            for item in kept
-        ]
+        state = [replace(i, at_peak=larger) if i is gradients else i for i in state]
+        kept = [replace(item, at_peak=not larger) for item in kept]
     gathered = _gathered(count, training, parallel)
     return ledger([*state, gathered, *kept, context_item()], TRAINING_MARGIN)
 
