@@ -15,7 +15,7 @@ from gpufleet.cli.output import (
 )
 from gpufleet.cli.source import read_mapping
 from gpufleet.findings import Finding, error
-from gpufleet_planner.commands.pack_trace import run_tasks_file, run_trace, sharing_of
+from gpufleet_planner.commands.pack_trace import place_and_print, read_tables, sharing_of
 from gpufleet_planner.commands.pictures import draw, picture_options
 from gpufleet_planner.packing.pack import pack
 from gpufleet_planner.packing.packing import Assignment, Packing, packing_as_dict
@@ -24,7 +24,7 @@ from gpufleet_planner.packing.read import read_problem
 from gpufleet_planner.packing.request import parse_request
 from gpufleet_planner.pictures.packing_picture import packing_picture, packing_rows
 from gpufleet_planner.trace.place import TracePolicy
-from gpufleet_planner.trace.read import is_tasks_file
+from gpufleet_planner.trace.read import is_tasks_file, read_tasks_file
 from gpufleet_planner.trace.trace import GpuSharing
 
 
@@ -86,29 +86,29 @@ def command(
     GPU traces. Prints allocation, fragmentation and the causes of failures. Tasks without a place
     do not change the exit code.
     """
-    if trace is not None:
-        _refuse_given(_OF_SHARES, "is of shares, and --trace places tasks")
-        code = run_trace(file, trace, TracePolicy(policy), sharing, departures, output_format)
-        raise SystemExit(code)
-    document = read_mapping(file)
-    if is_tasks_file(document):
-        _refuse_given(_OF_SHARES, "is of shares, and the file has tasks")
-        code = run_tasks_file(document, TracePolicy(policy), sharing, departures, output_format)
-        raise SystemExit(code)
+    document = {} if trace is not None else read_mapping(file)
+    if trace is not None or is_tasks_file(document):
+        why = "the file has tasks" if trace is None else "--trace places tasks"
+        _refuse_given(_OF_SHARES, f"is of shares, and {why}")
+        if trace is not None:
+            found = read_tables(file, trace, sharing)
+        else:
+            found = read_tasks_file(document, sharing, load())
+        raise SystemExit(place_and_print(found, TracePolicy(policy), departures, output_format))
     _refuse_given(_OF_TASKS, "places tasks: it needs --trace, or a file with tasks")
-    found, findings = _solve(document, solver)
-    if found is not None:
-        problem, packing = found
+    packed, findings = _solve(document, solver)
+    if packed is not None:
+        problem, packing = packed
         draw(
             lambda: packing_picture("Packing", _verdict(packing), packing_rows(problem, packing)),
             svg,
             png,
         )
     if output_format == "json":
-        print_json(packing_as_dict(None if found is None else found[1], findings))
+        print_json(packing_as_dict(None if packed is None else packed[1], findings))
     else:
-        if found is not None:
-            _print_text(*found)
+        if packed is not None:
+            _print_text(*packed)
         print_findings(findings)
     raise SystemExit(exit_code(findings))
 
