@@ -15,6 +15,8 @@ import yaml
 from gpufleet.render.alerts import alerts
 from gpufleet.render.dashboards import dashboards
 from gpufleet.render.rule_groups import rule_groups
+from gpufleet.render.scaling_signals import query_of
+from gpufleet.spec.scaling import KedaScaling
 from tests.engine.alert_series import (
     CASES,
     STOPPED,
@@ -240,4 +242,54 @@ def test_promtool_parses_every_query_of_the_dashboards(fleet: Any, tmp_path: Pat
     file = tmp_path / "queries.yaml"
     file.write_text(json.dumps({"groups": [{"name": "queries", "rules": rules}]}))
     ended = promtool("check", "rules", "--lint=none", str(file))
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+
+
+BUSY = 'gpu:engine_active:ratio{workload_namespace="product", workload_pod="chat-1a2b-abc'
+PODS = 'kube_pod_status_phase{namespace="product", phase="Running", pod="chat-1a2b-abc'
+
+
+@pytest.mark.parametrize(
+    ("activity", "others", "wanted"),
+    [
+        ((0.9, 0.85), (), 4),  # above 80 % on average: twice, of which two are added at a time
+        ((0.9, 0.5), (), 2),
+        ((0.21, 0.21), (), 2),
+        ((0.1, 0.1), (), 1),
+        ((0.9, 0.9), (0.0, 0.0, 0.0), 4),  # pods of chat-large are not counted
+    ],
+)
+def test_two_thresholds_ask_for_replicas(
+    activity: tuple[float, ...], others: tuple[float, ...], wanted: int, tmp_path: Path
+) -> None:
+    scaling = KedaScaling.model_validate(
+        {
+            "target": {"name": "chat", "namespace": "product"},
+            "workload": "serving",
+            "min": 1,
+            "max": 8,
+            "server": "http://prometheus:9090",
+            "on": [{"signal": "gpuUtilisation", "thresholds": {}}],
+        }
+    )
+    given = [
+        constant(f'{start}{number:02}"}}', value)
+        for number, value in enumerate(activity)
+        for start, value in ((BUSY, value), (PODS, 1))
+    ]
+    given += [
+        constant(f'{start.replace("chat-", "chat-large-")}{number:02}"}}', value)
+        for number, value in enumerate(others)
+        for start, value in ((BUSY, value), (PODS, 1))
+    ]
+    asked = {
+        "expr": query_of(scaling, scaling.on[0]),
+        "eval_time": "5m",
+        "exp_samples": [{"labels": "{}", "value": wanted}],
+    }
+    one = {"interval": "1m", "input_series": given, "promql_expr_test": [asked]}
+    (tmp_path / "rules.yaml").write_text("groups: []\n")
+    file = tmp_path / "tests.yaml"
+    file.write_text(yaml.safe_dump({"rule_files": ["rules.yaml"], "tests": [one]}))
+    ended = promtool("test", "rules", str(file))
     assert ended.returncode == 0, ended.stdout + ended.stderr
