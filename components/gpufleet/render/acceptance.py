@@ -375,7 +375,13 @@ def _wait(fleet: Fleet, pool: Pool, tests: Acceptance, key: str) -> Manifest:
 
 
 def _job(name: str, pool: Pool, template: Manifest, completions: int = 1) -> Manifest:
-    spec: Manifest = {"backoffLimit": 3, "template": template}
+    # A node that is drained or replaced meanwhile is no failed try.
+    drained = {"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget"}]}
+    spec: Manifest = {
+        "backoffLimit": 3,
+        "podFailurePolicy": {"rules": [drained]},
+        "template": template,
+    }
     if completions > 1:
         spec |= {"completions": completions, "parallelism": completions}
         spec["completionMode"] = "Indexed"
