@@ -16,6 +16,11 @@ NIC_POLICY = "nic-cluster-policy"
 DEVICE_PLUGIN = "nvidia-device-plugin"
 DRA_DRIVER = "dra-driver-nvidia-gpu"
 KARPENTER = "karpenter"
+NVSENTINEL_CHART = "nvsentinel"
+HEALTH_CHECK = "machine-health-check"
+NODE_TESTS = "node-tests"
+"""Objects MachineHealthCheck, and DaemonSets of the tests of `acceptance`: their specs are read as
+values too."""
 """Programs that relations are about, by the names of their charts."""
 
 

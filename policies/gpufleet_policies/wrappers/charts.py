@@ -94,6 +94,7 @@ CHARTS = (
         kind="kueue-values",
     ),
     KnownChart("keda", kind="keda-values"),
+    KnownChart("nvsentinel", signs=(_signs("global.faultQuarantine"), _signs("fault-quarantine"))),
     KnownChart(
         # NVIDIA/nim-deploy helm/nim-llm at 23a592c.
         "nim-llm",

@@ -69,13 +69,8 @@ def validate_node_repair(pools: Sequence[Pool]) -> Iterable[Finding]:
         written = "node_repair" in options.model_fields_set
         cut = pool.gpu.vendor == "nvidia" and pool.partition.mig_enabled
         declared = pool.health is not None
-        if cut and repairs(pool) and (declared or not written):
-            if declared:
-                yield _finding(
-                    "node-repair-blind-with-mig/declared", pool.path, pool=pool.name, left=LEFT
-                )
-            else:
-                yield _finding("node-repair-blind-with-mig", pool.path, pool=pool.name, left=LEFT)
+        if cut and repairs(pool) and not (declared or written):
+            yield _finding("node-repair-blind-with-mig", pool.path, pool=pool.name, left=LEFT)
         if pool.nodes.maximum == 1 and repairs(pool) and not (declared or written):
             broken = LEFT if cut else f"{LEFT}, or a GPU with an error for 10 minutes"
             yield _finding("node-repair-ends-only-node", pool.path, pool=pool.name, broken=broken)
