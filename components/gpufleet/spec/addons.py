@@ -5,7 +5,7 @@ from typing import Annotated, Any, Self
 
 from pydantic import Field, StringConstraints, model_validator
 
-from gpufleet.spec.base import NO_TRUE_NUMBER, Ownership, SpecModel
+from gpufleet.spec.base import Ownership, SpecModel
 from gpufleet.spec.device_needs import DeviceTaint
 from gpufleet.spec.device_plugin import DevicePluginSettings
 from gpufleet.spec.gpu_operator import GpuOperatorSettings
@@ -123,9 +123,7 @@ class ClusterAutoscaler(Addon):
     provisioning_requests: bool | None = None
     """Whether it answers ProvisioningRequests, which start all nodes of a job at once. Default:
     where a queue makes them."""
-    scale_down_gpu_utilization_threshold: Annotated[float, NO_TRUE_NUMBER] = Field(
-        default=0.5, gt=0, le=1
-    )
+    scale_down_gpu_utilization_threshold: float = Field(default=0.5, gt=0, le=1)
     """A GPU node whose requested share of GPUs is below it may go, more than 0, at most 1. Default
     0.5. CPU and memory do not count on GPU nodes."""
 

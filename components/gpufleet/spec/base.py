@@ -1,11 +1,12 @@
 """What every part of the FleetSpec has in common: frozen, camelCase in files, no unknown keys."""
 
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Any, cast
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
+from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler, StringConstraints
 from pydantic.alias_generators import to_camel
-from pydantic_core import PydanticCustomError
+from pydantic_core import CoreSchema, PydanticKnownError
+from pydantic_core.core_schema import no_info_before_validator_function
 
 KmsKeyArn = Annotated[
     str,
@@ -14,7 +15,63 @@ KmsKeyArn = Annotated[
 """ARN of a key or an alias of AWS KMS."""
 
 
-class SpecModel(BaseModel):
+_SCHEMAS = {
+    "schema",
+    "fields",
+    "items_schema",
+    "keys_schema",
+    "values_schema",
+    "choices",
+    "steps",
+    "definitions",
+}
+"""Parts of a schema of pydantic that are schemas."""
+
+
+def _as_written(found: object) -> object:
+    if isinstance(found, bool | str | bytes):
+        raise PydanticKnownError("int_type")
+    return found  # 4.0 is 4: JSON has one kind of number
+
+
+def _unconverted(part: Any) -> Any:
+    """The same schema with truth values and numbers that convert nothing."""
+    if isinstance(part, list):
+        return [_unconverted(one) for one in cast("list[Any]", part)]
+    if isinstance(part, dict):
+        schema = cast("dict[str, Any]", part)
+        if schema.get("type") in {"bool", "float"}:
+            return {**schema, "strict": True}  # a whole number is a number too
+        if schema.get("type") == "int":
+            return no_info_before_validator_function(_as_written, cast("CoreSchema", schema))
+        if schema.get("function") == {"type": "no-info", "function": _as_written}:
+            return schema
+        return {
+            key: {name: _unconverted(one) for name, one in cast("dict[str, Any]", value).items()}
+            if key == "fields"
+            else _unconverted(value)
+            if key in _SCHEMAS
+            else value
+            for key, value in schema.items()
+        }
+    return part
+
+
+class PlainModel(BaseModel):
+    """A model that takes truth values and numbers as they are written and converts none.
+
+    pydantic reads `"yes"` and 1 as true, `"8"` and true as whole numbers; Kubernetes and the
+    providers refuse them.
+    """
+
+    @classmethod
+    def __get_pydantic_core_schema__(
+        cls, source: Any, handler: GetCoreSchemaHandler, /
+    ) -> CoreSchema:
+        return cast("CoreSchema", _unconverted(handler(source)))
+
+
+class SpecModel(PlainModel):
     """A part of the declaration. Files and JSON write camelCase, Python reads snake_case."""
 
     model_config = ConfigDict(
@@ -22,28 +79,8 @@ class SpecModel(BaseModel):
         extra="forbid",
         alias_generator=to_camel,
         populate_by_name=False,
-        strict=False,
     )
 
-
-def _no_truth_value(found: object) -> object:
-    if isinstance(found, bool):
-        raise PydanticCustomError("number_from_bool", "a whole number is wanted")
-    return found
-
-
-NO_TRUTH_VALUE = BeforeValidator(_no_truth_value)
-"""Of a whole number. Python counts `true` as 1: `max: true` is a mistake, not one node."""
-
-
-def _no_true_number(found: object) -> object:
-    if isinstance(found, bool):
-        raise PydanticCustomError("number_from_bool", "a number is wanted")
-    return found
-
-
-NO_TRUE_NUMBER = BeforeValidator(_no_true_number)
-"""Of a number that can have a fraction: `belowPercent: true` is not 1 percent."""
 
 DnsLabel = Annotated[
     str, StringConstraints(pattern=r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$", min_length=1, max_length=63)

@@ -7,7 +7,7 @@ from typing import Annotated, Self
 from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints, model_validator
 
 from gpufleet.environment import YEARS
-from gpufleet.spec.base import NO_TRUTH_VALUE, DnsLabel, SpecModel
+from gpufleet.spec.base import DnsLabel, SpecModel
 
 _DURATION = re.compile(r"^([1-9][0-9]*)(m|h|d)$")
 
@@ -109,7 +109,7 @@ class MaintenanceWindow(SpecModel):
     """When it begins (UTC)."""
     until: UtcTime
     """When it ends (UTC), after `starts`."""
-    nodes: Annotated[int | None, NO_TRUTH_VALUE] = Field(default=None, ge=1, le=10_000)
+    nodes: int | None = Field(default=None, ge=1, le=10_000)
     """Nodes that are out of service at the same time, 1 to 10000. Default: all."""
 
     @model_validator(mode="after")
@@ -123,7 +123,7 @@ class TeamCommitment(_Dated):
 
     team: DnsLabel
     """Name of the team."""
-    gpus: Annotated[int, NO_TRUTH_VALUE] = Field(ge=1, le=160_000)
+    gpus: int = Field(ge=1, le=160_000)
     """GPUs that are promised, 1 to 160000."""
     longest_job: Duration | None = None
     """Longest run of one job of the team, such as `12h`. Default: not stated."""
@@ -139,7 +139,7 @@ class Reserved(_Dated):
     """Zone the reservation is in; needed when the pool's subnets span zones."""
     blocks: tuple[str, ...] = ()
     """Google: reservation blocks or sub-blocks to use. Default: any."""
-    instances: Annotated[int | None, NO_TRUTH_VALUE] = Field(default=None, ge=1, le=10_000)
+    instances: int | None = Field(default=None, ge=1, le=10_000)
     """Instances that are reserved and paid for, 1 to 10000. Default: the pool's largest size."""
     interruptible: bool = False
     """EC2: an interruptible reservation, whose owner takes instances back at short notice, as spot
@@ -162,7 +162,7 @@ class CapacityBlock(SpecModel):
     )
     """What was paid for one instance and hour. Block prices are in no public list; without it the
     pool's spend is unknown."""
-    instances: Annotated[int | None, NO_TRUTH_VALUE] = Field(default=None, ge=1, le=10_000)
+    instances: int | None = Field(default=None, ge=1, le=10_000)
     """Instances of the block, all paid for, 1 to 10000. Default: the pool's largest size."""
 
     @model_validator(mode="after")

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints
 
-from gpufleet.spec.base import NO_TRUTH_VALUE, DnsLabel, SpecModel
+from gpufleet.spec.base import DnsLabel, SpecModel
 from gpufleet.spec.mig_names import ProfileName
 
 ProductName = Annotated[str, StringConstraints(min_length=1, max_length=60)]
@@ -50,14 +50,10 @@ class ClaimTerms(SpecModel):
     of shares. Default 2 with `timeSlicing` and `mps`; no meaning with `exclusive`."""
     interval: TimeSlice | None = None
     """With whole GPUs and `timeSlicing`: length of a turn. Default: the driver's default."""
-    active_thread_percentage: Annotated[int | None, NO_TRUTH_VALUE] = Field(
-        default=None, ge=1, le=100
-    )
+    active_thread_percentage: int | None = Field(default=None, ge=1, le=100)
     """With `mps`: percent of the device's threads that one client may use at once, 1 to 100.
     Default: 100 / clients."""
-    pinned_memory_mib: Annotated[int | None, NO_TRUTH_VALUE] = Field(
-        default=None, ge=1, le=1_048_576
-    )
+    pinned_memory_mib: int | None = Field(default=None, ge=1, le=1_048_576)
     """With `mps`: MiB of device memory that one client may allocate, at most memory / clients.
     Default: memory / clients."""
 
@@ -80,7 +76,7 @@ class DeviceToleration(SpecModel):
     """Value of the taint. Default: every value."""
     effect: DeviceTaintEffect | None = None
     """Default: both."""
-    seconds: Annotated[int | None, NO_TRUTH_VALUE] = Field(default=None, ge=0)
+    seconds: int | None = Field(default=None, ge=0)
     """With NoExecute: how long its pods stay. Default: always."""
 
 
@@ -110,9 +106,9 @@ class DeviceChoice(SpecModel):
     """Whole GPUs or MIG devices. Default: as the claim."""
     products: Annotated[tuple[ProductName, ...], Field(max_length=16)] = ()
     """GPUs that will do, by their names in the catalogue. Default: the pool's GPU."""
-    count: Annotated[int, NO_TRUTH_VALUE] = Field(default=1, ge=1, le=32)
+    count: int = Field(default=1, ge=1, le=32)
     """Devices, all on one node. Default 1."""
-    memory_mib: Annotated[int | None, NO_TRUTH_VALUE] = Field(default=None, ge=1, le=1_048_576)
+    memory_mib: int | None = Field(default=None, ge=1, le=1_048_576)
     """Least memory of each device in MiB. Default: any."""
     profile: ProfileName | None = None
     """MIG profile of each device. Default: any."""
@@ -126,11 +122,11 @@ class DeviceNeed(ClaimTerms):
     devices: Literal["gpu", "mig", "vfio"] | None = None
     """Whole GPUs or MIG devices; `vfio`: whole GPUs for virtual machines, bound to vfio-pci (driver
     gate PassthroughSupport). Default: as the pool."""
-    count: Annotated[int, NO_TRUTH_VALUE] = Field(default=1, ge=1, le=32)
+    count: int = Field(default=1, ge=1, le=32)
     """Devices of one claim, all on one node. Default 1; Kubernetes allows 32."""
-    memory_mib: Annotated[int | None, NO_TRUTH_VALUE] = Field(default=None, ge=1, le=1_048_576)
+    memory_mib: int | None = Field(default=None, ge=1, le=1_048_576)
     """Least memory of each device in MiB. Default: any."""
-    multiprocessors: Annotated[int | None, NO_TRUTH_VALUE] = Field(default=None, ge=1, le=1024)
+    multiprocessors: int | None = Field(default=None, ge=1, le=1024)
     """Least number of streaming multiprocessors of each MIG device; the driver publishes it of MIG
     devices only. Default: any."""
     profile: ProfileName | None = None
@@ -154,10 +150,8 @@ class DeviceNeed(ClaimTerms):
     """Access to devices that others use, for monitoring: only in namespaces with the label
     `resource.kubernetes.io/admin-access: "true"`. Needs DRAAdminAccess, on by default in Kubernetes
     1.34. Default false."""
-    share_memory_mib: Annotated[int | None, NO_TRUTH_VALUE] = Field(
-        default=None, ge=1, le=1_048_576
-    )
+    share_memory_mib: int | None = Field(default=None, ge=1, le=1_048_576)
     """With `consumableShares: memory`: memory in MiB that the claim takes of each device. Default:
     the driver's."""
-    shared_claims: Annotated[int | None, NO_TRUTH_VALUE] = Field(default=None, ge=1, le=256)
+    shared_claims: int | None = Field(default=None, ge=1, le=256)
     """With `timeSlicing` or `mps`: ResourceClaims that are made, 1 to 256. Default 1."""

@@ -10,7 +10,7 @@ from typing import Annotated, Self
 
 from pydantic import Field, StringConstraints, model_validator
 
-from gpufleet.spec.base import NO_TRUTH_VALUE, SecretName, SpecModel
+from gpufleet.spec.base import SecretName, SpecModel
 
 ConfigMapName = SecretName
 """Name of a ConfigMap in the add-on's namespace: the same rule as for Secrets."""
@@ -58,7 +58,7 @@ class PodDeletion(SpecModel):
 
     force: bool = False
     """Also pods that no controller would make again. Default false."""
-    timeout_seconds: Annotated[int, NO_TRUTH_VALUE] = Field(default=300, ge=0)
+    timeout_seconds: int = Field(default=300, ge=0)
     """How long to wait, at least 0; 0 is for ever. Default 300."""
     delete_empty_dir: bool = False
     """Also pods with emptyDir volumes, whose data is lost. Default false."""
@@ -78,11 +78,11 @@ class UpgradePolicy(SpecModel):
 
     auto_upgrade: bool = True
     """Upgrade by itself, node by node. Default true; false waits for someone to delete pods."""
-    max_parallel_upgrades: Annotated[int, NO_TRUTH_VALUE] = Field(default=1, ge=0)
+    max_parallel_upgrades: int = Field(default=1, ge=0)
     """Nodes at the same time, at least 0; 0 is no limit. Default 1."""
     max_unavailable: Annotated[str, StringConstraints(pattern=r"^[0-9]+%?$")] = "25%"
     """Nodes that may be away at the same time, a number or a percentage. Default `25%`."""
-    wait_for_completion_seconds: Annotated[int, NO_TRUTH_VALUE] = Field(default=0, ge=0)
+    wait_for_completion_seconds: int = Field(default=0, ge=0)
     """How long to wait for running jobs, at least 0; 0 is for ever. Default 0."""
     wait_for_pods: str = ""
     """Labels of the jobs that are waited for. Default: none is waited for."""

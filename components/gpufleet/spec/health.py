@@ -1,11 +1,11 @@
 """What is done with a node whose GPU is broken, by whom, and what must be left of the pool."""
 
 from enum import StrEnum
-from typing import Annotated, Self
+from typing import Self
 
 from pydantic import Field, model_validator
 
-from gpufleet.spec.base import NO_TRUTH_VALUE, SpecModel
+from gpufleet.spec.base import SpecModel
 
 
 class HealthMode(StrEnum):
@@ -31,9 +31,9 @@ class HealthActor(StrEnum):
 class HealthFloor(SpecModel):
     """What a repair must leave of a pool: one of the three."""
 
-    nodes: Annotated[int | None, NO_TRUTH_VALUE] = Field(default=None, ge=0, le=10_000)
+    nodes: int | None = Field(default=None, ge=0, le=10_000)
     """Healthy nodes, 0 to 10000, and fewer than `nodes.min` unless it is 0."""
-    percent: Annotated[int | None, NO_TRUTH_VALUE] = Field(default=None, ge=0, le=99)
+    percent: int | None = Field(default=None, ge=0, le=99)
     """Healthy nodes in percent of those that there are, 0 to 99."""
     as_platform: bool = False
     """What the platform keeps by itself, which can be less than it documents."""
@@ -55,7 +55,7 @@ class HealthPolicy(SpecModel):
     """Default: the platform, and NVSentinel for `fence`, which no platform does."""
     floor: HealthFloor | None = None
     """What must stay healthy. Needed for `fence` and `repair`."""
-    at_once: Annotated[int | None, NO_TRUTH_VALUE] = Field(default=None, ge=1, le=1000)
+    at_once: int | None = Field(default=None, ge=1, le=1000)
     """Maximum number of nodes that are out at the same time, 1 to 1000. Default: what the floor
     allows."""
 

@@ -5,8 +5,6 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from gpufleet.spec.base import (
-    NO_TRUE_NUMBER,
-    NO_TRUTH_VALUE,
     DnsLabel,
     SecretName,
     SpecModel,
@@ -37,11 +35,11 @@ class IdlePolicy(SpecModel):
     RFC 3339 writes it: until then the notebook runs, however idle it is.
     """
 
-    after_minutes: Annotated[int, NO_TRUTH_VALUE] = Field(ge=10, le=1440)
+    after_minutes: int = Field(ge=10, le=1440)
     """How long every GPU of the notebook must have done nothing, 10 to 1440 minutes. There is no
     default. Bounds: those of Google's notebooks (Vertex AI API v1, `NotebookIdleShutdownConfig`,
     read 2026-11-28)."""
-    below_percent: Annotated[float, NO_TRUE_NUMBER] = Field(default=5.0, gt=0, le=100)
+    below_percent: float = Field(default=5.0, gt=0, le=100)
     """A GPU does nothing while its engine was never busier than this, in percent, more than 0, at
     most 100. Default 5, as of the alert GpuIdle."""
     notebooks: Annotated[tuple[IdleNotebook, ...], Field(min_length=1, max_length=500)]

@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal, Self, cast
 
 from pydantic import Field, StringConstraints, model_validator
 
-from gpufleet.spec.base import NO_TRUTH_VALUE, SpecModel
+from gpufleet.spec.base import SpecModel
 
 KarpenterDuration = Annotated[
     str, StringConstraints(pattern=r"^(([0-9]+(s|m|h))+|Never)$", max_length=30)
@@ -155,7 +155,7 @@ class KarpenterPoolOptions(SpecModel):
     placement_group: str | None = Field(default=None, min_length=1, max_length=255)
     """Name of a placement group that exists, where machines start; none is made then. A node group
     names one in `eks.launchTemplate.placement`. Default: none."""
-    weight: Annotated[int | None, NO_TRUTH_VALUE] = Field(default=None, ge=1, le=100)
+    weight: int | None = Field(default=None, ge=1, le=100)
     """Preference among pools that fit a pod, 1 to 100, highest first. Default: none."""
 
     @model_validator(mode="after")

@@ -1,11 +1,10 @@
 """How the kubelet of a pool's nodes places cores, memory and devices of one pod."""
 
 from enum import StrEnum
-from typing import Annotated
 
 from pydantic import Field
 
-from gpufleet.spec.base import NO_TRUTH_VALUE, SpecModel
+from gpufleet.spec.base import SpecModel
 
 
 class ManagerPolicy(StrEnum):
@@ -50,7 +49,7 @@ class Kubelet(SpecModel):
     memory_manager: ManagerPolicy | None = None
     """`static`: memory of Guaranteed pods comes from their NUMA nodes. Default: the platform's,
     none."""
-    reserved_cpus: Annotated[int | None, NO_TRUTH_VALUE] = Field(default=None, ge=1, le=64)
+    reserved_cpus: int | None = Field(default=None, ge=1, le=64)
     """CPUs for system and kubelet, 1 to 64. With `cpuManager: static` the kubelet does not start
     without one. Default: the platform's."""
     reserved_memory_mib: int | None = Field(default=None, ge=200, le=262_144)

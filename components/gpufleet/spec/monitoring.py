@@ -5,7 +5,7 @@ from typing import Annotated, Self
 
 from pydantic import Field, StringConstraints, model_validator
 
-from gpufleet.spec.base import NO_TRUTH_VALUE, DnsLabel, SpecModel
+from gpufleet.spec.base import DnsLabel, SpecModel
 from gpufleet.spec.pool import LabelKey, LabelValue
 
 
@@ -42,10 +42,10 @@ class Alerts(SpecModel):
     """Part of a resource that no pod holds, in percent, before it is waste. Default 30."""
     unallocated_minutes: int = Field(default=120, ge=10, le=10_080)
     """How long, 10 to 10080 minutes. Default 120."""
-    pending_minutes: Annotated[int, NO_TRUTH_VALUE] = Field(default=15, ge=1, le=1440)
+    pending_minutes: int = Field(default=15, ge=1, le=1440)
     """How long a pod that asks for GPUs may wait for a node, 1 to 1440 minutes. Default 15: what a
     new node takes."""
-    starved_minutes: Annotated[int, NO_TRUTH_VALUE] = Field(default=60, ge=1, le=10_080)
+    starved_minutes: int = Field(default=60, ge=1, le=10_080)
     """How long a queue may have jobs and admit none, 1 to 10080 minutes. Default 60."""
 
 
@@ -89,7 +89,7 @@ class Monitoring(SpecModel):
     `release: kube-prometheus-stack`. Default: none."""
     interval_seconds: int = Field(default=30, ge=5, le=300)
     """How often the exporter reads and Prometheus scrapes, 5 to 300 s. Default 30."""
-    scrape_timeout_seconds: Annotated[int, NO_TRUTH_VALUE] = Field(default=10, ge=1, le=60)
+    scrape_timeout_seconds: int = Field(default=10, ge=1, le=60)
     """Longest scrape, at most the interval, 1 to 60 s. Default 10."""
     honor_labels: bool = False
     """Whether `pod`, `namespace` and `container` of a series are the workload's. Default false, as

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Self
 
 from pydantic import Field, StringConstraints, model_validator
 
-from gpufleet.spec.base import NO_TRUTH_VALUE, DnsLabel, SecretName, SpecModel
+from gpufleet.spec.base import DnsLabel, SecretName, SpecModel
 from gpufleet.spec.gpu_operator import ConfigMapName
 
 RdmaResourceName = Annotated[
@@ -65,7 +65,7 @@ class OfedDrain(SpecModel):
     """Default true."""
     force: bool = False
     """Also pods that no controller would make again. Default false."""
-    timeout_seconds: Annotated[int, NO_TRUTH_VALUE] = Field(default=300, ge=0)
+    timeout_seconds: int = Field(default=300, ge=0)
     """At least 0; 0 is for ever. Default 300."""
     delete_empty_dir: bool = False
     """Also pods with emptyDir volumes, whose data is lost. Default false."""
@@ -78,7 +78,7 @@ class OfedUpgrade(SpecModel):
 
     auto_upgrade: bool = False
     """Upgrade by itself, node by node. Default false."""
-    max_parallel_upgrades: Annotated[int, NO_TRUTH_VALUE] = Field(default=1, ge=0)
+    max_parallel_upgrades: int = Field(default=1, ge=0)
     """Nodes at the same time, at least 0; 0 is no limit. Default 1."""
     safe_load: bool = False
     """Load the driver on a new node only once it is drained; needs `autoUpgrade`. Default false."""
@@ -144,7 +144,7 @@ class RdmaResource(SpecModel):
     """Name of the resource."""
     prefix: ResourcePrefix | None = None
     """Domain of the resource. Default: `rdma`."""
-    pods_per_node: Annotated[int, NO_TRUTH_VALUE] = Field(default=63, ge=1, le=10_000)
+    pods_per_node: int = Field(default=63, ge=1, le=10_000)
     """How many pods may hold it on one node, 1 to 10000. Default 63."""
     selectors: NicSelectors = Field(default_factory=lambda: NicSelectors(vendors=("15b3",)))
     """Which NICs. Default: all of NVIDIA's (vendor 15b3)."""
@@ -235,7 +235,7 @@ class MacvlanNetwork(Network):
     """Interface of the node. Default: the one of the default route."""
     mode: MacvlanMode = MacvlanMode.BRIDGE
     """Default bridge."""
-    mtu: Annotated[int | None, NO_TRUTH_VALUE] = Field(default=None, ge=0, le=65_536)
+    mtu: int | None = Field(default=None, ge=0, le=65_536)
     """0 to 65536. Default: the master's."""
 
 

@@ -5,8 +5,6 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, StringConstraints, model_validator
 
 from gpufleet.spec.base import (
-    NO_TRUE_NUMBER,
-    NO_TRUTH_VALUE,
     DnsLabel,
     PoolName,
     Port,
@@ -20,7 +18,7 @@ class NimModel(SpecModel):
 
     engine: Literal["tensorrt_llm", "vllm", "sglang"] | None = None
     """Inference engine. Default: what fits the GPU best."""
-    tensor_parallelism: Annotated[int, NO_TRUTH_VALUE] = Field(default=1, ge=1, le=16)
+    tensor_parallelism: int = Field(default=1, ge=1, le=16)
     """GPUs one replica is spread over, 1 to 16. Default 1."""
     precision: str | None = Field(default=None, pattern=r"^[a-z0-9]{2,8}$")
     """`bf16`, `fp8`. Default: what fits the GPU best."""
@@ -31,7 +29,7 @@ class NimModel(SpecModel):
 class NimStorage(SpecModel):
     """Where the model is kept, so that a new replica does not fetch it again."""
 
-    size_gib: Annotated[int, NO_TRUTH_VALUE] = Field(ge=1, le=10_000)
+    size_gib: int = Field(ge=1, le=10_000)
     """1 to 10000 GiB: weights and engine."""
     storage_class: str = ""
     """Default: the cluster's default class."""
@@ -46,11 +44,11 @@ class NimStorage(SpecModel):
 class NimScale(SpecModel):
     """The operator's own autoscaler, by the server's KV cache."""
 
-    min: Annotated[int, NO_TRUTH_VALUE] = Field(default=1, ge=1, le=1000)
+    min: int = Field(default=1, ge=1, le=1000)
     """Fewest replicas, 1 to 1000. Default 1."""
-    max: Annotated[int, NO_TRUTH_VALUE] = Field(ge=1, le=1000)
+    max: int = Field(ge=1, le=1000)
     """Maximum number of replicas, 1 to 1000."""
-    kv_cache: Annotated[float, NO_TRUE_NUMBER] = Field(default=0.8, gt=0, le=1)
+    kv_cache: float = Field(default=0.8, gt=0, le=1)
     """Part of the KV cache in use above which a replica is added, more than 0, at most 1. Default
     0.8."""
 
@@ -76,13 +74,13 @@ class Nim(SpecModel):
     """Pool whose nodes it runs on."""
     resource: str = Field(default="nvidia.com/gpu", pattern=r"^[a-z0-9.-]+/[A-Za-z0-9._-]+$")
     """What each replica asks for, as the pool's nodes advertise it. Default `nvidia.com/gpu`."""
-    count: Annotated[int, NO_TRUTH_VALUE] = Field(default=1, ge=1, le=16)
+    count: int = Field(default=1, ge=1, le=16)
     """How many of it, 1 to 16. Default 1."""
     model: NimModel = Field(default_factory=NimModel)
     """Default: what fits the GPU best."""
     storage: NimStorage
     """Where the model is kept."""
-    replicas: Annotated[int, NO_TRUTH_VALUE] = Field(default=1, ge=0, le=1000)
+    replicas: int = Field(default=1, ge=0, le=1000)
     """Replicas without `scale`, 0 to 1000. Default 1."""
     scale: NimScale | None = None
     """The operator's own autoscaler. Not together with a GpuScaledObject on it. Default: none."""
@@ -92,7 +90,7 @@ class Nim(SpecModel):
     """Secret of the registry. Default ngc-secret."""
     port: Port = 8000
     """Port of the service. Default 8000."""
-    startup_minutes: Annotated[int, NO_TRUTH_VALUE] = Field(default=30, ge=1, le=240)
+    startup_minutes: int = Field(default=30, ge=1, le=240)
     """How long a replica may take until it answers, 1 to 240. Default 30: an engine may have to be
     built first."""
     metrics: bool = True

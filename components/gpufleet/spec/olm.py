@@ -9,7 +9,7 @@ from typing import Annotated
 
 from pydantic import Field, StringConstraints
 
-from gpufleet.spec.base import NO_TRUTH_VALUE, DnsLabel, SpecModel
+from gpufleet.spec.base import DnsLabel, SpecModel
 
 Channel = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9]([-A-Za-z0-9._]*[A-Za-z0-9])?$")]
 """Name of a channel in a catalogue, `v26.7`, `stable`."""
@@ -60,7 +60,7 @@ class LifecycleManager(SpecModel):
     Default `certified-operators`."""
     redhat_catalog: DnsLabel = "redhat-operators"
     """CatalogSource with Red Hat's. Default `redhat-operators`."""
-    wait_minutes: Annotated[int, NO_TRUTH_VALUE] = Field(default=30, ge=0, le=240)
+    wait_minutes: int = Field(default=30, ge=0, le=240)
     """How long an update waits until an operator is installed and its kinds exist, 0 to 240
     minutes; 0 does not wait: only where they are installed already. Default 30."""
     gpu_operator: OperatorPackage = Field(default_factory=OperatorPackage)

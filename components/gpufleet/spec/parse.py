@@ -21,8 +21,6 @@ from gpufleet.spec.missing_keys import missing_key
 from gpufleet.spec.secrets import validate_secrets
 
 _PLAIN = (str, int, float, bool, type(None), Decimal, date, datetime)
-_MOST_DIGITS = 19
-"""Of a 64-bit number, which no field of a declaration exceeds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,16 +178,6 @@ def _finding(detail: ErrorDetails, data: Mapping[str, Any]) -> Finding:
             found=found,
             limit=str(limit),
         )
-    if kind == "int_parsing_size":  # digits alone, more than Python reads
-        digits = len(str(value).strip())
-        return error(
-            "spec-value-out-of-range",
-            path,
-            f"a number of {digits} digits is found, and at most {_MOST_DIGITS} are allowed",
-            "write a smaller number",
-            found=f"{digits} digits",
-            limit=f"{_MOST_DIGITS} digits",
-        )
     if kind in {"too_long", "too_short", "string_too_long", "string_too_short"}:
         limit = context.get("max_length", context.get("min_length"))
         word = "at most" if "max_length" in context else "at least"
@@ -223,8 +211,8 @@ def _finding(detail: ErrorDetails, data: Mapping[str, Any]) -> Finding:
             f'put it in quotes: "{found}"',
             found=found,
         )
-    hint = _number_hint(place, value) if kind.startswith("int") else misplaced_value(place, value)
-    wanted = _said(message)
+    hint = _plain_hint(kind, place, value) or misplaced_value(place, value)
+    wanted = _said(message.replace("Decimal input should be", "Input should be a number,"))
     hint = hint or wanted_form(place, wanted, value)
     return error("spec-value-wrong-type", path, f"found {found}: {wanted}", hint, found=found)
 
@@ -252,6 +240,7 @@ def _said(message: str) -> str:
 
 
 _PLAIN_WORDS = {
+    "decimal": "a number is wanted",
     "integer": "a whole number is wanted",
     "string": "text is wanted",
     "boolean": "true or false is wanted",
@@ -261,8 +250,18 @@ _PLAIN_WORDS = {
 }
 
 
-def _number_hint(place: tuple[str | int, ...], value: object) -> str | None:
-    """The whole number that `10Gi`, `4 nodes` or 0.25 of 100 percent stand for; None: not known."""
+def _plain_hint(kind: str, place: tuple[str | int, ...], value: object) -> str | None:
+    """The truth value that `yes`, or the number that `10Gi`, `"8"` or 0.25 of 100 percent
+    represents; None: not known."""
+    if kind == "bool_type":
+        plain = " without quotes" if isinstance(value, str) else ""
+        meant = (one for one, words in _WORDS.items() if str(value).lower() in words)
+        return next((f"write {one}{plain}" for one in meant), None)
+    if kind in {"float_type", "decimal_type"}:
+        text = _DECIMAL.fullmatch(value) if isinstance(value, str) else None
+        return f"write {text[1]} without quotes" if text else None
+    if not kind.startswith("int"):
+        return None
     key = str(place[-1]) if place else ""
     if isinstance(value, float) and key.endswith("Percentage") and 0 < value < 1:
         return f"write it in percent: {value * 100:.0f}"
@@ -272,13 +271,20 @@ def _number_hint(place: tuple[str | int, ...], value: object) -> str | None:
     number, unit = found.groups()
     size = quantity(number + unit.removesuffix("B"))
     inside = next((n for end, n in _UNITS.items() if key.endswith(end)), None)
-    if inside is None:
-        return f"write {number}" if number.isdigit() else None
+    if inside is None or not found[2]:
+        plain = "" if found[2] else " without quotes"
+        return f"write {number}{plain}" if number.isdigit() else None
     whole = 0 if size is None else int(size / inside)
     return f"write {whole}: the unit is in the name" if whole else None
 
 
 _NUMBER_AND_UNIT = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z]*)\s*")
+_DECIMAL = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*")
+_WORDS = {
+    "true": {"yes", "y", "on", "true", "t", "1"},
+    "false": {"no", "n", "off", "false", "f", "0"},
+}
+"""YAML 1.1 reads most of them without quotes, with quotes they are text."""
 _UNITS = {"Mib": 2**20, "Gib": 2**30}
 
 

@@ -5,7 +5,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, StringConstraints, model_validator
 
 from gpufleet.spec.acceptance import AcceptancePolicy
-from gpufleet.spec.base import NO_TRUTH_VALUE, DnsLabel, Ownership, PoolName, SpecModel
+from gpufleet.spec.base import DnsLabel, Ownership, PoolName, SpecModel
 from gpufleet.spec.capacity import Capacity, MaintenanceWindow, TeamCommitment
 from gpufleet.spec.health import HealthPolicy
 from gpufleet.spec.idle import IdlePolicy
@@ -40,12 +40,12 @@ LabelValue = Annotated[
 class Nodes(SpecModel):
     """How many nodes the pool may have."""
 
-    min: Annotated[int, NO_TRUTH_VALUE] = Field(ge=0, le=10_000)
+    min: int = Field(ge=0, le=10_000)
     """Fewest nodes, 0 to 10000."""
-    max: Annotated[int, NO_TRUTH_VALUE] = Field(ge=1, le=10_000)
+    max: int = Field(ge=1, le=10_000)
     """Maximum number of nodes, 1 to 10000. There is no default: an unbounded pool has an unbounded
     bill."""
-    expected: Annotated[int | None, NO_TRUTH_VALUE] = Field(default=None, ge=0, le=10_000)
+    expected: int | None = Field(default=None, ge=0, le=10_000)
     """Nodes on an average hour, for the expected spend. Default: half way between min and max,
     rounded up."""
 
@@ -86,10 +86,10 @@ class LayoutChange(SpecModel):
 
     previous: Sharing
     """How the GPUs were shared until now: nodes of later waves keep it."""
-    width: Annotated[int, NO_TRUTH_VALUE] = Field(default=1, ge=1, le=1000)
+    width: int = Field(default=1, ge=1, le=1000)
     """Nodes that change at the same time, 1 to 1000. Default 1. Each wave starts when every node of
     the one before offers what the new sharing promises; a node that does not stops the rest."""
-    waves: Annotated[int | None, NO_TRUTH_VALUE] = Field(default=None, ge=0, le=10_000)
+    waves: int | None = Field(default=None, ge=0, le=10_000)
     """Waves this update may make, counted from the start, 0 to 10000: drain the nodes of the next
     wave, raise it, update again. 0 only keeps both ways of sharing ready. Default: all."""
     timeout_seconds: int = Field(default=1200, ge=10, le=14_400)
@@ -106,7 +106,7 @@ class GpuPool(SpecModel):
     """GPU key of the catalogue, `L4`, `A100-80GB`. This or `instanceTypes`."""
     instance_types: Annotated[tuple[str, ...], Field(max_length=20)] = ()
     """Instance types in order of preference, all with the same GPU and count. At most 20."""
-    gpus_per_node: Annotated[int | None, NO_TRUTH_VALUE] = Field(default=None, ge=1, le=16)
+    gpus_per_node: int | None = Field(default=None, ge=1, le=16)
     """GPUs of each node, 1 to 16. Default: what the instance types have; with `gpu`, the smallest
     machine the platform offers; 1 on own hardware."""
     nodes: Nodes

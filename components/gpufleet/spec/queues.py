@@ -6,8 +6,6 @@ from typing import Annotated, Self
 from pydantic import Field, model_validator
 
 from gpufleet.spec.base import (
-    NO_TRUE_NUMBER,
-    NO_TRUTH_VALUE,
     DnsLabel,
     PoolName,
     SpecModel,
@@ -23,19 +21,19 @@ class Team(SpecModel):
 
     name: DnsLabel
     """Name of the team, and of its queue."""
-    share: Annotated[float, NO_TRUE_NUMBER] = Field(gt=0, le=1)
+    share: float = Field(gt=0, le=1)
     """Part of every pool's advertised resources that is this team's nominal quota: more than 0, at
     most 1. The shares of all teams add up to at most 1. A pool with `team` is all that team's."""
     namespaces: tuple[DnsLabel, ...] = ()
     """Namespaces whose jobs run on this quota. Default: one called like the team."""
     cohort: DnsLabel | None = None
     """Group of teams it borrows from and lends to first, one of `cohorts`. Default: the fleet's."""
-    borrowing: Annotated[float | None, NO_TRUE_NUMBER] = Field(default=None, ge=0, le=100)
+    borrowing: float | None = Field(default=None, ge=0, le=100)
     """Most it may use beyond its quota, as a multiple of it: 0 never borrows, 1 doubles. 0 to 100.
     Default: all that others leave idle."""
     lending: Part | None = None
     """Part of its quota that others may use while it is idle, 0 to 1. Default: all of it."""
-    weight: Annotated[float | None, NO_TRUE_NUMBER] = Field(default=None, ge=0, le=1000)
+    weight: float | None = Field(default=None, ge=0, le=1000)
     """With `fairSharing`: its part of what is idle, relative to the others; 0 comes last. 0 to
     1000. Default: the share, times 1000."""
 
@@ -92,9 +90,7 @@ class Preemption(SpecModel):
 class FairSharing(SpecModel):
     """Idle quota is divided by weight, and rebalanced by preemption."""
 
-    usage_half_life_hours: Annotated[float | None, NO_TRUE_NUMBER] = Field(
-        default=None, gt=0, le=8760
-    )
+    usage_half_life_hours: float | None = Field(default=None, gt=0, le=8760)
     """Jobs of namespaces that used little lately come first; use counts half after so many hours,
     at most 8760. Default: past use does not count."""
 
@@ -134,10 +130,10 @@ class NetworkTopology(SpecModel):
 class PodsReady(SpecModel):
     """How long an admitted job may take until all its pods are ready; then it is put back."""
 
-    timeout_minutes: Annotated[int, NO_TRUTH_VALUE] = Field(default=60, ge=1, le=1440)
+    timeout_minutes: int = Field(default=60, ge=1, le=1440)
     """1 to 1440. Covers a new node, the image and the loading of a model. Default 60; Kueue's own
     would be 30 since v0.19."""
-    retries: Annotated[int | None, NO_TRUTH_VALUE] = Field(default=None, ge=0, le=1000)
+    retries: int | None = Field(default=None, ge=0, le=1000)
     """Times it is put back before Kueue gives it up, 0 to 1000. Default: without end."""
     one_at_a_time: bool = False
     """Whether the next job is admitted only when all admitted ones are ready. Default false."""

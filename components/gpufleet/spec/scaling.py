@@ -6,8 +6,6 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, StringConstraints, model_validator
 
 from gpufleet.spec.base import (
-    NO_TRUE_NUMBER,
-    NO_TRUTH_VALUE,
     DnsLabel,
     SecretName,
     SpecModel,
@@ -82,23 +80,23 @@ class ScaleOn(SpecModel):
 
     signal: Signal
     """What is measured."""
-    target: Annotated[float | None, NO_TRUE_NUMBER] = Field(default=None, gt=0)
+    target: float | None = Field(default=None, gt=0)
     """Value of one replica that is right; more replicas come above it. Default: 0.8 for kvCache and
     tensorActive, 0.7 for gpuUtilisation; the others have none."""
     thresholds: ScaleThresholds | None = None
     """Two thresholds instead of a target, for gpuUtilisation and tensorActive, with KEDA."""
     query: str | None = Field(default=None, min_length=1, max_length=4000)
     """PromQL that gives one number, instead of our own. Needed for queueLength."""
-    activation: Annotated[float, NO_TRUE_NUMBER] = Field(default=0, ge=0)
+    activation: float = Field(default=0, ge=0)
     """KEDA: value above which the first replica starts. Default 0."""
 
 
 class LoadTime(SpecModel):
     """How long a replica takes until it answers."""
 
-    node_seconds: Annotated[int, NO_TRUTH_VALUE] = Field(default=180, ge=0, le=7200)
+    node_seconds: int = Field(default=180, ge=0, le=7200)
     """A new node with its driver, 0 to 7200 s. Default 180."""
-    model_seconds: Annotated[int, NO_TRUTH_VALUE] = Field(default=120, ge=0, le=7200)
+    model_seconds: int = Field(default=120, ge=0, le=7200)
     """Image and weights, 0 to 7200 s. Default 120."""
 
     @property
@@ -114,9 +112,9 @@ class Scaling(SpecModel):
     """What is scaled."""
     workload: WorkloadKind = WorkloadKind.LLM_SERVING
     """Default llmServing."""
-    min: Annotated[int, NO_TRUTH_VALUE] = Field(ge=0, le=10_000)
+    min: int = Field(ge=0, le=10_000)
     """Fewest replicas. 0 only with KEDA, and a signal that is there without pods."""
-    max: Annotated[int, NO_TRUTH_VALUE] = Field(ge=1, le=10_000)
+    max: int = Field(ge=1, le=10_000)
     """Maximum number of replicas. There is no default: an unbounded service has an unbounded
     bill."""
     on: Annotated[tuple[ScaleOn, ...], Field(min_length=1, max_length=8)]
@@ -156,9 +154,9 @@ class TriggerSecret(SpecModel):
 class Fallback(SpecModel):
     """What holds while the signal cannot be read."""
 
-    failures: Annotated[int, NO_TRUTH_VALUE] = Field(default=3, ge=1, le=100)
+    failures: int = Field(default=3, ge=1, le=100)
     """Failed readings before, 1 to 100. Default 3."""
-    replicas: Annotated[int, NO_TRUTH_VALUE] = Field(ge=0, le=10_000)
+    replicas: int = Field(ge=0, le=10_000)
     """Replicas meanwhile."""
 
 
@@ -169,7 +167,7 @@ class KedaScaling(Scaling):
     """Address of Prometheus: `http://prometheus.monitoring.svc:9090`."""
     polling_seconds: int = Field(default=30, ge=5, le=3600)
     """How often the signal is read while there is no replica, 5 to 3600 s. Default 30."""
-    cooldown_seconds: Annotated[int | None, NO_TRUTH_VALUE] = Field(default=None, ge=0, le=86_400)
+    cooldown_seconds: int | None = Field(default=None, ge=0, le=86_400)
     """Quiet time before the last replica goes, 0 to 86400 s. Default: twice what a start takes, at
     least 300."""
     fallback: Fallback | None = None

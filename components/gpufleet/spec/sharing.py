@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, StringConstraints, model_validator
 
-from gpufleet.spec.base import NO_TRUTH_VALUE, DnsLabel, SecretName, SpecModel
+from gpufleet.spec.base import DnsLabel, SecretName, SpecModel
 from gpufleet.spec.device_needs import ClaimTerms, DeviceNeed
 from gpufleet.spec.mig_names import MigPreset, ProfileName
 
@@ -45,15 +45,11 @@ class Mps(SpecModel):
     the fleet is compiled."""
     rename: bool = True
     """Advertise `nvidia.com/gpu.shared`. Default true."""
-    active_thread_percentage: Annotated[int | None, NO_TRUTH_VALUE] = Field(
-        default=None, ge=1, le=100
-    )
+    active_thread_percentage: int | None = Field(default=None, ge=1, le=100)
     """Percent of the GPU's threads that a container of the pool may use at once, 1 to 100 and at
     most 100 / replicas: a client can only lower the limit of the control daemon. Pods get it as
     CUDA_MPS_ACTIVE_THREAD_PERCENTAGE. Default: 100 / replicas."""
-    pinned_memory_mib: Annotated[int | None, NO_TRUTH_VALUE] = Field(
-        default=None, ge=1, le=1_048_576
-    )
+    pinned_memory_mib: int | None = Field(default=None, ge=1, le=1_048_576)
     """MiB of device memory that a container of the pool may allocate, at most the share's. Pods
     get it as CUDA_MPS_PINNED_DEVICE_MEM_LIMIT. Default: memory / replicas."""
 
@@ -63,7 +59,7 @@ class MigLayout(SpecModel):
 
     gpus: int | Literal["all"] = "all"
     """How many GPUs of the node get this layout, or `all` (default: every GPU of the node)."""
-    devices: dict[ProfileName, Annotated[int, Field(ge=1, le=64), NO_TRUTH_VALUE]]
+    devices: dict[ProfileName, Annotated[int, Field(ge=1, le=64)]]
     """Profile -> instances on each of these GPUs, such as `{1g.10gb: 7}`. An empty mapping leaves
     the GPUs whole, without MIG; several layouts need `strategy: mixed` then."""
 
@@ -124,7 +120,7 @@ class Vgpu(SpecModel):
     scheduler: VgpuScheduler | None = None
     """What the hosts of the pool are set to, for time-sliced types: it decides what part of the GPU
     each vGPU is promised. Default: nothing is known of the hosts, so nothing is promised."""
-    time_slice_ms: Annotated[int | None, NO_TRUTH_VALUE] = Field(default=None, ge=1, le=30)
+    time_slice_ms: int | None = Field(default=None, ge=1, le=30)
     """With `equalShare` or `fixedShare`: length of a turn in milliseconds, 1 to 30. Default: the
     host's."""
     time_slicing: TimeSlicing | None = None

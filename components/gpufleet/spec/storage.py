@@ -4,7 +4,7 @@ from typing import Annotated, Self
 
 from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
-from gpufleet.spec.base import NO_TRUTH_VALUE, DnsLabel, SpecModel
+from gpufleet.spec.base import DnsLabel, SpecModel
 
 
 def _no_dots(path: str) -> str:
@@ -31,7 +31,7 @@ class LustreVolume(SpecModel):
     """EKS: its DNS name. GKE: the IP address of its mount point."""
     file_system: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]+$", max_length=63)]
     """EKS: its mount name. GKE: name of the file system."""
-    size_gib: Annotated[int, NO_TRUTH_VALUE] = Field(ge=1, le=10_000_000)
+    size_gib: int = Field(ge=1, le=10_000_000)
     """Its size in GiB, 1 to 10000000: what the claim reports."""
     namespace: DnsLabel = "default"
     """Namespace of the claim, and of the pods that mount it. Default `default`."""
@@ -50,7 +50,7 @@ class BucketVolume(SpecModel):
 class LocalNvmeVolume(SpecModel):
     """Room on the machine's own NVMe disks, empty at first and gone with the pod."""
 
-    size_gib: Annotated[int | None, NO_TRUTH_VALUE] = Field(default=None, ge=1, le=100_000)
+    size_gib: int | None = Field(default=None, ge=1, le=100_000)
     """Maximum number of GiB a pod may write, 1 to 100000; the kubelet ends pods that write more.
     Default: no
     bound of its own."""

@@ -17,7 +17,7 @@ from gpufleet.findings import Finding, error
 from gpufleet.messages import shown_value
 from gpufleet.models.engine_profile import InferenceEngine
 from gpufleet.models.parallel import Sharding
-from gpufleet.spec.base import NO_TRUTH_VALUE
+from gpufleet.spec.base import PlainModel
 from gpufleet_planner.sizing.activations import Checkpointing, Loss
 from gpufleet_planner.sizing.communication import LinkKind
 from gpufleet_planner.sizing.lengths import LengthShape
@@ -26,7 +26,7 @@ from gpufleet_planner.sizing.training_efficiency import Arithmetic, TrainingFram
 from gpufleet_planner.sizing.training_state import AdapterTargets, Optimizer, TrainingPrecision
 
 
-class RequestModel(BaseModel):
+class RequestModel(PlainModel):
     """A part of a request. Files write camelCase, Python may write either.
 
     Not the base of the FleetSpec: importing that builds every model of the declaration, which takes
@@ -42,8 +42,8 @@ class RequestModel(BaseModel):
     )
 
 
-Count = Annotated[int, NO_TRUTH_VALUE, Field(ge=1, le=1 << 20)]
-Tokens = Annotated[int, NO_TRUTH_VALUE, Field(ge=1, le=1 << 30)]
+Count = Annotated[int, Field(ge=1, le=1 << 20)]
+Tokens = Annotated[int, Field(ge=1, le=1 << 30)]
 
 
 class SizedWorkload(StrEnum):

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from gpufleet.cluster import PodGroup, PoolFacts, WorkloadFacts
 from gpufleet.findings import Finding, Level, finding
 from gpufleet.rules.context import RuleContext
-from gpufleet.rules.rule import Needs, rule
 from gpufleet_policies.rules.placement import candidates, gpu_requests, offering
+from gpufleet_policies.rules.written import written_rule
 
 
 def _certainty(context: RuleContext) -> Level:
@@ -15,13 +15,7 @@ def _certainty(context: RuleContext) -> Level:
     return Level.MANDATORY if context.fleet.in_program else Level.ADVISORY
 
 
-@rule(
-    "gpu-resource-not-offered",
-    "A GPU resource that no pool of the fleet publishes.",
-    dev=Level.MANDATORY,
-    needs=[Needs.FLEET],
-    source="NVIDIA k8s-device-plugin README: resource names by MIG strategy and sharing",
-)
+@written_rule("gpu-resource-not-offered")
 def not_offered(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """The pod would stay Pending. Pools that the pod's required labels exclude do not count."""
     assert context.fleet is not None
@@ -55,13 +49,7 @@ def not_offered(context: RuleContext, workload: WorkloadFacts) -> Iterator[Findi
             )
 
 
-@rule(
-    "gpu-replicas-exceed-pool",
-    "More pods, or more GPUs in one pod, than the pools can ever hold.",
-    dev=Level.MANDATORY,
-    needs=[Needs.FLEET],
-    source="nodes.max of the pools",
-)
+@written_rule("gpu-replicas-exceed-pool")
 def exceed_pool(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """For jobs only the size of one pod counts: their pods may run one after another."""
     assert context.fleet is not None

@@ -9,7 +9,6 @@ from gpufleet.findings import Finding, Level, finding
 from gpufleet.findings.money import AmountKind, Money
 from gpufleet.findings.remediation import JsonPatch, remove
 from gpufleet.rules.context import RuleContext
-from gpufleet.rules.rule import rule
 from gpufleet_policies.rules.fractions_of_gpus import FRACTIONS
 from gpufleet_policies.rules.hardware import held
 from gpufleet_policies.rules.placement import (
@@ -18,6 +17,7 @@ from gpufleet_policies.rules.placement import (
     PRODUCT_LABEL,
     candidates,
 )
+from gpufleet_policies.rules.written import written_rule
 
 _HELPERS = (
     "istio-proxy",
@@ -46,14 +46,7 @@ _GPU_NODE_LABELS = (
 """Labels that only GPU nodes carry."""
 
 
-@rule(
-    "gpu-on-control-process",
-    "A GPU held by a process that only starts, watches or carries data for others.",
-    dev=Level.MANDATORY,
-    formula="waste = pods x GPUs of the controlling process x GPU-hour x 730 h",
-    source="KubeRay: the head of a cluster cannot be scaled down; MPI launchers only start workers"
-    "; reported by ray-project/kuberay#321 and NVIDIA/k8s-device-plugin#71",
-)
+@written_rule("gpu-on-control-process")
 def on_control(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """Stops only for a Ray head that tells Ray it has no GPU. A head alone with GPUs is fine."""
     holders = [g for g in workload.pod_groups if g.gpu_resources]
@@ -156,16 +149,7 @@ def _is_helper(container: Container) -> bool:
     return any(name in _HELPERS or name.endswith("-exporter") for name in (container.name, image))
 
 
-@rule(
-    "non-gpu-pod-on-gpu-pool",
-    "A pod without a GPU that is sent to GPU nodes or allowed on them.",
-    dev=Level.MANDATORY,
-    formula="standing = price of the node whose removal it prevents",
-    source="AWS EKS best practices, compute and Karpenter: taints of GPU nodes"
-    "; reported by cloudpilot-ai/karpenter-provider-gcp#166",
-    without_gpus=True,
-    advice="remove {label} from its node selector",
-)
+@written_rule("non-gpu-pod-on-gpu-pool")
 def without_gpu(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """Stops where labels pin it, advises on a toleration of everything.
 

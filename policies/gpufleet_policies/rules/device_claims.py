@@ -10,21 +10,12 @@ from gpufleet.findings import Finding, Level, finding
 from gpufleet.findings.money import AmountKind, Money
 from gpufleet.findings.remediation import remove
 from gpufleet.rules.context import RuleContext, once
-from gpufleet.rules.rule import Needs, rule
 from gpufleet_policies.rules.claimed import claim_of
 from gpufleet_policies.rules.hardware import held
+from gpufleet_policies.rules.written import written_rule
 
-_SOURCE = "Kubernetes `resource.k8s.io` API, pkg/apis/resource"
 
-
-@rule(
-    "dra-takes-all-devices",
-    "A claim that takes every GPU of a node.",
-    subject=DeviceClaim,
-    dev=Level.ADVISORY,
-    strict=Level.MANDATORY,
-    source=_SOURCE,
-)
+@written_rule("dra-takes-all-devices", DeviceClaim)
 def takes_all(context: RuleContext, claim: DeviceClaim) -> Iterator[Finding]:
     """`allocationMode: All` of a GPU class; not where only agents of nodes use it."""
     if _only_for_agents(context, claim):
@@ -65,15 +56,7 @@ def _users(context: RuleContext) -> Users:
     return users
 
 
-@rule(
-    "gpu-requested-twice",
-    "One pod with GPUs by resource name and by claim.",
-    dev=Level.MANDATORY,
-    needs=[Needs.SURROUNDINGS],
-    formula="waste = pods x GPUs asked for by name x GPU-hour x 730 h",
-    source=_SOURCE,
-    advice="remove {resource} from the containers, or the claim",
-)
+@written_rule("gpu-requested-twice")
 def requested_twice(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """Claims of compute domains and network cards are correct with GPUs and do not count."""
     for group in workload.pod_groups:
@@ -94,14 +77,7 @@ def requested_twice(context: RuleContext, workload: WorkloadFacts) -> Iterator[F
             )
 
 
-@rule(
-    "dra-claim-unused",
-    "A claim whose devices no container uses.",
-    dev=Level.MANDATORY,
-    formula="waste = pods x devices of the claim, in GPU-hours",
-    source=_SOURCE,
-    advice="name it in a container's resources.claims, or remove {claim}",
-)
+@written_rule("dra-claim-unused")
 def unused(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """The device is allocated to the pod all the same."""
     for group in workload.pod_groups:
@@ -144,14 +120,7 @@ def _containers_known(group: PodGroup) -> bool:
     )
 
 
-@rule(
-    "dra-claim-elsewhere",
-    "A claim that only another namespace has.",
-    dev=Level.MANDATORY,
-    needs=[Needs.SURROUNDINGS],
-    source="Kubernetes, Dynamic Resource Allocation: a claim and its template are in the pod's "
-    "namespace",
-)
+@written_rule("dra-claim-elsewhere")
 def elsewhere(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """Advice where the claim is in another file: the namespace's own may be somewhere else."""
     here = workload.locator.namespace
@@ -179,13 +148,7 @@ def elsewhere(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding
         )
 
 
-@rule(
-    "dra-shared-claim-multiplied",
-    "Replicas that all share the one device of a single claim.",
-    dev=Level.ADVISORY,
-    strict=Level.MANDATORY,
-    source=_SOURCE,
-)
+@written_rule("dra-shared-claim-multiplied")
 def shared_claim(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """More than one pod with `resourceClaimName`, unless the claim configures how it is shared."""
     for group in workload.running_groups():

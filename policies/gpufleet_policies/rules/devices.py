@@ -5,11 +5,11 @@ from collections.abc import Iterator
 
 from gpufleet.cluster import Container, PodGroup, WorkloadFacts
 from gpufleet.cluster.container import GPU
-from gpufleet.findings import Finding, Level, finding
+from gpufleet.findings import Finding, finding
 from gpufleet.rules.context import RuleContext
-from gpufleet.rules.rule import rule
 from gpufleet_policies.rules.hardware import held
 from gpufleet_policies.rules.waiting import fetches, waits_for_ever
+from gpufleet_policies.rules.written import written_rule
 
 _NO_DEVICES = frozenset({"", "none", "void"})
 """Values of NVIDIA_VISIBLE_DEVICES that choose no GPU (NVIDIA Container Toolkit)."""
@@ -38,14 +38,7 @@ _ACCELERATORS = (
 """Beginnings of resources of accelerators and of parts of them."""
 
 
-@rule(
-    "gpu-devices-overridden",
-    "A variable that replaces the GPUs the device plugin has assigned.",
-    dev=Level.ADVISORY,
-    strict=Level.MANDATORY,
-    source="NVIDIA/k8s-device-plugin#1294: a pod with a limit of 1 and the variable saw two GPUs; "
-    "public file duddnr0719/Study k8s/gpu-deployment.yaml",
-)
+@written_rule("gpu-devices-overridden")
 def overridden(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """NVIDIA_VISIBLE_DEVICES in a container with GPUs: by runtime and device list strategy it adds
     to the assigned GPUs, replaces them or is replaced. CUDA_VISIBLE_DEVICES only numbers them."""
@@ -64,15 +57,7 @@ def overridden(context: RuleContext, workload: WorkloadFacts) -> Iterator[Findin
         )
 
 
-@rule(
-    "gpu-program-without-gpu",
-    "A program that needs a GPU, in a container that asks for none.",
-    dev=Level.ADVISORY,
-    strict=Level.MANDATORY,
-    source="Kubernetes, Schedule GPUs: a container gets the devices it names in its limits; public "
-    "files grandiv/fragrance-palette-scalable k8s/tgi.yaml and mshahzeb/k8s-llm-stack tgi.yaml",
-    without_gpus=True,
-)
+@written_rule("gpu-program-without-gpu")
 def without_gpu(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """Images with a CUDA build alone, and CUDA_VISIBLE_DEVICES with a number. Not where another
     accelerator is asked for, and not where another object completes the containers."""
@@ -121,14 +106,7 @@ def _why(group: PodGroup, container: Container) -> str | None:
     return f"runs {image}"
 
 
-@rule(
-    "gpu-pod-passes-scheduler",
-    "A GPU pod that names its node.",
-    dev=Level.ADVISORY,
-    strict=Level.MANDATORY,
-    source="Kubernetes, Assigning Pods to Nodes, nodeName; public files alarmed-ground/kube-gpu "
-    "ollama.yaml and Sprit3Dan/sotaathome k8s/train-job.yaml",
-)
+@written_rule("gpu-pod-passes-scheduler")
 def passes_scheduler(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """`nodeName` in a template. Dumps of pods that run have it too: pods are left out."""
     if workload.locator.kind == "Pod" or workload.node_agent:
@@ -154,14 +132,7 @@ _NO_GPU_USE = re.compile(
 """Names of images of programs that cannot use a GPU."""
 
 
-@rule(
-    "gpu-for-other-program",
-    "A GPU for an image whose program cannot use one.",
-    dev=Level.ADVISORY,
-    strict=Level.MANDATORY,
-    formula="waste = pods x GPUs x GPU-hour x 730 h",
-    source="the image itself; public file Electricpaper77/ai-rag-eval-platform k8s/gpu-job.yaml",
-)
+@written_rule("gpu-for-other-program")
 def other_program(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """By the image's name: curl, nginx, databases; by the command: downloads alone. What idles is a
     finding of its own."""

@@ -6,13 +6,13 @@ from fractions import Fraction
 from gpufleet.cluster import FleetFacts
 from gpufleet.cluster.fact import Fact
 from gpufleet.cluster.pool import Maker, NodePool
-from gpufleet.findings import Finding, Level, finding
+from gpufleet.findings import Finding, finding
 from gpufleet.findings.money import AmountKind, Money, usd_hour
 from gpufleet.rules.context import RuleContext
-from gpufleet.rules.rule import rule
 from gpufleet_policies.money.pools import way_price
 from gpufleet_policies.rules.pool_money import nodes_money, setting
 from gpufleet_policies.rules.pools import POOLS, expires, gpu_pools, place
+from gpufleet_policies.rules.written import written_rule
 
 
 def _is_large_notebook_pool(context: RuleContext, pool: NodePool) -> bool:
@@ -45,15 +45,7 @@ def _smaller_minimum(pool: NodePool) -> str:
     return f"write {pool.size.minimum_place}: 0"
 
 
-@rule(
-    "interactive-pool-holds-large-nodes",
-    "Large on-demand nodes that run day and night for interactive work.",
-    subject=POOLS,
-    dev=Level.ADVISORY,
-    prod=Level.MANDATORY,
-    formula="standing = nodes.min x price of a node x 730 h",
-    source="AWS EKS best practices, compute: scale from zero",
-)
+@written_rule("interactive-pool-holds-large-nodes", POOLS)
 def interactive_large(context: RuleContext, subject: NodePool | FleetFacts) -> Iterator[Finding]:
     """Eight GPUs and more of uncommitted capacity, minimum above zero, interactive intent."""
     for pool in gpu_pools(context, subject):
@@ -97,15 +89,7 @@ def _smaller_machine(context: RuleContext, pool: NodePool) -> str | None:
     return f"{name} ({count} x {pool.gpu.value}, {usd_hour(price or 0)})"
 
 
-@rule(
-    "nonprod-pool-minimum-above-zero",
-    "GPU nodes that run at night in an environment that is not production.",
-    subject=POOLS,
-    dev=Level.ADVISORY,
-    strict=Level.MANDATORY,
-    formula="standing = smallest size x price of a node x 730 h",
-    source="AWS EKS best practices, cluster autoscaler: scaling from 0",
-)
+@written_rule("nonprod-pool-minimum-above-zero", POOLS)
 def nonprod_minimum(context: RuleContext, subject: NodePool | FleetFacts) -> Iterator[Finding]:
     """Not for capacity that is paid for anyway, not where the larger rule already fired, and not
     for pools that an expiry tag or a schedule ends.
@@ -144,15 +128,7 @@ def _zero(pool: NodePool) -> tuple[Mapping[str, object], ...]:
     return ()
 
 
-@rule(
-    "gpu-pool-fixed-size",
-    "A pool of uncommitted capacity that can neither grow nor shrink.",
-    subject=POOLS,
-    dev=Level.ADVISORY,
-    formula="standing = nodes x price of a node x 730 h",
-    source="AWS EKS best practices: static groups are for reserved capacity"
-    "; reported by aws/karpenter-provider-aws#3244",
-)
+@written_rule("gpu-pool-fixed-size", POOLS)
 def fixed_size(context: RuleContext, subject: NodePool | FleetFacts) -> Iterator[Finding]:
     """Left to the other rules where they already name the pool. Karpenter's static pools count."""
     for pool in gpu_pools(context, subject):
@@ -194,15 +170,7 @@ def _certain_capacity(capacity: Fact[frozenset[str]]) -> bool:
     return capacity.is_known and not capacity.value & {"flexStart", "queued"}
 
 
-@rule(
-    "on-demand-for-interruptible",
-    "Restartable work bought only at the on-demand price.",
-    subject=POOLS,
-    dev=Level.ADVISORY,
-    strict=Level.MANDATORY,
-    formula="waste = expected nodes x (on-demand - spot price) x 730 h",
-    source="AWS EKS best practices: Spot for interruptible work",
-)
+@written_rule("on-demand-for-interruptible", POOLS)
 def on_demand_for_batch(context: RuleContext, subject: NodePool | FleetFacts) -> Iterator[Finding]:
     """Pools with intent batch whose machine has a known spot price.
 

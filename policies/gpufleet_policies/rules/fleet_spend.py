@@ -5,21 +5,13 @@ from decimal import Decimal
 from fractions import Fraction
 
 from gpufleet.cluster import FleetFacts, PoolFacts, Provenance
-from gpufleet.findings import Finding, Level, finding
+from gpufleet.findings import Finding, finding
 from gpufleet.findings.money import MICRO_USD, AmountKind, Money, usd_hour
 from gpufleet.rules.context import RuleContext
-from gpufleet.rules.rule import rule
+from gpufleet_policies.rules.written import written_rule
 
 
-@rule(
-    "gpu-spend-unbounded",
-    "A fleet whose largest possible spend cannot be computed.",
-    subject=FleetFacts,
-    dev=Level.ADVISORY,
-    prod=Level.MANDATORY,
-    formula="exposure = sum over pools of nodes.max x GPUs of a node, in GPU-hours",
-    source="FinOps practice: no commitment without a bound",
-)
+@written_rule("gpu-spend-unbounded", FleetFacts)
 def spend_unbounded(context: RuleContext, fleet: FleetFacts) -> Iterator[Finding]:
     """One violation per fleet, naming every cause."""
     if not fleet.unbounded or not fleet.maximum_spend.is_absent:
@@ -37,15 +29,7 @@ def spend_unbounded(context: RuleContext, fleet: FleetFacts) -> Iterator[Finding
     )
 
 
-@rule(
-    "gpu-budget-missing",
-    "A production fleet without a budget.",
-    subject=FleetFacts,
-    dev=Level.OFF,
-    prod=Level.MANDATORY,
-    formula="exposure = largest spend of the fleet",
-    source="a limit that is not declared is not checked",
-)
+@written_rule("gpu-budget-missing", FleetFacts)
 def budget_missing(context: RuleContext, fleet: FleetFacts) -> Iterator[Finding]:
     """Neither the spec nor the project's policy settings name a limit."""
     if not fleet.budget_micro_usd.is_absent or context.thresholds.budget_usd_per_hour is not None:
@@ -68,14 +52,7 @@ def budget_missing(context: RuleContext, fleet: FleetFacts) -> Iterator[Finding]
     )
 
 
-@rule(
-    "gpu-budget-exceeded",
-    "A fleet that at its largest size costs more than its budget.",
-    subject=FleetFacts,
-    dev=Level.MANDATORY,
-    formula="exposure = largest spend - budget",
-    source="FinOps practice",
-)
+@written_rule("gpu-budget-exceeded", FleetFacts)
 def budget_exceeded(context: RuleContext, fleet: FleetFacts) -> Iterator[Finding]:
     """The spec's own budget and the one of the policy settings, the smaller of them."""
     limits: list[tuple[Decimal, str]] = []

@@ -5,27 +5,18 @@ from fractions import Fraction
 
 from gpufleet.cluster import WorkloadFacts
 from gpufleet.cluster.container import GPU
-from gpufleet.findings import Finding, Level, finding
+from gpufleet.findings import Finding, finding
 from gpufleet.findings.remediation import remove
 from gpufleet.rules.context import RuleContext
-from gpufleet.rules.rule import rule
 from gpufleet_policies.readers.reading import decimal
 from gpufleet_policies.rules.hardware import held
+from gpufleet_policies.rules.written import written_rule
 
 FRACTIONS = ("gpu-fraction", "gpu-memory")
 """Annotations by which KAI's scheduler shares a GPU."""
 
 
-@rule(
-    "fraction-with-whole-gpu",
-    "A pod that asks for a fraction of a GPU and for whole GPUs, or for two fractions.",
-    dev=Level.MANDATORY,
-    formula="waste = pods x (1 - fraction) x GPU-hour x 730 h",
-    source="KAI scheduler's GPU request validator (NVIDIA/KAI-Scheduler, binder plugin gpusharing)"
-    "; reported by kai-scheduler/KAI-Scheduler#49",
-    without_gpus=True,
-    advice="remove nvidia.com/gpu from the container, or the annotation",
-)
+@written_rule("fraction-with-whole-gpu")
 def fraction_and_whole(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """KAI's annotations `gpu-fraction` and `gpu-memory`; its scheduler refuses the pod."""
     written = [name for name in FRACTIONS if name in workload.annotations]

@@ -9,11 +9,11 @@ from gpufleet.cluster.queues import LocalQueue
 from gpufleet.findings import Finding, Level, finding
 from gpufleet.findings.remediation import JsonPatch
 from gpufleet.rules.context import RuleContext, once
-from gpufleet.rules.rule import Needs, rule
 from gpufleet_policies.rules.kai_queues import KAI_QUEUES
 from gpufleet_policies.rules.owners import label_patch
 from gpufleet_policies.rules.placement import candidates, gpu_requests, offering
 from gpufleet_policies.rules.purpose import is_inference, is_training, serving, training
+from gpufleet_policies.rules.written import written_rule
 
 _QUEUE = "kueue.x-k8s.io/queue-name"
 _GANGS = frozenset(
@@ -45,14 +45,7 @@ def _together(workload: WorkloadFacts) -> list[PodGroup]:
     return groups
 
 
-@rule(
-    "training-without-queue-or-gang",
-    "Pods that need each other, started one by one as capacity becomes free.",
-    dev=Level.ADVISORY,
-    strict=Level.MANDATORY,
-    source="Kueue, all-or-nothing scheduling; kubeflow/trainer issue 165"
-    "; reported by kubeflow/trainer#165",
-)
+@written_rule("training-without-queue-or-gang")
 def without_gang(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """Jobs, and what is known to train, of two pods and more with many GPUs; advice for what has no
     end, and for a TrainJob, whose runtime may make a group of its pods. Not for groups that serve.
@@ -131,13 +124,7 @@ def _has_gang(workload: WorkloadFacts) -> bool:
     return workload.may_say(*keys)
 
 
-@rule(
-    "batch-and-serving-same-priority",
-    "Batch work that may block a server's pods from a GPU.",
-    dev=Level.ADVISORY,
-    needs=[Needs.FLEET, Needs.SURROUNDINGS],
-    source="AWS EKS best practices, compute: low priority for work that can wait",
-)
+@written_rule("batch-and-serving-same-priority")
 def same_priority(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """A job and a server of one program may share a pool, and neither has a PriorityClass."""
     if not workload.runs_to_completion or workload.is_idle_now or _is_queued(workload):

@@ -7,16 +7,12 @@ from gpufleet.catalogue import Gpu, UnknownKeyError
 from gpufleet.cluster import PodGroup, WorkloadFacts
 from gpufleet.cluster.pool import NodePool
 from gpufleet.contract.driver_ranges import cuda_problem
-from gpufleet.findings import Finding, Level, finding
+from gpufleet.findings import Finding, finding
 from gpufleet.rules.context import RuleContext
-from gpufleet.rules.rule import Needs, rule
 from gpufleet_policies.rules.placed import accepts
 from gpufleet_policies.rules.pools import all_pools
+from gpufleet_policies.rules.written import written_rule
 
-_MATRIX = (
-    "NVIDIA data center drivers, matrix of CUDA toolkit, driver and architecture; "
-    "`gpufleet catalogue drivers`"
-)
 _TAG = re.compile(r"cuda-?([0-9]{2})\.([0-9])")
 """In a tag: `2.9.0-cuda13.0-cudnn9-runtime`."""
 _OWN_TAG = re.compile(r"([0-9]{2})\.([0-9])")
@@ -33,14 +29,7 @@ def _pools(context: RuleContext) -> Iterator[tuple[NodePool, Gpu]]:
             continue
 
 
-@rule(
-    "cuda-not-for-gpu",
-    "An image with a CUDA toolkit that has no code for any GPU its pods may run on.",
-    dev=Level.ADVISORY,
-    strict=Level.MANDATORY,
-    needs=[Needs.SURROUNDINGS],
-    source=_MATRIX,
-)
+@written_rule("cuda-not-for-gpu")
 def cuda_for_gpu(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """The tag names the toolkit: `nvidia/cuda:13.0.1-...`, `pytorch:2.9.0-cuda13.0-...`.
 

@@ -6,21 +6,19 @@ from fractions import Fraction
 
 from gpufleet.cluster import Container, PodGroup, WorkloadFacts
 from gpufleet.cluster.container import GPU, SHARED_SUFFIX, is_gpu_resource
-from gpufleet.findings import Finding, Level, finding
+from gpufleet.findings import Finding, finding
 from gpufleet.findings.remediation import JsonPatch, add, replace
 from gpufleet.rules.context import RuleContext
-from gpufleet.rules.rule import rule
 from gpufleet_policies.rules.grants import shared_grants
 from gpufleet_policies.rules.hardware import SHARING_LABELS, held
 from gpufleet_policies.rules.placed import pools_for
 from gpufleet_policies.rules.placement import candidates
 from gpufleet_policies.rules.published import published
 from gpufleet_policies.rules.shapes import NodeShape, shapes
+from gpufleet_policies.rules.written import written_rule
 
 _SHARE = Decimal("0.8")
 """Part of a node's share per GPU, so that the pods of every node also fit."""
-
-_SOURCE = "kubernetes `pkg/apis/core/validation/validation.go`: extended resources"
 
 
 def _containers(workload: WorkloadFacts) -> Iterator[tuple[PodGroup, Container]]:
@@ -45,13 +43,7 @@ def _refusal(workload: WorkloadFacts) -> str:
     )
 
 
-@rule(
-    "gpu-request-without-limit",
-    "A GPU in requests that is missing in limits.",
-    dev=Level.MANDATORY,
-    source=_SOURCE,
-    advice="write `limits: {{{resource}: {amount}}}`; the request may then be removed",
-)
+@written_rule("gpu-request-without-limit")
 def request_without_limit(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """Extended resources cannot be overcommitted: limit and request are one number."""
     for _, container in _containers(workload):
@@ -71,13 +63,7 @@ def request_without_limit(context: RuleContext, workload: WorkloadFacts) -> Iter
             )
 
 
-@rule(
-    "gpu-request-differs-from-limit",
-    "A GPU request that is not equal to its limit.",
-    dev=Level.MANDATORY,
-    source=_SOURCE,
-    advice="write `requests: {{{resource}: {limit}}}`",
-)
+@written_rule("gpu-request-differs-from-limit")
 def request_differs(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """Compared as quantities: `1`, `"1"` and `1000m` are equal."""
     for _, container in _containers(workload):
@@ -103,13 +89,7 @@ def request_differs(context: RuleContext, workload: WorkloadFacts) -> Iterator[F
             )
 
 
-@rule(
-    "gpu-not-integer",
-    "A part of a GPU, written as a fraction.",
-    dev=Level.MANDATORY,
-    source=_SOURCE,
-    advice="declare sharing on the pool (timeSlicing, mps, mig) and ask for 1 of its shares",
-)
+@written_rule("gpu-not-integer")
 def not_integer(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """Devices are counted in whole numbers; parts are resources of their own."""
     for group, container in _containers(workload):
@@ -147,16 +127,7 @@ def _parts(context: RuleContext, group: PodGroup) -> str:
     return not_integer.instead()
 
 
-@rule(
-    "shared-gpu-request-over-one",
-    "More than one share of a shared GPU, which gives nothing more than one.",
-    dev=Level.MANDATORY,
-    formula="waste = pods x (shares - 1) x price of a share x 730 h",
-    source="NVIDIA k8s-device-plugin README, `failRequestsGreaterThanOne`"
-    "; reported by NVIDIA/k8s-device-plugin#421",
-    sees_pools=True,
-    advice="write `limits: {{{resource}: 1}}`, or ask a pool with whole GPUs for `nvidia.com/gpu`",
-)
+@written_rule("shared-gpu-request-over-one")
 def over_one_share(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """By the `.shared` name alone, or because every pool that can run it shares the GPU."""
     for group, container in workload.gpu_containers:
@@ -201,14 +172,7 @@ def _one_share(container: Container, resource: str) -> JsonPatch:
     )
 
 
-@rule(
-    "gpu-pod-without-cpu-memory",
-    "A GPU container that says nothing about the CPU or memory it needs.",
-    dev=Level.OFF,
-    strict=Level.MANDATORY,
-    source="AWS EKS best practices, compute: requests of GPU pods",
-    advice="write `requests` for its share of the node",
-)
+@written_rule("gpu-pod-without-cpu-memory")
 def without_cpu_memory(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """Neither request nor limit; one of them is enough, and so is one for the whole pod."""
     for group, container in workload.gpu_containers:

@@ -13,9 +13,9 @@ from gpufleet.contract.machine_images import (
 from gpufleet.findings import Finding, Level, finding
 from gpufleet.findings.money import AmountKind
 from gpufleet.rules.context import RuleContext
-from gpufleet.rules.rule import Needs, rule
 from gpufleet_policies.rules.pool_money import nodes_money, smallest
 from gpufleet_policies.rules.pools import gpu_pools, validated_pools
+from gpufleet_policies.rules.written import written_rule
 
 _OPERATOR = "gpu-operator"
 
@@ -30,16 +30,7 @@ def _on(choice: Fact[bool]) -> bool:
     return choice.is_known and choice.value
 
 
-@rule(
-    "gpu-software-installed-twice",
-    "A driver, toolkit or device plugin of the node image that the operator installs again.",
-    subject=NodePool,
-    dev=Level.MANDATORY,
-    needs=[Needs.SURROUNDINGS],
-    formula="exposure = smallest size (at least 1) x price of a node x 730 h, while it is useless",
-    source="NVIDIA/gpu-operator#126; NVIDIA/k8s-device-plugin#255; contents of the node images in "
-    "the catalogue",
-)
+@written_rule("gpu-software-installed-twice", NodePool)
 def installed_twice(context: RuleContext, subject: NodePool) -> Iterator[Finding]:
     """The GPU Operator runs a part that the image of the pool has.
 
@@ -87,13 +78,7 @@ def _operators(context: RuleContext) -> Iterator[OperatorChoices]:
             yield choices
 
 
-@rule(
-    "pool-image-architecture",
-    "A node image for another processor than that of the pool's machines.",
-    subject=NodePool,
-    dev=Level.MANDATORY,
-    source="aws/aws-cdk#26354: EKS refuses such a node group",
-)
+@written_rule("pool-image-architecture", NodePool)
 def image_architecture(context: RuleContext, subject: NodePool) -> Iterator[Finding]:
     """The image says its architecture in its name, and the machine types are known. Silent for
     pools of Karpenter, which karpenter-image-architecture reports at the node class.
@@ -114,15 +99,7 @@ def image_architecture(context: RuleContext, subject: NodePool) -> Iterator[Find
         )
 
 
-@rule(
-    "pool-image-without-driver",
-    "A node image of EKS without NVIDIA's driver under machines with GPUs.",
-    subject=NodePool,
-    dev=Level.ADVISORY,
-    formula="exposure = smallest size (at least 1) x price of a node x 730 h, while it is useless",
-    source="EKS user guide, retrieve recommended Amazon Linux AMI IDs; reported by "
-    "awslabs/amazon-eks-ami#1817",
-)
+@written_rule("pool-image-without-driver", NodePool)
 def image_without_driver(context: RuleContext, subject: NodePool) -> Iterator[Finding]:
     """The image says in its name that it is one without a driver. User data may install it, so it
     is advice. Silent for pools of Karpenter, which karpenter-image-without-driver reports.

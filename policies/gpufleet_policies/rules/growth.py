@@ -6,20 +6,13 @@ from gpufleet.cluster import Autoscaler, PodGroup, WorkloadFacts
 from gpufleet.cluster.scaling import ScalingFacts
 from gpufleet.findings import Finding, Level, finding
 from gpufleet.rules.context import RuleContext
-from gpufleet.rules.rule import Needs, rule
 from gpufleet_policies.rules.capacity import room_for
 from gpufleet_policies.rules.pool_room import declared_room
 from gpufleet_policies.rules.scaling import target_of
+from gpufleet_policies.rules.written import written_rule
 
 
-@rule(
-    "gpu-autoscaler-exceeds-pool",
-    "An autoscaler whose largest size no pool can hold.",
-    subject=(Autoscaler, WorkloadFacts),
-    dev=Level.ADVISORY,
-    needs=[Needs.POOLS, Needs.SURROUNDINGS],
-    source="nodes.max of the pools",
-)
+@written_rule("gpu-autoscaler-exceeds-pool", (Autoscaler, WorkloadFacts))
 def exceeds(context: RuleContext, subject: Autoscaler | WorkloadFacts) -> Iterator[Finding]:
     """Advice only: the pool may be meant to be the limit. Of declared pools those that the pods
     name."""

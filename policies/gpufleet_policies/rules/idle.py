@@ -7,9 +7,9 @@ from fractions import Fraction
 from gpufleet.cluster import Container, WorkloadFacts
 from gpufleet.findings import Finding, Level, finding
 from gpufleet.rules.context import RuleContext
-from gpufleet.rules.rule import rule
 from gpufleet_policies.rules.hardware import held
 from gpufleet_policies.rules.waiting import goes_on, last_statement, waits_for_ever
+from gpufleet_policies.rules.written import written_rule
 
 _LAUNCHES = re.compile(r"\b(?:mpirun|mpiexec|orterun|horovodrun|deepspeed|pdsh)\b")
 """Programs that start processes on other nodes, over ssh."""
@@ -17,17 +17,7 @@ _LAUNCHES = re.compile(r"\b(?:mpirun|mpiexec|orterun|horovodrun|deepspeed|pdsh)\
 _SAMPLE_IMAGE = re.compile(r"(?:cuda-sample|vectoradd|vector-add|nbody)[^/]*$", re.IGNORECASE)
 
 
-@rule(
-    "gpu-idle-command",
-    "A container that holds a GPU and only waits.",
-    dev=Level.ADVISORY,
-    prod=Level.MANDATORY,
-    formula="waste = pods x GPUs x GPU-hour x 730 h",
-    source="idle rules of run-time GPU audits"
-    "; reported by kai-scheduler/KAI-Scheduler#262 and Project-HAMi/HAMi#71",
-    advice="run the work itself; for a shell, ask for one share and set replicas: 0 while it is "
-    "not used",
-)
+@written_rule("gpu-idle-command")
 def idle_command(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """Not while suspended or at 0 replicas: then nothing is held."""
     if workload.suspended.is_known and workload.suspended.value:
@@ -65,16 +55,7 @@ def _is_started_by_others(workload: WorkloadFacts, group: str, waiting: str) -> 
     )
 
 
-@rule(
-    "gpu-oneshot-in-deployment",
-    "A test that ends at once, in a controller that always restarts it.",
-    dev=Level.ADVISORY,
-    strict=Level.MANDATORY,
-    formula="waste = pods x GPUs x GPU-hour x 730 h",
-    source="Kubernetes: controllers that restart their pods are for programs that do not end"
-    "; reported by NVIDIA/k8s-device-plugin#1934",
-    advice="make it a Job",
-)
+@written_rule("gpu-oneshot-in-deployment")
 def oneshot(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """`nvidia-smi` alone, CUDA's samples: in CrashLoopBackOff the pod keeps its GPU."""
     kind = workload.locator.kind
@@ -142,13 +123,7 @@ _UNUSED_PART = Fraction(7, 10)
 """Of its time that a notebook's GPU computes nothing: assumption."""
 
 
-@rule(
-    "gpu-notebook-without-culling",
-    "A notebook that holds a GPU over nights and weekends.",
-    dev=Level.MANDATORY,
-    formula="waste = pods x GPUs x GPU-hour x 730 h x 0.7 (assumed part without a user)",
-    source="FinOps practice; idle rules of run-time GPU audits; reported by kubeflow/kubeflow#6920",
-)
+@written_rule("gpu-notebook-without-culling")
 def without_culling(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """Kubeflow notebooks, and what declares the mode `interactive`; stops outside production only.
 

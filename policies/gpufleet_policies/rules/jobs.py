@@ -3,13 +3,13 @@
 from collections.abc import Iterator
 
 from gpufleet.cluster import PodGroup, WorkloadFacts
-from gpufleet.findings import Finding, Level, finding
+from gpufleet.findings import Finding, finding
 from gpufleet.findings.money import AmountKind
 from gpufleet.findings.remediation import JsonPatch, add
 from gpufleet.rules.context import RuleContext
-from gpufleet.rules.rule import rule
 from gpufleet_policies.rules.cron import shortest_interval
 from gpufleet_policies.rules.hardware import held
+from gpufleet_policies.rules.written import written_rule
 
 _LONGEST = (
     "kueue.x-k8s.io/max-exec-time-seconds",
@@ -36,13 +36,7 @@ SOON_SECONDS = 300
 """After which a finished Ray cluster may go: long enough to read its logs."""
 
 
-@rule(
-    "gpu-job-without-deadline",
-    "A GPU job that nothing ends when it hangs.",
-    dev=Level.OFF,
-    strict=Level.MANDATORY,
-    source="Kubernetes Job `activeDeadlineSeconds`, Kueue maximum execution time",
-)
+@written_rule("gpu-job-without-deadline")
 def without_deadline(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """Kinds with a deadline field of their own; Kueue's label counts too."""
     if not workload.runs_to_completion or not workload.deadline_seconds.is_absent:
@@ -79,14 +73,7 @@ def _deadline(workload: WorkloadFacts, field: str) -> JsonPatch:
     return (add(DAY_SECONDS, field),)
 
 
-@rule(
-    "rayjob-cluster-outlives-job",
-    "A Ray cluster that keeps its GPUs after its job has ended.",
-    dev=Level.MANDATORY,
-    formula="waste = pods x GPUs x GPU-hour for each hour after the job",
-    source="KubeRay RayJob API: `shutdownAfterJobFinishes` is false unless set"
-    "; reported by ray-project/kuberay#1023 and ray-project/kuberay#1101",
-)
+@written_rule("rayjob-cluster-outlives-job")
 def cluster_outlives(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """Not with a deletion strategy, and not for a cluster chosen by `clusterSelector`."""
     ray = workload.ray
@@ -111,14 +98,7 @@ def cluster_outlives(context: RuleContext, workload: WorkloadFacts) -> Iterator[
     )
 
 
-@rule(
-    "gpu-job-unbounded-retries",
-    "A GPU job with so many retries that a broken job runs for days.",
-    dev=Level.OFF,
-    strict=Level.MANDATORY,
-    formula="exposure = pods x GPUs x GPU-hour for each hour of a run, times its retries",
-    source="Kubernetes Job `backoffLimit`, elastic `maxRestarts` of training operators",
-)
+@written_rule("gpu-job-unbounded-retries")
 def many_retries(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """More than 10 retries or 50 restarts, and no deadline: that one is over all retries."""
     job = workload.job
@@ -141,14 +121,7 @@ def many_retries(context: RuleContext, workload: WorkloadFacts) -> Iterator[Find
         )
 
 
-@rule(
-    "gpu-cronjob-overlaps",
-    "A scheduled GPU job whose next run starts while the last one still holds its GPUs.",
-    dev=Level.ADVISORY,
-    strict=Level.MANDATORY,
-    formula="exposure = pods x GPUs x GPU-hour for each hour that runs overlap",
-    source="Kubernetes CronJob `concurrencyPolicy`: Allow unless set",
-)
+@written_rule("gpu-cronjob-overlaps")
 def overlaps(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """With a deadline only where the schedule comes back sooner than that."""
     job = workload.job

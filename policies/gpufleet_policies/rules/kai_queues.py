@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from gpufleet.cluster import PodGroup, WorkloadFacts
 from gpufleet.findings import Finding, Level, finding
 from gpufleet.rules.context import RuleContext
-from gpufleet.rules.rule import rule
 from gpufleet_policies.rules.fractions_of_gpus import FRACTIONS
+from gpufleet_policies.rules.written import written_rule
 
 KAI_QUEUES = ("kai.scheduler/queue", "runai/queue")
 """Labels by which a pod names its queue: KAI's, and the one of NVIDIA Run:ai."""
@@ -15,17 +15,7 @@ _PLAIN = frozenset({"Pod", "Deployment", "StatefulSet", "ReplicaSet", "Job", "Cr
 """Kinds whose scheduler only their author sets."""
 
 
-@rule(
-    "kai-queue-not-read",
-    "A queue of KAI's scheduler on pods of another scheduler, in an annotation, or in a label that "
-    "it does not read by default.",
-    dev=Level.ADVISORY,
-    strict=Level.MANDATORY,
-    source="KAI scheduler, quickstart: label kai.scheduler/queue and schedulerName; reported by "
-    "romanbaron/KAI-Scheduler#1 and kai-scheduler/KAI-Scheduler#932; the label's key: pulls 243 "
-    "and 1655",
-    without_gpus=True,
-)
+@written_rule("kai-queue-not-read")
 def not_read(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """Pods with GPUs, or with a part of one by annotation, which another scheduler gives no GPU.
     The scheduler's name counts for kinds that no operator writes pods for.

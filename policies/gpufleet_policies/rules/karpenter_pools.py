@@ -5,15 +5,15 @@ from fractions import Fraction
 
 from gpufleet.cluster import FleetFacts, WorkloadFacts
 from gpufleet.cluster.pool import KarpenterFacts, NodePool
-from gpufleet.findings import Finding, Level, finding
+from gpufleet.findings import Finding, finding
 from gpufleet.findings.money import AmountKind, Money
 from gpufleet.findings.remediation import JsonPatch, add
 from gpufleet.rules.context import RuleContext
-from gpufleet.rules.rule import Needs, rule
 from gpufleet_policies.rules.placed import accepts
 from gpufleet_policies.rules.pool_money import nodes_money
 from gpufleet_policies.rules.pools import gpu_pools, gpu_workloads
 from gpufleet_policies.rules.purpose import is_training
+from gpufleet_policies.rules.written import written_rule
 
 _DISRUPTION = "spec.disruption"
 _SHORT_SECONDS = 600
@@ -38,15 +38,7 @@ def _set(pool: KarpenterFacts, **values: str) -> JsonPatch:
     return (add(values, _DISRUPTION),)
 
 
-@rule(
-    "karpenter-never-consolidates",
-    "A dynamic GPU pool that keeps its nodes when they are empty.",
-    subject=NodePool,
-    dev=Level.MANDATORY,
-    formula="exposure = price of one node x 730 h, for each node that stays empty",
-    source="Karpenter documentation, disruption: consolidateAfter, budgets"
-    "; reported by aws-samples/comfyui-on-eks#6 and aws/karpenter-provider-aws#8447",
-)
+@written_rule("karpenter-never-consolidates", NodePool)
 def never_consolidates(context: RuleContext, subject: NodePool) -> Iterator[Finding]:
     """`consolidateAfter: Never`, or a budget that is always 0 for empty nodes.
 
@@ -78,14 +70,7 @@ def never_consolidates(context: RuleContext, subject: NodePool) -> Iterator[Find
             )
 
 
-@rule(
-    "karpenter-never-expires",
-    "A dynamic GPU pool whose nodes never get new images.",
-    subject=NodePool,
-    dev=Level.ADVISORY,
-    source="Karpenter documentation, disruption: expireAfter"
-    "; reported by aws/karpenter-provider-aws#5733",
-)
+@written_rule("karpenter-never-expires", NodePool)
 def never_expires(context: RuleContext, subject: NodePool) -> Iterator[Finding]:
     """`expireAfter: Never`; an absent field means 720 hours."""
     for _, karpenter in _dynamic(context, subject):
@@ -99,14 +84,7 @@ def never_expires(context: RuleContext, subject: NodePool) -> Iterator[Finding]:
             )
 
 
-@rule(
-    "karpenter-disrupts-training",
-    "A pool for training that moves pods as soon as another node would be cheaper.",
-    subject=NodePool,
-    dev=Level.ADVISORY,
-    strict=Level.MANDATORY,
-    source="AWS EKS best practices: consolidation and interruption-sensitive workloads",
-)
+@written_rule("karpenter-disrupts-training", NodePool)
 def disrupts_training(context: RuleContext, subject: NodePool) -> Iterator[Finding]:
     """The pool is labelled for training, or training without checkpoints selects it.
 
@@ -155,16 +133,7 @@ def _pinned(context: RuleContext, workload: WorkloadFacts, pool: NodePool) -> bo
     )
 
 
-@rule(
-    "expiry-blocked-for-ever",
-    "Nodes that expire but can never drain.",
-    subject=NodePool,
-    dev=Level.ADVISORY,
-    strict=Level.MANDATORY,
-    needs=[Needs.SURROUNDINGS],
-    formula="exposure = price of one node x 730 h, for each node that waits",
-    source="Karpenter documentation, disruption: terminationGracePeriod",
-)
+@written_rule("expiry-blocked-for-ever", NodePool)
 def expiry_blocked(context: RuleContext, subject: NodePool) -> Iterator[Finding]:
     """`expireAfter` is written, no `terminationGracePeriod`, and GPU pods forbid disruption.
 
@@ -199,14 +168,7 @@ def _may_run(context: RuleContext, workload: WorkloadFacts, pool: NodePool) -> b
     return any(accepts(context, pool, group) is not False for group in groups)
 
 
-@rule(
-    "karpenter-consolidates-slowly",
-    "A pool for serving whose empty nodes stay longer than an hour.",
-    subject=NodePool,
-    dev=Level.ADVISORY,
-    formula="waste = price of one node x the hours beyond one, once a day",
-    source="Karpenter documentation, disruption: consolidateAfter",
-)
+@written_rule("karpenter-consolidates-slowly", NodePool)
 def slow(context: RuleContext, subject: NodePool) -> Iterator[Finding]:
     """Silent for pools labelled for training: a long wait is right there."""
     for pool, karpenter in _dynamic(context, subject):

@@ -11,24 +11,16 @@ from gpufleet.cluster.pool import Maker, NodePool
 from gpufleet.findings import Finding, Level, finding
 from gpufleet.findings.money import AmountKind, Money
 from gpufleet.rules.context import RuleContext
-from gpufleet.rules.rule import rule
 from gpufleet_policies.money import gpu_hour
 from gpufleet_policies.rules.checked import MIG_LABEL, selected_layouts
 from gpufleet_policies.rules.pool_money import nodes_money, saving, smallest
 from gpufleet_policies.rules.pools import gpu_pools
 from gpufleet_policies.rules.published import geometry as shape_of
 from gpufleet_policies.rules.published import layouts_of
+from gpufleet_policies.rules.written import written_rule
 
 
-@rule(
-    "mig-layout-strands-slices",
-    "A MIG layout that leaves compute slices that no instance can use.",
-    subject=(FleetFacts, MigLayouts, NodePool),
-    dev=Level.ADVISORY,
-    prod=Level.MANDATORY,
-    formula="waste = expected nodes x GPU-hour x stranded / compute slices of the GPU x 730 h",
-    source="NVIDIA MIG placements of the catalogue",
-)
+@written_rule("mig-layout-strands-slices", (FleetFacts, MigLayouts, NodePool))
 def stranded_slices(
     context: RuleContext, subject: FleetFacts | MigLayouts | NodePool
 ) -> Iterator[Finding]:
@@ -186,14 +178,7 @@ def _spelled(devices: dict[str, int]) -> str:
     return " + ".join(f"{count} x {profile}" for profile, count in devices.items())
 
 
-@rule(
-    "mig-layout-infeasible",
-    "A partition size that the GPU of a GKE pool cannot have.",
-    subject=NodePool,
-    dev=Level.MANDATORY,
-    formula="waste = standing nodes x price of a node x 730 h, while the MIG manager fails",
-    source="GKE: partition sizes of each GPU, as in the catalogue",
-)
+@written_rule("mig-layout-infeasible", NodePool)
 def infeasible(context: RuleContext, subject: NodePool) -> Iterator[Finding]:
     """`gpuPartitionSize` by the sizes of the machine. Layouts of mig-parted are reported by
     mig-layout-impossible, mig-profile-unknown and mig-unsupported.

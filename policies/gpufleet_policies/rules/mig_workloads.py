@@ -9,7 +9,6 @@ from gpufleet.cluster.pool import NodePool
 from gpufleet.findings import Finding, Level, finding
 from gpufleet.findings.money import AmountKind
 from gpufleet.rules.context import RuleContext
-from gpufleet.rules.rule import Needs, rule
 from gpufleet_policies.rules.placed import pools_for
 from gpufleet_policies.rules.pool_money import nodes_money, smallest
 from gpufleet_policies.rules.pools import all_pools, gpu_pools
@@ -20,6 +19,7 @@ from gpufleet_policies.rules.published import (
     strategy,
 )
 from gpufleet_policies.rules.purpose import serving
+from gpufleet_policies.rules.written import written_rule
 
 
 def _differ(layouts: tuple[dict[str, int], ...]) -> bool:
@@ -31,15 +31,7 @@ def _entry_layouts(entries: tuple[MigEntry, ...]) -> tuple[dict[str, int], ...]:
     return tuple(dict(entry.devices) if entry.enabled else {} for entry in entries)
 
 
-@rule(
-    "mig-single-strategy-with-mixed-layout",
-    "A layout with several profiles under a strategy that allows one.",
-    subject=(MigLayouts, NodePool),
-    dev=Level.MANDATORY,
-    needs=[Needs.SURROUNDINGS],
-    formula="waste = standing nodes x price of a node x 730 h: no slice is published",
-    source="NVIDIA k8s-device-plugin, MIG strategies; GPU Operator values: mig.strategy",
-)
+@written_rule("mig-single-strategy-with-mixed-layout", (MigLayouts, NodePool))
 def single_mixed(context: RuleContext, subject: MigLayouts | NodePool) -> Iterator[Finding]:
     """The strategy `single`, also the operator's default, and profiles that differ on a node.
 
@@ -99,14 +91,7 @@ def _mig_requests(workload: WorkloadFacts) -> Iterator[tuple[PodGroup, str, int]
                 yield group, resource, asked.value
 
 
-@rule(
-    "mig-resource-name-mismatch",
-    "A GPU resource that none of the pools here publishes.",
-    dev=Level.MANDATORY,
-    needs=[Needs.SURROUNDINGS],
-    formula="waste = node of the cheapest pool x 730 h, which is idle while the pod waits",
-    source="NVIDIA k8s-device-plugin README: resource names by MIG strategy",
-)
+@written_rule("mig-resource-name-mismatch")
 def name_mismatch(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """A slice that no selectable layout has, or a whole GPU where `mixed` partitions every GPU.
 
@@ -162,14 +147,7 @@ def _never_published(context: RuleContext, resource: str) -> str:
     return f"its shares are renamed to {resource}{SHARED_SUFFIX}" if renamed == [True] else ""
 
 
-@rule(
-    "mig-slices-beyond-one",
-    "Several MIG slices for one server, which sees one of them.",
-    dev=Level.ADVISORY,
-    strict=Level.MANDATORY,
-    source="NVIDIA MIG User Guide, CUDA device enumeration: a process sees a single MIG instance; "
-    "NVIDIA/k8s-device-plugin#446 and #728",
-)
+@written_rule("mig-slices-beyond-one")
 def slices_beyond_one(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """A container that starts a server, or that names slices of several kinds, of which the device
     plugin's variable says one. Other programs may start a process for each slice."""

@@ -4,12 +4,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
-from gpufleet.cluster import Provenance, WorkloadFacts
+from gpufleet.cluster import WorkloadFacts
 from gpufleet.cluster.container import GPU
 from gpufleet.findings import Finding, Level, finding
 from gpufleet.partition.grant import Grant
 from gpufleet.rules.context import RuleContext
-from gpufleet.rules.rule import rule
 from gpufleet_policies.money import GpuOffer, gpu_hour
 from gpufleet_policies.rules.hardware import held as held_money
 from gpufleet_policies.rules.hardware import waste
@@ -26,6 +25,7 @@ from gpufleet_policies.rules.placement import described
 from gpufleet_policies.rules.pools import all_pools
 from gpufleet_policies.rules.published import published
 from gpufleet_policies.rules.shapes import NodeShape, priced_pools
+from gpufleet_policies.rules.written import written_rule
 
 PREMIUM_NOMINAL_GB = 80
 """Nominal memory from which a card linked to others counts as premium: A100-80, H100 and up."""
@@ -49,17 +49,7 @@ class _Better:
     """Whether the alternative is a place that is declared in the same input."""
 
 
-@rule(
-    "gpu-oversized-for-model",
-    "More GPU than the model needs: a share, a smaller card or fewer GPUs would hold it.",
-    dev=Level.MANDATORY,
-    mandatory_needs=Provenance.DECLARED,
-    formula="waste = pods x (GPUs x GPU-hour - cost of the alternative) x 730 h",
-    source="AWS EKS best practices, compute: right-sized accelerated instances, GPU sharing; "
-    "GoogleCloudPlatform/kubernetes-engine-samples, llm-serving-gemma/tgi/tgi-2b-it-h100-80gb.yaml"
-    "; reported by aws/karpenter-provider-aws#3244",
-    sees_pools=True,
-)
+@written_rule("gpu-oversized-for-model")
 def oversized(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """One question: does something cheaper hold the model? A latency or throughput goal mutes it.
 
@@ -267,16 +257,7 @@ def _slices(context: RuleContext, request: ModelRequest) -> _Better | None:
     return None
 
 
-@rule(
-    "model-exceeds-gpu-memory",
-    "A model whose weights do not fit the memory of the GPUs it asks for.",
-    dev=Level.MANDATORY,
-    mandatory_needs=Provenance.EXPLICIT,
-    formula="waste = pods x GPUs x GPU-hour x 730 h while it restarts",
-    source="vllm-project/vllm#636, #2348 and pull 5714, "
-    "huggingface/text-generation-inference#1687: out of memory while the weights are loaded",
-    sees_pools=True,
-)
+@written_rule("model-exceeds-gpu-memory")
 def too_small(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """The weights alone, without cache and workspace, against all memory of the pods of one copy.
 

@@ -13,9 +13,9 @@ from gpufleet.findings import Finding, Level, finding
 from gpufleet.findings.money import AmountKind, Money, usd_hour
 from gpufleet.findings.remediation import JsonPatch, replace
 from gpufleet.rules.context import RuleContext, SameObject, once
-from gpufleet.rules.rule import Needs, rule
 from gpufleet_policies.rules.hardware import waste
 from gpufleet_policies.rules.shapes import NodeShape, shapes
+from gpufleet_policies.rules.written import written_rule
 
 _LITTLE = Decimal("0.25")
 """Part of a node's CPU and memory below which most of them is unused."""
@@ -84,14 +84,7 @@ def _on_machines(
     return [_Packed(shape, gpus, cores, memory) for shape in machines]
 
 
-@rule(
-    "pod-strands-node-gpus",
-    "CPU or memory requests so large that GPUs of every node stay empty.",
-    dev=Level.MANDATORY,
-    formula="waste = ceil(pods / pods of a node) x stranded GPUs x GPU-hour x 730 h",
-    source="OpenCost's idle cost: what is paid for and cannot be asked for",
-    sees_pools=True,
-)
+@written_rule("pod-strands-node-gpus")
 def strands(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """For every machine it may land on; stops where half of a node's GPUs or more stay empty."""
     for group, found in _packed(context, workload):
@@ -172,14 +165,7 @@ def _stranded_money(workload: WorkloadFacts, group: PodGroup, packed: _Packed) -
     )
 
 
-@rule(
-    "gpu-count-does-not-divide-node",
-    "Pods whose number of GPUs leaves GPUs on every node that nothing else uses.",
-    dev=Level.ADVISORY,
-    needs=[Needs.SURROUNDINGS],
-    formula="waste = nodes x (GPUs of a node mod GPUs of a pod) x GPU-hour x 730 h",
-    source="arithmetic of nodes and pods",
-)
+@written_rule("gpu-count-does-not-divide-node")
 def does_not_divide(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """One machine type only, and no other declared workload that the free GPUs could serve."""
     for group, found in _packed(context, workload):
@@ -238,13 +224,7 @@ def _all_groups(context: RuleContext) -> list[tuple[Locator, int | None, set[str
     return found
 
 
-@rule(
-    "cpu-memory-stranded-beside-gpus",
-    "Nodes full of GPU pods whose CPUs and memory stay mostly empty.",
-    dev=Level.OFF,
-    source="OpenCost's idle cost of CPU and memory",
-    sees_pools=True,
-)
+@written_rule("cpu-memory-stranded-beside-gpus")
 def alongside_gpus(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """Off unless switched on: below a quarter of both, on every machine it may land on."""
     for group, found in _packed(context, workload):

@@ -10,8 +10,8 @@ from gpufleet.findings import Finding, Level, finding
 from gpufleet.findings.money import AmountKind
 from gpufleet.findings.remediation import replace
 from gpufleet.rules.context import RuleContext
-from gpufleet.rules.rule import rule
 from gpufleet_policies.rules.hardware import held
+from gpufleet_policies.rules.written import written_rule
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,14 +80,7 @@ def _is_even(workload: WorkloadFacts, group: PodGroup, gpus: int) -> bool:
     return all(one.pod_gpus(GPU).found == gpus for one in roles)
 
 
-@rule(
-    "gpu-count-exceeds-parallelism",
-    "GPUs that no process of the pod ever opens.",
-    dev=Level.MANDATORY,
-    formula="waste = pods x (GPUs - GPUs opened) x GPU-hour x 730 h",
-    source="the command line itself: tensor x pipeline x data parallel size, processes per node"
-    "; reported by vllm-project/vllm#29447 and HRNet/HRNet-Semantic-Segmentation#171",
-)
+@written_rule("gpu-count-exceeds-parallelism")
 def exceeds(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """Where both numbers are written, and for vLLM, which uses one GPU unless told otherwise: there
     a person decides which number is wrong. `auto` and `gpu` prove nothing.
@@ -158,14 +151,7 @@ def _serving(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]
     )
 
 
-@rule(
-    "gpu-count-below-parallelism",
-    "More processes than GPUs: the program ends at once, again and again.",
-    dev=Level.MANDATORY,
-    formula="standing = pods x GPUs x GPU-hour x 730 h while it restarts",
-    source="the command line itself: tensor x pipeline x data parallel size, processes per node"
-    "; reported by vllm-project/vllm#15217 and vllm-project/vllm#8908",
-)
+@written_rule("gpu-count-below-parallelism")
 def below(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """Explicit sizes only; over several pods the GPUs of the whole group count."""
     for found in _compared(workload):
@@ -185,15 +171,7 @@ def below(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
         )
 
 
-@rule(
-    "ray-serve-exceeds-cluster",
-    "Ray Serve may ask for more replicas than its cluster ever has GPUs for.",
-    dev=Level.ADVISORY,
-    strict=Level.MANDATORY,
-    source="KubeRay, Autoscaling: enableInTreeAutoscaling is off unless set, and replicas stay; "
-    "ray-project/kuberay#1090; public files akamai-developers/kuberay-gpu-llm-quickstart and "
-    "akamai-developers/multimodal-kuberay manifests/rayservice.yaml",
-)
+@written_rule("ray-serve-exceeds-cluster")
 def serve_exceeds(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """All replicas of all applications against all pods, where Ray's autoscaler is off."""
     ray = workload.ray

@@ -3,18 +3,12 @@
 from collections.abc import Iterator
 
 from gpufleet.cluster import WorkloadFacts
-from gpufleet.findings import Finding, Level, finding
+from gpufleet.findings import Finding, finding
 from gpufleet.rules.context import RuleContext
-from gpufleet.rules.rule import rule
+from gpufleet_policies.rules.written import written_rule
 
 
-@rule(
-    "gpu-workload-plain-secret",
-    "A GPU container whose command line or variables hold a token, a key or a password.",
-    dev=Level.ADVISORY,
-    strict=Level.MANDATORY,
-    source="Kubernetes, Good practices for Secrets; forms of tokens: gitleaks config/gitleaks.toml",
-)
+@written_rule("gpu-workload-plain-secret")
 def plain_secret(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """Tokens of known forms, options such as `--token=` with a value, and addresses with a
     password, such as those of proxies. No message repeats the value."""

@@ -10,23 +10,15 @@ from gpufleet.findings import Finding, Level, finding
 from gpufleet.findings.money import AmountKind, Money, usd_hour
 from gpufleet.findings.remediation import add
 from gpufleet.rules.context import RuleContext
-from gpufleet.rules.rule import Needs, rule
 from gpufleet_policies.money.pools import LargestSize, reach, way_price
 from gpufleet_policies.rules.placed import accepts
 from gpufleet_policies.rules.placement import POOL_LABEL
 from gpufleet_policies.rules.pool_money import nodes_money, setting
 from gpufleet_policies.rules.pools import POOLS, all_pools, gpu_pools, gpu_workloads, place
+from gpufleet_policies.rules.written import written_rule
 
 
-@rule(
-    "gpu-pool-unbounded",
-    "A GPU pool without a limit, or with a very large one.",
-    subject=POOLS,
-    dev=Level.MANDATORY,
-    formula="exposure = largest size x price of a node x 730 h",
-    source="Karpenter documentation, NodePool limits; AWS EKS best practices, cost"
-    "; reported by aws/karpenter-provider-aws#516",
-)
+@written_rule("gpu-pool-unbounded", POOLS)
 def unbounded(context: RuleContext, subject: NodePool | FleetFacts) -> Iterator[Finding]:
     """No limit at all is refused: its spend has no bound.
 
@@ -88,15 +80,7 @@ def _lower(pool: NodePool, most: int) -> str:
     return f"lower it to {max(1, most // count // pool.size.zones)}, or raise maxGpus"
 
 
-@rule(
-    "gpu-autoprovisioning-unbounded",
-    "Node auto-provisioning with a very large limit on GPUs.",
-    subject=AutoscalerLimit,
-    dev=Level.ADVISORY,
-    strict=Level.MANDATORY,
-    formula="exposure = largest number of GPUs, in GPU-hours",
-    source="GKE API, clusterAutoscaling.resourceLimits",
-)
+@written_rule("gpu-autoprovisioning-unbounded", AutoscalerLimit)
 def autoprovisioning(context: RuleContext, limit: AutoscalerLimit) -> Iterator[Finding]:
     """Its limit of a GPU type is above `maxGpus` of the thresholds."""
     most = context.thresholds.max_gpus
@@ -113,14 +97,7 @@ def autoprovisioning(context: RuleContext, limit: AutoscalerLimit) -> Iterator[F
         )
 
 
-@rule(
-    "running-warm-pool",
-    "Running GPU machines that wait in a pool's warm pool.",
-    subject=NodePool,
-    dev=Level.MANDATORY,
-    formula="waste = warm nodes x price of a node x 730 h",
-    source="EC2 Auto Scaling, warm pools: Running instances are billed, Stopped ones pay disks",
-)
+@written_rule("running-warm-pool", NodePool)
 def warm_pool(context: RuleContext, subject: NodePool) -> Iterator[Finding]:
     """Only in the state Running; stopped and hibernated machines pay their disks."""
     for pool in gpu_pools(context, subject):
@@ -138,16 +115,7 @@ def warm_pool(context: RuleContext, subject: NodePool) -> Iterator[Finding]:
             )
 
 
-@rule(
-    "gpu-capacity-buffer",
-    "Room for GPU pods that an autoscaler keeps free.",
-    subject=CapacityBuffer,
-    dev=Level.ADVISORY,
-    strict=Level.MANDATORY,
-    needs=[Needs.SURROUNDINGS],
-    formula="waste = replicas x GPUs of its pod x cheapest GPU-hour of the pools x 730 h",
-    source="autoscaling.x-k8s.io CapacityBuffer (alpha); Karpenter documentation",
-)
+@written_rule("gpu-capacity-buffer", CapacityBuffer)
 def capacity_buffer(context: RuleContext, buffer: CapacityBuffer) -> Iterator[Finding]:
     """The pod it keeps room for is the workload, or PodTemplate, it names."""
     names = [n.value for n in (buffer.pod_template, buffer.scalable) if n.is_known]
@@ -206,16 +174,7 @@ def _cheapest(context: RuleContext, workload: WorkloadFacts, count: int) -> Mone
     )
 
 
-@rule(
-    "reservation-not-consumed",
-    "Reserved and paid GPUs that no pool can use.",
-    subject=Reservation,
-    dev=Level.ADVISORY,
-    strict=Level.MANDATORY,
-    needs=[Needs.SURROUNDINGS],
-    formula="waste = reserved GPUs no pool reaches x GPU-hour x 730 h",
-    source="AWS EKS best practices: reservations bill whether used or idle",
-)
+@written_rule("reservation-not-consumed", Reservation)
 def reservation(context: RuleContext, reserved: Reservation) -> Iterator[Finding]:
     """Pools that name the reservation; for open ones also every pool of the same machine.
 

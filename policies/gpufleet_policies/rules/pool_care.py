@@ -10,7 +10,6 @@ from gpufleet.findings import Finding, Level, finding
 from gpufleet.findings.money import AmountKind
 from gpufleet.findings.remediation import JsonPatch, add
 from gpufleet.rules.context import RuleContext
-from gpufleet.rules.rule import rule
 from gpufleet_policies.rules.owners import label_patch, tag_patch
 from gpufleet_policies.rules.pool_money import nodes_money, patchable, setting
 from gpufleet_policies.rules.pools import (
@@ -19,6 +18,7 @@ from gpufleet_policies.rules.pools import (
     same_cluster,
     template_seen,
 )
+from gpufleet_policies.rules.written import written_rule
 
 _EKS_TAINT = {"key": "nvidia.com/gpu", "value": "present", "effect": "NO_SCHEDULE"}
 _TAINT = {"key": "nvidia.com/gpu", "value": "present", "effect": "NoSchedule"}
@@ -41,15 +41,7 @@ _NEVER_ALONE = (Maker.KARPENTER, Maker.OPENSHIFT)
 """Karpenter's own pods need a place; an OpenShift cluster has its control plane's machines."""
 
 
-@rule(
-    "gpu-pool-untainted",
-    "GPU nodes that any pod may land on.",
-    subject=NodePool,
-    dev=Level.MANDATORY,
-    formula="exposure = price of one node x 730 h, for each node that pods without GPUs keep",
-    source="AWS EKS best practices: taints of GPU nodes; GKE adds the taint by itself"
-    "; reported by 2i2c-org/infrastructure#4209",
-)
+@written_rule("gpu-pool-untainted", NodePool)
 def untainted(context: RuleContext, subject: NodePool) -> Iterator[Finding]:
     """No taint that repels. A pool that is the cluster's only one must not be tainted.
 
@@ -102,13 +94,7 @@ def _taint(pool: NodePool) -> JsonPatch:
     return ()
 
 
-@rule(
-    "gpu-pool-without-repair",
-    "GPU nodes that stay broken until someone looks.",
-    subject=NodePool,
-    dev=Level.ADVISORY,
-    source="AWS EKS best practices: node health; GKE: node auto-repair",
-)
+@written_rule("gpu-pool-without-repair", NodePool)
 def without_repair(context: RuleContext, subject: NodePool) -> Iterator[Finding]:
     """EKS leaves node repair off unless it is switched on; GKE has it on."""
     for pool in gpu_pools(context, subject):
@@ -126,14 +112,7 @@ def without_repair(context: RuleContext, subject: NodePool) -> Iterator[Finding]
         )
 
 
-@rule(
-    "cluster-autoscaler-accelerator-label-missing",
-    "GPU nodes with free GPUs that the cluster autoscaler never removes.",
-    subject=NodePool,
-    dev=Level.ADVISORY,
-    formula="exposure = price of one node x 730 h, for each node with busy CPUs and free GPUs",
-    source="AWS EKS best practices, cluster autoscaler: accelerators",
-)
+@written_rule("cluster-autoscaler-accelerator-label-missing", NodePool)
 def accelerator_label(context: RuleContext, subject: NodePool) -> Iterator[Finding]:
     """AWS groups that carry the cluster autoscaler's tags and lack k8s.amazonaws.com/accelerator.
 
@@ -169,16 +148,7 @@ def _short(pool: NodePool) -> str:
     return pool.gpu.value.partition("-")[0].lower() if pool.gpu.is_known else "nvidia"
 
 
-@rule(
-    "gpu-owner-tags-missing",
-    "GPU capacity without owner tags.",
-    subject=(NodePool, WorkloadFacts),
-    dev=Level.OFF,
-    prod=Level.ADVISORY,
-    strict=Level.MANDATORY,
-    source="FinOps practice: cost allocation needs owners",
-    advice="add them; default tags of the provider add them to all resources",
-)
+@written_rule("gpu-owner-tags-missing", (NodePool, WorkloadFacts))
 def owner_tags(context: RuleContext, subject: NodePool | WorkloadFacts) -> Iterator[Finding]:
     """The keys are `ownerTags` of the settings; case, `-`, `_` and prefixes do not matter.
 

@@ -6,10 +6,9 @@ from fractions import Fraction
 from gpufleet.cluster import PodGroup, Provenance, WorkloadFacts
 from gpufleet.cluster.container import GPU
 from gpufleet.cluster.pool import Maker, NodePool
-from gpufleet.findings import Finding, Level, finding
+from gpufleet.findings import Finding, finding
 from gpufleet.findings.money import AmountKind, Money, usd_hour
 from gpufleet.rules.context import RuleContext
-from gpufleet.rules.rule import Needs, rule
 from gpufleet_policies.money.pools import pool_price
 from gpufleet_policies.rules.fleet_pools import spot_saving
 from gpufleet_policies.rules.gpu_groups import gpu_groups
@@ -17,6 +16,7 @@ from gpufleet_policies.rules.placed import place_of, pools_for
 from gpufleet_policies.rules.pools import same_cluster
 from gpufleet_policies.rules.published import published
 from gpufleet_policies.rules.purpose import is_training, saves_checkpoints
+from gpufleet_policies.rules.written import written_rule
 
 
 def _interruptible(workload: WorkloadFacts) -> Provenance | None:
@@ -31,15 +31,7 @@ def _interruptible(workload: WorkloadFacts) -> Provenance | None:
     return None
 
 
-@rule(
-    "interruptible-work-on-demand",
-    "Interruptible work that can only run on on-demand nodes.",
-    dev=Level.ADVISORY,
-    strict=Level.MANDATORY,
-    needs=[Needs.SURROUNDINGS],
-    formula="waste = pods x GPUs x (on-demand - spot) per GPU-hour, while it runs",
-    source="AWS EKS best practices: Spot for interruptible work; gpuaudit's spot rule",
-)
+@written_rule("interruptible-work-on-demand")
 def interruptible(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """Mode batch, training that saves checkpoints, or `interruptible: true`; on one node.
 
@@ -94,14 +86,7 @@ def _spot_pool(pool: NodePool) -> str:
     return "add a pool that buys spot (changing this one would replace its nodes)"
 
 
-@rule(
-    "spot-for-tightly-coupled-training",
-    "Training over several nodes that any of them can end, and no checkpoint is declared.",
-    dev=Level.ADVISORY,
-    strict=Level.MANDATORY,
-    needs=[Needs.SURROUNDINGS],
-    source="AWS EKS best practices: Spot and distributed training",
-)
+@written_rule("spot-for-tightly-coupled-training")
 def spot_for_training(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """All pools it may run on buy spot only. `gpufleet.dev/checkpoint-seconds` settles it."""
     if not is_training(workload) or saves_checkpoints(workload):
@@ -157,14 +142,7 @@ def _has_whole_gpus(context: RuleContext, pool: NodePool) -> bool:
     return offer is not None and offer.replicas.get(GPU) == 1
 
 
-@rule(
-    "gpu-type-pinned-by-nothing",
-    "Pods that may land on any of several GPUs, the dearest included.",
-    dev=Level.ADVISORY,
-    needs=[Needs.SURROUNDINGS],
-    formula="waste = pods x GPUs x (dearest - cheapest GPU-hour) x 730 h",
-    source="AWS EKS best practices: schedule by well-known labels",
-)
+@written_rule("gpu-type-pinned-by-nothing")
 def unpinned(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """No required label at all, and pools with different GPUs certainly take the pods.
 

@@ -12,11 +12,11 @@ from gpufleet.findings import Finding, Level, finding
 from gpufleet.findings.money import AmountKind, Money, usd_hour
 from gpufleet.findings.remediation import JsonPatch, remove
 from gpufleet.rules.context import RuleContext, once
-from gpufleet.rules.rule import Needs, rule
 from gpufleet_policies.money.pools import priced_where_it_is
 from gpufleet_policies.rules.placed import accepts, place_of
 from gpufleet_policies.rules.pool_money import patchable, smallest
 from gpufleet_policies.rules.pools import POOLS, gpu_pools, gpu_workloads, place
+from gpufleet_policies.rules.written import written_rule
 
 _SAME = Fraction(9, 10)
 """Part of the old bandwidth that counts as the same."""
@@ -42,16 +42,7 @@ def _price(row: InstanceType, way: str) -> int | None:
     return price.high_micro_usd_per_hour or price.micro_usd_per_hour
 
 
-@rule(
-    "cheaper-instance-same-gpu",
-    "A larger machine than its pods need, with the same GPUs.",
-    subject=POOLS,
-    dev=Level.ADVISORY,
-    strict=Level.MANDATORY,
-    needs=[Needs.SURROUNDINGS],
-    formula="waste = smallest size (at least 1) x difference of node prices x 730 h",
-    source="AWS EKS best practices: right-sized instance types",
-)
+@written_rule("cheaper-instance-same-gpu", POOLS)
 def cheaper_instance(context: RuleContext, subject: NodePool | FleetFacts) -> Iterator[Finding]:
     """A cheaper type has the same GPU, memory and count, and all pods declared for the pool fit.
 
@@ -225,14 +216,7 @@ def _loses(row: InstanceType, other: InstanceType) -> bool:
     return bool(row.local_nvme_bytes) and not other.local_nvme_bytes
 
 
-@rule(
-    "superseded-gpu-generation",
-    "An older GPU that a newer, better one undercuts.",
-    subject=POOLS,
-    dev=Level.ADVISORY,
-    formula="waste = smallest size (at least 1) x GPUs x difference of GPU-hours x 730 h",
-    source="AWS EKS best practices: newer generations; rates and prices of the catalogue",
-)
+@written_rule("superseded-gpu-generation", POOLS)
 def superseded(context: RuleContext, subject: NodePool | FleetFacts) -> Iterator[Finding]:
     """A newer architecture of the same cloud has at least the memory, the 16-bit rate, nine tenths
     of the bandwidth, NVLink where there was one, as many on a node, and a lower price.
@@ -312,14 +296,7 @@ def _newer(
     return other, cheapest
 
 
-@rule(
-    "spot-without-diversity",
-    "Spot capacity of so few machine types that it is often not available.",
-    subject=POOLS,
-    dev=Level.ADVISORY,
-    source="AWS EKS best practices, Spot; Karpenter documentation: 15 types for spot-to-spot"
-    "; reported by aws/karpenter-provider-aws#7038",
-)
+@written_rule("spot-without-diversity", POOLS)
 def without_diversity(context: RuleContext, subject: NodePool | FleetFacts) -> Iterator[Finding]:
     """Pools that buy nothing but spot and may use fewer than `manyTypes` machine types.
 

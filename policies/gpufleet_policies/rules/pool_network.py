@@ -4,12 +4,12 @@ from collections.abc import Iterator
 
 from gpufleet.cluster import PodGroup, WorkloadFacts
 from gpufleet.cluster.pool import Maker, NodePool
-from gpufleet.findings import Finding, Level, finding
+from gpufleet.findings import Finding, finding
 from gpufleet.rules.context import RuleContext
-from gpufleet.rules.rule import Needs, rule
 from gpufleet_policies.rules.gpu_groups import gpu_groups
 from gpufleet_policies.rules.placed import pools_for
 from gpufleet_policies.rules.purpose import is_training
+from gpufleet_policies.rules.written import written_rule
 
 _WHOLE_NODE = 4
 """GPUs per node from which a training pod that takes them all spans nodes for speed."""
@@ -17,13 +17,7 @@ _WHOLE_NODE = 4
 _EFA = "vpc.amazonaws.com/efa"
 
 
-@rule(
-    "multi-zone-training-group",
-    "Training pods that talk to each other across zones.",
-    dev=Level.ADVISORY,
-    needs=[Needs.SURROUNDINGS],
-    source="Kueue documentation, topology-aware scheduling; AWS EKS best practices, networking",
-)
+@written_rule("multi-zone-training-group")
 def multi_zone(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """A pool it is pinned to spans zones and nothing keeps the pods in one.
 
@@ -58,14 +52,7 @@ def _spans_zones(pool: NodePool) -> bool:
     return pool.zones.is_known and len(set(pool.zones.value)) > 1
 
 
-@rule(
-    "multi-node-without-fabric",
-    "Pods that take whole nodes and train together over the ordinary network.",
-    dev=Level.ADVISORY,
-    needs=[Needs.SURROUNDINGS],
-    formula="waste = pods x GPUs x GPU-hour x (slow-down - 1); the slow-down is not known",
-    source="AWS EKS best practices, networking: EFA; GKE: GPUDirect",
-)
+@written_rule("multi-node-without-fabric")
 def without_fabric(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """Two and more pods that take all of four or more GPUs of machines that offer EFA or GPUDirect.
 

@@ -9,7 +9,6 @@ from gpufleet.cluster.nvidia import SharingConfig
 from gpufleet.cluster.pool import NodePool
 from gpufleet.findings import Finding, Level, finding
 from gpufleet.rules.context import RuleContext
-from gpufleet.rules.rule import Needs, rule
 from gpufleet_policies.money.pools import reach
 from gpufleet_policies.rules.placed import (
     chooses_pool,
@@ -23,15 +22,10 @@ from gpufleet_policies.rules.placement import INSTANCE_TYPE_LABELS
 from gpufleet_policies.rules.pools import all_pools
 from gpufleet_policies.rules.published import published
 from gpufleet_policies.rules.shapes import shapes
+from gpufleet_policies.rules.written import written_rule
 
 
-@rule(
-    "gpu-pods-exceed-declared-pools",
-    "More pods, or more GPUs in one pod, than the pools declared here can ever hold.",
-    dev=Level.MANDATORY,
-    needs=[Needs.SURROUNDINGS],
-    source="largest sizes of the pools; what their nodes publish",
-)
+@written_rule("gpu-pods-exceed-declared-pools")
 def exceed(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """Mandatory where the pods name the pool, or the machine; else advice: the cluster may have
     other pools.
@@ -49,14 +43,7 @@ def exceed(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
                 yield from _validated(context, workload, group, resource, asked.value)
 
 
-@rule(
-    "gpu-pods-not-tolerated",
-    "Pods that choose a pool by its labels and do not tolerate its taints.",
-    dev=Level.MANDATORY,
-    needs=[Needs.SURROUNDINGS],
-    source="Kubernetes, Taints and Tolerations; NVIDIA/k8s-device-plugin#421: `untolerated taint "
-    "{gpu: }`",
-)
+@written_rule("gpu-pods-not-tolerated")
 def not_tolerated(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """Not for taints whose toleration the cluster adds. Advice where other nodes may have the
     labels: where no label is a pool's name."""

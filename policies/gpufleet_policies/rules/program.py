@@ -15,13 +15,13 @@ from gpufleet.cluster.monitoring import (
 from gpufleet.cluster.nvidia import OperatorChoices
 from gpufleet.cluster.pool import Maker, NodePool
 from gpufleet.cluster.queues import ClusterQueue, LocalQueue
-from gpufleet.findings import Finding, Level, finding
+from gpufleet.findings import Finding, finding
 from gpufleet.findings.creation import Creation
 from gpufleet.findings.money import HOURS_PER_MONTH, MICRO_USD, AmountKind, Money, usd_hour
 from gpufleet.rules.context import RuleContext, once
-from gpufleet.rules.rule import Needs, rule
 from gpufleet_policies.money.stack import UNREADABLE, StackSpend, stack_spend
 from gpufleet_policies.rules.pools import POOLS, all_pools, gpu_workloads, validated_pools
+from gpufleet_policies.rules.written import written_rule
 
 
 def _speaks(context: RuleContext, subject: NodePool | FleetFacts) -> bool:
@@ -41,14 +41,7 @@ def spend_of(context: RuleContext) -> StackSpend:
     return stack_spend(all_pools(context), queues, context.catalogue, reservations)
 
 
-@rule(
-    "gpu-monitoring-missing",
-    "GPU pools that nothing measures.",
-    subject=POOLS,
-    dev=Level.ADVISORY,
-    needs=[Needs.SURROUNDINGS],
-    source="OpenCost: GPU efficiency is 0 without DCGM; AWS EKS best practices, observability",
-)
+@written_rule("gpu-monitoring-missing", POOLS)
 def monitoring_missing(context: RuleContext, subject: NodePool | FleetFacts) -> Iterator[Finding]:
     """No DCGM exporter by operator, chart or DaemonSet, no GKE DCGM, no CloudWatch add-on.
 
@@ -75,15 +68,7 @@ def monitoring_missing(context: RuleContext, subject: NodePool | FleetFacts) -> 
     )
 
 
-@rule(
-    "gpu-metrics-without-pods",
-    "A DCGM exporter that is to name the pods of GPUs and cannot ask the kubelet.",
-    subject=MetricsSource,
-    dev=Level.ADVISORY,
-    strict=Level.MANDATORY,
-    source="NVIDIA/dcgm-exporter internal/pkg/transformation/kubernetes.go: no kubelet socket, "
-    "ignoring; NVIDIA/gpu-monitoring-tools#138",
-)
+@written_rule("gpu-metrics-without-pods", MetricsSource)
 def without_pods(context: RuleContext, source: MetricsSource) -> Iterator[Finding]:
     """DCGM_EXPORTER_KUBERNETES, and nothing mounted at /var/lib/kubelet/pod-resources."""
     del context
@@ -105,16 +90,7 @@ def _is_nvidia(context: RuleContext, pool: NodePool) -> bool:
     return gpu is None or gpu.vendor == "nvidia"
 
 
-@rule(
-    "budget-alarm-missing",
-    "GPU cost that no budget of the cloud account watches.",
-    subject=POOLS,
-    dev=Level.ADVISORY,
-    strict=Level.MANDATORY,
-    needs=[Needs.SURROUNDINGS],
-    formula="standing = sum over pools of smallest size x price of a node x 730 h",
-    source="FinOps practice",
-)
+@written_rule("budget-alarm-missing", POOLS)
 def alarm_missing(context: RuleContext, subject: NodePool | FleetFacts) -> Iterator[Finding]:
     """Standing cost above `quietUsdPerMonth` and neither an AWS nor a Google budget.
 
@@ -147,15 +123,7 @@ def alarm_missing(context: RuleContext, subject: NodePool | FleetFacts) -> Itera
     )
 
 
-@rule(
-    "stack-gpu-budget-exceeded",
-    "Pools that together cost more than the budget of their environment.",
-    subject=POOLS,
-    dev=Level.MANDATORY,
-    needs=[Needs.SURROUNDINGS],
-    formula="standing or exposure of all pools together - budget",
-    source="FinOps practice",
-)
+@written_rule("stack-gpu-budget-exceeded", POOLS)
 def stack_budget(context: RuleContext, subject: NodePool | FleetFacts) -> Iterator[Finding]:
     """`budgets` of the settings, for the environment of the first pool that has one.
 
@@ -218,16 +186,7 @@ def _dearest(spend: StackSpend, which: str) -> str:
     return f"dearest: {max(priced)[1]}" if priced else ""
 
 
-@rule(
-    "namespace-without-gpu-quota",
-    "A namespace with GPU workloads that may take all GPUs.",
-    subject=DeclaredNamespace,
-    dev=Level.OFF,
-    prod=Level.ADVISORY,
-    strict=Level.MANDATORY,
-    needs=[Needs.SURROUNDINGS],
-    source="Kubernetes documentation, ResourceQuota of extended resources",
-)
+@written_rule("namespace-without-gpu-quota", DeclaredNamespace)
 def without_quota(context: RuleContext, namespace: DeclaredNamespace) -> Iterator[Finding]:
     """Made here, with GPU workloads in it; neither a ResourceQuota for GPUs nor a LocalQueue."""
     name = namespace.locator.name

@@ -18,24 +18,16 @@ from gpufleet.cluster.queues import (
 )
 from gpufleet.findings import Finding, Level, finding
 from gpufleet.rules.context import RuleContext
-from gpufleet.rules.rule import Needs, rule
 from gpufleet_policies.money.pools import reach
 from gpufleet_policies.rules.placed import carries
 from gpufleet_policies.rules.pools import all_pools
 from gpufleet_policies.rules.published import published
+from gpufleet_policies.rules.written import written_rule
 
 _PROVISIONING = "kueue.x-k8s.io/provisioning-request"
 
 
-@rule(
-    "kueue-without-ready-timeout",
-    "Queued GPU jobs that may start some pods and wait without limit for the others.",
-    subject=ClusterQueue,
-    dev=Level.ADVISORY,
-    needs=[Needs.SURROUNDINGS],
-    formula="waste = GPUs of the half that started x GPU-hour, while it waits: not computed",
-    source="Kueue documentation, all-or-nothing scheduling",
-)
+@written_rule("kueue-without-ready-timeout", ClusterQueue)
 def without_timeout(context: RuleContext, queue: ClusterQueue) -> Iterator[Finding]:
     """Neither waitForPodsReady, nor a topology, nor a check that provisions all nodes at once.
 
@@ -64,15 +56,7 @@ def without_timeout(context: RuleContext, queue: ClusterQueue) -> Iterator[Findi
     )
 
 
-@rule(
-    "kueue-device-class-without-quota",
-    "A class of devices that Kueue counts under a name of which no ClusterQueue has quota.",
-    subject=KueueConfiguration,
-    dev=Level.ADVISORY,
-    needs=[Needs.SURROUNDINGS],
-    source="Kueue documentation, setup of DRA: the name of deviceClassMappings is that of the "
-    "quota (kubernetes-sigs/kueue KEP-2941; openshift/openshift-docs pull 113996)",
-)
+@written_rule("kueue-device-class-without-quota", KueueConfiguration)
 def class_without_quota(
     context: RuleContext, configuration: KueueConfiguration
 ) -> Iterator[Finding]:
@@ -94,16 +78,7 @@ def class_without_quota(
             )
 
 
-@rule(
-    "quota-exceeds-capacity",
-    "Quota for more GPUs than the pools of its flavour can have.",
-    subject=ResourceFlavor,
-    dev=Level.ADVISORY,
-    strict=Level.MANDATORY,
-    needs=[Needs.SURROUNDINGS],
-    formula="GPUs beyond the pools' largest size are admitted and wait: no money",
-    source="Kueue documentation, ClusterQueue and ResourceFlavor",
-)
+@written_rule("quota-exceeds-capacity", ResourceFlavor)
 def exceeds_capacity(context: RuleContext, flavor: ResourceFlavor) -> Iterator[Finding]:
     """Nominal quotas of all ClusterQueues and Cohorts against the pools its labels select.
 
@@ -164,14 +139,7 @@ def _reachable(context: RuleContext, pools: list[NodePool], resource: str) -> in
     return total
 
 
-@rule(
-    "quota-stranded",
-    "GPU quota that no other queue may borrow, or that no queue of a team leads to.",
-    subject=ClusterQueue,
-    dev=Level.ADVISORY,
-    needs=[Needs.SURROUNDINGS],
-    source="Kueue documentation, ClusterQueue: cohorts and lending",
-)
+@written_rule("quota-stranded", ClusterQueue)
 def stranded(context: RuleContext, queue: ClusterQueue) -> Iterator[Finding]:
     """No cohort while other queues have GPUs, a lendingLimit of 0, or no LocalQueue here.
 
@@ -210,16 +178,7 @@ def stranded(context: RuleContext, queue: ClusterQueue) -> Iterator[Finding]:
         )
 
 
-@rule(
-    "queue-selects-no-namespace",
-    "A queue with GPUs that no namespace may use.",
-    subject=ClusterQueue,
-    dev=Level.ADVISORY,
-    prod=Level.MANDATORY,
-    source="Kueue API, ClusterQueue: a namespaceSelector that is missing selects nothing; "
-    "djinnos/djinn#2841: every Workload stayed Pending; public file "
-    "Pradeeptalari14/tp-gpu-scheduler kueue-config.yaml",
-)
+@written_rule("queue-selects-no-namespace", ClusterQueue)
 def no_namespace(context: RuleContext, queue: ClusterQueue) -> Iterator[Finding]:
     """Advice in a cohort: the queue may only lend its quota."""
     if queue.selects_namespaces or not queue.quotas:
@@ -243,15 +202,7 @@ def _stranded(where: str, gpus: int, because: str, fix: str) -> Finding:
     )
 
 
-@rule(
-    "queue-without-cap",
-    "A queue outside production that may take all GPUs.",
-    subject=(ClusterQueue, KaiQueue),
-    dev=Level.ADVISORY,
-    strict=Level.MANDATORY,
-    formula="exposure = everything its cohort has: see the pools",
-    source="Kueue documentation, borrowingLimit; KAI Scheduler, queues: -1 is without a limit",
-)
+@written_rule("queue-without-cap", (ClusterQueue, KaiQueue))
 def without_cap(context: RuleContext, queue: ClusterQueue | KaiQueue) -> Iterator[Finding]:
     """KAI: quota and limit both -1. Kueue: in a cohort and without borrowingLimit."""
     if not context.is_nonproduction(queue):

@@ -7,21 +7,14 @@ from gpufleet.cluster.monitoring import GpuQuota
 from gpufleet.cluster.queues import ClusterQueue, LocalQueue
 from gpufleet.findings import Finding, Level, finding
 from gpufleet.rules.context import RuleContext
-from gpufleet.rules.rule import Needs, rule
+from gpufleet_policies.rules.written import written_rule
 
 _QUEUE = "kueue.x-k8s.io/queue-name"
 _FEWER = "kueue.x-k8s.io/job-min-parallelism"
 """Annotation by which Kueue may start a Job with fewer pods (partial admission)."""
 
 
-@rule(
-    "gpu-quota-never-admits",
-    "A GPU workload that asks for more than its namespace or its queue ever lets in.",
-    dev=Level.MANDATORY,
-    needs=[Needs.SURROUNDINGS],
-    source="Kubernetes, Resource Quotas: requests of extended resources; Kueue, ClusterQueue: a "
-    "workload is admitted whole, within the nominal quota where there is no cohort",
-)
+@written_rule("gpu-quota-never-admits")
 def never_admits(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """Advice where single pods fit and only all of them do not. Jobs may run one pod after another,
     but a queue admits them whole."""

@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 
 from gpufleet.cluster import Container, WorkloadFacts
-from gpufleet.findings import Finding, Level, finding
+from gpufleet.findings import Finding, finding
 from gpufleet.rules.context import RuleContext
-from gpufleet.rules.rule import rule
 from gpufleet_policies.rules.purpose import is_inference
+from gpufleet_policies.rules.written import written_rule
 
 _ROLLED_OUT = frozenset(
     {"Deployment", "StatefulSet", "Rollout", "DeploymentConfig", "LeaderWorkerSet"}
@@ -14,13 +14,7 @@ _ROLLED_OUT = frozenset(
 """Kinds that replace pods one by one, and wait for the new ones to be ready."""
 
 
-@rule(
-    "gpu-processes-without-shared-memory",
-    "Several GPU processes in one container with 64 MiB of shared memory.",
-    dev=Level.ADVISORY,
-    source="vLLM, deployment on Kubernetes; PyTorch, shared memory of DataLoader workers"
-    "; reported by vllm-project/vllm#1710 and NVIDIA/nccl#525",
-)
+@written_rule("gpu-processes-without-shared-memory")
 def without_shared_memory(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """Parallel sizes or processes above one, and neither a volume at /dev/shm nor hostIPC."""
     for group, container in workload.gpu_containers:
@@ -47,12 +41,7 @@ def _is_listed(container: Container) -> bool:
     return bool(listed) and container.place.endswith("]")
 
 
-@rule(
-    "gpu-server-without-readiness",
-    "A model server that gets requests while it still loads its model.",
-    dev=Level.ADVISORY,
-    source="Kubernetes, readiness and startup probes of slow starting containers",
-)
+@written_rule("gpu-server-without-readiness")
 def without_readiness(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """Kinds with rollouts that declare the mode inference, or name the port they serve on.
 

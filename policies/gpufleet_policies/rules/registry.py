@@ -99,10 +99,10 @@ FAMILIES = (
 PACK_RULES: tuple[Rule, ...] = tuple(
     value
     for family in FAMILIES
-    for value in (*vars(family).values(), *getattr(family, "RULES", ()))
+    for value in (*vars(family).values(), *vars(family).get("RULES", ()))
     if isinstance(value, Rule) and value.family == family.__name__.rsplit(".", 1)[-1]
 )
-"""Rules of the modules, of each family in the order they are written; `RULES` are those of rows."""
+"""Rules of the modules, of each family in the order they are written."""
 
 RULES: tuple[Rule, ...] = (*PACK_RULES, *CONFIGURATION_GROUPS)
 """The rules that are listed: those of configurations have faults (`CONFIG_RULES`)."""

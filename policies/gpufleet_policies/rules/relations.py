@@ -1,9 +1,7 @@
 """What pools and programs of one cluster demand of each other: the relations that `compile` asks
 of a declaration, asked of files."""
 
-import json
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 
 from gpufleet.cluster.pool import NodePool
 from gpufleet.cluster.program import Program
@@ -12,10 +10,9 @@ from gpufleet.contract.relation import Broken
 from gpufleet.findings import Finding, Level, finding
 from gpufleet.findings.money import AmountKind
 from gpufleet.rules.context import RuleContext, once
-from gpufleet.rules.rule import Needs, Rule, rule
+from gpufleet.rules.rule import Rule
 from gpufleet_policies.rules.pool_money import nodes_money, smallest
-
-_FORMULA = "of a pool: exposure = smallest size (at least 1) x price of a node x 730 h"
+from gpufleet_policies.rules.written import rule_rows, written_rule
 
 
 @once
@@ -30,26 +27,16 @@ def _relations(context: RuleContext) -> Mapping[str, tuple[Broken, ...]]:
     return found
 
 
-def _relation(
-    code: str, sentence: str, explanation: str, source: str, level: str = "mandatory"
-) -> Rule:
-    """The rule of a row: a relation, by the code that the contract gives it."""
+def _relation(code: str) -> Rule:
+    """The rule of a relation, all of whose texts are in its row."""
 
     def check(context: RuleContext, subject: Program | NodePool) -> Iterator[Finding]:
         for one in _relations(context).get(code, ()):
             if one.at is not None and _same(one.at, subject):
                 yield _finding(context, one)
 
-    check.__doc__ = explanation
-    return rule(
-        code,
-        sentence,
-        subject=(Program, NodePool),
-        dev=Level(level),
-        formula=_FORMULA,
-        needs=[Needs.SURROUNDINGS],
-        source=source,
-    )(check)
+    check.__doc__ = rule_rows()[code]["detail"]
+    return written_rule(code, (Program, NodePool))(check)
 
 
 def _same(at: Program | NodePool, subject: Program | NodePool) -> bool:
@@ -76,6 +63,7 @@ def _finding(context: RuleContext, one: Broken) -> Finding:
     )
 
 
-_ROWS = Path(__file__).with_suffix(".jsonl").read_text(encoding="utf-8").splitlines()
-RULES = tuple(_relation(**json.loads(row)) for row in _ROWS)
-"""The rules of `relations.jsonl`, in its order."""
+RULES = tuple(
+    _relation(code) for code, row in rule_rows().items() if row.get("family") == "relations"
+)
+"""The rules of relations, in the order of their rows."""

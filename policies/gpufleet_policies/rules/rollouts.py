@@ -5,23 +5,16 @@ from difflib import SequenceMatcher
 
 from gpufleet.cluster import WorkloadFacts
 from gpufleet.cluster.container import GPU, MIG_PREFIX
-from gpufleet.findings import Finding, Level, finding
+from gpufleet.findings import Finding, finding
 from gpufleet.rules.context import RuleContext
-from gpufleet.rules.rule import Needs, rule
 from gpufleet_policies.rules.capacity import room_for
 from gpufleet_policies.rules.gpu_groups import gpu_groups
 from gpufleet_policies.rules.pool_room import declared_room
 from gpufleet_policies.rules.pools import all_pools
+from gpufleet_policies.rules.written import written_rule
 
 
-@rule(
-    "rollout-needs-spare-gpu",
-    "A rolling update that needs a GPU more than the pools have.",
-    dev=Level.ADVISORY,
-    needs=[Needs.POOLS],
-    source="defilantech/LLMKube#192 and ai-runway/airunway#400: without a free GPU the new pod of "
-    "a rollout stays Pending, and the old one stays",
-)
+@written_rule("rollout-needs-spare-gpu")
 def needs_spare(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """A Deployment whose replicas fill the pools at their largest, and that may not go below them.
 
@@ -47,14 +40,7 @@ def needs_spare(context: RuleContext, workload: WorkloadFacts) -> Iterator[Findi
         )
 
 
-@rule(
-    "gpu-toleration-misspelt",
-    "A toleration whose key is nearly that of the GPU taint.",
-    dev=Level.ADVISORY,
-    strict=Level.MANDATORY,
-    source="a public EKS sample (rag-it-model) tolerates `nvidia/gpu`; "
-    "NVIDIA/k8s-device-plugin#68: the taint is `nvidia.com/gpu`",
-)
+@written_rule("gpu-toleration-misspelt")
 def misspelt(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """Not where the right key is tolerated too, and not where a declared pool has such a taint."""
     if not workload.uses_gpus:
@@ -83,14 +69,7 @@ def misspelt(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]
             )
 
 
-@rule(
-    "gpu-toleration-of-no-value",
-    "A toleration of the GPU taint that matches an empty value alone.",
-    dev=Level.ADVISORY,
-    strict=Level.MANDATORY,
-    source="Kubernetes, Taints and Tolerations: the default operator is Equal; GKE taints with "
-    "nvidia.com/gpu=present; public file SilverMind-Project/continuous-tracking k8s/triton.yaml",
-)
+@written_rule("gpu-toleration-of-no-value")
 def of_no_value(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """No operator and no value. Not where a declared pool has the taint: its value may be empty."""
     if any(

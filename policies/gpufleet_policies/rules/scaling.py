@@ -7,15 +7,15 @@ from fractions import Fraction
 from gpufleet.cluster import Autoscaler, Locator, PodGroup, ScalingFacts, WorkloadFacts
 from gpufleet.cluster.container import GPU, Container
 from gpufleet.cluster.fact import Fact
-from gpufleet.findings import Finding, Level, finding
+from gpufleet.findings import Finding, finding
 from gpufleet.findings.creation import Creation
 from gpufleet.findings.money import Money
 from gpufleet.findings.remediation import JsonPatch, add, replace
 from gpufleet.rules.context import RuleContext
-from gpufleet.rules.rule import Needs, rule
 from gpufleet_policies.rules.hardware import waste, whole_gpu
 from gpufleet_policies.rules.pools import gpu_workloads
 from gpufleet_policies.rules.purpose import serving
+from gpufleet_policies.rules.written import written_rule
 
 _OFF_HOURS = Fraction(65, 100)
 """Part of a month outside office hours: 110 of 168 h a week."""
@@ -77,14 +77,7 @@ def _money(
     return waste(workload, pods, gpus, price, f"{basis}{float(part):.0%} of the time, assumed")
 
 
-@rule(
-    "gpu-serving-without-autoscaler",
-    "A GPU server with several replicas that nothing scales down.",
-    dev=Level.OFF,
-    prod=Level.ADVISORY,
-    needs=[Needs.SURROUNDINGS],
-    source="AWS EKS best practices: scale on model performance; GKE: autoscaling of inference",
-)
+@written_rule("gpu-serving-without-autoscaler")
 def without_autoscaler(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """It serves, has two replicas or more, no HPA or ScaledObject, and no scaling of its own kind.
 
@@ -141,15 +134,7 @@ def _is_vllm(container: Container) -> bool:
     return bool(container.gpu_resources) and any("vllm" in word for word in said)
 
 
-@rule(
-    "nonprod-serving-never-zero",
-    "A GPU server outside production that keeps a replica at night.",
-    dev=Level.ADVISORY,
-    strict=Level.MANDATORY,
-    needs=[Needs.SURROUNDINGS],
-    formula="waste = smallest size x GPUs x GPU-hour x 730 h x 0.65 (outside office hours)",
-    source="KEDA: minReplicaCount defaults to 0; KServe: minReplicas defaults to 1",
-)
+@written_rule("nonprod-serving-never-zero")
 def never_zero(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """The smallest size its kind, its autoscaler and their defaults give, is one or more.
 
@@ -199,16 +184,7 @@ def _scalings(
             yield scaling, scaling.group or str(subject.locator), subject
 
 
-@rule(
-    "scale-down-too-slow",
-    "Idle GPU replicas that stay longer than half an hour.",
-    subject=(Autoscaler, WorkloadFacts),
-    dev=Level.ADVISORY,
-    formula="waste = hours beyond half an hour x GPUs x GPU-hour, for each scale-down",
-    source="KEDA: cooldownPeriod; Kubernetes: stabilizationWindowSeconds; KubeRay: "
-    "idleTimeoutSeconds"
-    "; reported by ray-project/kuberay#942 and kedacore/keda#2598",
-)
+@written_rule("scale-down-too-slow", (Autoscaler, WorkloadFacts))
 def too_slow(context: RuleContext, subject: Autoscaler | WorkloadFacts) -> Iterator[Finding]:
     """The cooldown of an autoscaler whose target asks for GPUs, or of the object's own scaling."""
     for scaling, what, _ in _scalings(context, subject):
@@ -247,13 +223,7 @@ def _written(value: int, place: str) -> JsonPatch:
     return (replace(value, place),) if place else ()
 
 
-@rule(
-    "autoscaler-min-equals-max",
-    "An autoscaler of GPU pods that cannot change their number.",
-    subject=(Autoscaler, WorkloadFacts),
-    dev=Level.ADVISORY,
-    source="own: smallest and largest size are the same; reported by kedacore/keda#2619",
-)
+@written_rule("autoscaler-min-equals-max", (Autoscaler, WorkloadFacts))
 def min_equals_max(context: RuleContext, subject: Autoscaler | WorkloadFacts) -> Iterator[Finding]:
     """Smallest and largest size are the same and at least 2."""
     for scaling, what, _ in _scalings(context, subject):
@@ -268,14 +238,7 @@ def min_equals_max(context: RuleContext, subject: Autoscaler | WorkloadFacts) ->
             )
 
 
-@rule(
-    "ray-group-maximum-unset",
-    "A group of Ray workers with GPUs and without a maximum size.",
-    dev=Level.MANDATORY,
-    formula="exposure: unbounded",
-    source="KubeRay raycluster_types.go: maxReplicas defaults to the largest int32"
-    "; reported by ray-project/kuberay#865",
-)
+@written_rule("ray-group-maximum-unset")
 def ray_unbounded(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """In-tree autoscaling is on and `maxReplicas` is not written."""
     if workload.ray is None or workload.ray.autoscaling.found is not True:

@@ -5,12 +5,12 @@ from collections.abc import Iterator
 
 from gpufleet.cluster import Container, WorkloadFacts
 from gpufleet.cluster.monitoring import DeclaredService
-from gpufleet.findings import Finding, Level, finding
+from gpufleet.findings import Finding, finding
 from gpufleet.rules.context import RuleContext
-from gpufleet.rules.rule import Needs, rule
 from gpufleet_policies.rules.hardware import held
 from gpufleet_policies.rules.model_memory import gib, model_weights
 from gpufleet_policies.rules.waiting import fetches
+from gpufleet_policies.rules.written import written_rule
 
 _SOON_SECONDS = 120
 """Below it a server of a model of billions of parameters is hardly ever loaded: assumption."""
@@ -40,16 +40,7 @@ def _is_vllm(container: Container) -> bool:
     return any("vllm" in word for word in said)
 
 
-@rule(
-    "vllm-port-of-service",
-    "A Service called vllm next to vLLM, whose variable vLLM takes for its own.",
-    dev=Level.ADVISORY,
-    strict=Level.MANDATORY,
-    needs=[Needs.SURROUNDINGS],
-    source="vLLM, Environment Variables: no Service may be called vllm; vllm-project/vllm#34199; "
-    "public file kcjones91/k8s-applications apps/vllm/deployment.yaml",
-    without_gpus=True,
-)
+@written_rule("vllm-port-of-service")
 def port_of_service(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """A Service of that name in the namespace, and service links that are on, their default. Not
     where the container sets VLLM_PORT itself."""
@@ -75,15 +66,7 @@ def port_of_service(context: RuleContext, workload: WorkloadFacts) -> Iterator[F
             )
 
 
-@rule(
-    "gpu-server-in-job",
-    "A model server in a Job: it never ends, and nothing ends it.",
-    dev=Level.ADVISORY,
-    strict=Level.MANDATORY,
-    formula="waste = pods x GPUs x GPU-hour for each hour it runs",
-    source="Kubernetes, Jobs: for work that ends; public file amirhnajafiz/file-access-patterns "
-    "k8s/vllm.yaml",
-)
+@written_rule("gpu-server-in-job")
 def in_job(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """One container with GPUs that starts a server alone, and no deadline of Job or pod."""
     if workload.locator.kind != "Job" or workload.api_group != "batch" or workload.is_idle_now:
@@ -104,14 +87,7 @@ def in_job(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
         )
 
 
-@rule(
-    "gpu-liveness-before-load",
-    "A liveness probe that ends a model server while it still loads its model.",
-    dev=Level.ADVISORY,
-    strict=Level.MANDATORY,
-    source="kserve/kserve#5062: liveness probes of 120 s ended servers that loaded; public file "
-    "QuanHNguyen232/ML-pipeline kubernetes/vllm-deployment.yaml",
-)
+@written_rule("gpu-liveness-before-load")
 def before_load(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """Less than two minutes of delay and failures together, half of what a readiness probe of the
     same path is written to wait, or less than it takes to fetch weights that no volume keeps; and
@@ -172,14 +148,7 @@ def _fetched(
     )
 
 
-@rule(
-    "triton-probe-of-other-port",
-    "A probe of Triton's health on the port of its metrics or of gRPC.",
-    dev=Level.ADVISORY,
-    prod=Level.MANDATORY,
-    source="triton-inference-server/server, quickstart: HTTP 8000, gRPC 8001, metrics 8002; public "
-    "file notandruu/gpu-inference-platform k8s/triton-deployment.yaml",
-)
+@written_rule("triton-probe-of-other-port")
 def other_port(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """tritonserver without options for ports, and a command line that is known."""
     for _, container in workload.gpu_containers:

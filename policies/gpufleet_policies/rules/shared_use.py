@@ -8,25 +8,18 @@ from gpufleet.cluster import Container, PodGroup, Provenance, WorkloadFacts
 from gpufleet.findings import Finding, Level, finding
 from gpufleet.findings.money import AmountKind
 from gpufleet.rules.context import RuleContext
-from gpufleet.rules.rule import Needs, rule
 from gpufleet_policies.rules.grants import GKE_STRATEGY, PoolGrant, shared_grants
 from gpufleet_policies.rules.hardware import held
 from gpufleet_policies.rules.model_memory import ROOM, gib, memory_need, model_weights
 from gpufleet_policies.rules.model_requests import held_memory, larger_share
 from gpufleet_policies.rules.purpose import training
+from gpufleet_policies.rules.written import written_rule
 
 USUAL_SHARE = Decimal("0.9")
 """Part of a GPU's memory that vLLM takes by default (`--gpu-memory-utilization`)."""
 
 
-@rule(
-    "sharing-used-for-training",
-    "Training on GPUs that pods take turns on.",
-    dev=Level.MANDATORY,
-    needs=[Needs.POOLS],
-    formula="waste = pods x share x GPU-hour x (replicas - 1) / replicas, when all turns are taken",
-    source="NVIDIA k8s-device-plugin README: shared access to GPUs, no isolation of memory",
-)
+@written_rule("sharing-used-for-training")
 def trains_on_shares(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """Stops where several pods train together: two ranks may land on one GPU."""
     evidence = training(workload)
@@ -54,12 +47,7 @@ def trains_on_shares(context: RuleContext, workload: WorkloadFacts) -> Iterator[
             )
 
 
-@rule(
-    "gke-mps-pod-without-host-ipc",
-    "A pod for GKE's MPS nodes that cannot reach the MPS control daemon.",
-    dev=Level.MANDATORY,
-    source="GKE: share GPUs with multiple workloads using NVIDIA MPS, `hostIPC: true` is required",
-)
+@written_rule("gke-mps-pod-without-host-ipc")
 def without_host_ipc(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """The pod selects nodes by GKE's label of the MPS strategy. NVIDIA's own device plugin needs no
     such field: it mounts the daemon's pipe into the pod.
@@ -75,14 +63,7 @@ def without_host_ipc(context: RuleContext, workload: WorkloadFacts) -> Iterator[
         )
 
 
-@rule(
-    "sharing-memory-oversubscribed",
-    "Programs on one shared GPU that together need more memory than it has.",
-    dev=Level.MANDATORY,
-    needs=[Needs.POOLS],
-    formula="standing = pods x share x GPU-hour x 730 h while they restart",
-    source="NVIDIA k8s-device-plugin README: time-slicing limits no memory, MPS divides it evenly",
-)
+@written_rule("sharing-memory-oversubscribed")
 def oversubscribed(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """Stops where the part of the memory is written; vLLM's own 0.9 and estimates only advise."""
     for group in workload.running_groups():

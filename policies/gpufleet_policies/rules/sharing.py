@@ -10,11 +10,11 @@ from gpufleet.cluster.pool import Maker, NodePool
 from gpufleet.findings import Finding, Level, finding
 from gpufleet.findings.remediation import JsonPatch
 from gpufleet.rules.context import RuleContext
-from gpufleet.rules.rule import Needs, rule
 from gpufleet_policies.rules.plugin_text import sharing_patch
 from gpufleet_policies.rules.pool_money import setting
 from gpufleet_policies.rules.pools import POOLS, all_pools, gpu_pools, named, place, same_cluster
 from gpufleet_policies.rules.published import published, sharing_for, strategy
+from gpufleet_policies.rules.written import written_rule
 
 GKE_MOST_CLIENTS = 48
 """Maximum number of clients of one GPU on GKE, by time-sharing and by MPS (GKE: GPU sharing
@@ -24,13 +24,7 @@ _MANY_TURNS = 16
 """Tenants of one GPU taking turns, from which each gets too little time to be of use."""
 
 
-@rule(
-    "sharing-replicas-out-of-range",
-    "A number of GPU shares that GKE refuses, or that is not useful.",
-    subject=(SharingConfig, *POOLS),
-    dev=Level.MANDATORY,
-    source="GKE: GPU sharing strategies",
-)
+@written_rule("sharing-replicas-out-of-range", (SharingConfig, *POOLS))
 def replicas_range(
     context: RuleContext, subject: SharingConfig | NodePool | FleetFacts
 ) -> Iterator[Finding]:
@@ -76,13 +70,7 @@ def _of_pool(pool: NodePool) -> Iterator[Finding]:
         yield _many(replicas.value, place(pool, pool.shared.place))
 
 
-@rule(
-    "mps-with-mig",
-    "MPS on GPUs that MIG partitions, which the plugin refuses.",
-    subject=SharingConfig,
-    dev=Level.MANDATORY,
-    source="NVIDIA k8s-device-plugin, cmd/nvidia-device-plugin/main.go and internal/plugin/mps.go",
-)
+@written_rule("mps-with-mig", SharingConfig)
 def mps_with_mig(context: RuleContext, subject: SharingConfig) -> Iterator[Finding]:
     """The strategy `mixed` in the chart that installs the plugin, or MPS of a MIG resource. In the
     same document it is reported by device-plugin-mps-mixed.
@@ -108,14 +96,7 @@ def mps_with_mig(context: RuleContext, subject: SharingConfig) -> Iterator[Findi
             )
 
 
-@rule(
-    "sharing-not-fail-fast",
-    "Time-slicing that accepts a request for two shares, which gives no more than one.",
-    subject=SharingConfig,
-    dev=Level.ADVISORY,
-    strict=Level.MANDATORY,
-    source="NVIDIA k8s-device-plugin README: failRequestsGreaterThanOne, recommended true",
-)
+@written_rule("sharing-not-fail-fast", SharingConfig)
 def not_fail_fast(context: RuleContext, config: SharingConfig) -> Iterator[Finding]:
     """`failRequestsGreaterThanOne` is absent: a false was chosen. MPS sets it by itself.
 
@@ -147,16 +128,7 @@ def _accepts_several(config: SharingConfig) -> bool:
     return not asked.is_known
 
 
-@rule(
-    "sharing-name-collides",
-    "Shared and whole GPUs under one name, and nothing that keeps them apart.",
-    subject=(NodePool, SharingConfig),
-    dev=Level.ADVISORY,
-    strict=Level.MANDATORY,
-    needs=[Needs.SURROUNDINGS],
-    formula="a share instead of a whole GPU, or a whole GPU for a small pod: not computed",
-    source="NVIDIA k8s-device-plugin README: renameByDefault",
-)
+@written_rule("sharing-name-collides", (NodePool, SharingConfig))
 def name_collides(context: RuleContext, subject: NodePool | SharingConfig) -> Iterator[Finding]:
     """The pool publishes nvidia.com/gpu shared, another one whole, and both have the same taints.
 
@@ -234,15 +206,7 @@ def _keys(pool: NodePool) -> frozenset[str]:
     return frozenset(taint.key for taint in pool.taints.value if taint.repels)
 
 
-@rule(
-    "sharing-loses-attribution",
-    "Shared GPUs where costs are to be booked by pod, which no exporter can do then.",
-    subject=SharingConfig,
-    dev=Level.OFF,
-    prod=Level.ADVISORY,
-    needs=[Needs.SURROUNDINGS],
-    source="NVIDIA GPU Operator documentation: MPS, limitations; dcgm-exporter",
-)
+@written_rule("sharing-loses-attribution", SharingConfig)
 def loses_attribution(context: RuleContext, config: SharingConfig) -> Iterator[Finding]:
     """Sharing and a DCGM exporter are declared, and `requireAttribution` is among the settings."""
     if not context.thresholds.require_attribution or not config.resources:
@@ -257,13 +221,7 @@ def loses_attribution(context: RuleContext, config: SharingConfig) -> Iterator[F
     )
 
 
-@rule(
-    "timeslicing-of-mig-resources",
-    "Time-slicing of a resource that does not exist, or of MIG slices meant to be isolated.",
-    subject=SharingConfig,
-    dev=Level.MANDATORY,
-    source="NVIDIA k8s-device-plugin README: resources that can be time-sliced",
-)
+@written_rule("timeslicing-of-mig-resources", SharingConfig)
 def of_mig_resources(context: RuleContext, config: SharingConfig) -> Iterator[Finding]:
     """Slices exist under the strategy `mixed` only (device-plugin-resource-not-offered
     reports that of the same document); a profile no layout here has matches nothing; where it

@@ -9,9 +9,9 @@ from gpufleet.cluster.nvidia import NvidiaConfig
 from gpufleet.cluster.program import Program
 from gpufleet.contract.relation import DRA_DRIVER, GPU_OPERATOR
 from gpufleet.documents.paths import text_at
-from gpufleet.findings import Finding, Level, finding
+from gpufleet.findings import Finding, finding
 from gpufleet.rules.context import RuleContext
-from gpufleet.rules.rule import Needs, rule
+from gpufleet_policies.rules.written import written_rule
 
 _DEFAULT_BESIDE_OTHERS = (26, 7)
 """First release whose default NVIDIADriver leaves nodes to others (NVIDIA/gpu-operator#2355)."""
@@ -25,15 +25,7 @@ def _declared(context: RuleContext, kind: str) -> list[NvidiaConfig]:
     ]
 
 
-@rule(
-    "compute-domain-without-plugin",
-    "A ComputeDomain, and a DRA driver whose part for it is switched off.",
-    subject=Program,
-    dev=Level.MANDATORY,
-    needs=[Needs.SURROUNDINGS],
-    source="kubernetes-sigs/dra-driver-nvidia-gpu, installation; reported by "
-    "kubernetes-sigs/dra-driver-nvidia-gpu#814",
-)
+@written_rule("compute-domain-without-plugin", Program)
 def domain_without_plugin(context: RuleContext, program: Program) -> Iterator[Finding]:
     """`resources.computeDomains.enabled: false` leaves the kubelet plugin of channels out."""
     path = "resources.computeDomains.enabled"
@@ -50,14 +42,7 @@ def domain_without_plugin(context: RuleContext, program: Program) -> Iterator[Fi
         )
 
 
-@rule(
-    "default-driver-takes-all-nodes",
-    "The default NVIDIADriver of a release that cannot stand beside others, and another one.",
-    subject=Program,
-    dev=Level.MANDATORY,
-    needs=[Needs.SURROUNDINGS],
-    source="NVIDIA/gpu-operator#2355 (fixed in v26.7.0); reported by NVIDIA/gpu-operator#2259",
-)
+@written_rule("default-driver-takes-all-nodes", Program)
 def default_driver(context: RuleContext, program: Program) -> Iterator[Finding]:
     """The chart makes it with `driver.nvidiaDriverCRD.enabled`, unless `deployDefaultCR` is false;
     the release is known."""
@@ -81,14 +66,7 @@ def default_driver(context: RuleContext, program: Program) -> Iterator[Finding]:
             return
 
 
-@rule(
-    "runtime-class-of-operator-gone",
-    "Pods with the RuntimeClass `nvidia`, which an operator with the NRI plugin does not make.",
-    dev=Level.ADVISORY,
-    needs=[Needs.SURROUNDINGS],
-    source="NVIDIA GPU Operator documentation, CDI and the NRI plugin (NVIDIA/cloud-native-docs "
-    "pull 410)",
-)
+@written_rule("runtime-class-of-operator-gone")
 def runtime_class(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """Another program, such as k3s, may make the class: advice."""
     for program in context.declared(Program):

@@ -9,8 +9,8 @@ from gpufleet.cluster.container import GPU
 from gpufleet.findings import Finding, Level, finding
 from gpufleet.findings.money import AmountKind
 from gpufleet.rules.context import RuleContext
-from gpufleet.rules.rule import rule
 from gpufleet_policies.rules.hardware import held
+from gpufleet_policies.rules.written import written_rule
 
 _CONTAINER = {
     "PyTorchJob": "pytorch",
@@ -22,15 +22,7 @@ _CONTAINER = {
 """Kind -> the name by which its controller finds the container to set up."""
 
 
-@rule(
-    "training-container-name",
-    "A training job without the container that its controller looks for.",
-    dev=Level.ADVISORY,
-    prod=Level.MANDATORY,
-    source="kubeflow/trainer#1563 and its validation (there is no container named pytorch); public "
-    "file TorchedHat/pytorch-dist-bench k8s/pytorchjob.yaml",
-    without_gpus=True,
-)
+@written_rule("training-container-name")
 def container_name(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """Kinds of kubeflow.org/v1, each with a name of its own."""
     name = _CONTAINER.get(workload.locator.kind)
@@ -49,15 +41,7 @@ def container_name(context: RuleContext, workload: WorkloadFacts) -> Iterator[Fi
         )
 
 
-@rule(
-    "job-fewer-pods-than-ranks",
-    "A Job with fewer pods than its program waits for.",
-    dev=Level.ADVISORY,
-    prod=Level.MANDATORY,
-    formula="waste = pods x GPUs x GPU-hour for each hour it waits",
-    source="PyTorch, init_process_group: all ranks of WORLD_SIZE must join; public file "
-    "shivangraval50/distributed-ml-training kubernetes/training-job.yaml",
-)
+@written_rule("job-fewer-pods-than-ranks")
 def fewer_pods(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """WORLD_SIZE against the pods of a Job that run at a time, each with a rank for each GPU."""
     if workload.locator.kind != "Job" or workload.api_group != "batch":
@@ -85,14 +69,7 @@ def fewer_pods(context: RuleContext, workload: WorkloadFacts) -> Iterator[Findin
 _NUMBER = ("-np", "--np")
 
 
-@rule(
-    "mpi-fewer-processes-than-gpus",
-    "An MPI job that starts fewer processes than its workers have GPUs, or more.",
-    dev=Level.ADVISORY,
-    strict=Level.MANDATORY,
-    formula="waste = pods x (GPUs - processes) x GPU-hour for each hour it runs",
-    source="the command line itself; public file KeitaW/p5-nccl-test-2024-07-19 nccl-test.yaml",
-)
+@written_rule("mpi-fewer-processes-than-gpus")
 def fewer_processes(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """`mpirun -np` of the launcher against the GPUs of all workers; `-g` of nccl-tests counts."""
     if workload.locator.kind != "MPIJob":
@@ -147,16 +124,7 @@ _SET_UP = frozenset({"PyTorchJob", "TrainJob", "TrainingRuntime", "ClusterTraini
 """Kinds whose controllers write PET_MASTER_ADDR (kubeflow/trainer, torch plugin)."""
 
 
-@rule(
-    "torchrun-without-address",
-    "Several pods of torchrun, and no address at which they meet.",
-    dev=Level.ADVISORY,
-    prod=Level.MANDATORY,
-    formula="waste = pods x GPUs x GPU-hour until it gives up",
-    source="pytorch/pytorch v2.9 torch/distributed/run.py: 127.0.0.1 without --rdzv-endpoint and "
-    "--master-addr, and MASTER_ADDR is not read; mlc-ai/pith-train#91: each node met itself; "
-    "public file danielvegamyhre/translate-ai jobset.yaml",
-)
+@written_rule("torchrun-without-address")
 def without_address(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """More than one `--nnodes`; not where the kind's controller writes the address."""
     if workload.locator.kind in _SET_UP:
@@ -182,16 +150,7 @@ _NAMED_PODS = {"Job": "batch", "StatefulSet": "apps", "JobSet": "jobset.x-k8s.io
 """Kinds whose pods have names of their own -> group."""
 
 
-@rule(
-    "rank-address-unknown",
-    "An address of the first pod under which no pod can be found.",
-    dev=Level.ADVISORY,
-    prod=Level.MANDATORY,
-    formula="waste = pods x GPUs x GPU-hour until it gives up",
-    source="Kubernetes, Job with Pod-to-Pod Communication: `subdomain` is the name of the headless "
-    "Service; kubernetes-sigs/jobset#603; public file ahmabboud/ahmabboud-finetune_llama3_8b_k8s "
-    "k8s/training-job.yaml",
-)
+@written_rule("rank-address-unknown")
 def unknown_address(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """`NAME-0.SERVICE` in MASTER_ADDR or in torchrun's options, against the pods' subdomain."""
     if _NAMED_PODS.get(workload.locator.kind) != workload.api_group:

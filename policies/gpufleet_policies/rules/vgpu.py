@@ -7,13 +7,13 @@ from gpufleet.catalogue import UnknownKeyError
 from gpufleet.catalogue.gpu import VgpuBoard
 from gpufleet.cluster.nvidia import OperatorChoices
 from gpufleet.cluster.pool import NodePool
-from gpufleet.findings import Finding, Level, finding
+from gpufleet.findings import Finding, finding
 from gpufleet.findings.money import AmountKind, Money
 from gpufleet.rules.context import RuleContext
-from gpufleet.rules.rule import Needs, rule
 from gpufleet_policies.money.pools import pool_price
 from gpufleet_policies.rules.pool_money import saving, smallest
 from gpufleet_policies.rules.pools import all_pools, gpu_pools
+from gpufleet_policies.rules.written import written_rule
 
 _THROTTLED = Fraction(9, 10)
 """Part of its speed an unlicensed guest is assumed to lose; NVIDIA publishes no figure."""
@@ -39,15 +39,7 @@ def _board(context: RuleContext, pool: NodePool) -> VgpuBoard | None:
         return None
 
 
-@rule(
-    "vgpu-unlicensed",
-    "vGPU machines whose driver is given no licence.",
-    subject=OperatorChoices,
-    dev=Level.MANDATORY,
-    needs=[Needs.SURROUNDINGS],
-    formula="waste = standing machines x price x 0.9, the part of their speed assumed lost",
-    source="NVIDIA GPU Operator values: driver.licensingConfig; NVIDIA vGPU licensing",
-)
+@written_rule("vgpu-unlicensed", OperatorChoices)
 def unlicensed(context: RuleContext, choices: OperatorChoices) -> Iterator[Finding]:
     """The operator installs the driver of guests that use vGPUs, and names no licence Secret."""
     if not choices.licence.is_known or choices.licence.value:
@@ -70,15 +62,7 @@ def unlicensed(context: RuleContext, choices: OperatorChoices) -> Iterator[Findi
     )
 
 
-@rule(
-    "vgpu-mixed-profiles-on-card",
-    "vGPU types of several sizes on cards that take one size at a time.",
-    subject=NodePool,
-    dev=Level.ADVISORY,
-    needs=[Needs.SURROUNDINGS],
-    formula="waste = free part of the last card of each size x GPU-hour x 730 h",
-    source="NVIDIA vGPU documentation: same-size placement; vGPU types of the catalogue",
-)
+@written_rule("vgpu-mixed-profiles-on-card", NodePool)
 def mixed_profiles(context: RuleContext, subject: NodePool) -> Iterator[Finding]:
     """Same-size placement is the host's default: the last card of a size takes no other size.
 

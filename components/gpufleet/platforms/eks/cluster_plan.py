@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from ipaddress import IPv4Network
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import ConfigDict, Field, StringConstraints
 
 from gpufleet.components_base.cluster_networks import ipv4_network, validate_public_access
 from gpufleet.components_base.component import ComponentPlan
@@ -20,6 +20,7 @@ from gpufleet.findings import Finding, findings_in
 from gpufleet.platforms.clouds.aws_tags import validate_role_tags, validate_tags
 from gpufleet.platforms.eks.aws_objects import CLUSTER, LAUNCH_TEMPLATE, NODE_GROUP
 from gpufleet.platforms.eks.names import LONGEST, SUFFIX, name_prefix
+from gpufleet.spec.base import PlainModel
 from gpufleet.spec.cluster import DEFAULT_KUBERNETES_VERSION, KubernetesVersion
 
 _finding = findings_in(__file__)
@@ -45,7 +46,7 @@ AFTER_NODES = ("coredns", "aws-ebs-csi-driver")
 """Add-ons that are Deployments: they become active when a node can run them."""
 
 
-class _Part(BaseModel):
+class _Part(PlainModel):
     model_config = ConfigDict(frozen=True, alias_generator=to_camel, populate_by_name=True)
 
 

@@ -12,7 +12,7 @@ from ipaddress import IPv4Network
 from itertools import combinations
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import ConfigDict, Field, StringConstraints
 
 from gpufleet.catalogue.google_zones import is_zone_of, nearest_zone, region_of_google_zone
 from gpufleet.components_base.cluster_networks import ipv4_network, validate_public_access
@@ -24,6 +24,7 @@ from gpufleet.platforms.clouds.gcp_labels import resource_label
 from gpufleet.platforms.gke.gcp_objects import CLUSTER, ROUTER_NAT
 from gpufleet.platforms.gke.gpu_networks import SUBNETWORK
 from gpufleet.platforms.gke.names import CLUSTER_NAME, LONGEST_NAME, NODE_POOL
+from gpufleet.spec.base import PlainModel
 from gpufleet.spec.cluster import DEFAULT_KUBERNETES_VERSION, KubernetesVersion
 
 _finding = findings_in(__file__)
@@ -40,7 +41,7 @@ LONGEST_ACCOUNT = 30
 """Longest id of a service account (IAM, `projects.serviceAccounts.create`)."""
 
 
-class _Part(BaseModel):
+class _Part(PlainModel):
     model_config = ConfigDict(frozen=True, alias_generator=to_camel, populate_by_name=True)
 
 

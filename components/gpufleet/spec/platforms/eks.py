@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, StringConstraints, model_validator
 
-from gpufleet.spec.base import NO_TRUTH_VALUE, KmsKeyArn, SpecModel
+from gpufleet.spec.base import KmsKeyArn, SpecModel
 
 AmiId = Annotated[str, StringConstraints(pattern=r"^ami-[0-9a-f]{8,17}$")]
 """Id of a machine image: `ami-` and 8 to 17 hexadecimal digits."""
@@ -37,7 +37,7 @@ class EksUpdate(SpecModel):
 
     strategy: UpdateStrategy = UpdateStrategy.MINIMAL
     """Default minimal, because spare GPUs are rarely to be had."""
-    max_unavailable: Annotated[int, NO_TRUTH_VALUE] = Field(default=1, ge=1, le=100)
+    max_unavailable: int = Field(default=1, ge=1, le=100)
     """Nodes replaced at the same time, 1 to 100. Default 1."""
 
 
@@ -58,7 +58,7 @@ class EksOptions(SpecModel):
     node_repair: bool = True
     """Replace or reboot nodes that EKS finds broken; needs the node monitoring agent, which is
     installed with it. Default true."""
-    metadata_hop_limit: Annotated[int, NO_TRUTH_VALUE] = Field(default=1, ge=1, le=64)
+    metadata_hop_limit: int = Field(default=1, ge=1, le=64)
     """Network hops to the instance metadata service, 1 to 64. Default 1: pods do not reach it and
     use pod identities instead; 2 lets them."""
     local_storage: LocalStorage = LocalStorage.RAID0

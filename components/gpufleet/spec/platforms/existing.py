@@ -6,7 +6,7 @@ from typing import Annotated, Self
 
 from pydantic import Field, StringConstraints, field_validator, model_validator
 
-from gpufleet.spec.base import NO_TRUTH_VALUE, SpecModel
+from gpufleet.spec.base import SpecModel
 
 NodeName = Annotated[
     str,
@@ -47,9 +47,9 @@ class ExistingOptions(SpecModel):
     labels_by: LabelsBy | None = None
     """Who writes the labels. Default: `apply` with `nodes`, `commands` with `labels` or `product`,
     else `rule`."""
-    cpus: Annotated[int | None, NO_TRUTH_VALUE] = Field(default=None, ge=1, le=4096)
+    cpus: int | None = Field(default=None, ge=1, le=4096)
     """Processors of a node. Default: not known."""
-    memory_gib: Annotated[int | None, NO_TRUTH_VALUE] = Field(default=None, ge=1, le=65_536)
+    memory_gib: int | None = Field(default=None, ge=1, le=65_536)
     """Memory of a node in GiB. Default: not known."""
 
     @field_validator("nodes")

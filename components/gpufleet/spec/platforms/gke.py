@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, StringConstraints, model_validator
 
-from gpufleet.spec.base import NO_TRUTH_VALUE, SpecModel
+from gpufleet.spec.base import SpecModel
 
 Raw = dict[str, Any]
 """Provider arguments in the provider's spelling, merged last."""
@@ -27,9 +27,9 @@ class GkeUpgrade(SpecModel):
 
     strategy: UpgradeStrategy | None = None
     """Default surge; shortLived for flex start and queued capacity."""
-    max_surge: Annotated[int, NO_TRUTH_VALUE] = Field(default=0, ge=0, le=20)
+    max_surge: int = Field(default=0, ge=0, le=20)
     """Nodes added during an upgrade, 0 to 20. Default 0: spare GPUs are rarely to be had."""
-    max_unavailable: Annotated[int, NO_TRUTH_VALUE] = Field(default=1, ge=0, le=20)
+    max_unavailable: int = Field(default=1, ge=0, le=20)
     """Nodes that may be missing during an upgrade, 0 to 20. Default 1."""
 
     @model_validator(mode="after")
@@ -98,7 +98,7 @@ class GkeOptions(SpecModel):
     """How often Google maintains the hosts: `periodic` gathers updates and announces them,
     `asNeeded` makes each as it comes. Default: the machine type's. Changing it makes a new node
     pool."""
-    local_ssds: Annotated[int | None, NO_TRUTH_VALUE] = Field(default=None, ge=0, le=48)
+    local_ssds: int | None = Field(default=None, ge=0, le=48)
     """Local SSDs of each node, 0 to 48. Default: those the machine type brings."""
     local_ssd_use: LocalSsdUse = LocalSsdUse.EPHEMERAL
     """Default ephemeral."""

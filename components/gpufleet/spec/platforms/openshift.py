@@ -12,7 +12,7 @@ from typing import Annotated, Self
 
 from pydantic import Field, StringConstraints, model_validator
 
-from gpufleet.spec.base import NO_TRUTH_VALUE, SpecModel
+from gpufleet.spec.base import SpecModel
 from gpufleet.spec.platforms.vsphere import Attachment
 from gpufleet.spec.platforms.vsphere_devices import (
     MOST_NETWORKS,
@@ -53,7 +53,7 @@ class MachineHealth(SpecModel):
     startup_minutes: int = Field(default=30, ge=5, le=240)
     """How long a machine may take to become a node, 5 to 240 minutes. Default 30; OpenShift's own
     10 are short for a machine whose whole memory is reserved."""
-    max_unhealthy: Annotated[int | None, NO_TRUTH_VALUE] = Field(default=None, ge=0, le=10_000)
+    max_unhealthy: int | None = Field(default=None, ge=0, le=10_000)
     """With more unhealthy machines than this nothing is remedied: the fault is elsewhere. 0 never
     remedies. Default: two fifths of `nodes.max`, at least 1."""
 
@@ -65,7 +65,7 @@ class MachineConfiguration(SpecModel):
     kernel_arguments: Annotated[tuple[KernelArgument, ...], Field(max_length=50)] = ()
     """Kernel arguments, `intel_iommu=on`. A change reboots the nodes one after another. Default:
     none."""
-    max_unavailable: Annotated[int, NO_TRUTH_VALUE] = Field(default=1, ge=1, le=1000)
+    max_unavailable: int = Field(default=1, ge=1, le=1000)
     """Nodes that may reboot at the same time, 1 to 1000. Default 1."""
 
 
@@ -87,7 +87,7 @@ class OpenShiftDisk(SpecModel):
 
     name: DiskName
     """1 to 32 of a-z, 0-9 and inner hyphens."""
-    size_gib: Annotated[int, NO_TRUTH_VALUE] = Field(ge=1, le=16_384)
+    size_gib: int = Field(ge=1, le=16_384)
     """1 to 16384, the most that the machine API takes."""
     format: DiskFormat | None = None
     """How its space is taken. Default: as the storage policy of its datastore has it."""
@@ -150,7 +150,7 @@ class OpenShiftOptions(OpenShiftMachineOptions):
 
     cpus: int = Field(ge=2, le=768)
     """Virtual CPUs of each machine, 2 to 768."""
-    cores_per_socket: Annotated[int | None, NO_TRUTH_VALUE] = Field(default=None, ge=1, le=768)
+    cores_per_socket: int | None = Field(default=None, ge=1, le=768)
     """Cores of each virtual socket; must divide `cpus`. Default: the template's."""
     memory_gib: int = Field(ge=4, le=24_576)
     """Memory of each machine, 4 to 24576 GiB. The template must reserve all of it."""

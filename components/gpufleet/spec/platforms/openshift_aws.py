@@ -4,11 +4,11 @@ Fields and limits: openshift/api bfa868a `machine/v1beta1/types_awsprovider.go`;
 volumes: Amazon EBS user guide, read 2026-11-23.
 """
 
-from typing import Annotated, Literal, Self
+from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
-from gpufleet.spec.base import NO_TRUTH_VALUE, KmsKeyArn
+from gpufleet.spec.base import KmsKeyArn
 from gpufleet.spec.platforms.eks import AmiId
 from gpufleet.spec.platforms.openshift import OpenShiftMachineOptions
 
@@ -29,9 +29,7 @@ class OpenShiftAwsOptions(OpenShiftMachineOptions):
     """Key that encrypts the root volume. Default: the account's own for EBS."""
     placement_group: str | None = Field(default=None, min_length=1, max_length=255)
     """Name of a placement group that exists. Default: none."""
-    placement_group_partition: Annotated[int | None, NO_TRUTH_VALUE] = Field(
-        default=None, ge=1, le=7
-    )
+    placement_group_partition: int | None = Field(default=None, ge=1, le=7)
     """Partition of a placement group of the strategy `partition`, 1 to 7. Default: none."""
     tenancy: Literal["default", "dedicated"] = "default"
     """`dedicated`: hardware that no other account uses. Default default."""

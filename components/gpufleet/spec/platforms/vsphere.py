@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, StringConstraints, model_validator
 
-from gpufleet.spec.base import NO_TRUTH_VALUE, SpecModel
+from gpufleet.spec.base import SpecModel
 from gpufleet.spec.platforms.vsphere_devices import (
     MOST_DISKS,
     MOST_NETWORKS,
@@ -144,7 +144,7 @@ class VsphereNics(SpecModel):
     I/O. These or `pciAddresses`."""
     hardware_label: str = Field(default="", max_length=80)
     """With `deviceIds`, label the device must carry on its host. Default: none."""
-    count: Annotated[int, NO_TRUTH_VALUE] = Field(default=1, ge=1, le=8)
+    count: int = Field(default=1, ge=1, le=8)
     """With `deviceIds`, devices of each machine, 1 to 8. Default 1."""
     pci_addresses: Annotated[tuple[PciAddress, ...], Field(max_length=8)] = ()
     """Devices of each machine, at the same addresses on every host: then a host has one such
@@ -184,17 +184,15 @@ class VspherePlaceOptions(SpecModel):
 class VsphereMachineOptions(SpecModel):
     """What machines are: what a pool and each of its machines have alike."""
 
-    cpus: Annotated[int, NO_TRUTH_VALUE] = Field(ge=1, le=768)
+    cpus: int = Field(ge=1, le=768)
     """Virtual CPUs of each machine, 1 to 768."""
-    cores_per_socket: Annotated[int | None, NO_TRUTH_VALUE] = Field(default=None, ge=1, le=768)
+    cores_per_socket: int | None = Field(default=None, ge=1, le=768)
     """Virtual CPUs of each socket, by which `cpus` can be divided. Default: the template's."""
-    cores_per_numa_node: Annotated[int | None, NO_TRUTH_VALUE] = Field(default=None, ge=1, le=768)
+    cores_per_numa_node: int | None = Field(default=None, ge=1, le=768)
     """Virtual CPUs of each virtual NUMA node, by which `cpus` can be divided: vSphere 8.0 and
     hardware version 20. Changes while the machine is off. Default: the template's, and where it has
     none the host decides."""
-    cpu_reservation_mhz: Annotated[int | None, NO_TRUTH_VALUE] = Field(
-        default=None, ge=0, le=10_000_000
-    )
+    cpu_reservation_mhz: int | None = Field(default=None, ge=0, le=10_000_000)
     """Processor time that a host keeps for each machine, in MHz; 0 reserves none. Default: the
     template's, and with `latencySensitivity: high` all of it."""
     cpu_shares: CpuShares | None = None
@@ -216,7 +214,7 @@ class VsphereMachineOptions(SpecModel):
     tags: Annotated[tuple[VsphereTag, ...], Field(max_length=64)] = ()
     """Tags of each machine, at most 64; they must exist. Others that a machine has are left alone.
     Default: none."""
-    mmio_gib: Annotated[int | None, NO_TRUTH_VALUE] = Field(default=None, ge=1, le=65_536)
+    mmio_gib: int | None = Field(default=None, ge=1, le=65_536)
     """64-bit MMIO window of each machine. Default: computed from the GPUs' memory."""
     latency_sensitivity: LatencySensitivity = LatencySensitivity.NORMAL
     """Whether virtual CPUs get cores of their own. Changes while the machine is off. Default
@@ -233,7 +231,7 @@ class VsphereMachineOptions(SpecModel):
     """Further keys of each machine's configuration, at most 256; those under `guestinfo.`,
     `pciPassthru.` and `gpufleet.` are gpufleet's. Change while the machine is off. Default: none.
     """
-    max_per_host: Annotated[int | None, NO_TRUTH_VALUE] = Field(default=None, ge=1, le=64)
+    max_per_host: int | None = Field(default=None, ge=1, le=64)
     """Anti-affinity: most machines of the pool on one host, 1 to 64. Validated when a machine is
     made. Default: no limit."""
     separate_hosts: Literal["preferred", "required"] | None = None
@@ -281,10 +279,10 @@ class VsphereOptions(VspherePlaceOptions, VsphereMachineOptions):
     hardware_label: str = Field(default="", max_length=80)
     """With `attachment: dynamicDirectPath`, label the device must carry on its host. Default:
     none."""
-    rollout_width: Annotated[int, NO_TRUTH_VALUE] = Field(default=4, ge=1, le=64)
+    rollout_width: int = Field(default=4, ge=1, le=64)
     """Machines that are changed, replaced or removed at the same time, 1 to 64, after the first
     one, which goes alone. Default 4. The engine's own `--parallel` bounds it too."""
-    creation_width: Annotated[int, NO_TRUTH_VALUE] = Field(default=16, ge=1, le=64)
+    creation_width: int = Field(default=16, ge=1, le=64)
     """Machines that are made at the same time when the pool grows, 1 to 64. Default 16; vCenter
     queues what its hosts cannot clone at once."""
     exclude: Annotated[tuple[Ordinal, ...], Field(max_length=1000)] = ()

@@ -8,7 +8,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, StringConstraints, model_validator
 
-from gpufleet.spec.base import NO_TRUTH_VALUE, SpecModel
+from gpufleet.spec.base import SpecModel
 
 LARGEST_DISK_GIB = 63_488
 """62 TiB, the largest virtual disk (VMware's configuration maximums, vSphere 7 and 8, read
@@ -41,7 +41,7 @@ class VsphereDisk(SpecModel):
     name: DiskName
     """Its identity: another name is another disk, and the old one goes with what is on it. 1 to 32
     of a-z, 0-9 and inner hyphens."""
-    size_gib: Annotated[int, NO_TRUTH_VALUE] = Field(ge=1, le=LARGEST_DISK_GIB)
+    size_gib: int = Field(ge=1, le=LARGEST_DISK_GIB)
     """1 to 63488 (62 TiB). It can grow while the machine runs, and never shrink."""
     format: DiskFormat = DiskFormat.THIN
     """How its space is taken. It is chosen when the disk is made. Default thin."""
@@ -73,7 +73,7 @@ class VsphereAddresses(SpecModel):
     ranges: Annotated[tuple[AddressRange, ...], Field(min_length=1, max_length=1000)]
     """Addresses, and ranges of them, in order: machine 0 has the first one, machine 7 the eighth.
     Named machines have theirs in `machines`."""
-    prefix: Annotated[int, NO_TRUTH_VALUE] = Field(ge=1, le=128)
+    prefix: int = Field(ge=1, le=128)
     """Length of the network's prefix: 24 of `10.0.0.0/24`."""
     gateway: IpAddress | None = None
     """Default route. Default: none by this adapter."""

@@ -1,11 +1,10 @@
 """How gpufleet goes about the machines of a pool on vSphere: nothing here is what a machine is."""
 
 from enum import StrEnum
-from typing import Annotated
 
 from pydantic import Field
 
-from gpufleet.spec.base import NO_TRUTH_VALUE, SpecModel
+from gpufleet.spec.base import SpecModel
 
 
 class CreateFailure(StrEnum):
@@ -29,17 +28,17 @@ class DeletePolicy(StrEnum):
 class VsphereTimeouts(SpecModel):
     """Longest each step may take, in seconds, 1 to 86400."""
 
-    clone: Annotated[int, NO_TRUTH_VALUE] = Field(default=1800, ge=1, le=86_400)
+    clone: int = Field(default=1800, ge=1, le=86_400)
     """Default 1800."""
-    reconfigure: Annotated[int, NO_TRUTH_VALUE] = Field(default=300, ge=1, le=86_400)
+    reconfigure: int = Field(default=300, ge=1, le=86_400)
     """Default 300."""
-    power_on: Annotated[int, NO_TRUTH_VALUE] = Field(default=600, ge=1, le=86_400)
+    power_on: int = Field(default=600, ge=1, le=86_400)
     """Default 600."""
-    address: Annotated[int, NO_TRUTH_VALUE] = Field(default=900, ge=1, le=86_400)
+    address: int = Field(default=900, ge=1, le=86_400)
     """Until the guest reports what `waitFor` names. Default 900."""
-    shutdown: Annotated[int, NO_TRUTH_VALUE] = Field(default=300, ge=1, le=86_400)
+    shutdown: int = Field(default=300, ge=1, le=86_400)
     """Default 300."""
-    destroy: Annotated[int, NO_TRUTH_VALUE] = Field(default=600, ge=1, le=86_400)
+    destroy: int = Field(default=600, ge=1, le=86_400)
     """Default 600."""
 
 

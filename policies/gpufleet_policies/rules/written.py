@@ -1,0 +1,40 @@
+"""Rules whose texts, levels and sources are rows of `rules.jsonl`, in the order of the registry."""
+
+import json
+from collections.abc import Callable, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from gpufleet.cluster import WorkloadFacts
+from gpufleet.findings import Level
+from gpufleet.findings.provenance import Provenance
+from gpufleet.rules.rule import Check, Needs, Rule, rule
+
+_READ: Mapping[str, Callable[[str], object]] = {
+    "dev": Level,
+    "prod": Level,
+    "strict": Level,
+    "mandatory_needs": Provenance,
+}
+
+
+@cache
+def rule_rows() -> Mapping[str, Mapping[str, Any]]:
+    """Rule id -> its row: the arguments of `rule`, and `family` and `detail` of rules whose check
+    is written once for all of them."""
+    text = Path(__file__).with_name("rules.jsonl").read_text(encoding="utf-8")
+    return {row["id"]: row for row in map(json.loads, text.splitlines())}
+
+
+def written_rule(
+    id: str, subject: type | tuple[type, ...] = WorkloadFacts
+) -> Callable[[Check], Rule]:
+    """Make the rule of a row of the decorated check. Raises KeyError where there is no row."""
+    row: dict[str, Any] = {
+        name: _READ[name](value) if name in _READ else value
+        for name, value in rule_rows()[id].items()
+        if name not in ("family", "detail")
+    }
+    row["needs"] = map(Needs, row.get("needs", ()))
+    return rule(subject=subject, **row)
