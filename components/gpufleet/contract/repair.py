@@ -10,12 +10,16 @@ from gpufleet.contract.health import MANAGED_LABEL, NVSENTINEL
 from gpufleet.contract.relation import (
     HEALTH_CHECK,
     KARPENTER,
+    MONITORING_AGENT,
     NODE_TESTS,
     NVSENTINEL_CHART,
     Broken,
     place_of,
 )
 from gpufleet.documents.shapes import mapping
+from gpufleet.findings import findings_in
+
+_finding = findings_in(__file__)
 
 GATE = "settings.featureGates.nodeRepair"
 _BREAKER = "fault-quarantine.circuitBreaker.enabled"
@@ -35,6 +39,8 @@ def validate_repair(cluster: ClusterModel) -> Iterator[Broken]:
             sentinel, _BREAKER, NVSENTINEL.source, "`circuitBreaker.enabled: true`"
         )
     yield from _health_checks(cluster)
+    agent = cluster.program(MONITORING_AGENT)
+    everywhere = agent is not None and agent.complete and _placed_nowhere(agent)
     tested = {_tested_pool(one) for one in cluster.programs(NODE_TESTS)}
     for pool in cluster.pools:
         if not pool.is_certainly_gpu or pool.existing:
@@ -42,7 +48,7 @@ def validate_repair(cluster: ClusterModel) -> Iterator[Broken]:
         fenced = acts and pool.labels.get(MANAGED_LABEL) != "false"
         if (own := _own_repair(pool, cluster)) is not None and fenced:
             yield _two(pool, own)
-        elif own is not None and pool.maker in _WITH_AGENT and pool.shared.mig.found is True:
+        elif own is not None and (everywhere or pool.declared_at) and _is_cut(pool):
             yield _blind(pool, own)
         keys = {taint.key for taint in pool.taints.found or ()}
         if NOT_ACCEPTED_KEY in keys and pool.labels.get(POOL_LABEL, pool.name) not in tested:
@@ -65,51 +71,32 @@ def _own_repair(pool: NodePool, cluster: ClusterModel) -> ContractFact | None:
     return None
 
 
+def _is_cut(pool: NodePool) -> bool:
+    return pool.maker in _WITH_AGENT and pool.shared.mig.found is True
+
+
+def _placed_nowhere(agent: Program) -> bool:
+    """Whether the add-on runs on every node: no part of it has a place of its own."""
+    return all(agent.value(f"{part}.affinity") is None for part in ("nodeAgent", "dcgmAgent"))
+
+
 def _two(pool: NodePool, own: ContractFact) -> Broken:
+    fix = "write `mode: repair` and `floor: {asPlatform: true}`"
+    if not pool.declared_at:
+        fix = f'switch it off, or label the nodes {MANAGED_LABEL}: "false"'
+    place = place_of(pool, "health.mode", pool.repair_place or "labels")
+    quarantines = ContractFact("NVSentinel quarantines nodes", NVSENTINEL.source)
     who = own.fact.removesuffix(" is on")
-    declared = "write `mode: repair` and `floor: {asPlatform: true}`"
-    return Broken(
-        code="health-two-janitors",
-        at=pool,
-        place=place_of(pool, "health.mode", pool.repair_place or "labels"),
-        message=f"{who} repairs nodes of {pool.name}, and NVSentinel would act on the same nodes",
-        fix=declared
-        if pool.declared_at
-        else f'switch it off, or label the nodes {MANAGED_LABEL}: "false"',
-        evidence={"pool": pool.name},
-        facts=(
-            own,
-            ContractFact("NVSentinel quarantines nodes", NVSENTINEL.source),
-            ContractFact(
-                "two programs that repair one node undo each other's work",
-                "nebius/nebius-solutions-library#1025; openshift/openshift-docs#41724",
-            ),
-        ),
-    )
+    finding = _finding("health-two-janitors", place, fix=fix, who=who, pool=pool.name)
+    return Broken.of(finding, pool, own, quarantines)
 
 
 def _blind(pool: NodePool, own: ContractFact) -> Broken:
+    place = place_of(pool, "health", pool.repair_place or "labels")
+    cut = ContractFact(f"GPUs of {pool.name} are cut into slices", pool.shared.place)
     who = own.fact.removesuffix(" is on")
-    return Broken(
-        code="node-repair-blind-with-mig",
-        at=pool,
-        place=place_of(pool, "health", pool.repair_place or "labels"),
-        message=f"{who} of {pool.name} acts on a silent kubelet, and on no error of a GPU, kernel, "
-        "network or disk: the monitoring agent must stay off nodes with MIG, because its DCGM holds "
-        "GPUs that the MIG manager reconfigures",
-        fix="write `by: nvsentinel`, or `mode: observe` with alerts (`monitoring`)"
-        if pool.declared_at
-        else "let NVSentinel repair these nodes, or alert on errors of their GPUs",
-        evidence={"pool": pool.name},
-        facts=(
-            own,
-            ContractFact(f"GPUs of {pool.name} are cut into slices", pool.shared.place),
-            ContractFact(
-                "a change of the MIG mode waits until no program holds the GPU",
-                "aws/eks-node-monitoring-agent 5313543 monitors/nvidia/dcgm/dcgm_reconcile.go",
-            ),
-        ),
-    )
+    finding = _finding("node-repair-blind-with-mig", place, who=who, pool=pool.name)
+    return Broken.of(finding, pool, own, cut)
 
 
 def _health_checks(cluster: ClusterModel) -> Iterator[Broken]:
@@ -119,25 +106,13 @@ def _health_checks(cluster: ClusterModel) -> Iterator[Broken]:
         chosen = mapping(mapping(check.value("selector")).get("matchLabels")).get(_MACHINE_SET)
         if chosen in names and check.value("maxUnhealthy") in (None, "100%"):
             source = "Red Hat documentation, MachineHealthCheck: the default is 100%"
-            yield _without_floor(check, "maxUnhealthy", source, "`maxUnhealthy: 20%`")
+            yield _without_floor(check, "maxUnhealthy", source, "20%")
 
 
-def _without_floor(program: Program, path: str, source: str, fix: str) -> Broken:
-    return Broken(
-        code="health-without-floor",
-        at=program,
-        place=program.field(path),
-        message="nothing says how many nodes a repair must leave: a fault that is reported wrongly "
-        "takes all of them",
-        fix=f"write {fix}",
-        facts=(
-            ContractFact("no number of nodes stops it", source),
-            ContractFact(
-                "a wrong health check takes healthy nodes",
-                "NVIDIA documentation, NVSentinel, Circuit Breaker",
-            ),
-        ),
-    )
+def _without_floor(program: Program, path: str, source: str, value: str) -> Broken:
+    place, fact = program.field(path), ContractFact("no number of nodes stops it", source)
+    finding = _finding("health-without-floor", place, field=path, value=value)
+    return Broken.of(finding, program, fact)
 
 
 def _tested_pool(tests: Program) -> object:
@@ -145,19 +120,6 @@ def _tested_pool(tests: Program) -> object:
 
 
 def _never_removed(pool: NodePool) -> Broken:
-    return Broken(
-        code="taint-never-removed",
-        at=pool,
-        place=pool.taints_place or "taints",
-        message=f"nothing here removes the taint {NOT_ACCEPTED_KEY} from nodes of {pool.name}",
-        fix="add the tests of its nodes (`acceptance: {}`, manifests/acceptance), or remove the "
-        "taint",
-        certain=False,
-        evidence={"pool": pool.name},
-        facts=(
-            ContractFact(
-                "nodes keep a taint that nothing removes, and run no work",
-                "kubernetes-sigs/aws-efs-csi-driver#1613; kubernetes-sigs/karpenter#1479",
-            ),
-        ),
-    )
+    place = pool.taints_place or "taints"
+    finding = _finding("taint-never-removed", place, key=NOT_ACCEPTED_KEY, pool=pool.name)
+    return Broken.of(finding, pool)

@@ -61,11 +61,11 @@ class ScaleThresholds(SpecModel):
     and optimization considerations (read 2026-11-29).
     """
 
-    above: Annotated[float, NO_TRUE_NUMBER] = Field(default=0.8, gt=0, le=1)
+    above: float = Field(default=0.8, gt=0, le=1)
     """Part of 1 above which replicas are added, more than 0, at most 1. Default 0.8."""
-    below: Annotated[float, NO_TRUE_NUMBER] = Field(default=0.2, gt=0, lt=1)
+    below: float = Field(default=0.2, gt=0, lt=1)
     """Part of 1 below which one is removed, more than 0, less than `above`. Default 0.2."""
-    minutes: Annotated[int, NO_TRUTH_VALUE] = Field(default=10, ge=1, le=60)
+    minutes: int = Field(default=10, ge=1, le=60)
     """How long it must be below, 1 to 60 minutes. Default 10."""
 
     @model_validator(mode="after")
