@@ -1,4 +1,4 @@
-"""Fit `planner/gpufleet_planner/sizing/spreads.csv` to the table of published load tests.
+"""Fit `planner/gpufleet_planner/data/spreads.csv` to the table of published load tests.
 
     PYTHONPATH=components:policies:planner:. python tools/fit_spreads.py
 
@@ -13,7 +13,7 @@ import csv
 from math import ceil, floor
 from pathlib import Path
 
-from gpufleet_planner.sizing.spread import REST
+from gpufleet_planner.sizing.throughput import REST
 from tests.planner.sizing.load_points import POINTS, LoadPoint
 
 ENOUGH = 8
@@ -21,7 +21,7 @@ ENOUGH = 8
 TAIL = 0.025
 FEW = 10
 """Figures from which on at least one is left out at each side."""
-TABLE = Path(__file__).parent.parent / "planner/gpufleet_planner/sizing/spreads.csv"
+TABLE = Path(__file__).parent.parent / "planner/gpufleet_planner/data/spreads.csv"
 HEAD = ("kind", "load", "engine", "bits", "least", "most", "points", "apart", "figures_apart", "inside")
 
 

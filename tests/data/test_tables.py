@@ -19,6 +19,7 @@ KEYS = {
     "mig": ("gpu", "profile"),
     "clouds": ("key",),
     "vgpu": ("gpu",),
+    "idle-power": ("gpu",),
     "drivers": ("compute_capability", "gpu", "operator", "branch"),
     "instances-aws": ("name",),
     "instances-gcp": ("name",),
@@ -116,6 +117,8 @@ def sources_of(catalogue: Catalogue) -> Iterable[tuple[str, Source]]:
             yield from ((f"{gpu.key} {p.name}", p.source) for p in gpu.mig.profiles.values())
         if gpu.vgpu:
             yield f"{gpu.key} vgpu", gpu.vgpu.source
+        if gpu.idle:
+            yield f"{gpu.key} idle", gpu.idle.source
         for part in (gpu.generation, gpu.support):
             if part is not None:
                 yield f"{gpu.key} drivers", part.source

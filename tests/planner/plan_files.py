@@ -5,7 +5,12 @@ from typing import Any
 
 import yaml
 
+from gpufleet.catalogue import load
+from gpufleet.spec.base import Platform
+from gpufleet_planner.planning.entries import own_machine
+from gpufleet_planner.planning.offers import OfferedMachine
 from gpufleet_planner.planning.plan import PlannedFleet
+from gpufleet_planner.planning.workloads import OwnHardware
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "plan"
 
@@ -39,3 +44,8 @@ def file(*workloads: dict[str, Any], **head: Any) -> dict[str, Any]:
 
 def errors(answer: PlannedFleet) -> list[str]:
     return [f.code for f in answer.findings if f.severity.value == "error"]
+
+
+def owned(gpu: str, gpus: int, nodes: int, **more: Any) -> OfferedMachine:
+    row = OwnHardware(gpu=gpu, gpus_per_node=gpus, nodes=nodes, **more)
+    return own_machine(row, load().gpu(gpu), 0, Platform.VSPHERE)

@@ -8,11 +8,19 @@ import pytest
 from gpufleet.catalogue import load
 from gpufleet.models.ledger import Basis
 from gpufleet_planner.planning.choice import ServingChoice, choose
-from gpufleet_planner.planning.need import Allowed, Isolation, WorkloadNeed, resolve
-from gpufleet_planner.planning.offers import Market, OwnedHardware
-from gpufleet_planner.planning.target import Arrivals, Assurance, ServingTarget
+from gpufleet_planner.planning.need import (
+    Allowed,
+    Arrivals,
+    Assurance,
+    Isolation,
+    ServingTarget,
+    WorkloadNeed,
+    resolve,
+)
+from gpufleet_planner.planning.offers import Market
 from gpufleet_planner.sizing.device import DeviceShare
 from gpufleet_planner.sizing.request import SizeRequest
+from tests.planner.plan_files import owned
 
 CATALOGUE = load()
 EKS = Market(("eks",), "us-east-1")
@@ -219,9 +227,7 @@ def test_rdma_between_machines_where_gradients_take_long() -> None:
         assert option.fabric == option.machine.fabric
         link = "a plain network" if option.fabric == "none" else option.fabric
         assert any(note.endswith(f"machine and step over {link}") for note in option.notes)
-    own = Market(
-        ("vsphere",), hardware=(OwnedHardware("H100-80GB", 8, 8, network_gbps=100.0, rdma=False),)
-    )
+    own = Market(("vsphere",), offers=(owned("H100-80GB", 8, 8, network_gbps=100.0),))
     slow = choice(
         ServingTarget(tokens=10**10),
         market=own,
@@ -343,9 +349,7 @@ def test_one_target_out_of_reach_names_the_nearest() -> None:
 
 
 def test_unpriced_machines_are_compared_in_gpu_hours() -> None:
-    own = Market(
-        ("vsphere",), hardware=(OwnedHardware("A100-80GB", 8, 2), OwnedHardware("L4", 4, 2))
-    )
+    own = Market(("vsphere",), offers=(owned("A100-80GB", 8, 2), owned("L4", 4, 2)))
     found = choice(market=own, model="Llama-3.1-8B", context=2048)
     assert [f.code for f in found.findings] == ["price-missing"]
     assert found.best is not None
@@ -357,13 +361,6 @@ def test_unpriced_machines_are_compared_in_gpu_hours() -> None:
     )
     assert not budget.options
     assert {r.miss.code for r in budget.rejected} >= {"price-missing"}
-
-
-def test_a_price_of_another_region_is_assumed() -> None:
-    found = choice(market=Market(("eks",), "eu-west-1"), model="Llama-3.1-8B", context=2048)
-    assert found.best is not None
-    assert found.best.cost_basis.value == "assumed"
-    assert [f.code for f in found.findings] == ["price-of-other-region"]
 
 
 def test_a_strict_plan_buys_nothing_without_a_price_of_its_region() -> None:

@@ -3,8 +3,7 @@
 from typing import Any
 
 from gpufleet_planner.planning.plan import plan
-from gpufleet_planner.planning.plan_as_dict import plan_as_dict
-from gpufleet_planner.planning.spec_text import spec_text
+from gpufleet_planner.planning.spec_text import plan_as_dict, spec_text
 from tests.planner.plan_files import file, service
 
 

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from gpufleet.catalogue import load
 from gpufleet_planner.commands.plan import command as plan_command
 from gpufleet_planner.commands.size import command as size_command
-from gpufleet_planner.planning.offer_plan import plan_on_offers
+from gpufleet_planner.planning.elsewhere import plan_on_offers
 from gpufleet_planner.planning.offered import offered_machines
 from gpufleet_planner.planning.offers import OfferedMachine
 

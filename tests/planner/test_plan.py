@@ -7,8 +7,7 @@ import pytest
 from gpufleet.platforms.compiled import compile_document
 from gpufleet_planner.planning.manifest import manifests
 from gpufleet_planner.planning.plan import plan
-from gpufleet_planner.planning.plan_as_dict import plan_as_dict
-from gpufleet_planner.planning.spec_text import spec_text
+from gpufleet_planner.planning.spec_text import plan_as_dict, spec_text
 from tests.planner.plan_files import NAMES, errors, example, file, service
 from tests.planner.pod_schedule import schedule
 

@@ -6,7 +6,7 @@ from gpufleet.models.parallel import Parallelism, Sharding
 from gpufleet.models.parameters import count_parameters
 from gpufleet.models.weights import weight_bytes
 from gpufleet_planner.planning.choice import choose
-from gpufleet_planner.planning.need import Allowed, WorkloadNeed, resolve
+from gpufleet_planner.planning.need import Allowed, ServingTarget, WorkloadNeed, resolve
 from gpufleet_planner.planning.offers import Market, machines
 from gpufleet_planner.planning.option import Option
 from gpufleet_planner.planning.provisioning import (
@@ -15,7 +15,6 @@ from gpufleet_planner.planning.provisioning import (
     validate_gpu,
     validate_provisioning,
 )
-from gpufleet_planner.planning.target import ServingTarget
 from gpufleet_planner.planning.training_choice import rdma
 from gpufleet_planner.sizing.request import SizeRequest
 from gpufleet_planner.sizing.training import Training
@@ -128,3 +127,13 @@ def test_adapters_move_little_and_a_divided_base_is_gathered_as_it_is_stored() -
     total = count_parameters(need.model).total
     assert exchanged_bytes(need.model, full, divided) == 6 * total
     assert exchanged_bytes(need.model, full, Parallelism(data=16)) == 4 * total
+
+
+def test_a_price_of_another_region_is_assumed() -> None:
+    request = SizeRequest(model="Llama-3.1-8B", context=2048)
+    need, _ = resolve(request, ServingTarget(), Allowed(), CATALOGUE)
+    assert need is not None
+    found = choose(need, Market(("eks",), "eu-west-1"), CATALOGUE)
+    assert found.best is not None
+    assert found.best.cost_basis.value == "assumed"
+    assert [f.code for f in found.findings] == ["price-of-other-region"]

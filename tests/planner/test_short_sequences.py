@@ -6,9 +6,8 @@ import pytest
 from gpufleet.catalogue import load
 from gpufleet_planner.planning import training_choice
 from gpufleet_planner.planning.choice import choose
-from gpufleet_planner.planning.need import Allowed, resolve
+from gpufleet_planner.planning.need import Allowed, ServingTarget, resolve
 from gpufleet_planner.planning.offers import Market
-from gpufleet_planner.planning.target import ServingTarget
 from gpufleet_planner.sizing.request import SizeRequest
 
 

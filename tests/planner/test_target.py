@@ -3,7 +3,7 @@ from decimal import Decimal
 import pytest
 from pydantic import ValidationError
 
-from gpufleet_planner.planning.target import Arrivals, ServingTarget, check_target
+from gpufleet_planner.planning.need import Arrivals, ServingTarget, check_target
 from gpufleet_planner.sizing.request import SizedWorkload
 
 

@@ -7,11 +7,10 @@ from hypothesis import strategies as st
 
 from gpufleet.catalogue import load
 from gpufleet_planner.planning.choice import choose
-from gpufleet_planner.planning.compare import rank
 from gpufleet_planner.planning.layouts import lay_out_pools, volume_bound
-from gpufleet_planner.planning.need import Allowed, Isolation, resolve
+from gpufleet_planner.planning.need import Allowed, Isolation, ServingTarget, resolve
 from gpufleet_planner.planning.offers import Market
-from gpufleet_planner.planning.target import ServingTarget
+from gpufleet_planner.planning.option import rank
 from gpufleet_planner.sizing.request import SizeRequest
 from tests.examples import ALL, examples
 

@@ -129,6 +129,21 @@ def test_the_page_is_what_happens(
             lines = lines[found:]
 
 
+def test_every_step_of_a_rollout_has_a_command_that_exists() -> None:
+    page = (DOCS / "gpu-operator.md").read_text("utf-8")
+    section = page.partition("## Checklist of a rollout")[2].partition("\n## ")[0]
+    steps = [line.split(" | ") for line in section.splitlines() if line.startswith("| ")][1:]
+    assert len(steps) >= 10
+    for step, source, command in steps:
+        assert step.strip("| ")
+        assert source
+        for written in re.findall(r"`gpufleet ([^`]+)`", command) or [""]:
+            name, *arguments = written.split()
+            made = importlib.import_module(program_commands()[name].module).command
+            options = {option for one in made.params for option in one.opts}
+            assert {one for one in arguments if one.startswith("--")} <= options, written
+
+
 _FINDING = re.compile(r"(?:[0-9]+ )?(?:error|warning) ")
 
 

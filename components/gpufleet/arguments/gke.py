@@ -90,6 +90,9 @@ class GkeOptionsArgs(TypedDict):
     secure_boot: NotRequired[bool]
     """Only signed kernel modules are loaded. Default true with GKE's driver on Container-
     Optimized OS, else false: other drivers are not signed."""
+    confidential: NotRequired[bool]
+    """Nodes are Confidential VMs, and their GPU encrypts what it holds. Default false. Changing
+    it makes a new node pool."""
     max_pods: NotRequired[int]
     """Pods of each node, 8 to 256. Default: the cluster's. Changing it makes a new node pool."""
     tpu_topology: NotRequired[str]

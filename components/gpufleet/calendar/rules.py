@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from gpufleet.calendar.model import CalendarSpan, PoolCalendar, PoolWindows, TeamSpan
 from gpufleet.calendar.spans import NO_TEAM, pool_calendar
-from gpufleet.catalogue import MICRO_USD
+from gpufleet.catalogue import MICRO_USD, load
 from gpufleet.findings import Finding, findings_in
 from gpufleet.fleet.windows import bought_window, edges
 from gpufleet.spec.capacity import TeamCommitment, minutes
@@ -109,6 +109,7 @@ def _short(
             team=one.team,
             limit=most,
             missing=shown(missing),
+            lead=_on_sale(pool, missing[0][0]),
             intervals=as_text(missing),
         )
     unsure = _joined(during, lambda span: span.bought < one.gpus <= span.gpus)
@@ -122,6 +123,14 @@ def _short(
             unsure=shown(unsure),
             intervals=as_text(unsure),
         )
+
+
+def _on_sale(pool: PoolWindows, begin: datetime) -> str:
+    """From when on a Capacity Block for a time can be bought, of a pool that has one."""
+    if not any(entry.capacity_block for entry in pool.capacity):
+        return ""
+    opens = begin - timedelta(weeks=load().clouds["aws"].blocks["weeks_ahead"])
+    return f" (EC2 sells a Capacity Block for it from {opens:%Y-%m-%d} on)"
 
 
 def _long_job(pool: PoolWindows, one: TeamCommitment, path: str, at: datetime) -> Iterable[Finding]:

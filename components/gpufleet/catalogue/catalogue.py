@@ -94,8 +94,9 @@ class Catalogue:
     @cached_property
     def gpus(self) -> Mapping[str, Gpu]:
         """GPUs and other accelerators by key."""
+        idle, boards = self.rows("idle-power"), self.vgpu_boards
         return gpu_rows.gpu_table(
-            self.rows("gpus"), self.geometries, self.vgpu_boards, self.drivers, self.sources
+            self.rows("gpus"), self.geometries, boards, idle, self.drivers, self.sources
         )
 
     @cached_property

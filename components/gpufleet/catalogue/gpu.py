@@ -128,6 +128,18 @@ class Rates:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class IdlePower:
+    """What one GPU draws while nothing runs on it, as nvidia-smi showed it; None: not sourced."""
+
+    watts: int | None = None
+    """With MIG mode off."""
+    mig_watts: int | None = None
+    """With MIG mode on."""
+    source: Source
+    notes: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class VgpuBoard:
     """The vGPU types of one GPU: what a hypervisor can hand to machines."""
 
@@ -142,6 +154,11 @@ class VgpuBoard:
     mixed_size: Mapping[int, int] | None = field(default=None, hash=False)
     """Maximum number of vGPUs of a size where the host allows mixed sizes, for the sizes that lose
     some. Empty: the GPU cannot mix sizes. None: not sourced."""
+    users: Mapping[str, tuple[str, ...]] = field(
+        default_factory=FrozenDict[str, tuple[str, ...]], hash=False
+    )
+    """Class of user (`light`, `medium`, `heavy`) -> types that NVIDIA recommends for it on RTX
+    vWS. Empty: not sourced."""
     notes: str = ""
 
     @property
@@ -197,10 +214,14 @@ class Gpu:
     """PCI device id -> the board that has it."""
     vgpu: VgpuBoard | None = None
     """vGPU types of the GPU; None where none were sourced."""
+    idle: IdlePower | None = None
+    """Power without work; None where it was not sourced, which is not 0."""
     generation: GenerationSupport | None = None
     """Drivers and CUDA of its compute capability; None where not sourced."""
     support: GpuSupport | None = None
     """First driver and first GPU Operator for it; None where not sourced."""
+    confidential: bool = False
+    """Whether NVIDIA supports it in confidential computing: whole, passed through to one VM."""
     cores: int | None = None
     """Neuron: cores of one device, which pods may ask for one by one. None for other makers."""
     aliases: tuple[str, ...] = ()
@@ -221,6 +242,10 @@ class Gpu:
         if self.support is not None and self.support.kernel_modules is not None:
             return self.support.kernel_modules
         return None if self.generation is None else self.generation.kernel_modules
+
+    def idle_watts(self, *, mig: bool) -> int | None:
+        """Watts without work, in MIG mode or not; None: not known."""
+        return None if self.idle is None else self.idle.mig_watts if mig else self.idle.watts
 
     @property
     def has_mig(self) -> bool:

@@ -1,6 +1,7 @@
-"""Lines of gpus.jsonl, mig.jsonl and vgpu.jsonl -> Gpu rows."""
+"""Lines of gpus.jsonl, mig.jsonl, vgpu.jsonl and idle-power.jsonl -> Gpu rows."""
 
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 from gpufleet.catalogue.driver_rows import capability_of
 from gpufleet.catalogue.driver_support import DriverTable
@@ -10,6 +11,7 @@ from gpufleet.catalogue.gpu import (
     EVIDENCE_ORDER,
     Evidence,
     Gpu,
+    IdlePower,
     MigGeometry,
     MigProfile,
     Rates,
@@ -26,18 +28,18 @@ def gpu_table(
     gpus: Iterable[RawRow],
     geometries: Mapping[str, MigGeometry],
     vgpu_boards: Mapping[str, VgpuBoard],
+    idle: Iterable[RawRow],
     drivers: DriverTable,
     sources: SourceTable,
 ) -> FrozenDict[str, Gpu]:
     """All GPUs by key, in the order of the file: oldest NVIDIA part first, other vendors last."""
-    return frozen(
-        {
-            raw["key"]: _gpu(
-                raw, geometries.get(raw["key"]), vgpu_boards.get(raw["key"]), drivers, sources
-            )
-            for raw in gpus
-        }
-    )
+    power = {raw["gpu"]: sourced(IdlePower, raw, sources) for raw in idle}
+
+    def parts(key: str) -> dict[str, Any]:
+        tables = {"mig": geometries, "vgpu": vgpu_boards, "idle": power}
+        return {name: table.get(key) for name, table in tables.items()}
+
+    return frozen({raw["key"]: _gpu(raw, parts(raw["key"]), drivers, sources) for raw in gpus})
 
 
 def vgpu_table(rows: Iterable[RawRow], sources: SourceTable) -> FrozenDict[str, VgpuBoard]:
@@ -81,13 +83,7 @@ def _profile(raw: RawRow, sources: SourceTable) -> MigProfile:
     )
 
 
-def _gpu(
-    raw: RawRow,
-    mig: MigGeometry | None,
-    vgpu: VgpuBoard | None,
-    drivers: DriverTable,
-    sources: SourceTable,
-) -> Gpu:
+def _gpu(raw: RawRow, parts: Mapping[str, Any], drivers: DriverTable, sources: SourceTable) -> Gpu:
     rates = frozen({board: _rates(line) for board, line in raw.get("boards", {}).items()})
     first = next(iter(rates.values()), None)
     boards = raw.get("pci", {})
@@ -102,11 +98,10 @@ def _gpu(
         rates=rates,
         tdp_watts=first.tdp_watts if first else None,
         nvlink_bytes_per_second=first.nvlink_bytes_per_second if first else 0,
-        mig=mig,
         pci_boards=frozen(boards),
-        vgpu=vgpu,
         generation=None if capability is None else drivers.generations.get(capability),
         support=drivers.gpus.get(raw["key"]),
+        **parts,
     )
 
 

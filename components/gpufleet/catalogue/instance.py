@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import StrEnum
 from fractions import Fraction
+from typing import Any
 
 from gpufleet.catalogue.frozen import FrozenDict
 from gpufleet.catalogue.source import Source
@@ -34,6 +35,9 @@ class Cloud:
     """Regions by name; empty: those that prices name."""
     labels: tuple[str, ...] = ()
     """Prefixes of labels that only its nodes carry."""
+    blocks: Mapping[str, Any] = field(default_factory=FrozenDict[str, Any], hash=False)
+    """How it sells blocks of capacity for a time: `weeks_ahead` at most, `minutes_before` the start
+    at the latest, maximum `instances` and `days`, time of day (UTC) when each `ends`."""
     source: Source
 
 
@@ -153,6 +157,9 @@ class InstanceType:
     """Google: the extra network cards, in words."""
     local_ssd_in_price: bool | None = None
     """Google: whether the on-demand and spot figures contain the bundled local SSD."""
+    confidential: str | None = None
+    """Google: technology with which GKE runs its GPU nodes as Confidential VMs (`TDX`); None: it
+    does not."""
     host_limit: HostLimit | None = None
     """Attachable accelerators: the largest host."""
 

@@ -24,6 +24,11 @@ _BY_CLOUD = ("instances", "prices")
 @click.option(
     "--region", metavar="R", help="Only what is known of prices in this region (prices, instances)."
 )
+@click.option(
+    "--user-class",
+    type=click.Choice(["light", "medium", "heavy"]),
+    help="Only vGPU types that NVIDIA recommends for such users of RTX vWS (vgpu).",
+)
 @click.option("--edition", metavar="E", help="Edition of the catalogue. Default: the newest.")
 @click.option(
     "--prices",
@@ -37,6 +42,7 @@ def command(
     gpu: str | None,
     cloud: str | None,
     region: str | None,
+    user_class: str | None,
     edition: str | None,
     prices: Path | None,
     output_format: str,
@@ -46,6 +52,7 @@ def command(
 
     \b
         gpufleet catalogue mig --gpu A100-80
+        gpufleet catalogue vgpu --gpu L40S --user-class heavy
         gpufleet catalogue prices --gpu L4 --cloud aws --region eu-central-1
         gpufleet catalogue gpus --format json | jq '.[] | select(.mig_unknown)'
 
@@ -73,6 +80,13 @@ def command(
         sys.exit(exit_code(problem.findings))
     rows_of, columns = TABLES[table]
     rows = list(rows_of(catalogue, key, cloud))
+    if user_class:
+        rows = [row for row in rows if user_class in row.get("users", ())]
+        if not rows:
+            raise click.UsageError(
+                f"NVIDIA's sizing guide names no vGPU type for {user_class} users of "
+                f"{key or table}; it does of L40S (`gpufleet catalogue vgpu`)"
+            )
     if output_format == "json":
         print_json(rows)
     else:

@@ -58,6 +58,7 @@ def _gpus(catalogue: Catalogue, gpu: str | None, _cloud: str | None) -> Iterator
             row = as_row(fact, "mig", "vgpu", "compute_capability")
             row["compute_capability"] = capability and f"{capability[0]}.{capability[1]}"
             row["memory_gib"] = _gib(fact.memory_bytes)
+            row["idle_watts"] = fact.idle_watts(mig=False)
             row["mig"] = fact.mig and {
                 "shape": fact.mig.shape,
                 "evidence": fact.mig.evidence.value,
@@ -99,6 +100,7 @@ def _vgpu(catalogue: Catalogue, gpu: str | None, _cloud: str | None) -> Iterator
             for tail, most in board.types.items():
                 row = {"gpu": key, "type": f"{name}-{tail}", "max_per_gpu": most}
                 row["printed"] = f"NVIDIA {board.printed}{name}-{tail}"
+                row["users"] = [user for user, types in board.users.items() if tail in types]
                 yield {**row, "notes": board.notes, **_source(board.source)}
 
 
@@ -182,14 +184,14 @@ TABLES: Mapping[str, tuple[RowsOf, tuple[str, ...]]] = {
     "gpus": (
         _gpus,
         ("key", "memory_gib", "compute_capability", "mig_layouts", "mps_max_clients",
-         "architecture", "tdp_watts", "name", "source", "date"),
+         "architecture", "tdp_watts", "idle_watts", "name", "source", "date"),
     ),
     "mig": (
         _mig,
         ("gpu", "name", "compute_slices", "memory_slots", "starts", "max_instances", "usable_gib",
          "multiprocessors", "evidence", "source", "date"),
     ),
-    "vgpu": (_vgpu, ("gpu", "type", "max_per_gpu", "printed", "source", "date")),
+    "vgpu": (_vgpu, ("gpu", "type", "max_per_gpu", "users", "printed", "source", "date")),
     "drivers": (
         _drivers,
         ("gpu", "first_driver", "last_driver", "kernel_modules", "first_cuda", "last_cuda",

@@ -20,10 +20,12 @@ from gpufleet.cli.output import (
     print_json,
     refusing,
     require_something,
+    usd_per_kwh_option,
 )
 from gpufleet.cli.source import compile_source, read_text
 from gpufleet.cost.cost import Use, attribute
 from gpufleet.cost.dump import UnreadableDumpError, histories, read_series
+from gpufleet.cost.idle_power import IdleEnergy, idle_energy
 from gpufleet.cost.report import By, Row, rows
 from gpufleet.cost.stopped import Stop, stops
 from gpufleet.findings import Finding, has_errors, ordered
@@ -47,9 +49,16 @@ from gpufleet.findings import Finding, has_errors, ordered
     help="How long a sample holds. Default: the smallest distance between two samples.",
 )
 @click.option("--prices", metavar="FILE", help="Prices of your own, as for `gpufleet compile`.")
+@usd_per_kwh_option
 @format_option
 def command(
-    dump: str, spec: str, by: str, step: int | None, prices: str | None, output_format: str
+    dump: str,
+    spec: str,
+    by: str,
+    step: int | None,
+    prices: str | None,
+    usd_per_kwh: float | None,
+    output_format: str,
 ) -> None:
     """Divide what nodes cost between the pods that held their GPUs, what was idle and what was
     stranded. The rows always add up to the price of the nodes, to the micro-dollar.
@@ -62,18 +71,20 @@ def command(
         gpufleet cost dump.json --spec fleet.yaml --by team
 
     For the ledger of notebooks that were stopped when idle, ask for
-    kube_deployment_spec_replicas|kube_statefulset_replicas too. Times are UTC.
+    kube_deployment_spec_replicas|kube_statefulset_replicas too. Times are UTC. The table of idle
+    GPUs shows what they drew while no pod held them: part of the amounts above, not on top.
 
     JSON: {"rows": [{"name", "use", "microUsd", "unitSeconds"}], "totalMicroUsd", "nodeSeconds",
     "stopped": [{"notebook", "pool", "from", "to", "minutes", "units", "microUsd"}],
-    "findings"}. Exits 1 when the declaration has an error, 2 when something cannot be read, or FILE
-    has no node of the declaration.
+    "idlePower": [{"pool", "mig", "gpuHours", "watts", "kwh", "usd"}], "findings"}. Exits 1 when the
+    declaration has an error, 2 when something cannot be read, or FILE has no node of the
+    declaration.
     """
     if dump == spec == "-":
         raise UnreadableInputError("only one of FILE and --spec can be standard input")
     compiled = compile_source(spec, prices)
     if compiled.fleet is None or has_errors(compiled.findings):
-        _print(None, 0, 0, [], ordered(compiled.findings), output_format)
+        _print(None, 0, 0, [], [], usd_per_kwh, ordered(compiled.findings), output_format)
         sys.exit(exit_code(compiled.findings))
     with refusing(UnreadableDumpError, file=dump):
         series = read_series(read_text(dump))
@@ -85,7 +96,8 @@ def command(
     total = sum(history.micro_usd for history in past)
     assert total == sum(row.micro_usd for row in made), "attribution adds up by construction"
     found = ordered([*findings, *unknown])
-    _print(made, total, seconds, stopped, found, output_format)
+    idle = idle_energy(compiled.fleet, lines)
+    _print(made, total, seconds, stopped, idle, usd_per_kwh, found, output_format)
     require_something(
         past, f"{dump}: no sample is of a node in a pool of {spec}, so there is no cost to divide"
     )
@@ -97,6 +109,8 @@ def _print(
     total: int,
     seconds: int,
     stopped: Sequence[Stop],
+    idle: Sequence[IdleEnergy],
+    usd_per_kwh: float | None,
     findings: tuple[Finding, ...],
     output_format: str,
 ) -> None:
@@ -117,6 +131,7 @@ def _print(
                 "totalMicroUsd": total,
                 "nodeSeconds": seconds,
                 "stopped": [_ledger_entry(stop) for stop in stopped],
+                "idlePower": [one.as_dict(usd_per_kwh) for one in idle],
                 "findings": [finding.as_dict() for finding in findings],
             }
         )
@@ -125,6 +140,8 @@ def _print(
         if made:
             Console().print(_table(made, total))
             click.echo(f"{seconds / 3600:,.1f} node-hours")
+        if idle:
+            Console().print(_idle(idle, usd_per_kwh))
         if stopped:
             Console().print(_ledger(stopped))
 
@@ -140,6 +157,16 @@ def _table(made: list[Row], total: int) -> Table:
         )
     table.add_section()
     table.add_row("all", "", "", _usd(total), "100.0 %")
+    return table
+
+
+def _idle(idle: Sequence[IdleEnergy], usd_per_kwh: float | None) -> Table:
+    table = Table("idle GPUs of", "GPU-hours", "W each", "kWh", "USD")
+    for one in idle:
+        watts = "not known" if one.watts is None else f"{one.watts}{' (MIG)' if one.mig else ''}"
+        kwh = "not known" if one.kwh is None else f"{one.kwh:,}"
+        money = "" if one.kwh is None else one.money(usd_per_kwh)
+        table.add_row(escape(one.pool.name), f"{float(one.gpu_hours):,.2f}", watts, kwh, money)
     return table
 
 

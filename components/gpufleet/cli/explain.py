@@ -15,11 +15,13 @@ from gpufleet.cli.output import (
     format_option,
     print_findings,
     print_json,
+    usd_per_kwh_option,
     write_file,
 )
 from gpufleet.cli.pool_lines import explain_pool
 from gpufleet.cli.source import compile_source
 from gpufleet.cli.tables import quota_lines
+from gpufleet.cost.idle_power import idle_month
 from gpufleet.fleet import Fleet, Pool
 from gpufleet.fleet.as_dict import pool_as_dict
 from gpufleet.fleet.explained import contract_of
@@ -31,6 +33,7 @@ from gpufleet.render.slots_svg import draw_partition_svg
 @click.argument("pool", required=False)
 @click.option("--svg", "svg", metavar="FILE", help="Also draw the pool's GPUs into an SVG file.")
 @click.option("--html", "html", metavar="FILE", help="Also write a page with pictures.")
+@usd_per_kwh_option
 @as_of_option
 @format_option
 def command(
@@ -38,6 +41,7 @@ def command(
     pool: str | None,
     svg: str | None,
     html: str | None,
+    usd_per_kwh: float | None,
     as_of: datetime | None,
     output_format: str,
 ) -> None:
@@ -64,18 +68,26 @@ def command(
         write_file(html, page)
     if output_format == "json":
         findings = [finding.as_dict() for finding in compiled.findings]
-        print_json({"pools": [pool_as_dict(one) for one in pools], "findings": findings})
+        power = [idle_month(one).as_dict(usd_per_kwh) for one in pools]
+        print_json(
+            {
+                "pools": [pool_as_dict(one) for one in pools],
+                "idlePower": power,
+                "findings": findings,
+            }
+        )
     else:
         print_findings(compiled.findings)
-        click.echo("" if fleet is None else pools_as_text(fleet, pools))
+        click.echo("" if fleet is None else pools_as_text(fleet, pools, usd_per_kwh))
     sys.exit(exit_code(compiled.findings))
 
 
-def pools_as_text(fleet: Fleet, pools: Iterable[Pool]) -> str:
+def pools_as_text(fleet: Fleet, pools: Iterable[Pool], usd_per_kwh: float | None = None) -> str:
     """What the command prints about pools of a fleet."""
     terms = {pool.name: contract_of(pool, fleet) for pool in fleet.pools}
     return "\n\n".join(
-        "\n".join([explain_pool(one, terms[one.name]), *_quotas(fleet, one)]) for one in pools
+        "\n".join([explain_pool(one, terms[one.name], usd_per_kwh), *_quotas(fleet, one)])
+        for one in pools
     )
 
 

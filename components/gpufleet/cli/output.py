@@ -66,6 +66,16 @@ def write_file(file: str | Path, text: str) -> None:
         write_whole_text(Path(file), text)
 
 
+def usd_per_kwh_option(function: _Function) -> _Function:
+    """Add `--usd-per-kwh`, handed on as a number or None."""
+    return click.option(
+        "--usd-per-kwh",
+        type=click.FloatRange(0, 10),
+        metavar="USD",
+        help="Price of electricity, for idle GPUs of your own hardware.",
+    )(function)
+
+
 def format_option(function: _Function) -> _Function:
     """Add `--format text|json`, handed on as `output_format`."""
     return click.option(

@@ -7,6 +7,7 @@ import click
 
 from gpufleet.cli.tables import sharing_line, usd
 from gpufleet.contract.contract_fact import Term
+from gpufleet.cost.idle_power import idle_month
 from gpufleet.fleet import Pool, Unbounded
 from gpufleet.fleet.balance import host_share
 from gpufleet.fleet.neuron import is_neuron
@@ -24,7 +25,9 @@ class PoolLine:
     items: tuple[str, ...] = ()
 
 
-def pool_lines(pool: Pool, terms: Sequence[Term] = ()) -> tuple[PoolLine, ...]:
+def pool_lines(
+    pool: Pool, terms: Sequence[Term] = (), usd_per_kwh: float | None = None
+) -> tuple[PoolLine, ...]:
     """Hardware, owners, contract, sharing, requests and price, in the order of the text."""
     host = _next_to_gpus(pool)
     return (
@@ -43,6 +46,7 @@ def pool_lines(pool: Pool, terms: Sequence[Term] = ()) -> tuple[PoolLine, ...]:
             ),
         ),
         PoolLine("price", _price(pool)),
+        PoolLine("idle power", _idle(pool, usd_per_kwh)),
     )
 
 
@@ -51,10 +55,10 @@ def pool_title(pool: Pool) -> str:
     return f"{pool.intent.value}, {_buying(pool)}"
 
 
-def explain_pool(pool: Pool, terms: Sequence[Term] = ()) -> str:
+def explain_pool(pool: Pool, terms: Sequence[Term] = (), usd_per_kwh: float | None = None) -> str:
     """One pool as text, its GPUs drawn before the price."""
     lines = [click.style(pool.name, bold=True) + f"  {pool_title(pool)}"]
-    for fact in pool_lines(pool, terms):
+    for fact in pool_lines(pool, terms, usd_per_kwh):
         if fact.name == "price":
             lines += _drawn(pool)
         if fact.text:
@@ -91,6 +95,18 @@ def _price(pool: Pool) -> str:
         f"{'' if listed is None else f' (list of {listed})'}; "
         f"{usd(pool.spend.minimum)} to {usd(pool.spend.maximum)} USD/h for the pool, "
         f"{usd(pool.spend.expected)} expected"
+    )
+
+
+def _idle(pool: Pool, usd_per_kwh: float | None) -> str:
+    """What a node draws that no pod uses, for a month."""
+    month = idle_month(pool)
+    mode = " in MIG mode" if month.mig else ""
+    if month.watts is None:
+        return f"of {pool.gpu.key}{mode} is not known"
+    return (
+        f"{pool.gpus_per_node} x {month.watts} W{mode} on a node that no pod uses: "
+        f"{month.kwh:,.1f} kWh a month, {month.money(usd_per_kwh)}"
     )
 
 

@@ -75,6 +75,8 @@ class CostLine:
     micro_usd: int
     unit_seconds: int
     """Units held, times seconds; 0 where it is not a pod's."""
+    node_seconds: Fraction
+    """Part of the node, times seconds."""
 
 
 _Key = tuple[Use, str, str, str]
@@ -105,6 +107,7 @@ def attribute(history: NodeHistory) -> tuple[CostLine, ...]:
             resource,
             amounts[(use, namespace, pod, resource)],
             held_seconds.get((use, namespace, pod, resource), 0),
+            parts[(use, namespace, pod, resource)],
         )
         for use, namespace, pod, resource in sorted(amounts, key=_order)
     )

@@ -48,6 +48,10 @@ def validate_gpu_operator(spec: FleetSpec, plan: OperatorPlan) -> Iterator[Findi
     values = merged(operator_values(settings), declared.values)
     yield from validate_values(values, declared.values, declared.version)
     yield from _names_of_ours(declared.values)
+    workload = value_at(values, "sandboxWorkloads.defaultWorkload")
+    if value_at(values, "sandboxWorkloads.enabled") is True and workload not in (None, "container"):
+        path = _declared_at("sandboxWorkloads.defaultWorkload", declared.values)
+        yield _finding("pools-for-virtual-machines", path, found=workload)
 
 
 def validate_values(

@@ -11,7 +11,7 @@ from fractions import Fraction
 
 from gpufleet.catalogue.gpu import Gpu
 from gpufleet.catalogue.lookup import UnknownKeyError
-from gpufleet.findings import Finding, error, has_errors, warning
+from gpufleet.findings import Finding, error, findings_in, has_errors
 from gpufleet.partition.dra_offers import (
     GPU_CLASS,
     MIG_CLASS,
@@ -31,6 +31,8 @@ from gpufleet.spec.device_needs import (
     NvlinkReach,
 )
 from gpufleet.spec.sharing import Dra
+
+_finding = findings_in(__file__)
 
 VFIO_CLASS = "vfio.gpu.nvidia.com"
 """DeviceClass of GPUs that are bound to vfio-pci, made by the driver's chart."""
@@ -83,14 +85,7 @@ def find_needs(
     needs: list[NeededDevices] = []
     findings: list[Finding] = []
     if declared.claims and not declared.namespaces:
-        findings.append(
-            error(
-                "dra-claims-nowhere",
-                f"{place}.claims",
-                "claims are made in `namespaces`, and none is written",
-                "write `namespaces`, or remove `claims`",
-            )
-        )
+        findings.append(_finding("dra-claims-nowhere", place))
     for index, need in enumerate(declared.claims):
         path = f"{place}.claims[{index}]"
         finder = _Finder(gpu, declared, offers, fraction, on_demand, find_gpu)
@@ -194,33 +189,15 @@ def _beside_choices(need: DeviceNeed, path: str) -> Iterator[Finding]:
     }
     for field, value in written.items():
         if value:
-            yield error(
-                "dra-claim-two-ways",
-                f"{path}.{field}",
-                f"each way of `firstAvailable` has its own `{field}`",
-                "write it there, or remove `firstAvailable`",
-                value=value,
-            )
+            yield _finding("dra-claim-two-ways", f"{path}.{field}", value=value, field=field)
 
 
 def _of_shares(need: DeviceNeed, declared: Dra, path: str) -> Iterator[Finding]:
     if need.share_memory_mib is not None and declared.consumable_shares != "memory":
-        yield error(
-            "dra-claim-share-of-nothing",
-            f"{path}.shareMemoryMib",
-            "claims take parts of the memory with `consumableShares: memory` only",
-            "write that beside `claims`, or remove the line",
-            value=need.share_memory_mib,
-        )
+        yield _finding("dra-claim-share-of-nothing", path, value=need.share_memory_mib)
     ways = (need.sharing, declared.sharing)
     if declared.consumable_shares is not None and DraSharing.MPS in ways:
-        yield error(
-            "dra-claim-shares-mps",
-            f"{path}.sharing",
-            "the driver does not serve MPS where devices have consumable shares",
-            "write `sharing: timeSlicing` or exclusive, or remove `consumableShares`",
-            value=DraSharing.MPS.value,
-        )
+        yield _finding("dra-claim-shares-mps", path, value=DraSharing.MPS.value)
 
 
 def _device_class(met: Sequence[DraOffer], *, mig: bool) -> str:
@@ -234,32 +211,19 @@ def _device_class(met: Sequence[DraOffer], *, mig: bool) -> str:
 def _fields(need: DeviceNeed, path: str, *, mig: bool) -> Iterator[Finding]:
     yield from validate_terms(need, path, mig=mig)
     if need.name in TAKEN_NAMES or need.name.startswith("mig-"):
-        yield error(
+        yield _finding(
             "dra-claim-name-taken",
-            f"{path}.name",
-            f"the pool's own claims are called `<pool>-{need.name}`",
-            "choose a name that is not gpu, channel or domain, and does not begin with mig-",
+            path,
             value=need.name,
             limit=("gpu", "channel", "domain", "mig-*"),
         )
     if need.shared_claims is not None and need.sharing is DraSharing.EXCLUSIVE:
-        yield error(
-            "dra-clients-without-sharing",
-            f"{path}.sharedClaims",
-            f"{need.shared_claims} claims that pods share, and `sharing` is exclusive",
-            "write `sharing: timeSlicing` or mps, or remove `sharedClaims`",
-            value=need.shared_claims,
-        )
+        yield _finding("dra-clients-without-sharing", path, value=need.shared_claims)
     alone = {"samePcieRoot": need.same_pcie_root, "nvlink": need.nvlink is NvlinkReach.MACHINE}
     for field, asked in alone.items():
         if asked and need.count == 1:
-            yield error(
-                "dra-claim-alone",
-                f"{path}.{field}",
-                "the claim has one device, which is next to no other",
-                f"write `count: 2` or more, or remove `{field}`",
-                value=need.count,
-                limit=2,
+            yield _finding(
+                "dra-claim-alone", f"{path}.{field}", value=need.count, limit=2, field=field
             )
     wrong = {
         "profile": not mig and need.profile,
@@ -274,13 +238,14 @@ def _fields(need: DeviceNeed, path: str, *, mig: bool) -> Iterator[Finding]:
     for field, value in wrong.items():
         if value:
             other = "gpu" if mig else "mig"
-            yield error(
-                "dra-claim-unmet",
+            yield _finding(
+                "dra-claim-unmet/fields",
                 f"{path}.{field}",
-                f"{reasons[field]}, and `devices` is {'mig' if mig else 'gpu'}",
-                f"write `devices: {other}`, or remove `{field}`",
                 value=value,
                 limit=other,
+                reasons=reasons[field],
+                what="mig" if mig else "gpu",
+                field=field,
             )
 
 
@@ -311,16 +276,7 @@ def _boards(
             continue
         named[found.key] = found
     if not findings and gpu.key not in named and not elsewhere:
-        findings.append(
-            error(
-                "dra-claim-unmet",
-                f"{path}.products",
-                f"the pool has {gpu.key}, which is not among {', '.join(named)}",
-                f"add `{gpu.key}`, or move the claim to a pool with one of them",
-                value=tuple(named),
-                limit=gpu.key,
-            )
-        )
+        findings.append(_finding("dra-claim-unmet", path, value=tuple(named), limit=gpu.key))
     return tuple(name for one in named.values() for name in one.product_names), findings
 
 
@@ -359,12 +315,12 @@ def _meeting(
         unknown = [offer for offer in left if amount(offer) is None]
         if unknown:
             findings.append(
-                warning(
+                _finding(
                     "dra-claim-not-known",
                     f"{path}.{field}",
-                    f"the {unit} of {_kinds(gpu, unknown)} were not sourced: whether they meet "
-                    "the claim shows when a pod is scheduled",
                     value=least,
+                    unit=unit,
+                    kinds=_kinds(gpu, unknown),
                 )
             )
         most, kinds = max(amount(offer) or 0 for offer in left), _kinds(gpu, left)

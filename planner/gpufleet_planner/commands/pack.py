@@ -25,8 +25,7 @@ from gpufleet_planner.packing.packing import Assignment, Packing, packing_as_dic
 from gpufleet_planner.packing.problem import Mode, PackingProblem
 from gpufleet_planner.packing.read import read_problem
 from gpufleet_planner.packing.request import parse_request
-from gpufleet_planner.pictures.node_row import packing_rows
-from gpufleet_planner.pictures.packing_picture import packing_picture
+from gpufleet_planner.pictures.packing_picture import packing_picture, packing_rows
 from gpufleet_planner.trace.place import TracePolicy
 from gpufleet_planner.trace.read import is_tasks_file
 from gpufleet_planner.trace.trace import GpuSharing

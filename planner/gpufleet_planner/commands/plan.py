@@ -27,18 +27,18 @@ from gpufleet_planner.explanation.explain import explain_option
 from gpufleet_planner.explanation.line import lines_as_list
 from gpufleet_planner.pictures.packing_picture import packing_picture
 from gpufleet_planner.pictures.plan_rows import plan_rows
-from gpufleet_planner.planning.engine_arguments import check_model_names
-from gpufleet_planner.planning.manifest import manifest_text, manifests, planned_objects
-from gpufleet_planner.planning.offer_plan import (
+from gpufleet_planner.planning.elsewhere import (
+    places_text,
+    plan_in_places,
     plan_on_offers,
     provider_plans_as_list,
     provider_plans_text,
 )
-from gpufleet_planner.planning.places import places_text, plan_in_places
+from gpufleet_planner.planning.engine_arguments import check_model_names
+from gpufleet_planner.planning.manifest import manifest_text, manifests, planned_objects
 from gpufleet_planner.planning.plan import PlannedFleet, plan
-from gpufleet_planner.planning.plan_as_dict import plan_as_dict
 from gpufleet_planner.planning.scaling import autoscaling_hint
-from gpufleet_planner.planning.spec_text import cost_line, spec_text
+from gpufleet_planner.planning.spec_text import cost_line, plan_as_dict, spec_text
 
 
 @click.command()

@@ -284,10 +284,10 @@ def advice_as_dict(one: Advice) -> dict[str, Any]:
         "proposal": None
         if option is None
         else {
-            "device": option.share.device.label,
+            "device": option.share.label,
             "gpu": option.machine.gpu.key,
             "share": option.share.resource_key,
-            "memoryBytes": option.share.device.usable_bytes,
+            "memoryBytes": option.share.usable_bytes,
             "devicesEach": option.devices_each,
             "pods": option.pods,
             "machine": option.machine.name,
@@ -311,7 +311,7 @@ def _print_text(answers: list[Advice]) -> None:
             f"{pods}{one.holds}",
             escape(one.reason),
             one.verdict.value,
-            "" if option is None else _instead(option.devices_each, option.share.device.label),
+            "" if option is None else _instead(option.devices_each, option.share.label),
             "" if saving is None else f"{saving:,.2f}",
         )
     Console(highlight=False).print(table)

@@ -16,108 +16,56 @@ from gpufleet.cli.output import (
     print_findings,
     print_json,
 )
+from gpufleet.documents.plain_data import camel
 from gpufleet.findings import ordered
-from gpufleet.models.engine_profile import InferenceEngine
 from gpufleet.models.formats import KV_FORMATS, WEIGHT_FORMATS
-from gpufleet.models.parallel import Sharding
 from gpufleet_planner.commands.size_choices import (
     Asked,
     Chosen,
     choose_for,
+    field_options,
     market_options,
     print_choice,
 )
 from gpufleet_planner.explanation.line import ExplanationLine, lines_as_list, lines_as_text
 from gpufleet_planner.planning.as_dict import choices_as_list, rejected_as_list
-from gpufleet_planner.sizing.activations import Checkpointing, Loss
 from gpufleet_planner.sizing.as_dict import sizing_as_dict
-from gpufleet_planner.sizing.lengths import LengthShape
 from gpufleet_planner.sizing.load_answer import load_answer_text
-from gpufleet_planner.sizing.not_modelled import NOT_MODELLED, not_modelled
-from gpufleet_planner.sizing.request import SizedWorkload, SizeRequest, parse_request
+from gpufleet_planner.sizing.request import (
+    NOT_MODELLED,
+    LoadTestRequest,
+    ParallelRequest,
+    SizedWorkload,
+    SizeRequest,
+    not_modelled,
+    parse_request,
+)
 from gpufleet_planner.sizing.serving_rates import ServingSpeed
 from gpufleet_planner.sizing.sized import Sizing, size
-from gpufleet_planner.sizing.training import Training
-from gpufleet_planner.sizing.training_efficiency import Arithmetic, TrainingFramework
+from gpufleet_planner.sizing.training import Training, settings_text
 from gpufleet_planner.sizing.training_rates import TrainingSpeed
-from gpufleet_planner.sizing.training_settings import settings_text
-from gpufleet_planner.sizing.training_state import AdapterTargets, Optimizer, TrainingPrecision
+from gpufleet_planner.sizing.training_state import TrainingPrecision
 
 _GIB = 1 << 30
-_COUNT = click.IntRange(min=1)
 _Function = Callable[..., Any]
-
-_OPTIONS: tuple[tuple[tuple[str, ...], Any, str], ...] = (
-    (("--model",), str, "Catalogue name, config.json, checkpoint folder, or a count such as 8B."),
-    (("--workload",), str, f"{', '.join(kind.value for kind in SizedWorkload)}."),
-    (("--context",), _COUNT, "Longest sequence in tokens, prompt and output together."),
-    (("--batch",), _COUNT, "Sequences at once; training: samples per GPU and micro-batch."),
-    (("--active-parameters",), str, "With a parameter count: those used per token."),
-    (("--prompt",), _COUNT, "Mean prompt in tokens."),
-    (("--output",), _COUNT, "Mean output in tokens."),
-    (("--engine",), click.Choice([e.value for e in InferenceEngine]), "What serves the model."),
-    (("--weights", "--quantization"), str, f"Weights: {', '.join(WEIGHT_FORMATS)}."),
-    (("--kv-cache",), str, f"KV cache: {', '.join(KV_FORMATS)}."),
-    (("--utilisation",), float, "Memory fraction of the engine; default: its own."),
-    (("--batched-tokens",), _COUNT, "Tokens an engine prefills in one step; 8192."),
-    (("--max-sequences",), _COUNT, "Sequences an engine runs at most; 256."),
-    (("--gpu",), str, "GPU to validate fit and speed on."),
-    (("--board",), str, "sxm, pcie, ...; default: what cloud instances carry."),
-    (("--mig",), str, "MIG profile of that GPU."),
-    (("--mps",), _COUNT, "MPS replicas of that GPU."),
-    (("--time-slicing",), _COUNT, "Time-slicing replicas of that GPU or slice."),
-    (
-        ("--precision",),
-        str,
-        f"Training: {', '.join(p.value for p in TrainingPrecision)}. Serving: same as --weights.",
-    ),
-    (("--framework",), click.Choice([f.value for f in TrainingFramework]), "What trains."),
-    (("--arithmetic",), click.Choice([a.value for a in Arithmetic]), "Training: of matrices."),
-    (("--optimizer",), click.Choice([o.value for o in Optimizer]), "Optimizer state."),
-    (("--accumulation",), _COUNT, "Micro-batches per optimizer step."),
-    (("--checkpointing",), click.Choice([c.value for c in Checkpointing]), "Activations kept."),
-    (("--loss",), click.Choice([kind.value for kind in Loss]), "How the loss is computed."),
-    (("--interleaving",), _COUNT, "Virtual pipeline stages of a GPU."),
-    (("--rank",), _COUNT, "LoRA rank."),
-    (("--targets",), click.Choice([t.value for t in AdapterTargets]), "Matrices LoRA adapts."),
-)
-_PARALLEL: tuple[tuple[tuple[str, ...], Any, str], ...] = (
-    (("--tensor", "--tensor-parallel"), _COUNT, "Tensor-parallel GPUs."),
-    (("--pipeline", "--pipeline-parallel"), _COUNT, "Pipeline stages."),
-    (("--expert", "--expert-parallel"), _COUNT, "Ranks that share the experts."),
-    (("--context-parallel",), _COUNT, "Ranks that share one sequence."),
-    (("--data", "--data-parallel"), _COUNT, "Training: data-parallel ranks."),
-    (("--sharding",), click.Choice([s.value for s in Sharding]), "What data ranks divide."),
-)
-_LOAD_TEST: tuple[tuple[tuple[str, ...], Any, str], ...] = (
-    (("--num-prompts",), _COUNT, "Load test: requests in all; 1000."),
-    (("--lengths",), click.Choice([s.value for s in LengthShape]), "Load test: of requests."),
-    (("--request-rate",), float, "Load test: requests a second at random; all at once."),
-    (("--max-concurrency",), _COUNT, "Load test: clients, each with one request at a time."),
-)
-"""As `vllm bench serve` calls them."""
-_LOAD_KEYS = {
-    "num_prompts": "prompts",
-    "lengths": "lengths",
-    "request_rate": "rate",
-    "max_concurrency": "clients",
-}
-
-_FLAGS: tuple[tuple[str, str], ...] = (
-    ("--compile", "torch.compile of layers."),
-    ("--loss-parallel", "The loss is divided among tensor ranks."),
-    ("--fused-optimizer", "The optimizer steps inside the backward pass."),
-    ("--head-apart", "The checkpoint stores a head the model ties."),
-    ("--chunked-prefill", "The engine prefills in chunks; default."),
-)
+_SERVING_KINDS = ("inference", "embedding")
 
 
 def _options(function: _Function) -> _Function:
-    for name, text in reversed(_FLAGS):
-        both = f"{name}/--no-{name.removeprefix('--')}"
-        function = click.option(both, default=None, help=text)(function)
-    for names, kind, text in reversed((*_OPTIONS, *_PARALLEL, *_LOAD_TEST)):
-        function = click.option(*names, type=kind, default=None, help=text)(function)
+    load = {"prompts": "--num-prompts!", "rate": "--request-rate!", "clients": "--max-concurrency!"}
+    split = {name: f"--{name}-parallel" for name in ("tensor", "pipeline", "expert", "data")}
+    split["context"] = "--context-parallel!"  # `--context` is the length
+    function = field_options(LoadTestRequest, part="load_test", also=load)(function)
+    function = field_options(ParallelRequest, "sequence", part="parallelism", also=split)(function)
+    parts = ("load_test", "parallelism", "network")
+    values = {
+        "workload": SizedWorkload,
+        "weights": WEIGHT_FORMATS,
+        "kv_cache": KV_FORMATS,
+        "precision": TrainingPrecision,
+    }
+    also = {"weights": "--quantization"}
+    function = field_options(SizeRequest, *parts, also=also, values=values)(function)
     for name in NOT_MODELLED:
         option = "--" + re.sub("([A-Z])", r"-\1", name).lower()
         function = click.option(option, hidden=True, expose_value=False, callback=_refuse)(function)
@@ -147,7 +95,7 @@ def _refuse(context: click.Context, option: click.Parameter, value: str | None) 
         "mig",
         "mps",
         "time_slicing",
-        "tensor",
+        "parallelism__tensor",
         "token_ms",
         "requests_per_second",
         "platforms",
@@ -240,22 +188,14 @@ def _document(file: str | None, options: dict[str, Any]) -> dict[str, Any]:
                 f"{file} is the configuration of a model: write `--model {file}` and the workload"
             )
     given = {name: value for name, value in options.items() if value is not None}
-    parallel = {
-        name.removesuffix("_parallel"): given.pop(name)
-        for name in ("tensor", "pipeline", "expert", "context_parallel", "data", "sharding")
-        if name in given
-    }
-    tested = {key: given.pop(name) for name, key in _LOAD_KEYS.items() if name in given}
     workload = str(given.get("workload", document.get("workload", "inference"))).lower()
-    if workload in ("inference", "embedding") and "precision" in given:
+    if workload in _SERVING_KINDS and "precision" in given:
         given.setdefault("weights", given.pop("precision"))
     for name, value in given.items():
-        first, *rest = name.split("_")
-        document[first + "".join(part.title() for part in rest)] = value
-    for part, entries in (("parallelism", parallel), ("loadTest", tested)):
-        before = document.get(part, {})
-        if entries and isinstance(before, dict):  # anything else is refused with the whole file
-            document[part] = {**before, **entries}
+        part, _, key = name.rpartition("__")
+        before: Any = document.setdefault(camel(part), {}) if part else document
+        if isinstance(before, dict):  # anything else is refused with the whole file
+            before[camel(key)] = value
     if file is None and not {"model", "context"} <= set(document):
         missing = [f"--{name}" for name in ("model", "context") if name not in document]
         raise click.UsageError(f"missing {' and '.join(missing)}, or a FILE that says it")

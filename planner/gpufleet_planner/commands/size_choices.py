@@ -1,13 +1,15 @@
 """The choices of `gpufleet size`: what could run the workload, for a target and a market."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
+from enum import Enum
 from functools import wraps
-from typing import Any
+from types import MappingProxyType
+from typing import Any, get_args
 
 import click
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from gpufleet.catalogue import Catalogue
 from gpufleet.catalogue.regions import check_region
@@ -15,7 +17,7 @@ from gpufleet.findings import Finding, has_errors
 from gpufleet.platforms.registry import PLATFORMS
 from gpufleet.spec.base import Platform
 from gpufleet_planner.planning.choice import ServingChoice, choose
-from gpufleet_planner.planning.need import Allowed, Isolation, WorkloadNeed, resolve
+from gpufleet_planner.planning.need import Allowed, Isolation, ServingTarget, WorkloadNeed, resolve
 from gpufleet_planner.planning.offered import not_provisioned, offered_machines
 from gpufleet_planner.planning.offers import Market
 from gpufleet_planner.planning.option import Option, usd
@@ -24,7 +26,6 @@ from gpufleet_planner.planning.provisioning import (
     validate_gpu,
     validate_provisioning,
 )
-from gpufleet_planner.planning.target import ServingTarget
 from gpufleet_planner.sizing.request import SizeRequest
 from gpufleet_planner.sizing.sized import Sizing
 
@@ -33,6 +34,7 @@ SELLERS = tuple(p.value for p, one in PLATFORMS.items() if one.facts.cloud is no
 
 _SHOWN = 8
 _Function = Callable[..., Any]
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,33 +57,56 @@ class Chosen:
     need: WorkloadNeed | None = None
 
 
-class _Usd(click.ParamType):  # pyright: ignore[reportMissingTypeArgument]  # generic in stubs
-    name = "USD"
+def field_options(
+    model: type[BaseModel],
+    *left_out: str,
+    part: str = "",
+    also: Mapping[str, str] = _NOTHING,
+    values: Mapping[str, Iterable[str]] = _NOTHING,
+) -> Callable[[_Function], _Function]:
+    """Add an option for each field of a model of a request, with its first sentence as help. None
+    is handed on where it is not written. `part`: of the request; it begins the parameter's name.
+    `also`: a further name of the option, or the only one where it ends in `!`. `values`: what a
+    text may be."""
 
-    def convert(self, value: Any, param: Any, ctx: Any) -> Decimal:
-        try:
-            return Decimal(str(value))
-        except InvalidOperation:
-            self.fail(f"{value!r} is not an amount of dollars", param, ctx)
+    def add(function: _Function) -> _Function:
+        for name, field in reversed(model.model_fields.items()):
+            if name in left_out:
+                continue
+            kind = str if name in values else _kind_of(field.annotation)
+            extra = also.get(name, "")
+            names = [] if extra.endswith("!") else [f"--{name.replace('_', '-')}"]
+            names += [extra.removesuffix("!")] if extra else []
+            if kind is bool:
+                names = [f"{one}/--no-{one.removeprefix('--')}" for one in names]
+            text = " ".join((field.description or "").replace("`", "").split()).split(". ")[0]
+            text += f" {', '.join(values[name])}." if name in values else ""
+            parameter = f"{part}__{name}" if part else name
+            option = click.option(*names, parameter, type=kind, default=None, help=text)
+            function = option(function)
+        return function
+
+    return add
 
 
-_POSITIVE = click.FloatRange(min=0, min_open=True)
-_OPTIONS: tuple[tuple[str, Any, str], ...] = (
-    ("--first-token-ms", _POSITIVE, "Target: time to the first token of 95 % of requests."),
-    ("--token-ms", _POSITIVE, "Target: time per output token."),
-    ("--output-tokens-per-second", _POSITIVE, "Target: output tokens per second in all."),
-    ("--requests-per-second", _POSITIVE, "Target: requests of the mean length per second."),
-    ("--input-tokens-per-second", _POSITIVE, "Target of embedding: input tokens per second."),
-    ("--tokens", click.IntRange(min=1), "Target of training: tokens of the run."),
-    ("--deadline-hours", _POSITIVE, "Target of training: longest run."),
-    ("--budget-usd-per-hour", _Usd(), "Target: most it may cost per hour."),
-    ("--budget-usd", _Usd(), "Target of training: most the run may cost."),
-)
+def _kind_of(annotation: Any) -> Any:
+    """The type of a field as click names it."""
+    waiting: list[Any] = [annotation]
+    while waiting:
+        one: Any = waiting.pop(0)
+        if isinstance(one, type) and one is not type(None):
+            if issubclass(one, Enum):
+                return click.Choice([member.value for member in one])
+            known: dict[Any, Any] = {int: click.IntRange(min=1), Decimal: float}
+            return known.get(one, one)
+        waiting += get_args(one)
+    return str
 
 
 def market_options(function: _Function) -> _Function:
     """Add the options of target and market, handed on as `market`."""
 
+    @field_options(ServingTarget, "arrivals")
     @click.option("--platform", "platforms", multiple=True, type=click.Choice(SELLERS))
     @click.option("--region", help="Region the prices should be of.")
     @click.option(
@@ -112,12 +137,9 @@ def market_options(function: _Function) -> _Function:
         most_gpus: int,
         **options: Any,
     ) -> Any:
-        names = [name.lstrip("-").replace("-", "_") for name, _, _ in _OPTIONS]
-        given = {name: options.pop(name) for name in names}
+        given = {name: options.pop(name, None) for name in ServingTarget.model_fields}
         try:
-            target = ServingTarget(
-                **{name: value for name, value in given.items() if value is not None}
-            )
+            target = ServingTarget(**given)
         except ValidationError as problem:
             shown = "; ".join(f"{e['loc'][0]}: {e['msg']}" for e in problem.errors())
             raise click.UsageError(shown) from None
@@ -130,8 +152,6 @@ def market_options(function: _Function) -> _Function:
         )
         return function(market=asked, **options)
 
-    for name, kind, text in reversed(_OPTIONS):
-        wrapped = click.option(name, type=kind, default=None, help=text)(wrapped)
     return wrapped
 
 

@@ -11,11 +11,9 @@ from gpufleet.models.kv_cache import layer_token_bytes, token_bytes
 from gpufleet.models.ledger import Basis, Ledger, modelled, weakest
 from gpufleet.models.parallel import Parallelism
 from gpufleet.models.parameters import count_parameters
-from gpufleet_planner.explanation import sources
 from gpufleet_planner.explanation.line import ExplanationLine
-from gpufleet_planner.planning.need import WorkloadNeed
+from gpufleet_planner.planning.need import Assurance, WorkloadNeed
 from gpufleet_planner.planning.option import IDLE_HOURS, Option
-from gpufleet_planner.planning.target import Assurance
 from gpufleet_planner.planning.training_choice import link_between
 from gpufleet_planner.sizing.cache_capacity import CacheCapacity, capacity
 from gpufleet_planner.sizing.communication import Link
@@ -25,6 +23,7 @@ from gpufleet_planner.sizing.embedding import EmbeddingSpeed, embedding_ledger, 
 from gpufleet_planner.sizing.serving_rates import ServingSpeed, mean_prompt, serving_speed
 from gpufleet_planner.sizing.training import Training, training_ledger
 from gpufleet_planner.sizing.training_rates import TrainingSpeed, training_speed
+from gpufleet_planner.tables import row_of
 
 _GIB = 1 << 30
 _PRICING = "docs/planner.md"
@@ -53,21 +52,29 @@ def explain_option(need: WorkloadNeed | None, option: Option) -> tuple[Explanati
     """Everything about the option of one workload; `need` None: notebooks, which state memory."""
     cost = _lines("cost", _cost(option))
     if need is None:
-        size, device = option.reached.need_bytes, option.share.device
+        size, device = option.reached.need_bytes, option.share
         formula = f"{(size - CUDA_CONTEXT) / _GIB:g} GiB as stated + {CUDA_CONTEXT / _GIB:g} GiB"
-        row = "to plan with", _gib(size), f"{formula} context", Basis.ASSUMED, _CONTEXT
+        row = (
+            "to plan with",
+            _gib(size),
+            f"{formula} context",
+            Basis.ASSUMED,
+            _source("cuda_context"),
+        )
         copies = _copies(option, option.reached.copies, Assurance.EXPECTED)
         memory = ExplanationLine("memory", *row)
         return (memory, *_lines("device", _device(device)), *_lines("choice", copies), *cost)
     work = option.reached.training or _served(need, option)
     across = option.reached.gpus_each > option.machine.gpus
     link = link_between(option.machine) if across else None
-    setting = Setting(need.model, work, option.reached.parallel, option.share.device, link)
+    setting = Setting(need.model, work, option.reached.parallel, option.share, link)
     copies = _copies(option, need.replicas, need.confidence)
     return (*explain_setting(setting), *_lines("choice", copies), *cost)
 
 
-_CONTEXT = sources.ITEMS["cuda_context"]
+def _source(name: str, of: str = "serving") -> str:
+    """Where a formula or constant is from."""
+    return row_of("sources", of=of, name=name)["source"]
 
 
 def _lines(topic: str, rows: Iterator[_Row]) -> Iterator[ExplanationLine]:
@@ -145,22 +152,22 @@ def _cache(model: Architecture, serving: Serving, parallel: Parallelism) -> Iter
         if (layer := layer_token_bytes(group.mixer, serving.kv_cache, parallel.tensor))
     ]
     formula = f"{' + '.join(groups) or 'no layer caches tokens'} in {serving.kv_cache.name}"
-    value, source = f"{float(each):,.0f} B on each GPU", sources.ITEMS["kv_cache"]
+    value, source = f"{float(each):,.0f} B on each GPU", _source("kv_cache")
     yield "cache of one token", value, formula, modelled(model.basis), source
 
 
 def _ledger(need: Ledger, *, training: bool = False) -> Iterator[_Row]:
     """Every item, the sum, the margin."""
-    known = {**sources.ITEMS, **(sources.TRAINING_ITEMS if training else {})}
+    of = "training" if training else "serving"
     for item in need.items:
         formula = item.formula if item.at_peak else f"{item.formula}; not alive at the peak"
         name = item.key.replace("_", " ")
-        yield name, _gib(item.bytes), formula, item.basis, known[item.key]
+        yield name, _gib(item.bytes), formula, item.basis, _source(item.key, of)
     alive = " + ".join(f"{i.bytes / _GIB:.2f}" for i in need.items if i.at_peak)
-    yield "total", _gib(need.total_bytes), alive, need.basis, sources.FORMULAS
+    yield "total", _gib(need.total_bytes), alive, need.basis, _source("formulas")
     part, fixed = need.margin.percent, need.margin.fixed_bytes / _GIB
     formula = f"{need.total_bytes / _GIB:.2f} + {part} % + {fixed:g} GiB"
-    yield "to plan with", _gib(need.planning_bytes), formula, Basis.ASSUMED, sources.MARGIN
+    yield "to plan with", _gib(need.planning_bytes), formula, Basis.ASSUMED, _source("margin")
 
 
 def _capacity(
@@ -171,7 +178,7 @@ def _capacity(
     if serving.engine is not InferenceEngine.TRANSFORMERS:
         part = memory_fraction(serving.engine, serving.utilisation, device.usable_bytes, parallel)
         taken = cache_rule_text(serving.engine, part, device.usable_bytes)
-    known = Basis.MODELLED, sources.ITEMS["kv_cache"]
+    known = Basis.MODELLED, _source("kv_cache")
     yield "left for the cache", _gib(room.cache_bytes), taken, *known
     text = f"{room.tokens:,} tokens of cache; {serving.kept_tokens} tokens a sequence on average"
     yield "sequences at once", str(room.sequences), text, *known
@@ -182,16 +189,16 @@ def _device(device: Device) -> Iterator[_Row]:
     row = f"catalogue, {device.gpu.source.key} of {device.gpu.source.date}"
     formula, source = {
         DeviceShare.WHOLE: ("what the driver reports", row),
-        DeviceShare.MIG: ("what the driver reports for the slice", f"{row}; {sources.SLICES}"),
-        DeviceShare.MPS: ("memory of the GPU / replicas, whole MiB", f"{row}; {sources.MPS}"),
-        DeviceShare.TIME_SLICE: ("memory of the GPU / replicas", f"{row}; {sources.TURNS}"),
-    }[device.share]
+        DeviceShare.MIG: ("what the driver reports for the slice", f"{row}; {_source('slices')}"),
+        DeviceShare.MPS: ("memory of the GPU / replicas, whole MiB", f"{row}; {_source('mps')}"),
+        DeviceShare.TIME_SLICE: ("memory of the GPU / replicas", f"{row}; {_source('turns')}"),
+    }[device.kind]
     yield "usable memory", _gib(device.usable_bytes), formula, device.memory_basis, source
-    if device.share is DeviceShare.WHOLE:
+    if device.kind is DeviceShare.WHOLE:
         return
     compute, bandwidth = 100 * float(device.compute_share), 100 * float(device.bandwidth_share)
     value = f"{compute:.1f} % of the arithmetic, {bandwidth:.1f} % of the bandwidth"
-    cut = device.share is DeviceShare.MIG
+    cut = device.kind is DeviceShare.MIG
     text = "multiprocessors and memory slots of the slice" if cut else "all sharers busy"
     yield "its part", value, text, Basis.MODELLED if cut else Basis.ASSUMED, source
 
@@ -204,7 +211,7 @@ def _serving(
 ) -> Iterator[_Row]:
     """First token, token, throughput, saturation."""
     yield from _rates(device, speed.peak_operations, speed.bandwidth_bytes)
-    known, reached = f"{sources.PREFILL}; {sources.LINKS}", f"MFU {speed.mfu:g}"
+    known, reached = f"{_source('prefill')}; {_source('links')}", f"MFU {speed.mfu:g}"
     peak, batch = f"{_tera(speed.peak_operations)}/s", serving.batch
     text = (
         f"{_tera(speed.prompt_operations)} operations of a {mean_prompt(serving):,} token prompt / "
@@ -225,7 +232,7 @@ def _serving(
         f"{started}{eager} + {1000 * speed.step_moved_seconds:.2f} ms of communication; "
         f"{batch} sequences, {speed.binding} binds"
     )
-    source = f"{sources.DECODE}; {known}"
+    source = f"{_source('decode')}; {known}"
     yield "token", f"{1000 * speed.token_seconds:.2f} ms", text, speed.basis, source
     text = (
         f"of 95 % of the requests, which arrive at random; of {batch} clients that start "
@@ -233,16 +240,16 @@ def _serving(
         "average: prompts that come at once are prefilled in groups, as many as fit into a step"
     )
     value = f"{1000 * speed.loaded_first_token_seconds:.0f} ms"
-    yield "first token under load", value, text, speed.basis, sources.LOADS
+    yield "first token under load", value, text, speed.basis, _source("loads")
     value = f"{speed.tokens_per_second:,.0f} tokens/s"
     text = (
         f"{batch} sequences / (token + prefill of their next prompts per output token + "
         "what the engine's server adds to a step)"
     )
-    yield "output of a replica", value, text, speed.basis, sources.PREFILL
+    yield "output of a replica", value, text, speed.basis, _source("prefill")
     value = f"{speed.saturated_tokens_per_second:,.0f} tokens/s at {speed.saturation_sequences}"
     text = "the same at the batch where memory is full or arithmetic takes as long as reading"
-    yield "saturated output", value, text, speed.basis, sources.PREFILL
+    yield "saturated output", value, text, speed.basis, _source("prefill")
 
 
 def _training(
@@ -256,7 +263,7 @@ def _training(
         "(2 x active parameters + causal attention) x 3 passes, 2 where the base is frozen, one "
         f"more with full checkpointing (here {job.checkpointing.value})"
     )
-    yield "operations of a token", each, text, Basis.MODELLED, sources.FORMULAS
+    yield "operations of a token", each, text, Basis.MODELLED, _source("formulas")
     group = parallel.tensor * parallel.pipeline * parallel.context
     tokens = job.tokens * job.accumulation
     text = (
@@ -265,16 +272,16 @@ def _training(
         f"communication that arithmetic does not hide (of {speed.communication_seconds:.3f} s), + "
         "pipeline bubbles"
     )
-    known = f"{sources.TRAINING}; {sources.LINKS}"
+    known = f"{_source('training')}; {_source('links')}"
     yield "step", f"{speed.step_seconds:.3f} s", text, speed.basis, known
     value = f"{speed.tokens_per_second:,.0f} tokens/s"
     text = f"{tokens:,} tokens x {parallel.data} data ranks / step"
-    yield "training", value, text, speed.basis, sources.TRAINING
+    yield "training", value, text, speed.basis, _source("training")
 
 
 def _embedding(speed: EmbeddingSpeed, serving: Serving) -> Iterator[_Row]:
     """One forward pass."""
-    known = speed.basis, sources.PREFILL
+    known = speed.basis, _source("prefill")
     size = f"{serving.batch} x {serving.context} tokens"
     text = f"{size}, 2 operations a parameter of the layers, MFU {speed.mfu:g}"
     yield "batch", f"{1000 * speed.batch_seconds:.1f} ms", text, *known
@@ -312,7 +319,7 @@ def _copies(option: Option, least: int, confidence: Assurance) -> Iterator[_Row]
         known = Basis.ASSUMED if asked else Basis.MODELLED
         yield "copies", str(reached.copies), formula, known, _PRICING
     text = (
-        f"{option.devices} x {option.share.device.label} on machines of {machine.gpus} GPUs, "
+        f"{option.devices} x {option.share.label} on machines of {machine.gpus} GPUs, "
         "nothing else on them"
     )
     yield "machines", f"{option.machines} x {machine.name}", text, Basis.MODELLED, _PRICING

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, Decimal
 from typing import Any
 
-from gpufleet.catalogue import Catalogue
+from gpufleet.catalogue import Catalogue, load
 from gpufleet.findings import Finding, info, warning
 from gpufleet.fleet import Fleet, Pool
 from gpufleet_planner.own.own_hardware import OwnHardwarePlan, OwnMachine
@@ -17,9 +17,6 @@ from gpufleet_planner.own.own_hardware import OwnHardwarePlan, OwnMachine
 HOURS = Decimal(8766)
 """Hours of a year, leap years averaged."""
 _WEEKS = HOURS / 168
-BLOCK_WEEKS = 8
-"""Weeks from a purchase of a Capacity Block to its start, at most (Amazon EC2 User Guide,
-"Capacity Blocks for ML", read 2026-11-23)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,10 +163,11 @@ def _side(
 def _lead_times(pool: Pool) -> Iterator[Finding]:
     if not any(one.capacity_block is not None for one in pool.capacity):
         return
+    weeks = load().clouds["aws"].blocks["weeks_ahead"]
     yield info(
         "capacity-block-lead-time",
         pool.path,
-        f"a Capacity Block is bought at most {BLOCK_WEEKS} weeks before it starts: "
+        f"a Capacity Block is bought at most {weeks} weeks before it starts: "
         f"{pool.name} cannot be promised for years",
     )
 

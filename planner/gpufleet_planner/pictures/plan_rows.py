@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from gpufleet.partition.placement import MigPlacement, place
-from gpufleet_planner.pictures.node_row import Blocks, GpuPart, PictureRow
+from gpufleet_planner.pictures.packing_picture import Blocks, GpuPart, PictureRow
 from gpufleet_planner.planning.filled_pool import FilledPool
 from gpufleet_planner.planning.layouts import WHOLE_GPU
 from gpufleet_planner.planning.plan import PlannedFleet

@@ -77,7 +77,7 @@ def option_as_dict(option: Option) -> dict[str, Any]:
         "memory": {
             "needBytes": reached.need_bytes,
             "usableBytes": reached.usable_bytes,
-            "basis": option.share.device.memory_basis.value,
+            "basis": option.share.memory_basis.value,
         },
         "speed": {
             "batch": reached.batch,

@@ -3,15 +3,13 @@
 from collections.abc import Iterator, Sequence
 from math import ceil
 
-from gpufleet_planner.planning.compare import rank
-from gpufleet_planner.planning.need import WorkloadNeed
+from gpufleet_planner.planning.need import ServingTarget, WorkloadNeed
 from gpufleet_planner.planning.offers import OfferedMachine
-from gpufleet_planner.planning.option import Miss, Option, Reached, Rejected
+from gpufleet_planner.planning.option import Miss, Option, Reached, Rejected, rank
 from gpufleet_planner.planning.serving_choice import fitting_format, need_bytes, serve, splits
-from gpufleet_planner.planning.shares import ShareOffer, allowed_kinds, shares, whole
-from gpufleet_planner.planning.target import ServingTarget
+from gpufleet_planner.planning.shares import allowed_kinds, shares, whole
 from gpufleet_planner.planning.training_choice import OF_THE_GPU, SPLITS_FROM, gpu_counts, train
-from gpufleet_planner.sizing.device import DeviceShare
+from gpufleet_planner.sizing.device import Device, DeviceShare
 from gpufleet_planner.sizing.training_rates import training_speed
 
 
@@ -46,7 +44,7 @@ def try_services(
             if isinstance(found, Miss):
                 yield _rejected(f"{what}, {serving.weights.name}", first, found)
                 continue
-            yield from _bought(found, ShareOffer(device, DeviceShare.WHOLE), group)
+            yield from _bought(found, device, group)
         if kinds == (DeviceShare.WHOLE,):
             continue
         alone = next(iter(splits(need, device, 1)), None)
@@ -58,12 +56,12 @@ def try_services(
             if share.kind is DeviceShare.WHOLE:
                 continue
             above = _above(gpu_usd, float(share.part) * need.replicas, ceiling)
-            found = above or serve(need, serving, share.device, alone)
+            found = above or serve(need, serving, share, alone)
             if isinstance(found, Reached):
                 # All sizes are kept: which one others take too shows when pools are filled.
                 yield from _bought(found, share, group)
             else:
-                yield _rejected(f"{share.device.label}, {serving.weights.name}", first, found)
+                yield _rejected(f"{share.label}, {serving.weights.name}", first, found)
 
 
 def cheapest_gpu(group: Sequence[OfferedMachine]) -> float | None:
@@ -128,7 +126,7 @@ def try_jobs(
                     if short is not None:
                         yield _rejected(what, offer, short)
                     elif offer.most_nodes is None or nodes <= offer.most_nodes:
-                        share = ShareOffer(device, DeviceShare.WHOLE)
+                        share = device
                         yield Option(offer, share, reached, nodes, fabric, notes)
                     else:
                         yield _rejected(what, offer, _stock(nodes, offer))
@@ -168,13 +166,13 @@ def _sliced_jobs(
     for share in shares(first.gpu, (DeviceShare.MIG,)):
         if share.kind is not DeviceShare.MIG:
             continue
-        found = train(need, share.device, first, 1)
+        found = train(need, share, first, 1)
         if isinstance(found, Miss):
-            yield _rejected(share.device.label, first, found)
+            yield _rejected(share.label, first, found)
             continue
         late = _late(need.target, found[0])
         if late is not None:
-            yield _rejected(share.device.label, first, late)
+            yield _rejected(share.label, first, late)
             continue
         lasting = [one for one in group if _taken_back(need, found[0], one) is None]
         yield from _bought(found[0], share, lasting)
@@ -186,18 +184,18 @@ def _stock(nodes: int, offer: OfferedMachine) -> Miss:
 
 
 def _bought(
-    reached: Reached, share: ShareOffer, group: Sequence[OfferedMachine]
+    reached: Reached, share: Device, group: Sequence[OfferedMachine]
 ) -> Iterator[Option | Rejected]:
     """The same, or that own machines are too few."""
     made = list(bought(reached, share, group))
     yield from made
     for offer in group if not made else ():
         if offer.most_nodes is not None and (room := _room(reached, share, offer)):
-            what = f"{reached.copies} x {share.device.label}"
+            what = f"{reached.copies} x {share.label}"
             yield _rejected(what, offer, _stock(ceil(reached.copies / room), offer))
 
 
-def _room(reached: Reached, share: ShareOffer, machine: OfferedMachine) -> int:
+def _room(reached: Reached, share: Device, machine: OfferedMachine) -> int:
     """Copies that one machine holds."""
     per_gpu = (
         round(1 / share.part) if share.kind in (DeviceShare.MPS, DeviceShare.TIME_SLICE) else 1
@@ -209,9 +207,7 @@ def _room(reached: Reached, share: ShareOffer, machine: OfferedMachine) -> int:
     return machine.gpus // reached.gpus_each * (per_gpu if reached.gpus_each == 1 else 1)
 
 
-def bought(
-    reached: Reached, share: ShareOffer, group: Sequence[OfferedMachine]
-) -> Iterator[Option]:
+def bought(reached: Reached, share: Device, group: Sequence[OfferedMachine]) -> Iterator[Option]:
     """The machines worth buying for these copies: for each way of buying and platform the cheapest
     whole, and the cheapest for its part."""
     found: dict[tuple[str, str], list[Option]] = {}

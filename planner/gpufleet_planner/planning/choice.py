@@ -1,29 +1,22 @@
 """Options that could run a workload: the options that meet the target, cheapest first, the Pareto
 set, and for each rejected option the limit that it exceeds."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from math import ceil
 
 from gpufleet.catalogue import Catalogue
+from gpufleet.documents.plain_data import camel
 from gpufleet.findings import Finding, error, info, warning
-from gpufleet.models.inference import CUDA_CONTEXT
-from gpufleet.models.ledger import Basis
-from gpufleet.models.parallel import Parallelism
 from gpufleet_planner.planning.attempts import (
-    bought,
     cheapest_gpu,
     over_budget,
     try_jobs,
     try_services,
 )
-from gpufleet_planner.planning.compare import better_at, dearer, pareto, rank
-from gpufleet_planner.planning.need import Isolation, WorkloadNeed
+from gpufleet_planner.planning.need import Arrivals, WorkloadNeed
 from gpufleet_planner.planning.offers import Market, OfferedMachine, machines
-from gpufleet_planner.planning.option import Miss, Option, Reached, Rejected
-from gpufleet_planner.planning.shares import ISOLATED, shares
-from gpufleet_planner.planning.target import Arrivals
-from gpufleet_planner.sizing.device import DeviceShare
+from gpufleet_planner.planning.option import Option, Rejected, better_at, dearer, pareto, rank
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,13 +89,14 @@ def choose(
 
 
 _LIMITS = {
-    "first-token": "firstTokenMs",
-    "token": "tokenMs",
-    "deadline": "deadlineHours",
-    "budget-hour": "budgetUsdPerHour",
-    "budget": "budgetUsd",
-    "gpus": "mostGpus",
+    "first-token": "first_token_ms",
+    "token": "token_ms",
+    "deadline": "deadline_hours",
+    "budget-hour": "budget_usd_per_hour",
+    "budget": "budget_usd",
+    "gpus": "most_gpus",
 }
+"""Limit that a miss names -> its field, of the target but for the last."""
 
 
 def _findings(
@@ -137,11 +131,11 @@ def _findings(
         return (_contradiction(need, rejected, missed, path, market, catalogue),)
     if missed:
         code = missed.pop()
-        near = _nearest(rejected, code)
-        text = f"nothing keeps {_LIMITS[code]}; the nearest is {near.what}: {near.miss.reason}"
-        fix = f"relax {_LIMITS[code]}"
+        near, name = _nearest(rejected, code), camel(_LIMITS[code])
+        text = f"nothing keeps {name}; the nearest is {near.what}: {near.miss.reason}"
+        fix = f"relax {name}"
         if near.miss.figure:
-            fix = f"write {_LIMITS[code]} of {_upwards(near.miss.figure)} or more"
+            fix = f"write {name} of {_upwards(near.miss.figure)} or more"
         return (error("target-unreachable", path, text, fix, target=code),)
     if any(lost.miss.code == "taken-back" for lost in rejected):
         near = _nearest(rejected, "taken-back")
@@ -160,43 +154,31 @@ def _contradiction(
     catalogue: Catalogue,
 ) -> Finding:
     """Which targets exclude each other: what each would have to be for the others to be kept."""
-    names = sorted(missed, key=list(_LIMITS).index)
+    codes = sorted(missed, key=list(_LIMITS).index)
+    names = [camel(_LIMITS[code]) for code in codes]
     shown: list[str] = []
     raised: list[str] = []
-    for code in names:
-        best = choose(_without(need, code), market, catalogue, thorough=False).best
+    for code, name in zip(codes, names, strict=True):
+        if code == "gpus":
+            freed = replace(need, most_gpus=1 << 14)
+        else:
+            freed = replace(need, target=need.target.model_copy(update={_LIMITS[code]: None}))
+        best = choose(freed, market, catalogue, thorough=False).best
         if best is None:
             near = _nearest(rejected, code)
-            shown.append(f"{_LIMITS[code]}: {near.what}, {near.miss.reason}")
+            shown.append(f"{name}: {near.what}, {near.miss.reason}")
             continue
         figure = _reached(best, code, need.target.arrivals)
-        shown.append(f"{_LIMITS[code]} given up: {best.label}, {figure}")
-        raised.append(f"raise {_LIMITS[code]} to {figure}")
+        shown.append(f"{name} given up: {best.label}, {figure}")
+        raised.append(f"raise {name} to {figure}")
     return error(
         "target-contradiction",
         path,
-        f"{' and '.join(_LIMITS[code] for code in names)} cannot be kept together by anything on "
-        f"the market for {need.name}; nearest for each: {'; '.join(shown)}",
-        " or ".join(raised) or f"relax {' and '.join(_LIMITS[code] for code in names)}",
-        targets=[_LIMITS[code] for code in names],
+        f"{' and '.join(names)} cannot be kept together by anything on the market for "
+        f"{need.name}; nearest for each: {'; '.join(shown)}",
+        " or ".join(raised) or f"relax {' and '.join(names)}",
+        targets=names,
     )
-
-
-_FIELDS = {
-    "first-token": "first_token_ms",
-    "token": "token_ms",
-    "deadline": "deadline_hours",
-    "budget-hour": "budget_usd_per_hour",
-    "budget": "budget_usd",
-}
-"""Limit -> field of the target."""
-
-
-def _without(need: WorkloadNeed, code: str) -> WorkloadNeed:
-    """The need with one limit given up."""
-    if code == "gpus":
-        return replace(need, most_gpus=1 << 14)
-    return replace(need, target=need.target.model_copy(update={_FIELDS[code]: None}))
 
 
 def _reached(option: Option, code: str, arrivals: Arrivals | None) -> str:
@@ -228,9 +210,8 @@ def _nearest(rejected: Sequence[Rejected], code: str) -> Rejected:
 
 
 def _nothing_fits(need: WorkloadNeed, rejected: Sequence[Rejected], path: str) -> Finding:
-    stock = [r for r in rejected if r.miss.code == "stock"]
-    if stock:
-        near = min(stock, key=lambda r: (r.miss.figure or 0.0, r.what))
+    if any(lost.miss.code == "stock" for lost in rejected):
+        near = _nearest(rejected, "stock")
         text = f"own machines are too few for {need.name}; the nearest is {near.what}: "
         fix = "add machines to hardware, lower replicas or the rate, or relax the target"
         return error("nothing-fits", path, f"{text}{near.miss.reason}", fix)
@@ -243,67 +224,3 @@ def _nothing_fits(need: WorkloadNeed, rejected: Sequence[Rejected], path: str) -
         f"nothing on the market runs {need.name}{shown}",
         "quantise (precisions), shorten context or batch, or allow more GPUs",
     )
-
-
-_GIB = 1 << 30
-NOTEBOOK_KINDS = {
-    **ISOLATED,
-    Isolation.NONE: (DeviceShare.WHOLE, DeviceShare.MIG, DeviceShare.TIME_SLICE),
-}
-"""Where nothing must be isolated notebooks take turns: one person at a time has the whole GPU, and
-all of them need not run as one user, as the clients of an MPS server must."""
-
-
-def choose_notebooks(
-    name: str,
-    count: int,
-    memory_gib: float,
-    isolation: Isolation,
-    interruptible: bool,
-    market: Market,
-    catalogue: Catalogue,
-    path: str = "",
-) -> ServingChoice:
-    """Shares that hold one notebook each: its stated peak and a CUDA context. Where time-slicing is
-    allowed each gets an even part of the memory, so that the sum of all peaks fits."""
-    need = int(memory_gib * _GIB) + CUDA_CONTEXT
-    offered = machines(market, catalogue, interruptible=interruptible, job=False)
-    by_gpu: dict[str, list[OfferedMachine]] = {}
-    for machine in offered:
-        if machine.fraction == 1:
-            by_gpu.setdefault(machine.gpu.key, []).append(machine)
-    options: list[Option] = []
-    rejected: list[Rejected] = []
-    for group in by_gpu.values():
-        found = list(_try(count, need, isolation, group))
-        options += found
-        if not found:
-            text = f"{need / _GIB:.1f} GiB are needed, and {group[0].gpu.key} has less"
-            key = group[0].gpu.key
-            rejected.append(Rejected(key, key, Miss("memory", text)))
-    kept = sorted(dict.fromkeys(options), key=rank)
-    findings: tuple[Finding, ...] = ()
-    if not kept:
-        text = f"no GPU on the market holds {need / _GIB:.1f} GiB for one notebook of {name}"
-        findings = (error("nothing-fits", path, text, "lower memoryGib"),)
-    return ServingChoice(tuple(kept), pareto(kept), tuple(rejected), findings)
-
-
-def _try(
-    count: int, need: int, isolation: Isolation, group: Sequence[OfferedMachine]
-) -> Iterator[Option]:
-    for share in shares(group[0].gpu, NOTEBOOK_KINDS[isolation], need):
-        if share.device.usable_bytes < need:
-            continue
-        reached = Reached(
-            copies=count,
-            gpus_each=1,
-            parallel=Parallelism(),
-            precision="any",
-            need_bytes=need,
-            usable_bytes=share.device.usable_bytes,
-            batch=1,
-            binding="memory",
-            basis=Basis.ASSUMED,
-        )
-        yield from bought(reached, share, group)

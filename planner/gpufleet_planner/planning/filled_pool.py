@@ -5,13 +5,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import ceil
+from statistics import mean
 
 from gpufleet_planner.planning.layouts import WHOLE_GPU, NodeLayout, gpus_needed, lay_out_pools
 from gpufleet_planner.planning.offers import OfferedMachine
 from gpufleet_planner.planning.option import Option
 from gpufleet_planner.sizing.device import DeviceShare
 
-_HALF = Fraction(1, 2)
 Members = tuple[tuple[str, Option], ...]
 """Workloads by name, each with its option."""
 
@@ -64,11 +64,15 @@ class FilledPool:
     def spare_gpus(self) -> Fraction:
         """GPUs of the nodes that nothing was planned for: mean of compute and memory."""
         if self.layout is not None:
-            parts = {o.share.profile or WHOLE_GPU: o.share.weighted(_HALF) for _, o in self.members}
+            parts = {
+                o.share.profile or WHOLE_GPU: mean(o.share.slice_parts) for _, o in self.members
+            }
             slices = self.layout.asked.items()
             used = sum((count * parts[name] for name, count in slices), Fraction(0))
         else:
-            used = sum((o.devices * o.share.weighted(_HALF) for _, o in self.members), Fraction(0))
+            used = sum(
+                (o.devices * mean(o.share.slice_parts) for _, o in self.members), Fraction(0)
+            )
         return self.nodes * self.key.machine.gpus - used
 
 

@@ -21,7 +21,7 @@ from gpufleet_planner.planning.placed import PlacedWorkload
 from gpufleet_planner.planning.plan import PlannedFleet
 from gpufleet_planner.planning.scaling import planned_scaled_object, scaling_annotations
 from gpufleet_planner.planning.workloads import Notebooks
-from gpufleet_planner.sizing.training_settings import settings_env
+from gpufleet_planner.sizing.training import settings_env
 
 _GIB = 1 << 30
 _DEADLINE_MARGIN = 1.5

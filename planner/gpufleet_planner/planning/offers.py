@@ -6,12 +6,13 @@ from decimal import Decimal
 from fractions import Fraction
 from functools import cache, lru_cache
 
-from gpufleet.catalogue import Catalogue, Gpu, InstanceType, PriceStatus, UnknownKeyError
+from gpufleet.catalogue import Catalogue, Gpu, InstanceType, PriceStatus
 from gpufleet.catalogue.price_range import planned_price
-from gpufleet.findings import Finding, error
+from gpufleet.findings import Finding
 from gpufleet.models.ledger import Basis
 from gpufleet.platforms.registry import PLATFORMS
 from gpufleet.spec.base import Platform
+from gpufleet_planner.sizing.device import find_gpu
 
 _SPOT = "spot"
 _ON_DEMAND = "onDemand"
@@ -25,26 +26,26 @@ class OfferedMachine:
     name: str
     """Instance type, or the name of own hardware."""
     platform: str
-    region: str | None
-    """Region the price is of."""
     gpu: Gpu
     gpus: int
-    fraction: Fraction
-    """Share of a physical GPU each device is."""
-    device_bytes: int | None
-    """Usable memory of one device."""
     buy: str
     """`onDemand`, `spot`, `flexStart`, `onPrem`."""
     micro_usd: int | None
     """For one hour of the machine; None: no price is known. Spot: the dearest zone's."""
-    price_basis: Basis
-    """`measured`: a dated list price of the asked region. `assumed`: of another region."""
     price_source: str
-    vcpu: int | None
-    memory_bytes: int | None
-    nvme_bytes: int | None
-    network_gbps: float | None
-    fabric: str
+    price_basis: Basis = Basis.MEASURED
+    """`measured`: a dated list price of the asked region. `assumed`: of another region."""
+    region: str | None = None
+    """Region the price is of."""
+    fraction: Fraction = Fraction(1)
+    """Share of a physical GPU each device is."""
+    part_bytes: int | None = None
+    """Usable memory of a device that is a part of a GPU."""
+    vcpu: int | None = None
+    memory_bytes: int | None = None
+    nvme_bytes: int | None = None
+    network_gbps: float | None = None
+    fabric: str = "none"
     """What joins machines without a detour over the CPU: `efa`, `tcpx`, `tcpxo`, `rdma`, `none`."""
     architecture: str = "amd64"
     most_nodes: int | None = None
@@ -58,25 +59,14 @@ class OfferedMachine:
         return hash((self.name, self.platform, self.region, self.buy))
 
     @property
+    def device_bytes(self) -> int | None:
+        """Usable memory of one device."""
+        return self.gpu.memory_bytes if self.fraction == 1 else self.part_bytes
+
+    @property
     def usd_per_hour(self) -> Decimal | None:
         """The price in dollars; None where there is none."""
         return None if self.micro_usd is None else Decimal(self.micro_usd) / 1_000_000
-
-
-@dataclass(frozen=True, slots=True)
-class OwnedHardware:
-    """Machines someone owns."""
-
-    gpu: str
-    gpus_per_node: int
-    nodes: int
-    usd_per_gpu_hour: Decimal | None = None
-    network_gbps: float | None = None
-    rdma: bool = False
-    vcpu: int | None = None
-    memory_gib: int | None = None
-    row: int = 0
-    """Which row of the file it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,10 +74,9 @@ class Market:
     """Where a workload may run."""
 
     platforms: tuple[str, ...]
-    """`eks`, `gke`, `sandbox`; `vsphere` and `openshift` with own hardware."""
+    """`eks`, `gke`, `sandbox`."""
     region: str | None = None
     """Asked region; None: whichever the prices are of."""
-    hardware: tuple[OwnedHardware, ...] = ()
     gpus: tuple[str, ...] = ()
     """Keys of the GPUs to consider; empty: all."""
     fractional: bool = False
@@ -99,7 +88,7 @@ class Market:
     strict_prices: bool = False
     """Whether a price of another region than the asked one counts as not known."""
     offers: tuple[OfferedMachine, ...] = ()
-    """Machines of providers that no platform provisions (`gpufleet_planner.planning.offered`)."""
+    """Own machines, and those of providers that no platform provisions (`planning.offered`)."""
 
 
 @lru_cache(maxsize=256)
@@ -110,11 +99,6 @@ def machines(
     capacity only for jobs. Reservations and capacity blocks have an id and are not chosen here."""
     found = [one for one in market.offers if _offered(one, market, interruptible)]
     for platform in market.platforms:
-        found += [
-            _own(row, platform, catalogue)
-            for row in market.hardware
-            if not market.gpus or row.gpu in market.gpus
-        ]
         one_cloud = PLATFORMS[Platform(platform)].facts.cloud is not None
         region = market.region if one_cloud else None
         listed = catalogue.in_region(region, estimate=not market.strict_prices)
@@ -151,24 +135,9 @@ def check_gpus(
     names: Sequence[str], catalogue: Catalogue, path: str = "gpus"
 ) -> tuple[tuple[str, ...], tuple[Finding, ...]]:
     """Keys of the GPUs someone means, and an error with the nearest keys for each unknown one."""
-    keys: list[str] = []
-    findings: list[Finding] = []
-    for index, name in enumerate(names):
-        try:
-            keys.append(catalogue.find_gpu(name).key)
-        except UnknownKeyError as problem:
-            near = ", ".join(problem.nearest)
-            findings.append(
-                error(
-                    "gpu-unknown",
-                    f"{path}[{index}]",
-                    f"the catalogue has no GPU {name!r}",
-                    f"one of {near}" if near else "`gpufleet catalogue gpus` lists them",
-                    value=name,
-                    nearest=list(problem.nearest),
-                )
-            )
-    return tuple(keys), tuple(findings)
+    found = [find_gpu(name, catalogue, f"{path}[{index}]") for index, name in enumerate(names)]
+    keys = tuple(one.key for one in found if isinstance(one, Gpu))
+    return keys, tuple(one for one in found if isinstance(one, Finding))
 
 
 def _sold_here(row: InstanceType, platform: str, market: Market, catalogue: Catalogue) -> bool:
@@ -221,7 +190,7 @@ def _ways(
             gpu=catalogue.gpu(row.accelerator.gpu),
             gpus=row.accelerator.count or 0,
             fraction=row.accelerator.fraction,
-            device_bytes=catalogue.device_memory(row),
+            part_bytes=catalogue.device_memory(row),
             buy=buy,
             micro_usd=micro,
             price_basis=Basis.MEASURED if same else Basis.ASSUMED,
@@ -243,33 +212,6 @@ def _longest() -> float:
     from gpufleet.spec.capacity import FlexStart, minutes
 
     return minutes(FlexStart().max_run_duration) / 60
-
-
-def _own(row: OwnedHardware, platform: str, catalogue: Catalogue) -> OfferedMachine:
-    gpu = catalogue.gpu(row.gpu)
-    price = None
-    if row.usd_per_gpu_hour is not None:
-        price = int(row.usd_per_gpu_hour * 1_000_000) * row.gpus_per_node
-    return OfferedMachine(
-        name=f"{row.gpus_per_node} x {gpu.key}",
-        platform=platform,
-        region=None,
-        gpu=gpu,
-        gpus=row.gpus_per_node,
-        fraction=Fraction(1),
-        device_bytes=gpu.memory_bytes,
-        buy="onPrem",
-        micro_usd=price,
-        price_basis=Basis.MEASURED,
-        price_source="stated",
-        vcpu=row.vcpu,
-        memory_bytes=None if row.memory_gib is None else row.memory_gib << 30,
-        nvme_bytes=None,
-        network_gbps=row.network_gbps,
-        fabric="rdma" if row.rdma else "none",
-        most_nodes=row.nodes,
-        row=row.row,
-    )
 
 
 def _order(machine: OfferedMachine) -> tuple[bool, int, int, str, str, str]:

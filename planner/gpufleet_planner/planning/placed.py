@@ -6,29 +6,53 @@ from decimal import Decimal
 from typing import Any
 
 from gpufleet_planner.planning.choice import ServingChoice
-from gpufleet_planner.planning.need import WorkloadNeed
+from gpufleet_planner.planning.need import Assurance, WorkloadNeed
 from gpufleet_planner.planning.option import Option
-from gpufleet_planner.planning.target import Assurance
 from gpufleet_planner.planning.workloads import ModelWorkload, Notebooks
 
 
 @dataclass(frozen=True, slots=True)
-class PlacedWorkload:
-    """One workload and where it runs."""
+class ChosenWorkload:
+    """One workload with the options it has."""
 
     path: str
     entry: ModelWorkload | Notebooks
     need: WorkloadNeed | None
     """None for notebooks."""
     choice: ServingChoice
-    option: Option
-    pools: tuple[str, ...]
-    """One, or for slices the pools whose nodes offer them."""
+
+    @property
+    def name(self) -> str:
+        """As the file calls it."""
+        return self.entry.name
 
     @property
     def namespace(self) -> str:
         """Where its pods are: its team's namespace."""
         return self.entry.team or "default"
+
+    @property
+    def ends(self) -> bool:
+        """A job: it runs for a time, so the cheapest run counts, not the cheapest hour."""
+        return self.need is not None and self.need.trains
+
+    @property
+    def intent(self) -> str:
+        """The pool's intent: it sets disruption, spot and packing defaults."""
+        if self.need is None:
+            return "interactive"
+        if not self.need.trains:
+            return "inference"
+        return "batch" if self.entry.interruptible else "training"
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedWorkload(ChosenWorkload):
+    """One workload and where it runs."""
+
+    option: Option
+    pools: tuple[str, ...]
+    """One, or for slices the pools whose nodes offer them."""
 
     @property
     def runner_up(self) -> Option | None:

@@ -13,13 +13,12 @@ from gpufleet.findings import Finding, FleetError, error, has_errors, info, orde
 from gpufleet.fleet import Fleet, Unbounded
 from gpufleet.platforms.compiled import Compiled, compile_data
 from gpufleet.platforms.registry import PLATFORMS
-from gpufleet_planner.planning.choice import ServingChoice
-from gpufleet_planner.planning.entries import choose_entry, intent_of, market_of
+from gpufleet_planner.planning.entries import choose_entry, market_of
 from gpufleet_planner.planning.filled_pool import FilledPool, PoolKey
-from gpufleet_planner.planning.need import WorkloadNeed
+from gpufleet_planner.planning.need import Assurance
 from gpufleet_planner.planning.offers import Market, spot_neighbours
 from gpufleet_planner.planning.origins import in_file, origin_of, origins
-from gpufleet_planner.planning.placed import PlacedWorkload, PricedFleet
+from gpufleet_planner.planning.placed import ChosenWorkload, PlacedWorkload, PricedFleet
 from gpufleet_planner.planning.pools import (
     mig_strategy,
     pool_data,
@@ -33,11 +32,8 @@ from gpufleet_planner.planning.provisioning import (
     weights_on_disk,
 )
 from gpufleet_planner.planning.scaling import scaling_data, validate_scaling
-from gpufleet_planner.planning.select import Candidate, Selection, select
-from gpufleet_planner.planning.target import Assurance
+from gpufleet_planner.planning.select import Selection, select
 from gpufleet_planner.planning.workloads import (
-    ModelWorkload,
-    Notebooks,
     PlanFile,
     PlanHead,
     read_plan_file,
@@ -45,8 +41,6 @@ from gpufleet_planner.planning.workloads import (
 from gpufleet_planner.sizing.device import DeviceShare
 
 _ATTEMPTS = 24
-_OPTIONS = 60
-"""Options of one workload that the selection looks at."""
 _MICRO = 1_000_000
 
 
@@ -121,112 +115,153 @@ def plan(data: Mapping[str, Any], *, as_of: date | None = None) -> PlannedFleet:
         at = [replace(f, path=f.path or "spec.catalogueOverlay") for f in problem.findings]
         return _refused((*findings, *at))
     market, found = market_of(file.head, catalogue)
-    findings = (*findings, *found)
-    chosen: _Chosen = []
-    for path, entry in file.workloads:
-        need, choice, found = choose_entry(entry, path, market, catalogue, file.head.confidence)
-        findings = (*findings, *found)
-        if choice is not None and choice.options:
-            chosen.append((path, entry, need, choice))
+    planner = _Planner(file, catalogue, market, as_of)
+    chosen, wrong = planner.choose(file.head.confidence)
+    findings = (*findings, *found, *wrong)
     if has_errors(findings):
         return _refused(findings)
-    found = _settle(file, catalogue, market, chosen, findings, as_of)
-    return replace(found, other=_other(file, catalogue, market, chosen, as_of))
+    return replace(planner.settle(chosen, findings), other=planner.other(chosen))
 
 
 def _refused(findings: Sequence[Finding]) -> PlannedFleet:
     return PlannedFleet(None, None, (), (), None, ordered(findings))
 
 
-def _other(
-    file: PlanFile, catalogue: Catalogue, market: Market, chosen: "_Chosen", as_of: date | None
-) -> PricedFleet | None:
-    """The fleet of the other confidence; None where nothing has a doubt."""
-    other = file.head.confidence.other
-    again: _Chosen = []
-    findings: tuple[Finding, ...] = ()
-    for path, entry, need, choice in chosen:
-        if need is not None and need.is_doubtful:
-            need, other_choice, found = choose_entry(entry, path, market, catalogue, other)
-            findings = (*findings, *found)
-            choice = other_choice or choice
-        again.append((path, entry, need, choice))
-    if again == chosen:
-        return None
-    if has_errors(findings):
-        return PricedFleet(other, None, None, ordered(findings)[0].message)
-    fleet = _settle(file, catalogue, market, again, (), as_of)
-    if fleet.spec is None:
-        return PricedFleet(other, None, None, ordered(fleet.findings)[0].message)
-    return PricedFleet(other, fleet.usd_per_hour, fleet.gpu_hours)
-
-
-# -- settling what compiles ----------------------------------------------------------------------
-
-_Chosen = list[tuple[str, ModelWorkload | Notebooks, WorkloadNeed | None, ServingChoice]]
 _Ban = Callable[[PoolKey], bool]
 
 
-def _settle(
-    file: PlanFile,
-    catalogue: Catalogue,
-    market: Market,
-    chosen: _Chosen,
-    findings: Sequence[Finding],
-    as_of: date | None,
-) -> PlannedFleet:
-    """Select, write, compile; what does not compile is taken away and all is selected again."""
-    candidates = [
-        Candidate(
-            entry.name,
-            intent_of(entry, need),
-            choice.options[:_OPTIONS],
-            ends=need is not None and need.trains,
-            zones=entry.zones or file.head.zones,
+@dataclass(frozen=True, slots=True)
+class _Planner:
+    """A file and where its workloads may run."""
+
+    file: PlanFile
+    catalogue: Catalogue
+    market: Market
+    as_of: date | None
+
+    def choose(
+        self, confidence: Assurance, known: Sequence[ChosenWorkload] = ()
+    ) -> tuple[list[ChosenWorkload], tuple[Finding, ...]]:
+        """What could run each workload. `known`: answers that hold where no speed is in doubt."""
+        chosen: list[ChosenWorkload] = []
+        findings: tuple[Finding, ...] = ()
+        same = {one.path: one for one in known if one.need is None or not one.need.is_doubtful}
+        for path, entry in self.file.workloads:
+            one = same.get(path)
+            if one is None:
+                one, found = choose_entry(entry, path, self.market, self.catalogue, confidence)
+                findings = (*findings, *found)
+            if one is not None:
+                chosen.append(one)
+        return chosen, findings
+
+    def other(self, chosen: Sequence[ChosenWorkload]) -> PricedFleet | None:
+        """The fleet of the other confidence; None where nothing has a doubt."""
+        other = self.file.head.confidence.other
+        again, findings = self.choose(other, chosen)
+        if again == chosen:
+            return None
+        if not has_errors(findings):
+            fleet = self.settle(again, ())
+            if fleet.spec is not None:
+                return PricedFleet(other, fleet.usd_per_hour, fleet.gpu_hours)
+            findings = fleet.findings
+        return PricedFleet(other, None, None, ordered(findings)[0].message)
+
+    def settle(self, chosen: Sequence[ChosenWorkload], findings: Sequence[Finding]) -> PlannedFleet:
+        """Select, write, compile; what does not compile is taken away and all is selected again."""
+        head = self.file.head
+        waiting: list[list[_Ban]] = [[]]
+        best: PlannedFleet | None = None
+        last: tuple[Finding, ...] = ()
+        attempts = 0
+        while waiting and attempts < _ATTEMPTS:
+            attempts += 1
+            bans = waiting.pop()
+            try:
+                selection = select(
+                    chosen,
+                    PLATFORMS[head.platform].facts.one_mig_profile,
+                    lambda key, bans=bans: not any(ban(key) for ban in bans),
+                    head.zones,
+                )
+            except KeyError as lost:
+                name = lost.args[0]
+                path = next(one.path for one in chosen if one.name == name)
+                rest = f"for {name} after the other workloads"
+                text = f"no machines are left on {head.platform} {rest}"
+                fix = "add hardware, allow other GPUs, or see the other findings"
+                last = (*last, error("no-deployable-choice", path, text, fix))
+                continue
+            attempt, compiled = self.write(chosen, selection)
+            errors = [f for f in compiled.findings if f.severity.value == "error"]
+            if not errors:
+                if best is None or (attempt.usd_per_hour or 0) < (best.usd_per_hour or 0):
+                    best = attempt
+                continue
+            sources = origins(selection, self.file)
+            traced = [(origin_of(finding, sources), finding) for finding in errors]
+            last = tuple(dict.fromkeys(in_file(finding, origin) for origin, finding in traced))
+            fixed = [in_file(found, origin) for origin, found in traced if origin and origin.fixed]
+            if fixed:
+                # No other choice answers what the file has to say.
+                return _refused((*findings, *fixed))
+            broken = [origin.pool for origin, _ in traced if origin and origin.pool]
+            waiting += _next_bans(bans, broken, selection)
+        if best is None:
+            return _refused((*findings, *last))
+        return replace(best, findings=ordered((*findings, *best.findings)))
+
+    def write(
+        self, chosen: Sequence[ChosenWorkload], selection: Selection
+    ) -> tuple[PlannedFleet, Compiled]:
+        """The declaration of a selection, and what compiling it says."""
+        head, names = self.file.head, pool_names(selection.pools)
+        works = {one.name: one for one in chosen}
+        rows: list[dict[str, Any]] = []
+        where: dict[str, list[str]] = {}
+        for name, pool in zip(names, selection.pools, strict=True):
+            stored: list[int] = []
+            for member, option in pool.members:
+                where.setdefault(member, []).append(name)
+                need = works[member].need
+                if need is not None:
+                    stored.append(weights_on_disk(need, option))
+            row = pool_data(pool, name, head, stored)
+            also = spot_neighbours(pool.key.machine, self.market, self.catalogue)
+            if also and pool.key.fabric == "none":
+                row["instanceTypes"] = [*row["instanceTypes"], *also]
+            owners = {works[member].entry.team for member, _ in pool.members}
+            if len(owners) == 1 and (owner := owners.pop()) is not None:
+                row["team"] = owner  # its quota is all of the pool
+            rows.append(row)
+        placed = tuple(
+            PlacedWorkload(
+                one.path,
+                one.entry,
+                one.need,
+                one.choice,
+                selection.chosen[one.name],
+                tuple(where[one.name]),
+            )
+            for one in chosen
         )
-        for _, entry, need, choice in chosen
-    ]
-    bans: list[_Ban] = []
-    waiting: list[list[_Ban]] = [bans]
-    best: PlannedFleet | None = None
-    last: tuple[Finding, ...] = ()
-    attempts = 0
-    while waiting and attempts < _ATTEMPTS:
-        attempts += 1
-        bans = waiting.pop()
-        try:
-            selection = select(
-                candidates,
-                PLATFORMS[file.head.platform].facts.one_mig_profile,
-                lambda key, bans=bans: not any(ban(key) for ban in bans),
-            )
-        except KeyError as lost:
-            name = lost.args[0]
-            path = next(path for path, entry, _, _ in chosen if entry.name == name)
-            text = (
-                f"no machines are left on {file.head.platform} for {name} after the other workloads"
-            )
-            fix = "add hardware, allow other GPUs, or see the other findings"
-            last = (*last, error("no-deployable-choice", path, text, fix))
-            continue
-        attempt, compiled = _write(file, catalogue, market, chosen, selection, as_of)
-        errors = [f for f in compiled.findings if f.severity.value == "error"]
-        if not errors:
-            if best is None or (attempt.usd_per_hour or 0) < (best.usd_per_hour or 0):
-                best = attempt
-            continue
-        sources = origins(selection, file)
-        traced = [(origin_of(finding, sources), finding) for finding in errors]
-        last = tuple(dict.fromkeys(in_file(finding, origin) for origin, finding in traced))
-        fixed = [in_file(finding, origin) for origin, finding in traced if origin and origin.fixed]
-        if fixed:
-            # No other choice answers what the file has to say.
-            return _refused((*findings, *fixed))
-        broken = [origin.pool for origin, _ in traced if origin and origin.pool]
-        waiting += _next_bans(bans, broken, selection)
-    if best is None:
-        return _refused((*findings, *last))
-    return replace(best, findings=ordered((*findings, *best.findings)))
+        data = spec_data(head, self.catalogue.edition, rows)
+        queues = queues_data(head, [(work.entry.team, work.option) for work in placed])
+        if queues is not None:
+            data["queues"] = queues
+        data |= scaling_data(head, placed)
+        compiled = compile_data(data, as_of=self.as_of)
+        budget = _budget(head, compiled)
+        if budget is not None:
+            data["budget"] = {"usdPerHour": budget}
+            compiled = compile_data(data, as_of=self.as_of)
+        told = [*_validated(placed), *_bound_findings(compiled)]
+        told += validate_scaling(compiled.fleet, placed)
+        pools = tuple(zip(names, selection.pools, strict=True))
+        findings = ordered((*told, *compiled.findings))
+        plan = PlannedFleet(data, compiled.fleet, pools, placed, selection, findings)
+        return plan, compiled
 
 
 def _next_bans(
@@ -248,59 +283,6 @@ def _next_bans(
 def _declared(key: PoolKey) -> tuple[str, str, str, str]:
     """What of a pool another choice changes."""
     return key.machine.name, key.machine.buy, key.sharing, key.fabric
-
-
-def _write(
-    file: PlanFile,
-    catalogue: Catalogue,
-    market: Market,
-    chosen: _Chosen,
-    selection: Selection,
-    as_of: date | None,
-) -> tuple[PlannedFleet, Compiled]:
-    names = pool_names(selection.pools)
-    needs = {entry.name: need for _, entry, need, _ in chosen}
-    entries = {entry.name: entry for _, entry, _, _ in chosen}
-    rows: list[dict[str, Any]] = []
-    where: dict[str, list[str]] = {}
-    for name, pool in zip(names, selection.pools, strict=True):
-        stored: list[int] = []
-        for member, option in pool.members:
-            where.setdefault(member, []).append(name)
-            need = needs[member]
-            if need is not None:
-                stored.append(weights_on_disk(need, option))
-        row = pool_data(pool, name, file.head, stored)
-        also = spot_neighbours(pool.key.machine, market, catalogue)
-        if also and pool.key.fabric == "none":
-            row["instanceTypes"] = [*row["instanceTypes"], *also]
-        owners = {entries[member].team for member, _ in pool.members}
-        if len(owners) == 1 and (owner := owners.pop()) is not None:
-            row["team"] = owner  # its quota is all of the pool
-        rows.append(row)
-    placed = tuple(
-        PlacedWorkload(
-            path, entry, need, choice, selection.chosen[entry.name], tuple(where[entry.name])
-        )
-        for path, entry, need, choice in chosen
-    )
-    data = spec_data(file.head, catalogue.edition, rows)
-    queues = queues_data(file.head, [(work.entry.team, work.option) for work in placed])
-    if queues is not None:
-        data["queues"] = queues
-    data |= scaling_data(file.head, placed)
-    compiled = compile_data(data, as_of=as_of)
-    budget = _budget(file.head, compiled)
-    if budget is not None:
-        data["budget"] = {"usdPerHour": budget}
-        compiled = compile_data(data, as_of=as_of)
-    told = [*_validated(placed), *_bound_findings(compiled)]
-    told += [*validate_scaling(compiled.fleet, placed)]
-    pools = tuple(zip(names, selection.pools, strict=True))
-    plan = PlannedFleet(
-        data, compiled.fleet, pools, placed, selection, ordered((*told, *compiled.findings))
-    )
-    return plan, compiled
 
 
 def _budget(head: PlanHead, compiled: Compiled) -> int | str | None:

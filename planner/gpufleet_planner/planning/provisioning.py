@@ -6,9 +6,8 @@ from gpufleet.findings import Finding, info, warning
 from gpufleet.models.formats import WEIGHT_FORMATS
 from gpufleet.models.weights import weight_bytes
 from gpufleet_planner.planning.choice import ServingChoice
-from gpufleet_planner.planning.compare import rank
 from gpufleet_planner.planning.need import WorkloadNeed
-from gpufleet_planner.planning.option import Option
+from gpufleet_planner.planning.option import Option, rank
 
 LOW_MEMORY_USE = 0.35
 """Part of the usable memory below which a GPU is too big: the policies' threshold."""
@@ -37,7 +36,7 @@ def validate_provisioning(
             info(
                 "over-provisioned-memory",
                 path,
-                f"{need.name} uses {100 * use:.0f} % of the memory of {option.share.device.label}; "
+                f"{need.name} uses {100 * use:.0f} % of the memory of {option.share.label}; "
                 f"it is chosen for its price or its speed ({reached.binding} binds)",
                 "allow sharing (isolation), or smaller slices",
                 use=round(use, 4),
@@ -49,7 +48,7 @@ def validate_provisioning(
             info(
                 "under-provisioned-memory",
                 path,
-                f"{need.name} fills {100 * use:.0f} % of {option.share.device.label}, margin "
+                f"{need.name} fills {100 * use:.0f} % of {option.share.label}, margin "
                 "included: longer prompts or larger batches need another choice",
                 use=round(use, 4),
                 limit=TIGHT_MEMORY_USE,
@@ -62,7 +61,7 @@ def validate_provisioning(
                 "over-provisioned-rate",
                 path,
                 f"{need.name} is asked for {asked:.0f} of the {rate:.0f} tokens/s that "
-                f"{reached.copies} x {option.share.device.label} serve",
+                f"{reached.copies} x {option.share.label} serve",
                 "lower the latency target, or put it on a share",
                 use=round(asked / rate, 4),
             )
@@ -89,7 +88,7 @@ def validate_gpu(
             path,
             f"{gpu} costs {had:.4g} {unit} for this, and {best.label} keeps the same target for "
             f"{least:.4g}",
-            f"use {best.share.device.label}, or state the target that needs {gpu}",
+            f"use {best.share.label}, or state the target that needs {gpu}",
             found=had,
             least=least,
             unit=unit,

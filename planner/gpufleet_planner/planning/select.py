@@ -8,8 +8,10 @@ choice or proves that there is none.
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import ceil
 
 from gpufleet_planner.packing import highs
+from gpufleet_planner.packing.patterns import maximal_patterns
 from gpufleet_planner.planning.filled_pool import (
     FilledPool,
     PoolKey,
@@ -18,23 +20,125 @@ from gpufleet_planner.planning.filled_pool import (
     item_of,
     pool_key,
 )
+from gpufleet_planner.planning.layouts import stranded_of
 from gpufleet_planner.planning.offers import OfferedMachine
 from gpufleet_planner.planning.option import Option
-from gpufleet_planner.planning.selection_program import OptionRow, choose_rows
+from gpufleet_planner.planning.placed import ChosenWorkload
+from gpufleet_planner.sizing.device import DeviceShare
+
+GAP, LARGE = 2e-3, 1_500
+"""Relative gap at which a program of more columns stops; smaller ones are solved to the end."""
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
-    """One workload with the options it has."""
+class OptionRow:
+    """An option of a workload: what it adds to which pool."""
 
-    name: str
-    intent: str
-    options: tuple[Option, ...]
-    """Best alone first, never empty."""
-    ends: bool = False
-    """A job: it runs for a time, so the cheapest run counts, not the cheapest hour. It gets the
-    first option that can be declared."""
-    zones: tuple[str, ...] = ()
+    option: Option
+    pool: int
+    item: str | int
+    count: int
+    part: float
+    order: int
+    """Place among the workload's options: the best alone is first."""
+
+
+def choose_rows(
+    pools: Sequence[PoolKey], prices: Sequence[float], workloads: Sequence[Sequence[OptionRow]]
+) -> tuple[list[OptionRow], float]:
+    """The option of each workload, and the proven least cost in the unit of `prices`, those of one
+    machine of each pool. Empty where the program gave no answer."""
+    program = highs.IntegerProgram()
+    demand: dict[int, dict[str | int, dict[int, int]]] = defaultdict(lambda: defaultdict(dict))
+    columns: list[dict[int, OptionRow]] = []
+    for rows in workloads:
+        # Of choices that cost as much, the one that is best alone: a micro-dollar for each place.
+        own = {program.column(row.order, upper=1): row for row in rows}
+        program.row(dict.fromkeys(own, 1), 1, 1)
+        columns.append(own)
+        for column, row in own.items():
+            demand[row.pool][row.item][column] = row.count
+    machines: dict[OfferedMachine, dict[int, int]] = defaultdict(dict)
+    for pool, items in demand.items():
+        key, price = pools[pool], round(prices[pool])
+        if key.kind is DeviceShare.MIG:
+            bought = _slices(program, key, price, items)
+        elif key.kind is DeviceShare.WHOLE:
+            bought = _whole(program, key, price, items)
+        else:
+            every = {c: n for counts in items.values() for c, n in counts.items()}
+            bought = _machines(program, price, every, key.replicas * key.machine.gpus)
+        machines[key.machine].update(bought)
+    for machine, bought in machines.items():
+        if machine.most_nodes is not None:
+            program.row(bought, upper=machine.most_nodes)
+    solved = highs.solve(program, gap=GAP if len(program.costs) > LARGE else 0.0)
+    if not solved.values:
+        return [], 0.0
+    chosen = [next(row for c, row in own.items() if round(solved.values[c])) for own in columns]
+    return chosen, solved.bound
+
+
+def _machines(
+    program: highs.IntegerProgram, price: int, counts: Mapping[int, int], each: int
+) -> dict[int, int]:
+    """Machines that hold `each` of what is counted."""
+    bought = program.column(price)
+    program.row({**counts, bought: -each}, upper=0)
+    return {bought: 1}
+
+
+def _whole(
+    program: highs.IntegerProgram,
+    key: PoolKey,
+    price: int,
+    items: Mapping[str | int, Mapping[int, int]],
+) -> dict[int, int]:
+    """Copies of some GPUs each, as `nodes_of` counts them: those of a machine and more have
+    machines of their own, and so has a size that does not divide a machine."""
+    gpus = key.machine.gpus
+    bought: dict[int, int] = {}
+    small: dict[int, int] = {}
+    for item, counts in items.items():
+        size = int(item)
+        if size >= gpus:
+            for column, copies in counts.items():
+                program.costs[column] += price * copies * ceil(size / gpus)
+                bought[column] = copies * ceil(size / gpus)
+        elif gpus % size:
+            bought |= _machines(program, price, counts, gpus // size)
+        else:
+            small |= {column: copies * size for column, copies in counts.items()}
+    return {**bought, **_machines(program, price, small, gpus)} if small else bought
+
+
+def _slices(
+    program: highs.IntegerProgram,
+    key: PoolKey,
+    price: int,
+    items: Mapping[str | int, Mapping[int, int]],
+) -> dict[int, int]:
+    """Slices come from GPUs that are cut by layouts, GPUs and whole ones from machines."""
+    geometry = key.machine.gpu.mig
+    assert geometry is not None
+    if key.profile is not None:
+        full = geometry.profiles[key.profile].max_instances
+        return _machines(program, price, items[key.profile], full * key.machine.gpus)
+    gpus: dict[int, int] = {}
+    names = [name for name in items if isinstance(name, str)]
+    patterns = maximal_patterns(geometry, names)
+    cut = [program.column(stranded_of(key.machine.gpu, pattern)) for pattern in patterns]
+    for name in names:
+        held = {c: -n for c, p in zip(cut, patterns, strict=True) if (n := dict(p).get(name))}
+        program.row({**items[name], **held}, upper=0)
+    for size, counts in items.items():
+        if isinstance(size, int):
+            gpus |= {column: copies * size for column, copies in counts.items()}
+    return _machines(program, price, {**gpus, **dict.fromkeys(cut, 1)}, key.machine.gpus)
+
+
+OPTIONS = 60
+"""Options of one workload that are looked at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,13 +155,19 @@ class Selection:
 Fits = Callable[[PoolKey], bool]
 
 
-def select(candidates: Sequence[Candidate], one_profile: bool, allowed: Fits) -> Selection:
-    """Options for all candidates. `allowed` refuses pools that cannot be declared. Raises KeyError
+def select(
+    candidates: Sequence[ChosenWorkload],
+    one_profile: bool,
+    allowed: Fits,
+    zones: tuple[str, ...] = (),
+) -> Selection:
+    """Options for all candidates; a job gets the first that can be declared. `zones`: of those that
+    name none. `allowed` refuses pools that cannot be declared. Raises KeyError
     with the name of a candidate that has no allowed option, or no room on own machines."""
     keys: dict[PoolKey, int] = {}
     usable: dict[str, list[OptionRow]] = {}
     for candidate in candidates:
-        rows = _rows(candidate, keys, one_profile, allowed)
+        rows = _rows(candidate, keys, one_profile, allowed, zones)
         if not rows:
             raise KeyError(candidate.name)
         usable[candidate.name] = rows[:1] if candidate.ends else rows
@@ -119,7 +229,7 @@ def _cost(pools: Iterable[FilledPool]) -> float:
 
 
 def _by_program(
-    candidates: Sequence[Candidate],
+    candidates: Sequence[ChosenWorkload],
     usable: Mapping[str, list[OptionRow]],
     pools: Sequence[PoolKey],
     known: _Choice,
@@ -158,7 +268,7 @@ def _within(usable: Sequence[Sequence[OptionRow]], spent: float) -> list[list[Op
     return kept
 
 
-def _bound(candidates: Sequence[Candidate], usable: Mapping[str, list[OptionRow]]) -> float:
+def _bound(candidates: Sequence[ChosenWorkload], usable: Mapping[str, list[OptionRow]]) -> float:
     """Sum over the intents: workloads of two intents never share a machine."""
     groups: dict[str, list[list[Option]]] = defaultdict(list)
     for candidate in candidates:
@@ -167,13 +277,17 @@ def _bound(candidates: Sequence[Candidate], usable: Mapping[str, list[OptionRow]
 
 
 def _rows(
-    candidate: Candidate, keys: dict[PoolKey, int], one_profile: bool, allowed: Fits
+    candidate: ChosenWorkload,
+    keys: dict[PoolKey, int],
+    one_profile: bool,
+    allowed: Fits,
+    zones: tuple[str, ...],
 ) -> list[OptionRow]:
     """The options that may be declared, best alone first; of those that ask the same of the same
     pool, the one that asks for least."""
     found: dict[tuple[int, str | int], OptionRow] = {}
-    for order, option in enumerate(candidate.options):
-        key = pool_key(candidate.intent, option, one_profile, candidate.zones)
+    for order, option in enumerate(candidate.choice.options[:OPTIONS]):
+        key = pool_key(candidate.intent, option, one_profile, candidate.entry.zones or zones)
         if key not in keys:
             if not allowed(key):
                 continue
@@ -232,6 +346,6 @@ def least_part(option: Option, weight: float) -> float:
 def _costs(option: Option) -> tuple[float, float]:
     """The same by compute alone, and by memory alone."""
     share, machine = option.share, option.machine
-    parts = share.slice_parts or (share.part, share.part)
+    parts = share.slice_parts
     each = machine_price(machine) * option.devices / machine.gpus
     return each * float(parts[0]), each * float(parts[1])

@@ -8,9 +8,14 @@ from gpufleet.findings import has_errors
 from gpufleet.models.architecture import Architecture
 from gpufleet.models.inference import Serving, serving_ledger
 from gpufleet.models.parallel import Parallelism, check_parallelism
-from gpufleet_planner.planning.need import WorkloadNeed, mean_output
+from gpufleet_planner.planning.need import (
+    Arrivals,
+    Assurance,
+    ServingTarget,
+    WorkloadNeed,
+    mean_output,
+)
 from gpufleet_planner.planning.option import Miss, Reached
-from gpufleet_planner.planning.target import Arrivals, Assurance, ServingTarget
 from gpufleet_planner.planning.training_choice import has_nvlink
 from gpufleet_planner.sizing.cache_capacity import capacity, not_known, started_sequences
 from gpufleet_planner.sizing.device import Device
@@ -21,8 +26,7 @@ from gpufleet_planner.sizing.serving_rates import (
     ServingSpeed,
     serving_replica,
 )
-from gpufleet_planner.sizing.spread import kind_of, spread_of
-from gpufleet_planner.sizing.throughput import check_capability
+from gpufleet_planner.sizing.throughput import check_capability, kind_of, spread_of
 
 _GIB = 1 << 30
 

@@ -1,15 +1,17 @@
-"""The planned FleetSpec as a file to commit: YAML, with the derivation of every pool above it."""
+"""A plan as a file to commit, with the derivation of every pool above it, and as plain data."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from gpufleet.documents.writing import commented, yaml_text
 from gpufleet_planner.explanation.explain import explain_option
 from gpufleet_planner.explanation.line import lines_as_text
+from gpufleet_planner.planning.as_dict import option_as_dict, rejected_as_list
 from gpufleet_planner.planning.filled_pool import FilledPool
 from gpufleet_planner.planning.option import Option, usd
 from gpufleet_planner.planning.placed import PlacedWorkload
 from gpufleet_planner.planning.plan import PlannedFleet
-from gpufleet_planner.sizing.training_settings import settings_text
+from gpufleet_planner.sizing.training import settings_text
 
 _GIB = 1 << 30
 
@@ -113,12 +115,12 @@ def _why(work: PlacedWorkload) -> Iterator[str]:
         if value > 1
     ]
     yield (
-        f"{work.entry.name}:{model} {reached.precision}: {option.devices} x {share.device.label}"
+        f"{work.entry.name}:{model} {reached.precision}: {option.devices} x {share.label}"
         + (f" ({', '.join(groups)})" if groups else "")
     )
     yield (
         f"  memory: {reached.need_bytes / _GIB:.2f} GiB with margin (modelled) of "
-        f"{reached.usable_bytes / _GIB:.2f} GiB usable ({share.device.memory_basis.value})"
+        f"{reached.usable_bytes / _GIB:.2f} GiB usable ({share.memory_basis.value})"
     )
     if reached.training is not None:
         yield f"  {settings_text(reached.training, split)}"
@@ -169,3 +171,47 @@ def _against(other: Option, chosen: Option) -> str:
     if mine is None or theirs is None:
         return "no price is known"
     return f"{theirs:,.4f} USD/h alone against {mine:,.4f}"
+
+
+def plan_as_dict(plan: PlannedFleet, hints: Mapping[str, Any]) -> dict[str, Any]:
+    """Spec, pools with their derivation, workloads with option, runner-up and why others lost."""
+    spent, bound = plan.usd_per_hour, plan.bound_usd_per_hour
+    return {
+        "spec": plan.spec,
+        "cost": {
+            "usdPerHour": None if spent is None else f"{spent:.6f}",
+            "lowerBoundUsdPerHour": None if bound is None else f"{bound:.6f}",
+            "gap": None if not spent or not bound else round(float((spent - bound) / bound), 6),
+            "gpuHoursPerHour": plan.gpu_hours,
+        },
+        "confidence": {
+            "chosen": plan.confidence.value,
+            **{fleet.confidence.value: fleet.as_dict() for fleet in plan.fleets},
+            "separates": separates(plan),
+        },
+        "pools": [
+            {
+                "name": name,
+                "machine": pool.key.machine.name,
+                "nodes": pool.nodes,
+                "sharing": pool.key.sharing,
+                "workloads": [member for member, _ in pool.members],
+                "spareGpus": round(float(pool.spare_gpus), 6),
+                "derivation": list(derivation(pool, plan.on(name))),
+            }
+            for name, pool in plan.pools
+        ],
+        "workloads": [
+            {
+                "name": work.entry.name,
+                "path": work.path,
+                "pool": work.pools[0],
+                "pools": list(work.pools),
+                "option": option_as_dict(work.option),
+                "runnerUp": None if work.runner_up is None else work.runner_up.label,
+                "autoscaling": hints.get(work.entry.name),
+                "rejected": rejected_as_list(work.choice),
+            }
+            for work in plan.workloads
+        ],
+    }

@@ -11,7 +11,6 @@ from gpufleet.models.parallel import Parallelism, Sharding, check_parallelism
 from gpufleet_planner.planning.need import WorkloadNeed
 from gpufleet_planner.planning.offers import OfferedMachine
 from gpufleet_planner.planning.option import Miss, Reached
-from gpufleet_planner.sizing.activations import Checkpointing
 from gpufleet_planner.sizing.communication import Link, LinkKind, network, nvlink
 from gpufleet_planner.sizing.device import Device
 from gpufleet_planner.sizing.throughput import check_capability
@@ -23,7 +22,7 @@ from gpufleet_planner.sizing.training_rates import (
     goodput,
     training_speed,
 )
-from gpufleet_planner.sizing.training_state import TrainingPrecision
+from gpufleet_planner.sizing.training_state import Checkpointing, TrainingPrecision
 
 RDMA_SHARE_OF_STEP = 0.30
 """Part of a step that exchanging gradients over a plain network may take."""

@@ -12,8 +12,7 @@ from gpufleet.messages import shown_value
 from gpufleet.platforms.registry import PLATFORMS
 from gpufleet.spec.base import Platform
 from gpufleet.spec.pool import Provisioner
-from gpufleet_planner.planning.need import MOST_GPUS, Isolation
-from gpufleet_planner.planning.target import Assurance, ServingTarget, Usd
+from gpufleet_planner.planning.need import MOST_GPUS, Assurance, Isolation, ServingTarget, Usd
 from gpufleet_planner.sizing.request import Count, RequestModel, SizeRequest, read_model
 
 Name = Annotated[

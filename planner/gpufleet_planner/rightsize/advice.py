@@ -10,7 +10,7 @@ from gpufleet.models.ledger import Basis
 from gpufleet.render.pod_request import MPS_USER
 from gpufleet_planner.planning.need import Isolation
 from gpufleet_planner.planning.offers import Market, OfferedMachine, machines
-from gpufleet_planner.planning.shares import ISOLATED, ShareOffer, shares
+from gpufleet_planner.planning.shares import ISOLATED, shares
 from gpufleet_planner.rightsize.usage import DeviceUse, MeasuredWorkload
 from gpufleet_planner.sizing.device import Device, DeviceShare, mig_slice, whole_gpu
 
@@ -63,7 +63,7 @@ class Proposal:
     """What to give each pod instead."""
 
     machine: OfferedMachine
-    share: ShareOffer
+    share: Device
     devices_each: int
     pods: int
 
@@ -197,7 +197,7 @@ class _Told:
         return self.answer(Conclusion.UNKNOWN, reason)
 
     def proposed(self, option: Proposal, working: Sequence[DeviceUse], fewer: bool) -> Advice:
-        same = option.share.device.label == self.device.label
+        same = option.share.label == self.device.label
         slowdown = max(Fraction(1), *_stretches(self.device, option.share))
         verdict = Conclusion.FEWER if fewer and same else Conclusion.SMALLER
         answer = self.answer(verdict, self.used(working), tuple(_risks(self, option, slowdown)))
@@ -205,7 +205,7 @@ class _Told:
 
 
 def _risks(told: _Told, option: Proposal, slowdown: Fraction) -> Iterator[str]:
-    device = option.share.device
+    device = option.share
     yield from _coverage_risk(told.workload, told.confidence)
     if slowdown > Fraction(11, 10):
         yield f"one request or step takes up to {float(slowdown):.1f} times as long"
@@ -266,7 +266,7 @@ def _best(
         # Shares of a pod with one device; whole GPUs where it has several.
         kinds = ISOLATED[isolation] if needed == 1 else (DeviceShare.WHOLE,)
         for share in shares(machine.gpu, kinds):
-            device = share.device
+            device = share
             least = present.usable_bytes if reserved else memory
             enough = device.usable_bytes >= least
             if not (enough and _keeps_up(present, share, working, max_slowdown)):
@@ -285,7 +285,7 @@ def _best(
 
 
 def _keeps_up(
-    present: Device, other: ShareOffer, working: Sequence[DeviceUse], slowest: Fraction
+    present: Device, other: Device, working: Sequence[DeviceUse], slowest: Fraction
 ) -> bool:
     """Whether the measured compute and bandwidth take at most `HEADROOM` of the other share."""
     stretches = _stretches(present, other)
@@ -296,18 +296,18 @@ def _keeps_up(
     measured = [use.bandwidth if use.bandwidth is not None else use.compute for use in working]
     bandwidth = max(one or 0.0 for one in measured)
     arithmetic, memory = stretches
-    if present.label == other.device.label:
+    if present.label == other.label:
         return True
     return compute * arithmetic <= HEADROOM and bandwidth * memory <= HEADROOM
 
 
-def _stretches(present: Device, share: ShareOffer) -> tuple[Fraction, ...]:
+def _stretches(present: Device, share: Device) -> tuple[Fraction, ...]:
     """How many times as long arithmetic and memory traffic take on the share; empty where a rate is
     not known. Of several number formats the one that loses most counts.
 
     Of an MPS client the even part counts: what clients gain by running at once is not promised.
     """
-    other = share.device
+    other = share
     most = share.part if share.kind is DeviceShare.MPS else Fraction(1)
     compute = present.compute_share / min(most, other.compute_share)
     traffic = present.bandwidth_share / min(most, other.bandwidth_share)

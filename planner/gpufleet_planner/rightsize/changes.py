@@ -10,9 +10,8 @@ from gpufleet.findings import Finding, has_errors, warning
 from gpufleet.fleet.model import Fleet, Pool
 from gpufleet.platforms.compiled import compile_data
 from gpufleet.render.pod_request import pod_spec
-from gpufleet_planner.planning.shares import ShareOffer
 from gpufleet_planner.rightsize.advice import Advice, Conclusion, Proposal
-from gpufleet_planner.sizing.device import DeviceShare
+from gpufleet_planner.sizing.device import Device, DeviceShare
 
 SCALABLE = {"Deployment": "apps/v1", "StatefulSet": "apps/v1"}
 """Kinds that can be patched while they exist: pods and jobs are made again by their author."""
@@ -134,7 +133,7 @@ def _new_pools(
     return found
 
 
-def _sharing(share: ShareOffer) -> dict[str, Any]:
+def _sharing(share: Device) -> dict[str, Any]:
     if share.kind is DeviceShare.MIG:
         return {"mig": {"layout": f"all-{share.profile}"}}
     if share.kind is DeviceShare.MPS:

@@ -72,7 +72,7 @@ def _model(model: Architecture) -> dict[str, Any]:
 def _device(device: Device) -> dict[str, Any]:
     return {
         "gpu": device.gpu.key,
-        "share": device.share.value,
+        "share": device.kind.value,
         "label": device.label,
         "board": device.board,
         "usableBytes": device.usable_bytes,

@@ -16,8 +16,7 @@ from gpufleet.models.inference import (
 from gpufleet.models.kv_cache import BLOCK_TOKENS, token_bytes, unknown_start
 from gpufleet.models.ledger import GIB
 from gpufleet.models.parallel import Parallelism, stage_layers
-from gpufleet_planner.sizing.sglang_pools import sglang_pools
-from gpufleet_planner.sizing.vllm_blocks import BlockLayout, block_layout
+from gpufleet_planner.sizing.engine_caches import BlockLayout, block_layout, sglang_pools
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,8 @@ from gpufleet.catalogue import Catalogue, Gpu, MigProfile, Rates, UnknownKeyErro
 from gpufleet.catalogue.lookup import nearest_names
 from gpufleet.findings import Finding, error, info
 from gpufleet.models.ledger import Basis
-from gpufleet.partition.grant import Division, Grant, grant
+from gpufleet.partition.grant import Division, Grant, grant, slice_parts
+from gpufleet_planner.tables import row_of
 
 
 class DeviceShare(StrEnum):
@@ -32,7 +33,7 @@ class Device:
     gpu: Gpu
     grant: Grant
     """What the workload gets of it."""
-    share: DeviceShare
+    kind: DeviceShare
     label: str
     """For people: `L4`, `A100-80GB 1g.10gb`, `L4 / 4 (mps)`."""
     memory_basis: Basis
@@ -59,26 +60,43 @@ class Device:
         return self.grant.is_enforced
 
     @property
+    def part(self) -> Fraction:
+        """Of a GPU's price: the larger of compute and memory part of a slice, 1 / replicas else."""
+        return self.grant.part
+
+    @property
+    def profile(self) -> str | None:
+        """MIG profile; None: a whole GPU or shares of it."""
+        return self.grant.profile
+
+    @property
+    def replicas(self) -> int:
+        """Shares of each device; 1: not divided."""
+        return self.grant.replicas
+
+    @property
+    def slice_parts(self) -> tuple[Fraction, Fraction]:
+        """MIG: compute slices of all, memory slots of all; else `part` of both."""
+        geometry, profile = self.gpu.mig, self.profile
+        if geometry is None or profile is None:
+            return self.part, self.part
+        return slice_parts(geometry, profile)
+
+    @property
+    def resource_key(self) -> str:
+        """What tells the shares of one GPU apart: `whole`, `mig-1g.10gb`, `mps-4`."""
+        if self.kind is DeviceShare.MIG:
+            return f"mig-{self.profile}"
+        whole = self.kind is DeviceShare.WHOLE
+        return "whole" if whole else f"{self.kind.value}-{self.replicas}"
+
+    @property
     def may_communicate(self) -> bool:
         """Whether several can form one tensor or pipeline group. Slices and shares cannot: there is
         no peer-to-peer between MIG instances, and sharers are scheduled apart."""
-        return self.share is DeviceShare.WHOLE
+        return self.kind is DeviceShare.WHOLE
 
 
-_FULL_MULTIPROCESSORS = {
-    "A30-24GB": 56,
-    "A100-40GB": 108,
-    "A100-80GB": 108,
-    "H100-80GB": 132,
-    "H100-94GB": 132,
-    "H100-96GB": 132,
-    "H200-141GB": 132,
-    "GH200-144GB": 132,
-    "B200-180GB": 148,
-    "GB200-186GB": 148,
-    "RTX-PRO-6000-BLACKWELL-96GB": 188,
-}
-"""Streaming multiprocessors of the whole board (vendor data sheets): MIG cannot use them all."""
 _SLICE_MEMORY = Fraction(91, 100)
 """Slices of known boards have at least this part of their even share of memory."""
 _SLICE_COMPUTE = Fraction(85, 100)
@@ -137,7 +155,7 @@ def whole_gpu(gpu: Gpu, board: str | None = None, path: str = "gpu") -> Device |
     return Device(
         gpu=gpu,
         grant=grant(gpu, 1),
-        share=DeviceShare.WHOLE,
+        kind=DeviceShare.WHOLE,
         label=gpu.key,
         # The overheads of engines were measured on NVIDIA's drivers.
         memory_basis=Basis.MEASURED if gpu.vendor == "nvidia" else Basis.ASSUMED,
@@ -184,7 +202,7 @@ def mig_slice(
     return (
         replace(
             base,
-            share=DeviceShare.MIG,
+            kind=DeviceShare.MIG,
             label=f"{gpu.key} {found.name}",
             grant=own,
             memory_basis=basis,
@@ -196,8 +214,8 @@ def mig_slice(
 
 
 def _slice_compute(gpu: Gpu, profile: MigProfile) -> Fraction:
-    full = _FULL_MULTIPROCESSORS.get(gpu.key)
-    if full is not None and profile.multiprocessors is not None:
+    full = int(row_of("multiprocessors", gpu=gpu.key)["multiprocessors"])
+    if full and profile.multiprocessors is not None:
         return Fraction(profile.multiprocessors, full)
     assert gpu.mig is not None
     return Fraction(profile.compute_slices, gpu.mig.compute_slices) * _SLICE_COMPUTE
@@ -205,7 +223,7 @@ def _slice_compute(gpu: Gpu, profile: MigProfile) -> Fraction:
 
 def mps_share(device: Device, replicas: int, path: str = "mps") -> Device | Finding:
     """One of several MPS clients of a whole GPU: floor(total / replicas) MiB, enforced."""
-    if device.share is not DeviceShare.WHOLE:
+    if device.kind is not DeviceShare.WHOLE:
         return error("mps-on-slice", path, f"MPS and MIG exclude each other on {device.label}")
     capability = device.gpu.compute_capability
     if capability is not None and capability < _ADDRESS_SPACES:
@@ -226,7 +244,7 @@ def mps_share(device: Device, replicas: int, path: str = "mps") -> Device | Find
     share = min(gain / replicas, Fraction(1))
     return replace(
         device,
-        share=DeviceShare.MPS,
+        kind=DeviceShare.MPS,
         label=f"{device.gpu.key} / {replicas} (mps)",
         grant=_divided(device, Division(replicas, is_mps=True)),
         compute_share=share,
@@ -248,7 +266,7 @@ def time_slice(device: Device, replicas: int, path: str = "timeSlicing") -> Devi
     part = Fraction(1, replicas) / TIME_SLICE_COST
     return replace(
         device,
-        share=DeviceShare.TIME_SLICE if device.share is not DeviceShare.MIG else DeviceShare.MIG,
+        kind=DeviceShare.TIME_SLICE if device.kind is not DeviceShare.MIG else DeviceShare.MIG,
         label=f"{device.label} / {replicas} (time-slice)",
         grant=_divided(device, Division(replicas)),
         compute_share=device.compute_share * part,

@@ -5,11 +5,10 @@ from dataclasses import dataclass
 from gpufleet.findings import Finding, error
 from gpufleet.models.engine_profile import InferenceEngine
 from gpufleet_planner.sizing.device import Device
-from gpufleet_planner.sizing.lengths import drawn
-from gpufleet_planner.sizing.load_test import LoadFigures, at_random, load_test
+from gpufleet_planner.sizing.load_test import LoadFigures, at_random, drawn, load_test
 from gpufleet_planner.sizing.request import LoadTestRequest, SizedWorkload, SizeRequest
 from gpufleet_planner.sizing.serving_rates import ServingReplica
-from gpufleet_planner.sizing.spread import spread_of
+from gpufleet_planner.sizing.throughput import spread_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,10 +10,14 @@ one length end together and send their next ones together: they stay in step.
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from heapq import heapify, heappop, heappush
 from itertools import groupby
 from math import ceil, inf
 from random import Random
+from statistics import fmean
+
+from gpufleet_planner.tables import table
 
 ROUNDS = 3
 """Requests of each client in a load test of NVIDIA's guide (docs.nvidia.com/nim/benchmarking)."""
@@ -306,3 +310,39 @@ class _Test:
 
 def _to_make(request: _Request) -> int:
     return request.output - request.made
+
+
+class LengthShape(StrEnum):
+    """How prompts and outputs differ around their means."""
+
+    EQUAL = "equal"
+    """Not at all: NVIDIA's guide, `--random-range-ratio 0` of vLLM and 1 of SGLang."""
+    UNIFORM = "uniform"
+    """Each length from 0 to twice the mean alike, prompts and outputs apart: SGLang's `random` with
+    its own range ratio, 0 (python/sglang/bench_serving.py)."""
+    SHAREGPT = "sharegpt"
+    """As conversations: first questions and answers of ShareGPT after the filter of vLLM."""
+
+
+def drawn(shape: LengthShape, requests: int, prompt: float, output: float) -> tuple[Lengths, ...]:
+    """So many requests of these means, the same for every call."""
+    if shape is LengthShape.EQUAL:
+        prompts: list[float] = [prompt] * requests
+        outputs: list[float] = [output] * requests
+    elif shape is LengthShape.UNIFORM:
+        draw = Random(0)  # noqa: S311 - no secret
+        prompts = [(2 * number + 1) / requests for number in range(requests)]
+        outputs = list(prompts)
+        draw.shuffle(prompts)
+        draw.shuffle(outputs)
+    else:
+        pairs = [(row["prompt"], row["output"]) for row in table("sharegpt")]
+        Random(0).shuffle(pairs)  # noqa: S311 - no secret
+        taken = [pairs[number % len(pairs)] for number in range(requests)]
+        prompts, outputs = ([float(pair[part]) for pair in taken] for part in (0, 1))
+    return tuple(zip(_scaled(prompts, prompt), _scaled(outputs, output), strict=True))
+
+
+def _scaled(lengths: Sequence[float], mean: float) -> list[int]:
+    factor = mean / fmean(lengths)
+    return [max(round(length * factor), 1) for length in lengths]

@@ -1,13 +1,24 @@
-"""What someone wrote -> a model: a catalogue name, a checkpoint on disk, a parameter count."""
+"""What someone wrote -> a model: a catalogue name, a parameter count, or a checkpoint on disk:
+config.json, and the safetensors index or headers next to it.
+"""
 
-from dataclasses import dataclass
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any, cast
 
 from gpufleet.catalogue import Catalogue
-from gpufleet.findings import Finding, error, info
+from gpufleet.findings import Finding, error, has_errors, info, warning
 from gpufleet.models.architecture import Architecture
 from gpufleet.models.catalogue_models import find_catalogue_model, named_format
+from gpufleet.models.config_model import architecture_from_config
+from gpufleet.models.config_quantisation import stored_format
+from gpufleet.models.formats import WEIGHT_FORMATS
+from gpufleet.models.ledger import Basis
+from gpufleet.models.parameters import count_parameters
 from gpufleet.models.stated_size import from_parameter_count, stated_parameters
+from gpufleet.models.weights import weight_bytes
 from gpufleet_planner.sizing.request import SizedWorkload
 
 
@@ -50,7 +61,7 @@ def choose_model(
     """
     place = Path(text)
     if text.endswith(".json") or (("/" in text or text.startswith(".")) and place.is_dir()):
-        from gpufleet_planner.sizing.checkpoint import read_checkpoint
+        from gpufleet_planner.sizing.model_choice import read_checkpoint
 
         return read_checkpoint(place)
     count = stated_parameters(text)
@@ -109,3 +120,187 @@ def _hub(text: str, known: tuple[str, ...]) -> tuple[str, ...]:
     """The repositories, the one whose name was written first."""
     name = text.strip().rpartition("/")[2].lower()
     return tuple(sorted(known, key=lambda one: one.rpartition("/")[2].lower() != name))
+
+
+MAX_CONFIG_BYTES = 4 << 20
+MAX_INDEX_BYTES = 64 << 20
+"""Largest index and largest safetensors header that is read."""
+MAX_SHARDS = 1000
+_DIFFERENCE = 0.02
+"""Stored and computed size may differ by this much before it is worth a word."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredWeights:
+    """What is in the weight files."""
+
+    bytes: int
+    tensors: frozenset[str]
+
+    @property
+    def has_head(self) -> bool:
+        """Whether the output projection is stored."""
+        return any(name.endswith("lm_head.weight") for name in self.tensors)
+
+
+def read_checkpoint(path: Path) -> ChosenModel | tuple[Finding, ...]:
+    """The model of a `config.json` or of the folder that holds one.
+
+    Where the weights' index or their headers are there, tie flag and size are taken from them
+    (`measured`). Errors are returned, all at once; nothing is guessed.
+    """
+    file = path / "config.json" if path.is_dir() else path
+    data = _read_json(file, MAX_CONFIG_BYTES)
+    if isinstance(data, Finding):
+        return (data,)
+    if "weight_map" in data:
+        text = f"{file} is the index of the weights, not a configuration"
+        fix = "give the folder, or its config.json"
+        return (error("config-is-index", "model", text, fix, value=str(file)),)
+    data = _with_quantisation(data, file.parent / "hf_quant_config.json")
+    if isinstance(data, Finding):
+        return (data,)
+    name = str(data.get("_name_or_path") or "") or file.resolve().parent.name
+    model, fields = architecture_from_config(data, name, str(file))
+    form = stored_format(fields)
+    stored = read_stored_weights(file.parent)
+    if isinstance(stored, Finding):
+        fields.findings.append(stored)
+        stored = None
+    if model is None or has_errors(fields.findings):
+        return tuple(fields.findings)
+    if stored is None:
+        return ChosenModel(model, form, findings=tuple(fields.findings))
+    kind = WEIGHT_FORMATS[form or "bf16"]
+    apart = stored.has_head and model.tied_embeddings
+    if not kind.quantised and model.has_head:
+        model = replace(model, tied_embeddings=not stored.has_head)
+        apart = False
+    computed = weight_bytes(model, kind, apart).stored
+    findings = fields.findings
+    if abs(computed - stored.bytes) > _DIFFERENCE * stored.bytes:
+        findings.append(
+            warning(
+                "checkpoint-size-differs",
+                "model",
+                f"the weights take {stored.bytes} bytes on disk, the configuration represents "
+                f"{computed}: the former is used",
+                "check that both belong to one model",
+                value=stored.bytes,
+                computed=computed,
+            )
+        )
+    model = replace(model, basis=Basis.MEASURED)
+    if not kind.quantised:
+        total = stored.bytes // kind.other_bytes
+        counted = count_parameters(model)
+        active = counted.active + (0 if counted.experts else total - counted.total)
+        model = replace(model, stated_parameters=total, stated_active=max(active, 1))
+    return ChosenModel(model, form, apart, stored.bytes, tuple(findings))
+
+
+def _with_quantisation(data: Mapping[str, Any], file: Path) -> Mapping[str, Any] | Finding:
+    """A configuration with what ModelOpt writes into a file of its own."""
+    if "quantization_config" in data or not file.is_file():
+        return data
+    found = _read_json(file, MAX_CONFIG_BYTES)
+    if isinstance(found, Finding):
+        return found
+    return {**data, "quantization_config": found.get("quantization")}
+
+
+def _read_json(path: Path, limit: int) -> Mapping[str, Any] | Finding:
+    try:
+        with path.open("rb") as file:
+            text = file.read(limit + 1)
+    except OSError as problem:
+        why = problem.strerror or str(problem)
+        return _unreadable(path, why)
+    if len(text) > limit:
+        return _unreadable(path, f"larger than the limit of {limit} bytes")
+    return _parse(path, text)
+
+
+def _parse(path: Path, text: bytes) -> Mapping[str, Any] | Finding:
+    try:
+        data: object = json.loads(text)
+    except (ValueError, RecursionError) as problem:
+        return _unreadable(path, f"not valid JSON: {problem}")
+    if not isinstance(data, dict):
+        return _unreadable(path, "not a JSON object")
+    return cast("dict[str, Any]", data)
+
+
+def _unreadable(path: Path, why: str) -> Finding:
+    return error(
+        "checkpoint-unreadable",
+        "model",
+        f"{path}: {why}",
+        "give a config.json, or the folder that holds one",
+        value=str(path),
+    )
+
+
+def read_stored_weights(folder: Path) -> StoredWeights | Finding | None:
+    """Sizes from the index, else from the headers of the weight files; None without either."""
+    indices = sorted(folder.glob("*.safetensors.index.json"))
+    if indices:
+        return _from_index(indices[0])
+    files = sorted(folder.glob("*.safetensors"))[:MAX_SHARDS]
+    if not files:
+        return None
+    total = 0
+    names: set[str] = set()
+    for file in files:
+        header = _read_header(file)
+        if isinstance(header, Finding):
+            return header
+        for name, entry in header.items():
+            if name == "__metadata__" or not isinstance(entry, dict):
+                continue
+            offsets: object = cast("dict[str, object]", entry).get("data_offsets")
+            length = _length(offsets)
+            if length is None:
+                return _unreadable(file, f"tensor {name} has no data_offsets")
+            total += length
+            names.add(name)
+    if total == 0:
+        return _unreadable(files[0], "no tensor is in the weight files")
+    return StoredWeights(total, frozenset(names))
+
+
+def _length(offsets: object) -> int | None:
+    """Bytes between two offsets that a file can have."""
+    pair = cast("list[object]", offsets) if isinstance(offsets, list) else []
+    if len(pair) != 2:
+        return None
+    first, last = pair
+    if not isinstance(first, int) or not isinstance(last, int):
+        return None
+    return last - first if 0 <= first <= last else None
+
+
+def _from_index(path: Path) -> StoredWeights | Finding:
+    data = _read_json(path, MAX_INDEX_BYTES)
+    if isinstance(data, Finding):
+        return data
+    metadata, mapping = data.get("metadata"), data.get("weight_map")
+    size: object = None
+    if isinstance(metadata, dict):
+        size = cast("dict[str, object]", metadata).get("total_size")
+    if not isinstance(size, int) or size <= 0 or not isinstance(mapping, dict):
+        return _unreadable(path, "an index has metadata.total_size and weight_map")
+    return StoredWeights(size, frozenset(cast("dict[str, object]", mapping)))
+
+
+def _read_header(path: Path) -> Mapping[str, Any] | Finding:
+    """The header of one safetensors file: its length in eight bytes, then JSON."""
+    try:
+        with path.open("rb") as file:
+            length = int.from_bytes(file.read(8), "little")
+            if not 2 <= length <= MAX_INDEX_BYTES:
+                return _unreadable(path, f"a header of {length} bytes is none")
+            text = file.read(length)
+    except OSError as problem:
+        return _unreadable(path, problem.strerror or str(problem))
+    return _parse(path, text)

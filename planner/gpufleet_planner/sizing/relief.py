@@ -9,13 +9,13 @@ from gpufleet.models.architecture import Architecture
 from gpufleet.models.formats import WEIGHT_FORMATS
 from gpufleet.models.inference import Serving, serving_ledger
 from gpufleet.models.parallel import Parallelism, check_parallelism
-from gpufleet_planner.sizing.activations import Checkpointing, Loss
 from gpufleet_planner.sizing.cache_capacity import capacity
 from gpufleet_planner.sizing.communication import nvlink
 from gpufleet_planner.sizing.device import Device, DeviceShare
 from gpufleet_planner.sizing.embedding import embedding_ledger
 from gpufleet_planner.sizing.throughput import check_capability
 from gpufleet_planner.sizing.training import Training, TrainingMethod, training_ledger
+from gpufleet_planner.sizing.training_state import Checkpointing, Loss
 
 _GIB = 1 << 30
 _NARROWER = ("fp8", "awq-int4")
@@ -92,7 +92,7 @@ def _spread(
     model: Architecture, serving: Serving, parallel: Parallelism, device: Device
 ) -> Iterator[tuple[str, Serving, Parallelism]]:
     """The same on 2, 4 or 8 whole GPUs: tensor groups over NVLink, else stages beyond two."""
-    if device.share is not DeviceShare.WHOLE or parallel.serving_gpus > 1:
+    if device.kind is not DeviceShare.WHOLE or parallel.serving_gpus > 1:
         return
     linked = nvlink(device.gpu, device.board) is not None
     for gpus in (2, 4, 8):

@@ -18,12 +18,44 @@ from gpufleet.messages import shown_value
 from gpufleet.models.engine_profile import InferenceEngine
 from gpufleet.models.parallel import Sharding
 from gpufleet.spec.base import PlainModel
-from gpufleet_planner.sizing.activations import Checkpointing, Loss
 from gpufleet_planner.sizing.communication import LinkKind
-from gpufleet_planner.sizing.lengths import LengthShape
-from gpufleet_planner.sizing.not_modelled import not_modelled
+from gpufleet_planner.sizing.load_test import LengthShape
 from gpufleet_planner.sizing.training_efficiency import Arithmetic, TrainingFramework
-from gpufleet_planner.sizing.training_state import AdapterTargets, Optimizer, TrainingPrecision
+from gpufleet_planner.sizing.training_state import (
+    AdapterTargets,
+    Checkpointing,
+    Loss,
+    Optimizer,
+    TrainingPrecision,
+)
+from gpufleet_planner.tables import table
+
+
+def _plain(name: str) -> str:
+    return name.lstrip("-").replace("-", "").replace("_", "").lower()
+
+
+NOT_MODELLED = {name: row for row in table("not_modelled") for name in row["names"].split()}
+"""Ways to serve that have no formula here, by the name of a key that asks for one, in camelCase."""
+
+
+def not_modelled(name: str, path: str) -> Finding | None:
+    """The error for a key or option that asks for one of them; None for any other name."""
+    row = next((row for key, row in NOT_MODELLED.items() if _plain(key) == _plain(name)), None)
+    if row is None:
+        return None
+    text = f"{row['what']} is not modelled: {row['why']}"
+    return error("serving-not-modelled", path, text, row["fix"], value=name)
+
+
+def check_expert_span(expert: int, gpus_per_node: int, path: str) -> tuple[Finding, ...]:
+    """An error where a replica's experts are on more GPUs than one machine has."""
+    if expert <= gpus_per_node:
+        return ()
+    row, ranks = NOT_MODELLED["wideEp"], f"({expert} ranks, {gpus_per_node} GPUs in one)"
+    text = f"{row['what']} {ranks} is not modelled: {row['why']}"
+    found = error("serving-not-modelled", path, text, row["fix"], value=expert, limit=gpus_per_node)
+    return (found,)
 
 
 class RequestModel(PlainModel):
@@ -140,6 +172,7 @@ class SizeRequest(RequestModel):
     output: Tokens | None = None
     """Mean output in tokens."""
     engine: InferenceEngine = InferenceEngine.VLLM
+    """What serves the model."""
     weights: str | None = None
     """Format of the weights; default what the checkpoint says or, for serving, what the model's
     maker publishes, else bf16 (fp16 before compute capability 8.0 must be written)."""
@@ -155,6 +188,7 @@ class SizeRequest(RequestModel):
     max_sequences: Count = 256
     """`max_num_seqs`."""
     chunked_prefill: bool = True
+    """Whether the engine prefills in chunks; default: it does."""
     load_test: LoadTestRequest | None = None
     """Serving: the load test whose figures are wanted."""
     gpu: str | None = None
@@ -175,18 +209,27 @@ class SizeRequest(RequestModel):
     arithmetic: Arithmetic = Arithmetic.BF16
     """Training: what matrices are multiplied in."""
     precision: TrainingPrecision = TrainingPrecision.MIXED
+    """How numbers are kept between steps. Of serving: same as weights."""
     optimizer: Optimizer = Optimizer.ADAMW
+    """What is kept for each parameter to make a step."""
     fused_optimizer: bool = False
+    """Whether the optimizer steps inside the backward pass."""
     accumulation: Count = 1
+    """Micro-batches of an optimizer step."""
     checkpointing: Checkpointing = Checkpointing.NONE
+    """Which activations are recomputed instead of kept."""
     compile: bool = False
+    """Whether torch.compile is used on the layers."""
     loss: Loss | None = None
     """Default: compiled with `compile`, else eager."""
     loss_parallel: bool = False
+    """Whether the loss is divided among tensor ranks."""
     rank: Count = 16
     """LoRA rank."""
     targets: AdapterTargets = AdapterTargets.ALL_LINEAR
+    """Matrices that LoRA adapts."""
     interleaving: Count = 1
+    """Virtual pipeline stages of a GPU."""
 
 
 def find_workload(text: str, path: str = "workload") -> SizedWorkload | Finding:

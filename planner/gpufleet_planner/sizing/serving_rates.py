@@ -21,8 +21,15 @@ from gpufleet_planner.sizing.load_test import (
     Reserve,
     load_test,
 )
-from gpufleet_planner.sizing.spread import ServedKind, Spread, kind_of, spread_of
-from gpufleet_planner.sizing.throughput import attention_flops, device_rate, prefill_mfu
+from gpufleet_planner.sizing.throughput import (
+    ServedKind,
+    Spread,
+    attention_flops,
+    device_rate,
+    kind_of,
+    prefill_mfu,
+    spread_of,
+)
 
 PERCENTILE = 0.95
 """Of requests whose first token comes within the time that is planned with."""

@@ -18,7 +18,6 @@ from gpufleet.models.formats import (
 from gpufleet.models.inference import Serving, serving_ledger
 from gpufleet.models.ledger import Ledger
 from gpufleet.models.parallel import Parallelism, check_parallelism
-from gpufleet_planner.sizing.activations import Loss
 from gpufleet_planner.sizing.cache_capacity import (
     CacheCapacity,
     capacity,
@@ -32,14 +31,19 @@ from gpufleet_planner.sizing.device_choice import check_group, choose_device
 from gpufleet_planner.sizing.embedding import EmbeddingSpeed, embedding_ledger, embedding_speed
 from gpufleet_planner.sizing.load_answer import LoadAnswer, load_answer, validate_load_test
 from gpufleet_planner.sizing.model_choice import ChosenModel, choose_model
-from gpufleet_planner.sizing.not_modelled import check_expert_span
 from gpufleet_planner.sizing.relief import relief
-from gpufleet_planner.sizing.request import SizedWorkload, SizeRequest, find_workload
+from gpufleet_planner.sizing.request import (
+    SizedWorkload,
+    SizeRequest,
+    check_expert_span,
+    find_workload,
+)
 from gpufleet_planner.sizing.serving_rates import ServingSpeed, serving_replica
 from gpufleet_planner.sizing.throughput import check_capability
 from gpufleet_planner.sizing.training import Training, TrainingMethod, training_ledger
 from gpufleet_planner.sizing.training_efficiency import check_arithmetic
 from gpufleet_planner.sizing.training_rates import TrainingSpeed, training_speed
+from gpufleet_planner.sizing.training_state import Loss
 
 _ALONE = Parallelism()
 QLORA_BASE = WEIGHT_FORMATS["nf4-double"]
@@ -247,7 +251,7 @@ def _training_answer(
     speed = None
     if device is not None:
         speed = training_speed(model, job, device, parallel, link)
-        if device.share in (DeviceShare.MPS, DeviceShare.TIME_SLICE):
+        if device.kind in (DeviceShare.MPS, DeviceShare.TIME_SLICE):
             findings.append(
                 warning(
                     "training-on-shared-gpu",

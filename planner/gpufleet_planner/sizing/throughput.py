@@ -1,4 +1,7 @@
-"""Peak rates and how much of them is reached: MFU and MBU, with where each figure is from."""
+"""Peak rates and how much of them is reached (MFU and MBU), and how far published loads are
+from what is computed. `data/spreads.csv`, which `tools/fit_spreads.py` writes from
+`tests/data/load_points.csv`, holds the ranges; a third of the points is kept out of the fit.
+"""
 
 from dataclasses import dataclass
 
@@ -13,45 +16,7 @@ from gpufleet.models.engine_profile import InferenceEngine
 from gpufleet.models.formats import Compute, WeightFormat
 from gpufleet.models.ledger import Basis
 from gpufleet_planner.sizing.device import Device
-
-PREFILL_MFU = 0.55
-"""Saturated prefill of dense models in FP8, and in 16 bit where nothing was measured.
-TensorRT-LLM's tables show 0.39 to 0.54 of the peak for 2*N operations per token alone; here
-attention, communication and decoding are counted apart, so the upper end applies."""
-PREFILL_MFU_16_BIT = {
-    (InferenceEngine.TENSORRT_LLM, (8, 0)): 0.74,
-    (InferenceEngine.TENSORRT_LLM, (9, 0)): 0.66,
-    (InferenceEngine.VLLM, (9, 0)): 0.40,
-}
-"""By engine and compute capability. TensorRT-LLM on A100 and H100 is fitted to two thirds of the
-load tests of Llama-3 in FP16 (tests/data/load_points.csv); the other third is what it is compared
-with. vLLM 0.11 on H100: steps of 8,192 tokens of Qwen3-14B take 0.64 s (gpustack/gpustack @
-7ae332a, its performance lab, page of Qwen3-14B on H100: P99 of the time between tokens)."""
-PREFILL_MFU_FP4 = {10: 0.39, 12: 0.58}
-"""By major compute capability: B200 and RTX PRO 6000; same tables (0.36 and 0.47 in all)."""
-PREFILL_MFU_MIXTURE = 0.12
-"""Where nothing else was measured: 0.08 of vLLM 0.11 with DeepSeek-R1 FP8 on H200, decoding and
-attention apart (gpustack/gpustack @ 7ae332a), 0.08 to 0.16 in TensorRT-LLM's tables."""
-PREFILL_MFU_MIXTURE_FP8 = {InferenceEngine.TENSORRT_LLM: 0.2}
-"""By engine: Qwen3-235B-A22B on 8 x H200 (NVIDIA/TensorRT-LLM @ 00f3768, perf-overview.md, 2,048 +
-128 tokens), 0.17 with decoding."""
-PREFILL_MFU_MIXTURE_FP4 = {12: 0.33}
-"""By major compute capability: Qwen3-30B-A3B on RTX PRO 6000; same row, 0.2 with decoding."""
-PREFILL_MFU_MIXTURE_16_BIT = {(8, 0): 0.36}
-"""By compute capability: gpt-oss-20b on one A100, 3,998 + 107 tokens, vLLM 0.11 (gpustack/gpustack
-@ 7ae332a)."""
-PREFILL_MFU_MIXTURE_MXFP4 = {(9, 0): 0.28}
-"""By compute capability, where the format is multiplied in 16 bit: gpt-oss-20b on one H100, vLLM
-0.11, where steps of 8,192 tokens take 0.227 s (gpustack/gpustack @ 7b50d50, its page of gpt-oss-20b
-on H100: median of the time between tokens of prompts of 4,000)."""
-MBU_NATIVE = 0.65
-"""Decode on one GPU where the format is multiplied as it is stored: 0.69 in BF16 at batch 1 on
-A100-80 (gpt-fast), rounded down."""
-MBU_WEIGHT_ONLY = 0.5
-"""Where weights are expanded first: 0.42 to 0.65 for int8 and int4, same source."""
-MBU_MIXTURE_WEIGHT_ONLY = 0.42
-"""Mixtures in int8 on 1 to 8 A100-80, the start of their kernels counted apart (gpt-fast @ 056f8fb,
-mixtral-moe/README.md)."""
+from gpufleet_planner.tables import REST, row_of, table
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,43 +98,28 @@ def prefill_mfu(
     weights: WeightFormat | None = None,
 ) -> tuple[float, Basis]:
     """Share of the peak a saturated prefill reaches, and how well it is known."""
-    capability = device.gpu.compute_capability
-    if model.is_mixture:
-        return _mixture_mfu(rate, capability, engine, weights), Basis.MEASURED
-    if rate.unit is Compute.FP4 and capability is not None:
-        return PREFILL_MFU_FP4.get(capability[0], 0.39), Basis.MEASURED
-    if rate.unit in (Compute.BF16, Compute.FP16) and engine and capability:
-        measured = PREFILL_MFU_16_BIT.get((engine, capability))
-        if measured is not None:
-            return measured, Basis.MEASURED
-    return PREFILL_MFU, Basis.MEASURED if rate.unit is Compute.FP8 else Basis.ASSUMED
-
-
-def _mixture_mfu(
-    rate: Rate,
-    capability: tuple[int, int] | None,
-    engine: InferenceEngine | None,
-    weights: WeightFormat | None,
-) -> float:
-    found: float | None = None
-    if rate.unit is Compute.FP8 and engine is not None:
-        found = PREFILL_MFU_MIXTURE_FP8.get(engine)
-    elif rate.unit is Compute.FP4 and capability is not None:
-        found = PREFILL_MFU_MIXTURE_FP4.get(capability[0])
-    elif rate.unit in (Compute.BF16, Compute.FP16) and capability is not None:
-        found = PREFILL_MFU_MIXTURE_16_BIT.get(capability)
-        if weights is not None and weights.name == "mxfp4":
-            found = PREFILL_MFU_MIXTURE_MXFP4.get(capability, found)
-    return PREFILL_MFU_MIXTURE if found is None else found
+    plain, capability = rate.unit in (Compute.BF16, Compute.FP16), device.gpu.compute_capability
+    wanted = {
+        "figure": "prefill",
+        "model": kind_of_model(model),
+        "unit": "16" if plain else rate.unit.value,
+        "weights": "" if weights is None else weights.name,
+        "engine": "" if engine is None else engine.value,
+    }
+    known = () if capability is None else (f"{capability[0]}.{capability[1]}", f"{capability[0]}")
+    for row in table("reached"):
+        named = all(row[column] in (REST, value) for column, value in wanted.items())
+        if named and (row["capability"] in (REST, *known) or (known and row["capability"] == "+")):
+            return float(row["part"]), Basis(row["basis"])
+    raise KeyError(f"reached.csv has no row of {wanted}")
 
 
 def decode_mbu(model: Architecture, weights: WeightFormat, rate: Rate) -> float:
     """Share of the bandwidth a decode step reaches: less where a unit wider than the stored weights
     multiplies them, as the board has none of theirs."""
     expanded = weights.quantised and rate.unit in (Compute.BF16, Compute.FP16, Compute.INT8)
-    if not expanded:
-        return MBU_NATIVE
-    return MBU_MIXTURE_WEIGHT_ONLY if model.is_mixture else MBU_WEIGHT_ONLY
+    unit = "expanded" if expanded else "native"
+    return float(row_of("reached", figure="decode", model=kind_of_model(model), unit=unit)["part"])
 
 
 def attention_flops(model: Architecture, context: float) -> float:
@@ -193,3 +143,50 @@ def attention_flops(model: Architecture, context: float) -> float:
                 * (mixer.nope_dim + mixer.rope_dim + mixer.value_dim)
             )
     return total
+
+
+WIDE = 2.5
+"""Highest by lowest time from which a range is too wide to buy by."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """Lowest and highest time per token under load, as parts of the computed one; throughput: the
+    inverse. Nine of ten figures of the points that it is fitted to are inside."""
+
+    least: float
+    most: float
+    points: int
+    """Published load tests that it is fitted to."""
+
+    @property
+    def note(self) -> str:
+        """One sentence where the spread is too wide to buy by."""
+        if self.most / self.least <= WIDE:
+            return ""
+        return f"{self.points} load tests alike are public: measure before you buy"
+
+
+ServedKind = tuple[str, str, str]
+"""`dense` or `mixture`, the engine, and the bits of the weights: `16`, `8` or `4`."""
+
+
+def kind_of(model: Architecture, engine: InferenceEngine, weights: WeightFormat) -> ServedKind:
+    """What is served, as `spreads.csv` divides it. Bits are of a matrix element, without scales."""
+    size = float(weights.bytes_per_parameter)
+    bits = "16" if size > 1.5 else "8" if size > 0.75 else "4"
+    return kind_of_model(model), engine.value, bits
+
+
+def kind_of_model(model: Architecture) -> str:
+    """`dense` or `mixture`."""
+    return "mixture" if model.is_mixture else "dense"
+
+
+def spread_of(kind: ServedKind, *, burst: bool = False) -> Spread:
+    """That of a steady load, or of prompts that come all at once. What has no row of its own is of
+    the rest at its place."""
+    model, engine, bits = kind
+    load = "burst" if burst else "steady"
+    row = row_of("spreads", kind=model, load=load, engine=engine, bits=bits)
+    return Spread(float(row["least"]), float(row["most"]), int(row["points"]))

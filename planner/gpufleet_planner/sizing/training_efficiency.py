@@ -13,6 +13,8 @@ from gpufleet.findings import Finding, error
 from gpufleet.models.architecture import Architecture
 from gpufleet.models.ledger import Basis
 from gpufleet_planner.sizing.device import Device
+from gpufleet_planner.sizing.throughput import kind_of_model
+from gpufleet_planner.tables import row_of
 
 
 class TrainingFramework(StrEnum):
@@ -42,43 +44,10 @@ class TrainingEfficiency:
     basis: Basis
 
 
-_Key = tuple[TrainingFramework, Arithmetic]
-_PYTORCH, _MEGATRON = TrainingFramework
-_BF16, _FP8 = Arithmetic
-_MATRICES: dict[_Key, dict[int, float]] = {
-    (_PYTORCH, _BF16): {8: 0.585, 9: 0.42, 10: 0.40},
-    (_PYTORCH, _FP8): {9: 0.57, 10: 0.54},
-    (_MEGATRON, _BF16): {8: 0.60, 9: 0.55, 10: 0.55},
-    (_MEGATRON, _FP8): {9: 0.80, 10: 0.76},
-}
-"""By major compute capability: Ampere, Hopper, Blackwell."""
-_MIXTURE: dict[_Key, dict[int, float]] = {
-    (_PYTORCH, _BF16): {8: 0.20, 9: 0.15, 10: 0.15},
-    (_PYTORCH, _FP8): {9: 0.17, 10: 0.17},
-    (_MEGATRON, _BF16): {8: 0.25, 9: 0.20, 10: 0.19},
-    (_MEGATRON, _FP8): {9: 0.235, 10: 0.285},
-}
-"""The same for mixtures of experts."""
-_FITTED = {
-    False: {(_PYTORCH, _BF16): {8, 9}, (_PYTORCH, _FP8): {9}, (_MEGATRON, _FP8): {9, 10}},
-    True: {(_MEGATRON, _BF16): {9, 10}, (_MEGATRON, _FP8): {9, 10}},
-}
-"""Whether it is a mixture -> generations with published runs; the others are assumed."""
-_ATTENTION = {_PYTORCH: {8: 0.31, 9: 0.18, 10: 0.18}, _MEGATRON: {8: 0.45, 9: 0.45, 10: 0.45}}
-_RECOMPUTED = {8: 1.26, 9: 1.34, 10: 1.34}
-"""PyTorch with full checkpointing reaches so much more: its operations include the second forward
-pass, the most efficient part, and micro-batches are larger."""
-_COMPILED = 1.12
-"""torch.compile makes matrices, with what is around them, so much faster."""
-_EXPOSED = {_PYTORCH: 1.0, _MEGATRON: 0.25}
-
-
-_RIDGE = {8: 153.0, 9: 295.0, 10: 281.0}
-"""Dense BF16 operations for each byte of memory bandwidth: A100-80GB, H100, B200."""
-
-
-_PEAK = {8: 312e12, 9: 989e12, 10: 2250e12}
-"""Dense BF16 operations a second of the same boards."""
+def _figure(figure: str, generation: int, **wanted: str) -> float:
+    """One of the table, of a major compute capability."""
+    row = row_of("training_reached", figure=figure, generation=str(generation), **wanted)
+    return float(row["part"])
 
 
 def _fed(device: Device, major: int) -> float:
@@ -90,9 +59,9 @@ def _fed(device: Device, major: int) -> float:
     """
     rates = device.rates
     peak = None if rates is None else rates.bf16
-    if rates is None or not peak or not rates.memory_bandwidth or peak < _PEAK[major]:
+    if rates is None or not peak or not rates.memory_bandwidth or peak < _figure("peak", major):
         return 1.0
-    return max(1.0, (_RIDGE[major] / (peak / rates.memory_bandwidth)) ** 0.5)
+    return max(1.0, (_figure("ridge", major) / (peak / rates.memory_bandwidth)) ** 0.5)
 
 
 def _starved(device: Device, major: int) -> float:
@@ -101,7 +70,7 @@ def _starved(device: Device, major: int) -> float:
     peak = None if rates is None else rates.bf16 or rates.fp16
     if rates is None or not peak or not rates.memory_bandwidth:
         return 0.7
-    return min(1.0, (_RIDGE[major] / (peak / rates.memory_bandwidth)) ** 0.5)
+    return min(1.0, (_figure("ridge", major) / (peak / rates.memory_bandwidth)) ** 0.5)
 
 
 def check_arithmetic(
@@ -141,20 +110,24 @@ def efficiency_of(
     """
     capability = device.gpu.compute_capability or (0, 0)
     major = min(max(capability[0], 8), 10)
-    table = _MIXTURE if model.is_mixture else _MATRICES
-    row = table[framework, arithmetic]
-    matrices = row[max(major, min(row))]
-    if framework is TrainingFramework.PYTORCH and recomputed:
-        matrices *= _RECOMPUTED[major]
-    elif framework is TrainingFramework.PYTORCH and compiled:
-        matrices *= _COMPILED
-    known = major in _FITTED[model.is_mixture].get((framework, arithmetic), set())
+    program = {"model": kind_of_model(model), "framework": framework.value}
+    row = row_of(
+        "training_reached",
+        figure="matrices",
+        generation=str(major),
+        arithmetic=arithmetic.value,
+        **program,
+    )
+    matrices = float(row["part"])
+    if framework is TrainingFramework.PYTORCH and (recomputed or compiled):
+        matrices *= _figure("recomputed" if recomputed else "compiled", major, **program)
     same = capability in ((8, 0), (9, 0), (10, 0))
     scale = _fed(device, major) if same else _starved(device, major)
     fitted = arithmetic is Arithmetic.FP8 and device.gpu.key == "H200-141GB"
+    known = row["known"] == "fitted" and same and (scale == 1.0 or fitted)
     return TrainingEfficiency(
         matrices * scale,
-        _ATTENTION[framework][major] * scale,
-        _EXPOSED[framework],
-        Basis.MODELLED if known and same and (scale == 1.0 or fitted) else Basis.ASSUMED,
+        _figure("attention", major, **program) * scale,
+        _figure("exposed", major, **program),
+        Basis.MODELLED if known else Basis.ASSUMED,
     )

@@ -9,7 +9,6 @@ from gpufleet.models.ledger import Basis, weakest
 from gpufleet.models.parallel import Parallelism, Sharding
 from gpufleet.models.parameters import count_parameters
 from gpufleet.models.weights import weight_bytes
-from gpufleet_planner.sizing.activations import Checkpointing
 from gpufleet_planner.sizing.communication import (
     Link,
     forward_seconds,
@@ -20,7 +19,12 @@ from gpufleet_planner.sizing.device import Device
 from gpufleet_planner.sizing.throughput import attention_flops, device_rate
 from gpufleet_planner.sizing.training import Training, TrainingMethod
 from gpufleet_planner.sizing.training_efficiency import efficiency_of
-from gpufleet_planner.sizing.training_state import Optimizer, TrainingPrecision, adapter_parameters
+from gpufleet_planner.sizing.training_state import (
+    Checkpointing,
+    Optimizer,
+    TrainingPrecision,
+    adapter_parameters,
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,8 +15,13 @@ from gpufleet_planner.commands.plan import command as plan_command
 from gpufleet_planner.packing.pack import pack
 from gpufleet_planner.packing.read import read_problem
 from gpufleet_planner.packing.request import parse_request
-from gpufleet_planner.pictures.node_row import GpuPart, PictureRow, packing_rows
-from gpufleet_planner.pictures.packing_picture import MOST_ROWS, packing_picture
+from gpufleet_planner.pictures.packing_picture import (
+    MOST_ROWS,
+    GpuPart,
+    PictureRow,
+    packing_picture,
+    packing_rows,
+)
 from gpufleet_planner.pictures.plan_rows import plan_rows
 from gpufleet_planner.planning.plan import plan
 

@@ -120,7 +120,7 @@ def test_memory_that_may_be_reserved_is_not_taken_for_use() -> None:
     truth = replace(SMALL, model="NVIDIA A10G", peak_gib=20.4, steady=True)
     found = only(truth)
     assert found.proposal is not None
-    assert found.proposal.share.device.usable_bytes >= load().gpus["A10G"].memory_bytes
+    assert found.proposal.share.usable_bytes >= load().gpus["A10G"].memory_bytes
 
 
 def test_gpus_that_never_worked_are_left_out() -> None:
@@ -128,7 +128,7 @@ def test_gpus_that_never_worked_are_left_out() -> None:
     assert found.verdict is Conclusion.FEWER
     assert found.proposal is not None
     assert (found.holds, found.proposal.devices_each) == ("4 x A100-80GB", 2)
-    assert found.proposal.share.device.label == "A100-80GB"
+    assert found.proposal.share.label == "A100-80GB"
     assert found.saving_micro_usd == pytest.approx((found.micro_usd or 0) / 2)
 
 

@@ -149,7 +149,7 @@ def test_each_proposal_is_enough_and_nine_tenths_of_the_saving_are_found() -> No
                 assert (one.verdict is Conclusion.IDLE) is (truth.compute == 0), truth
                 continue
             proposals += 1
-            device = one.proposal.share.device
+            device = one.proposal.share
             even = Fraction(1, one.proposal.share.replicas)
             parts = (even, even) if even < 1 else (device.compute_share, device.bandwidth_share)
             assert enough(truth, device.gpu, device.usable_bytes, *parts), (truth, device.label)

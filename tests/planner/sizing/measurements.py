@@ -15,10 +15,14 @@ from gpufleet.models.formats import WEIGHT_FORMATS
 from gpufleet.models.inference import InferenceEngine, Serving, serving_ledger
 from gpufleet.models.ledger import Basis
 from gpufleet.models.parallel import Parallelism, Sharding
-from gpufleet_planner.sizing.activations import Checkpointing, Loss
 from gpufleet_planner.sizing.cache_capacity import capacity
 from gpufleet_planner.sizing.training import Training, TrainingMethod, training_ledger
-from gpufleet_planner.sizing.training_state import AdapterTargets, TrainingPrecision
+from gpufleet_planner.sizing.training_state import (
+    AdapterTargets,
+    Checkpointing,
+    Loss,
+    TrainingPrecision,
+)
 
 MIB, GB, GIB = 1 << 20, 10**9, 1 << 30
 UNIT_NAMES = {MIB: "MiB", GB: "GB", GIB: "GiB", 1: "tokens"}

@@ -10,12 +10,17 @@ from gpufleet.models.inference import Serving, serving_ledger
 from gpufleet.models.kv_cache import token_bytes
 from gpufleet.models.parameters import count_parameters
 from gpufleet.models.stated_size import from_parameter_count
-from gpufleet_planner.sizing.activations import Checkpointing, Loss
 from gpufleet_planner.sizing.device import Device, time_slice, whole_gpu
 from gpufleet_planner.sizing.request import SizeRequest
 from gpufleet_planner.sizing.sized import size
 from gpufleet_planner.sizing.training import Training, TrainingMethod, training_ledger
-from gpufleet_planner.sizing.training_state import AdapterTargets, TrainingPrecision, state_bytes
+from gpufleet_planner.sizing.training_state import (
+    AdapterTargets,
+    Checkpointing,
+    Loss,
+    TrainingPrecision,
+    state_bytes,
+)
 from tests.planner.sizing.measurements import GB, WEIGHT_FORMATS, dense, model
 
 CATALOGUE = load()

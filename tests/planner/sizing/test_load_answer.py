@@ -10,7 +10,7 @@ from gpufleet.catalogue import load
 from gpufleet_planner.commands.size import command
 from gpufleet_planner.sizing.request import SizeRequest
 from gpufleet_planner.sizing.sized import Sizing, size
-from gpufleet_planner.sizing.spread import spread_of
+from gpufleet_planner.sizing.throughput import spread_of
 from tests.planner.sizing.load_points import of
 
 BURST = {

@@ -9,7 +9,8 @@ from statistics import median
 import pytest
 
 from gpufleet_planner.sizing.serving_rates import PERCENTILE
-from gpufleet_planner.sizing.spread import WIDE, spread_of, spreads
+from gpufleet_planner.sizing.throughput import WIDE, spread_of
+from gpufleet_planner.tables import table
 from tests.planner.sizing.load_points import POINTS, LoadPoint, load_table, of
 from tests.planner.sizing.test_measurements import DOCS
 
@@ -86,7 +87,11 @@ def test_the_file_of_spreads_is_what_the_script_writes() -> None:
 
 
 def test_ranges_of_dense_models_are_narrow_enough_to_buy_by() -> None:
-    for (kind, *_), spread in spreads().items():
+    for row in table("spreads"):
+        kind, spread = (
+            row["kind"],
+            spread_of((row["kind"], row["engine"], row["bits"]), burst=row["load"] == "burst"),
+        )
         assert spread.least < 1 < spread.most
         assert spread.points >= 8
         if kind == "dense":

@@ -6,13 +6,14 @@ from statistics import fmean
 
 import pytest
 
-from gpufleet_planner.sizing.lengths import LengthShape, drawn
 from gpufleet_planner.sizing.load_test import (
     Lengths,
+    LengthShape,
     LoadedEngine,
     LoadFigures,
     Reserve,
     at_random,
+    drawn,
     load_test,
 )
 

@@ -9,8 +9,7 @@ from click.testing import CliRunner
 from gpufleet.catalogue import load
 from gpufleet_planner.commands.size import command
 from gpufleet_planner.planning.plan import plan
-from gpufleet_planner.sizing.not_modelled import NOT_MODELLED
-from gpufleet_planner.sizing.request import parse_request
+from gpufleet_planner.sizing.request import NOT_MODELLED, parse_request
 from gpufleet_planner.sizing.sized import size
 from tests.planner.plan_files import file
 

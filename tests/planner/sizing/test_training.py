@@ -5,13 +5,13 @@ import pytest
 from gpufleet.models.parallel import Parallelism, Sharding
 from gpufleet.models.parameters import count_parameters
 from gpufleet.models.weights import stage_weights, weight_bytes
-from gpufleet_planner.sizing.activations import layer_activations
 from gpufleet_planner.sizing.training import Training, TrainingMethod, training_ledger
 from gpufleet_planner.sizing.training_state import (
     AdapterTargets,
     Optimizer,
     TrainingPrecision,
     adapter_parameters,
+    layer_activations,
     state_bytes,
 )
 from tests.planner.sizing.measurements import PHI, STABLELM, WEIGHT_FORMATS, model

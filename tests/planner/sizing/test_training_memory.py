@@ -8,9 +8,8 @@ import pytest
 
 from gpufleet.models.ledger import GIB
 from gpufleet.models.parallel import Parallelism, Sharding
-from gpufleet_planner.sizing.activations import Checkpointing, Loss
 from gpufleet_planner.sizing.training import Training, training_ledger
-from gpufleet_planner.sizing.training_state import Optimizer, TrainingPrecision
+from gpufleet_planner.sizing.training_state import Checkpointing, Loss, Optimizer, TrainingPrecision
 from tests.planner.sizing.measurements import GB, ROWS, model
 
 TITAN = "pytorch/torchtitan @ 31a17bf benchmarks/llama3_h100_202412_torchtitan.md"

@@ -16,9 +16,9 @@ from gpufleet.models.architecture import Architecture, Attention, LatentAttentio
 from gpufleet.models.formats import KV_FORMATS
 from gpufleet.models.ledger import Basis
 from gpufleet.models.parallel import Parallelism
+from gpufleet_planner.sizing.engine_caches import BlockLayout, block_layout
 from gpufleet_planner.sizing.request import SizeRequest
 from gpufleet_planner.sizing.sized import size
-from gpufleet_planner.sizing.vllm_blocks import BlockLayout, block_layout
 from tests.planner.sizing.measurements import model
 
 FILE = Path(__file__).parents[2] / "data" / "vllm_blocks.jsonl"

@@ -10,12 +10,12 @@ from statistics import median
 from gpufleet.catalogue import load
 from gpufleet.models.architecture import Architecture
 from gpufleet.models.parallel import Parallelism, Sharding
-from gpufleet_planner.sizing.activations import Checkpointing
 from gpufleet_planner.sizing.communication import Link, LinkKind, network
 from gpufleet_planner.sizing.device import Device, whole_gpu
 from gpufleet_planner.sizing.training import Training, TrainingMethod
 from gpufleet_planner.sizing.training_efficiency import Arithmetic, TrainingFramework
 from gpufleet_planner.sizing.training_rates import training_speed
+from gpufleet_planner.sizing.training_state import Checkpointing
 from tests.planner.sizing.measurements import dense, model
 
 FOUNDRY = "mosaicml/llm-foundry @ 061f2c7 scripts/train/benchmarking/README.md"

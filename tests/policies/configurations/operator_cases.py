@@ -105,6 +105,7 @@ GPU_OPERATOR: list[CaseRow] = [
     ("gpu-operator-gds-proprietary", "driver: {kernelModuleType: proprietary}\ngds: {enabled: true}", "driver: {kernelModuleType: open}\ngds: {enabled: true}", {}),
     ("gpu-operator-vgpu-image", "vgpuManager: {enabled: true}\nsandboxWorkloads: {enabled: true}", "vgpuManager: {enabled: true, repository: r, version: v}\nsandboxWorkloads: {enabled: true}", {}),
     ("gpu-operator-vgpu-without-sandbox", "vgpuManager: {enabled: true, repository: r, version: v}", None, {}),
+    ("gpu-operator-confidential-gpu", "ccManager: {defaultMode: 'on'}\nsandboxWorkloads: {enabled: true, mode: kata}", "ccManager: {defaultMode: 'off'}\nsandboxWorkloads: {enabled: true, mode: kata}", {"gpu": "A100-80GB"}),
     ("gpu-operator-product-selector", SLICED + POD % "nodeSelector: {nvidia.com/gpu.product: NVIDIA-L4}", SLICED + POD % "nodeSelector: {nvidia.com/gpu.product: NVIDIA-L4-SHARED}", {}),
     ("config-key-repeated", "nfd: {}\nnfd: {}", None, {}),
     ("config-second-document", "nfd: {}\n---\nnfd: {}", None, {}),

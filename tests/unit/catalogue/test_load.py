@@ -58,7 +58,8 @@ def test_importing_reads_no_data() -> None:
         "assert 'pydantic' not in sys.modules and 'yaml' not in sys.modules\n"
         "gpufleet.catalogue.load().gpus\n"
         "read = {path.rsplit('/', 1)[1] for path in seen if '/data/' in path}\n"
-        "tables = {t + '.jsonl' for t in ('drivers', 'gpus', 'mig', 'sources', 'vgpu')}\n"
+        "names = ('drivers', 'gpus', 'idle-power', 'mig', 'sources', 'vgpu')\n"
+        "tables = {name + '.jsonl' for name in names}\n"
         "assert read == tables, read\n"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)

@@ -76,7 +76,7 @@ def test_a_guest_has_a_vgpu_and_no_whole_gpu_and_an_unknown_price_says_why(tmp_p
 
 def test_json_holds_the_pools_as_compile_prints_them() -> None:
     document = json.loads(run(STACK_FILE, "training", "--format", "json").stdout)
-    assert set(document) == {"pools", "findings"}
+    assert set(document) == {"pools", "idlePower", "findings"}
     assert [pool["name"] for pool in document["pools"]] == ["training"]
     assert document["pools"][0]["advertised"] == {"nvidia.com/gpu": 8}
 

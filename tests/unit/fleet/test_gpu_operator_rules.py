@@ -44,6 +44,16 @@ def found(operator: dict[str, Any], **addons: Any) -> dict[str, Finding]:
             "CDI is disabled",
         ),
         (
+            {
+                "values": {
+                    "sandboxWorkloads": {"enabled": True, "defaultWorkload": "vm-passthrough"}
+                }
+            },
+            "pools-for-virtual-machines",
+            "addons.gpuOperator.values.sandboxWorkloads.defaultWorkload",
+            "pods there ask for nvidia.com/pgpu",
+        ),
+        (
             {"values": {"mig": {"strategy": "both"}}},
             "gpu-operator-choice-unknown",
             "addons.gpuOperator.values.mig.strategy",

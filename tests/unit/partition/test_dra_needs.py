@@ -103,7 +103,7 @@ def test_kinds_of_device_that_meet_a_need(
         ),
         ({"devices": "mig"}, None, "dra-claim-unmet", "devices", "mig", "gpu"),
         ({"count": 9}, None, "dra-claim-unmet", "count", 9, 8),
-        ({"products": ["L4"]}, None, "dra-claim-unmet", "products", ("L4",), "H100-80GB"),
+        ({"products": ["L4"]}, None, "dra-claim-unmet", "products", ["L4"], "H100-80GB"),
         ({"products": ["H1000"]}, None, "dra-claim-product-unknown", "products[0]", "H1000", ...),
         ({"samePcieRoot": True}, None, "dra-claim-alone", "samePcieRoot", 1, 2),
         ({"nvlink": "machine"}, None, "dra-claim-alone", "nvlink", 1, 2),

@@ -48,6 +48,9 @@ GKE: dict[str, Row] = {
     "gke.fastSocket": option("gke", "fastSocket", True),
     "gke.gpuDirectPlugin": option("gke", "gpuDirectPlugin", "v3.1.12", **A3, fabric="tcpx"),
     "gke.secureBoot": option("gke", "secureBoot", False),
+    "gke.confidential": option(
+        "gke", "confidential", True, instanceTypes=["a3-highgpu-1g"], capacity=[{"spot": {}}]
+    ),
     "gke.maxPods": option("gke", "maxPods", 32),
     "gke.tpuTopology": option("gke", "tpuTopology", "4x4", **TPU),
     "gke.imported": Row(

@@ -91,6 +91,9 @@ class GkeOptionsDict(TypedDict):
     secureBoot: NotRequired[bool]
     """Only signed kernel modules are loaded. Default true with GKE's driver on Container-
     Optimized OS, else false: other drivers are not signed."""
+    confidential: NotRequired[bool]
+    """Nodes are Confidential VMs, and their GPU encrypts what it holds. Default false. Changing
+    it makes a new node pool."""
     maxPods: NotRequired[int]
     """Pods of each node, 8 to 256. Default: the cluster's. Changing it makes a new node pool."""
     tpuTopology: NotRequired[str]

@@ -138,6 +138,7 @@ def validate(read: GoDocument, context: Site) -> Judgement:
     validate_gates(gates, "draDriver.featureGates", inner.release_of(DRIVER), report)
     _validate_driver(values, report)
     _validate_vgpu(values, report)
+    _validate_confidential(values, context, report)
     _validate_neighbours(values, context, report)
     _validate_reset(values, context, report)
     validate_extra_objects(values, documents, report)
@@ -287,6 +288,19 @@ def _validate_vgpu(values: Mapping[str, Any], report: CheckReport) -> None:
             "sandboxWorkloads.enabled",
             "vgpuManager runs only where sandbox workloads are enabled",
             "write `sandboxWorkloads: {enabled: true}`",
+        )
+
+
+def _validate_confidential(values: Mapping[str, Any], context: Site, report: CheckReport) -> None:
+    asked = value_at(values, "ccManager.defaultMode") == "on"
+    sandbox = _is(values, "sandboxWorkloads.enabled", False)
+    if asked and sandbox and context.gpu is not None and not context.gpu.confidential:
+        report.add(
+            "gpu-operator-confidential-gpu",
+            "ccManager.defaultMode",
+            f"NVIDIA supports no confidential computing on {context.gpu.key}",
+            'write `ccManager: {defaultMode: "off"}`',
+            value=context.gpu.key,
         )
 
 

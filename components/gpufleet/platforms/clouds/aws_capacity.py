@@ -2,18 +2,14 @@
 
 import re
 from collections.abc import Iterable, Sequence
+from datetime import timedelta
 
+from gpufleet.catalogue import load
 from gpufleet.catalogue.lookup import nearest_names
 from gpufleet.findings import Finding, findings_in
 from gpufleet.fleet.model import Pool
 
 _finding = findings_in(__file__)
-
-MOST_INSTANCES = 64
-"""Maximum number of instances of one Capacity Block (EC2 service model,
-DescribeCapacityBlockOfferings)."""
-MOST_DAYS = 182
-"""Longest Capacity Block, in days (same source)."""
 
 _ZONE_OF_REGION = re.compile(r"^(-[a-z]+-[0-9]+)?[a-z]$")
 """What follows the region: `a`, or of a local zone `-lax-1a`."""
@@ -101,23 +97,29 @@ def _doubted(zone: str, region: str | None, place: str) -> Iterable[Finding]:
 
 
 def validate_block(pool: Pool) -> Iterable[Finding]:
-    """The size and length of Capacity Blocks."""
+    """The size, length and dates of Capacity Blocks, against what EC2 sells."""
+    sold = load().clouds["aws"].blocks
     for index, entry in enumerate(pool.capacity):
         block = entry.capacity_block
         if block is None:
             continue
-        if len(pool.capacity) == 1 and pool.nodes.maximum > MOST_INSTANCES:
-            yield _finding(
-                "capacity-block-larger-than-sold",
-                pool.path,
-                found=pool.nodes.maximum,
-                limit=MOST_INSTANCES,
-            )
+        path = f"{pool.path}.capacity[{index}]"
+        if len(pool.capacity) == 1 and pool.nodes.maximum > (most := sold["instances"]):
+            found = pool.nodes.maximum
+            yield _finding("capacity-block-larger-than-sold", pool.path, found=found, limit=most)
         days = 0 if block.starts is None else (block.until - block.starts).days
-        if days > MOST_DAYS:
+        if days > (longest := sold["days"]):
+            yield _finding("capacity-block-longer-than-sold", path, found=days, limit=longest)
+        if f"{block.until:%H:%M}" != (end := sold["ends"]):
+            found = f"{block.until:%H:%M}"
+            yield _finding("capacity-block-ends-otherwise", path, found=found, limit=end)
+        starts, now, ahead = block.starts, pool.at, timedelta(weeks=sold["weeks_ahead"])
+        if starts is not None and now is not None and starts > now + ahead:
             yield _finding(
-                "capacity-block-longer-than-sold",
-                f"{pool.path}.capacity[{index}]",
-                found=days,
-                limit=MOST_DAYS,
+                "capacity-block-not-on-sale",
+                path,
+                found=starts.isoformat(),
+                limit=(now + ahead).isoformat(),
+                weeks=sold["weeks_ahead"],
+                opens=(starts - ahead).isoformat(),
             )

@@ -74,6 +74,7 @@ def adopted_options(
         ("autoRepair", inputs.get("management"), "autoRepair"),
         ("autoUpgrade", inputs.get("management"), "autoUpgrade"),
         ("secureBoot", config.get("shieldedInstanceConfig"), "enableSecureBoot"),
+        ("confidential", config.get("confidentialNodes"), "enabled"),
         ("imageStreaming", config.get("gcfsConfig"), "enabled"),
     )
     for ours, section, theirs in switches:

@@ -26,6 +26,7 @@ _NO_FIELD = {
     "local_ssd_use": "it has local SSDs as ephemeral storage alone",
     "kms_key": "gpufleet writes no key into it",
     "maintenance_interval": "its definition has no field for it",
+    "confidential": "gpufleet writes no technology into it",
     "upgrade": "GKE chooses the upgrade settings of node pools that it makes",
     "fast_socket": "its definition has no field for it",
     "secure_boot": "its definition has no field for it",

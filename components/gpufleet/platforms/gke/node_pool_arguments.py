@@ -186,6 +186,9 @@ def _node_config(
     if options.maintenance_interval is not None:
         interval = MAINTENANCE_INTERVALS[options.maintenance_interval]
         config["hostMaintenancePolicy"] = {"maintenanceInterval": interval}
+    if options.confidential and (row := pool.machines[0].instance) is not None:
+        kind = row.confidential
+        config["confidentialNodes"] = {"enabled": True, "confidentialInstanceType": kind}
     if options.fast_socket:
         config["fastSocket"] = {"enabled": True}
     config["labels"] = {**config["labels"], **_node_labels(shape, step)}

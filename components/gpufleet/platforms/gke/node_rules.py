@@ -6,7 +6,7 @@ Sources: preconditions of Google's own module (GoogleCloudPlatform/cluster-toolk
 
 from collections.abc import Iterable, Mapping
 
-from gpufleet.catalogue import InstanceType
+from gpufleet.catalogue import InstanceType, load
 from gpufleet.findings import Finding, findings_in
 from gpufleet.fleet.autoscaler_rules import WHOLE_GPU, has_whole_gpus
 from gpufleet.fleet.model import Pool
@@ -52,6 +52,9 @@ SSD_COUNTS: Mapping[str, tuple[int, ...]] = {
 N1_SSD_COUNTS = (*range(1, 9), 16, 24)
 """The same of every N1 machine with attached GPUs."""
 
+CONFIDENTIAL_PURCHASES = ("onDemand", "spot", "queued")
+"""Ways of buying Confidential GPU nodes; flex start only with queued provisioning (GKE
+documentation, how-to/gpus-confidential-nodes, read 2026-11-29)."""
 _MIN_DISK_WITH_IMAGES = 100
 _AUTOMATIC = "`gke: {acceleratorNetworkProfile: auto}`"
 
@@ -64,6 +67,21 @@ def validate_node(
     yield from _networks(pool, shape, row, spec)
     yield from _driver(pool, shape)
     yield from _autoscaled(pool, shape)
+    if shape.options.confidential:
+        yield from _confidential(pool, row)
+
+
+def _confidential(pool: Pool, row: InstanceType) -> Iterable[Finding]:
+    """Machine, sharing and purchase of nodes whose GPU is in confidential mode."""
+    if row.confidential is None:
+        able = [one.name for one in load().instances.values() if one.confidential]
+        yield _finding("gke-confidential-machine", pool.path, found=row.name, allowed=able)
+    if pool.partition.mode == "mig":
+        yield _finding("gke-confidential-mig", pool.path, gpu=pool.gpu.key)
+    for index, entry in enumerate(pool.capacity):
+        if entry.mode not in CONFIDENTIAL_PURCHASES:
+            place = f"{pool.path}.capacity[{index}]"
+            yield _finding("gke-confidential-purchase", place, found=entry.mode)
 
 
 def _disks(pool: Pool, shape: GkeShape, row: InstanceType) -> Iterable[Finding]:

@@ -82,6 +82,8 @@ def floors(pool: Pool) -> Iterator[Floor]:
         yield FLOORS["ladder"]
     if any(step.flex_start for step in shape.steps):
         yield FLOORS["tpu_flex_start"] if is_tpu(pool) else FLOORS["flex_start"]
+    if shape.options.confidential:
+        yield FLOORS["confidential"]
     if row is not None and row.family == "tpu7x":
         yield FLOORS["ironwood"]
     if row is not None and not shape.operator and shape.options.driver_version == "default":

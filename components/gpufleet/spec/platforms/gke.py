@@ -118,6 +118,9 @@ class GkeOptions(SpecModel):
     secure_boot: bool | None = None
     """Only signed kernel modules are loaded. Default true with GKE's driver on Container-Optimized
     OS, else false: other drivers are not signed."""
+    confidential: bool = False
+    """Nodes are Confidential VMs, and their GPU encrypts what it holds. Default false. Changing it
+    makes a new node pool."""
     max_pods: int | None = Field(default=None, ge=8, le=256)
     """Pods of each node, 8 to 256. Default: the cluster's. Changing it makes a new node pool."""
     tpu_topology: Annotated[str, StringConstraints(pattern=r"^[0-9]+x[0-9]+(x[0-9]+)?$")] | None = (

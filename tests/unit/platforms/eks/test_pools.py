@@ -1,5 +1,6 @@
 """Pools on EKS that cannot work are refused while they are a file; each with its own reason."""
 
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -129,6 +130,10 @@ def test_warnings_say_what_will_go_wrong() -> None:
     assert codes({**block, "capacity": [{"capacityBlock": half}]}) == []
     assert "capacity-block-larger-than-sold" in codes({**block, "nodes": {"min": 0, "max": 65}})
     assert codes({**block, "nodes": {"min": 0, "max": 64}}) == []
+    noon = {**BLOCK, "until": "2026-12-20T12:00:00Z"}
+    assert codes({**block, "capacity": [{"capacityBlock": noon}]}) == [
+        "capacity-block-ends-otherwise"
+    ]
     part = {"instanceTypes": ["g6f.large"], "image": "bottlerocket-nvidia"}
     assert "image-without-vgpu-module" in codes(part)
     assert codes({**part, "image": "al2023-nvidia"}) == []
@@ -145,6 +150,21 @@ def test_warnings_say_what_will_go_wrong() -> None:
     named = {**scaled, "sharing": {"timeSlicing": {"replicas": 4, "rename": False}}}
     for whole in (scaled, named):
         assert "autoscaler-does-not-wait" not in [f.code for f in compiled(whole).findings]
+
+
+@pytest.mark.parametrize(("day", "sold"), [(9, False), (10, True)])
+def test_a_block_is_on_sale_eight_weeks_before_it_starts(day: int, sold: bool) -> None:
+    block = {**BLOCK, "starts": "2026-12-05T00:00:00Z"}
+    pool = {"instanceTypes": ["p5.48xlarge"], "capacity": [{"capacityBlock": block}]}
+    data = {
+        "catalogue": "2026.11",
+        "platform": "eks",
+        "cluster": {"name": "ml", "region": "us-east-1", "kubernetesVersion": "1.36"},
+        "pools": [{"name": "one", "nodes": NODES, **pool}],
+    }
+    at = datetime(2026, 10, day, tzinfo=UTC)  # eight weeks: 56 days before 5 December
+    found = [one.code for one in compile_data(data, at=at).findings]
+    assert ("capacity-block-not-on-sale" not in found) is sold
 
 
 def test_a_local_zone_is_a_zone_of_its_region() -> None:
