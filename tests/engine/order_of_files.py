@@ -26,6 +26,7 @@ EVERY_COMMIT = {
     "test_kueue.py": 45,
     "test_gke.py": 45,
     "test_openshift.py": 40,
+    "test_shipped_stacks.py": 60,
     "test_dra.py": 35,
     "test_workload_kinds.py": 30,
     "test_admission.py": 25,

@@ -83,7 +83,7 @@ def test_a_rule_that_breaks_becomes_a_note_without_quoting_values():
 def test_rules_are_well_formed():
     faults = [rule for rule in by_id().values() if rule.group]
     assert len(by_id()) == len(RULES) + len(faults)
-    assert set(CONFIG_RULES) <= set(faults)
+    assert {rule.id for rule in CONFIG_RULES} <= {rule.id for rule in faults}
     for rule in RULES:
         assert rule.id == rule.id.lower()
         assert rule.sentence.endswith(".")

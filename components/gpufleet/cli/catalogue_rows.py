@@ -98,7 +98,7 @@ def _vgpu(catalogue: Catalogue, gpu: str | None, _cloud: str | None) -> Iterator
     for key, board in catalogue.vgpu_boards.items():
         for name in board.names if gpu in (None, key) else ():
             for tail, most in board.types.items():
-                row = {"gpu": key, "type": f"{name}-{tail}", "max_per_gpu": most}
+                row: Row = {"gpu": key, "type": f"{name}-{tail}", "max_per_gpu": most}
                 row["printed"] = f"NVIDIA {board.printed}{name}-{tail}"
                 row["users"] = [user for user, types in board.users.items() if tail in types]
                 yield {**row, "notes": board.notes, **_source(board.source)}

@@ -7,11 +7,10 @@ import click
 
 from gpufleet.cli.moments import as_of_option
 from gpufleet.cli.output import exit_code, format_option, print_findings, print_json
-from gpufleet.cli.source import compile_source
+from gpufleet.cli.source import compile_files
 from gpufleet.cli.tables import print_fleet
 from gpufleet.findings import has_errors
 from gpufleet.fleet import fleet_as_dict
-from gpufleet.render.artefacts import validate_artefacts
 
 
 @click.command()
@@ -35,10 +34,8 @@ def command(source: str, prices: str | None, as_of: datetime | None, output_form
     JSON: {"fleet": {...} or null, "findings": [...]}. Exits 1 when a finding is an error, 2 when
     SPEC cannot be read.
     """
-    compiled = compile_source(source, prices, as_of)
-    findings = list(compiled.findings)
-    if compiled.fleet is not None and compiled.deployable:
-        findings += validate_artefacts(compiled.fleet)
+    compiled = compile_files(source, prices, as_of)
+    findings = compiled.findings
     if output_format == "json":
         fleet = None if compiled.fleet is None else fleet_as_dict(compiled.fleet)
         print_json({"fleet": fleet, "findings": [f.as_dict() for f in findings]})

@@ -19,7 +19,7 @@ from gpufleet.cli.output import (
     write_file,
 )
 from gpufleet.cli.pool_lines import explain_pool
-from gpufleet.cli.source import compile_source
+from gpufleet.cli.source import compile_files
 from gpufleet.cli.tables import quota_lines
 from gpufleet.cost.idle_power import idle_month
 from gpufleet.fleet import Fleet, Pool
@@ -58,7 +58,7 @@ def command(
     The page of --html holds everything in one file: findings, spend, the slots of each pool, and a
     calendar from --as-of on (or from today) where the declaration has dates.
     """
-    compiled = compile_source(source, None, as_of)
+    compiled = compile_files(source, None, as_of)
     fleet = compiled.fleet
     pools = _chosen(fleet, pool) if fleet is not None else ()
     if svg is not None:

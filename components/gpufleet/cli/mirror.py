@@ -5,9 +5,8 @@ import sys
 import click
 
 from gpufleet.cli.output import exit_code, format_option, print_findings, print_json
-from gpufleet.cli.source import compile_source
+from gpufleet.cli.source import compile_files
 from gpufleet.findings import Finding, error, has_errors
-from gpufleet.render.artefacts import validate_artefacts
 from gpufleet.render.mirror import MirrorList, as_dict, mirror_list
 from gpufleet.render.mirror_files import hauler_manifest, skopeo_script, zarf_package
 
@@ -54,11 +53,10 @@ def command(
     to standard error. Exits 1 when a finding is an error, or with --require-known an image is not
     known, 2 when SPEC cannot be used.
     """
-    compiled = compile_source(source, None)
+    compiled = compile_files(source, None)
     findings: list[Finding] = list(compiled.findings)
     found: MirrorList | None = None
     if compiled.fleet is not None and compiled.deployable:
-        findings += validate_artefacts(compiled.fleet)
         if tool == "skopeo" and compiled.fleet.spec.addons.images.registry is None:
             findings.append(
                 error(

@@ -15,11 +15,11 @@ from gpufleet.cli.rendered_folder import (
     digest,
     plan_folder,
 )
-from gpufleet.cli.source import compile_source
+from gpufleet.cli.source import compile_files
 from gpufleet.documents.paths import value_at
 from gpufleet.findings import Finding, has_errors, warning
 from gpufleet.fleet import Fleet
-from gpufleet.render.artefacts import artefacts, validate_artefacts
+from gpufleet.render.artefacts import artefacts
 from gpufleet.render.gitops import GitPlace, in_waves
 from gpufleet.render.gitops_argocd import argocd_files
 from gpufleet.render.gitops_flux import flux_files
@@ -79,11 +79,10 @@ def command(
     """
     if (tool is None) is not (repo is None):
         raise click.UsageError("--for and --repo are only used together")
-    compiled = compile_source(source, prices, at)
+    compiled = compile_files(source, prices, at)
     findings: list[Finding] = list(compiled.findings)
     plan: FolderPlan | None = None
     if compiled.fleet is not None and compiled.deployable:
-        findings += validate_artefacts(compiled.fleet)
         files = artefacts(compiled.fleet)
         if tool is not None and repo is not None:
             place = GitPlace(repo, (repo_path or out).strip("/"), revision)

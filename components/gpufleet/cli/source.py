@@ -1,6 +1,7 @@
 """Reading what a command is given: a file or `-`, with one sentence when it cannot be read."""
 
 import sys
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from gpufleet.cli.output import UnreadableInputError, refusing
 from gpufleet.documents.limits import CONFIGURATION
 from gpufleet.findings import FleetError
 from gpufleet.platforms.compiled import Compiled, compile_document
+from gpufleet.render.artefacts import validate_artefacts
 from gpufleet.spec.document import UnreadableDocumentError, read_document
 
 
@@ -63,3 +65,12 @@ def compile_source(source: str, prices: str | None, as_of: date | None = None) -
         raise UnreadableInputError(f"{source}: {problem}") from None
     except FleetError as problem:
         return Compiled(None, problem.findings)
+
+
+def compile_files(source: str, prices: str | None, as_of: date | None = None) -> Compiled:
+    """`compile_source`, and what the targets of its files cannot hold, such as claims that Kueue
+    does not count."""
+    compiled = compile_source(source, prices, as_of)
+    if compiled.fleet is None or not compiled.deployable:
+        return compiled
+    return replace(compiled, findings=(*compiled.findings, *validate_artefacts(compiled.fleet)))

@@ -41,3 +41,5 @@ class GpuQuota(Subject):
     covers_gpus: bool
     hard: Mapping[str, int] = field(default_factory=dict[str, int])
     """GPU resource -> number that all pods of the namespace may ask for, where it is known."""
+    uncounted: tuple[str, ...] = ()
+    """Keys of `hard` about GPUs of which the API server counts no use."""

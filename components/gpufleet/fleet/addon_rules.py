@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from gpufleet.catalogue import Catalogue
+from gpufleet.contract.certificates import validate_certificates
 from gpufleet.contract.platform import PlatformValue
 from gpufleet.findings import Finding, findings_in
 from gpufleet.fleet.device_plugin_rules import validate_device_plugin
@@ -33,6 +34,7 @@ def validate_addons(
         *validate_neuron_addon(spec, pools),
         *validate_hardened(spec, pools, plan, catalogue),
         *_lifecycle_manager(spec, platform),
+        *validate_certificates(spec.addons),
     ]
 
 

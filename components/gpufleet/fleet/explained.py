@@ -13,6 +13,7 @@ from gpufleet.fleet.addon_plan import network_operator_present, rdma_pools
 from gpufleet.fleet.cluster_model import intended
 from gpufleet.fleet.health import health_terms
 from gpufleet.fleet.model import Fleet, Pool
+from gpufleet.fleet.nic_cluster_policy import all_networks
 from gpufleet.partition.shares import RESOURCES
 from gpufleet.spec.pool import Fabric, Provisioner
 
@@ -29,6 +30,7 @@ def _terms(pool: Pool, fleet: Fleet) -> Iterator[Term]:
     yield _advertised(pool)
     if pool.fabric is not Fabric.NONE:
         yield _reached(pool, fleet)
+        yield from _networked(pool, fleet)
     if pool.provisioner is Provisioner.KARPENTER:
         yield _believed(pool)
     yield from health_terms(pool)
@@ -114,6 +116,20 @@ def _reached(pool: Pool, fleet: Fleet) -> Term:
     else:
         who = "DMA-BUF, with the open kernel module"
     return Term("NIC to GPU", who, (asked, said(operator, RDMA)))
+
+
+def _networked(pool: Pool, fleet: Fleet) -> Iterator[Term]:
+    """Who brings Multus, the CNI plugins and the address management of secondary networks."""
+    if pool not in rdma_pools(fleet.pools) or not all_networks(fleet.spec.addons.network_operator):
+        return
+    there = ", ".join(sorted(fleet.addons.network_operator.there))
+    who = (
+        f"{there}: {fleet.platform.facts.title}'s own"
+        if there
+        else "Multus and CNI plugins: operator"
+    )
+    fact = ContractFact("two of them write the same folder", "addons.networkOperator")
+    yield Term("networks", who, (fact,))
 
 
 def _believed(pool: Pool) -> Term:

@@ -8,13 +8,15 @@ Sources are at each part.
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
 
-from gpufleet.findings import Finding, error, info, warning
+from gpufleet.findings import Finding, error, findings_in, info, warning
 from gpufleet.fleet import windows
 from gpufleet.fleet.kueue_quota import HasPools, takes_whole_nodes
 from gpufleet.fleet.model import Pool
 from gpufleet.fleet.team_quotas import validate_quotas
 from gpufleet.spec.capacity import TeamCommitment
 from gpufleet.spec.fleet_spec import FleetSpec
+
+_finding = findings_in(__file__)
 
 _MOMENT = timedelta(seconds=1)
 
@@ -24,6 +26,7 @@ def validate_nothing(spec: FleetSpec, fleet: HasPools) -> Iterator[Finding]:
     for pool in fleet.pools:
         yield from _beyond_bought(pool)
         yield from _closed(pool)
+        yield from _notebooks(pool)
         for index, one in enumerate(pool.spec.commitments):
             yield from _promised(pool, one, f"{pool.path}.commitments[{index}]")
     if spec.queues is not None:
@@ -86,51 +89,62 @@ def _closed(pool: Pool) -> Iterator[Finding]:
         ).total
     )
     if later:
-        yield info(
+        yield _finding(
             "pool-without-nodes-now",
-            f"{pool.path}.capacity",
-            f"at {at.isoformat()} {pool.name} can have no nodes: its quotas and its spend are 0 "
-            f"until {later[0].isoformat()}",
+            pool.path,
             found=at.isoformat(),
             limit=later[0].isoformat(),
+            pool=pool.name,
         )
+
+
+def _notebooks(pool: Pool) -> Iterator[Finding]:
+    """Notebooks that no node has a unit for: each takes at least one."""
+    idle, made = pool.spec.idle, pool.partition
+    if idle is None:
+        return
+    units = [share.per_node for share in made.shares]
+    most = most_nodes(pool) * (max(units) if made.dra is not None else sum(units))
+    always = len(idle.notebooks) - len(idle.stopped)
+    path = f"{pool.path}.idle"
+    if always > most:
+        yield _finding("notebooks-beyond-pool", path, pool=pool.name, found=always, limit=most)
+    elif (found := len({(one.namespace, one.name) for one in idle.notebooks})) > most:
+        yield _finding("notebooks-take-turns", path, pool=pool.name, found=found, limit=most)
 
 
 def _promised(pool: Pool, one: TeamCommitment, path: str) -> Iterator[Finding]:
     """GPUs that are promised to a team, and of which it gets none."""
     least = pool.gpus_per_node if takes_whole_nodes(pool) else 1
     if one.gpus < least:
-        yield warning(
+        yield _finding(
             "commitment-of-nothing",
-            f"{path}.gpus",
-            f"{one.gpus} GPUs of {pool.name} are promised to {one.team}, and a job there takes a "
-            f"node with {least}: its quota is 0",
-            f"write {least}",
+            path,
             found=one.gpus,
             limit=least,
+            pool=pool.name,
+            team=one.team,
         )
         return
     there = most_nodes(pool, one) * pool.gpus_per_node
     if there < least:
-        yield warning(
-            "commitment-of-nothing",
+        yield _finding(
+            "commitment-of-nothing/promised",
             path,
-            f"{one.gpus} GPUs of {pool.name} are promised to {one.team} for a time in which the "
-            "pool has no nodes",
-            "buy capacity for that time, or move the commitment (`gpufleet calendar` shows both)",
             found=one.gpus,
             limit=0,
+            pool=pool.name,
+            team=one.team,
         )
     elif there < one.gpus:
-        yield warning(
-            "commitment-of-nothing",
-            f"{path}.gpus",
-            f"{one.gpus} GPUs of {pool.name} are promised to {one.team}, and the pool never has "
-            f"more than {there} in that time",
-            f"write {there} or less, or let {pool.name} have "
-            f"{-(-one.gpus // pool.gpus_per_node)} nodes",
+        yield _finding(
+            "commitment-of-nothing/more",
+            path,
             found=one.gpus,
             limit=there,
+            pool=pool.name,
+            team=one.team,
+            nodes=-(-one.gpus // pool.gpus_per_node),
         )
 
 

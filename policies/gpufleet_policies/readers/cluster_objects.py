@@ -47,6 +47,11 @@ def quota(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
         locator=locator,
         covers_gpus=bool(gpus) or any("deviceclass.resource.k8s.io" in name for name in hard),
         hard={resource: number for resource, number in numbers.items() if number is not None},
+        uncounted=tuple(
+            name
+            for name in hard
+            if is_gpu_resource(resource := name.removeprefix("limits.")) and resource not in gpus
+        ),
     )
 
 

@@ -195,7 +195,7 @@ def _share(options: Options, variables: Mapping[str, str], place: str) -> Fact[D
 
 def _part(value: Any) -> Decimal | None:
     number = decimal(value)
-    return number if number is not None and 0 < number <= 1 else None
+    return number if number is not None and 0 < number < 1000 else None
 
 
 def _positive(value: Any) -> int | None:

@@ -59,7 +59,8 @@ def overridden(context: RuleContext, workload: WorkloadFacts) -> Iterator[Findin
 
 @written_rule("gpu-program-without-gpu")
 def without_gpu(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
-    """Images with a CUDA build alone, and CUDA_VISIBLE_DEVICES with a number. Not where another
+    """Images with a CUDA build alone, CUDA_VISIBLE_DEVICES with a number, and a value of
+    NVIDIA_VISIBLE_DEVICES that chooses GPUs (NVIDIA/k8s-device-plugin#61). Not where another
     accelerator is asked for, and not where another object completes the containers."""
     complete = workload.template_checked_on_creation or workload.locator.kind in _COMPLETE
     if not complete or workload.node_agent:
@@ -95,6 +96,9 @@ def _why(group: PodGroup, container: Container) -> str | None:
     chosen = container.variables.get("CUDA_VISIBLE_DEVICES", "")
     if re.fullmatch(r"\d+(?:,\d+)*", chosen):
         return f"uses GPU {chosen} of its node (CUDA_VISIBLE_DEVICES)"
+    taken = container.variables.get("NVIDIA_VISIBLE_DEVICES", "")
+    if taken.strip().lower() not in _NO_DEVICES:
+        return f"takes GPUs of its node by NVIDIA_VISIBLE_DEVICES={taken}"
     image = container.image.found or ""
     if not _NEEDS_GPU.search(image):
         served = _SERVER.search(" ".join(container.words.found or ()))

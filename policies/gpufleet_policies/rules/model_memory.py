@@ -165,6 +165,12 @@ def _precision(written: Fact[str], own: str | None) -> tuple[str, Provenance | N
     return own or "bf16", None
 
 
+def named_model(intent: WorkloadIntent, catalogue: Catalogue) -> "Architecture | None":
+    """The model of the catalogue that a workload names; None: none, or not known."""
+    named = _named(intent.model.value, catalogue) if intent.model.is_known else None
+    return None if named is None else named[0]
+
+
 @lru_cache(maxsize=256)
 def _named(name: str, catalogue: Catalogue) -> "tuple[Architecture, str | None] | None":
     """A model of the catalogue by the name of one of its releases, and the release's format."""

@@ -24,6 +24,24 @@ def never_admits(context: RuleContext, workload: WorkloadFacts) -> Iterator[Find
     yield from _of_queue(context, workload)
 
 
+@written_rule("gpu-quota-counts-nothing", GpuQuota)
+def counts_nothing(context: RuleContext, quota: GpuQuota) -> Iterator[Finding]:
+    """The name of the resource without `requests.`. Advice for `limits.`, which the scheduler of
+    HAMi counts by itself (Project-HAMi/website#104)."""
+    del context
+    for name in quota.uncounted:
+        resource = name.removeprefix("limits.")
+        yield finding(
+            where=f"spec.hard.{name}",
+            found=f"limits {name}",
+            limit="of extended resources a quota counts requests.NAME alone: pods of the namespace "
+            "may take all GPUs",
+            alternative=f"write requests.{resource}",
+            at_most=Level.MANDATORY if name == resource else Level.ADVISORY,
+            evidence={"key": name},
+        )
+
+
 def _of_namespace(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     space = workload.locator.namespace
     quotas = [one for one in context.declared(GpuQuota) if one.locator.namespace == space]

@@ -8,6 +8,7 @@ SERVER = {
     f"{CONTAINER}.image": "ghcr.io/huggingface/text-generation-inference:3.3.5",
     f"{CONTAINER}.args": ["--model-id=HuggingFaceTB/SmolLM2-135M-Instruct"],
 }
+NO_GPU = {LIMITS: {"memory": "8Gi"}, REQUESTS: {"cpu": "2", "memory": "8Gi"}}
 
 CASES = (
     Case(
@@ -20,8 +21,19 @@ CASES = (
     Case(
         "gpu-program-without-gpu",
         deployment(SERVER),
-        deployment({**SERVER, LIMITS: {"memory": "8Gi"}, REQUESTS: {"cpu": "2", "memory": "8Gi"}}),
+        deployment({**SERVER, **NO_GPU}),
         "runs ghcr.io/huggingface/text-generation-inference:3.3.5 and asks for no GPU",
+        Level.ADVISORY,
+    ),
+    Case(
+        "gpu-program-without-gpu",
+        deployment(
+            {f"{CONTAINER}.env": [{"name": "NVIDIA_VISIBLE_DEVICES", "value": "void"}], **NO_GPU}
+        ),
+        deployment(
+            {f"{CONTAINER}.env": [{"name": "NVIDIA_VISIBLE_DEVICES", "value": "all"}], **NO_GPU}
+        ),
+        "takes GPUs of its node by NVIDIA_VISIBLE_DEVICES=all and asks for no GPU",
         Level.ADVISORY,
     ),
     Case(

@@ -70,4 +70,17 @@ CASES = (
         "cohort to borrow from",
         alongside=(LOCAL, queue(FOUR)),
     ),
+    Case(
+        "gpu-quota-counts-nothing",
+        quota(4),
+        manifest(
+            {
+                "apiVersion": "v1",
+                "kind": "ResourceQuota",
+                "metadata": {"name": "gpus", "namespace": "ml"},
+                "spec": {"hard": {GPU: "4"}},
+            }
+        ),
+        "limits nvidia.com/gpu; of extended resources a quota counts requests.NAME alone",
+    ),
 )

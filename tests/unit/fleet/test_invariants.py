@@ -177,3 +177,32 @@ def test_two_hundred_teams_with_nothing_are_answered() -> None:
     teams = [{"name": f"t{index}", "share": 0.001} for index in range(200)]
     codes = [one.code for one in found(L4, queues={"teams": teams})]
     assert codes.count("team-quota-of-nothing") == 200
+
+
+def notebooks(count: int, exempt: int, **pool: Any) -> list[Finding]:
+    names = [f"n{index}" for index in range(count)]
+    idle = {
+        "afterMinutes": 30,
+        "notebooks": [{"name": name, "namespace": "lab"} for name in names],
+        "exempt": names[:exempt],
+    }
+    people = {**L4, "intent": "interactive", "idle": idle, **pool}
+    said = found(
+        people,
+        addons={"keda": {"enabled": True}},
+        monitoring={"queryUrl": "http://prometheus.monitoring.svc:9090"},
+    )
+    return [one for one in said if one.code.startswith("notebooks-")]
+
+
+def test_notebooks_that_no_node_has_room_for() -> None:
+    two = {"nodes": {"min": 0, "max": 2}}
+    assert notebooks(2, 2, **two) == []
+    (turns,) = notebooks(3, 2, **two)
+    assert (turns.code, turns.severity.value) == ("notebooks-take-turns", "info")
+    (never,) = notebooks(3, 3, **two)
+    assert (never.code, never.path) == ("notebooks-beyond-pool", "pools[0].idle.exempt")
+    assert "3 notebooks of p never stop, and its nodes hold 2" in never.message
+    shared = {"sharing": {"timeSlicing": {"replicas": 2}}}
+    assert notebooks(4, 4, **two, **shared) == []
+    assert notebooks(5, 5, **two, **shared)[0].evidence["limit"] == 4

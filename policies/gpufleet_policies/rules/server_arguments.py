@@ -1,0 +1,95 @@
+"""Arguments of a model server with which its engine does not start."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from gpufleet.cluster import Container, PodGroup, WorkloadFacts
+from gpufleet.cluster.container import MIG_PREFIX
+from gpufleet.findings import Finding, finding
+from gpufleet.findings.money import AmountKind
+from gpufleet.rules.context import RuleContext
+from gpufleet_policies.rules.hardware import held
+from gpufleet_policies.rules.model_memory import named_model
+from gpufleet_policies.rules.written import written_rule
+
+
+@dataclass(frozen=True, slots=True)
+class _Refused:
+    found: str
+    limit: str
+    alternative: str
+
+
+@written_rule("server-arguments-refused")
+def refused(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
+    """The heads of the model by the tensor parallel size, for models of the catalogue; a tensor
+    parallel size over MIG slices; a part of the GPU's memory above 1."""
+    if workload.ray is not None:
+        return
+    running = tuple(workload.running_groups())
+    alone = len(workload.gpu_containers) == 1
+    for group, container in workload.gpu_containers:
+        if group not in running or container.init:
+            continue
+        why = (
+            (_heads(context, workload, container) if alone else None)
+            or _slices(group, container)
+            or _share(container)
+        )
+        if why is not None:
+            yield finding(
+                where=container.where,
+                found=why.found,
+                limit=f"{why.limit}; the engine ends and holds its GPUs while it restarts",
+                alternative=why.alternative,
+                money=held(context, workload, group, kind=AmountKind.STANDING),
+                evidence={"tensor": container.launch.tensor.found},
+            )
+
+
+def _heads(context: RuleContext, workload: WorkloadFacts, container: Container) -> _Refused | None:
+    """vLLM `ModelConfig.verify_with_parallel_config`; SGLang divides the heads in the same way,
+    but for attention in data-parallel copies."""
+    launch = container.launch
+    words = " ".join(container.words.found or ())
+    if not launch.tensor.is_known or launch.tensor.value < 2 or not launch.data.is_absent:
+        return None
+    model = named_model(workload.intent, context.catalogue)
+    if model is None or "dp-attention" in words or not launch.serves:
+        return None
+    from gpufleet.models.parallel import Parallelism, check_parallelism
+
+    uneven = check_parallelism(model, Parallelism(tensor=launch.tensor.value))
+    if not uneven:
+        return None
+    possible = [size for size in uneven[0].evidence.get("possible", ()) if size <= 16]
+    return _Refused(
+        f"starts {model.name} with a tensor parallel size of {launch.tensor.value}",
+        uneven[0].message,
+        f"write one of {', '.join(map(str, possible))}, or a pipeline parallel size",
+    )
+
+
+def _slices(group: PodGroup, container: Container) -> _Refused | None:
+    tensor = container.launch.tensor
+    resources = group.gpu_resources
+    if not tensor.is_known or tensor.value < 2 or not container.launch.serves:
+        return None
+    if len(resources) != 1 or not resources[0].startswith(MIG_PREFIX):
+        return None
+    return _Refused(
+        f"asks for {resources[0]} and starts with a tensor parallel size of {tensor.value}",
+        "a CUDA process sees one MIG slice, and slices do not reach one another's memory",
+        "write a tensor parallel size of 1 and ask for one slice that holds the model",
+    )
+
+
+def _share(container: Container) -> _Refused | None:
+    share = container.launch.memory_share
+    if not share.is_known or 0 < share.value <= 1:
+        return None
+    return _Refused(
+        f"takes {share.value} of the GPU's memory",
+        "the part is above 0 and at most 1",
+        "write a part such as 0.9",
+    )
