@@ -37,6 +37,12 @@ class PodToleration:
         """Whether it opens every tainted node: no key, `Exists`, no effect or NoSchedule."""
         return not self.key and self.operator == "Exists" and self.effect in ("", "NoSchedule")
 
+    def covers(self, key: str, effect: str, value: str | None = None) -> bool:
+        """Whether it covers a taint, of any value without one (`api/core/v1/toleration.go`)."""
+        exists = self.operator == "Exists"
+        same = self.key == key if self.key else exists
+        return same and self.effect in ("", effect) and (exists or value in (None, self.value))
+
 
 @dataclass(frozen=True, slots=True)
 class PodGroup:

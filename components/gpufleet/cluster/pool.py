@@ -176,6 +176,8 @@ class NodePool(Subject):
     """Whether its machines have NVIDIA GPUs. Unknown where that cannot be decided."""
     is_shape_open: bool = False
     """Whether it may also use machine types without GPUs, or types that are not listed."""
+    is_mixed: bool = False
+    """Whether it names machines with GPUs and machines without."""
     size: Size = field(default_factory=Size)
     capacity: Fact[frozenset[str]] = NOTHING
     """Ways of buying it may use, in the spelling of FleetSpec: `onDemand`, `spot`, `reserved`,

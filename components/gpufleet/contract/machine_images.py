@@ -9,6 +9,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from gpufleet.catalogue import Catalogue, Gpu, NodeImage
+from gpufleet.cluster.fact import Fact
 from gpufleet.cluster.pool import Maker, NodePool
 from gpufleet.contract.driver_ranges import RangeProblem, driver_problem
 
@@ -108,6 +109,26 @@ def image_driver_problem(
     pinned = release.removeprefix("v")
     branch = image.driver_branch if pinned and pinned < first else image.branch_for(gpu.key)
     return None if branch is None else driver_problem(gpu, branch, catalogue)
+
+
+def last_kubernetes(image: str, catalogue: Catalogue) -> str | None:
+    """The last minor of Kubernetes that EKS publishes an image for (`1.32`); None: no end is known.
+
+    `image`: `amiType`, an alias of Karpenter, or Karpenter's family `AL2`.
+    """
+    amazon_linux_2 = image == "AL2" or image.startswith(("AL2_", "al2@"))
+    row = named_image("al2-nvidia" if amazon_linux_2 else image, catalogue)
+    return None if row is None else row.last_kubernetes
+
+
+def ended_image(image: str, minor: Fact[tuple[int, ...]], catalogue: Catalogue) -> str | None:
+    """What is wrong where an image is not published for a minor version; None: nothing is known to
+    be. Source: EKS user guide, `eks-ami-deprecation-faqs`; awslabs/amazon-eks-ami#2545."""
+    last = last_kubernetes(image, catalogue)
+    if last is None or not minor.is_known or minor.value <= tuple(map(int, last.split("."))):
+        return None
+    version = ".".join(map(str, minor.value))
+    return f"{image} is published up to Kubernetes {last}, and the cluster is {version}"
 
 
 def named_image(name: str, catalogue: Catalogue) -> NodeImage | None:

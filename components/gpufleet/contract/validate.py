@@ -16,7 +16,7 @@ from gpufleet.contract.rdma import validate_rdma
 from gpufleet.contract.relation import Broken
 from gpufleet.contract.repair import validate_repair
 from gpufleet.contract.tolerations import validate_tolerations
-from gpufleet.contract.versions import validate_versions
+from gpufleet.contract.versions import validate_images, validate_versions
 
 RULES = (
     validate_tolerations,
@@ -24,6 +24,7 @@ RULES = (
     validate_advertisers,
     validate_provisioner,
     validate_versions,
+    validate_images,
     validate_drivers,
     validate_mig_mode,
     validate_discovery,

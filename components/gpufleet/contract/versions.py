@@ -1,4 +1,4 @@
-"""Whether chart and Kubernetes were made for each other."""
+"""Whether chart, node image and Kubernetes were made for each other."""
 
 from collections.abc import Iterator
 
@@ -6,13 +6,12 @@ from gpufleet.catalogue.features import numbers
 from gpufleet.cluster.cluster import ClusterModel
 from gpufleet.cluster.program import Program
 from gpufleet.contract.contract_fact import ContractFact
-from gpufleet.contract.relation import GPU_OPERATOR, NETWORK_OPERATOR, Broken
+from gpufleet.contract.machine_images import ended_image
+from gpufleet.contract.relation import GPU_OPERATOR, NETWORK_OPERATOR, Broken, place_of
 from gpufleet.findings import findings_in
 from gpufleet.spec.cluster import minor_of
 
 _finding = findings_in(__file__)
-
-PLACE = "cluster.kubernetesVersion"
 
 
 def validate_versions(cluster: ClusterModel) -> Iterator[Broken]:
@@ -22,6 +21,18 @@ def validate_versions(cluster: ClusterModel) -> Iterator[Broken]:
             yield from _kubernetes(cluster, program, GPU_OPERATOR)
     for program in cluster.programs(NETWORK_OPERATOR):
         yield from _kubernetes(cluster, program, NETWORK_OPERATOR)
+
+
+def validate_images(cluster: ClusterModel) -> Iterator[Broken]:
+    """Images that are not published for the minor version."""
+    minor = cluster.site.kubernetes
+    for pool in cluster.pools:
+        problem = ended_image(pool.image.found or "", minor, cluster.catalogue)
+        if problem is not None:
+            place = place_of(pool, "image", pool.image.place)
+            image = pool.image.found
+            finding = _finding("image-not-for-kubernetes", place, problem=problem, found=image)
+            yield Broken.of(finding, pool)
 
 
 def _kubernetes(cluster: ClusterModel, program: Program, name: str) -> Iterator[Broken]:

@@ -11,7 +11,7 @@ from gpufleet.documents.shapes import items
 from gpufleet.findings.locator import Locator
 from gpufleet_policies.readers.blocks import inside, known_texts, number, word
 from gpufleet_policies.readers.cluster_api import bounded_size, pci_hardware
-from gpufleet_policies.readers.eks import hardware, is_committed, taints
+from gpufleet_policies.readers.eks import hardware, is_committed, one_type, taints
 from gpufleet_policies.readers.machines import Machines, accelerated
 from gpufleet_policies.readers.nvidia_objects import installed
 from gpufleet_policies.readers.raw_pods import natural
@@ -27,9 +27,7 @@ def machine_set(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
     kind = word(provider, "instanceType")
     if kind.is_absent:
         kind = word(provider, "machineType")
-    types: Fact[tuple[str, ...]] = (
-        known((kind.value,)) if kind.is_known else Fact(kind.state, place="providerSpec.value")
-    )
+    types = one_type(kind)
     found = hardware(types) if not types.is_absent else _hint(annotations, provider)
     attached = items(inside(provider, "gpus"))
     if attached and isinstance(inside(attached[0], "type"), str):

@@ -6,6 +6,7 @@ from gpufleet.cluster.fact import Fact
 from gpufleet.cluster.nvidia import OperatorChoices
 from gpufleet.cluster.pool import Maker, NodePool
 from gpufleet.contract.machine_images import (
+    ended_image,
     lacks_driver,
     named_image,
     pool_image_mismatch,
@@ -13,6 +14,7 @@ from gpufleet.contract.machine_images import (
 from gpufleet.findings import Finding, Level, finding
 from gpufleet.findings.money import AmountKind
 from gpufleet.rules.context import RuleContext
+from gpufleet_policies.rules.checked import kubernetes_minor
 from gpufleet_policies.rules.pool_money import nodes_money, smallest
 from gpufleet_policies.rules.pools import gpu_pools, validated_pools
 from gpufleet_policies.rules.written import written_rule
@@ -78,14 +80,26 @@ def _operators(context: RuleContext) -> Iterator[OperatorChoices]:
             yield choices
 
 
-@written_rule("pool-image-architecture", NodePool)
-def image_architecture(context: RuleContext, subject: NodePool) -> Iterator[Finding]:
+@written_rule("pool-image-refused", NodePool)
+def image_refused(context: RuleContext, subject: NodePool) -> Iterator[Finding]:
     """The image says its architecture in its name, and the machine types are known. Silent for
-    pools of Karpenter, which karpenter-image-architecture reports at the node class.
+    pools of Karpenter, which karpenter-image-architecture and karpenter-al2-ended report at the
+    node class.
     """
     for pool in validated_pools(context, subject):
+        if pool.maker is Maker.KARPENTER or pool.is_certainly_not_gpu:
+            continue
+        image, minor = pool.image.found or "", kubernetes_minor(context)
+        if (ended := ended_image(image, minor, context.catalogue)) is not None:
+            yield finding(
+                where=pool.image.place,
+                found=ended,
+                limit="EKS refuses such a node group, or starts nodes without updates",
+                alternative="write AL2023_x86_64_NVIDIA",
+                evidence={"image": image},
+            )
         other = pool_image_mismatch(pool, context.catalogue)
-        if other is None or pool.maker is Maker.KARPENTER or pool.is_certainly_not_gpu:
+        if other is None:
             continue
         yield finding(
             where=pool.image.place or "amiType",
@@ -111,7 +125,5 @@ def image_without_driver(context: RuleContext, subject: NodePool) -> Iterator[Fi
             yield finding(
                 where=pool.image.place or "amiType",
                 found=f"{pool.image.value} has no driver of NVIDIA",
-                limit="the nodes advertise no GPU, and the GPU Operator has no driver for them",
-                alternative="choose the image with NVIDIA in its name: AL2023_x86_64_NVIDIA",
                 money=nodes_money(context, pool, smallest(pool), AmountKind.EXPOSURE),
             )

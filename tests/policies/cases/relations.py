@@ -147,9 +147,9 @@ CASES = (
     ),
     Case(
         "driver-not-for-gpu",
-        node_group({"instanceTypes": ["g7e.2xlarge"], "amiType": "AL2023_x86_64_NVIDIA"}),
-        node_group({"instanceTypes": ["g7e.2xlarge"], "amiType": "AL2_x86_64_GPU"}),
-        "driver 570 does not support RTX-PRO-6000-BLACKWELL-96GB",
+        node_group({"instanceTypes": ["g7.2xlarge"], "amiType": "AL2023_x86_64_NVIDIA"}),
+        node_group({"instanceTypes": ["g7.2xlarge"], "amiType": "BOTTLEROCKET_x86_64_NVIDIA"}),
+        "driver 580 does not support RTX-PRO-4500-BLACKWELL-32GB",
     ),
     Case(
         "kernel-module-not-for-gpu",

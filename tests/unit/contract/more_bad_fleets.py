@@ -196,5 +196,6 @@ NOT_IN_FILES: dict[str, str] = {
 FOUND_AS = {
     "gds-without-its-module": "gpu-operator-precompiled-extras",
     "dra-kubernetes-too-old": "dra-chart-kubernetes",
+    "image-not-for-kubernetes": "karpenter-al2-ended",
 }
 """Code -> the code of the rule about values of charts, which finds it in files."""

@@ -5,12 +5,12 @@ Expressions about the former state of an object (`oldSelf`) say nothing about a 
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any, cast
 
 from gpufleet.catalogue.schemas import KUBERNETES, schema_file, schema_kinds
-from gpufleet.contract.programs.dra_cel_functions import functions
+from gpufleet.contract.programs.dra_cel_functions import cel, compiled, functions
 from gpufleet.documents.shapes import as_list, as_mapping
 
 _RULES = "x-kubernetes-validations"
@@ -101,26 +101,11 @@ def _broken(schema: Schema, value: Any, steps: Steps) -> Iterator[tuple[Steps, s
 
 
 def _not_held(rules: Sequence[str], value: Any) -> Iterator[str]:
-    import cel  # imported where there is something to evaluate
-
-    context = cel.Context({"self": value}, _functions())
+    context = cel().Context({"self": value}, functions())
     for rule in rules:
         try:
-            holds = _compiled(rule).execute(context)
+            holds = compiled(rule).execute(context)
         except (KeyError, RuntimeError, TypeError, ValueError):
             holds = False  # "rule evaluation error" of the server
         if holds is not True:
             yield rule
-
-
-@cache
-def _functions() -> dict[str, Callable[..., Any]]:
-    """What expressions of the catalogue call besides CEL's own functions."""
-    return {name: functions()[name] for name in ("find", "split")}
-
-
-@cache
-def _compiled(rule: str) -> Any:
-    import cel
-
-    return cel.compile(rule)
