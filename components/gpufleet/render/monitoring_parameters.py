@@ -66,7 +66,7 @@ def _floors(fleet: Fleet) -> str:
             continue
         nodes = f"vector({floor.nodes})"
         if floor.percent is not None:
-            nodes = f'ceil(count(gpu:node:pool{{pool="{pool.name}"}}) * {floor.percent / 100:g})'
+            nodes = f'ceil(count(gpu:node:pool{{pool="{pool.name}"}}) * {floor.percent} / 100)'
         found.append(f'label_replace({nodes}, "pool", "{pool.name}", "", "")')
     return " or ".join(found)
 

@@ -194,7 +194,7 @@ def test_nodes_that_are_watched_have_alerts_with_their_floors_and_times() -> Non
     assert found["GpuNodeUntested"].minutes == 120
     floors = found["GpuPoolAtFloor"].expression
     assert 'label_replace(vector(0), "pool", "lab", "", "")' in floors
-    assert 'ceil(count(gpu:node:pool{pool="train"}) * 0.75)' in floors
+    assert 'ceil(count(gpu:node:pool{pool="train"}) * 75 / 100)' in floors
     assert {"GpuNodeRefused", "GpuNodeFenced", "GpuRepairStopped", "GpuLeaseUnknown"} <= set(found)
     plain = {alert.name for alert in alerts(fleet(), settings())}
     assert not plain & {"GpuNodeRefused", "GpuNodeFenced", "GpuPoolAtFloor", "GpuLeaseUnknown"}
