@@ -125,7 +125,5 @@ def image_without_driver(context: RuleContext, subject: NodePool) -> Iterator[Fi
             yield finding(
                 where=pool.image.place or "amiType",
                 found=f"{pool.image.value} has no driver of NVIDIA",
-                limit="the nodes advertise no GPU, and the GPU Operator has no driver for them",
-                alternative="choose the image with NVIDIA in its name: AL2023_x86_64_NVIDIA",
                 money=nodes_money(context, pool, smallest(pool), AmountKind.EXPOSURE),
             )

@@ -7,7 +7,7 @@ not depend on the number of processes.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 from gpufleet.catalogue import load
@@ -203,7 +203,7 @@ def context_of(
     named = settings.environment
     return RuleContext(
         today=today,
-        load_catalogue=partial(load, fleet.catalogue) if fleet is not None else load,
+        load_catalogue=cache(partial(load, fleet.catalogue) if fleet is not None else load),
         fleet=fleet,
         surroundings=surroundings,
         environment=absent("environment") if named is None else known(named),
@@ -265,7 +265,9 @@ def _by_file(
                 if key in known:
                     continue
                 known.add(key)
-            by_file.setdefault(name, []).append(replace(one, file=name))
+            by_file.setdefault(name, []).append(
+                one if one.file == name else replace(one, file=name)
+            )
     for reading in readings:
         wrong = list(wrong_comments(reading.name, reading.comments, today, settings))
         found = with_comments(
