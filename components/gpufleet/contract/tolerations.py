@@ -1,7 +1,7 @@
 """Which taints the nodes have, and whether what must run there tolerates them."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from typing import Any, cast
 
 from gpufleet.cluster.cluster import ClusterModel
@@ -82,7 +82,7 @@ def validate_tolerations(cluster: ClusterModel) -> Iterator[Broken]:
             if given is None:
                 continue
             for pool in filter(runs, cluster.pools):
-                missing = [one for one in needed(_taints(pool)) if not _covered(one, given)]
+                missing = [one for one in needed(_taints(pool)) if not _covered(one, pool, given)]
                 if missing:
                     yield _kept_away(pool, program, key, who, missing)
 
@@ -105,17 +105,19 @@ def _given(program: Program, key: str) -> Sequence[object] | None:
     return [GPU_TOLERATION.as_dict()]
 
 
-def _covered(wanted: KeyToleration, given: Sequence[object]) -> bool:
-    """Whether a list tolerates it, whatever the taint's value. What cannot be read may."""
-    for one in given:
-        if not isinstance(one, Mapping):
-            return True
-        said = cast("Mapping[str, Any]", one)
-        key, effect = said.get("key"), said.get("effect")
-        same = key in {None, "", wanted.key} and effect in {None, "", wanted.effect}
-        if same and said.get("operator") == "Exists":
-            return True
-    return False
+def _covered(wanted: KeyToleration, pool: NodePool, given: Sequence[object]) -> bool:
+    """Whether a list tolerates all taints of a key. What cannot be read may."""
+    taints = [one for one in pool.taints.found or () if (one.key, one.effect) == astuple(wanted)]
+    said = [cast("Mapping[str, Any]", one) for one in given if isinstance(one, Mapping)]
+    return len(said) < len(given) or all(
+        any(
+            taint.may_be_tolerated(
+                *(one.get(name) for name in ("key", "operator", "value", "effect"))
+            )
+            for one in said
+        )
+        for taint in taints
+    )
 
 
 def _kept_away(

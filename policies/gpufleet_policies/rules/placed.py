@@ -5,6 +5,7 @@ from collections.abc import Hashable, Iterator
 from gpufleet.catalogue import UnknownKeyError
 from gpufleet.cluster import PodGroup, WorkloadFacts
 from gpufleet.cluster.container import GPU
+from gpufleet.cluster.pods import PodToleration
 from gpufleet.cluster.pool import Maker, NodePool, PoolTaint
 from gpufleet.rules.context import RuleContext
 from gpufleet_policies.rules.placement import (
@@ -104,21 +105,15 @@ def tolerates(pool: NodePool, group: PodGroup) -> bool | None:
     if group.tolerations.is_unknown:
         return None
     own = group.tolerations.value if group.tolerations.is_known else ()
-    if all(any(_opens(t.key, t.operator, t.effect, taint) for t in own) for taint in hard):
+    if all(any(_opens(t, taint) for t in own) for taint in hard):
         return True
-    if not all(
-        taint.key in _ADDED or any(_opens(t.key, t.operator, t.effect, taint) for t in own)
-        for taint in hard
-    ):
+    if not all(taint.key in _ADDED or any(_opens(t, taint) for t in own) for taint in hard):
         return False
     return True if pool.maker is Maker.GKE else None
 
 
-def _opens(key: str, operator: str, effect: str, taint: PoolTaint) -> bool:
-    """Values are free text that rules never compare: only key and effect matter."""
-    if effect and effect != taint.effect:
-        return False
-    return key == taint.key or (not key and operator == "Exists")
+def _opens(one: PodToleration, taint: PoolTaint) -> bool:
+    return taint.may_be_tolerated(one.key, one.operator, one.value, one.effect)
 
 
 def names_pool(group: PodGroup) -> bool:
