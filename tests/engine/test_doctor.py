@@ -11,8 +11,8 @@ import pytest
 import yaml
 from kubernetes import client
 
+from gpufleet_policies.doctor.blockers import Answer
 from gpufleet_policies.doctor.dump import read_live
-from gpufleet_policies.doctor.fit import Answer
 from gpufleet_policies.doctor.observed import SeenPod
 from gpufleet_policies.doctor.pending import WhyPending, prove
 from gpufleet_sandbox.sandbox import Sandbox
@@ -52,6 +52,7 @@ class Generated:
         self.random = random.Random(seed)
         self.core, self.custom = client.CoreV1Api(api), client.CustomObjectsApi(api)
         self.nodes: list[str] = []
+        self.marks = 0
 
     def make(self) -> None:
         """Nodes with devices, and slices that publish some of them."""
@@ -76,7 +77,29 @@ class Generated:
             self.nodes.append(name)
             if devices == "claims":
                 self._publish(name, product, chance.choice([1, 4]))
+        self.nodes.append(f"doctor-{self.seed}-mark")
+        room = {"pods": "110"}  # for the marks only: every other pod asks for a CPU
+        status = {"allocatable": room, "capacity": room}
+        self.core.create_node({"metadata": {"name": self.nodes[-1]}, "status": status})
         until(self._settled, "the nodes to be ready")
+        self._seen()
+
+    def _seen(self) -> None:
+        """Wait until the scheduler has seen every change made so far: it binds a pod that was made
+        after them to a node that was labelled after them, and its watches are in order."""
+        self.marks += 1
+        name, number = f"mark-{self.marks}", str(self.marks)
+        self.core.patch_node(self.nodes[-1], {"metadata": {"labels": {"mark": number}}})
+        spec = {
+            "nodeSelector": {"mark": number},
+            "tolerations": [{"operator": "Exists"}],
+            "terminationGracePeriodSeconds": 0,
+            "containers": [{"name": "c", "image": "none"}],
+        }
+        metadata = {"name": name, "namespace": self.namespace}
+        self.core.create_namespaced_pod(self.namespace, {"metadata": metadata, "spec": spec})
+        read = self.core.read_namespaced_pod
+        until(lambda: read(name, self.namespace).spec.node_name, "the scheduler to bind a mark")
 
     def _publish(self, node: str, product: str, count: int) -> None:
         device = {
@@ -101,7 +124,7 @@ class Generated:
 
     def _settled(self) -> bool:
         found = [one for one in self.core.list_node().items if one.metadata.name in self.nodes]
-        return len(found) == NODES and not any(
+        return len(found) == len(self.nodes) and not any(
             taint.key == "node.kubernetes.io/not-ready"
             for one in found
             for taint in one.spec.taints or ()
@@ -167,7 +190,8 @@ class Generated:
         return name
 
     def schedule(self, pod: dict[str, Any]) -> tuple[str, str]:
-        """Make a pod: the node that the scheduler binds it to, or what it has against all nodes."""
+        """Make a pod: the node that the scheduler binds it to, or what it has against all nodes.
+        Each pod has a name of its own, so that no answer is that of an earlier one."""
         name = pod["metadata"]["name"]
         self.core.create_namespaced_pod(self.namespace, pod)
 
@@ -206,13 +230,14 @@ class Generated:
                     container.pop("ports")
                 case "NodeResourcesFit" if "at most" in one.change:
                     most = one.change.partition("at most ")[2].split()[0]
-                    container["resources"]["limits"][one.resource] = most
+                    container["resources"]["limits"][one.about] = most
                     if "and free it" in one.change:
                         self._empty(near.name)
                 case "NodeResourcesFit" if one.fits_empty:
                     self._empty(near.name)
                 case _:
                     return False
+        self._seen()
         return True
 
     def _empty(self, node: str) -> None:

@@ -11,8 +11,8 @@ import yaml
 from kubernetes import client
 
 from gpufleet.platforms.compiled import compile_data
+from gpufleet_policies.doctor.blockers import Answer
 from gpufleet_policies.doctor.dump import read_live
-from gpufleet_policies.doctor.fit import Answer
 from gpufleet_policies.doctor.observed import SeenPod
 from gpufleet_policies.doctor.pending import prove
 from gpufleet_sandbox.sandbox import Sandbox

@@ -165,7 +165,7 @@ CASES = {
             "spec": {
                 "replicas": 2,
                 "resources": GPU_CONTAINER["resources"],
-                "multiNode": {"parallelism": {"pp": 2}},
+                "multiNode": {"parallelism": {"tensor": 2, "pipeline": 2}},
             }
         },
         [("", 4)],

@@ -10,8 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gpufleet.change.live_node import objects, part
+from gpufleet.change.live_node import objects
 from gpufleet.change.live_pods import LivePod
+from gpufleet.documents.paths import mapping_at
 from gpufleet.partition.dra import DRIVER
 
 
@@ -32,13 +33,13 @@ def read_cut_over_state(document: Mapping[str, Any], pods: Sequence[LivePod]) ->
     """
     slices: dict[str, Counter[int]] = {}
     for item in objects(document.get("items")):
-        spec = part(item, "spec")
+        spec = mapping_at(item, "spec")
         if (
             item.get("kind") == "ResourceSlice"
             and spec.get("driver") == DRIVER
             and isinstance(spec.get("nodeName"), str)
         ):
-            generation = part(spec, "pool").get("generation", 0)
+            generation = mapping_at(spec, "pool").get("generation", 0)
             if not isinstance(generation, int):
                 text = f"generation {generation!r} of a ResourceSlice is not a whole number"
                 raise ValueError(text)

@@ -2,8 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any
 
+from gpufleet.documents.paths import mapping_at
+from gpufleet.documents.shapes import is_list, is_mapping, items, mapping
 from gpufleet.fleet.config_names import MIG_STATE_LABEL as STATE_LABEL
 
 DEPLOY = "nvidia.com/gpu.deploy."
@@ -11,9 +13,7 @@ PAUSED = "paused-for-mig-change"
 UNDER_WAY = frozenset({"pending", "rebooting"})
 UPGRADE = "nvidia.com/gpu-driver-upgrade-state"
 UPGRADED = frozenset({"", "upgrade-done"})
-CORDONED_BEFORE = "nvidia.com/gpu-driver-upgrade.node-initial-state.unschedulable"
-"""State of a driver upgrade, and that a node was cordoned before it
-(NVIDIA/k8s-operator-libs 1090aef `pkg/upgrade/consts.go`)."""
+"""State of a driver upgrade (NVIDIA/k8s-operator-libs 1090aef `pkg/upgrade/consts.go`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,24 +53,24 @@ class LiveNode:
 def read_nodes(document: Mapping[str, Any]) -> tuple[LiveNode, ...]:
     """Nodes of a NodeList, a List or one Node. Raises ValueError for anything else."""
     kind = str(document.get("kind", ""))
-    items = document.get("items") if kind in {"List", "NodeList"} else [document]
-    if not isinstance(items, list):
+    found = document.get("items") if kind in {"List", "NodeList"} else [document]
+    if not is_list(found):
         text = "a list of nodes is wanted, as `kubectl get nodes -o json` prints it"
-        raise ValueError(text)  # noqa: TRY004 - one error to catch
+        raise ValueError(text)
     nodes: list[LiveNode] = []
-    for item in cast("list[Any]", items):
+    for item in found:
         # `kubectl get nodes,pods,resourceslices` shows them in one list.
-        if kind == "List" and _kind(item) in {"Pod", "ResourceSlice"}:
+        if kind == "List" and str(mapping(item).get("kind")) in {"Pod", "ResourceSlice"}:
             continue
-        if not isinstance(item, Mapping) or _kind(item) not in {"Node", ""}:
+        if not is_mapping(item) or str(item.get("kind", "")) not in {"Node", ""}:
             raise ValueError("only objects of kind Node are wanted")
-        nodes.append(live_node(cast("Mapping[str, Any]", item)))
+        nodes.append(live_node(item))
     return tuple(nodes)
 
 
 def live_node(item: Mapping[str, Any]) -> LiveNode:
     """A Node object. Raises ValueError without a name."""
-    metadata, spec, status = (part(item, key) for key in ("metadata", "spec", "status"))
+    metadata, spec, status = (mapping_at(item, key) for key in ("metadata", "spec", "status"))
     name = metadata.get("name")
     if not isinstance(name, str):
         raise ValueError("a node without metadata.name")  # noqa: TRY004 - one error to catch
@@ -79,33 +79,19 @@ def live_node(item: Mapping[str, Any]) -> LiveNode:
     }
     return LiveNode(
         name=name,
-        labels={key: str(value) for key, value in part(metadata, "labels").items()},
-        offers=_counts(part(status, "allocatable")),
+        labels={key: str(value) for key, value in mapping_at(metadata, "labels").items()},
+        offers=_counts(mapping_at(status, "allocatable")),
         cordoned=spec.get("unschedulable") is True,
-        capacity=_counts(part(status, "capacity")),
-        annotations={key: str(value) for key, value in part(metadata, "annotations").items()},
+        capacity=_counts(mapping_at(status, "capacity")),
+        annotations={key: str(value) for key, value in mapping_at(metadata, "annotations").items()},
         ready=conditions.get("Ready", "True") == "True",
-        kubelet=str(part(status, "nodeInfo").get("kubeletVersion", "")),
+        kubelet=str(mapping_at(status, "nodeInfo").get("kubeletVersion", "")),
     )
-
-
-def _kind(item: Any) -> str:
-    return str(cast("dict[str, Any]", item).get("kind", "")) if isinstance(item, dict) else ""
-
-
-def part(item: Mapping[str, Any], key: str) -> dict[str, Any]:
-    """The mapping of a key; empty where there is none."""
-    found = item.get(key)
-    return cast("dict[str, Any]", found) if isinstance(found, dict) else {}
 
 
 def objects(found: object) -> list[dict[str, Any]]:
     """The mappings of a list; empty where there is none."""
-    if not isinstance(found, list):
-        return []
-    return [
-        cast("dict[str, Any]", one) for one in cast("list[object]", found) if isinstance(one, dict)
-    ]
+    return [one for one in items(found) if is_mapping(one)]
 
 
 def _counts(resources: Mapping[str, Any]) -> dict[str, int]:

@@ -8,9 +8,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gpufleet.change.live_node import LiveNode, objects, part
+from gpufleet.change.live_node import LiveNode, objects
 from gpufleet.change.nodes import NodeReport, Stage
 from gpufleet.change.plan import ChangePlan, NodeChangeKind, PoolChange
+from gpufleet.documents.paths import mapping_at
 from gpufleet.findings import Finding, findings_in
 from gpufleet.fleet.config_names import POOL_LABEL
 
@@ -136,9 +137,9 @@ def _lost(change: PoolChange, pods: Sequence[LivePod]) -> Iterable[Finding]:
 
 def _read(pods: Iterable[Mapping[str, Any]]) -> Iterable[LivePod]:
     for pod in pods:
-        metadata, spec = part(pod, "metadata"), part(pod, "spec")
+        metadata, spec = mapping_at(pod, "metadata"), mapping_at(pod, "spec")
         node = spec.get("nodeName")
-        if not isinstance(node, str) or str(part(pod, "status").get("phase")) in _FINISHED:
+        if not isinstance(node, str) or str(mapping_at(pod, "status").get("phase")) in _FINISHED:
             continue
         # Containers run together, those that initialise one after the other and before them.
         together = sum(map(_devices, objects(spec.get("containers"))))
@@ -161,7 +162,7 @@ def _read(pods: Iterable[Mapping[str, Any]]) -> Iterable[LivePod]:
 
 
 def _devices(container: Mapping[str, Any]) -> int:
-    limits = part(part(container, "resources"), "limits")
+    limits = mapping_at(mapping_at(container, "resources"), "limits")
     return sum(
         int(count)
         for name, count in limits.items()

@@ -5,8 +5,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
-from gpufleet.change.live_node import objects, part
+from gpufleet.change.live_node import objects
 from gpufleet.change.plan import ChangePlan, ResourceOperation
+from gpufleet.documents.paths import mapping_at
 from gpufleet.findings import Finding, findings_in, ordered
 from gpufleet.fleet.model import Fleet
 from gpufleet.fleet.platform_rules import platform_rules
@@ -78,7 +79,7 @@ def _resource(step: Mapping[str, Any]) -> PreviewedResource | None:
     token = parts[2].rpartition("$")[2]
     if token.startswith(_NO_RESOURCES):
         return None
-    states = [part(step, key) for key in ("newState", "oldState")]
+    states = [mapping_at(step, key) for key in ("newState", "oldState")]
     parents = [str(one.get("parent", "")) for one in states]
     parent = next((one for one in parents if _COMPONENT in one), "")
     return PreviewedResource(urn, token, parts[3], parent.rpartition("::")[2], kind)
@@ -86,10 +87,10 @@ def _resource(step: Mapping[str, Any]) -> PreviewedResource | None:
 
 def _machines(step: Mapping[str, Any], group: PreviewedResource) -> Iterator[PreviewedResource]:
     """The machines of a resource that makes several, by what its `plan` says of each."""
-    inputs = part(part(step, "newState"), "inputs")
-    plan, nodes = part(inputs, "plan"), part(inputs, "nodes")
+    inputs = mapping_at(mapping_at(step, "newState"), "inputs")
+    plan, nodes = mapping_at(inputs, "plan"), mapping_at(inputs, "nodes")
     for key in nodes:
-        word = str(plan.get(str(part(nodes, key).get("name")), "")).partition(":")[0]
+        word = str(plan.get(str(mapping_at(nodes, key).get("name")), "")).partition(":")[0]
         operation = _WORDS.get(word)
         if operation is not None:
             yield replace(

@@ -56,18 +56,6 @@ class PoolTaint:
     value: str | None = None
     """None: not known."""
 
-    def may_be_tolerated(
-        self, key: object, operator: object, value: object, effect: object
-    ) -> bool:
-        """Whether a toleration covers it, or may where a value is not known
-        (kubernetes `api/core/v1/toleration.go`; `Equal` is the default operator)."""
-        if effect and effect != self.effect:
-            return False
-        if operator == "Exists":
-            return not key or key == self.key
-        unknown = self.value is None or value == "?"
-        return key == self.key and (unknown or (value or "") == self.value)
-
     @property
     def repels(self) -> bool:
         """Whether it keeps pods away that do not tolerate it, for good."""

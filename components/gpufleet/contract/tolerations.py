@@ -1,10 +1,11 @@
 """Which taints the nodes have, and whether what must run there tolerates them."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from typing import Any, cast
 
 from gpufleet.cluster.cluster import ClusterModel
+from gpufleet.cluster.pods import PodToleration
 from gpufleet.cluster.pool import NodePool
 from gpufleet.cluster.program import Program
 from gpufleet.contract.contract_fact import ContractFact
@@ -107,17 +108,19 @@ def _given(program: Program, key: str) -> Sequence[object] | None:
 
 def _covered(wanted: KeyToleration, pool: NodePool, given: Sequence[object]) -> bool:
     """Whether a list tolerates all taints of a key. What cannot be read may."""
-    taints = [one for one in pool.taints.found or () if (one.key, one.effect) == astuple(wanted)]
-    said = [cast("Mapping[str, Any]", one) for one in given if isinstance(one, Mapping)]
-    return len(said) < len(given) or all(
-        any(
-            taint.may_be_tolerated(
-                *(one.get(name) for name in ("key", "operator", "value", "effect"))
-            )
-            for one in said
-        )
-        for taint in taints
+    own = [_toleration(cast("Mapping[str, Any]", one)) for one in given if isinstance(one, Mapping)]
+    return len(own) < len(given) or all(
+        any(one.covers(taint.key, taint.effect, taint.value) for one in own)
+        for taint in pool.taints.found or ()
+        if (taint.key, taint.effect) == (wanted.key, wanted.effect)
     )
+
+
+def _toleration(said: Mapping[str, Any]) -> PodToleration:
+    key, operator, effect, value = (
+        said.get(n) or "" for n in ("key", "operator", "effect", "value")
+    )
+    return PodToleration(key, operator or "Equal", effect, value)
 
 
 def _kept_away(

@@ -70,10 +70,9 @@ def command(
     finding is an error, 2 when the dump cannot be read or has nothing to look at.
     """
     from gpufleet_policies.doctor import dump as dumps
+    from gpufleet_policies.doctor import report
     from gpufleet_policies.doctor.diagnosis import diagnose
-    from gpufleet_policies.doctor.mask import masked_data, masker
     from gpufleet_policies.doctor.pending import WhyPending, proofs, prove
-    from gpufleet_policies.doctor.report import as_dict, full_text, page, proof_text, short_text
 
     if collect:
         click.echo(dumps.collect_command())
@@ -91,14 +90,14 @@ def command(
         else:
             cluster = dumps.read_text(read_text(dump))
     require_something(
-        cluster.nodes or cluster.pods or cluster.has("Workload"),
+        cluster.nodes or cluster.pods or cluster.all("Workload"),
         f"{dump or 'the cluster'}: no node, pod or workload is in it, so there is nothing to look "
         "at; `gpufleet doctor --collect` prints the command that makes a dump",
     )
     for one in unread:
         click.echo(f"gpufleet: not read: {one_line(message(one))}", err=True)
     found = diagnose(cluster, _fleet(declaration))
-    hide = masker(cluster) if mask else str
+    hide = report.masker(cluster) if mask else str
     waiting: Sequence[WhyPending] = proofs(cluster)
     if pod is not None:
         name = pod.removeprefix("Pod/")
@@ -107,18 +106,13 @@ def command(
         waiting = [prove(cluster, one) for one in chosen if one.waits]
         require_something(waiting, f"{name} does not wait: {chosen[0].phase}, on {chosen[0].node}")
     if html is not None:
-        write_file(html, page(cluster, found, waiting, hide))
+        write_file(html, report.page(cluster, found, waiting, hide))
     if output_format == "json":
-        print_json(masked_data(as_dict(cluster, found, waiting, unread), hide))
+        print_json(report.masked_data(report.as_dict(cluster, found, waiting, unread), hide))
     else:
-        lines = (
-            (line for one in waiting for line in proof_text(one))
-            if pod is not None
-            else full_text(found)
-            if everything
-            else short_text(cluster, found)
-        )
-        for line in lines:
+        lines = report.full_text(found) if everything else report.short_text(cluster, found)
+        proven = (line for one in waiting for line in report.proof_text(one))
+        for line in lines if pod is None else proven:
             click.echo(one_line(message(hide(line))))
     sys.exit(exit_code(one.finding for one in found))
 

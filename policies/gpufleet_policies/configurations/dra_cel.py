@@ -13,7 +13,8 @@ from typing import Any
 from gpufleet.catalogue.lookup import nearest_fix, nearest_names
 from gpufleet.contract.programs.dra_cel_functions import (
     CALLABLE,
-    functions,
+    compiled,
+    evaluated,
     is_quantity,
     is_semver,
 )
@@ -71,10 +72,8 @@ def validate_selector(
 
 
 def _compiled(expression: str, path: str, report: CheckReport) -> Any:
-    import cel
-
     try:
-        return cel.compile(expression)
+        return compiled(expression)
     except ValueError as problem:
         text = str(problem)
         if "unsupported syntax" in text and "token recognition" not in text:
@@ -133,7 +132,7 @@ def _evaluates(
     problems: list[Exception] = []
     for device in candidates:
         try:
-            value = _run(program, device.variable(everything=True))
+            value = evaluated(program, device.variable(everything=True))
         except (KeyError, RuntimeError, TypeError, ValueError) as problem:
             problems.append(problem)
             continue
@@ -216,7 +215,7 @@ def _report_key(
 def _evaluate_names(program: Any, expression: str, path: str, report: CheckReport) -> None:
     """Of devices of other drivers only undeclared names can be found."""
     try:
-        _run(program, devices()[0].variable(everything=True))
+        evaluated(program, devices()[0].variable(everything=True))
     except RuntimeError as problem:
         _evaluate_undefined(str(problem), expression, path, report)
     except (KeyError, TypeError, ValueError):
@@ -262,7 +261,7 @@ def _validate_matches(
         return
     for device in candidates:
         try:
-            if _run(program, device.variable(everything=False)):
+            if evaluated(program, device.variable(everything=False)):
                 return
         except KeyError as problem:
             if str(problem.args[0]) not in _FROM_THE_GPU:
@@ -315,7 +314,7 @@ def _depends(program: Any, candidates: Sequence[DraDevice], name: str) -> bool:
         if name not in device.known:
             continue
         try:
-            _run(program, device.variable(everything=False, without=name))
+            evaluated(program, device.variable(everything=False, without=name))
         except KeyError as problem:
             return problem.args[0] == name
         except (RuntimeError, TypeError, ValueError):  # no answer for this device
@@ -325,9 +324,3 @@ def _depends(program: Any, candidates: Sequence[DraDevice], name: str) -> bool:
 
 def _not_judged(path: str, reason: str, report: CheckReport) -> None:
     report.add("dra-cel-not-judged", path, f"the expression is not validated: {reason}")
-
-
-def _run(program: Any, device: dict[str, Any]) -> Any:
-    import cel
-
-    return program.execute(cel.Context({"device": device}, functions()))

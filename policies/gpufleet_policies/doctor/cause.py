@@ -6,20 +6,20 @@ object) and `cases`, texts that a finder chooses among. They name values of the 
 """
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
 from importlib.resources import files
 from typing import Any, TypeVar
 
+from gpufleet.documents.paths import mapping_at
 from gpufleet.documents.shapes import items
 from gpufleet.findings import Finding, Severity
 from gpufleet.fleet.config_names import POOL_LABEL
 from gpufleet.fleet.model import Fleet, Pool
 from gpufleet.messages import message, one_line
-from gpufleet_policies.doctor.devices import Supply, supply_of
-from gpufleet_policies.doctor.observed import Seen, SeenNode, SeenPod, below
+from gpufleet_policies.doctor.observed import Seen, SeenNode, SeenPod
 from gpufleet_policies.doctor.pending import WhyPending, proofs
 from gpufleet_policies.doctor.snapshot import Dump
 
@@ -46,48 +46,45 @@ class Sign:
     value: str
 
 
-@dataclass(frozen=True, slots=True)
 class Sighting:
-    """A cause at one object, as its finder gives it."""
+    """A cause at one object, as its finder gives it.
 
-    at: str
-    """The object, as `Seen.ref`."""
-    signs: tuple[Sign, ...]
-    """Evidence beside that of the row."""
-    case: str
-    """Which of the row's cases it is; empty: it has none."""
-    values: Mapping[str, Any]
-    """What the texts of the row name."""
-    gpus: int
-    """GPUs, slices or shares that are out of use for it: the worst are shown first."""
-    explains: tuple[str, ...]
-    """Objects whose symptoms follow from it: no cause of its own is looked for there."""
-
-
-def found_at(
-    at: Seen | WhyPending | str,
-    *signs: Sign,
-    case: str = "",
-    gpus: int | None = None,
-    explains: Iterable[str] = (),
-    **values: Any,
-) -> Sighting:
-    """A cause at an object, `{at}` of the texts; a proof stands for its pod and those like it.
-
-    `signs` is evidence beside that of the row, `case` which of its cases it is, `gpus` how many are
-    out of use (default: those of the node, pod or pods), `explains` further objects whose symptoms
-    follow from it, `values` what the texts name beside `{at}` and `{many}`.
+    Attributes:
+        at: The object, as `Seen.ref`.
+        signs: Evidence beside that of the row.
+        case: Which of the row's cases it is; empty: it has none.
+        gpus: GPUs, slices or shares that are out of use for it: the worst are shown first.
+        explains: Objects whose symptoms follow from it: no cause of their own is looked for.
+        values: What the texts of the row name: `{at}`, `{many}`, and what the finder adds.
     """
-    seen = at.pod if isinstance(at, WhyPending) else at
-    asked = seen.has_gpus if isinstance(seen, SeenNode) else 0
-    if isinstance(at, WhyPending):
-        values["many"] = f" (and {at.same - 1} pods like it)" if at.same > 1 else ""
-        asked = at.gpus
-    elif isinstance(at, SeenPod):
-        asked = at.gpus
-    ref = seen if isinstance(seen, str) else seen.ref
-    lost = asked if gpus is None else gpus
-    return Sighting(ref, signs, case, {"at": seen, **values}, lost, tuple(explains))
+
+    def __init__(
+        self,
+        at: Seen | WhyPending | str,
+        *signs: Sign,
+        case: str = "",
+        gpus: int | None = None,
+        explains: Iterable[str] = (),
+        waiting: Sequence[WhyPending] = (),
+        **values: Any,
+    ) -> None:
+        """At an object, or at the pod of a proof, which stands for those like it. `gpus` are those
+        of the node, pod or pods where nothing else is said, `waiting` proofs of pods that wait for
+        the object: it explains them, and their GPUs are out of use."""
+        seen, lost = (at.pod, at.gpus) if isinstance(at, WhyPending) else (at, 0)
+        if isinstance(at, WhyPending):
+            values["many"] = f" (and {at.same - 1} pods like it)" if at.same > 1 else ""
+        elif isinstance(at, SeenNode | SeenPod):
+            lost = at.has_gpus if isinstance(at, SeenNode) else at.gpus
+        lost += sum(one.gpus for one in waiting)
+        self.at = seen if isinstance(seen, str) else seen.ref
+        self.signs, self.case, self.explains = (
+            signs,
+            case,
+            (*explains, *(w.pod.ref for w in waiting)),
+        )
+        self.gpus = lost if gpus is None else gpus
+        self.values: dict[str, Any] = {"at": seen, **values}
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,15 +95,10 @@ class Patient:
     fleet: Fleet | None = None
     explained: set[str] = field(default_factory=set[str])
 
-    @cached_property
+    @property
     def proofs(self) -> tuple[WhyPending, ...]:
         """Why pods wait, one proof for each shape of pods."""
         return proofs(self.cluster)
-
-    @cached_property
-    def supply(self) -> Supply:
-        """Devices that are published, and what is left of them."""
-        return supply_of(self.cluster)
 
     @property
     def waiting(self) -> Iterator[WhyPending]:
@@ -114,6 +106,12 @@ class Patient:
         for proof in self.proofs:
             if proof.pod.ref not in self.explained and not proof.fits and not proof.pod.gates:
                 yield proof
+
+    def waiting_for(self, machine: Seen) -> list[WhyPending]:
+        """Proofs of pods that the pool of a NodeClaim can make a node for."""
+        name = machine.labels.get("karpenter.sh/nodepool", "")
+        able = ((one, {a.name for a in one.pools if not a.reason}) for one in self.waiting)
+        return [one for one, pools in able if name in pools]
 
     @property
     def nodes(self) -> Iterator[SeenNode]:
@@ -126,33 +124,22 @@ class Patient:
     def members(self) -> Iterator[tuple[Pool, list[SeenNode]]]:
         """Declared pools and their nodes."""
         for pool in () if self.fleet is None else self.fleet.pools:
-            nodes = self.cluster.nodes.values()
-            yield pool, [one for one in nodes if one.labels.get(POOL_LABEL) == pool.name]
+            yield pool, [one for one in self.cluster.nodes.values() if self.pool(one) is pool]
 
-    def pool(self, node: SeenNode) -> Pool | None:
-        """The declared pool of a node; None: none, or nothing is declared."""
-        pools = () if self.fleet is None else self.fleet.pools
-        return next((p for p in pools if p.name == node.labels.get(POOL_LABEL)), None)
-
-    def path(self, at: object) -> str:
-        """The place of an object's declared pool: by its label, or that of nodes it makes."""
-        name = None
-        if isinstance(at, Seen):
-            made = below(at.spec, "template.metadata.labels")
-            name = at.labels.get(POOL_LABEL, made.get(POOL_LABEL))
-        pools = () if self.fleet is None else self.fleet.pools
-        return next((pool.path for pool in pools if pool.name == name), "pools[]")
+    def pool(self, at: object) -> Pool | None:
+        """The declared pool of an object, by its label or that of nodes it makes."""
+        if self.fleet is None or not isinstance(at, Seen):
+            return None
+        made = mapping_at(at.spec, "template.metadata.labels")
+        name = at.labels.get(POOL_LABEL, made.get(POOL_LABEL))
+        return next((pool for pool in self.fleet.pools if pool.name == name), None)
 
 
 Finder = Callable[[Patient], Iterator[Sighting]]
 FINDERS: dict[str, Finder] = {}
 """What finds a cause, by its code."""
-ROWS: tuple[dict[str, Any], ...] = tuple(
-    map(
-        json.loads,
-        files("gpufleet_policies.doctor").joinpath("causes.jsonl").read_text().splitlines(),
-    )
-)
+_ROWS = files("gpufleet_policies.doctor").joinpath("causes.jsonl").read_text().splitlines()
+ROWS: tuple[dict[str, Any], ...] = tuple(map(json.loads, _ROWS))
 """Every row. What others follow from comes first: a node that is not ready explains its pods."""
 
 
@@ -191,19 +178,21 @@ of_proofs = each(lambda patient: patient.proofs)
 """Causes of pods that wait, those too that it does not look at."""
 
 
-@dataclass(frozen=True, slots=True)
 class Cause:
-    """One cause that the doctor knows."""
+    """One cause that the doctor knows: a row, and what finds it.
 
-    code: str
-    severity: Severity
-    sure: Sure
-    title: str
-    """One sentence for the page."""
-    reports: tuple[str, ...]
-    """Public reports or source code that show it."""
-    texts: Mapping[str, Any] = field(repr=False, compare=False)
-    find: Finder = field(repr=False, compare=False)
+    Attributes:
+        title: One sentence for the page.
+        reports: Public reports or source code that show it.
+    """
+
+    def __init__(self, row: Mapping[str, Any], find: Finder) -> None:
+        """Read the head of a row."""
+        self.texts, self.find = row, find
+        self.code: str = row["code"]
+        self.title: str = row["title"]
+        self.severity, self.sure = Severity(row["severity"]), Sure(row["sure"])
+        self.reports = tuple[str, ...](row["reports"])
 
 
 @dataclass(frozen=True, eq=False)
@@ -212,12 +201,13 @@ class Diagnosis:
 
     cause: Cause
     found: Sighting
-    path: str = "pools[]"
-    """The place of its pool in the declaration."""
+    pool: Pool | None = None
+    """Its pool of the declaration."""
 
     @cached_property
     def _values(self) -> dict[str, Any]:
-        values = {**self.found.values, "path": self.path}
+        path = "pools[]" if self.pool is None else self.pool.path
+        values = {**self.found.values, "path": path}
         cases = self.cause.texts.get("cases", {}).get(self.found.case, {})
         return values | {key: str(one).format_map(values) for key, one in cases.items()}
 

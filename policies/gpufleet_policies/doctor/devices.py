@@ -12,10 +12,12 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
-from gpufleet.contract.programs.dra_cel_functions import functions
+from gpufleet.contract.programs.dra_cel_functions import compiled, evaluated
+from gpufleet.documents.paths import mapping_at, text_at
 from gpufleet.documents.quantities import quantity
 from gpufleet.documents.shapes import items, mapping
-from gpufleet_policies.doctor.observed import Seen, below, entries, text
+from gpufleet_policies.doctor.blockers import Blocker, blocker
+from gpufleet_policies.doctor.observed import Seen, entries, text
 from gpufleet_policies.doctor.snapshot import Dump
 
 Id = tuple[str, str, str]
@@ -38,20 +40,22 @@ class OfferedDevice:
         self.id: Id = (driver, pool, text(raw.get("name")))
         self.node = node
         inner = {**raw, **mapping(raw.get("basic"))}
-        attributes: dict[str, dict[str, Any]] = defaultdict(dict, {driver: {}})
-        for name, value in mapping(inner.get("attributes")).items():
-            domain, _, short = name.rpartition("/")
-            attributes[domain or driver][short] = _plain(mapping(value))
-        capacity: dict[str, dict[str, Any]] = defaultdict(dict, {driver: {}})
-        for name, value in mapping(inner.get("capacity")).items():
-            domain, _, short = name.rpartition("/")
-            capacity[domain or driver][short] = {"quantity": str(_amount(value))}
-        parts = {"attributes": dict(attributes), "capacity": dict(capacity)}
-        self.variable: dict[str, Any] = {"driver": driver, **parts}
+        self.variable: dict[str, Any] = {"driver": driver}
+        for kind, read in (("attributes", _plain), ("capacity", _capacity)):
+            found: dict[str, dict[str, Any]] = defaultdict(dict, {driver: {}})
+            for name, value in mapping(inner.get(kind)).items():
+                domain, _, short = name.rpartition("/")
+                found[domain or driver][short] = read(value)
+            self.variable[kind] = dict(found)
         self.consumes = _counters(pool, entries(inner, "consumesCounters"), "counterSet")
 
 
-def _plain(value: Mapping[str, Any]) -> Any:
+def _capacity(value: Any) -> dict[str, str]:
+    return {"quantity": str(_amount(value))}
+
+
+def _plain(given: Any) -> Any:
+    value = mapping(given)
     if "version" in value:
         parts = text(value["version"]).split("-")[0].split("+")[0].split(".")
         return {"semver": tuple(int(part) if part.isdigit() else 0 for part in parts[:3])}
@@ -106,23 +110,13 @@ def requests_of(claim_spec: Mapping[str, Any]) -> Iterator[Request]:
 
 def _expressions(holder: Mapping[str, Any]) -> tuple[str, ...]:
     found = entries(holder, "selectors")
-    return tuple(text(below(one, "cel").get("expression")) for one in found)
-
-
-@lru_cache(maxsize=256)
-def _program(expression: str) -> Any:
-    import cel
-
-    return cel.compile(expression)
+    return tuple(text_at(one, "cel.expression") for one in found)
 
 
 def matches(expression: str, variable: Mapping[str, Any]) -> bool | None:
     """Whether an expression is true of a device; None where this reader cannot tell."""
-    import cel
-
     try:
-        program = _program(expression)
-        answer = program.execute(cel.Context({"device": dict(variable)}, functions()))
+        answer = evaluated(compiled(expression), variable)
     except KeyError:
         return False  # an attribute that the device does not have: the allocator refuses it as well
     except (RuntimeError, TypeError, ValueError):
@@ -145,7 +139,7 @@ class Supply:
         found: list[tuple[int, OfferedDevice]] = []
         self._shared: dict[str, Counters] = defaultdict(dict)
         for one in cluster.all("ResourceSlice"):
-            pool, node = below(one.spec, "pool"), text(one.spec.get("nodeName"))
+            pool, node = mapping_at(one.spec, "pool"), text(one.spec.get("nodeName"))
             driver, name = text(one.spec.get("driver")), text(pool.get("name"))
             number = pool.get("generation")
             generation = number if isinstance(number, int) else 0
@@ -225,28 +219,32 @@ class Supply:
                 return False
         return True
 
-    def change(self, claim_spec: Mapping[str, Any], name: str, node: str) -> tuple[str, int]:
-        """The smallest change by which a node gives what a claim asks, and how much it is."""
+    def lack(self, claim_spec: Mapping[str, Any], name: str, node: str) -> Blocker:
+        """What a claim asks that a node does not give now, with the smallest change."""
         if self.gives(claim_spec, node, whole=True):
             here = {device.id for device in _on(node, self._own)}
             claims = sorted({self.taken[one].ref for one in here if one in self.taken})
             held = " or ".join(ref.partition("/")[2] for ref in claims[:3])
-            return f"end what uses the claim {held}, which holds devices of {node}", 3
+            return blocker("devices taken", name, f"{held} holds its devices", at=node, held=held)
+
         for request in requests_of(claim_spec):
             known = self.matching(request)
-            here = _on(node, known or {})
-            if here and len(here) < request.count:
-                most = f"ask for at most {len(here)} of {request.device_class}"
-                return f"{most} in the claim {name}, request {request.name}", 4
-            free = self.matching(replace(request, selectors=()))
-            enough = len(_on(node, free or {})) >= max(request.count, 1)
-            if known is not None and not here and enough:
-                wrong = " and ".join(request.selectors)
-                return f"take the selector {wrong} of the claim {name} away", 5
-        devices = below(claim_spec, "devices") | {"constraints": list[Any]()}
+            if known is None:
+                continue
+            most, kind = len(_on(node, known)), request.device_class
+            if 0 < most < request.count:
+                values: dict[str, Any] = {"most": most, "kind": kind, "request": request.name}
+                return blocker("devices too few", name, f"{most} match", **values)
+            free = _on(node, self.matching(replace(request, selectors=())) or {})
+            wrong = " and ".join(request.selectors)
+            if wrong and not most and len(free) >= max(request.count, 1):
+                return blocker("devices not selected", name, f"none has {wrong}", wrong=wrong)
+        constraints = entries(claim_spec, "devices.constraints")
+        equal = ", ".join(text(one.get("matchAttribute")) for one in constraints)
+        devices = mapping_at(claim_spec, "devices") | {"constraints": list[Any]()}
         if self.gives({"devices": devices}, node, whole=True):
-            return f"take the constraints of the claim {name} away", 5
-        return f"ask for devices in the claim {name} that {node} has", 6
+            return blocker("devices apart", name, f"they do not agree in {equal}")
+        return blocker("devices missing", name, "not all are there", at=node)
 
 
 def _on(node: str, found: Mapping[str, list[OfferedDevice]]) -> list[OfferedDevice]:

@@ -2,37 +2,14 @@
 
 from gpufleet.findings import Severity
 from gpufleet.fleet.model import Fleet
-from gpufleet_policies.doctor import (
-    autoscaler_causes,
-    claim_causes,
-    drift,
-    holder_causes,
-    layout_causes,
-    node_causes,
-    pod_causes,
-    queue_causes,
-)
-from gpufleet_policies.doctor.cause import FINDERS, ROWS, Cause, Diagnosis, Patient, Sure
+from gpufleet_policies.doctor import drift, node_causes, pod_causes, queue_causes
+from gpufleet_policies.doctor.cause import FINDERS, ROWS, Cause, Diagnosis, Patient
 from gpufleet_policies.doctor.rows import finder_of
 from gpufleet_policies.doctor.snapshot import Dump
 
-MODULES = (
-    *(node_causes, layout_causes, queue_causes, autoscaler_causes, claim_causes),
-    *(pod_causes, holder_causes, drift),
-)
+MODULES = (node_causes, queue_causes, pod_causes, drift)
 """Modules whose functions are finders of rows."""
-CAUSES: tuple[Cause, ...] = tuple(
-    Cause(
-        row["code"],
-        Severity(row["severity"]),
-        Sure(row["sure"]),
-        row["title"],
-        tuple(row["reports"]),
-        row,
-        finder_of(row) or FINDERS[row["code"]],
-    )
-    for row in ROWS
-)
+CAUSES = tuple(Cause(row, finder_of(row) or FINDERS[row["code"]]) for row in ROWS)
 
 
 def diagnose(cluster: Dump, fleet: Fleet | None = None) -> tuple[Diagnosis, ...]:
@@ -41,7 +18,7 @@ def diagnose(cluster: Dump, fleet: Fleet | None = None) -> tuple[Diagnosis, ...]
     found: list[Diagnosis] = []
     for row in CAUSES:
         for one in row.find(patient):
-            found.append(Diagnosis(row, one, patient.path(one.values["at"])))
+            found.append(Diagnosis(row, one, patient.pool(one.values["at"])))
             patient.explained.update((one.at, *one.explains))
     ranks = list(Severity)
     return tuple(

@@ -3,13 +3,12 @@
 Source of the kubelet's bounds: kubernetes/website, version skew policy.
 """
 
-from collections import defaultdict
+from collections import Counter
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from gpufleet.fleet.config_names import DEVICE_PLUGIN_CONFIG_LABEL, MIG_CONFIG_LABEL, POOL_LABEL
-from gpufleet_policies.doctor.cause import Patient, Sighting, Sign, cause, found_at, of_nodes
-from gpufleet_policies.doctor.observed import PRESENT, PRODUCT, SeenNode, text
+from gpufleet_policies.doctor.cause import Patient, Sighting, Sign, cause, of_nodes
+from gpufleet_policies.doctor.observed import PRESENT, PRODUCT, SeenNode, few, text
 
 _DRIVER = "nvidia.com/cuda.driver-version.full"
 KUBELET_SKEW = 3
@@ -26,32 +25,22 @@ def _kubelet(patient: Patient, node: SeenNode) -> Sighting | None:
     if 0 <= behind <= KUBELET_SKEW:
         return None
     case = "newer" if behind < 0 else "older"
-    return found_at(node, case=case, server=server, minor=parts[1], most=KUBELET_SKEW)
+    return Sighting(node, case=case, server=server, minor=parts[1], most=KUBELET_SKEW)
 
 
 @cause("node-versions-mixed")
 def _mixed(patient: Patient) -> Iterator[Sighting]:
     for pool, nodes in patient.members:
-        driver: dict[str, list[SeenNode]] = defaultdict(list)
-        kubelet: dict[str, list[SeenNode]] = defaultdict(list)
-        for node in nodes:
-            driver[node.labels.get(_DRIVER, "")].append(node)
-            kubelet[node.live.kubelet].append(node)
-        for what, field, found in (
-            ("driver", f"metadata.labels[{_DRIVER}]", driver),
-            ("kubelet", "status.nodeInfo.kubeletVersion", kubelet),
+        for what, field, said in (
+            ("driver", f"metadata.labels[{_DRIVER}]", [n.labels.get(_DRIVER, "") for n in nodes]),
+            ("kubelet", "status.nodeInfo.kubeletVersion", [n.live.kubelet for n in nodes]),
         ):
-            found.pop("", None)
-            if len(found) > 1:
-                signs = (Sign(on[0].ref, field, v) for v, on in sorted(found.items()))
-                shown = "; ".join(f"{v} on {len(on)}" for v, on in sorted(found.items()))
-                values: dict[str, Any] = {
-                    "pool": pool.name,
-                    "what": what,
-                    "count": len(found),
-                    "found": shown,
-                }
-                yield found_at(f"pool {pool.name}", *signs, **values)
+            counts = Counter(filter(None, said))
+            if len(counts) > 1:
+                signs = (Sign(nodes[said.index(one)].ref, field, one) for one in sorted(counts))
+                found = "; ".join(f"{one} on {counts[one]}" for one in sorted(counts))
+                at, count = f"pool {pool.name}", len(counts)
+                yield Sighting(at, *signs, pool=pool.name, what=what, count=count, found=found)
 
 
 @cause("node-of-no-pool")
@@ -64,35 +53,31 @@ def _strangers(patient: Patient) -> Iterator[Sighting]:
     ]
     if patient.fleet is None or not nodes:
         return
-    shown = ", ".join(node.name for node in nodes[:3])
-    yield found_at(
+    place = f"metadata.labels[{POOL_LABEL}]"
+    yield Sighting(
         "nodes",
-        Sign(nodes[0].ref, f"metadata.labels[{POOL_LABEL}]", nodes[0].labels[POOL_LABEL]),
+        Sign(nodes[0].ref, place, nodes[0].labels[POOL_LABEL]),
         gpus=sum(sum(node.devices.values()) for node in nodes),
         count=len(nodes),
-        shown=shown + (f" and {len(nodes) - 3} more" if len(nodes) > 3 else ""),
+        shown=few([node.name for node in nodes]),
         product=nodes[0].labels.get(PRODUCT, "GPU"),
     )
-
-
-def _sized(pool: object, name: str, count: int, gpus: int) -> Sighting:
-    sign = Sign("Node", f"metadata.labels[{POOL_LABEL}]={name}", f"{count} nodes")
-    return found_at(f"pool {name}", sign, gpus=gpus, pool=pool, count=count)
 
 
 @cause("pool-below-minimum")
 def _below(patient: Patient) -> Iterator[Sighting]:
     for pool, nodes in patient.members if patient.cluster.nodes else ():
-        if len(nodes) < min(pool.available_nodes, pool.nodes.minimum):
-            missing = (pool.nodes.minimum - len(nodes)) * pool.gpus_per_node
-            yield _sized(pool, pool.name, len(nodes), missing)
+        count, least = len(nodes), pool.nodes.minimum
+        if count < min(pool.available_nodes, least):
+            missing = (least - count) * pool.gpus_per_node
+            yield Sighting(f"pool {pool.name}", gpus=missing, pool=pool, count=count)
 
 
 @cause("pool-above-maximum")
 def _above(patient: Patient) -> Iterator[Sighting]:
     for pool, nodes in patient.members:
         if len(nodes) > pool.nodes.maximum:
-            yield _sized(pool, pool.name, len(nodes), 0)
+            yield Sighting(f"pool {pool.name}", pool=pool, count=len(nodes))
 
 
 @of_nodes("node-label-drift")
@@ -104,7 +89,7 @@ def _labels(patient: Patient, node: SeenNode) -> Sighting | None:
     for key in (MIG_CONFIG_LABEL, DEVICE_PLUGIN_CONFIG_LABEL):
         wanted, given = pool.labels.get(key), node.labels.get(key)
         if wanted is not None and given not in {wanted, before.get(key)}:
-            return found_at(node, key=key, given=given or "nothing", pool=pool, wanted=wanted)
+            return Sighting(node, key=key, given=given or "nothing", pool=pool, wanted=wanted)
     return None
 
 
@@ -114,5 +99,5 @@ def _taints(patient: Patient, node: SeenNode) -> Sighting | None:
     there = {(text(t.get("key")), text(t.get("effect"))) for t in node.taints}
     for one in () if pool is None else pool.taints:
         if (one.key, one.effect) not in there:
-            return found_at(node, one=one, pool=pool, count=len(there))
+            return Sighting(node, one=one, pool=pool, count=len(there))
     return None

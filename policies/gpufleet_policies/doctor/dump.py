@@ -2,10 +2,13 @@
 
 Read are objects as `kubectl get -o json` or `-o yaml` prints them, one list or several in a row,
 and the folder of the GPU Operator's must-gather (NVIDIA/gpu-operator `hack/must-gather.sh`): its
-`.yaml` files, `gpu_nodes.descr` and logs of pods.
+`.yaml` files, `gpu_nodes.descr` (what `kubectl describe nodes` prints: kubernetes/kubectl
+`pkg/describe/describe.go` describeNode) and logs of pods.
 """
 
 import json
+import re
+from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, cast
@@ -13,7 +16,6 @@ from typing import Any, cast
 from gpufleet.documents.limits import JSON_DUMPS, YAML_DUMPS, UnreadableDocumentError
 from gpufleet.documents.reading import read_manifests
 from gpufleet.installation import install_command
-from gpufleet_policies.doctor.described import nodes_described
 from gpufleet_policies.doctor.snapshot import Dump, cluster_of
 
 KINDS = (
@@ -45,11 +47,8 @@ def collect_command() -> str:
 def json_documents(content: str) -> Iterator[Any]:
     """JSON documents, one after the other. Raises UnreadableDocumentError."""
     JSON_DUMPS.check_size(len(content))
-    decoder, position, end = json.JSONDecoder(), 0, len(content)
-    while position < end:
-        if content[position].isspace():
-            position += 1
-            continue
+    decoder, content, position = json.JSONDecoder(), content.strip(), 0
+    while position < len(content):
         try:
             found, position = decoder.raw_decode(content, position)
         except RecursionError:
@@ -57,6 +56,8 @@ def json_documents(content: str) -> Iterator[Any]:
         except ValueError as problem:
             raise UnreadableDocumentError(f"not valid JSON: {problem}") from None
         yield found
+        while content[position : position + 1].isspace():
+            position += 1
 
 
 def documents(content: str) -> Iterator[Any]:
@@ -91,6 +92,54 @@ def read_folder(folder: Path) -> tuple[Dump, tuple[str, ...]]:
         except (OSError, UnreadableDocumentError) as problem:
             unread.append(f"{path.relative_to(folder)}: {problem}")
     return cluster_of(raws, logs), tuple(unread)
+
+
+_KEY = re.compile(r"^([A-Z][\w -]*):\s*(.*)$")
+_TAINT = re.compile(r"([^=:\s]+)(?:=([^:\s]*))?:(\w+)")
+
+
+def nodes_described(content: str) -> Iterator[dict[str, Any]]:
+    """Node objects with labels, annotations, taints, conditions, capacity and allocatable."""
+    yield from map(_node, re.findall(r"(?ms)^Name:.*?(?=^Name:|\Z)", content))
+
+
+def _sections(block: str) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    key = ""
+    for line in block.splitlines():
+        if (head := _KEY.match(line)) is not None:
+            key, line = head[1], head[2]
+        found.setdefault(key, []).append(line.strip())
+    return found
+
+
+def _pairs(lines: list[str], sign: str) -> dict[str, str]:
+    return dict(re.split(rf"\s*{sign}\s*", line, maxsplit=1) for line in lines if sign in line)
+
+
+def _node(block: str) -> dict[str, Any]:
+    parts = defaultdict(list, _sections(block))
+    system = _pairs(parts["System Info"], ":")
+    metadata: dict[str, Any] = {"name": "".join(parts["Name"])}
+    metadata |= {"labels": _pairs(parts["Labels"], "=")}
+    metadata |= {"annotations": _pairs(parts["Annotations"], ":")}
+    found = filter(None, map(_TAINT.fullmatch, parts["Taints"]))
+    taints = [{"key": one[1], "value": one[2] or "", "effect": one[3]} for one in found]
+    status: dict[str, Any] = {"conditions": list(_conditions(parts["Conditions"]))}
+    status |= {key.lower(): _pairs(parts[key], ":") for key in ("Capacity", "Allocatable")}
+    told = {"kubeletVersion": "Kubelet Version", "osImage": "OS Image"}
+    status |= {"nodeInfo": {key: system.get(name, "") for key, name in told.items()}}
+    spec = {"unschedulable": parts["Unschedulable"] == ["true"], "taints": taints}
+    return {"kind": "Node", "metadata": metadata, "spec": spec, "status": status}
+
+
+def _conditions(lines: list[str]) -> Iterator[dict[str, str]]:
+    for line in lines:
+        parts = re.split(r"\s{2,}", line)
+        if len(parts) >= 2 and parts[1] in {"True", "False", "Unknown"}:
+            kind, status, *rest = parts
+            reason = rest[2] if len(rest) > 2 else ""
+            yield {"type": kind, "status": status, "reason": reason, "message": " ".join(rest[3:])}
 
 
 _CORE = {

@@ -4,15 +4,15 @@ A field that is not there, or has another shape, is empty: nothing follows from 
 """
 
 import re
-from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
 from gpufleet.change.live_node import live_node
-from gpufleet.documents.quantities import quantity
+from gpufleet.documents.paths import mapping_at, value_at
 from gpufleet.documents.shapes import items, mapping
+from gpufleet_policies.readers.reserved import amounts, reserved
+from gpufleet_policies.readers.scheduling import toleration_list
 
 DOMAINS = ("nvidia.com/", "amd.com/", "gpu.intel.com/", "habana.ai/", "aws.amazon.com/neuron")
 """Domains of extended resources that are GPUs or parts of them, beside `google.com/tpu`."""
@@ -37,24 +37,27 @@ def text(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
-def below(value: object, path: str) -> dict[str, Any]:
-    """The mapping under a dotted path; empty where there is none."""
-    for step in path.split("."):
-        value = mapping(value).get(step)
-    return mapping(value)
-
-
 def entries(value: object, path: str) -> list[dict[str, Any]]:
     """The mappings of the list under a dotted path; empty where there is none."""
-    above, _, last = path.rpartition(".")
-    holder = below(value, above) if above else mapping(value)
-    return [mapping(one) for one in items(holder.get(last))]
+    return [mapping(one) for one in items(value_at(value, path))]
 
 
-def amounts(value: object) -> dict[str, Fraction]:
-    """Resources and their quantities; what is not a quantity is left out."""
-    found = ((name, quantity(str(one))) for name, one in mapping(value).items())
-    return {name: number for name, number in found if number is not None}
+def few(names: Sequence[str], most: int = 3) -> str:
+    """The first names of a list, and how many more there are."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
+
+
+def repelling(taints: Iterable[Mapping[str, Any]], given: object) -> Iterator[dict[str, str]]:
+    """Taints that keep pods with these tolerations away, with `shown`: all of it in one word.
+    Tolerations that cannot be read may cover any."""
+    own = toleration_list(given or [])
+    for taint in taints if own is not None else ():
+        found = {part: text(taint.get(part)) for part in ("key", "value", "effect")}
+        key, value, effect = found.values()
+        hard = effect in {"NoSchedule", "NoExecute"}
+        if hard and not any(one.covers(key, effect, value) for one in own or ()):
+            yield found | {"shown": f"{key}={value}:{effect}"}
 
 
 class Named(dict[str, str]):
@@ -79,12 +82,12 @@ class Seen:
     def __init__(self, raw: dict[str, Any]) -> None:
         """Read what every kind has; a namespace is empty where the kind has none."""
         self.raw, self.kind = raw, text(raw.get("kind"))
-        self.spec, self.status = below(raw, "spec"), below(raw, "status")
-        self.metadata = below(raw, "metadata")
+        self.spec, self.status = mapping_at(raw, "spec"), mapping_at(raw, "status")
+        self.metadata = mapping_at(raw, "metadata")
         self.name, self.namespace = (text(self.metadata.get(k)) for k in ("name", "namespace"))
         self.ref = "/".join(part for part in (self.kind, self.namespace, self.name) if part)
         self.labels, self.annotations = (
-            Named({name: str(value) for name, value in below(self.metadata, key).items()})
+            Named({name: str(value) for name, value in mapping_at(self.metadata, key).items()})
             for key in ("labels", "annotations")
         )
         self.conditions = {text(one.get("type")): one for one in entries(self.status, "conditions")}
@@ -169,7 +172,7 @@ class SeenPod(Seen):
         gates: Names of its scheduling gates.
         containers: Its containers, those that initialise it first.
         images: Their images.
-        requests: What the scheduler reserves for it (kubernetes `pkg/api/v1/resource` PodRequests).
+        requests: What the scheduler reserves for it.
         devices: Accelerators that it asks for.
         claims: Its entries of `resourceClaims`.
         asks: Both in words.
@@ -190,7 +193,7 @@ class SeenPod(Seen):
         lists = ("initContainers", "containers")
         self.containers = [one for key in lists for one in entries(self.spec, key)]
         self.images = tuple(text(one.get("image")) for one in self.containers)
-        self.requests = pod_requests(self.spec)
+        self.requests = reserved(self.spec)
         self.devices = {n: int(v) for n, v in self.requests.items() if is_device(n) and v}
         self.claims = entries(self.spec, "resourceClaims")
         self.asks = ", ".join(f"{n}: {v}" for n, v in self.devices.items()) or "claims"
@@ -203,34 +206,12 @@ class SeenPod(Seen):
     def _troubles(self) -> Iterator[Trouble]:
         for key in ("initContainerStatuses", "containerStatuses"):
             for index, one in enumerate(entries(self.status, key)):
-                last, count = below(one, "lastState.terminated"), one.get("restartCount")
+                last, count = mapping_at(one, "lastState.terminated"), one.get("restartCount")
                 for state, fails in (("waiting", _FAILS), ("terminated", _FAILED)):
-                    found = below(one, f"state.{state}")
+                    found = mapping_at(one, f"state.{state}")
                     reason = text(found.get("reason"))
                     if reason in fails:
                         said = f"{text(found.get('message'))} {text(last.get('message'))}"
                         restarts = count if isinstance(count, int) else 0
                         place = f"status.{key}[{index}].state.{state}.reason"
                         yield Trouble(text(one.get("name")), reason, said, restarts, place)
-
-
-def pod_requests(spec: Mapping[str, Any]) -> dict[str, Fraction]:
-    """Containers together or the largest one that initialises, whichever is more, and overhead."""
-    together: dict[str, Fraction] = defaultdict(Fraction)
-    before: dict[str, Fraction] = defaultdict(Fraction)
-    beside: dict[str, Fraction] = defaultdict(Fraction)
-    for key in ("initContainers", "containers"):
-        for one in entries(spec, key):
-            resources = mapping(one.get("resources"))
-            asked = amounts(resources.get("limits")) | amounts(resources.get("requests"))
-            for name, value in asked.items():
-                if key == "containers" or one.get("restartPolicy") == "Always":
-                    together[name] += value
-                    beside[name] += value if key == "initContainers" else 0
-                else:
-                    before[name] = max(before[name], value + beside[name])
-    found = {name: max(together[name], before[name]) for name in {*together, *before}}
-    found |= amounts(below(spec, "resources").get("requests"))
-    for name, value in amounts(spec.get("overhead")).items():
-        found[name] = found.get(name, Fraction(0)) + value
-    return found

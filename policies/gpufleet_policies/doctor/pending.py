@@ -7,17 +7,21 @@ of `fit.py` on each node, then the NodePools of Karpenter (`pools.py`).
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from gpufleet.documents.paths import text_at
 from gpufleet.documents.shapes import mapping
-from gpufleet_policies.doctor.devices import Id, Supply, results, supply_of
-from gpufleet_policies.doctor.fit import Answer, Blocker, blockers, unseen
-from gpufleet_policies.doctor.observed import SeenPod, below, entries, text
+from gpufleet_policies.doctor.blockers import Answer, blocker
+from gpufleet_policies.doctor.devices import Supply, results, supply_of
+from gpufleet_policies.doctor.fit import blockers, unseen
+from gpufleet_policies.doctor.observed import Seen, SeenPod, entries, text
 from gpufleet_policies.doctor.pools import pool_answers
 from gpufleet_policies.doctor.snapshot import Dump
+
+VOLUME = "PersistentVolumeClaim"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +58,9 @@ class WhyPending:
         total = len(self.nodes) + len(self.fits)
         counts: Counter[str] = Counter()
         for one in self.nodes:
-            first = one.first
-            several = first.filter == "NodeResourcesFit"  # the one filter with several reasons
-            also = one.blockers if several else ()
-            counts.update({first.reason, *(b.reason for b in also if b.filter == first.filter)})
+            several = one.first.filter == "NodeResourcesFit"  # the one filter with several reasons
+            said = [b.reason for b in one.blockers if several and b.filter == one.first.filter]
+            counts.update({one.first.reason, *said})
         shown = sorted(f"{count} {reason}" for reason, count in counts.items())
         return f"{len(self.fits)}/{total} nodes are available: {', '.join(shown)}."
 
@@ -98,45 +101,34 @@ class WhyPending:
         }
 
 
-def claim_name(pod: SeenPod, entry: Mapping[str, Any]) -> str:
-    """The claim of an entry: named, or made for the pod of a template; empty: not made yet."""
-    named = text(entry.get("resourceClaimName"))
-    if named:
-        return named
-    for one in entries(pod.status, "resourceClaimStatuses"):
-        if one.get("name") == entry.get("name"):
-            return text(one.get("resourceClaimName"))
-    return ""
+def _named(cluster: Dump, pod: SeenPod) -> Iterator[tuple[str, str, Seen | None]]:
+    """Kind and name of what a pod names, and the object: claims, those too that were made for it of
+    a template, templates whose claim is not made yet, and claims of volumes."""
+    statuses = entries(pod.status, "resourceClaimStatuses")
+    made = {one.get("name"): text(one.get("resourceClaimName")) for one in statuses}
+    for entry in pod.claims:
+        name = text(entry.get("resourceClaimName")) or made.get(entry.get("name"), "")
+        kind = "ResourceClaim" if name else "ResourceClaimTemplate"
+        name = name or text(entry.get("resourceClaimTemplateName"))
+        yield kind, name, cluster.get(kind, name, pod.namespace)
+    for volume in entries(pod.spec, "volumes"):
+        name = text_at(volume, "persistentVolumeClaim.claimName")
+        yield VOLUME, name, cluster.get(VOLUME, name, pod.namespace)
 
 
 def claim_specs(cluster: Dump, pod: SeenPod) -> dict[str, dict[str, Any]]:
     """Specifications of a pod's claims that have no devices yet."""
-    found: dict[str, dict[str, Any]] = {}
-    for entry in pod.claims:
-        name = claim_name(pod, entry)
-        claim = cluster.get("ResourceClaim", name, pod.namespace) if name else None
-        if claim is not None:
-            if not results(claim):
-                found[claim.name] = claim.spec
-            continue
-        template = cluster.get(
-            "ResourceClaimTemplate", text(entry.get("resourceClaimTemplateName")), pod.namespace
-        )
-        if template is not None:
-            found[template.name] = mapping(template.spec.get("spec"))
-    return found
+    return {
+        one.name: one.spec if kind == "ResourceClaim" else mapping(one.spec.get("spec"))
+        for kind, _, one in _named(cluster, pod)
+        if one is not None and kind != VOLUME and not results(one)
+    }
 
 
 def missing(cluster: Dump, pod: SeenPod) -> Iterator[tuple[str, str]]:
-    """Kind and name of what a pod names and the dump does not have: claims, templates, volumes."""
-    named: list[tuple[str, str]] = []
-    for entry in pod.claims:
-        name, template = claim_name(pod, entry), text(entry.get("resourceClaimTemplateName"))
-        named.append(("ResourceClaim", name) if name else ("ResourceClaimTemplate", template))
-    for volume in entries(pod.spec, "volumes"):
-        claim = below(volume, "persistentVolumeClaim").get("claimName")
-        named.append(("PersistentVolumeClaim", text(claim)))
-    yield from (one for one in named if one[1] and not cluster.get(*one, pod.namespace))
+    """Kind and name of what a pod names and the dump does not have."""
+    named = _named(cluster, pod)
+    yield from ((kind, name) for kind, name, found in named if name and found is None)
 
 
 def shape(pod: SeenPod) -> str:
@@ -155,14 +147,9 @@ def prove(cluster: Dump, pod: SeenPod, supply: Supply | None = None, same: int =
     """Why a pod waits."""
     supply = supply_of(cluster) if supply is None else supply
     claims = claim_specs(cluster, pod)
-    given = _allocated(cluster, pod)
+    given = {id_ for _, _, one in _named(cluster, pod) if one is not None for id_ in results(one)}
     held = {one.node for one in supply.devices if one.id in given and one.node}
-    elsewhere = Blocker(
-        "DynamicResources",
-        "resourceclaim not available on the node",
-        "free the claim, which devices of another node hold",
-        4,
-    )
+    elsewhere = blocker("devices elsewhere")
     answers = [
         Answer(
             node.name,
@@ -184,13 +171,6 @@ def prove(cluster: Dump, pod: SeenPod, supply: Supply | None = None, same: int =
         unseen(pod),
         same,
     )
-
-
-def _allocated(cluster: Dump, pod: SeenPod) -> set[Id]:
-    """Devices that claims of a pod were given."""
-    named = (claim_name(pod, entry) for entry in pod.claims)
-    claims = (cluster.get("ResourceClaim", name, pod.namespace) for name in named)
-    return {one for claim in claims if claim is not None for one in results(claim)}
 
 
 @lru_cache(maxsize=1)

@@ -1,8 +1,11 @@
-"""Causes of pods that wait, and of those that cannot start what their node has.
+"""Causes of pods, their claims and machines: that wait, that cannot start what their node has, and
+that hold GPUs for nothing: pods that do not run, do not end, only sleep, or are left.
 
 Sources: kubernetes/autoscaler `cluster-autoscaler/FAQ.md` (NotTriggerScaleUp); NVIDIA, CUDA
 Compatibility (a driver runs images of its major version, and of newer ones only with the forward
-compatibility package).
+compatibility package); kubernetes `pkg/scheduler/framework/plugins/dynamicresources` (what is
+looked up before any node, what each node must give); kubernetes-sigs/karpenter
+`pkg/controllers/nodeclaim/lifecycle` (15 minutes to register), `provisioning/scheduling`.
 """
 
 import re
@@ -10,19 +13,32 @@ from collections.abc import Iterator
 from typing import Any
 
 from gpufleet.documents.shapes import items
+from gpufleet_policies.doctor.blockers import Blocker
 from gpufleet_policies.doctor.cause import (
     Patient,
     Sighting,
     Sign,
     cause,
-    found_at,
+    each,
     of_proofs,
     of_waiting,
 )
-from gpufleet_policies.doctor.fit import Answer, selector_text, shown
-from gpufleet_policies.doctor.observed import PRODUCT, SeenNode, SeenPod, is_device, text
-from gpufleet_policies.doctor.pending import WhyPending, missing
+from gpufleet_policies.doctor.devices import requests_of, results, supply_of
+from gpufleet_policies.doctor.fit import shown
+from gpufleet_policies.doctor.observed import (
+    PRODUCT,
+    Seen,
+    SeenNode,
+    SeenPod,
+    entries,
+    few,
+    is_device,
+    text,
+)
+from gpufleet_policies.doctor.pending import VOLUME, WhyPending, claim_specs, missing
 from gpufleet_policies.doctor.pools import makes_gpus, template
+from gpufleet_policies.doctor.rows import machines, nearest, with_devices
+from gpufleet_policies.doctor.snapshot import part_of
 
 _GPU, _SHARED, _MIG = "nvidia.com/gpu", "nvidia.com/gpu.shared", "nvidia.com/mig-"
 _GROUPS = {"kai-scheduler": "scheduling.run.ai", "volcano": "scheduling.volcano.sh"}
@@ -45,18 +61,13 @@ def _offered(patient: Patient) -> set[str]:
     return {name for name in found if is_device(name)}
 
 
-def _with_devices(patient: Patient, pod: SeenPod) -> list[SeenNode]:
-    wanted, nodes = list(pod.devices), patient.cluster.nodes.values()
-    return [node for node in nodes if all(node.allocatable.get(name) for name in wanted)]
-
-
 @of_proofs("pod-gated")
 def _gated(patient: Patient, proof: WhyPending) -> Sighting | None:
     own = ("kueue.x-k8s.io/admission", "kueue.x-k8s.io/topology")
     gate = next((gate for gate in proof.pod.gates if gate not in own), "")
     if not gate or proof.pod.ref in patient.explained:
         return None
-    return found_at(proof, gate=gate, domain=gate.partition("/")[0])
+    return Sighting(proof, gate=gate, domain=gate.partition("/")[0])
 
 
 @of_proofs("pod-scheduler-missing")
@@ -67,17 +78,17 @@ def _no_scheduler(patient: Patient, proof: WhyPending) -> Sighting | None:
     group = _GROUPS.get(name, name)
     there = any(name in f"{pod.name} {' '.join(pod.images)}" for pod in cluster.pods)
     there |= any(text(one.raw.get("apiVersion")).startswith(group) for one in cluster.seen)
-    return None if there else found_at(proof, name=name)
+    return None if there else Sighting(proof, name=name)
 
 
 @of_proofs("pod-volume-missing")
 def _no_volume(patient: Patient, proof: WhyPending) -> Sighting | None:
-    kind, said = "PersistentVolumeClaim", proof.pod.conditions.get("PodScheduled", {})
-    volumes = [name for one, name in missing(patient.cluster, proof.pod) if one == kind]
-    told = kind.lower() in text(said.get("message"))
+    said = proof.pod.conditions.get("PodScheduled", {})
+    volumes = [name for kind, name in missing(patient.cluster, proof.pod) if kind == VOLUME]
+    told = VOLUME.lower() in text(said.get("message"))
     # Of a dump without claims only a pod that fits, and waits, says that one is missing.
-    if volumes and (patient.cluster.has(kind) or proof.fits or told):
-        return found_at(proof, volume=volumes[0])
+    if volumes and (patient.cluster.all(VOLUME) or proof.fits or told):
+        return Sighting(proof, volume=volumes[0])
     return None
 
 
@@ -102,7 +113,7 @@ def _renamed(patient: Patient, proof: WhyPending) -> Sighting | None:
         other = "" if name in given else _other_name(patient, name, given)
         if other:
             nodes = Sign("Node", "status.allocatable", ", ".join(sorted(given)))
-            return found_at(proof, nodes, name=name, other=other, count=count)
+            return Sighting(proof, nodes, name=name, other=other, count=count)
     return None
 
 
@@ -117,13 +128,13 @@ def _unknown(patient: Patient, proof: WhyPending) -> Sighting | None:
         near = ", ".join(sorted(given))
         nodes = Sign("Node", "status.allocatable", near or "no accelerator at all")
         case = "others" if near else "none"
-        return found_at(proof, nodes, case=case, name=name, near=near)
+        return Sighting(proof, nodes, case=case, name=name, near=near)
     return None
 
 
 @of_waiting("pod-request-above-node")
 def _above(patient: Patient, proof: WhyPending) -> Sighting | None:
-    nodes = _with_devices(patient, proof.pod)
+    nodes = with_devices(patient, proof.pod)
     if not nodes or proof.pools or proof.before:
         return None
     for name, amount in proof.pod.requests.items():
@@ -136,75 +147,31 @@ def _above(patient: Patient, proof: WhyPending) -> Sighting | None:
         if amount > most and not broken:
             values: dict[str, Any] = {"asked": shown(name, amount), "most": shown(name, most)}
             several = ", and use several pods" if is_device(name) else ""
-            return found_at(proof, name=name, largest=largest, several=several, **values)
+            return Sighting(proof, name=name, largest=largest, several=several, **values)
     return None
-
-
-def _nearest(patient: Patient, proof: WhyPending, kind: str) -> tuple[Answer, SeenNode] | None:
-    """The node with the pod's devices that needs the smallest change, where a filter is what it
-    does not pass first; None where another cause explains the nodes, or a pool makes one."""
-    if proof.before or any(not one.reason for one in proof.pools):
-        return None
-    nodes = {node.name for node in _with_devices(patient, proof.pod)}
-    if proof.pod.claims and not proof.pod.devices:
-        nodes = {name for name in patient.cluster.dra_nodes if name in patient.cluster.nodes}
-    well = [
-        one
-        for one in proof.nodes
-        if one.name in nodes and f"Node/{one.name}" not in patient.explained
-    ]
-    near = min(well, key=lambda one: (one.cost, one.name), default=None)
-    if near is None or near.first.filter != kind:
-        return None
-    return near, patient.cluster.nodes[near.name]
-
-
-@of_waiting("pod-taint-not-tolerated")
-def _taint(patient: Patient, proof: WhyPending) -> Sighting | None:
-    near, node = _nearest(patient, proof, "TaintToleration") or (None, None)
-    if near is None:
-        return None
-    taint = near.reason.removeprefix("node(s) had untolerated taint ")
-    count = len(items(proof.pod.spec.get("tolerations")))
-    return found_at(proof, first=near.first, node=node, taint=taint, count=count)
-
-
-@of_waiting("pod-selector-matches-no-node")
-def _selector(patient: Patient, proof: WhyPending) -> Sighting | None:
-    near, node = _nearest(patient, proof, "NodeAffinity") or (None, None)
-    if near is None or node is None:
-        return None
-    wrong = selector_text(proof.pod.spec, node)
-    return found_at(proof, change=near.first.change, node=node, wrong=wrong)
-
-
-@of_waiting("pod-affinity-matches-no-node")
-def _affinity(patient: Patient, proof: WhyPending) -> Sighting | None:
-    near, node = _nearest(patient, proof, "InterPodAffinity") or (None, None)
-    return None if near is None else found_at(proof, near=near, node=node)
 
 
 @of_waiting("autoscaler-at-maximum")
 def _at_maximum(patient: Patient, proof: WhyPending) -> Sighting | None:
-    for event in patient.cluster.events_of(proof.pod):
-        found = re.search(r"(\d+) max node group size reached", event.message)
-        if event.reason == "NotTriggerScaleUp" and found is not None:
-            return found_at(proof, said=found[0], groups=found[1])
+    for reason, said in patient.cluster.events_of(proof.pod):
+        found = re.search(r"(\d+) max node group size reached", said)
+        if reason == "NotTriggerScaleUp" and found is not None:
+            return Sighting(proof, said=found[0], groups=found[1])
     return None
 
 
 @of_waiting("pod-waits-for-busy-gpus")
 def _busy(patient: Patient, proof: WhyPending) -> Sighting | None:
-    near, node = _nearest(patient, proof, "NodeResourcesFit") or (None, None)
-    if near is None or node is None or proof.pod.labels.get("kai.scheduler/queue"):
+    near = nearest(patient, proof, "NodeResourcesFit")
+    if near is None or proof.pod.labels.get("kai.scheduler/queue"):
         return None
-    name = near.first.resource or "pods"
+    node, name = patient.cluster.nodes[near.name], near.first.about or "pods"
     holders = [p for p in patient.cluster.pods_on.get(node.name, ()) if p.requests.get(name)]
     holders.sort(key=lambda pod: -pod.requests[name])
-    named = ", ".join(pod.ref.removeprefix("Pod/") for pod in holders[:3])
+    named = few([pod.ref.removeprefix("Pod/") for pod in holders])
     signs = (Sign(p.ref, f"requests[{name}]", shown(name, p.requests[name])) for p in holders[:3])
     by = f", held by {named}" if named else ""
-    return found_at(proof, *signs, near=near, node=node, holders=by)
+    return Sighting(proof, *signs, near=near, node=node, holders=by)
 
 
 def cuda_of(image: str) -> tuple[int, int] | None:
@@ -236,10 +203,156 @@ def _cuda(patient: Patient) -> Iterator[Sighting]:
         if wanted:
             driver, given = node.version(_DRIVER) or "version not known", node.version(_CUDA)
             major = given.split(".")[0] or str(int(wanted.split(".")[0]) - 1)
-            values: dict[str, Any] = {
-                "place": place,
-                "driver": driver,
-                "given": given or "less",
-                "major": major,
-            }
-            yield found_at(pod, explains=(f"held:{pod.ref}",), wanted=wanted, **values)
+            said: dict[str, Any] = {"wanted": wanted, "place": place, "driver": driver}
+            said |= {"given": given or "less", "major": major}
+            yield Sighting(pod, explains=(f"held:{pod.ref}",), **said)
+
+
+Asked = tuple[WhyPending, Seen, dict[str, object]]
+
+
+def _claims(patient: Patient) -> Iterator[Asked]:
+    """Claims without devices of pods that wait, or their templates, and what they ask."""
+    get = patient.cluster.get
+    for proof in patient.proofs:
+        pod = proof.pod
+        specs = {} if pod.ref in patient.explained else claim_specs(patient.cluster, pod)
+        for name, spec in specs.items():
+            found = get("ResourceClaim", name, pod.namespace)
+            yield proof, found or get("ResourceClaimTemplate", name, pod.namespace) or pod, spec
+
+
+_of_claims = each(_claims)
+
+
+@_of_claims("claim-class-missing")
+def _no_class(patient: Patient, asked: Asked) -> Sighting | None:
+    proof, claim, spec = asked
+    there = ", ".join(sorted(one.name for one in patient.cluster.all("DeviceClass"))) or "none"
+    for name in (request.device_class for request in requests_of(spec)):
+        if name and patient.cluster.get("DeviceClass", name) is None:
+            return Sighting(claim, waiting=[proof], name=name, there=there)
+    return None
+
+
+@cause("claim-held-by-finished")
+def _held(patient: Patient) -> Iterator[Sighting]:
+    pods = {(pod.namespace, pod.name): pod for pod in patient.cluster.pods}
+    for claim in patient.cluster.all("ResourceClaim") if pods else ():
+        reserved, count = entries(claim.status, "reservedFor"), len(results(claim))
+        users = [text(one.get("name")) for one in reserved if one.get("resource") in ("pods", None)]
+        found = [pods.get((claim.namespace, name)) for name in users]
+        if count and users and all(pod is None or pod.ended for pod in found):
+            yield Sighting(claim, gpus=count, devices=count, user=users[0], users=few(users))
+
+
+def _lacking(asked: Asked, *, taken: bool) -> Sighting | None:
+    """A claim that no node gives now, though one could were nothing taken, or not even then."""
+    proof, claim, spec = asked
+    found = [
+        (node, one)
+        for node in proof.nodes
+        for one in node.blockers
+        if one.filter == "DynamicResources" and one.about == claim.name
+    ]
+    able = [(node, one) for node, one in found if one.fits_empty]
+    if len(found) < len(proof.nodes) or proof.fits or not found or bool(able) is not taken:
+        return None
+
+    def size(one: tuple[object, Blocker]) -> int:
+        return one[1].cost
+
+    node, lack = min(able or found, key=size)
+    asks = " and ".join(f"{one.count or 'all'} of {one.device_class}" for one in requests_of(spec))
+    return Sighting(claim, waiting=[proof], node=node, lack=lack, asks=asks)
+
+
+@_of_claims("claim-unsatisfiable")
+def _unsatisfiable(patient: Patient, asked: Asked) -> Sighting | None:
+    return _lacking(asked, taken=False) if supply_of(patient.cluster).devices else None
+
+
+@_of_claims("claim-devices-taken")
+def _taken(patient: Patient, asked: Asked) -> Sighting | None:
+    return _lacking(asked, taken=True)
+
+
+RESTARTS = 5
+"""Restarts after which the kubelet waits its longest, 5 minutes (10 s doubled; `pkg/kubelet`)."""
+GRACE_MINUTES = 10
+"""Minutes after its deletion time in which a pod of any usual grace period ends."""
+_SLEEPS = (("sleep", "infinity"), ("sleep", "inf"), ("tail", "-f", "/dev/null"))
+
+
+def _holders(patient: Patient) -> Iterator[SeenPod]:
+    """Pods that hold GPUs of nodes with which nothing is wrong."""
+    for node, pods in patient.cluster.pods_on.items():
+        for pod in pods if f"Node/{node}" not in patient.explained else ():
+            known = patient.explained & {pod.ref, f"held:{pod.ref}"}
+            if pod.wants_gpus and not known and part_of(pod.name, ()) is None:
+                yield pod
+
+
+_of_holders = each(_holders)
+
+
+@_of_holders("pod-stuck-terminating")
+def _terminating(patient: Patient, pod: SeenPod) -> Sighting | None:
+    since = patient.cluster.minutes_since(pod.metadata.get("deletionTimestamp"))
+    if since is None or since < GRACE_MINUTES:
+        return None
+    return Sighting(pod, minutes=int(since), moment=pod.metadata["deletionTimestamp"])
+
+
+@_of_holders("gpu-held-by-stuck-pod")
+def _stuck(patient: Patient, pod: SeenPod) -> Sighting | None:
+    trouble = pod.trouble
+    if trouble is None or (trouble.reason == "CrashLoopBackOff" and trouble.restarts < RESTARTS):
+        return None
+    restarts = f" ({trouble.restarts} restarts)" if trouble.restarts else ""
+    return Sighting(pod, trouble=trouble, restarts=restarts, owner=pod.owner[0] or "owner")
+
+
+@_of_holders("gpu-held-by-finished-owner")
+def _finished(patient: Patient, pod: SeenPod) -> Sighting | None:
+    kind, name = pod.owner
+    owner = patient.cluster.get(kind, name, pod.namespace)
+    if owner is None or not any(map(owner.holds, ("Complete", "Failed", "Finished"))):
+        return None
+    return Sighting(pod, owner=owner)
+
+
+@_of_holders("gpu-held-and-idle")
+def _idle(patient: Patient, pod: SeenPod) -> Sighting | None:
+    for one in pod.containers if pod.trouble is None else ():
+        said = [*items(one.get("command")), *items(one.get("args"))]
+        words = tuple(" ".join(map(str, said)).split())
+        for form in _SLEEPS:
+            if words[-len(form) :] == form:
+                return Sighting(pod, command=" ".join(form))
+    return None
+
+
+REGISTER_MINUTES = 15
+"""How long Karpenter waits for a node to register before it deletes the NodeClaim."""
+
+
+@each(machines)("nodeclaim-not-registered")
+def _not_registered(patient: Patient, claim: Seen) -> Sighting | None:
+    age = patient.cluster.minutes_since(claim.metadata.get("creationTimestamp"))
+    young = age is not None and age < REGISTER_MINUTES
+    if not claim.holds("Launched") or claim.holds("Registered") or young:
+        return None
+    return Sighting(claim, minutes=REGISTER_MINUTES, waiting=patient.waiting_for(claim))
+
+
+@of_waiting("nodepool-cannot-make")
+def _cannot_make(patient: Patient, proof: WhyPending) -> Sighting | None:
+    if not proof.pools or any(not one.reason for one in proof.pools) or proof.before:
+        return None
+    if any(all(b.about and b.fits_empty for b in node.blockers) for node in proof.nodes):
+        return None  # a node that is full today takes it tomorrow
+    if proof.pod.claims and patient.cluster.dra_nodes:
+        return None  # nodes that are there publish devices: the cause is in the claim
+    signs = (Sign(f"NodePool/{p.name}", "spec.template.spec", p.reason) for p in proof.pools[:4])
+    return Sighting(proof, *signs, best=min(proof.pools, key=lambda one: (one.cost, one.name)))

@@ -7,7 +7,6 @@ catalogue; daemons of the node are not counted.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -19,10 +18,19 @@ from gpufleet.contract.programs.karpenter_machines import (
     read_requirements,
     selected,
 )
+from gpufleet.documents.paths import mapping_at
 from gpufleet.documents.shapes import items, mapping
-from gpufleet_policies.doctor.fit import Answer, Blocker, meets, required_terms, shown, untolerated
-from gpufleet_policies.doctor.observed import Seen, SeenPod, amounts, below, entries, text
+from gpufleet_policies.doctor.blockers import Answer, Blocker, blocker
+from gpufleet_policies.doctor.fit import (
+    asked_text,
+    meets,
+    selections,
+    shown,
+    untolerated,
+)
+from gpufleet_policies.doctor.observed import Seen, SeenPod, entries, text
 from gpufleet_policies.doctor.snapshot import Dump
+from gpufleet_policies.readers.reserved import amounts
 
 _GPU = "nvidia.com/gpu"
 _WELL_KNOWN = (
@@ -55,51 +63,39 @@ def pool_answers(cluster: Dump, pod: SeenPod) -> tuple[Answer, ...]:
 
 def _answer(pod: SeenPod, pool: Seen) -> Answer:
     """Of terms that each are enough the nearest one; Karpenter speaks of the last one it tried."""
-    choices = required_terms(pod.spec) or [{}]
+    choices = selections(pod.spec) or [[]]
     found = [tuple(_blockers(pod, pool, one)) for one in choices]
     nearest = min(found, key=lambda one: sum(blocker.cost for blocker in one))
     return Answer(pool.name, nearest, found[-1][0] if nearest else None)
 
 
-def _blockers(pod: SeenPod, pool: Seen, term: Mapping[str, Any]) -> Iterator[Blocker]:
-    name = pool.name
+def _blockers(pod: SeenPod, pool: Seen, asked: list[dict[str, Any]]) -> Iterator[Blocker]:
     if pool.conditions.get("Ready", {}).get("status") not in {"True", None}:
-        why = f"NodePool {name} is not ready"
-        yield Blocker("ready", why, f"make the NodePool {name} ready", 2)
+        wrong = [kind for kind, one in pool.conditions.items() if one.get("status") == "False"]
+        yield blocker("pool ready", why=", ".join(wrong), at=pool.name)
     if pod.claims and not pod.devices:
-        why = "pod has Dynamic Resource Allocation requirements, which Karpenter does not support"
-        change = "give the pool nodes of its own (nodes.min), or ask for a resource"
-        yield Blocker("claims", why, change, 9)
+        yield blocker("pool claims")
     raws, limits = items(template(pool).get("requirements")), mapping(pool.spec.get("limits"))
     rows, used = _rows(read_requirements(raws)), amounts(pool.status.get("resources"))
     left = {key: most - used.get(key, 0) for key, most in amounts(limits).items()}
     within = {row for row in rows if all(_has(row, key) <= rest for key, rest in left.items())}
-    limit = Blocker(
-        "limit",
-        "all available instance types exceed limits for nodepool "
-        f"({', '.join(f'{key}: {limits[key]}' for key in left)})",
-        f"raise the limits of NodePool {name} ({', '.join(left)})",
-        1,
-    )
+    limit = ", ".join(left), ", ".join(f"{key}: {limits[key]}" for key in left)
     if any(rest <= 0 for rest in left.values()) or (rows and not within):
-        yield limit
+        yield blocker("pool limit", *limit, at=pool.name)
         within = set(rows)
-    taints, why = entries(template(pool), "taints"), "did not tolerate taint {key}={value}:{effect}"
-    yield from untolerated("taint", why, pod.spec.get("tolerations"), taints)
-    selector = mapping(pod.spec.get("nodeSelector"))
-    asked = [
-        *({"key": key, "operator": "In", "values": [str(one)]} for key, one in selector.items()),
-        *entries(term, "matchExpressions"),
-    ]
-    wrong = {at: said for at, one in enumerate(asked) if (said := _incompatible(pool, raws, one))}
-    if wrong:
-        said = list(wrong.values())
-        why, change = f"incompatible requirements: {said[0]}", f"change {' and '.join(said)}"
-        yield Blocker("requirement", why, change, 2 * len(said))
+    yield from untolerated(
+        "pool taint", pod.spec.get("tolerations"), entries(template(pool), "taints")
+    )
+    apart = {at: said for at, one in enumerate(asked) if (said := _incompatible(pool, raws, one))}
+    if apart:
+        said = list(apart.values())
+        many, both = len(said), " and ".join(said)
+        yield blocker("pool requirement", why=said[0], wrong=both, times=many)
     if pod.devices:
-        wanted = [one for at, one in enumerate(asked) if at not in wrong]
+        wanted = [one for at, one in enumerate(asked) if at not in apart]
         chosen = _rows(read_requirements([*raws, *wanted]))
-        yield from _machines(pod, name, chosen, within, limit)
+        for name, about, values in _machines(pod, chosen, within):
+            yield blocker(name, *(limit if not about else (about,)), at=pool.name, **values)
 
 
 def _rows(found: Sequence[NodeRequirement]) -> list[InstanceType]:
@@ -116,35 +112,29 @@ def _has(row: InstanceType, resource: str) -> Fraction:
 
 def _incompatible(pool: Seen, raws: Sequence[Any], one: Mapping[str, Any]) -> str:
     """A requirement of a pod that no node of the pool satisfies, in words; empty: one does."""
-    key, operator = text(one.get("key")), text(one.get("operator"))
-    said = f"{key} {operator} {', '.join(map(str, items(one.get('values'))))}".rstrip()
-    labels = below(pool.spec, "template.metadata.labels") | {"karpenter.sh/nodepool": pool.name}
+    key, said = text(one.get("key")), asked_text(one)
+    labels = mapping_at(pool.spec, "template.metadata.labels") | {
+        "karpenter.sh/nodepool": pool.name
+    }
     own = [rule for rule in map(mapping, raws) if rule.get("key") == key]
     if key in labels:
         own.append({"key": key, "operator": "In", "values": [str(labels[key])]})
     if not own:
-        is_free = operator in {"NotIn", "DoesNotExist"} or key.startswith(_WELL_KNOWN)
+        is_free = key.startswith(_WELL_KNOWN) or meets(one, {})
         return "" if is_free else f"{said} (no label of the pool)"
-    return said if _are_apart([*own, one]) else ""
-
-
-def _are_apart(rules: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether no value of a label satisfies all requirements of it."""
-    operators = {rule.get("operator") for rule in rules}
-    if "DoesNotExist" in operators:
-        return bool(operators - {"DoesNotExist", "NotIn"})
-    listed = [{str(v) for v in items(r.get("values"))} for r in rules if r.get("operator") == "In"]
-    left = set[str].intersection(*listed) if listed else set[str]()
-    key = text(rules[0].get("key"))
-    return bool(listed) and not any(all(meets(r, {key: v}) for r in rules) for v in left)
+    rules = [*own, one]
+    named = {str(value) for rule in rules for value in items(rule.get("values"))}
+    beside = {str(int(v) + step) for v in named if v.isdecimal() for step in (-1, 1)}
+    nodes = [{}, *({key: value} for value in (*named, *beside, "another"))]
+    return "" if any(all(meets(rule, node) for rule in rules) for node in nodes) else said
 
 
 def _machines(
-    pod: SeenPod, name: str, rows: Sequence[InstanceType], within: set[InstanceType], limit: Blocker
-) -> Iterator[Blocker]:
+    pod: SeenPod, rows: Sequence[InstanceType], within: set[InstanceType]
+) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """What the best machine lacks: a row, the resource, and values of its texts."""
     if not rows:
-        why = f"no instance type of it has {', '.join(pod.devices)}"
-        yield Blocker("machine", why, f"admit machines with GPUs in NodePool {name}", 7)
+        yield "pool machine", ", ".join(pod.devices), {}
         return
     if any(one != _GPU for one in pod.devices):
         return  # shares and slices: what nodes will offer is not in a NodePool
@@ -157,10 +147,8 @@ def _machines(
     best = min(rows, key=lambda r: (len(lacks(r)), r not in within, -_has(r, _GPU), r.name))
     for part in lacks(best):
         has, asked = shown(part, _has(best, part)), shown(part, pod.requests[part])
-        why = f"no instance type has enough resources ({asked} of {part}; {best.name} has {has})"
         most = "at most" if part == _GPU else "less than"
-        change = f"ask for {most} {has} of {part}, or admit larger machines in NodePool {name}"
-        yield Blocker("machine", why, change, 5)
+        values = {"asked": asked, "has": has, "most": most, "machine": best.name}
+        yield "pool size", part, values
     if best not in within:
-        why = "no instance type within the limits has enough resources"
-        yield replace(limit, reason=why)
+        yield "pool limit of machines", "", {}

@@ -10,11 +10,11 @@ parent), docs/migrationguides (the label was `runai/queue` before v0.6); volcano
 
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
+from gpufleet.documents.paths import mapping_at
 from gpufleet.documents.shapes import items, mapping
 from gpufleet_policies.doctor.cause import (
     Patient,
@@ -22,79 +22,86 @@ from gpufleet_policies.doctor.cause import (
     Sign,
     cause,
     each,
-    found_at,
     of_proofs,
 )
 from gpufleet_policies.doctor.fit import chooses, shown
 from gpufleet_policies.doctor.observed import (
     Seen,
     SeenPod,
-    amounts,
-    below,
     entries,
     is_device,
-    pod_requests,
+    repelling,
     text,
 )
-from gpufleet_policies.doctor.operands import KEEPS_AWAY, tolerates
 from gpufleet_policies.doctor.pending import WhyPending
 from gpufleet_policies.doctor.snapshot import Dump
+from gpufleet_policies.readers.reserved import amounts, reserved
 
 
 def _refusal(flavor: Seen, spec: dict[str, Any], keys: set[str]) -> dict[str, Any] | None:
     """What of a flavor does not fit the pods: a taint, or a label that they select."""
     tolerations = [*items(spec.get("tolerations")), *items(flavor.spec.get("tolerations"))]
-    for taint in entries(flavor.spec, "nodeTaints"):
-        if taint.get("effect") in KEEPS_AWAY and not tolerates(tolerations, taint):
-            shown = f"{taint.get('key')}={taint.get('value', '')}:{taint.get('effect')}"
-            return {"case": "taint", "flavor": flavor, "place": "spec.nodeTaints", "shown": shown}
-    labels = below(flavor.spec, "nodeLabels")
-    for key, value in below(spec, "nodeSelector").items():
+    for taint in repelling(entries(flavor.spec, "nodeTaints"), tolerations):
+        said = {"place": "spec.nodeTaints", "shown": taint["shown"]}
+        return {"case": "taint", "flavor": flavor, **said}
+    labels = mapping_at(flavor.spec, "nodeLabels")
+    for key, value in mapping_at(spec, "nodeSelector").items():
         if key in keys and labels.get(key) != value:
             place = "spec.nodeLabels"
             return {"case": "selector", "flavor": flavor, "place": place, "shown": f"{key}={value}"}
     return None
 
 
+def _groups(queue: Seen) -> list[tuple[list[str], dict[str, list[dict[str, Any]]]]]:
+    """Resource groups of a ClusterQueue: what each covers, and the quotas of its flavors."""
+    return [
+        (
+            [text(name) for name in items(group.get("coveredResources"))],
+            {text(one.get("name")): entries(one, "resources") for one in entries(group, "flavors")},
+        )
+        for group in entries(queue.spec, "resourceGroups")
+    ]
+
+
 class InQueue:
     """A Workload of Kueue that is not admitted.
 
     Attributes:
-        local: Its LocalQueue.
-        queue: Its ClusterQueue.
+        local: Its LocalQueue, without a name where the dump has none; `queue` its ClusterQueue.
         asked: What all its pods ask for.
         gpus: Accelerators that wait with it.
-        refusing: Flavors of its ClusterQueue that do not take its pods, and why.
+        groups: Resource groups of its ClusterQueue.
+        refusing: Flavors of them that do not take its pods, and why.
     """
 
     def __init__(self, workload: Seen, cluster: Dump) -> None:
         """Look its queues up."""
         self.workload, self.name = workload, text(workload.spec.get("queueName"))
-        self.local = cluster.get("LocalQueue", self.name, workload.namespace)
-        named = "" if self.local is None else text(self.local.spec.get("clusterQueue"))
-        self.queue = cluster.get("ClusterQueue", named)
+        self.local = cluster.get("LocalQueue", self.name, workload.namespace) or Seen({})
+        named = text(self.local.spec.get("clusterQueue"))
+        self.queue = cluster.get("ClusterQueue", named) or Seen({})
         self.asked: dict[str, Fraction] = defaultdict(Fraction)
         pods = entries(workload.spec, "podSets")
-        for one in pods:
+        specs = [mapping_at(one, "template.spec") for one in pods]
+        for one, spec in zip(pods, specs, strict=True):
             count = one.get("count")
-            for name, amount in pod_requests(below(one, "template.spec")).items():
+            for name, amount in reserved(spec).items():
                 self.asked[name] += amount * (count if isinstance(count, int) else 1)
         self.gpus = int(sum(v for n, v in self.asked.items() if is_device(n)))
-        self.refusing: dict[str, dict[str, Any]] = {}
-        spec = {} if self.queue is None else self.queue.spec
-        for group in entries(spec, "resourceGroups"):
-            names = (text(one.get("name")) for one in entries(group, "flavors"))
-            found = (cluster.get("ResourceFlavor", name) for name in names)
-            flavors = [one for one in found if one is not None]
-            keys = {key for one in flavors for key in below(one.spec, "nodeLabels")}
+        self.groups, self.refusing = _groups(self.queue), dict[str, dict[str, Any]]()
+        for _, names in self.groups:
+            flavors = [one for name in names if (one := cluster.get("ResourceFlavor", name))]
+            keys = {key for one in flavors for key in mapping_at(one.spec, "nodeLabels")}
             for flavor in flavors:
-                refusals = (_refusal(flavor, below(pod, "template.spec"), keys) for pod in pods)
+                refusals = (
+                    _refusal(flavor, mapping_at(pod, "template.spec"), keys) for pod in pods
+                )
                 if (first := next(filter(None, refusals), None)) is not None:
                     self.refusing[flavor.name] = first
 
     def found(self, *signs: Sign, **values: Any) -> Sighting:
         """A cause at it."""
-        return found_at(self.workload, *signs, gpus=self.gpus, queue=self.queue, **values)
+        return Sighting(self.workload, *signs, gpus=self.gpus, queue=self.queue, **values)
 
 
 @lru_cache(maxsize=1)
@@ -117,17 +124,22 @@ def queued(patient: Patient) -> Iterator[InQueue]:
 
 _of_workloads = each(queued)
 """Causes of Workloads that are not admitted."""
-Placed = tuple[InQueue, Seen]
-
-
-def _placed(patient: Patient) -> Iterator[Placed]:
-    for one in queued(patient):
-        if one.queue is not None:
-            yield one, one.queue
-
-
-_of_placed = each(_placed)
+_of_placed = each(lambda patient: (one for one in queued(patient) if one.queue.name))
 """Causes of Workloads whose ClusterQueue is there."""
+
+
+def _queues(patient: Patient) -> Iterator[tuple[Seen, dict[str, Any]]]:
+    waiting: dict[str, list[InQueue]] = defaultdict(list)
+    for one in queued(patient):
+        waiting[one.queue.name].append(one)
+    for queue in patient.cluster.all("ClusterQueue"):
+        here = waiting[queue.name]
+        refs, gpus = [one.workload.ref for one in here], sum(one.gpus for one in here)
+        yield queue, {"explains": refs, "gpus": gpus, "count": len(here)}
+
+
+_of_queues = each(_queues)
+"""Causes of ClusterQueues, with what is said of the Workloads that wait for them."""
 
 
 @_of_workloads("workload-deactivated")
@@ -137,7 +149,7 @@ def _deactivated(patient: Patient, one: InQueue) -> Sighting | None:
 
 @_of_workloads("queue-missing")
 def _no_queue(patient: Patient, one: InQueue) -> Sighting | None:
-    if one.local is not None:
+    if one.local.name:
         return None
     space = one.workload.namespace
     there = sorted(q.name for q in patient.cluster.all("LocalQueue") if q.namespace == space)
@@ -149,47 +161,35 @@ def _no_queue(patient: Patient, one: InQueue) -> Sighting | None:
     )
 
 
-def _closed(patient: Patient, *, by_person: bool) -> Iterator[tuple[Seen, dict[str, Any]]]:
-    """ClusterQueues that admit nothing, and what waits for them."""
-    waiting: dict[str, list[InQueue]] = defaultdict(list)
-    for one, queue in _placed(patient):
-        waiting[queue.name].append(one)
-    for queue in patient.cluster.all("ClusterQueue"):
-        held = text(queue.spec.get("stopPolicy")) in {"Hold", "HoldAndDrain"}
-        inactive = queue.conditions.get("Active", {}).get("status") == "False"
-        here = waiting[queue.name]
-        if held is by_person and (held or inactive):
-            refs, gpus = [one.workload.ref for one in here], sum(one.gpus for one in here)
-            yield queue, {"explains": refs, "gpus": gpus, "count": len(here)}
+@_of_queues("queue-stopped")
+def _stopped(patient: Patient, one: tuple[Seen, dict[str, Any]]) -> Sighting | None:
+    queue, waiting = one
+    policy = text(queue.spec.get("stopPolicy"))
+    held = policy in {"Hold", "HoldAndDrain"}
+    return Sighting(queue, policy=policy, **waiting) if held else None
 
 
-@cause("queue-stopped")
-def _stopped(patient: Patient) -> Iterator[Sighting]:
-    for queue, waiting in _closed(patient, by_person=True):
-        yield found_at(queue, policy=queue.spec["stopPolicy"], **waiting)
-
-
-@cause("queue-inactive")
-def _inactive(patient: Patient) -> Iterator[Sighting]:
-    there = {one.name for one in patient.cluster.all("ResourceFlavor")}
-    for queue, waiting in _closed(patient, by_person=False):
-        reason = text(queue.conditions["Active"].get("reason"))
-        groups = entries(queue.spec, "resourceGroups")
-        named = {text(one.get("name")) for group in groups for one in entries(group, "flavors")}
-        missing = ", ".join(sorted(named - there))
-        case = "flavors" if missing else "other"
-        yield found_at(queue, case=case, reason=reason, missing=missing, **waiting)
+@_of_queues("queue-inactive")
+def _inactive(patient: Patient, one: tuple[Seen, dict[str, Any]]) -> Sighting | None:
+    queue, waiting = one
+    active = queue.conditions.get("Active", {})
+    if active.get("status") != "False" or queue.ref in patient.explained:
+        return None
+    there = {flavor.name for flavor in patient.cluster.all("ResourceFlavor")}
+    named = {name for _, flavors in _groups(queue) for name in flavors}
+    missing, reason = ", ".join(sorted(named - there)), text(active.get("reason"))
+    case = "flavors" if missing else "other"
+    return Sighting(queue, case=case, reason=reason, missing=missing, **waiting)
 
 
 @_of_placed("queue-namespace-refused")
-def _refused(patient: Patient, placed: Placed) -> Sighting | None:
-    one, queue = placed
+def _refused(patient: Patient, one: InQueue) -> Sighting | None:
     name = one.workload.namespace
     space = patient.cluster.get("Namespace", name)
     labels = {"kubernetes.io/metadata.name": name, **(space.labels if space is not None else {})}
-    selector = queue.spec.get("namespaceSelector")
-    equal = below(selector, "matchLabels")
-    unknown = space is None and equal and patient.cluster.has("Namespace")
+    selector = one.queue.spec.get("namespaceSelector")
+    equal = mapping_at(selector, "matchLabels")
+    unknown = space is None and equal and patient.cluster.all("Namespace")
     if (selector is not None and chooses(mapping(selector), labels)) or unknown:
         return None
     pairs = [f"{k}={v}" for k, v in equal.items()]
@@ -197,26 +197,18 @@ def _refused(patient: Patient, placed: Placed) -> Sighting | None:
     return one.found(case=case, labels=", ".join(pairs) or "nothing", pairs=" ".join(pairs))
 
 
-@dataclass(frozen=True, slots=True)
-class _Quota:
-    flavor: str
-    nominal: Fraction
-    most: Fraction | None
-    """With what may be borrowed; None: as much as the cohort lends."""
-
-
-def _quotas(waits: InQueue, queue: Seen, resource: str) -> Iterator[_Quota]:
-    """Of flavors that take the pods."""
-    cohort = queue.spec.get("cohortName") or queue.spec.get("cohort")
-    for group in entries(queue.spec, "resourceGroups"):
-        for flavor in entries(group, "flavors"):
-            for one in entries(flavor, "resources"):
-                if one.get("name") == resource and flavor.get("name") not in waits.refusing:
-                    given = amounts(one)
-                    nominal = given.get("nominalQuota", Fraction(0))
-                    borrow = given.get("borrowingLimit")
-                    most = None if cohort and borrow is None else nominal + (borrow or 0)
-                    yield _Quota(text(flavor.get("name")), nominal, most)
+def _quotas(one: InQueue, resource: str) -> Iterator[tuple[str, Fraction, Fraction | None]]:
+    """Flavors that take the pods, the nominal quota of each, and with what may be borrowed; None:
+    as much as the cohort lends."""
+    cohort = one.queue.spec.get("cohortName") or one.queue.spec.get("cohort")
+    quotas = (
+        (flavor, row) for _, flavors in one.groups for flavor in flavors for row in flavors[flavor]
+    )
+    for flavor, row in quotas:
+        if row.get("name") == resource and flavor not in one.refusing:
+            given = amounts(row)
+            nominal, borrow = given.get("nominalQuota", Fraction(0)), given.get("borrowingLimit")
+            yield flavor, nominal, None if cohort and borrow is None else nominal + (borrow or 0)
 
 
 @lru_cache(maxsize=1024)
@@ -225,7 +217,7 @@ def _used(cluster: Dump, queue: str, flavor: str, resource: str) -> Fraction:
         (
             amounts(part.get("resourceUsage")).get(resource, Fraction(0))
             for one in cluster.all("Workload")
-            if below(one.status, "admission").get("clusterQueue") == queue
+            if mapping_at(one.status, "admission").get("clusterQueue") == queue
             and not one.holds("Finished")
             for part in entries(one.status, "admission.podSetAssignments")
             if mapping(part.get("flavors")).get(resource) == flavor
@@ -235,31 +227,26 @@ def _used(cluster: Dump, queue: str, flavor: str, resource: str) -> Fraction:
 
 
 @_of_placed("queue-resource-uncovered")
-def _uncovered(patient: Patient, placed: Placed) -> Sighting | None:
-    one, queue = placed
-    groups = entries(queue.spec, "resourceGroups")
-    covered = {text(name) for group in groups for name in items(group.get("coveredResources"))}
-    missing = (name for name in one.asked if name not in covered and is_device(name))
-    name = next(missing, "")
+def _uncovered(patient: Patient, one: InQueue) -> Sighting | None:
+    covered = {name for names, _ in one.groups for name in names}
+    name = next((name for name in one.asked if name not in covered and is_device(name)), "")
     return one.found(name=name, covered=", ".join(sorted(covered))) if name else None
 
 
 @_of_placed("queue-flavor-refuses-pods")
-def _no_flavor(patient: Patient, placed: Placed) -> Sighting | None:
-    one, queue = placed
-    for group in entries(queue.spec, "resourceGroups"):
-        asked = (name in one.asked for name in map(text, items(group.get("coveredResources"))))
-        refused = [one.refusing.get(text(f.get("name"))) for f in entries(group, "flavors")]
-        if any(asked) and refused and refused[0] is not None and None not in refused:
+def _no_flavor(patient: Patient, one: InQueue) -> Sighting | None:
+    for covered, flavors in one.groups:
+        refused = [one.refusing.get(name) for name in flavors]
+        asked = any(name in one.asked for name in covered)
+        if asked and refused and refused[0] is not None and None not in refused:
             return one.found(**refused[0])
     return None
 
 
 @_of_placed("queue-exceeds-quota")
-def _exceeds(patient: Patient, placed: Placed) -> Sighting | None:
-    one, queue = placed
+def _exceeds(patient: Patient, one: InQueue) -> Sighting | None:
     for name, amount in one.asked.items():
-        bounds = [quota.most for quota in _quotas(one, queue, name)]
+        bounds = [most for _, _, most in _quotas(one, name)]
         known = [most for most in bounds if most is not None]
         if known and len(known) == len(bounds) and amount > max(known):
             case, most = "some" if max(known) else "none", shown(name, max(known))
@@ -273,21 +260,19 @@ def _check(patient: Patient, one: InQueue) -> Sighting | None:
         state, name = text(check.get("state")), text(check.get("name"))
         if state == "Ready" or not one.workload.holds("QuotaReserved"):
             continue
-        found = patient.cluster.get("AdmissionCheck", name)
-        controller = "" if found is None else text(found.spec.get("controllerName"))
-        case = "provisioning" if "provisioning" in controller else "other"
-        runs = controller or "not in the dump"
+        found = patient.cluster.get("AdmissionCheck", name) or Seen({})
+        runs = text(found.spec.get("controllerName")) or "not in the dump"
+        case = "provisioning" if "provisioning" in runs else "other"
         return one.found(case=case, name=name, state=state, controller=runs)
     return None
 
 
 @_of_placed("queue-full")
-def _full(patient: Patient, placed: Placed) -> Sighting | None:
-    one, queue = placed
+def _full(patient: Patient, one: InQueue) -> Sighting | None:
     for name, amount in one.asked.items() if not one.workload.holds("QuotaReserved") else ():
         free = [
-            (quota.most or quota.nominal) - _used(patient.cluster, queue.name, quota.flavor, name)
-            for quota in _quotas(one, queue, name)
+            (most or nominal) - _used(patient.cluster, one.queue.name, flavor, name)
+            for flavor, nominal, most in _quotas(one, name)
         ]
         if free and amount > max(free):
             left = shown(name, max(*free, Fraction(0)))
@@ -298,20 +283,19 @@ def _full(patient: Patient, placed: Placed) -> Sighting | None:
 @cause("queue-flavor-fits-no-node")
 def _flavor(patient: Patient) -> Iterator[Sighting]:
     for one in patient.cluster.all("ResourceFlavor"):
-        labels = below(one.spec, "nodeLabels").items()
+        labels = mapping_at(one.spec, "nodeLabels").items()
         nodes = patient.cluster.nodes.values()
         if not labels or any(all(n.labels.get(k) == v for k, v in labels) for n in nodes):
             continue
         waiting = [
             proof
             for proof in patient.proofs
-            if labels <= below(proof.pod.spec, "nodeSelector").items()
+            if labels <= mapping_at(proof.pod.spec, "nodeSelector").items()
             and all(pool.reason for pool in proof.pools)
         ]
         if waiting:
-            refs, gpus = [proof.pod.ref for proof in waiting], sum(p.gpus for p in waiting)
-            pairs, first = ", ".join(f"{k}={v}" for k, v in labels), waiting[0].pod
-            yield found_at(one, explains=refs, gpus=gpus, labels=pairs, waiting=first)
+            pairs = ", ".join(f"{k}={v}" for k, v in labels)
+            yield Sighting(one, waiting=waiting, labels=pairs, first=waiting[0].pod)
 
 
 _KAI_QUEUE, _KAI_POOL = "kai.scheduler/queue", "kai.scheduler/node-pool"
@@ -347,12 +331,8 @@ def _kai_queue(patient: Patient, proof: WhyPending) -> Sighting | None:
     there = sorted(one.name for one in own.values() if one.spec.get("parentQueue") in own)
     given = sign or Sign(proof.pod.ref, f"metadata.labels[{_KAI_QUEUE}]", "not there")
     named = Sign("Queue", "metadata.name", ", ".join(sorted(own)))
-    values: dict[str, Any] = {
-        "name": name,
-        "parent": parent or "none",
-        "there": " or ".join(there) or "NAME",
-    }
-    return found_at(proof, given, named, case=case, **values)
+    others, above = " or ".join(there) or "NAME", parent or "none"
+    return Sighting(proof, given, named, case=case, name=name, parent=above, there=others)
 
 
 _MEMBERS = ("pod-group-name", "scheduling.k8s.io/group-name", "scheduling.x-k8s.io/pod-group")
@@ -376,10 +356,10 @@ def _gang(patient: Patient) -> Iterator[Sighting]:
             for node in patient.cluster.nodes.values()
         )
         fewer = len(pods) < least
-        if not fewer and (room >= least or patient.cluster.has("NodePool")):
+        if not fewer and (room >= least or patient.cluster.all("NodePool")):
             continue
         counts = ", ".join(f"{name}: {shown(name, v)}" for name, v in asked if is_device(name))
-        yield found_at(
+        yield Sighting(
             group,
             Sign(waiting[0].ref, "spec.containers[].resources", counts),
             case="fewer" if fewer else "room",

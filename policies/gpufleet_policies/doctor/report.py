@@ -1,11 +1,18 @@
-"""What the doctor found, for a person first: the worst in ten lines; all as JSON or one page."""
+"""What the doctor found, for a person first: the worst in ten lines; all as JSON or one page. And
+names, images and addresses of a report replaced, so that it can be published: the same name has the
+same replacement everywhere; kinds, keys of labels, resources, reasons and versions stay.
+"""
 
+import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from html import escape
 from typing import Any
 
+from gpufleet.documents.shapes import rewritten
 from gpufleet.findings import Severity
 from gpufleet_policies.doctor.cause import Diagnosis
+from gpufleet_policies.doctor.observed import SeenPod
 from gpufleet_policies.doctor.pending import WhyPending
 from gpufleet_policies.doctor.snapshot import Dump
 
@@ -15,16 +22,11 @@ _COLOURS = {Severity.ERROR: "#d1242f", Severity.WARNING: "#9a6700", Severity.INF
 
 
 def groups(found: Sequence[Diagnosis]) -> list[list[Diagnosis]]:
-    """Diagnoses of one cause together, the worst first."""
+    """Diagnoses of one cause together, in their order: that of the worst."""
     by_code: dict[str, list[Diagnosis]] = {}
     for one in found:
         by_code.setdefault(one.cause.code, []).append(one)
-    ranks = list(Severity)
-
-    def rank(many: list[Diagnosis]) -> tuple[int, int]:
-        return ranks.index(many[0].cause.severity), -sum(one.found.gpus for one in many)
-
-    return sorted(by_code.values(), key=rank)
+    return list(by_code.values())
 
 
 def _line(many: Sequence[Diagnosis]) -> str:
@@ -140,3 +142,42 @@ def page(
         "<!doctype html><html lang='en'><meta charset='utf-8'><title>gpufleet doctor</title>"
         f"<style>{_STYLE}</style>{''.join(body)}</html>\n"
     )
+
+
+_TOKEN = re.compile(r"[A-Za-z0-9](?:[\w.:@/-]*[A-Za-z0-9])?")
+_ADDRESS = re.compile(r"\b(?:\d{1,3}[.-]){3}\d{1,3}\b|\b(?:[0-9a-f]{1,4}:){3,7}[0-9a-f]{1,4}\b")
+_PUBLIC = frozenset(
+    {"default", "kube-system", "gpu-operator", "gpu.nvidia.com", "mig.nvidia.com", "nvidia"}
+)
+
+
+def masker(cluster: Dump) -> Callable[[str], str]:
+    """What replaces names of a dump in a text."""
+    known: dict[str, str] = {}
+    counts = Counter[str]()
+    for name, word in _names(cluster):
+        if name and name not in known and name not in _PUBLIC:
+            counts[word] += 1
+            known[name] = f"{word}-{counts[word]}"
+
+    def replaced(found: re.Match[str]) -> str:
+        parts = [found[0]] if found[0] in known else re.split(r"([/:@=])", found[0])
+        return "".join(known.get(part, part) for part in parts)
+
+    return lambda text: _ADDRESS.sub("x.x.x.x", _TOKEN.sub(replaced, text))
+
+
+def _names(cluster: Dump) -> Iterator[tuple[str, str]]:
+    for one in cluster.seen:
+        yield one.namespace, "namespace"
+        if one.kind != "Event":
+            yield one.name, one.kind.lower()
+        if isinstance(one, SeenPod):
+            yield from ((image, "image") for image in one.images)
+            yield from ((str(c.get("name") or ""), "container") for c in one.containers)
+            yield one.owner[1], "owner"
+
+
+def masked_data(value: Any, mask: Callable[[str], str]) -> Any:
+    """The same in every text of plain data."""
+    return rewritten(value, lambda one: mask(one) if isinstance(one, str) else one)

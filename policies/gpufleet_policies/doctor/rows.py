@@ -1,15 +1,19 @@
 """Finders that are rows: states of a node, words that a program writes, operands that fail."""
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from gpufleet.change.live_node import STATE_LABEL
-from gpufleet.documents.shapes import items, mapping
+from gpufleet.documents.paths import mapping_at
 from gpufleet.fleet.config_names import ALL_DISABLED, MIG_CONFIG_LABEL
-from gpufleet_policies.doctor.cause import Finder, Patient, Sighting, Sign, found_at
-from gpufleet_policies.doctor.observed import NO_IMAGE, Seen, SeenNode, SeenPod, text
-from gpufleet_policies.doctor.operands import Part, operands
+from gpufleet_policies.doctor.blockers import Answer
+from gpufleet_policies.doctor.cause import Finder, Patient, Sighting, Sign
+from gpufleet_policies.doctor.fit import asked_text
+from gpufleet_policies.doctor.observed import NO_IMAGE, Seen, SeenNode, SeenPod, entries, text
+from gpufleet_policies.doctor.pending import WhyPending, missing
+from gpufleet_policies.doctor.snapshot import Part, operands
 
 _NEEDED = frozenset({Part.DRIVER, Part.TOOLKIT, Part.PLUGIN, Part.MPS, Part.DRA})
 """Parts without which a node gives no GPU."""
@@ -23,12 +27,12 @@ def finder_of(row: Mapping[str, Any]) -> Finder | None:
     `words`: forms of words of which one is enough, each with its case. `in`: where they stand,
     `pod` (status, events), `log` or `owner` (events about what is not made); `at`: where the cause
     is, the `pod`, its `node` or the owner. `operand`: the part, `image`: whether its image is what
-    fails.
+    fails. `missing`: the kind of what pods that wait name and the dump does not have. `nearest`:
+    the filter that keeps them from the node of the smallest change, `pool`: what keeps a NodePool
+    from making one for pods that no other helps, `refused`: a cloud's words for no machine.
     """
-    for key, make in (("node", _of_states), ("words", _of_words), ("operand", _of_operand)):
-        if key in row:
-            return make(row)
-    return None
+    made = (finder(row) for key, finder in _FINDERS.items() if key in row)
+    return next(made, None)
 
 
 def again(patient: Patient, node: SeenNode) -> str:
@@ -46,19 +50,14 @@ def again(patient: Patient, node: SeenNode) -> str:
 
 
 def _state(node: SeenNode, key: str) -> str:
-    match key:
-        case "ready":
-            return text(node.conditions.get("Ready", {}).get("status"))
-        case "cordoned":
-            return "true" if node.live.cordoned else "false"
-        case "paused":
-            return ", ".join(node.live.paused)
-        case "offers":
-            return str(sum(node.devices.values()))
-        case _ if key.startswith("@"):
-            return node.annotations.get(key[1:], "")
-        case _:
-            return node.labels.get(key, "")
+    live, said = node.live, node.annotations if key.startswith("@") else node.labels
+    given = {
+        "ready": text(node.conditions.get("Ready", {}).get("status")),
+        "cordoned": str(live.cordoned).lower(),
+        "paused": ", ".join(live.paused),
+        "offers": str(sum(node.devices.values())),
+    }
+    return given.get(key, said.get(key.removeprefix("@"), ""))
 
 
 def _of_states(row: Mapping[str, Any]) -> Finder:
@@ -69,7 +68,7 @@ def _of_states(row: Mapping[str, Any]) -> Finder:
                 if all(re.fullmatch(form, _state(node, key)) for key, form in when.items()):
                     paused = _state(node, "paused")
                     said: dict[str, Any] = {"again": again(patient, node), "paused": paused}
-                    yield found_at(node, case=state.get("case", ""), **said)
+                    yield Sighting(node, case=state.get("case", ""), **said)
                     break
 
     return find
@@ -82,9 +81,9 @@ def _sayings(patient: Patient, where: str) -> Iterator[tuple[SeenPod | Seen, str
         for (kind, namespace, name), events in cluster.events.items():
             metadata = {"name": name, "namespace": namespace}
             owner = cluster.get(kind, name, namespace) or Seen({"kind": kind, "metadata": metadata})
-            for one in events:
-                if one.reason == "FailedCreate":
-                    yield owner, f"events[{one.reason}]", one.message
+            for reason, said in events:
+                if reason == "FailedCreate":
+                    yield owner, f"events[{reason}]", said
         return
     for pod in cluster.pods:
         if where == "log":
@@ -109,16 +108,15 @@ def _of_words(row: Mapping[str, Any]) -> Finder:
             values: dict[str, Any] = {key: one.rstrip(".") for key, one in named}
             sign = Sign(about.ref, place, found[0].rstrip(".,"))
             explains = (about.ref if at is not about else f"held:{about.ref}",)
-            made = found_at(at, sign, case=case, explains=explains, **values)
+            made = Sighting(at, sign, case=case, explains=explains, **values)
             key = (at.ref, "") if at is node else (getattr(about, "node", "") or at.ref, found[0])
             groups.setdefault(key, []).append(made)
-        for first, *others in groups.values():
-            count = len({one.at for one in (first, *others)}) - 1
-            many = f" (and {count} pods like it)" if count else ""
-            explains = [ref for one in (first, *others) for ref in (one.at, *one.explains)]
-            gpus = sum({one.at: one.gpus for one in (first, *others)}.values())
-            said = {**first.values, "many": many}
-            yield Sighting(first.at, first.signs, first.case, said, gpus, tuple(explains))
+        for found in groups.values():
+            first, count = found[0], len({one.at for one in found}) - 1
+            first.values["many"] = f" (and {count} pods like it)" if count else ""
+            first.explains = tuple(ref for one in found for ref in (one.at, *one.explains))
+            first.gpus = sum({one.at: one.gpus for one in found}.values())
+            yield first
 
     return find
 
@@ -136,23 +134,107 @@ def _of_operand(row: Mapping[str, Any]) -> Finder:
             without = trouble.reason in NO_IMAGE
             if image is not None and without is not image:
                 continue
-            shown = [
-                Sign(pod.ref, trouble.place, f"{trouble.reason} ({trouble.restarts} restarts)")
-            ]
-            if without:
-                info = mapping(None if node is None else node.status.get("nodeInfo"))
-                system = text(info.get("osImage")) or "not known"
-                images = ", ".join(text(image) for image in items(list(pod.images)))
-                shown.append(Sign(pod.ref, "spec.containers[].image", images))
-                shown.append(Sign(f"Node/{pod.node}", "status.nodeInfo.osImage", system))
-            yield found_at(
+            shown = f"{trouble.reason} ({trouble.restarts} restarts)"
+            info = {} if node is None else mapping_at(node.status, "nodeInfo")
+            yield Sighting(
                 pod,
-                *shown,
+                Sign(pod.ref, trouble.place, shown),
                 gpus=0 if node is None or part not in _NEEDED else node.has_gpus,
                 explains=(f"Node/{pod.node}",),
                 part=part.value,
+                images=", ".join(pod.images),
+                system=text(info.get("osImage")) or "not known",
                 reason="its image cannot be pulled" if without else trouble.reason,
                 log=f"kubectl logs -n {pod.namespace} {pod.name} -c {trouble.container} --previous",
             )
 
     return find
+
+
+def _of_missing(row: Mapping[str, Any]) -> Finder:
+    def find(patient: Patient) -> Iterator[Sighting]:
+        for proof in patient.proofs:
+            lacks = dict(missing(patient.cluster, proof.pod))
+            if row["missing"] in lacks and proof.pod.ref not in patient.explained:
+                yield Sighting(proof, name=lacks[row["missing"]])
+
+    return find
+
+
+def with_devices(patient: Patient, pod: SeenPod) -> list[SeenNode]:
+    """Nodes that offer every accelerator a pod asks for, or devices for its claims."""
+    wanted, nodes = list(pod.devices), patient.cluster.nodes.values()
+    if pod.claims and not wanted:
+        return [node for node in nodes if node.name in patient.cluster.dra_nodes]
+    return [node for node in nodes if all(node.allocatable.get(name) for name in wanted)]
+
+
+def nearest(patient: Patient, proof: WhyPending, kind: str) -> Answer | None:
+    """The node with the pod's devices that needs the smallest change, where this filter is what it
+    does not pass first; None where another cause explains the nodes, or a pool makes one."""
+    if proof.before or any(not one.reason for one in proof.pools):
+        return None
+    nodes = {node.name for node in with_devices(patient, proof.pod)}
+    well = (n for n in proof.nodes if n.name in nodes and f"Node/{n.name}" not in patient.explained)
+    near = min(well, key=lambda one: (one.cost, one.name), default=None)
+    return near if near is not None and near.first.filter == kind else None
+
+
+def _of_nearest(row: Mapping[str, Any]) -> Finder:
+    def find(patient: Patient) -> Iterator[Sighting]:
+        for proof in patient.waiting:
+            if (near := nearest(patient, proof, row["nearest"])) is not None:
+                yield Sighting(proof, near=near, node=patient.cluster.nodes[near.name])
+
+    return find
+
+
+def _of_pools(row: Mapping[str, Any]) -> Finder:
+    def find(patient: Patient) -> Iterator[Sighting]:
+        found: dict[str, list[tuple[Answer, WhyPending]]] = defaultdict(list)
+        for proof in patient.waiting:
+            for one in proof.pools if all(pool.reason for pool in proof.pools) else ():
+                if one.first.filter == row["pool"]:
+                    found[one.name].append((one, proof))
+        for name, blocked in found.items():
+            (why, first), pool = blocked[0], patient.cluster.get("NodePool", name)
+            if pool is not None:
+                waits = [proof for _, proof in blocked]
+                yield Sighting(pool, waiting=waits, why=why, pod=first.pod)
+
+    return find
+
+
+def machines(patient: Patient) -> Iterator[Seen]:
+    """NodeClaims that no cause explains yet."""
+    for claim in patient.cluster.all("NodeClaim"):
+        if claim.ref not in patient.explained:
+            yield claim
+
+
+def _of_refused(row: Mapping[str, Any]) -> Finder:
+    def find(patient: Patient) -> Iterator[Sighting]:
+        for claim in machines(patient):
+            said = [message for _, message in patient.cluster.events_of(claim)]
+            said.append(text(claim.conditions.get("Launched", {}).get("message")))
+            found = re.search(row["refused"], " ".join(said))
+            if found is not None and not claim.holds("Launched"):
+                asked = entries(claim.spec, "requirements")
+                kind = [one for one in asked if one.get("key") == "karpenter.sh/capacity-type"]
+                ways = "".join(f" ({asked_text(one)})" for one in kind)
+                waits = patient.waiting_for(claim)
+                yield Sighting(claim, waiting=waits, said=found[0], ways=ways)
+
+    return find
+
+
+_FINDERS = {
+    "node": _of_states,
+    "words": _of_words,
+    "operand": _of_operand,
+    "missing": _of_missing,
+    "nearest": _of_nearest,
+    "pool": _of_pools,
+    "refused": _of_refused,
+}
+"""What makes the finder of a row that has this key."""

@@ -1,22 +1,30 @@
-"""Everything of a dump: objects by kind, pods by node, what is used, events and logs."""
+"""Everything of a dump: objects by kind, pods by node, what is used, events and logs. And operands
+of GPU nodes: which part a pod plays.
 
+Their names and labels: NVIDIA/gpu-operator `assets/state-*`, the charts of NVIDIA/k8s-device-plugin
+and kubernetes-sigs/dra-driver-nvidia-gpu, GoogleCloudPlatform/container-engine-accelerators.
+"""
+
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import datetime
+from enum import StrEnum
 from fractions import Fraction
+from functools import cache
 from typing import Any
 
-from gpufleet.documents.shapes import mapping
-from gpufleet_policies.doctor.observed import Seen, SeenNode, SeenPod, below, entries, text
-
-
-@dataclass(frozen=True, slots=True)
-class Event:
-    """An event about an object."""
-
-    reason: str
-    message: str
+from gpufleet.documents.paths import mapping_at
+from gpufleet.documents.shapes import is_list, mapping
+from gpufleet_policies.doctor.observed import (
+    Seen,
+    SeenNode,
+    SeenPod,
+    entries,
+    repelling,
+    text,
+)
+from gpufleet_policies.readers.members import typed_member
 
 
 class Dump:
@@ -28,7 +36,7 @@ class Dump:
         nodes: Nodes by name.
         pods_on: Pods that have not ended, by node.
         used: What pods of each node ask for together.
-        events: Events by kind, namespace and name of their object.
+        events: Reason and message of events by kind, namespace and name of their object.
         latest: The latest moment that a condition names: about when the dump was made; empty
             without.
         dra_nodes: Nodes of which ResourceSlices publish GPUs.
@@ -49,13 +57,12 @@ class Dump:
                 self.pods_on[pod.node].append(pod)
                 for resource, value in pod.requests.items():
                     self.used[pod.node][resource] += value
-        self.events: dict[tuple[str, str, str], list[Event]] = defaultdict(list)
+        self.events: dict[tuple[str, str, str], list[tuple[str, str]]] = defaultdict(list)
         for one in self.all("Event"):
             about = mapping(one.raw.get("involvedObject") or one.raw.get("regarding"))
             kind, namespace, name = (text(about.get(k)) for k in ("kind", "namespace", "name"))
             said = text(one.raw.get("message")) or text(one.raw.get("note"))
-            reason = text(one.raw.get("reason"))
-            self.events[kind, namespace, name].append(Event(reason, said))
+            self.events[kind, namespace, name].append((text(one.raw.get("reason")), said))
         moments = ("lastHeartbeatTime", "lastTransitionTime")
         known = (c for one in (*self.nodes.values(), *self.pods) for c in one.conditions.values())
         self.latest = max((text(one.get(key)) for one in known for key in moments), default="")
@@ -73,17 +80,13 @@ class Dump:
         """An object by its name."""
         return self._kinds.get(kind, {}).get((namespace, name))
 
-    def has(self, kind: str) -> bool:
-        """Whether the dump has objects of a kind: else nothing is known about it."""
-        return kind in self._kinds
-
     def free(self, node: SeenNode, resource: str) -> Fraction:
         """What is left of a resource on a node."""
         given = node.allocatable.get(resource, Fraction(0))
         return given - self.used.get(node.name, {}).get(resource, Fraction(0))
 
-    def events_of(self, one: Seen) -> list[Event]:
-        """Events about an object."""
+    def events_of(self, one: Seen) -> list[tuple[str, str]]:
+        """Reasons and messages of events about an object."""
         return self.events.get((one.kind, one.namespace, one.name), [])
 
     def sayings(self, pod: SeenPod) -> Iterator[tuple[str, str]]:
@@ -93,7 +96,7 @@ class Dump:
         if pod.trouble is not None:
             yield "status.containerStatuses[].state", pod.trouble.message
         if not (pod.ended or pod.holds("Ready")):  # what kept it from starting has passed
-            yield from ((f"events[{one.reason}]", one.message) for one in self.events_of(pod))
+            yield from ((f"events[{reason}]", said) for reason, said in self.events_of(pod))
 
     def minutes_since(self, moment: object) -> float | None:
         """Minutes from a moment to the latest one; None where either is not known."""
@@ -117,11 +120,8 @@ def cluster_of(raws: Iterable[Any], logs: Mapping[str, str] | None = None) -> Du
 
 def _opened(raws: Iterable[Any]) -> Iterator[dict[str, Any]]:
     for raw in map(mapping, raws):
-        kind = text(raw.get("kind"))
-        if isinstance(raw.get("items"), list) and (kind == "List" or kind.endswith("List")):
-            for one in _opened(raw["items"]):
-                one.setdefault("kind", kind.removesuffix("List"))
-                yield one
+        if is_list(raw.get("items")) and text(raw.get("kind")).endswith("List"):
+            yield from _opened(typed_member(raw, one) for one in raw["items"])
         elif text(mapping(raw.get("metadata")).get("name")):
             _without_values(raw)
             yield raw
@@ -130,9 +130,73 @@ def _opened(raws: Iterable[Any]) -> Iterator[dict[str, Any]]:
 def _without_values(raw: dict[str, Any]) -> None:
     """Take away what no cause reads and what can hold a credential."""
     mapping(raw.get("metadata")).pop("managedFields", None)
-    below(raw, "metadata.annotations").pop(_APPLIED, None)
+    mapping_at(raw, "metadata.annotations").pop(_APPLIED, None)
     for holder in ("spec", "spec.template.spec"):
         for key in ("initContainers", "containers", "ephemeralContainers"):
             for one in entries(raw, f"{holder}.{key}"):
                 one.pop("env", None)
                 one.pop("envFrom", None)
+
+
+class Part(StrEnum):
+    """What an operand does, in the order in which each needs the one before."""
+
+    DRIVER = "driver"
+    TOOLKIT = "toolkit"
+    MPS = "MPS daemon"
+    PLUGIN = "device plugin"
+    DISCOVERY = "feature discovery"
+    MIG = "MIG manager"
+    VALIDATOR = "validator"
+    DRA = "DRA driver"
+
+
+_NAMES = {
+    Part.DRIVER: r"nvidia-driver-daemonset|nvidia-gpu-driver|nvidia-driver-installer",
+    Part.TOOLKIT: r"nvidia-container-toolkit",
+    Part.MPS: r"mps-control-daemon",
+    Part.DISCOVERY: r"gpu-feature-discovery",
+    Part.MIG: r"nvidia-mig-manager",
+    Part.VALIDATOR: r"nvidia-(?:operator|cuda|device-plugin)-validator",
+    Part.DRA: r"dra-driver.*kubelet-plugin",
+    Part.PLUGIN: r"nvidia-device-plugin|nvidia-gpu-device-plugin",
+}
+"""Names of pods; the first that fits counts."""
+_PLUGIN = re.compile(r"/(?:k8s-device-plugin|nvidia-gpu-device-plugin)[:@]")
+
+
+@cache
+def part_of(name: str, images: tuple[str, ...]) -> Part | None:
+    """The part that a pod or DaemonSet plays; None: none of these."""
+    found = next((part for part, form in _NAMES.items() if re.search(form, name)), None)
+    return Part.PLUGIN if found is None and any(map(_PLUGIN.search, images)) else found
+
+
+def operands(cluster: Dump, node: str = "") -> list[tuple[Part, SeenPod]]:
+    """Pods on nodes, or on one of them, that play a part, the parts in their order."""
+    nodes = cluster.pods_on.values() if not node else [cluster.pods_on.get(node, [])]
+    pods = (pod for pods in nodes for pod in pods)
+    named = ((part_of(pod.name, () if pod.wants_gpus else pod.images), pod) for pod in pods)
+    found = [(part, pod) for part, pod in named if part is not None]
+    return sorted(found, key=lambda one: (list(Part).index(one[0]), one[1].ref))
+
+
+def parts_on(cluster: Dump, node: SeenNode) -> set[Part]:
+    """Parts that are played on a node."""
+    return {part for part, _ in operands(cluster, node.name)}
+
+
+def sets(cluster: Dump, part: Part) -> list[Seen]:
+    """DaemonSets that play a part."""
+    made = (
+        (one, entries(one.spec, "template.spec.containers")) for one in cluster.all("DaemonSet")
+    )
+    named = ((one, tuple(text(c.get("image")) for c in containers)) for one, containers in made)
+    return [one for one, images in named if part_of(one.name, images) is part]
+
+
+def kept_by(daemon_set: Seen, node: SeenNode) -> dict[str, str] | None:
+    """The first taint of a node that the pods of a DaemonSet do not tolerate, beside those that all
+    DaemonSets do (kubernetes `pkg/controller/daemon/util`)."""
+    kept = repelling(node.taints, mapping_at(daemon_set.spec, "template.spec").get("tolerations"))
+    return next((one for one in kept if not one["key"].startswith("node.kubernetes.io/")), None)

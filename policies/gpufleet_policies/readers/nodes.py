@@ -4,17 +4,17 @@ Sources: Kubernetes, Well-Known Labels; Karpenter `karpenter.sh/capacity-type`; 
 `eks.amazonaws.com/capacityType`; GKE `cloud.google.com/gke-spot` and `gke-provisioning`.
 """
 
-from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
 from gpufleet.cluster.container import is_gpu_resource
 from gpufleet.cluster.fact import Fact, absent, known
 from gpufleet.cluster.node import ObservedNode, PodOnNode
-from gpufleet.documents.shapes import items, mapping
+from gpufleet.documents.shapes import mapping
 from gpufleet.findings.locator import Locator
 from gpufleet_policies.readers.blocks import inside, known_texts
 from gpufleet_policies.readers.quantities import amount
+from gpufleet_policies.readers.reserved import reserved
 
 _SPOT = {
     "karpenter.sh/capacity-type": "spot",
@@ -45,13 +45,8 @@ def pod(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
     where = inside(document, "spec.nodeName")
     if not isinstance(where, str) or inside(document, "status.phase") in _ENDED:
         return
-    held: Counter[str] = Counter()
-    for container in items(inside(document, "spec.containers")):
-        held.update(_gpus(mapping(inside(container, "resources.limits"))))
-    first: Counter[str] = Counter()
-    for container in items(inside(document, "spec.initContainers")):
-        first |= Counter(_gpus(mapping(inside(container, "resources.limits"))))
-    gpus = dict(held | first)
+    asked = reserved(mapping(document.get("spec")))
+    gpus = {name: int(one) for name, one in asked.items() if one and is_gpu_resource(name)}
     if gpus:
         yield PodOnNode(locator=locator, node=where, gpus=gpus)
 

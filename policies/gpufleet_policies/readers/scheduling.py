@@ -71,10 +71,11 @@ def tolerations(spec: dict[str, Any], place: str) -> Fact[tuple[PodToleration, .
     where = f"{place}.tolerations"
     if written is None:
         return absent(where)
-    return fact(written, _tolerations, where)
+    return fact(written, toleration_list, where)
 
 
-def _tolerations(value: Any) -> tuple[PodToleration, ...] | None:
+def toleration_list(value: Any) -> tuple[PodToleration, ...] | None:
+    """The tolerations of a list; None as soon as one cannot be read."""
     if not is_list(value):
         return None
     found: list[PodToleration] = []

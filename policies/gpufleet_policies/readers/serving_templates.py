@@ -58,6 +58,9 @@ def _knative_scaling(document: dict[str, Any]) -> Iterator[ScalingFacts]:
 _DRA = "draResources"
 """Claims of a NIMService, as a pod names them (NVIDIA/k8s-nim-operator v3.1.2
 `api/apps/v1alpha1/common_types.go`)."""
+_STAGES = "spec.multiNode.parallelism.pipeline"
+"""Pods of one replica, each with a stage of the model (NIMService of the operator 3.1.2; the key
+was `pp` between releases only)."""
 
 
 def _nim(document: dict[str, Any]) -> Groups:
@@ -80,7 +83,7 @@ def _nim(document: dict[str, Any]) -> Groups:
     scheduling = {**spec, "resourceClaims": claims} if claims else spec
     if near is not None:
         scheduling = {**scheduling, "affinity": {"podAffinity": near}}
-    stages = count(document, "spec.multiNode.parallelism.pp") if "multiNode" in spec else known(1)
+    stages = count(document, _STAGES) if "multiNode" in spec else known(1)
     pods = count(document, "spec.replicas")
     yield RawGroup(
         "",

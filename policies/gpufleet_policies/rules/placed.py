@@ -5,8 +5,7 @@ from collections.abc import Hashable, Iterator
 from gpufleet.catalogue import UnknownKeyError
 from gpufleet.cluster import PodGroup, WorkloadFacts
 from gpufleet.cluster.container import GPU
-from gpufleet.cluster.pods import PodToleration
-from gpufleet.cluster.pool import Maker, NodePool, PoolTaint
+from gpufleet.cluster.pool import Maker, NodePool
 from gpufleet.rules.context import RuleContext
 from gpufleet_policies.rules.placement import (
     GPU_NAME_LABELS,
@@ -105,15 +104,14 @@ def tolerates(pool: NodePool, group: PodGroup) -> bool | None:
     if group.tolerations.is_unknown:
         return None
     own = group.tolerations.value if group.tolerations.is_known else ()
-    if all(any(_opens(t, taint) for t in own) for taint in hard):
+    if all(any(one.covers(taint.key, taint.effect, taint.value) for one in own) for taint in hard):
         return True
-    if not all(taint.key in _ADDED or any(_opens(t, taint) for t in own) for taint in hard):
+    if not all(
+        taint.key in _ADDED or any(one.covers(taint.key, taint.effect, taint.value) for one in own)
+        for taint in hard
+    ):
         return False
     return True if pool.maker is Maker.GKE else None
-
-
-def _opens(one: PodToleration, taint: PoolTaint) -> bool:
-    return taint.may_be_tolerated(one.key, one.operator, one.value, one.effect)
 
 
 def names_pool(group: PodGroup) -> bool:

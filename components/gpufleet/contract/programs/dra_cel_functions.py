@@ -1,9 +1,9 @@
 """Functions that Kubernetes adds to CEL, over the values of `DraDevice.variable`."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from fractions import Fraction
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 from gpufleet.documents.quantities import quantity
@@ -44,6 +44,22 @@ def functions() -> dict[str, Callable[..., Any]]:
         "split": str.split,
         "find": _find,
     }
+
+
+@lru_cache(maxsize=512)
+def compiled(expression: str) -> Any:
+    """The program of an expression. Raises ValueError where it does not parse."""
+    import cel  # imported where there is something to evaluate
+
+    return cel.compile(expression)
+
+
+def evaluated(program: Any, device: Mapping[str, Any]) -> Any:
+    """What a program says of a device. Raises KeyError for an attribute that the device has not,
+    RuntimeError, TypeError or ValueError for what this reader cannot tell."""
+    import cel
+
+    return program.execute(cel.Context({"device": device}, functions()))
 
 
 def _find(text: str, pattern: str) -> str:

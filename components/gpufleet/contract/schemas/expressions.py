@@ -10,7 +10,7 @@ from functools import cache
 from typing import Any, cast
 
 from gpufleet.catalogue.schemas import KUBERNETES, schema_file, schema_kinds
-from gpufleet.contract.programs.dra_cel_functions import functions
+from gpufleet.contract.programs.dra_cel_functions import compiled, functions
 from gpufleet.documents.shapes import as_list, as_mapping
 
 _RULES = "x-kubernetes-validations"
@@ -106,7 +106,7 @@ def _not_held(rules: Sequence[str], value: Any) -> Iterator[str]:
     context = cel.Context({"self": value}, _functions())
     for rule in rules:
         try:
-            holds = _compiled(rule).execute(context)
+            holds = compiled(rule).execute(context)
         except (KeyError, RuntimeError, TypeError, ValueError):
             holds = False  # "rule evaluation error" of the server
         if holds is not True:
@@ -117,10 +117,3 @@ def _not_held(rules: Sequence[str], value: Any) -> Iterator[str]:
 def _functions() -> dict[str, Callable[..., Any]]:
     """What expressions of the catalogue call besides CEL's own functions."""
     return {name: functions()[name] for name in ("find", "split")}
-
-
-@cache
-def _compiled(rule: str) -> Any:
-    import cel
-
-    return cel.compile(rule)

@@ -1,0 +1,75 @@
+"""Why a node or a NodePool does not take a pod, in the words of rows (`blockers.jsonl`).
+
+A row has the filter, its phrase, what would pass it, how much that is (an edit of the pod 1,
+another pod that must go 3, a request smaller 4), and `empty: false` where the node has not enough
+even without its pods.
+"""
+
+import json
+from dataclasses import dataclass
+from importlib.resources import files
+from typing import Any
+
+_LINES = files("gpufleet_policies.doctor").joinpath("blockers.jsonl").read_text().splitlines()
+_ROWS: dict[str, dict[str, Any]] = {row["name"]: row for row in map(json.loads, _LINES)}
+
+
+@dataclass(frozen=True, slots=True)
+class Blocker:
+    """A filter that a node does not pass."""
+
+    filter: str
+    """Plugin of kube-scheduler: `TaintToleration`; or what Karpenter asks of a NodePool."""
+    reason: str
+    """Its phrase in the message of the pod's condition."""
+    change: str
+    """What would pass it."""
+    cost: int
+    """How much that is."""
+    about: str
+    """The resource, or the claim."""
+    why: str
+    """What is wrong, where the reason does not say it."""
+    fits_empty: bool
+    """Of a resource or a claim: whether the node has enough without its pods."""
+
+
+def blocker(
+    name: str, about: str = "", why: str = "", *, times: int = 1, **values: object
+) -> Blocker:
+    """What a row says; its texts name `about`, `why` and `values`. `times` multiplies its cost."""
+    row, said = _ROWS[name], {"about": about, "why": why, **values}
+    reason, change = (str(row[key]).format_map(said) for key in ("reason", "change"))
+    fits, cost = row.get("empty", True), row["cost"] * times
+    return Blocker(row["filter"], reason, change, cost, about, why, fits)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """Why one node does not take the pod, or one NodePool makes no node for it."""
+
+    name: str
+    blockers: tuple[Blocker, ...]
+    """In the order in which they are asked; empty: it does."""
+    said: Blocker | None = None
+    """What is said of it where that is not the first of these."""
+
+    @property
+    def first(self) -> Blocker:
+        """What the scheduler says."""
+        return self.said or self.blockers[0]
+
+    @property
+    def reason(self) -> str:
+        """The same in words; empty: it can."""
+        return self.first.reason if self.blockers else ""
+
+    @property
+    def change(self) -> str:
+        """What would let it."""
+        return " and ".join(one.change for one in self.blockers)
+
+    @property
+    def cost(self) -> int:
+        """How much must change."""
+        return sum(one.cost for one in self.blockers)
