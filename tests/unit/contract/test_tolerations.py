@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 import yaml
 
-from gpufleet.contract.tolerations import KeyToleration, needed
+from gpufleet.cluster.pods import PodToleration
+from gpufleet.contract.tolerations import needed
 from gpufleet.findings import Severity
 from gpufleet.render.gpu_operator_values import fleet_operator_settings, operator_values
 from tests.unit.contract.fleets import codes, one, validated
@@ -22,10 +23,10 @@ TAINTED = {
 
 
 def test_only_taints_that_keep_pods_away_need_a_toleration():
-    taints = [("nvidia.com/gpu", "present", "NoSchedule"), ("a", "", "PreferNoSchedule")]
+    taints = [("nvidia.com/gpu", "NoSchedule"), ("a", "PreferNoSchedule")]
     assert needed(taints) == ()
-    assert needed([("a", "x", "NoExecute"), ("a", "y", "NoExecute")]) == (
-        KeyToleration("a", "NoExecute"),
+    assert needed([("a", "NoExecute"), ("a", "NoExecute")]) == (
+        PodToleration("a", "Exists", "NoExecute"),
     )
 
 
