@@ -17,6 +17,9 @@ RELEASE_PROGRAMS := pulumi-sdks pulumi-sdks-java-dotnet
 TEST_PROGRAMS := pulumi-language-yaml nvidia-parsers kueue karpenter vcsim
 NIGHTLY_PROGRAMS := promtool prometheus nfd-master $(RELEASE_PROGRAMS)
 
+# Where it cannot be installed, tools/vulnerabilities.py says that Python's advisories were not asked.
+INSTALL_PIP_AUDIT = [ -x $(VENV)-audit/bin/pip-audit ] || { $(PYTHON) -m venv $(VENV)-audit && $(VENV)-audit/bin/python -m pip install --quiet --disable-pip-version-check pip-audit; } || true
+
 # Each test is selected by one of these three (tests/unit/test_order_of_files.py).
 UNIT_TESTS := not engine and not sandbox and not nightly and not chaos
 ENGINE_TESTS := (engine or sandbox) and not nightly and not chaos
@@ -125,13 +128,15 @@ catalogue: $(STAMP) ## What the sources say beside the newest edition, and the r
 	$(if $(CRDS),git --no-pager diff --stat -- components/gpufleet/catalogue/data)
 
 vulnerabilities: $(STAMP) ## Before a release: known vulnerabilities of the locked packages and Go modules; says what it could not look at
-	[ -x $(VENV)-audit/bin/pip-audit ] || { $(PYTHON) -m venv $(VENV)-audit && $(VENV)-audit/bin/python -m pip install --quiet --disable-pip-version-check pip-audit; } || true
+	$(INSTALL_PIP_AUDIT)
 	$(BIN)/python tools/vulnerabilities.py --pip-audit $(CURDIR)/$(VENV)-audit/bin/pip-audit
 
 release: $(STAMP) ## Build and verify everything a release consists of into dist/ (needs network; docs/releasing.md)
 	[ -x $(VENV)-release/bin/cyclonedx-py ] || $(PYTHON) -m venv $(VENV)-release
 	$(VENV)-release/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/release.txt
 	mkdir -p build
+	$(INSTALL_PIP_AUDIT)
+	$(BIN)/python tools/vulnerabilities.py --release --pip-audit $(CURDIR)/$(VENV)-audit/bin/pip-audit
 	$(BIN)/gpufleet sandbox programs pulumi $(RELEASE_PROGRAMS) --format json > build/programs.json
 	$(BIN)/python -m release build/programs.json $(VENV)-release/bin
 

@@ -63,6 +63,9 @@ def test_what_was_not_looked_at_is_named(
 ) -> None:
     programs = (program("pip-audit", *python), program("go", *go))
     arguments = ("vulnerabilities", "--pip-audit", programs[0], "--go", programs[1])
+    monkeypatch.setattr("sys.argv", [*arguments, "--release"])
+    assert tool.main() == (1 if status == 1 else 0)  # a release stops at what is known only
+    assert ("NOT ASKED" in capsys.readouterr().out) is (status == 2)
     monkeypatch.setattr("sys.argv", list(arguments))
     assert tool.main() == status
     printed = capsys.readouterr().out

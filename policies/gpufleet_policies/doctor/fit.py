@@ -116,9 +116,10 @@ def asked_text(requirement: Mapping[str, Any]) -> str:
 def unmet(spec: Mapping[str, Any], node: SeenNode) -> list[str]:
     """What a node does not satisfy, of the alternative with the least; empty: it is selected."""
     labels = {**node.labels, "metadata.name": node.name}
+    name, none = node.name, "no such label"
     wrong = (
         [
-            f"{asked_text(one)} (it has {labels.get(text(one.get('key')), 'no such label')})"
+            f"{asked_text(one)} ({name} has {labels.get(text(one.get('key')), none)})"
             for one in alternative
             if not meets(one, labels)
         ]

@@ -139,7 +139,8 @@ def page(
     body += (part(full_text([one]), _COLOURS[one.cause.severity]) for one in found)
     body += ["" if found else "<p>Nothing was found.</p>", *(part(proof_text(p)) for p in proofs)]
     return (
-        "<!doctype html><html lang='en'><meta charset='utf-8'><title>gpufleet doctor</title>"
+        "<!doctype html><html lang='en'><meta charset='utf-8'>"
+        "<meta name='viewport' content='width=device-width'><title>gpufleet doctor</title>"
         f"<style>{_STYLE}</style>{''.join(body)}</html>\n"
     )
 
