@@ -176,7 +176,7 @@ def _planned(component: str, args: NetworkOperatorArgs) -> NetworkOperatorPlan:
         node_feature_discovery=given.node_feature_discovery,
         rdma=given.settings.rdma or (),
         wait=given.settings.wait is True,
-        tolerations=tuple(PodToleration(**one) for one in given.tolerations),
+        tolerations=tuple(PodToleration(operator="Exists", **one) for one in given.tolerations),
     )
     addons = _addons(given, args.get("values", {}))
     return network_operator_plan(component, chart, addons, network, args.get("namespace") or None)
