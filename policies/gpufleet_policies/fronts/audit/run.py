@@ -66,7 +66,7 @@ class FileResult:
 
     name: str
     objects: int
-    """Number of checked facts."""
+    """Number of objects that were checked; one object may give several facts."""
     documents: int
     problem: str
     templates: int
@@ -107,7 +107,7 @@ class Audit:
 
     @property
     def looked_at(self) -> int:
-        """Number of facts and documents that were judged; 0: nothing was, which is not a
+        """Number of objects and documents that were judged; 0: nothing was, which is not a
         success."""
         return sum(file.objects + file.beside for file in self.files)
 
@@ -281,7 +281,7 @@ def _by_file(
 def _result(reading: Reading, found: Sequence[Finding], unknown: Sequence[Unjudged]) -> FileResult:
     return FileResult(
         reading.name,
-        len(reading.facts),
+        len({fact.locator for fact in reading.facts}),
         reading.documents,
         reading.problem,
         reading.templates,
