@@ -8,7 +8,7 @@ from gpufleet.rules.rule import Needs, Profile, Rule
 from gpufleet_policies.configurations.codes import code_space
 from gpufleet_policies.rule_evidence import rule_evidence
 from gpufleet_policies.rule_examples import RuleExample, rule_examples
-from gpufleet_policies.rules.configurations import CONFIG_RULES
+from gpufleet_policies.rules.registry import by_id
 
 SEEN = "* Seen in "
 """The line with the link to where somebody else had what the rule is about."""
@@ -56,7 +56,7 @@ def _whole(rule: Rule) -> str:
     """The other name of a waiver, or what a listed rule has."""
     if rule.group:
         return f", or with all of its kind by `gpufleet.dev/ignore-{rule.group}`"
-    number = sum(one.group == rule.id for one in CONFIG_RULES)
+    number = sum(one.group == rule.id for one in by_id().values())
     return f"; it has {number} faults, each with a name and a waiver of its own" if number else ""
 
 

@@ -80,7 +80,7 @@ def test_a_pool_of_another_stack(
         platform.run("up")
 
     declared()
-    example = EXAMPLES.parent / "examples" / "eks-pool-in-another-stack"
+    example = EXAMPLES.parent / "examples" / "eks-pools/another-stack"
     team = cloud_project({}, name="gpufleet-eks-pool-in-another-stack")
     copied(team, example, {"platform": f"organization/platform/{platform.stack}"})
     with pytest.raises(EngineError, match="configuration-not-declared") as refused:

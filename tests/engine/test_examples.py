@@ -44,7 +44,7 @@ def example(sandbox: Sandbox, tmp_path: Path) -> Iterator[Callable[..., PulumiEn
 
 
 def test_the_smallest_fleet(example: Callable[..., PulumiEngine], core: client.CoreV1Api) -> None:
-    engine = example("python-minimal")
+    engine = example("languages/python")
     for node in ("minimal-chat-0", "minimal-chat-1"):
         until(
             lambda node=node: gpus(core, node) == {"nvidia.com/gpu.shared": "4"},

@@ -1,5 +1,6 @@
 """The examples on GKE as they are in the repository, against the stand-in Google."""
 
+import re
 from collections.abc import Callable, Iterator
 from importlib.resources import files
 from typing import Any
@@ -13,7 +14,7 @@ from tests.engine.sandbox_stack import ROOT
 
 CHARTS = str(files("gpufleet_sandbox") / "charts")
 NODE_POOL = "gcp:container/nodePool:NodePool"
-TIME_SHARING = ROOT / "examples" / "gke-time-sharing"
+TIME_SHARING = ROOT / "examples" / "gke-pools/time-sharing"
 POOLS = ROOT / "examples" / "gke-pools"
 SETTINGS = {"project": "lab", "charts": CHARTS}
 
@@ -21,9 +22,9 @@ SETTINGS = {"project": "lab", "charts": CHARTS}
 def program(example: Any) -> dict[str, str]:
     """Its files; the environment it names is that of the repository, and here that of the tests."""
     description = (example / "Pulumi.yaml").read_text()
-    before, _, after = description.partition("  options:\n    virtualenv: ../../.venv\n")
+    described = re.sub(r"  options:\n    virtualenv: [./]+/\.venv\n", "", description)
     files = [example / "__main__.py", *example.glob("[!P]*.yaml")]
-    return {"Pulumi.yaml": before + after, **{file.name: file.read_text() for file in files}}
+    return {"Pulumi.yaml": described, **{file.name: file.read_text() for file in files}}
 
 
 def test_time_sharing(cloud_project: Callable[..., Any], clouds: Clouds) -> None:

@@ -71,13 +71,22 @@ ALLOWED: dict[str, tuple[Planned, ...]] = {
 }
 """Updates that are meant, by recording."""
 WITHOUT = {
-    **dict.fromkeys(("go", "typescript"), "the fleet of yaml, from another language"),
+    **dict.fromkeys(
+        ("languages/go", "languages/typescript"), "the fleet of yaml, from another language"
+    ),
     **dict.fromkeys(("wasteful", "workloads"), "objects of their own, no component"),
     "serving": "objects of its own, and a GpuScaledObject, whose object it shows whole",
     **dict.fromkeys(("gke-gpudirect", "existing-nodes"), "came after the recordings"),
-    "vsphere-mig-backed-vgpu": "the machines of vsphere-gpu-modes",
+    "vsphere-gpu-modes/mig-backed-vgpu": "the machines of vsphere-gpu-modes",
 }
 """Examples of which no state is recorded."""
+RECORDED = {
+    "languages/python": "python-minimal",
+    "languages/yaml": "yaml",
+    "eks-pools/another-stack": "eks-pool-in-another-stack",
+    "gke-pools/time-sharing": "gke-time-sharing",
+}
+"""Examples whose recording has the name that they had then."""
 EVERYWHERE = (
     Planned("*gpufleet:index:GpuFleet::*", "The summary says of which region a price is."),
 )
@@ -101,9 +110,10 @@ def files_of(name: str, recorded_as: str | None = None) -> dict[str, str]:
         path.relative_to(EXAMPLES / name).as_posix(): path.read_text(encoding="utf-8")
         for path in sorted((EXAMPLES / name).rglob("*"))
         if path.suffix in {".py", ".yaml"} and not path.match("Pulumi.*.yaml")
+        if path.parent == EXAMPLES / name or not (path.parent / "Pulumi.yaml").exists()
     }
-    before, _, after = found["Pulumi.yaml"].partition("  options:\n    virtualenv: ../../.venv\n")
-    text = before.replace("options:\n  refresh: always\n", "") + after
+    text = re.sub(r"  options:\n    virtualenv: [./]+/\.venv\n", "", found["Pulumi.yaml"])
+    text = text.replace("options:\n  refresh: always\n", "")
     if recorded_as is not None:
         text = re.sub(r"^name: .*", f"name: {recorded_as}", text)
     return {**found, "Pulumi.yaml": text}
@@ -145,13 +155,14 @@ def compare(name: str, project: Any, *, more: dict[str, Any] | None = None, **op
 
 
 def test_the_smallest_fleet(cluster_project: Callable[..., Any]) -> None:
-    compare("python-minimal", cluster_project(files_of("python-minimal"), name="python-minimal"))
+    compare("python-minimal", cluster_project(files_of("languages/python"), name="python-minimal"))
 
 
 def test_each_example_is_recorded() -> None:
     merged = {f"eks-{one}" for one in EKS} | {f"gke-{one}" for one in GKE}
-    folders = {file.parent.name for file in EXAMPLES.glob("*/Pulumi.yaml")}
-    names = folders - {"eks-pools", "gke-pools"} | merged
+    folders = (file.parent.relative_to(EXAMPLES) for file in EXAMPLES.glob("**/Pulumi.yaml"))
+    found = {RECORDED.get(folder.as_posix(), folder.as_posix()) for folder in folders}
+    names = found - {"eks-pools", "gke-pools"} | merged
     assert {name for name in names if not recordings_of(name)} == set(WITHOUT)
 
 
@@ -179,8 +190,8 @@ def test_workload_kinds(cluster_project: Callable[..., Any]) -> None:
 def test_a_yaml_program(cluster_project: Callable[..., Any], sandbox: Any) -> None:
     if not (sandbox.layout.bin / "pulumi-language-yaml").exists():
         pytest.skip("pulumi-language-yaml is not made yet; run `gpufleet sandbox programs`")
-    text = (EXAMPLES / "yaml" / "Pulumi.yaml").read_text()
-    text = text.replace("../../components", str(ROOT / "components"))
+    text = (EXAMPLES / "languages/yaml" / "Pulumi.yaml").read_text()
+    text = text.replace("../../../components", str(ROOT / "components"))
     project = cluster_project({"Pulumi.yaml": text}, name="gpufleet-yaml", runtime="yaml")
     compare(
         "yaml",
@@ -243,13 +254,13 @@ def test_a_pool_of_another_stack(cloud_project: Callable[..., Any], clouds: Any)
     platform = cloud_project(given, name="platform")
     platform.run("up")
     name = "eks-pool-in-another-stack"
-    team = cloud_project(files_of(name), name=name)
+    team = cloud_project(files_of("eks-pools/another-stack"), name=name)
     configured(team, {"platform": f"organization/platform/{platform.stack}"})
     compare(name, team, more={**places_of(cluster), "platform": platform.stack})
 
 
 def test_time_sharing_on_gke(cloud_project: Callable[..., Any]) -> None:
-    project = cloud_project(files_of("gke-time-sharing"), name="gke-time-sharing")
+    project = cloud_project(files_of("gke-pools/time-sharing"), name="gke-time-sharing")
     compare("gke-time-sharing", project, config={"project": "lab"})
 
 

@@ -21,31 +21,32 @@ PAGE = (ROOT / "docs" / "what-must-exist.md").read_text("utf-8")
 FILES = sorted(file.name for file in (ROOT / "stacks").glob("Pulumi.*.yaml"))
 ELSEWHERE = {
     "Pulumi.vsphere-lab.yaml": "tests/engine/vsphere/test_lab.py",
-    "python-minimal": "tests/engine/test_examples.py",
+    "languages/python": "tests/engine/test_examples.py",
     "workloads": "tests/engine/test_examples.py",
     "serving": "tests/engine/test_examples.py",
     "workload-kinds": "tests/engine/test_recorded_state.py",
     "wasteful": "tests/engine/test_policies.py",
-    "yaml": "tests/engine/test_yaml_consumer.py",
-    "typescript": "tests/engine/vsphere/test_other_languages.py",
-    "go": "tests/engine/vsphere/test_other_languages.py",
+    "languages/yaml": "tests/engine/test_yaml_consumer.py",
+    "languages/typescript": "tests/engine/vsphere/test_other_languages.py",
+    "languages/go": "tests/engine/vsphere/test_other_languages.py",
     "existing-nodes": "tests/engine/test_existing.py",
     "eks-from-nothing": "tests/engine/test_from_nothing.py",
     "gke-from-nothing": "tests/engine/test_from_nothing.py",
     "gke-gpudirect": "tests/engine/test_from_nothing.py",
     "eks-pools": "tests/engine/test_eks_examples.py",
-    "eks-pool-in-another-stack": "tests/engine/test_eks_examples.py",
+    "eks-pools/another-stack": "tests/engine/test_eks_examples.py",
     "gke-pools": "tests/engine/test_gke_examples.py",
-    "gke-time-sharing": "tests/engine/test_gke_examples.py",
+    "gke-pools/time-sharing": "tests/engine/test_gke_examples.py",
     "openshift-gpu-pools": "tests/engine/test_openshift.py",
     "vsphere-gpu-modes": "tests/engine/vsphere/test_vsphere_examples.py",
-    "vsphere-mig-backed-vgpu": "tests/unit/components/test_vsphere_examples.py",
+    "vsphere-gpu-modes/mig-backed-vgpu": "tests/unit/components/test_vsphere_examples.py",
 }
 """Stack or example -> the test that previews or deploys it, where that is not this one."""
 
 
 def test_each_stack_and_example_is_previewed_by_a_test() -> None:
-    examples = {file.parent.name for file in ROOT.glob("examples/*/Pulumi.yaml")}
+    folders = (file.parent for file in ROOT.glob("examples/**/Pulumi.yaml"))
+    examples = {folder.relative_to(ROOT / "examples").as_posix() for folder in folders}
     assert examples == {name for name in ELSEWHERE if not name.startswith("Pulumi.")}
     for name, test in ELSEWHERE.items():
         kept = (ROOT / test).read_text("utf-8") + (ROOT / "tests/engine/go_module.py").read_text()

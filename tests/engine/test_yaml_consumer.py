@@ -15,12 +15,12 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture
 def program(cluster_project: Callable[..., Any], sandbox: Any) -> Any:
-    """`examples/yaml` as it is committed, but for the folder of the components."""
+    """`examples/languages/yaml` as it is committed, but for the folder of the components."""
     if not (sandbox.layout.bin / HOST).exists():
         pytest.skip(f"{HOST} is not made yet; run `gpufleet sandbox programs`")
-    text = (ROOT / "examples" / "yaml" / "Pulumi.yaml").read_text()
-    assert "gpufleet: ../../components" in text
-    text = text.replace("../../components", str(ROOT / "components"))
+    text = (ROOT / "examples" / "languages/yaml" / "Pulumi.yaml").read_text()
+    assert "gpufleet: ../../../components" in text
+    text = text.replace("../../../components", str(ROOT / "components"))
     return cluster_project({"Pulumi.yaml": text}, name="gpufleet-yaml", runtime="yaml")
 
 

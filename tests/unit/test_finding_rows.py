@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 
 import gpufleet
+import gpufleet_planner
 from gpufleet.findings import Severity
 from gpufleet.findings.rows import FACT, findings_in, rows_of
 
-CORE = Path(gpufleet.__path__[0])
-FOLDERS = sorted(table.parent for table in CORE.rglob("findings.jsonl"))
+ROOTS = (Path(gpufleet.__path__[0]), Path(gpufleet_planner.__path__[0]))
+FOLDERS = sorted(table.parent for root in ROOTS for table in root.rglob("findings.jsonl"))
 
 
 @dataclass(frozen=True)
@@ -33,11 +34,11 @@ def calls(folder: Path) -> Iterator[Call]:
                 continue
             if node.func.id == "_finding" and isinstance(row := node.args[0], ast.Constant):
                 names = {one.arg or "**" for one in node.keywords}
-                place = f"{file.relative_to(CORE)}:{node.lineno}"
+                place = f"{file}:{node.lineno}"
                 yield Call(place, str(row.value), frozenset(names - {"fix"}), "fix" in names)
 
 
-@pytest.mark.parametrize("folder", FOLDERS, ids=[str(one.relative_to(CORE)) for one in FOLDERS])
+@pytest.mark.parametrize("folder", FOLDERS, ids=str)
 def test_each_row_is_written_and_each_call_has_its_row_and_facts(folder: Path) -> None:
     rows = rows_of(folder)
     written = list(calls(folder))

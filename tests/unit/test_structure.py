@@ -105,12 +105,12 @@ def test_a_command_teaches_speaks_json_and_is_documented(name: str) -> None:
 
 def test_every_example_says_how_to_run_it_and_is_run() -> None:
     tests = "".join(test.read_text() for test in tracked("tests/*.py"))
-    for folder in sorted(path for path in (ROOT / "examples").iterdir() if path.is_dir()):
-        if not (folder / "Pulumi.yaml").is_file():
-            continue
-        assert (folder / "README.md").is_file(), folder
-        ways = (f'"examples" / "{folder.name}"', f'example("{folder.name}")')
-        assert any(way in tests for way in ways), f"no test runs {folder.name}"
+    for file in sorted((ROOT / "examples").glob("**/Pulumi.yaml")):
+        name = file.parent.relative_to(ROOT / "examples").as_posix()
+        page = ROOT / "examples" / name.partition("/")[0] / "README.md"
+        assert f"cd examples/{name}" in page.read_text() or f"examples/{name}`" in page.read_text()
+        ways = (f'"examples" / "{name}"', f'example("{name}")')
+        assert any(way in tests for way in ways), f"no test runs {name}"
 
 
 def test_every_example_is_in_the_index() -> None:

@@ -17,17 +17,6 @@ from typing import Any, cast
 FOLDER = Path(__file__).parent / "providers"
 
 
-@dataclass(frozen=True, slots=True)
-class ProviderSource:
-    """Where constraints come from."""
-
-    key: str
-    location: str
-    """Repository and commit, or package and version."""
-    date: str
-    """Of the commit or release; of the reading, where that is not known."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InputConstraint:
     """What one input of a resource must be."""
@@ -77,12 +66,6 @@ class InputViolation:
     path: str
     """`taints[0].effect`."""
     reason: str
-
-
-@cache
-def provider_sources(cloud: str) -> Mapping[str, ProviderSource]:
-    """Sources of a cloud's constraints, by key."""
-    return {row["key"]: ProviderSource(**row) for row in provider_rows(cloud) if "location" in row}
 
 
 @cache

@@ -28,6 +28,10 @@ MOST_GPUS = 1024
 
 NOT_ACCEPTED_KEY = "gpufleet.dev/not-accepted"
 """Key of the taint that a node loses when it has passed the tests of `acceptance`."""
+ACCEPTANCE_LABEL = "gpufleet.dev/acceptance"
+"""Label of the pods of these tests; its value is the pool."""
+POOL_LABEL = "gpufleet.dev/pool"
+"""Label of nodes with the name of their pool."""
 
 
 class Maker(StrEnum):
@@ -174,6 +178,8 @@ class NodePool(Subject):
     """Whether its machines have NVIDIA GPUs. Unknown where that cannot be decided."""
     is_shape_open: bool = False
     """Whether it may also use machine types without GPUs, or types that are not listed."""
+    is_mixed: bool = False
+    """Whether it names machines with GPUs and machines without."""
     size: Size = field(default_factory=Size)
     capacity: Fact[frozenset[str]] = NOTHING
     """Ways of buying it may use, in the spelling of FleetSpec: `onDemand`, `spot`, `reserved`,
@@ -207,6 +213,8 @@ class NodePool(Subject):
     repair: Fact[bool] = NOTHING
     """Whether broken nodes are replaced automatically; absent: the maker has no such switch."""
     repair_place: str = ""
+    repairer: str = ""
+    """Who replaces them, as sentences name it; empty: what its maker has."""
     warm_nodes: Fact[int] = NOTHING
     """Running nodes of the pool's warm pool (EKS `warmPoolConfig`); absent: none."""
     longest_run_seconds: Fact[int] = NOTHING

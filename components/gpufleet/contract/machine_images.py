@@ -5,10 +5,11 @@ One relation for every origin of a pool: declarations, node groups, launch templ
 """
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from gpufleet.catalogue import Catalogue, Gpu, NodeImage
+from gpufleet.cluster.fact import Fact
 from gpufleet.cluster.pool import Maker, NodePool
 from gpufleet.contract.driver_ranges import RangeProblem, driver_problem
 
@@ -97,6 +98,44 @@ def pool_image_mismatch(pool: NodePool, catalogue: Catalogue) -> ImageMismatch |
     return found if len(found.machines) == len(rows) else None
 
 
+@dataclass(frozen=True, slots=True)
+class RefusedImage:
+    """An image that a group of like machines cannot have."""
+
+    found: str
+    limit: str
+    fix: str
+    evidence: Mapping[str, object]
+
+
+def refused_images(
+    pool: NodePool, template: Fact[str], minor: Fact[tuple[int, ...]], catalogue: Catalogue
+) -> Iterator[RefusedImage]:
+    """What is wrong with the image of a group of like machines.
+
+    `template`: the image that its launch template names. EKS takes an image from one of the two
+    (EKS API CreateNodegroup, `amiType`; pulumi/pulumi-eks#1463).
+    """
+    image, eks = pool.image.found or "", pool.maker is Maker.EKS
+    found = {"image": image}
+    if eks and template.is_known and image not in ("", "CUSTOM", template.value):
+        what = f"{image}, and the launch template has the image {template.value}"
+        limit = "EKS refuses a type of image other than CUSTOM next to an image of the template"
+        yield RefusedImage(what, limit, "write CUSTOM, or take the image from the template", found)
+    if (ended := ended_image(image, minor, catalogue)) is not None:
+        limit = "EKS refuses such a node group, or starts nodes without updates"
+        yield RefusedImage(ended, limit, "write AL2023_x86_64_NVIDIA", found)
+    if (other := pool_image_mismatch(pool, catalogue)) is not None:
+        limit = "such machines cannot start the image"
+        yield RefusedImage(
+            other.found,
+            f"EKS refuses the node group: {limit}" if eks else f"{limit}, and never join",
+            f"choose the image for {' and '.join(other.needed)}, or machines for "
+            f"{' and '.join(other.architectures)}",
+            {"image": other.image, "machines": sorted(other.machines)},
+        )
+
+
 def image_driver_problem(
     image: NodeImage, gpu: Gpu, catalogue: Catalogue, release: str = ""
 ) -> RangeProblem | None:
@@ -108,6 +147,26 @@ def image_driver_problem(
     pinned = release.removeprefix("v")
     branch = image.driver_branch if pinned and pinned < first else image.branch_for(gpu.key)
     return None if branch is None else driver_problem(gpu, branch, catalogue)
+
+
+def last_kubernetes(image: str, catalogue: Catalogue) -> str | None:
+    """The last minor of Kubernetes that EKS publishes an image for (`1.32`); None: no end is known.
+
+    `image`: `amiType`, an alias of Karpenter, or Karpenter's family `AL2`.
+    """
+    amazon_linux_2 = image == "AL2" or image.startswith(("AL2_", "al2@"))
+    row = named_image("al2-nvidia" if amazon_linux_2 else image, catalogue)
+    return None if row is None else row.last_kubernetes
+
+
+def ended_image(image: str, minor: Fact[tuple[int, ...]], catalogue: Catalogue) -> str | None:
+    """What is wrong where an image is not published for a minor version; None: nothing is known to
+    be. Source: EKS user guide, `eks-ami-deprecation-faqs`; awslabs/amazon-eks-ami#2545."""
+    last = last_kubernetes(image, catalogue)
+    if last is None or not minor.is_known or minor.value <= tuple(map(int, last.split("."))):
+        return None
+    version = ".".join(map(str, minor.value))
+    return f"{image} is published up to Kubernetes {last}, and the cluster is {version}"
 
 
 def named_image(name: str, catalogue: Catalogue) -> NodeImage | None:

@@ -16,6 +16,9 @@ from gpufleet.contract.relation import (
     Broken,
     place_of,
 )
+from gpufleet.findings import findings_in
+
+_finding = findings_in(__file__)
 
 GPU_KEY = "nvidia.com/gpu"
 WHERE = ("daemonsets.tolerations", "node-feature-discovery.worker.tolerations")
@@ -112,48 +115,37 @@ def _kept_away(
 ) -> Broken:
     shown = ", ".join(f"{one.key}:{one.effect}" for one in missing)
     written = program.written_at(key)
-    return Broken(
-        code="operands-do-not-tolerate",
-        at=program,
-        place=program.field(key),
-        message=f"nodes of {pool.name} are tainted {shown}, and {who} would not run there",
-        fix="add the tolerations"
-        + (", or leave the list out: gpufleet then writes what the pools need" if written else ""),
-        evidence={"missing": [one.as_dict() for one in missing]},
-        facts=(
-            ContractFact(f"{pool.name} is tainted {shown}", place_of(pool, "taints", pool.name)),
-            ContractFact("this list replaces the one gpufleet writes", written)
-            if written
-            else ContractFact(f"by default they tolerate {GPU_KEY} only", "gpu-operator chart"),
-            ContractFact(
-                "a DaemonSet makes no pod for a node whose taints it does not tolerate: no event, "
-                "no error, no GPU",
-                "NVIDIA/k8s-device-plugin#1934",
-            ),
-            ContractFact(
-                "pods that ask for a GPU stay Pending with `untolerated taint` as the only sign",
-                "NVIDIA/k8s-device-plugin#421",
-            ),
+    own = ", or leave the list out: gpufleet then writes what the pools need" if written else ""
+    finding = _finding(
+        "operands-do-not-tolerate",
+        program.field(key),
+        fix=f"add the tolerations{own}",
+        pool=pool.name,
+        shown=shown,
+        who=who,
+        missing=[one.as_dict() for one in missing],
+    )
+    return Broken.of(
+        finding,
+        program,
+        ContractFact(f"{pool.name} is tainted {shown}", place_of(pool, "taints", pool.name)),
+        ContractFact("this list replaces the one gpufleet writes", written)
+        if written
+        else ContractFact(f"by default they tolerate {GPU_KEY} only", "gpu-operator chart"),
+        ContractFact(
+            "a DaemonSet makes no pod for a node whose taints it does not tolerate: no event, "
+            "no error, no GPU",
+            "NVIDIA/k8s-device-plugin#1934",
         ),
     )
 
 
 def _unknown(pool: NodePool, wanted: Sequence[PodToleration]) -> Broken:
     shown = ", ".join(f"{one.key}:{one.effect}" for one in wanted)
-    return Broken(
-        code="operands-may-not-tolerate",
-        at=pool,
-        place=place_of(pool, "taints"),
-        message=f"the GPU Operator that is already there must tolerate {shown}, or {pool.name} "
-        "never advertises a GPU",
-        fix=f"say what it tolerates in addons.gpuOperator.values.{WHERE[0]}, and see to it",
-        certain=False,
-        evidence={"tolerations": [one.as_dict() for one in wanted]},
-        facts=(
-            ContractFact(f"{pool.name} is tainted {shown}", place_of(pool, "taints")),
-            ContractFact("someone else configures the operator", "addons.gpuOperator.ownership"),
-            ContractFact(
-                f"by default its operands tolerate {GPU_KEY} only", "gpu-operator chart v26.7.0"
-            ),
-        ),
+    place, listed = place_of(pool, "taints"), [one.as_dict() for one in wanted]
+    finding = _finding(
+        "operands-may-not-tolerate", place, pool=pool.name, shown=shown, tolerations=listed
     )
+    tainted = ContractFact(f"{pool.name} is tainted {shown}", place)
+    other = ContractFact("someone else configures the operator", "addons.gpuOperator.ownership")
+    return Broken.of(finding, pool, tainted, other)

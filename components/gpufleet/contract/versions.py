@@ -1,4 +1,4 @@
-"""Whether chart and Kubernetes were made for each other."""
+"""Whether chart, node image and Kubernetes were made for each other."""
 
 from collections.abc import Iterator
 
@@ -6,10 +6,12 @@ from gpufleet.catalogue.features import numbers
 from gpufleet.cluster.cluster import ClusterModel
 from gpufleet.cluster.program import Program
 from gpufleet.contract.contract_fact import ContractFact
-from gpufleet.contract.relation import GPU_OPERATOR, NETWORK_OPERATOR, Broken
+from gpufleet.contract.machine_images import ended_image
+from gpufleet.contract.relation import GPU_OPERATOR, NETWORK_OPERATOR, Broken, place_of
+from gpufleet.findings import findings_in
 from gpufleet.spec.cluster import minor_of
 
-PLACE = "cluster.kubernetesVersion"
+_finding = findings_in(__file__)
 
 
 def validate_versions(cluster: ClusterModel) -> Iterator[Broken]:
@@ -21,6 +23,18 @@ def validate_versions(cluster: ClusterModel) -> Iterator[Broken]:
         yield from _kubernetes(cluster, program, NETWORK_OPERATOR)
 
 
+def validate_images(cluster: ClusterModel) -> Iterator[Broken]:
+    """Images that are not published for the minor version."""
+    minor = cluster.site.kubernetes
+    for pool in cluster.pools:
+        problem = ended_image(pool.image.found or "", minor, cluster.catalogue)
+        if problem is not None:
+            place = place_of(pool, "image", pool.image.place)
+            image = pool.image.found
+            finding = _finding("image-not-for-kubernetes", place, problem=problem, found=image)
+            yield Broken.of(finding, pool)
+
+
 def _kubernetes(cluster: ClusterModel, program: Program, name: str) -> Iterator[Broken]:
     chart, minor = cluster.catalogue.chart(name), cluster.site.kubernetes
     if not minor.is_known or not program.release.is_known:
@@ -30,28 +44,28 @@ def _kubernetes(cluster: ClusterModel, program: Program, name: str) -> Iterator[
     found = ".".join(map(str, minor.value))
     at = program.field("") if not minor.place else minor.place
     runs = ContractFact(f"the cluster is Kubernetes {found}", at)
-    if chart.min_kubernetes and minor.value < minor_of(chart.min_kubernetes):
-        yield Broken(
-            code="kubernetes-too-old-for-chart",
-            at=program,
-            place=at,
-            message=f"chart {name} {chart.version} refuses Kubernetes below "
-            f"{chart.min_kubernetes}, and the cluster is {found}",
-            fix=f'write kubernetesVersion: "{chart.min_kubernetes}" or later',
-            evidence={"found": found, "limit": chart.min_kubernetes},
-            facts=(runs, ContractFact("kubeVersion of the chart", f"catalogue chart {name}")),
+    release, oldest = chart.version, chart.min_kubernetes
+    if oldest and minor.value < minor_of(oldest):
+        finding = _finding(
+            "kubernetes-too-old-for-chart",
+            at,
+            name=name,
+            release=release,
+            found=found,
+            limit=oldest,
         )
+        yield Broken.of(finding, program, runs)
     elif chart.documented_kubernetes is not None:
         first, last = chart.documented_kubernetes
         if not minor_of(first) <= minor.value <= minor_of(last):
-            yield Broken(
-                code="kubernetes-not-documented-for-chart",
-                at=program,
-                place=at,
-                message=f"{name} {chart.version} is documented for Kubernetes {first} to {last}, "
-                f"and the cluster is {found}",
-                fix="expect to be the first who runs it",
-                certain=False,
-                evidence={"found": found, "allowed": [first, last]},
-                facts=(runs, ContractFact("platform support", f"catalogue chart {name}")),
+            finding = _finding(
+                "kubernetes-not-documented-for-chart",
+                at,
+                name=name,
+                release=release,
+                found=found,
+                first=first,
+                last=last,
+                allowed=[first, last],
             )
+            yield Broken.of(finding, program, runs)

@@ -87,18 +87,19 @@ def kubelet_arguments(pool: Pool) -> dict[str, str]:
 
 
 def validate_kubelet(
-    pool: Pool, refused: Mapping[str, str], needed: Sequence[str]
+    pool: Pool, refused: Mapping[str, str] | str, needed: Sequence[str]
 ) -> Iterator[Finding]:
     """Findings about the managers of one pool.
 
-    `refused`: field -> why nodes of the pool do not get it. `needed`: fields of reservations that
-    the platform does not compute by itself.
+    `refused`: field -> why nodes of the pool do not get it, or why they get none. `needed`: fields
+    of reservations that the platform does not compute by itself.
     """
     declared = pool.spec.kubelet
     if declared is None:
         return
     place = f"{pool.path}.kubelet"
     written = declared.model_dump(mode="json", by_alias=True, exclude_none=True)
+    refused = dict.fromkeys(written, refused) if isinstance(refused, str) else refused
     for field, value in written.items():
         if field in refused:
             yield error(

@@ -132,8 +132,9 @@ class PlatformRules:
 
     # What the kubelet of nodes takes
 
-    def refused_kubelet_settings(self, pool: Pool) -> Mapping[str, str]:
-        """Fields of `kubelet` that nodes of the pool do not get -> the reason."""
+    def refused_kubelet_settings(self, pool: Pool) -> Mapping[str, str] | str:
+        """Fields of `kubelet` that nodes of the pool do not get -> the reason; a reason alone is
+        that of all fields."""
         return {}
 
     def needed_reservations(self, pool: Pool) -> Sequence[str]:

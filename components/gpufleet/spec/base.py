@@ -15,17 +15,8 @@ KmsKeyArn = Annotated[
 """ARN of a key or an alias of AWS KMS."""
 
 
-_SCHEMAS = {
-    "schema",
-    "fields",
-    "items_schema",
-    "keys_schema",
-    "values_schema",
-    "choices",
-    "steps",
-    "definitions",
-}
-"""Parts of a schema of pydantic that are schemas."""
+_OTHER_SCHEMAS = {"choices", "steps", "definitions"}
+"""Parts of a schema of pydantic that are schemas, next to those that are called so."""
 
 
 def _as_written(found: object) -> object:
@@ -50,7 +41,7 @@ def _unconverted(part: Any) -> Any:
             key: {name: _unconverted(one) for name, one in cast("dict[str, Any]", value).items()}
             if key == "fields"
             else _unconverted(value)
-            if key in _SCHEMAS
+            if key.endswith("schema") or key in _OTHER_SCHEMAS
             else value
             for key, value in schema.items()
         }

@@ -21,6 +21,8 @@ from gpufleet.spec.missing_keys import missing_key
 from gpufleet.spec.secrets import validate_secrets
 
 _PLAIN = (str, int, float, bool, type(None), Decimal, date, datetime)
+_MOST_DIGITS = 19
+"""Of a 64-bit number, which no field of a declaration exceeds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,6 +212,16 @@ def _finding(detail: ErrorDetails, data: Mapping[str, Any]) -> Finding:
             "text is wanted",
             f'put it in quotes: "{found}"',
             found=found,
+        )
+    digits = len(value) if isinstance(value, str) and value.isdigit() else 0
+    if kind == "int_type" and digits > _MOST_DIGITS:  # the reader leaves it as text
+        return error(
+            "spec-value-out-of-range",
+            path,
+            f"a number of {digits} digits is found, and at most {_MOST_DIGITS} are allowed",
+            "write a smaller number",
+            found=f"{digits} digits",
+            limit=f"{_MOST_DIGITS} digits",
         )
     hint = _plain_hint(kind, place, value) or misplaced_value(place, value)
     wanted = _said(message.replace("Decimal input should be", "Input should be a number,"))

@@ -15,11 +15,8 @@ from gpufleet.cli.output import (
 )
 from gpufleet.cli.source import read_mapping
 from gpufleet.findings import Finding, error
-from gpufleet.partition.placement import MigPlacement, PlacedInstance, place
-from gpufleet.render.slots import draw_slots
-from gpufleet_planner.commands.pack_trace import run_tasks_file, run_trace, sharing_of
-from gpufleet_planner.commands.pictures import draw as draw_picture
-from gpufleet_planner.commands.pictures import picture_options
+from gpufleet_planner.commands.pack_trace import place_and_print, read_tables, sharing_of
+from gpufleet_planner.commands.pictures import draw, picture_options
 from gpufleet_planner.packing.pack import pack
 from gpufleet_planner.packing.packing import Assignment, Packing, packing_as_dict
 from gpufleet_planner.packing.problem import Mode, PackingProblem
@@ -27,7 +24,7 @@ from gpufleet_planner.packing.read import read_problem
 from gpufleet_planner.packing.request import parse_request
 from gpufleet_planner.pictures.packing_picture import packing_picture, packing_rows
 from gpufleet_planner.trace.place import TracePolicy
-from gpufleet_planner.trace.read import is_tasks_file
+from gpufleet_planner.trace.read import is_tasks_file, read_tasks_file
 from gpufleet_planner.trace.trace import GpuSharing
 
 
@@ -38,13 +35,6 @@ from gpufleet_planner.trace.trace import GpuSharing
     "solver",
     default=None,
     help="Require or leave out the integer program. Default: used where scipy is installed.",
-)
-@click.option(
-    "--draw",
-    default=3,
-    show_default=True,
-    type=click.IntRange(min=0),
-    help="How many different GPUs to draw.",
 )
 @click.option(
     "--trace",
@@ -77,7 +67,6 @@ from gpufleet_planner.trace.trace import GpuSharing
 def command(
     file: str,
     solver: bool | None,
-    draw: int,
     trace: str | None,
     policy: str,
     sharing: GpuSharing,
@@ -97,34 +86,34 @@ def command(
     GPU traces. Prints allocation, fragmentation and the causes of failures. Tasks without a place
     do not change the exit code.
     """
-    if trace is not None:
-        _refuse_given(_OF_SHARES, "is of shares, and --trace places tasks")
-        code = run_trace(file, trace, TracePolicy(policy), sharing, departures, output_format)
-        raise SystemExit(code)
-    document = read_mapping(file)
-    if is_tasks_file(document):
-        _refuse_given(_OF_SHARES, "is of shares, and the file has tasks")
-        code = run_tasks_file(document, TracePolicy(policy), sharing, departures, output_format)
-        raise SystemExit(code)
+    document = {} if trace is not None else read_mapping(file)
+    if trace is not None or is_tasks_file(document):
+        why = "the file has tasks" if trace is None else "--trace places tasks"
+        _refuse_given(_OF_SHARES, f"is of shares, and {why}")
+        if trace is not None:
+            found = read_tables(file, trace, sharing)
+        else:
+            found = read_tasks_file(document, sharing, load())
+        raise SystemExit(place_and_print(found, TracePolicy(policy), departures, output_format))
     _refuse_given(_OF_TASKS, "places tasks: it needs --trace, or a file with tasks")
-    found, findings = _solve(document, solver)
-    if found is not None:
-        problem, packing = found
-        draw_picture(
+    packed, findings = _solve(document, solver)
+    if packed is not None:
+        problem, packing = packed
+        draw(
             lambda: packing_picture("Packing", _verdict(packing), packing_rows(problem, packing)),
             svg,
             png,
         )
     if output_format == "json":
-        print_json(packing_as_dict(None if found is None else found[1], findings))
+        print_json(packing_as_dict(None if packed is None else packed[1], findings))
     else:
-        if found is not None:
-            _print_text(*found, draw)
+        if packed is not None:
+            _print_text(*packed)
         print_findings(findings)
     raise SystemExit(exit_code(findings))
 
 
-_OF_SHARES = ("solver", "draw", "svg", "png")
+_OF_SHARES = ("solver", "svg", "png")
 _OF_TASKS = ("policy", "sharing", "departures")
 
 
@@ -164,7 +153,7 @@ def _solve(
     return (problem, packing), packing.findings
 
 
-def _print_text(problem: PackingProblem, packing: Packing, draw: int) -> None:
+def _print_text(problem: PackingProblem, packing: Packing) -> None:
     from rich.console import Console
     from rich.markup import escape
     from rich.table import Table
@@ -200,8 +189,6 @@ def _print_text(problem: PackingProblem, packing: Packing, draw: int) -> None:
             lines.append(f"{packing.unplaced[share.name]} without a place")
         table.add_row(escape(share.name), str(share.count), escape("\n".join(lines)))
     console.print(table)
-    for line in _drawings(problem, packing, draw):
-        click.echo(line)
     click.echo(_verdict(packing))
 
 
@@ -225,39 +212,3 @@ def _slot(a: Assignment) -> str:
     if a.mode is Mode.WHOLE:
         return "whole GPU" if len(a.gpus) == 1 else f"{len(a.gpus)} whole GPUs"
     return f"1/{a.replicas} GPU by {'MPS' if a.mode is Mode.MPS else 'time-slicing'}"
-
-
-def _drawings(problem: PackingProblem, packing: Packing, limit: int) -> list[str]:
-    """The most frequent layouts of cut GPUs."""
-    machine_of = {n.name: problem.machines[n.machine] for n in packing.nodes}
-    there = {node.name: node for node in problem.existing}
-    cut: dict[tuple[str, int], list[tuple[int, str]]] = defaultdict(list)
-    for a in packing.assignments:
-        if a.mode is Mode.MIG and a.profile is not None and a.start is not None:
-            cut[a.node, a.gpus[0]].append((a.start, a.profile))
-    layouts: dict[tuple[str, tuple[tuple[int, str], ...]], list[str]] = defaultdict(list)
-    for (node, gpu), instances in cut.items():
-        if node in there:
-            instances += [
-                (o.start, o.profile)
-                for o in there[node].gpus[gpu].occupants
-                if o.start is not None and o.profile is not None
-            ]
-        layouts[machine_of[node].name, tuple(sorted(instances))].append(f"{node} GPU {gpu}")
-    ranked = sorted(layouts.items(), key=lambda item: (-len(item[1]), item[1]))
-    lines: list[str] = []
-    for (name, instances), places in ranked[:limit]:
-        geometry = problem.machines[name].gpu.mig
-        if geometry is None:
-            continue
-        placed = [
-            PlacedInstance(profile, start, geometry.profiles[profile].memory_slots)
-            for start, profile in instances
-        ]
-        answer = place(geometry, {}, placed)
-        if isinstance(answer, MigPlacement):
-            lines.append(f"{len(places)} x {problem.machines[name].gpu.key}, first: {places[0]}")
-            lines.append(draw_slots(geometry, answer))
-    if len(ranked) > limit:
-        lines.append(f"({len(ranked) - limit} further layouts are not drawn)")
-    return lines

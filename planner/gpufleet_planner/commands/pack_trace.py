@@ -1,16 +1,15 @@
 """`gpufleet pack NODES --trace TASKS`: tasks that arrive one by one."""
 
+from collections import Counter
 from typing import Any
 
 import click
 
-from gpufleet.catalogue import load
 from gpufleet.cli.output import UnreadableInputError, exit_code, print_findings, print_json
 from gpufleet.cli.source import read_bytes
 from gpufleet.findings import Finding
-from gpufleet_planner.trace.as_dict import trace_as_dict
-from gpufleet_planner.trace.place import FailureCause, TracePolicy, place_trace
-from gpufleet_planner.trace.read import read_tasks_file, read_trace
+from gpufleet_planner.trace.place import FailureCause, TracePolicy, TraceRun, place_trace
+from gpufleet_planner.trace.read import Read, read_trace
 from gpufleet_planner.trace.trace import GpuSharing, Trace, read_sharing
 
 _CAUSES = {
@@ -33,59 +32,30 @@ def sharing_of(context: click.Context, option: click.Parameter, text: str) -> Gp
     return found
 
 
-def run_trace(
-    nodes: str,
-    tasks: str,
-    policy: TracePolicy,
-    sharing: GpuSharing,
-    departures: bool,
-    output_format: str,
-) -> int:
-    """Place a trace and print the report; gives the exit code."""
+def read_tables(nodes: str, tasks: str, sharing: GpuSharing) -> Read:
+    """The trace of two tables."""
     if nodes == tasks == "-":
         raise click.UsageError("FILE and --trace are two tables: only one can be standard input")
-    found = read_trace(_text(nodes), _text(tasks), sharing)
-    return place_and_print(found, policy, departures, output_format)
+    return read_trace(_text(nodes), _text(tasks), sharing)
 
 
-def run_tasks_file(
-    document: dict[str, Any],
-    policy: TracePolicy,
-    sharing: GpuSharing,
-    departures: bool,
-    output_format: str,
-) -> int:
-    """Place the tasks of one file and print the report; gives the exit code."""
-    found = read_tasks_file(document, sharing, load())
-    return place_and_print(found, policy, departures, output_format)
-
-
-def place_and_print(
-    found: tuple[Trace | None, tuple[Finding, ...]],
-    policy: TracePolicy,
-    departures: bool,
-    output_format: str,
-) -> int:
+def place_and_print(found: Read, policy: TracePolicy, departures: bool, output_format: str) -> int:
     """Place a trace that was read, or print what is wrong with it; gives the exit code."""
     trace, findings = found
-    if trace is None:
-        if output_format == "json":
-            print_json(trace_as_dict(None, findings))
-        else:
-            print_findings(findings)
-        return exit_code(findings)
     try:
-        run = place_trace(trace, policy, departures=departures)
+        run = None if trace is None else place_trace(trace, policy, departures=departures)
     except ModuleNotFoundError as missing:
         raise click.UsageError(
             f"placing tasks needs {missing.name}: install the extra `planner`"
         ) from None
-    document = trace_as_dict((trace, run))
+    document = trace_as_dict(None if trace is None or run is None else (trace, run), findings)
     if output_format == "json":
         print_json(document)
+    elif run is None:
+        print_findings(findings)
     else:
         _print_text(document)
-    return 0
+    return exit_code(findings)
 
 
 def _text(file: str) -> str:
@@ -119,3 +89,54 @@ def _print_parts(document: dict[str, Any]) -> None:
         f"{document['peakAllocation']:.2%}, requested {document['requested']:.2%}); "
         f"{document['fragmentation']:.2%} free but not usable for the mix of requests"
     )
+
+
+_KEYS = (
+    "policy", "nodes", "gpus", "tasks", "placed", "allocation", "peakAllocation", "requested",
+    "fragmentation", "mostTasksOnOneGpu", "failures", "assignment", "unplaced",
+)  # fmt: skip
+
+
+def trace_as_dict(
+    placed: tuple[Trace, TraceRun] | None, findings: tuple[Finding, ...] = ()
+) -> dict[str, Any]:
+    """`allocation`, `requested` and `fragmentation` are parts of the GPU capacity, at the end; None
+    where the nodes have no GPU."""
+    found: dict[str, Any] = dict.fromkeys(_KEYS)
+    if placed is not None:
+        trace, run = placed
+        capacity = run.capacity_milli
+        failures = Counter(p.cause for p in run.placements if p.cause is not None)
+        found |= {
+            "policy": run.policy.value,
+            "nodes": len(trace.nodes),
+            "gpus": sum(node.gpus for node in trace.nodes),
+            "tasks": len(trace.tasks),
+            "placed": sum(p.cause is None for p in run.placements),
+            "allocation": _part(run.allocated_milli, capacity),
+            "peakAllocation": _part(run.peak_milli, capacity),
+            "requested": _part(run.requested_milli, capacity),
+            "fragmentation": _part(run.fragmented_milli, capacity),
+            "mostTasksOnOneGpu": run.most_on_one_gpu,
+            "failures": {cause.value: failures[cause] for cause in FailureCause},
+            "assignment": [
+                {
+                    "task": trace.tasks[p.task].name,
+                    "node": trace.nodes[p.node].name,
+                    "gpus": list(p.gpus),
+                }
+                for p in run.placements
+                if p.cause is None
+            ],
+            "unplaced": [
+                {"task": trace.tasks[p.task].name, "cause": p.cause.value}
+                for p in run.placements
+                if p.cause is not None
+            ],
+        }
+    return found | {"findings": [finding.as_dict() for finding in findings]}
+
+
+def _part(milli: float, capacity: int) -> float | None:
+    """Of the capacity; differences of floating-point numbers are never below zero."""
+    return max(0.0, milli / capacity) if capacity else None

@@ -208,7 +208,7 @@ def print_choice(choice: ServingChoice) -> None:
             option.label,
             _money(usd(option.billed_micro_usd), option),
             _money(usd(option.part_micro_usd), option),
-            speed_words(option),
+            _speed(option),
             choice.lost_to_best(option),
         )
     Console(highlight=False).print(table)
@@ -220,22 +220,11 @@ def print_choice(choice: ServingChoice) -> None:
         click.echo(lost)
 
 
-def speed_words(option: Option) -> str:
-    """What an option reaches, in the units of its target."""
-    reached = option.reached
-    parts: list[str] = []
-    if reached.first_token_seconds is not None and reached.token_seconds is not None:
-        parts.append(f"{1000 * reached.first_token_seconds:.0f} ms to the first token")
-        parts.append(f"{1000 * reached.token_seconds:.1f} ms per token")
-    if reached.tokens_per_second is not None:
-        parts.append(f"{reached.tokens_per_second:,.0f} tokens/s")
-    if reached.run_hours is not None:
-        parts.append(f"{reached.run_hours:,.1f} h")
-    if option.usd_per_run is not None:
-        parts.append(f"{option.usd_per_run:,.2f} USD a run")
-    elif option.usd_per_million_tokens is not None:
-        parts.append(f"{option.usd_per_million_tokens:.3g} USD per million tokens")
-    return ", ".join(parts) + f" ({reached.basis.value})"
+def _speed(option: Option) -> str:
+    million = option.usd_per_million_tokens
+    if million is None or option.usd_per_run is not None:
+        return option.speed_text
+    return f"{option.speed_text}; {million:.3g} USD per million tokens"
 
 
 def _money(amount: Decimal | None, option: Option) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from gpufleet.documents.plain_data import camel, plain_data
 from gpufleet.models.ledger import Basis
 
 
@@ -24,19 +25,14 @@ class ExplanationLine:
     """Where formula or number are from, with repository or edition and date."""
 
 
+def picked(value: object, *names: str) -> dict[str, Any]:
+    """Some attributes as plain data for JSON."""
+    return {camel(name): plain_data(getattr(value, name)) for name in names}
+
+
 def lines_as_list(lines: Sequence[ExplanationLine]) -> list[dict[str, Any]]:
     """Plain data for JSON."""
-    return [
-        {
-            "topic": line.topic,
-            "figure": line.figure,
-            "value": line.value,
-            "formula": line.formula,
-            "basis": line.basis.value,
-            "source": line.source,
-        }
-        for line in lines
-    ]
+    return [plain_data(line) for line in lines]
 
 
 def lines_as_text(lines: Sequence[ExplanationLine], indent: str = "") -> str:

@@ -53,21 +53,36 @@ def place_of(source: int, choice: NodeUse, gpu: int | None) -> Place:
     return (source,) if gpu is None else (source, -1 - choice.replicas, gpu)
 
 
-@dataclass(slots=True)
 class PackingProgram:
-    """A program and what its columns mean."""
+    """The program that packs every share at least cost, and what its columns mean.
 
-    problem: PackingProblem
-    sources: list[NodeSource]
-    apart: bool
-    program: IntegerProgram
-    kinds: list[ShareGroup]
-    choices: list[tuple[int, NodeUse]]
-    filled: list[tuple[int, GpuGroup, Place, Pattern | None]]
-    served: list[tuple[int, int, Place, Slot]]
-    """Column, kind, place, slot."""
-    short: list[int]
-    """Elastic models: column of unserved shares by kind."""
+    `apart`: each source is one node, with its own slots. `elastic`: shares may stay unserved, and
+    only that costs.
+    """
+
+    def __init__(
+        self,
+        problem: PackingProblem,
+        sources: list[NodeSource],
+        *,
+        apart: bool = False,
+        elastic: bool = False,
+    ) -> None:
+        self.problem, self.sources, self.apart, self.elastic = problem, sources, apart, elastic
+        self.program = IntegerProgram()
+        self.kinds: list[ShareGroup] = []
+        self.choices: list[tuple[int, NodeUse]] = []
+        self.filled: list[tuple[int, GpuGroup, Place, Pattern | None]] = []
+        self.served: list[tuple[int, int, Place, Slot]] = []
+        """Column, kind, place, slot."""
+        self.short: list[int] = []
+        """Elastic: column of unserved shares by kind."""
+        self.supply: dict[tuple[Place, Slot], dict[int, int]] = defaultdict(dict)
+        # Group number -> place -> columns that give room to the group.
+        self.node_room: dict[tuple[int, Place], dict[int, int]] = defaultdict(dict)
+        self.gpu_room: dict[tuple[int, Place], dict[int, int]] = defaultdict(dict)
+        self.slot_room: dict[tuple[int, Place, Slot], dict[int, int]] = defaultdict(dict)
+        self._build()
 
     def plan(self, values: tuple[float, ...]) -> ColumnCounts:
         """Counts from the values of the columns."""
@@ -88,37 +103,7 @@ class PackingProgram:
             self.apart,
         )
 
-
-def build(
-    problem: PackingProblem,
-    sources: list[NodeSource],
-    *,
-    apart: bool = False,
-    elastic: bool = False,
-) -> PackingProgram:
-    """The program that packs every share at least cost.
-
-    `apart`: each source is one node, with its own slots. `elastic`: shares may stay unserved, and
-    only that costs.
-    """
-    return _Builder(problem, sources, apart, elastic).model()
-
-
-class _Builder:
-    def __init__(
-        self, problem: PackingProblem, sources: list[NodeSource], apart: bool, elastic: bool
-    ) -> None:
-        self.problem, self.sources, self.apart, self.elastic = problem, sources, apart, elastic
-        self.program = IntegerProgram()
-        self.choices: list[tuple[int, NodeUse]] = []
-        self.filled: list[tuple[int, GpuGroup, Place, Pattern | None]] = []
-        self.supply: dict[tuple[Place, Slot], dict[int, int]] = defaultdict(dict)
-        # Group number -> place -> columns that give room to the group.
-        self.node_room: dict[tuple[int, Place], dict[int, int]] = defaultdict(dict)
-        self.gpu_room: dict[tuple[int, Place], dict[int, int]] = defaultdict(dict)
-        self.slot_room: dict[tuple[int, Place, Slot], dict[int, int]] = defaultdict(dict)
-
-    def model(self) -> PackingProgram:
+    def _build(self) -> None:
         wanted = wanted_of(self.problem)
         pools: dict[tuple[GpuGroup, int], dict[int, int]] = defaultdict(dict)
         by_source: list[list[int]] = []
@@ -142,8 +127,7 @@ class _Builder:
             self._fill(pool, i, giving)
         self._limits(by_source)
         kinds, fitting = self._kinds()
-        short: list[int] = []
-        served: list[tuple[int, int, Place, Slot]] = []
+        self.kinds, served, short = kinds, self.served, self.short
         taking: dict[tuple[Place, Slot], dict[int, int]] = defaultdict(dict)
         for number, kind in enumerate(kinds):
             share = self.problem.by_name[kind.names[0]]
@@ -164,17 +148,6 @@ class _Builder:
                 self.program.row({**taking[key], **{c: -n for c, n in giving.items()}}, upper=0)
         self._spread(kinds, served)
         self._host(kinds, served)
-        return PackingProgram(
-            self.problem,
-            self.sources,
-            self.apart,
-            self.program,
-            kinds,
-            self.choices,
-            self.filled,
-            served,
-            short,
-        )
 
     def _offer(self, column: int, source: NodeSource, choice: NodeUse) -> None:
         """The slots a choice offers without a pool, and the room it gives to spread groups."""

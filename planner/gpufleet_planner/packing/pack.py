@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
-from gpufleet.findings import Finding, info, ordered, warning
+from gpufleet.findings import Finding, findings_in, ordered
 from gpufleet_planner.packing import highs, infeasible
 from gpufleet_planner.packing.greedy import place_rest
-from gpufleet_planner.packing.model import PackingProgram, build
+from gpufleet_planner.packing.model import PackingProgram
 from gpufleet_planner.packing.packing import Packing, PackingMethod
 from gpufleet_planner.packing.problem import PackingProblem
 from gpufleet_planner.packing.realise import realise
@@ -14,6 +14,8 @@ from gpufleet_planner.packing.slots import TOLERANCE, volume_bound, whole_nodes
 from gpufleet_planner.packing.supply import NodeSource, sources_of
 from gpufleet_planner.packing.verify import verify
 from gpufleet_planner.packing.workspace import Workspace
+
+_finding = findings_in(__file__)
 
 _APART_LIMIT = 60_000
 """Coefficients of the program with every node apart up to which it is tried."""
@@ -72,7 +74,7 @@ def _by_program(problem: PackingProblem) -> Packing:
     if not any(share.count for share in problem.shares):  # a program without columns
         return _finish(problem, Workspace(problem), {}, 0, PackingMethod.INTEGER_PROGRAM, ())
     sources = sources_of(problem)
-    model = build(problem, sources)
+    model = PackingProgram(problem, sources)
     gap = _GAP if len(model.program.costs) > _LARGE else 0.0
     solved = highs.solve(model.program, gap=gap)
     if solved.status == "infeasible":
@@ -121,7 +123,7 @@ def _apart(
     unplaced = place_rest(workspace, problem, left)
     rough = _finish(problem, workspace, unplaced, bound, PackingMethod.HEURISTIC, ())
     sources = _one_by_one(sources_of(problem), rough)
-    model = build(problem, sources, apart=True)
+    model = PackingProgram(problem, sources, apart=True)
     if model.program.size <= _APART_LIMIT:
         solved = highs.solve(model.program)
         if solved.values:
@@ -153,7 +155,7 @@ def _one_by_one(sources: list[NodeSource], rough: Packing) -> list[NodeSource]:
 
 def _nearest(problem: PackingProblem, sources: list[NodeSource]) -> Packing:
     """Not everything has a place: the packing of as much as has, and what would help."""
-    model = build(problem, sources, elastic=True)
+    model = PackingProgram(problem, sources, elastic=True)
     solved = highs.solve(model.program)
     short: dict[str, int] = {}
     if solved.values:
@@ -198,20 +200,8 @@ def _finish(
 
 
 def _no_solver() -> Finding:
-    return info(
-        "pack-without-solver",
-        "",
-        "packed by the heuristic, which does not promise the least cost; the gap to the lower "
-        "bound says how far it may be off",
-        "install the extra `planner` (scipy) for the exact method",
-    )
+    return _finding("pack-without-solver")
 
 
 def _stopped() -> Finding:
-    return warning(
-        "pack-search-stopped",
-        "",
-        "the solver stopped at its limit of nodes or time before it had proven the least cost; the "
-        "gap says how far the answer may be off",
-        "allow fewer machine types, or merge shares that are alike",
-    )
+    return _finding("pack-search-stopped")

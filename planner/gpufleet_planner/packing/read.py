@@ -1,8 +1,8 @@
 """Reads a packing file into a problem: resolves names, parses units, and reports all errors."""
 
 from collections.abc import Iterable
-from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 from gpufleet.catalogue import Catalogue, Gpu, UnknownKeyError
 from gpufleet.catalogue.frozen import frozen
@@ -57,10 +57,7 @@ class _Reader:
             if machine.name in self.machines:
                 self._twice(f"{machine.path}.name", machine.name, "machine")
             self.machines[machine.name] = machine
-        shares = [
-            replace(self._share(s, f"shares[{i}]"), host=(s.cpu or 0, _mib_up(s.host_memory)))
-            for i, s in enumerate(self.request.shares)
-        ]
+        shares = [self._share(s, f"shares[{i}]") for i, s in enumerate(self.request.shares)]
         self._known_hosts(shares)
         self._repeated("shares", [s.name for s in shares], "name")
         existing = [self._node(n, f"existing[{i}]") for i, n in enumerate(self.request.existing)]
@@ -130,24 +127,19 @@ class _Reader:
 
     def _machine(self, entry: MachineRequest, path: str) -> PackingMachine | None:
         price = None if entry.usd_per_hour is None else int(entry.usd_per_hour * MICRO_USD)
-        modes = frozenset(entry.modes)
-        single = entry.mig_strategy == "single"
+        cpu, memory, whole_only = entry.cpu, entry.host_memory, False
         try:
             if entry.instance_type is None:
-                gpu = self.catalogue.find_gpu(entry.gpu or "")
-                return PackingMachine(
-                    entry.name or gpu.key,
-                    gpu,
-                    entry.gpus_per_node or 1,
-                    gpu.memory_bytes,
-                    modes=modes,
-                    single_strategy=single,
-                    micro_usd_per_hour=price,
-                    max_nodes=entry.max_nodes,
-                    path=path,
-                    host=(entry.cpu, _mib(entry.host_memory)),
-                )
-            instance = self.catalogue.instance(entry.instance_type)
+                gpu: Gpu = self.catalogue.find_gpu(entry.gpu or "")
+                name, count, device = gpu.key, entry.gpus_per_node or 1, gpu.memory_bytes
+            else:
+                instance = self.catalogue.instance(entry.instance_type)
+                gpu, name = self.catalogue.gpu(instance.accelerator.gpu), instance.name
+                count, device = instance.accelerator.count, self.catalogue.device_memory(instance)
+                whole_only, memory = instance.fractional, memory or instance.memory_bytes
+                cpu = cpu or (instance.vcpu and instance.vcpu * 1000)
+                if price is None:
+                    price = instance.price(entry.purchase).micro_usd_per_hour
         except UnknownKeyError as problem:
             key = "gpu" if entry.instance_type is None else "instanceType"
             near = f"write {' or '.join(problem.nearest)}" if problem.nearest else None
@@ -155,74 +147,43 @@ class _Reader:
                 error(f"pack-{key.lower()}-unknown", f"{path}.{key}", str(problem), near)
             )
             return None
-        count = instance.accelerator.count
         if count is None:
-            message = f"how many GPUs {instance.name} has was not sourced"
+            message = f"how many GPUs {name} has was not sourced"
             fix = "write gpu and gpusPerNode instead of instanceType"
             self.findings.append(error("pack-gpus-unknown", path, message, fix))
             return None
-        gpu: Gpu = self.catalogue.gpu(instance.accelerator.gpu)
-        if price is None:
-            price = instance.price(entry.purchase).micro_usd_per_hour
         return PackingMachine(
-            entry.name or instance.name,
+            entry.name or name,
             gpu,
             count,
-            self.catalogue.device_memory(instance),
-            whole_only=instance.fractional,
-            modes=modes,
-            single_strategy=single,
-            micro_usd_per_hour=price,
-            max_nodes=entry.max_nodes,
-            path=path,
-            host=(
-                entry.cpu or (instance.vcpu and instance.vcpu * 1000),
-                _mib(entry.host_memory or instance.memory_bytes),
-            ),
+            device,
+            whole_only,
+            frozenset(entry.modes),
+            entry.mig_strategy == "single",
+            price,
+            entry.max_nodes,
+            path,
+            (cpu, _mib(memory)),
         )
 
     # -- shares ---------------------------------------------------------------------------------
 
     def _share(self, entry: ShareRequest, path: str) -> ShareClass:
-        machines = (
-            None if entry.machines is None else self._chosen(entry.machines, f"{path}.machines")
-        )
+        mode: Mode | None = Mode.WHOLE
+        asked: dict[str, Any] = {"gpus": entry.gpus or 1, "memory_bytes": entry.memory or 0}
         if entry.slice is not None:
             mode = Mode.MIG if entry.slice.mig_only else None
-            return ShareClass(
-                entry.name,
-                entry.count,
-                mode,
-                memory_bytes=entry.slice.memory or 0,
-                compute_slices=entry.slice.compute_slices,
-                machines=machines,
-                path=path,
-            )
-        if entry.mig is not None:
-            return ShareClass(
-                entry.name, entry.count, Mode.MIG, entry.mig, machines=machines, path=path
-            )
-        part = entry.mps or entry.time_slicing
-        if part is not None:
+            memory, compute = entry.slice.memory or 0, entry.slice.compute_slices
+            asked = {"memory_bytes": memory, "compute_slices": compute}
+        elif entry.mig is not None:
+            mode, asked = Mode.MIG, {"profile": entry.mig}
+        elif (part := entry.mps or entry.time_slicing) is not None:
             mode = Mode.MPS if entry.mps is not None else Mode.TIME_SLICING
-            return ShareClass(
-                entry.name,
-                entry.count,
-                mode,
-                memory_bytes=part.memory or 0,
-                replicas=_replicas(part),
-                machines=machines,
-                path=path,
-            )
-        return ShareClass(
-            entry.name,
-            entry.count,
-            Mode.WHOLE,
-            gpus=entry.gpus or 1,
-            memory_bytes=entry.memory or 0,
-            machines=machines,
-            path=path,
-        )
+            asked = {"memory_bytes": part.memory or 0, "replicas": _replicas(part)}
+        if entry.machines is not None:
+            asked["machines"] = self._chosen(entry.machines, f"{path}.machines")
+        host = (entry.cpu or 0, _mib_up(entry.host_memory))
+        return ShareClass(entry.name, entry.count, mode, path=path, host=host, **asked)
 
     def _groups(self, names: list[str]) -> tuple[SpreadGroup, ...]:
         found = [

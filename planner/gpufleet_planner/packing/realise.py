@@ -70,19 +70,14 @@ def _open(made: _Realisation, choice: NodeUse, node: OpenNode) -> None:
         for i, gpu in enumerate(divided):
             left = choice.replicas - gpu.state.taken
             made.offer(place_of(choice.source, choice, i), slot, node, gpu, left)
-    free = _by_state(node)
+    free: dict[InitialGpu, list[OpenGpu]] = defaultdict(list)
+    for gpu in node.gpus:
+        free[gpu.state].append(gpu)
     # Shares of several GPUs take the first free ones (`put_gang` does the same).
     del free[InitialGpu()][: sum(choice.gangs)]
     for pool, count in choice.pools:
         for _ in range(count):
             made.waiting[pool].append(free[pool.state].pop(0))
-
-
-def _by_state(node: OpenNode) -> dict[InitialGpu, list[OpenGpu]]:
-    found: dict[InitialGpu, list[OpenGpu]] = defaultdict(list)
-    for gpu in node.gpus:
-        found[gpu.state].append(gpu)
-    return found
 
 
 def _fill(made: _Realisation, place: Place, pattern: Pattern | None, gpu: OpenGpu) -> None:
@@ -107,10 +102,8 @@ def _serve(made: _Realisation, problem: PackingProblem, plan: ColumnCounts) -> d
         key = (place, slot)
         offers = made.offers[key]
         for _ in range(count):
-            if any(host[name]):
-                offer = _fullest(made.workspace, name, offers)
-            elif name in spread:
-                offer = _least_crowded(made.workspace, name, offers)
+            if any(host[name]) or name in spread:
+                offer = _offer(made.workspace, name, offers, any(host[name]))
             else:
                 while firsts[key] < len(offers) and not offers[firsts[key]].left:
                     firsts[key] += 1
@@ -126,17 +119,10 @@ def _serve(made: _Realisation, problem: PackingProblem, plan: ColumnCounts) -> d
     return dict(left)
 
 
-def _allowed(workspace: Workspace, name: str, offers: list[_Offer]) -> list[_Offer]:
-    return [o for o in offers if o.left and workspace.allows(name, o.node, o.gpu)]
-
-
-def _least_crowded(workspace: Workspace, name: str, offers: list[_Offer]) -> _Offer | None:
-    """The slot whose GPU has most of its kind left, among those the spread groups allow."""
-    allowed = _allowed(workspace, name, offers)
-    return max(allowed, key=lambda offer: offer.left, default=None)
-
-
-def _fullest(workspace: Workspace, name: str, offers: list[_Offer]) -> _Offer | None:
-    """The slot on the node with least CPUs and memory left, of those that have enough."""
-    allowed = _allowed(workspace, name, offers)
-    return min(allowed, key=lambda offer: [part or 0 for part in offer.node.host], default=None)
+def _offer(workspace: Workspace, name: str, offers: list[_Offer], host: bool) -> _Offer | None:
+    """Among those that spread groups, CPUs and memory allow: the slot on the node with least CPUs
+    and memory left where shares take some, else the one whose GPU has most of its kind left."""
+    allowed = [o for o in offers if o.left and workspace.allows(name, o.node, o.gpu)]
+    if host:
+        return min(allowed, key=lambda one: [part or 0 for part in one.node.host], default=None)
+    return max(allowed, key=lambda one: one.left, default=None)

@@ -6,10 +6,12 @@ from typing import Annotated, Any, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from gpufleet.findings import Finding, error
+from gpufleet.findings import Finding, findings_in
 from gpufleet_planner.packing.amount import read_cpu, read_memory, read_part
 from gpufleet_planner.packing.problem import Mode
 from gpufleet_planner.sizing.request import RequestModel, read_model
+
+_finding = findings_in(__file__)
 
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$", max_length=63)]
 Count = Annotated[int, Field(ge=0, le=1_000_000)]
@@ -238,12 +240,7 @@ def _too_many(request: PackRequest) -> tuple[Finding, ...]:
         return ()
     largest = max(range(len(request.shares)), key=lambda index: request.shares[index].count)
     return (
-        error(
-            "pack-too-many-shares",
-            f"shares[{largest}].count",
-            f"{total} shares in all; at most {MOST_SHARES} are packed one by one",
-            "identical nodes repeat: pack a tenth, and multiply the nodes",
-            found=total,
-            limit=MOST_SHARES,
+        _finding(
+            "pack-too-many-shares", f"shares[{largest}].count", found=total, limit=MOST_SHARES
         ),
     )

@@ -123,7 +123,7 @@ def sources_of(problem: PackingProblem) -> list[NodeSource]:
     """Existing nodes, alike ones together, then what may be bought, in the order of the file."""
     alike: dict[tuple[str, tuple[InitialGpu, ...], HostRoom], list[str]] = {}
     for node in problem.existing:
-        states = tuple(sorted((_state(problem, node, gpu) for gpu in node.gpus), key=_order))
+        states = tuple(sorted((state_of_gpu(problem, node, gpu) for gpu in node.gpus), key=_order))
         host = problem.machines[node.machine].host if node.host is None else node.host
         alike.setdefault((node.machine, states, host), []).append(node.name)
     found = [
@@ -153,10 +153,6 @@ def _order(state: InitialGpu) -> tuple[object, ...]:
 
 def state_of_gpu(problem: PackingProblem, node: ExistingNode, gpu: ExistingGpu) -> InitialGpu:
     """The state of a GPU that is there."""
-    return _state(problem, node, gpu)
-
-
-def _state(problem: PackingProblem, node: ExistingNode, gpu: ExistingGpu) -> InitialGpu:
     geometry = problem.machines[node.machine].gpu.mig
     placed: list[PlacedInstance] = []
     for occupant in gpu.occupants:

@@ -1,7 +1,7 @@
 """A packing in the making: nodes that are there or bought, and what each of their GPUs holds."""
 
 from collections import Counter, defaultdict
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from gpufleet.catalogue.gpu import MigGeometry
 from gpufleet.partition.placement import PlacedInstance
@@ -254,14 +254,11 @@ class Workspace:
                     found[gpu.whole].append(Assignment(gpu.whole, 0, node.name, place, Mode.WHOLE))
                 for assignment in self._on(node, gpu):
                     found[assignment.share].append(assignment)
-        ordered: list[Assignment] = []
-        for share in self.problem.shares:
-            for index, a in enumerate(found[share.name]):
-                ordered.append(
-                    Assignment(
-                        a.share, index, a.node, a.gpus, a.mode, a.profile, a.start, a.replicas
-                    )
-                )
+        ordered = [
+            replace(one, index=index)
+            for share in self.problem.shares
+            for index, one in enumerate(found[share.name])
+        ]
         packed = tuple(PackedNode(n.name, n.machine.name, n.existing) for n in nodes)
         return tuple(ordered), packed
 

@@ -5,6 +5,7 @@ Keys are camelCase; money is US dollars, memory integer bytes, times are seconds
 
 from typing import Any
 
+from gpufleet_planner.explanation.line import picked
 from gpufleet_planner.planning.choice import ServingChoice
 from gpufleet_planner.planning.option import Option, usd
 
@@ -26,22 +27,15 @@ def choices_as_list(choice: ServingChoice, most: int | None = None) -> list[dict
 def rejected_as_list(choice: ServingChoice) -> list[dict[str, Any]]:
     """Everything that does not work, with the limit it breaks."""
     return [
-        {
-            "what": lost.what,
-            "gpu": lost.gpu,
-            "code": lost.miss.code,
-            "reason": lost.miss.reason,
-            "figure": lost.miss.figure,
-        }
+        {**picked(lost, "what", "gpu"), **picked(lost.miss, "code", "reason", "figure")}
         for lost in choice.rejected
     ]
 
 
 def option_as_dict(option: Option) -> dict[str, Any]:
     """One option with its figures, each group with how well it is known."""
-    reached, machine = option.reached, option.machine
-    split = reached.parallel
-    million = option.usd_per_million_tokens
+    reached, machine, million = option.reached, option.machine, option.usd_per_million_tokens
+    training, split = reached.training, reached.parallel
     return {
         "label": option.label,
         "gpu": machine.gpu.key,
@@ -52,48 +46,19 @@ def option_as_dict(option: Option) -> dict[str, Any]:
         "copies": reached.copies,
         "gpusPerCopy": reached.gpus_each,
         "count": option.devices,
-        "parallelism": {
-            "tensor": split.tensor,
-            "pipeline": split.pipeline,
-            "data": split.data,
-            "sharding": split.sharding.value,
-        },
-        "training": None
-        if reached.training is None
-        else {
-            "checkpointing": reached.training.checkpointing.value,
-            "loss": reached.training.loss.value,
-            "accumulation": reached.training.accumulation,
-        },
+        "parallelism": picked(split, "tensor", "pipeline", "data", "sharding"),
+        "training": training and picked(training, "checkpointing", "loss", "accumulation"),
         "machine": {
-            "name": machine.name,
-            "platform": machine.platform,
-            "region": machine.region,
-            "gpus": machine.gpus,
+            **picked(machine, "name", "platform", "region", "gpus"),
             "nodes": option.machines,
             "fabric": option.fabric,
         },
         "buy": machine.buy,
         "memory": {
-            "needBytes": reached.need_bytes,
-            "usableBytes": reached.usable_bytes,
+            **picked(reached, "need_bytes", "usable_bytes"),
             "basis": option.share.memory_basis.value,
         },
-        "speed": {
-            "batch": reached.batch,
-            "firstTokenSeconds": reached.first_token_seconds,
-            "togetherFirstTokenSeconds": reached.together_first_token_seconds,
-            "tokenSeconds": reached.token_seconds,
-            "tokenSecondsRange": reached.token_seconds_range,
-            "tokensPerSecondRange": reached.tokens_per_second_range,
-            "rangeNote": reached.range_note,
-            "tokensPerSecond": reached.tokens_per_second,
-            "askedTokensPerSecond": reached.asked_tokens_per_second,
-            "runHours": reached.run_hours,
-            "goodput": reached.goodput,
-            "binding": reached.binding,
-            "basis": reached.basis.value,
-        },
+        "speed": picked(reached, *_SPEED),
         "cost": {
             "usdPerHour": usd(option.billed_micro_usd),
             "usdPerHourOfItsPart": usd(option.part_micro_usd),
@@ -105,3 +70,20 @@ def option_as_dict(option: Option) -> dict[str, Any]:
         },
         "notes": list(option.notes),
     }
+
+
+_SPEED = (
+    "batch",
+    "first_token_seconds",
+    "together_first_token_seconds",
+    "token_seconds",
+    "token_seconds_range",
+    "tokens_per_second_range",
+    "range_note",
+    "tokens_per_second",
+    "asked_tokens_per_second",
+    "run_hours",
+    "goodput",
+    "binding",
+    "basis",
+)

@@ -36,7 +36,7 @@ def try_services(
         for parallel in splits(need, device, most):
             gpus = parallel.serving_gpus
             what = device.label if gpus == 1 else f"{gpus} x {device.label}"
-            above = _above(gpu_usd, gpus * need.replicas, ceiling)
+            above = _dearer(_times(gpu_usd, gpus * need.replicas), ceiling, _OF_MACHINES)
             if above is not None:
                 yield _rejected(f"{what}, {serving.weights.name}", first, above)
                 continue
@@ -55,7 +55,8 @@ def try_services(
         for share in sorted(shares(first.gpu, kinds, least), key=lambda share: share.part):
             if share.kind is DeviceShare.WHOLE:
                 continue
-            above = _above(gpu_usd, float(share.part) * need.replicas, ceiling)
+            part = _times(gpu_usd, float(share.part) * need.replicas)
+            above = _dearer(part, ceiling, _OF_MACHINES)
             found = above or serve(need, serving, share, alone)
             if isinstance(found, Reached):
                 # All sizes are kept: which one others take too shows when pools are filled.
@@ -70,13 +71,21 @@ def cheapest_gpu(group: Sequence[OfferedMachine]) -> float | None:
     return min(prices, default=None)
 
 
-def _above(gpu_usd: float | None, gpus: float, ceiling: float | None) -> Miss | None:
-    if ceiling is None or (gpu_usd is not None and gpu_usd * gpus <= ceiling):
+_OF_MACHINES = "USD/h at least for its part of the machines"
+
+
+def _times(gpu_usd: float | None, gpus: float) -> float | None:
+    return None if gpu_usd is None else gpu_usd * gpus
+
+
+def _dearer(least: float | None, ceiling: float | None, of: str) -> Miss | None:
+    """Whether what costs at least so much is dearer than something that keeps the target; None: its
+    price is not known."""
+    if ceiling is None or (least is not None and least <= ceiling):
         return None
-    if gpu_usd is None:
+    if least is None:
         return Miss("dearer", "no price is known, and something with a price keeps the target")
-    text = f"{gpu_usd * gpus:.2f} USD/h at least for its part of the machines, {ceiling:.2f} is"
-    return Miss("dearer", f"{text} enough", gpu_usd * gpus)
+    return Miss("dearer", f"{least:.2f} {of}, {ceiling:.2f} is enough", least)
 
 
 def try_jobs(
@@ -145,18 +154,11 @@ def _job_above(
     if ceiling is None:
         return None
     device, gpu_usd = whole(group[0]), cheapest_gpu(group)
-    if device is None:
-        return None
-    if gpu_usd is None:
-        return Miss("dearer", "no price is known, and something with a price keeps the target")
-    speed = training_speed(need.model, need.training[0], device)
+    speed = None if device is None else training_speed(need.model, need.training[0], device)
     if speed is None:
         return None
-    tokens = need.target.tokens or 1_000_000
-    least = gpu_usd * tokens / speed.tokens_per_second / 3600
-    if least <= ceiling:
-        return None
-    return Miss("dearer", f"{least:.2f} USD at least, {ceiling:.2f} is enough", least)
+    hours = (need.target.tokens or 1_000_000) / speed.tokens_per_second / 3600
+    return _dearer(_times(gpu_usd, hours), ceiling, "USD at least")
 
 
 def _sliced_jobs(

@@ -4,10 +4,11 @@ Without them vLLM takes 0.92 of the GPU that it sees. On a shared GPU it would t
 the other workloads too.
 """
 
+from collections.abc import Mapping
 from math import floor
 from typing import Any
 
-from gpufleet.findings import Finding, info
+from gpufleet.findings import Finding, findings_in
 from gpufleet.models.catalogue_models import named_format
 from gpufleet.models.engine_profile import InferenceEngine, memory_fraction, step_tokens
 from gpufleet.models.inference import Serving
@@ -18,10 +19,13 @@ from gpufleet_planner.planning.workloads import ModelWorkload
 from gpufleet_planner.sizing.cache_capacity import capacity, started_sequences
 from gpufleet_planner.sizing.device import DeviceShare
 
+_finding = findings_in(__file__)
 _DTYPES = {"bf16": "bfloat16", "fp16": "float16", "fp32": "float32"}
-_QUANTISED_AT_START = {"fp8": "fp8", "nf4": "bitsandbytes", "nf4-double": "bitsandbytes"}
-"""Formats vLLM makes of 16-bit weights itself; the others need a checkpoint that has them."""
-_CACHES = {"fp8": "fp8"}
+_QUANTISED_AT_START = {
+    InferenceEngine.VLLM: {"fp8": "fp8", "nf4": "bitsandbytes", "nf4-double": "bitsandbytes"},
+    InferenceEngine.SGLANG: {"fp8": "fp8"},
+}
+"""Formats that an engine makes of 16-bit weights itself; others need a checkpoint that has them."""
 
 
 def _engine(work: PlacedWorkload) -> InferenceEngine | None:
@@ -43,65 +47,70 @@ def engine_command(work: PlacedWorkload) -> list[str]:
 
 
 def engine_arguments(work: PlacedWorkload) -> list[str]:
-    """Arguments of the engine in its own image; empty for other engines and images. The model is
-    named as the file names it; of a name of the catalogue its repository on the Hub is."""
-    engine = _engine(work)
-    if engine is None or work.need is None:
+    """Arguments of the engine in its own image (`vllm serve`; `sglang.launch_server`, its
+    python/sglang/srt/server_args.py); empty for other engines and images. The model is named as the
+    file names it; of a name of the catalogue its repository on the Hub is."""
+    engine, need = _engine(work), work.need
+    if engine is None or need is None:
         return []
-    option = work.option
-    serving = next(s for s in work.need.serving if s.weights.name == option.reached.precision)
+    reached, causal = work.option.reached, need.model.causal
+    split, usable = reached.parallel, reached.usable_bytes
+    serving = next(s for s in need.serving if s.weights.name == reached.precision)
+    form, cached = serving.weights.name, serving.kv_cache.name == "fp8"
+    # A converted checkpoint has its own configuration of its format.
+    converted = serving.stored_bytes is not None or named_format(_model(work)) is not None
+    quantised = None if converted else _QUANTISED_AT_START[engine].get(form)
     if engine is InferenceEngine.SGLANG:
-        return _sglang(work, serving, causal=work.need.model.causal)
-    converted = named_format(_model(work)) is not None
-    found = [f"--model={_repository(work)}", f"--max-model-len={serving.context}"]
-    if work.need.model.causal:
-        found += [
-            f"--max-num-seqs={_sequences(work, serving)}",
-            f"--max-num-batched-tokens={serving.batched_tokens}",
-        ]
-        found += [] if serving.chunked_prefill else ["--no-enable-chunked-prefill"]
-    else:
-        found.append("--runner=pooling")
+        chunk = step_tokens(serving.engine, serving.batched_tokens, usable)
+        return _written(
+            {
+                "model-path": _repository(work),
+                "host": "0.0.0.0",  # noqa: S104 - of the pod
+                "port": PORT,
+                "context-length": serving.context,
+                "mem-fraction-static": _utilisation(serving, work.option),
+                "max-running-requests": serving.max_sequences,
+                "chunked-prefill-size": chunk if serving.chunked_prefill else -1,
+                "is-embedding": not causal,
+                "dtype": _DTYPES.get(form),
+                "quantization": quantised,
+                "kv-cache-dtype": "fp8_e4m3" if cached else None,
+                "tp-size": _degree(split.tensor),
+                "pp-size": _degree(split.pipeline),
+                "ep-size": _degree(split.expert),
+            }
+        )
+    room = capacity(need.model, serving, usable, split) if causal else None
+    return _written(
+        {
+            "model": _repository(work),
+            "max-model-len": serving.context,
+            "max-num-seqs": None if room is None else started_sequences(serving, room),
+            "max-num-batched-tokens": serving.batched_tokens if causal else None,
+            "no-enable-chunked-prefill": causal and not serving.chunked_prefill,
+            "runner": None if causal else "pooling",
+            "gpu-memory-utilization": _utilisation(serving, work.option),
+            "dtype": _DTYPES.get(form),
+            "quantization": quantised,
+            "kv-cache-dtype": "fp8" if cached else None,
+            "tensor-parallel-size": _degree(split.tensor),
+            "pipeline-parallel-size": _degree(split.pipeline),
+            "enable-expert-parallel": split.expert > 1,
+        }
+    )
+
+
+def _written(options: Mapping[str, object]) -> list[str]:
+    """Options as a command line has them; None and false are left out."""
     return [
-        *found,
-        f"--gpu-memory-utilization={_utilisation(serving, option)}",
-        *_forms(serving, converted=converted),
-        *_split(option),
+        f"--{name}" if value is True else f"--{name}={value}"
+        for name, value in options.items()
+        if value is not None and value is not False
     ]
 
 
-def _sequences(work: PlacedWorkload, serving: Serving) -> int:
-    """`max_num_seqs` as stated, and no more than the engine starts with."""
-    assert work.need is not None
-    reached = work.option.reached
-    room = capacity(work.need.model, serving, reached.usable_bytes, reached.parallel)
-    return started_sequences(serving, room)
-
-
-def _sglang(work: PlacedWorkload, serving: Serving, *, causal: bool) -> list[str]:
-    """Arguments of `sglang.launch_server` (its python/sglang/srt/server_args.py)."""
-    split = work.option.reached.parallel
-    degrees = {"tp": split.tensor, "pp": split.pipeline, "ep": split.expert}
-    form, converted = serving.weights.name, named_format(_model(work)) is not None
-    usable = work.option.reached.usable_bytes
-    chunk = step_tokens(serving.engine, serving.batched_tokens, usable)
-    found = [
-        f"--model-path={_repository(work)}",
-        "--host=0.0.0.0",
-        f"--port={PORT}",
-        f"--context-length={serving.context}",
-        f"--mem-fraction-static={_utilisation(serving, work.option)}",
-        f"--max-running-requests={serving.max_sequences}",
-        f"--chunked-prefill-size={chunk if serving.chunked_prefill else -1}",
-    ]
-    found += [] if causal else ["--is-embedding"]
-    if form in _DTYPES:
-        found.append(f"--dtype={_DTYPES[form]}")
-    elif form == "fp8" and serving.stored_bytes is None and not converted:
-        found.append("--quantization=fp8")
-    if serving.kv_cache.name == "fp8":
-        found.append("--kv-cache-dtype=fp8_e4m3")
-    return found + [f"--{name}-size={degree}" for name, degree in degrees.items() if degree > 1]
+def _degree(degree: int) -> int | None:
+    return degree if degree > 1 else None
 
 
 def _model(work: PlacedWorkload) -> str:
@@ -126,26 +135,24 @@ def check_model_names(plan: PlannedFleet) -> tuple[Finding, ...]:
         if "/" in handed:
             also = f"; {', '.join(others)} have the same shape" if others else ""
             findings.append(
-                info(
+                _finding(
                     "model-hub-id-chosen",
                     path,
-                    f"the manifest of {entry.name} runs {handed} of the Hugging Face Hub for "
-                    f"{entry.model}{also}",
-                    "write the id you mean as `model`",
                     value=entry.model,
+                    workload=entry.name,
                     repository=handed,
-                    others=list(others),
+                    also=also,
+                    others=others,
                 )
             )
             continue
         findings.append(
-            info(
+            _finding(
                 "model-not-a-hub-id",
                 path,
-                f"the manifest of {entry.name} passes {argument}, and the engine fetches models "
-                "by their id on the Hugging Face Hub",
-                "write the id, such as meta-llama/Llama-3.1-8B-Instruct",
                 value=entry.model,
+                workload=entry.name,
+                argument=argument,
             )
         )
     return tuple(findings)
@@ -184,29 +191,3 @@ def _utilisation(serving: Serving, option: Option) -> str:
     )
     part /= option.share.replicas if shared else 1
     return f"{floor(part * 100) / 100:.2f}"
-
-
-def _forms(serving: Serving, *, converted: bool) -> list[str]:
-    """`converted`: the checkpoint's name says that it is in its format already, and its own
-    configuration says how."""
-    name = serving.weights.name
-    found: list[str] = []
-    if name in _DTYPES:
-        found.append(f"--dtype={_DTYPES[name]}")
-    elif name in _QUANTISED_AT_START and serving.stored_bytes is None and not converted:
-        found.append(f"--quantization={_QUANTISED_AT_START[name]}")
-    if serving.kv_cache.name in _CACHES:
-        found.append(f"--kv-cache-dtype={_CACHES[serving.kv_cache.name]}")
-    return found
-
-
-def _split(option: Option) -> list[str]:
-    split = option.reached.parallel
-    found: list[str] = []
-    if split.tensor > 1:
-        found.append(f"--tensor-parallel-size={split.tensor}")
-    if split.pipeline > 1:
-        found.append(f"--pipeline-parallel-size={split.pipeline}")
-    if split.expert > 1:
-        found.append("--enable-expert-parallel")
-    return found

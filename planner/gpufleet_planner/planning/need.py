@@ -11,21 +11,21 @@ from typing import Annotated
 from pydantic import Field
 
 from gpufleet.catalogue import Catalogue
-from gpufleet.findings import Finding, error, has_errors, ordered
+from gpufleet.findings import Finding, findings_in, has_errors, ordered
 from gpufleet.models.architecture import Architecture
 from gpufleet.models.formats import (
     WEIGHT_FORMATS,
     WeightFormat,
-    find_kv_format,
     find_weight_format,
 )
 from gpufleet.models.inference import Serving
 from gpufleet.models.parallel import Parallelism
-from gpufleet_planner.sizing.model_choice import ChosenModel, choose_model
-from gpufleet_planner.sizing.request import RequestModel, SizedWorkload, SizeRequest, find_workload
-from gpufleet_planner.sizing.sized import serving_of, training_of
+from gpufleet_planner.sizing.request import RequestModel, SizedWorkload, SizeRequest
+from gpufleet_planner.sizing.sized import request_parts, serving_of, training_of
 from gpufleet_planner.sizing.training import Training
 from gpufleet_planner.sizing.training_state import Checkpointing, Loss
+
+_finding = findings_in(__file__)
 
 Amount = Annotated[float, Field(gt=0, le=1e12)]
 Usd = Annotated[Decimal, Field(gt=0, le=10**9, max_digits=15, decimal_places=6)]
@@ -115,55 +115,34 @@ def check_target(
     for name in (*_SERVING, *_EMBEDDING, *_TRAINING):
         if getattr(target, name) is not None and name not in own:
             findings.append(
-                error(
+                _finding(
                     "target-not-for-workload",
                     f"{path}.{_CAMEL[name]}",
-                    f"{_CAMEL[name]} says nothing about {workload.value}",
-                    f"its targets are {', '.join(_CAMEL[n] for n in own)} and budgetUsdPerHour",
                     workload=workload.value,
+                    name=_CAMEL[name],
+                    targets=", ".join(_CAMEL[n] for n in own),
                 )
             )
     if target.tokens is None:
         for name in ("deadline_hours", "budget_usd"):
             if getattr(target, name) is not None and workload.trains:
-                findings.append(
-                    error(
-                        "target-incomplete",
-                        f"{path}.tokens",
-                        f"{_CAMEL[name]} limits a run whose length is not stated",
-                        "write tokens: how many the run trains on",
-                    )
-                )
+                findings.append(_finding("target-incomplete/run", path, name=_CAMEL[name]))
     if target.arrivals is not None and target.first_token_ms is None and _serves(workload):
-        findings.append(
-            error(
-                "target-incomplete",
-                f"{path}.firstTokenMs",
-                "arrivals says for which requests firstTokenMs is kept, and that is not stated",
-                "write firstTokenMs, or leave arrivals out",
-            )
-        )
+        findings.append(_finding("target-incomplete/first-token", path))
     if target.requests_per_second is not None and mean_output is None:
-        findings.append(
-            error(
-                "target-incomplete",
-                f"{path}.requestsPerSecond",
-                "requestsPerSecond is a rate of requests whose length is not stated",
-                "write the mean `prompt` and `output` of the workload in tokens",
-            )
-        )
+        findings.append(_finding("target-incomplete/requests", path))
     elif target.requests_per_second is not None and target.output_tokens_per_second is not None:
         asked = target.requests_per_second * (mean_output or 0)
         if abs(asked - target.output_tokens_per_second) > 0.01 * asked:
             findings.append(
-                error(
-                    "target-contradiction",
+                _finding(
+                    "target-contradiction/rates",
                     path,
-                    f"requestsPerSecond {target.requests_per_second:g} x {mean_output} tokens is "
-                    f"{asked:g} tokens/s, and outputTokensPerSecond says "
-                    f"{target.output_tokens_per_second:g}",
-                    "write one of the two",
                     targets=["requestsPerSecond", "outputTokensPerSecond"],
+                    requests_per_second=f"{target.requests_per_second:g}",
+                    mean_output=mean_output,
+                    asked=f"{asked:g}",
+                    output_tokens_per_second=f"{target.output_tokens_per_second:g}",
                 )
             )
     if (
@@ -172,13 +151,12 @@ def check_target(
         and target.budget_usd_per_hour > target.budget_usd
     ):
         findings.append(
-            error(
-                "target-contradiction",
+            _finding(
+                "target-contradiction/budgets",
                 path,
-                f"budgetUsdPerHour {target.budget_usd_per_hour} is more in one hour than "
-                f"budgetUsd {target.budget_usd} for the whole run",
-                "lower budgetUsdPerHour, or raise budgetUsd",
                 targets=["budgetUsdPerHour", "budgetUsd"],
+                budget_usd_per_hour=target.budget_usd_per_hour,
+                budget_usd=target.budget_usd,
             )
         )
     return tuple(findings)
@@ -269,37 +247,17 @@ def resolve(
 ) -> tuple[WorkloadNeed | None, tuple[Finding, ...]]:
     """The need of a request, or every finding that keeps it from being known."""
     findings: list[Finding] = []
-    workload = find_workload(request.workload)
-    found = choose_model(request.model, catalogue, request.active_parameters)
-    if isinstance(found, ChosenModel):
-        findings += found.findings
-    else:
-        findings += found
-    cache = find_kv_format(request.kv_cache)
+    workload, found, cache = request_parts(request, catalogue, findings)
     stored = None
-    if isinstance(found, ChosenModel) and isinstance(workload, SizedWorkload):
+    if found is not None and workload is not None:
         stored = found.default_weights(workload)
     formats = _formats(request, allowed, stored)
-    for part in (workload, cache, *formats):
-        if isinstance(part, Finding):
-            findings.append(part)
-    if isinstance(workload, SizedWorkload):
+    findings += [part for part in formats if isinstance(part, Finding)]
+    if workload is not None:
         findings += check_target(target, workload, request.output)
         if workload.trains and allowed.precisions:
-            findings.append(
-                error(
-                    "precisions-of-training",
-                    "precisions",
-                    f"{workload.value} has one precision, not several to choose from",
-                    "write precision, and weights for a frozen base",
-                )
-            )
-    if (
-        has_errors(findings)
-        or not isinstance(workload, SizedWorkload)
-        or not isinstance(found, ChosenModel)
-        or isinstance(cache, Finding)
-    ):
+            findings.append(_finding("precisions-of-training", workload=workload.value))
+    if has_errors(findings) or workload is None or found is None or cache is None:
         return None, ordered(findings)
     kept = tuple(form for form in formats if isinstance(form, WeightFormat))
     model = found.architecture

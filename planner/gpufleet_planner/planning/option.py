@@ -130,6 +130,32 @@ class Option:
         return self.machine.price_basis
 
     @property
+    def speed_text(self) -> str:
+        """What it reaches, in the units of its target, with the bounds of what is in doubt."""
+        reached, parts = self.reached, list[str]()
+        if reached.first_token_seconds is not None and reached.token_seconds is not None:
+            parts.append(f"{1000 * reached.first_token_seconds:.0f} ms to the first token of 95 %")
+            if reached.together_first_token_seconds is not None:
+                together = 1000 * reached.together_first_token_seconds
+                parts.append(f"{together:.0f} ms on average where {reached.batch} start together")
+            _, most = reached.token_seconds_range or (0.0, reached.token_seconds)
+            parts.append(
+                f"{1000 * reached.token_seconds:.1f} ms per token at {reached.batch} sequences, "
+                f"at most {1000 * most:.1f}"
+            )
+        if reached.tokens_per_second is not None:
+            asked, rates = reached.asked_tokens_per_second, reached.tokens_per_second_range
+            wanted = f" of {asked:,.0f} asked" if asked else ""
+            lowest = "" if rates is None else f" (at least {rates[0]:,.0f})"
+            parts.append(f"{reached.tokens_per_second:,.0f} tokens/s{wanted}{lowest}")
+        if reached.run_hours is not None:
+            parts.append(f"{reached.run_hours:,.1f} h")
+        if self.usd_per_run is not None:
+            parts.append(f"{self.usd_per_run:,.2f} USD a run")
+        binding = f"; {reached.binding} binds" if reached.binding else ""
+        return f"{', '.join(parts)} ({reached.basis.value}){binding}" if parts else ""
+
+    @property
     def label(self) -> str:
         """For people: `2 x L4 (g6.xlarge, onDemand), bf16`."""
         split = self.reached.parallel
@@ -211,7 +237,9 @@ def _objectives(option: Option, standing: _Rank) -> tuple[float, ...]:
 def pareto(options: Sequence[Option]) -> tuple[Option, ...]:
     """Options that no other one matches or beats in everything; of equals the first."""
     found: list[tuple[tuple[float, ...], Option]] = []
-    ranked = [(rank(option), option) for option in _comparable(options)]
+    # Money and GPU-hours cannot be compared: those with a price, where there are any.
+    priced = [option for option in options if option.billed_micro_usd is not None] or options
+    ranked = [(rank(option), option) for option in priced]
     for standing, option in sorted(ranked, key=lambda pair: pair[0]):
         mine = _objectives(option, standing)
         if not any(all(a <= b for a, b in zip(other, mine, strict=True)) for other, _ in found):
@@ -223,12 +251,6 @@ def pareto(options: Sequence[Option]) -> tuple[Option, ...]:
             ]
             found.append((mine, option))
     return tuple(option for _, option in found)
-
-
-def _comparable(options: Sequence[Option]) -> Sequence[Option]:
-    """Those with a price, where there are any: money and GPU-hours cannot be compared."""
-    priced = [option for option in options if option.billed_micro_usd is not None]
-    return priced or options
 
 
 def dearer(option: Option, best: Option) -> str:

@@ -35,18 +35,22 @@ def pool_names(pools: Sequence[FilledPool]) -> tuple[str, ...]:
     found: list[str] = []
     for pool in pools:
         key = pool.key
-        parts = [key.intent, _slug(key.machine.gpu.key)]
+        parts = [key.intent, slug(key.machine.gpu.key)]
         if key.kind is not DeviceShare.WHOLE:
-            parts.append(_slug(key.sharing))
+            parts.append(slug(key.sharing))
         if key.machine.buy != "onDemand" and key.machine.buy != "onPrem":
-            parts.append(_slug(key.machine.buy))
-        base = "-".join(parts)[: _NAME_LENGTH - 3].strip("-")
-        name, number = base, 2
-        while name in used:
-            name, number = f"{base}-{number}", number + 1
-        used.add(name)
-        found.append(name)
+            parts.append(slug(key.machine.buy))
+        found.append(free_name("-".join(parts)[: _NAME_LENGTH - 3].strip("-"), used))
     return tuple(found)
+
+
+def free_name(base: str, taken: set[str]) -> str:
+    """The name, with a number where it is taken; from then on it is."""
+    name, number = base, 2
+    while name in taken:
+        name, number = f"{base}-{number}", number + 1
+    taken.add(name)
+    return name
 
 
 def pool_data(
@@ -120,7 +124,8 @@ def _sharing(pool: FilledPool) -> dict[str, Any]:
     return {"mps" if key.kind is DeviceShare.MPS else "timeSlicing": {"replicas": key.replicas}}
 
 
-def _slug(text: str) -> str:
+def slug(text: str) -> str:
+    """Letters and digits of a text, joined by hyphens."""
     return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
 
 

@@ -124,7 +124,8 @@ def _why(work: PlacedWorkload) -> Iterator[str]:
     )
     if reached.training is not None:
         yield f"  {settings_text(reached.training, split)}"
-    yield from _speed(option)
+    if option.speed_text:
+        yield f"  speed: {option.speed_text}"
     part = usd(option.part_micro_usd)
     if part is not None:
         yield f"  its part of the machines: {part:,.4f} USD/h ({option.cost_basis.value})"
@@ -133,35 +134,6 @@ def _why(work: PlacedWorkload) -> Iterator[str]:
     other = work.runner_up
     if other is not None:
         yield f"  instead of {other.label}: {_against(other, option)}"
-
-
-def _speed(option: Option) -> Iterator[str]:
-    reached = option.reached
-    parts: list[str] = []
-    if reached.first_token_seconds is not None and reached.token_seconds is not None:
-        parts.append(f"{1000 * reached.first_token_seconds:.0f} ms to the first token of 95 %")
-        if reached.together_first_token_seconds is not None:
-            together = 1000 * reached.together_first_token_seconds
-            parts.append(f"{together:.0f} ms on average where {reached.batch} start together")
-        _, most = reached.token_seconds_range or (0.0, reached.token_seconds)
-        parts.append(
-            f"{1000 * reached.token_seconds:.1f} ms per token at {reached.batch} sequences, "
-            f"at most {1000 * most:.1f}"
-        )
-    if reached.tokens_per_second is not None:
-        asked = reached.asked_tokens_per_second
-        wanted = f" of {asked:,.0f} asked" if asked else ""
-        lowest = ""
-        if reached.tokens_per_second_range is not None:
-            lowest = f" (at least {reached.tokens_per_second_range[0]:,.0f})"
-        parts.append(f"{reached.tokens_per_second:,.0f} tokens/s{wanted}{lowest}")
-    if reached.run_hours is not None:
-        parts.append(f"{reached.run_hours:,.1f} h")
-    if option.usd_per_run is not None:
-        parts.append(f"{option.usd_per_run:,.2f} USD a run")
-    if parts:
-        binding = f"; {reached.binding} binds" if reached.binding else ""
-        yield f"  speed: {', '.join(parts)} ({reached.basis.value}){binding}"
 
 
 def _against(other: Option, chosen: Option) -> str:

@@ -17,7 +17,6 @@ from gpufleet_planner.sizing.throughput import check_capability
 from gpufleet_planner.sizing.training import Training, TrainingMethod, training_ledger
 from gpufleet_planner.sizing.training_efficiency import check_arithmetic
 from gpufleet_planner.sizing.training_rates import (
-    TrainingSpeed,
     exchanged_bytes,
     goodput,
     training_speed,
@@ -200,7 +199,9 @@ def _ways(
     """Bytes on each GPU and the time of each variant with a growing micro-batch, as long as that
     helps; None: it does not fit. Ends with the first variant that nothing slows down, or that
     memory does not bound: the rest needs less memory and is no faster."""
-    most = _most_batch(need, parallel)
+    most = _MOST_BATCH
+    if need.global_batch is not None:
+        most = need.global_batch // parallel.data
     slow: set[bool] = set()
     for variant in need.training:
         recomputes = variant.checkpointing is Checkpointing.FULL
@@ -226,25 +227,14 @@ def _ways(
                 break
             if isinstance(found, Miss) and before is None:
                 # What is exchanged does not grow with the micro-batch, and arithmetic does.
-                last = _accumulated(
-                    replace(job, batch=_last_batch(job.batch, most)), need, parallel
-                )
+                largest = job.batch << max((most // job.batch).bit_length() - 1, 0)
+                last = _accumulated(replace(job, batch=largest), need, parallel)
                 if isinstance(_timed(need, last, device, machine, parallel, gpus, least), Miss):
                     slow.add(recomputes)
                     break
             job = _accumulated(replace(job, batch=2 * job.batch), need, parallel)
         if isinstance(found, _Timed) and (fits or not found.waits):
             return
-
-
-def _most_batch(need: WorkloadNeed, parallel: Parallelism) -> int:
-    """Largest micro-batch that is tried."""
-    return _MOST_BATCH if need.global_batch is None else need.global_batch // parallel.data
-
-
-def _last_batch(batch: int, most: int) -> int:
-    """The largest that doubling a micro-batch reaches."""
-    return batch << max((most // batch).bit_length() - 1, 0)
 
 
 def _timed(
@@ -263,7 +253,9 @@ def _timed(
     speed = training_speed(need.model, job, device, parallel, link)
     if speed is None:
         return Miss("speed-unknown", f"the rates of {device.gpu.key} are not sourced")
-    verdict = _verdict(need, job, parallel, machine, speed) if across else None
+    verdict = None
+    if across:
+        verdict = rdma(need.model, job, parallel, machine, speed.compute_seconds)
     if verdict is not None and verdict.needed and machine.fabric == "none":
         return Miss(
             "network",
@@ -296,16 +288,6 @@ def _timed(
         speed.tokens_per_second,
         speed.exposed_seconds > (_FASTER - 1) * speed.step_seconds,
     )
-
-
-def _verdict(
-    need: WorkloadNeed,
-    job: Training,
-    parallel: Parallelism,
-    machine: OfferedMachine,
-    speed: TrainingSpeed,
-) -> RdmaVerdict | None:
-    return rdma(need.model, job, parallel, machine, speed.compute_seconds)
 
 
 def _accumulated(job: Training, need: WorkloadNeed, parallel: Parallelism) -> Training:

@@ -7,13 +7,15 @@ from typing import Annotated, Any, Literal, TypeVar, cast
 
 from pydantic import Field, StringConstraints
 
-from gpufleet.findings import Finding, error, warning
+from gpufleet.findings import Finding, findings_in
 from gpufleet.messages import shown_value
 from gpufleet.platforms.registry import PLATFORMS
 from gpufleet.spec.base import Platform
 from gpufleet.spec.pool import Provisioner
 from gpufleet_planner.planning.need import MOST_GPUS, Assurance, Isolation, ServingTarget, Usd
 from gpufleet_planner.sizing.request import Count, RequestModel, SizeRequest, read_model
+
+_finding = findings_in(__file__)
 
 Name = Annotated[
     str, StringConstraints(pattern=r"^[a-z]([-a-z0-9]*[a-z0-9])?$", min_length=1, max_length=52)
@@ -164,17 +166,14 @@ def read_plan_file(data: Mapping[str, Any]) -> tuple[PlanFile | None, tuple[Find
         findings,
     )
     if not isinstance(rows, list) or not rows:
-        text = "`workloads` must be a list of at least one workload"
-        fix = "write workloads: [{name: chat, workload: inference, model: ..., context: 8192}]"
-        findings.append(error(INVALID, "workloads", text, fix))
+        findings.append(_finding("plan-file-invalid/no-workloads"))
         return None, tuple(findings)
     found: list[tuple[str, ModelWorkload | Notebooks]] = []
     names: dict[str, str] = {}
     for index, row in enumerate(cast("list[object]", rows)):
         path = f"workloads[{index}]"
         if not isinstance(row, dict):
-            fix = "write {name: chat, workload: inference, model: ..., context: 8192}"
-            findings.append(error(INVALID, path, "a workload must be a mapping", fix))
+            findings.append(_finding("plan-file-invalid/entry", path))
             continue
         entry = cast("dict[str, Any]", row)
         kind = Notebooks if entry.get("workload") == NOTEBOOK else ModelWorkload
@@ -182,8 +181,9 @@ def read_plan_file(data: Mapping[str, Any]) -> tuple[PlanFile | None, tuple[Find
         if read is None:
             continue
         if read.name in names:
-            text = f"{names[read.name]} is called {read.name!r} too"
-            findings.append(error("workload-name-twice", f"{path}.name", text, "rename one"))
+            findings.append(
+                _finding("workload-name-twice", path, other=names[read.name], name=read.name)
+            )
         names.setdefault(read.name, path)
         if isinstance(read, ModelWorkload):
             findings += _decided(read, path)
@@ -193,9 +193,7 @@ def read_plan_file(data: Mapping[str, Any]) -> tuple[PlanFile | None, tuple[Find
         return None, (*findings, *wrong)
     findings += _useless_hardware(head)
     if not PLATFORMS[head.platform].facts.clouds and not head.hardware:
-        text = f"{head.platform} sells nothing: the machines you own are missing"
-        fix = "write hardware: [{gpu: H100, gpusPerNode: 8, nodes: 2, usdPerGpuHour: 2.10}]"
-        findings.append(error("hardware-missing", "hardware", text, fix))
+        findings.append(_finding("hardware-missing", platform=head.platform))
     findings += _without_shape(head)
     return PlanFile(head, tuple(found)), tuple(findings)
 
@@ -212,18 +210,13 @@ def _taken_over(head: PlanHead) -> list[Finding]:
     for key, value in head.spec.items():
         path, shown = f"spec.{key}", _named(value)
         if key == "pools":
-            text = "the pools are what the plan writes, and `spec` has some"
-            found.append(error(INVALID, path, text, "leave them out; `workloads` say what runs"))
+            found.append(_finding("plan-file-invalid/pools", path))
         elif key in _OF_THE_FILE:
-            text = f"`{key}` of the file is what is planned with, and `spec` has another: {shown}"
-            fix = f"write {key} at the top of the file, next to workloads"
-            found.append(error(INVALID, path, text, fix, value=shown))
+            found.append(_finding("plan-file-invalid/head", path, value=shown, key=key))
         elif key in _SECTIONS and not isinstance(value, dict | None):
-            fix = f"write {key} as docs/fleet-spec.md has it"
-            found.append(error(INVALID, path, f"{key} must be a mapping: {shown}", fix))
+            found.append(_finding("plan-file-invalid/section", path, key=key, shown=shown))
         elif key == "catalogueOverlay" and not isinstance(value, str | None):
-            text, fix = f"{key} must be the path of a file: {shown}", "write the path in quotes"
-            found.append(error(INVALID, path, text, fix))
+            found.append(_finding("plan-file-invalid/overlay", path, key=key, shown=shown))
     return found
 
 
@@ -240,8 +233,7 @@ def _useless_hardware(head: PlanHead) -> list[Finding]:
     facts = PLATFORMS[head.platform].facts
     if not head.hardware or OWN in facts.capacity:
         return []
-    text = f"nodes on {facts.title} are bought, not owned: no workload is planned on hardware"
-    return [warning("hardware-not-on-platform", "hardware", text, "leave it out")]
+    return [_finding("hardware-not-on-platform", title=facts.title)]
 
 
 def _without_shape(head: PlanHead) -> list[Finding]:
@@ -250,13 +242,12 @@ def _without_shape(head: PlanHead) -> list[Finding]:
     if facts.clouds:
         return []
     return [
-        error(
+        _finding(
             "hardware-shape-missing",
             f"hardware[{index}].{head.platform}",
-            f"{facts.title} makes virtual machines of any shape, and that of {row.gpu} is not "
-            "stated",
-            f"add {head.platform}: {{cpus: 16, memoryGib: 128, template: ...}}, as a pool writes "
-            "it",
+            title=facts.title,
+            gpu=row.gpu,
+            platform=head.platform,
         )
         for index, row in enumerate(head.hardware)
         if row.shape(head.platform) is None
@@ -266,16 +257,10 @@ def _without_shape(head: PlanHead) -> list[Finding]:
 def _decided(entry: ModelWorkload, path: str) -> list[Finding]:
     names = {name: field.alias or name for name, field in ModelWorkload.model_fields.items()}
     found = [
-        error(
-            "plan-decides",
-            f"{path}.{names[name]}",
-            f"{names[name]} says on what {entry.name} runs, which is what the plan decides",
-            "leave it out; gpus, isolation and target narrow the choice",
-        )
+        _finding("plan-decides", f"{path}.{names[name]}", name=names[name], workload=entry.name)
         for name in _DECIDED
         if name in entry.model_fields_set
     ]
     if entry.load_test is not None:
-        text = "a plan is for users that arrive at random; `gpufleet size` follows load tests"
-        found.append(error(INVALID, f"{path}.loadTest", text, "remove loadTest"))
+        found.append(_finding("plan-file-invalid/load-test", path))
     return found

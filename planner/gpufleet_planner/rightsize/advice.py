@@ -122,111 +122,92 @@ def advise(
     devices get whole GPUs, as shares cannot talk to each other.
     """
     confidence = _confidence(workload)
-    present = _present(workload, catalogue)
-    if isinstance(present, str):
-        return Advice(workload, None, "", None, Conclusion.UNKNOWN, present, confidence)
-    device, part = present
+    unknown = Advice(workload, None, "", None, Conclusion.UNKNOWN, "", confidence)
+    device = _present(workload, catalogue)
+    if isinstance(device, str):
+        return replace(unknown, reason=device)
     each, pods = _devices_each(workload), workload.pods_at_once
     now = _cheapest(device.gpu, each, market, catalogue)
-    price = None if now is None else _part_price(now, part, each * pods)
+    price = None if now is None else _part_price(now, device.part, each * pods)
     label = f"{each} x {device.label}" if each > 1 else device.label
-    told = _Told(workload, device, label, price, confidence)
+    unknown = replace(unknown, gpu=device.gpu, holds=label, micro_usd=price)
     measured = [use.most_compute for use in workload.uses]
     if any(use.shared for use in workload.uses):
-        return told.answer(
-            Conclusion.UNKNOWN, "other pods use the same devices, and DCGM counts by device"
-        )
+        text = "other pods use the same devices, and DCGM counts by device"
+        return replace(unknown, reason=text)
     if any(use.exceeds(device.usable_bytes) for use in workload.uses):
-        return told.answer(
-            Conclusion.UNKNOWN, "samples are above what the device has: their unit is another one"
-        )
+        text = "samples are above what the device has: their unit is another one"
+        return replace(unknown, reason=text)
     if all(most is not None and most <= IDLE for most in measured):
-        risks = (*_coverage_risk(workload, confidence), "work between two samples is not seen")
-        return told.answer(Conclusion.IDLE, "no sample shows any work", risks)
+        risks = (*_coverage_risk(unknown), "work between two samples is not seen")
+        text = "no sample shows any work"
+        return replace(unknown, verdict=Conclusion.IDLE, reason=text, risks=risks)
     if any(most is None for most in measured):
-        return told.answer(Conclusion.UNKNOWN, "compute in use is not measured on its devices")
+        return replace(unknown, reason="compute in use is not measured on its devices")
     working = [use for use in workload.uses if not _idle(use)]
     needed = max(len({u.device for u in working if u.pod == pod}) for pod in _pods(working))
     busy_pods = _busy_pods(workload)
     limits = isolation, max_slowdown
     option = _best(device, working, needed, busy_pods, market, catalogue, limits)
     if option is None or price is None or option.micro_usd is None:
-        return told.fits("no machine with a price in the market is enough")
+        return _fits(unknown, device, "no machine with a price in the market is enough")
     if float(price - option.micro_usd) < float(least_saving) * price:
-        return told.fits("nothing that is enough costs noticeably less")
-    return told.proposed(option, working, needed < each or busy_pods < pods)
+        return _fits(unknown, device, "nothing that is enough costs noticeably less")
+    slowdown = max(Fraction(1), *_stretches(device, option.share))
+    fewer = option.share.label == device.label and (needed < each or busy_pods < pods)
+    return replace(
+        unknown,
+        verdict=Conclusion.FEWER if fewer else Conclusion.SMALLER,
+        reason=_used(device, working),
+        risks=tuple(_risks(unknown, device, option, slowdown)),
+        proposal=option,
+        slowdown=slowdown,
+    )
 
 
-@dataclass(frozen=True, slots=True)
-class _Told:
-    """What every answer about a workload has in common."""
-
-    workload: MeasuredWorkload
-    device: Device
-    label: str
-    price: float | None
-    confidence: Confidence
-
-    def answer(self, verdict: Conclusion, reason: str, risks: tuple[str, ...] = ()) -> Advice:
-        return Advice(
-            self.workload,
-            self.device.gpu,
-            self.label,
-            self.price,
-            verdict,
-            reason,
-            self.confidence,
-            risks=risks,
-        )
-
-    def used(self, uses: Sequence[DeviceUse]) -> str:
-        """The measured peaks in words."""
-        return (
-            f"peak of {max(u.peak_memory for u in uses) / 2**30:.1f} GiB of "
-            f"{self.device.usable_bytes / 2**30:.1f}, "
-            f"{100 * max(u.compute or 0.0 for u in uses):.0f} % of the compute at most"
-        )
-
-    def fits(self, reason: str) -> Advice:
-        """Nothing else costs less; not known without a price or rates to compare."""
-        rates = self.device.rates
-        if rates is None or rates.memory_bandwidth is None or not any(_matrix(rates)):
-            reason = f"no rates of {self.device.gpu.key} are published to compare other GPUs with"
-        elif self.price is not None:
-            return self.answer(Conclusion.FITS, f"{self.used(self.workload.uses)}: {reason}")
-        return self.answer(Conclusion.UNKNOWN, reason)
-
-    def proposed(self, option: Proposal, working: Sequence[DeviceUse], fewer: bool) -> Advice:
-        same = option.share.label == self.device.label
-        slowdown = max(Fraction(1), *_stretches(self.device, option.share))
-        verdict = Conclusion.FEWER if fewer and same else Conclusion.SMALLER
-        answer = self.answer(verdict, self.used(working), tuple(_risks(self, option, slowdown)))
-        return replace(answer, proposal=option, slowdown=slowdown)
+def _used(device: Device, uses: Sequence[DeviceUse]) -> str:
+    """The measured peaks in words."""
+    return (
+        f"peak of {max(u.peak_memory for u in uses) / 2**30:.1f} GiB of "
+        f"{device.usable_bytes / 2**30:.1f}, "
+        f"{100 * max(u.compute or 0.0 for u in uses):.0f} % of the compute at most"
+    )
 
 
-def _risks(told: _Told, option: Proposal, slowdown: Fraction) -> Iterator[str]:
+def _fits(unknown: Advice, device: Device, reason: str) -> Advice:
+    """Nothing else costs less; not known without a price or rates to compare."""
+    rates = device.rates
+    if rates is None or rates.memory_bandwidth is None or not any(_matrix(rates)):
+        reason = f"no rates of {device.gpu.key} are published to compare other GPUs with"
+    elif unknown.micro_usd is not None:
+        text = f"{_used(device, unknown.workload.uses)}: {reason}"
+        return replace(unknown, verdict=Conclusion.FITS, reason=text)
+    return replace(unknown, reason=reason)
+
+
+def _risks(now: Advice, held: Device, option: Proposal, slowdown: Fraction) -> Iterator[str]:
     device = option.share
-    yield from _coverage_risk(told.workload, told.confidence)
+    yield from _coverage_risk(now)
     if slowdown > Fraction(11, 10):
         yield f"one request or step takes up to {float(slowdown):.1f} times as long"
-    if device.gpu.key != told.device.gpu.key:
+    if device.gpu.key != held.gpu.key:
         yield f"the program must run on {device.gpu.name}: kernels and images built for it"
     if option.machine.price_basis is Basis.ASSUMED:
         yield f"the price of {option.machine.name} is not one of the region: it is estimated"
     if not device.enforced:
         yield "no limit of memory is enforced between those that take turns"
-    if option.share.kind is DeviceShare.MPS:
+    if device.kind is DeviceShare.MPS:
         yield f"its pods run as user {MPS_USER}: an MPS server serves one user at a time"
 
 
-def _coverage_risk(workload: MeasuredWorkload, confidence: Confidence) -> Iterator[str]:
-    if confidence is not Confidence.HIGH:
-        hours = f"{workload.coverage:.0%} of {workload.hours:.0f} hours"
+def _coverage_risk(one: Advice) -> Iterator[str]:
+    if one.confidence is not Confidence.HIGH:
+        hours = f"{one.workload.coverage:.0%} of {one.workload.hours:.0f} hours"
         yield f"the samples cover {hours}: a rarer peak is not seen"
 
 
-def _present(workload: MeasuredWorkload, catalogue: Catalogue) -> tuple[Device, Fraction] | str:
-    """The device that its pods hold and its part of a GPU's price, or why that cannot be told."""
+def _present(workload: MeasuredWorkload, catalogue: Catalogue) -> Device | str:
+    """The device that its pods hold, or why that cannot be told."""
     kinds = {(use.model, use.profile) for use in workload.uses}
     if len(kinds) > 1:
         names = ", ".join(sorted(f"{model} {profile}".strip() for model, profile in kinds))
@@ -238,11 +219,9 @@ def _present(workload: MeasuredWorkload, catalogue: Catalogue) -> tuple[Device, 
         return f"the catalogue does not know the GPU {model!r}"
     if not profile:
         device = whole_gpu(gpu)
-        return (device, Fraction(1)) if isinstance(device, Device) else device.message
+        return device if isinstance(device, Device) else device.message
     device, findings = mig_slice(gpu, profile)
-    if device is None or gpu.mig is None:
-        return findings[0].message
-    return device, device.grant.part
+    return findings[0].message if device is None else device
 
 
 def _best(
@@ -266,16 +245,14 @@ def _best(
         # Shares of a pod with one device; whole GPUs where it has several.
         kinds = ISOLATED[isolation] if needed == 1 else (DeviceShare.WHOLE,)
         for share in shares(machine.gpu, kinds):
-            device = share
-            least = present.usable_bytes if reserved else memory
-            enough = device.usable_bytes >= least
+            enough = share.usable_bytes >= (present.usable_bytes if reserved else memory)
             if not (enough and _keeps_up(present, share, working, max_slowdown)):
                 continue
             option = Proposal(machine, share, needed, pods)
             assert option.micro_usd is not None
             shared = share.kind is not DeviceShare.WHOLE
             other = machine.gpu.key != present.gpu.key
-            name = f"{device.label} {machine.name}"
+            name = f"{share.label} {machine.name}"
             found.append((option.micro_usd, other, shared, name, option))
     if not found:
         return None
@@ -301,14 +278,13 @@ def _keeps_up(
     return compute * arithmetic <= HEADROOM and bandwidth * memory <= HEADROOM
 
 
-def _stretches(present: Device, share: Device) -> tuple[Fraction, ...]:
+def _stretches(present: Device, other: Device) -> tuple[Fraction, ...]:
     """How many times as long arithmetic and memory traffic take on the share; empty where a rate is
     not known. Of several number formats the one that loses most counts.
 
     Of an MPS client the even part counts: what clients gain by running at once is not promised.
     """
-    other = share
-    most = share.part if share.kind is DeviceShare.MPS else Fraction(1)
+    most = other.part if other.kind is DeviceShare.MPS else Fraction(1)
     compute = present.compute_share / min(most, other.compute_share)
     traffic = present.bandwidth_share / min(most, other.bandwidth_share)
     if present.gpu.key == other.gpu.key:

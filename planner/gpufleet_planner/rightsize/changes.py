@@ -10,6 +10,7 @@ from gpufleet.findings import Finding, has_errors, warning
 from gpufleet.fleet.model import Fleet, Pool
 from gpufleet.platforms.compiled import compile_data
 from gpufleet.render.pod_request import pod_spec
+from gpufleet_planner.planning.pools import free_name, slug
 from gpufleet_planner.rightsize.advice import Advice, Conclusion, Proposal
 from gpufleet_planner.sizing.device import Device, DeviceShare
 
@@ -108,20 +109,17 @@ def _left(answers: Iterable[Advice]) -> Iterable[Finding]:
 def _new_pools(
     declared: Mapping[str, Any], moved: Iterable[Advice]
 ) -> dict[tuple[str, str], tuple[dict[str, Any], list[Advice]]]:
-    taken = {pool.get("name") for pool in cast("Sequence[Any]", declared.get("pools") or ())}
+    taken: set[str] = {
+        pool.get("name") for pool in cast("Sequence[Any]", declared.get("pools") or ())
+    }
     found: dict[tuple[str, str], tuple[dict[str, Any], list[Advice]]] = {}
     for one in moved:
         assert one.proposal is not None
         machine, share = one.proposal.machine, one.proposal.share
         key = (machine.name, share.resource_key)
         if key not in found:
-            base = f"rightsized-{_slug(machine.gpu.key)}-{_slug(share.resource_key)}"[:40].strip(
-                "-"
-            )
-            name, number = base, 2
-            while name in taken:
-                name, number = f"{base}-{number}", number + 1
-            taken.add(name)
+            base = f"rightsized-{slug(machine.gpu.key)}-{slug(share.resource_key)}"
+            name = free_name(base[:40].strip("-"), taken)
             data = {
                 "name": name,
                 "instanceTypes": [machine.name],
@@ -211,16 +209,10 @@ def _add(
     objects: dict[str, Mapping[str, Any]], one: Advice, what: str, data: Mapping[str, Any]
 ) -> None:
     """Add a file; those of `a-b/c` and `a/b-c`, or of two kinds, get a number."""
-    base = f"{one.workload.namespace}-{one.workload.name}-{what}"
-    name, number = base, 2
-    while f"{name}.yaml" in objects:
-        name, number = f"{base}-{number}", number + 1
+    taken = {name.removesuffix(".yaml") for name in objects}
+    name = free_name(f"{one.workload.namespace}-{one.workload.name}-{what}", taken)
     objects[f"{name}.yaml"] = data
 
 
 def _pool(fleet: Fleet, name: str) -> Pool:
     return next(pool for pool in fleet.pools if pool.name == name)
-
-
-def _slug(text: str) -> str:
-    return "".join(c if c.isalnum() else "-" for c in text.lower())

@@ -7,7 +7,7 @@ any work, so never below it; kubernetes/kube-state-metrics (`kube_pod_owner`,
 `kube_replicaset_owner`).
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
@@ -259,15 +259,9 @@ def _most_at_once(spans: Iterable[tuple[int, int, object]]) -> int:
     for start, end, thing in spans:
         first, last = joined.get(thing, (start, end))
         joined[thing] = (min(start, first), max(end, last))
-    edges = sorted(_edges(joined.values()))
+    edges = [edge for start, end in joined.values() for edge in ((start, 1), (end, -1))]
     most = present = 0
-    for _, change in edges:
+    for _, change in sorted(edges):
         present += change
         most = max(most, present)
     return most
-
-
-def _edges(spans: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    for start, end in spans:
-        yield start, 1
-        yield end, -1

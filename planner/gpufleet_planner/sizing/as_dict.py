@@ -3,10 +3,9 @@
 Keys are camelCase; memory is integer bytes, times are seconds.
 """
 
-from dataclasses import asdict
 from typing import Any
 
-from gpufleet.documents.plain_data import camel
+from gpufleet.documents.plain_data import camel, plain_data
 from gpufleet.models.architecture import Architecture
 from gpufleet.models.ledger import Ledger
 from gpufleet.models.parameters import count_parameters
@@ -27,9 +26,9 @@ def sizing_as_dict(answer: Sizing) -> dict[str, Any]:
         "model": None if answer.model is None else _model(answer.model),
         "device": None if answer.device is None else _device(answer.device),
         "fits": answer.fits,
-        "capacity": None if answer.capacity is None else _camel(asdict(answer.capacity)),
-        "speed": None if answer.speed is None else _camel(asdict(answer.speed)),
-        "loadTest": None if answer.load_test is None else _camel(asdict(answer.load_test)),
+        "capacity": plain_data(answer.capacity),
+        "speed": plain_data(answer.speed),
+        "loadTest": plain_data(answer.load_test),
         "findings": [finding.as_dict() for finding in answer.findings],
     }
 
@@ -81,7 +80,3 @@ def _device(device: Device) -> dict[str, Any]:
         "bandwidthShare": round(float(device.bandwidth_share), 6),
         "memoryLimitEnforced": device.enforced,
     }
-
-
-def _camel(values: dict[str, Any]) -> dict[str, Any]:
-    return {camel(key): value for key, value in values.items()}

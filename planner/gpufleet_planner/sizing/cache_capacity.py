@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from math import ceil, floor
 
-from gpufleet.findings import Finding, warning
+from gpufleet.findings import Finding, findings_in
 from gpufleet.models.architecture import Architecture, LinearMixer
 from gpufleet.models.engine_profile import InferenceEngine, cache_room, memory_fraction
 from gpufleet.models.inference import (
@@ -17,6 +17,8 @@ from gpufleet.models.kv_cache import BLOCK_TOKENS, token_bytes, unknown_start
 from gpufleet.models.ledger import GIB
 from gpufleet.models.parallel import Parallelism, stage_layers
 from gpufleet_planner.sizing.engine_caches import BlockLayout, block_layout, sglang_pools
+
+_finding = findings_in(__file__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,34 +145,29 @@ def refusal_of(model: Architecture, serving: Serving, room: CacheCapacity) -> Fi
     sglang = serving.engine is InferenceEngine.SGLANG
     shortens = sglang or serving.engine is InferenceEngine.TENSORRT_LLM
     if room.refusal is not None:
-        text = (
-            f"{'SGLang' if sglang else 'vLLM'} refuses to start with {model.name}: {room.refusal}"
+        return _finding(
+            "engine-refuses-model",
+            fix="weights or cache in fewer bits, or more GPUs" if sglang else "use another engine",
+            engine="SGLang" if sglang else "vLLM",
+            model=model.name,
+            refusal=room.refusal,
         )
-        fix = "weights or cache in fewer bits, or more GPUs" if sglang else "use another engine"
-        return warning("engine-refuses-model", "model", text, fix)
     who = "SGLang" if sglang else "TensorRT-LLM"
     if shortens and room.longest is not None and room.longest < serving.context:
-        return warning(
-            "engine-refuses-context",
-            "context",
-            f"{who} starts, and refuses requests of more than {room.longest} tokens: its cache "
-            f"has no more, and {serving.context} are asked for",
-            f"a context of at most {room.longest}, weights or cache in fewer bits, or more GPUs",
-            value=serving.context,
-            limit=room.longest,
+        return _finding(
+            "engine-refuses-context/requests", value=serving.context, limit=room.longest, who=who
         )
     if room.needed_bytes is None or not 0 < room.cache_bytes < room.needed_bytes:
         return None
     shorter = f"a context of at most {room.longest}, " if room.longest else ""
-    return warning(
-        "engine-refuses-context",
-        "context",
-        f"vLLM refuses to start: one sequence of {serving.context} tokens needs "
-        f"{room.needed_bytes / GIB:.2f} GiB of cache, in blocks of all groups of layers, and "
-        f"{room.cache_bytes / GIB:.2f} GiB are left",
-        f"{shorter}weights or cache in fewer bits, or more GPUs",
+    return _finding(
+        "engine-refuses-context/start",
         value=room.needed_bytes,
         limit=room.cache_bytes,
+        context=serving.context,
+        needed_gib=f"{room.needed_bytes / GIB:.2f}",
+        cache_gib=f"{room.cache_bytes / GIB:.2f}",
+        shorter=shorter,
     )
 
 
@@ -180,22 +177,18 @@ def starts(
     """Whether an engine starts with a model that has the memory; None: not known."""
     unknown = not_known(model, serving.engine)
     if unknown is not None:
-        fix = "start the engine once with `--max-model-len`, and take what it reports"
-        text = f"whether {serving.engine} starts with {model.name} is not known: {unknown}"
-        findings.append(warning("engine-start-not-known", "model", text, fix))
+        findings.append(
+            _finding(
+                "engine-start-not-known", engine=serving.engine, model=model.name, reason=unknown
+            )
+        )
         return None
     blocks = None if room is None else room.state_blocks
     if blocks is None or serving.max_sequences <= blocks:
         return True
     findings.append(
-        warning(
-            "engine-refuses-sequences",
-            "maxSequences",
-            f"vLLM refuses to start: max_num_seqs ({serving.max_sequences}) exceeds the {blocks} "
-            f"blocks that are left for states of {model.name}, one for each sequence",
-            f"write maxSequences of at most {blocks}",
-            value=serving.max_sequences,
-            limit=blocks,
+        _finding(
+            "engine-refuses-sequences", value=serving.max_sequences, limit=blocks, model=model.name
         )
     )
     return False

@@ -11,10 +11,12 @@ from fractions import Fraction
 
 from gpufleet.catalogue import Catalogue, Gpu, MigProfile, Rates, UnknownKeyError
 from gpufleet.catalogue.lookup import nearest_names
-from gpufleet.findings import Finding, error, info
+from gpufleet.findings import Finding, error, findings_in
 from gpufleet.models.ledger import Basis
 from gpufleet.partition.grant import Division, Grant, grant, slice_parts
 from gpufleet_planner.tables import row_of
+
+_finding = findings_in(__file__)
 
 
 class DeviceShare(StrEnum):
@@ -128,29 +130,16 @@ def find_gpu(text: str, catalogue: Catalogue, path: str = "gpu") -> Gpu | Findin
 def whole_gpu(gpu: Gpu, board: str | None = None, path: str = "gpu") -> Device | Finding:
     """A GPU without sharing. `board` None (default): the one cloud instances carry."""
     if gpu.vendor != "nvidia" and not gpu.rates:
-        return error(
-            "gpu-vendor-unsupported",
-            path,
-            f"{gpu.key} is made by {gpu.vendor}, and its speed is not sourced",
-            "choose a GPU whose rates the catalogue has: NVIDIA's, MI300X, MI325X, MI355X, Gaudi3",
-            value=gpu.key,
-        )
+        return _finding("gpu-vendor-unsupported", path, value=gpu.key, vendor=gpu.vendor)
     if gpu.memory_bytes is None:
-        return error(
-            "gpu-memory-unknown",
-            path,
-            f"the usable memory of {gpu.key} is not sourced, and the label is not what can be used",
-            "choose a GPU whose memory the catalogue has",
-            value=gpu.key,
-        )
+        return _finding("gpu-memory-unknown", path, value=gpu.key)
     name = board or next(iter(gpu.rates), "")
     if board is not None and board not in gpu.rates:
-        return error(
+        return _finding(
             "gpu-board-unknown",
-            "board",
-            f"{gpu.key} has no board {board!r}",
-            f"one of {', '.join(gpu.rates) or 'none: leave it out'}",
             value=board,
+            gpu=gpu.key,
+            boards=", ".join(gpu.rates) or "none: leave it out",
         )
     return Device(
         gpu=gpu,
@@ -172,16 +161,22 @@ def mig_slice(
     """One MIG instance of a GPU, with a note where its memory had to be derived."""
     if gpu.mig is None:
         reason = gpu.mig_unknown or "the hardware cannot be partitioned"
-        text = f"{gpu.key} has no MIG profiles to choose from: {reason}"
-        return None, (error("mig-unsupported", path, text, "leave mig out", value=profile),)
+        return None, (_finding("mig-unsupported", path, value=profile, gpu=gpu.key, reason=reason),)
     found = gpu.mig.profiles.get(profile)
     if found is None:
         found = gpu.mig.profiles.get(gpu.mig.alternate_names.get(profile, ""))
     if found is None:
         close = nearest_names(profile, gpu.mig.profiles) or tuple(gpu.mig.profiles)
-        text = f"{gpu.key} has no MIG profile {profile!r}; it has {', '.join(gpu.mig.profiles)}"
-        fix = f"one of {', '.join(close)}"
-        return None, (error("mig-profile-unknown", path, text, fix, value=profile),)
+        return None, (
+            _finding(
+                "mig-profile-unknown",
+                path,
+                value=profile,
+                gpu=gpu.key,
+                profiles=", ".join(gpu.mig.profiles),
+                close=", ".join(close),
+            ),
+        )
     base = whole_gpu(gpu, board)
     if isinstance(base, Finding):
         return None, (base,)
@@ -192,12 +187,7 @@ def mig_slice(
         memory, basis = int(even * _SLICE_MEMORY), Basis.ASSUMED
         own = grant(gpu, 1, profile=found.name, device_bytes=memory)
         findings.append(
-            info(
-                "mig-memory-assumed",
-                path,
-                f"usable memory of {found.name} on {gpu.key} is not sourced: 91 % of its even "
-                f"share is assumed, {memory} bytes",
-            )
+            _finding("mig-memory-assumed", path, found=found.name, gpu=gpu.key, memory=memory)
         )
     return (
         replace(
@@ -224,20 +214,19 @@ def _slice_compute(gpu: Gpu, profile: MigProfile) -> Fraction:
 def mps_share(device: Device, replicas: int, path: str = "mps") -> Device | Finding:
     """One of several MPS clients of a whole GPU: floor(total / replicas) MiB, enforced."""
     if device.kind is not DeviceShare.WHOLE:
-        return error("mps-on-slice", path, f"MPS and MIG exclude each other on {device.label}")
+        return _finding("mps-on-slice", path, device=device.label)
     capability = device.gpu.compute_capability
     if capability is not None and capability < _ADDRESS_SPACES:
-        text = f"{device.gpu.key} is older than Volta: its MPS clients share one address space"
-        return error("mps-not-isolated", path, text, "use timeSlicing", value=replicas)
+        return _finding("mps-not-isolated", path, value=replicas, gpu=device.gpu.key)
     most = device.gpu.mps_max_clients
     if not 2 <= replicas <= most:
-        return error(
+        return _finding(
             "mps-replicas-out-of-range",
             path,
-            f"{replicas} MPS replicas on {device.gpu.key}: 2 to {most} are possible",
-            f"write at most {most}" if most else "use timeSlicing",
+            fix=f"write at most {most}" if most else "use timeSlicing",
             value=replicas,
             limit=most,
+            gpu=device.gpu.key,
         )
     # Measured gain of seven over one, taken as linear in between and constant beyond.
     gain = 1 + (_MPS_GAIN - 1) * Fraction(min(replicas, 7) - 1, 6)
@@ -256,13 +245,7 @@ def time_slice(device: Device, replicas: int, path: str = "timeSlicing") -> Devi
     """One of several processes that take turns: nothing limits memory, so each is planned with an
     equal part; every process brings its own context."""
     if replicas < 2:
-        return error(
-            "time-slices-out-of-range",
-            path,
-            f"{replicas} time slices: sharing starts at 2",
-            "write 2 or more, or leave it out",
-            value=replicas,
-        )
+        return _finding("time-slices-out-of-range", path, value=replicas)
     part = Fraction(1, replicas) / TIME_SLICE_COST
     return replace(
         device,

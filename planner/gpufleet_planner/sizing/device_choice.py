@@ -1,7 +1,7 @@
 """From a request to the device it names, and whether processes on it can form one group."""
 
 from gpufleet.catalogue import Catalogue
-from gpufleet.findings import Finding, error
+from gpufleet.findings import Finding, findings_in
 from gpufleet.models.parallel import Parallelism
 from gpufleet_planner.sizing.device import (
     Device,
@@ -12,6 +12,8 @@ from gpufleet_planner.sizing.device import (
     whole_gpu,
 )
 from gpufleet_planner.sizing.request import SizedWorkload, SizeRequest
+
+_finding = findings_in(__file__)
 
 
 def choose_device(
@@ -26,8 +28,7 @@ def choose_device(
             if getattr(request, name) is not None
         ]
         if asked:
-            text = f"{' and '.join(asked)} says how to share a GPU, and none is named"
-            return None, (error("gpu-missing", "gpu", text, "name the gpu"),)
+            return None, (_finding("gpu-missing", asked=" and ".join(asked)),)
         return None, ()
     gpu = find_gpu(request.gpu, catalogue)
     if isinstance(gpu, Finding):
@@ -57,14 +58,4 @@ def check_group(
     gpus = parallel.training_gpus if workload.trains else parallel.serving_gpus
     if gpus == 1:
         return ()
-    return (
-        error(
-            "share-cannot-communicate",
-            "parallelism",
-            f"{gpus} processes cannot work as one group on {device.label}: there is no "
-            "peer-to-peer between slices, and sharers are scheduled apart",
-            "use whole GPUs, or one slice that is large enough",
-            value=gpus,
-            limit=1,
-        ),
-    )
+    return (_finding("share-cannot-communicate", value=gpus, limit=1, device=device.label),)

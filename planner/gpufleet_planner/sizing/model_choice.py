@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from gpufleet.catalogue import Catalogue
-from gpufleet.findings import Finding, error, has_errors, info, warning
+from gpufleet.findings import Finding, findings_in, has_errors
 from gpufleet.models.architecture import Architecture
 from gpufleet.models.catalogue_models import find_catalogue_model, named_format
 from gpufleet.models.config_model import architecture_from_config
@@ -20,6 +20,8 @@ from gpufleet.models.parameters import count_parameters
 from gpufleet.models.stated_size import from_parameter_count, stated_parameters
 from gpufleet.models.weights import weight_bytes
 from gpufleet_planner.sizing.request import SizedWorkload
+
+_finding = findings_in(__file__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,26 +72,13 @@ def choose_model(
     active = None if active_parameters is None else stated_parameters(active_parameters)
     if active_parameters is not None and (active is None or active > count):
         return (
-            error(
-                "active-parameters-invalid",
-                "activeParameters",
-                f"{active_parameters!r} is not a parameter count of at most {text}",
-                "write a count such as 3B",
-                value=active_parameters,
-                limit=count,
-            ),
+            _finding("active-parameters-invalid", value=active_parameters, limit=count, model=text),
         )
     model = from_parameter_count(count, active)
     return ChosenModel(
         model,
         findings=(
-            info(
-                "model-shape-assumed",
-                "model",
-                f"only the parameter count is known; assumed: {'; '.join(model.assumptions)}",
-                "name the model or give its config.json for modelled figures",
-                value=text,
-            ),
+            _finding("model-shape-assumed", value=text, assumptions="; ".join(model.assumptions)),
         ),
     )
 
@@ -105,14 +94,7 @@ def _named(text: str, catalogue: Catalogue) -> ChosenModel | tuple[Finding, ...]
     if told is None or inside is None or isinstance(inside, Finding):
         return (found,)
     form = told[1]
-    noted = info(
-        "model-format-from-name",
-        "model",
-        f"{text!r} is read as {inside.name} in {form}: its name ends so",
-        "give its config.json for measured sizes, or state `weights`",
-        value=text,
-        weights=form,
-    )
+    noted = _finding("model-format-from-name", value=text, weights=form, model=inside.name)
     return ChosenModel(inside, findings=(noted,), released_weights=form)
 
 
@@ -154,9 +136,7 @@ def read_checkpoint(path: Path) -> ChosenModel | tuple[Finding, ...]:
     if isinstance(data, Finding):
         return (data,)
     if "weight_map" in data:
-        text = f"{file} is the index of the weights, not a configuration"
-        fix = "give the folder, or its config.json"
-        return (error("config-is-index", "model", text, fix, value=str(file)),)
+        return (_finding("config-is-index", value=str(file), file=file),)
     data = _with_quantisation(data, file.parent / "hf_quant_config.json")
     if isinstance(data, Finding):
         return (data,)
@@ -179,17 +159,7 @@ def read_checkpoint(path: Path) -> ChosenModel | tuple[Finding, ...]:
     computed = weight_bytes(model, kind, apart).stored
     findings = fields.findings
     if abs(computed - stored.bytes) > _DIFFERENCE * stored.bytes:
-        findings.append(
-            warning(
-                "checkpoint-size-differs",
-                "model",
-                f"the weights take {stored.bytes} bytes on disk, the configuration represents "
-                f"{computed}: the former is used",
-                "check that both belong to one model",
-                value=stored.bytes,
-                computed=computed,
-            )
-        )
+        findings.append(_finding("checkpoint-size-differs", value=stored.bytes, computed=computed))
     model = replace(model, basis=Basis.MEASURED)
     if not kind.quantised:
         total = stored.bytes // kind.other_bytes
@@ -232,13 +202,7 @@ def _parse(path: Path, text: bytes) -> Mapping[str, Any] | Finding:
 
 
 def _unreadable(path: Path, why: str) -> Finding:
-    return error(
-        "checkpoint-unreadable",
-        "model",
-        f"{path}: {why}",
-        "give a config.json, or the folder that holds one",
-        value=str(path),
-    )
+    return _finding("checkpoint-unreadable", value=str(path), file=path, why=why)
 
 
 def read_stored_weights(folder: Path) -> StoredWeights | Finding | None:

@@ -256,7 +256,7 @@ LIKE_A_KEY = 0.7
 def unit_fix(kind: str, value: object, name: str) -> str | None:
     """What to write for `8k`, `50ms` or `8GiB` where a plain number is read; None for others."""
     found = _WITH_UNIT.fullmatch(value) if isinstance(value, str) else None
-    if found is None or not kind.endswith("_parsing"):
+    if found is None or not (kind in _NUMBERS or kind.endswith("_parsing")):
         return None
     number, unit = found.groups()
     if unit.lower() in _THOUSANDS:
@@ -269,6 +269,18 @@ def unit_fix(kind: str, value: object, name: str) -> str | None:
     return f"write {number} without {unit}: the unit of {name} is in its name"
 
 
+_NUMBERS = ("int_type", "float_type")
+_WORDS = {
+    "missing": ("this key is needed and missing", "add {name}"),
+    "extra_forbidden": ("`{name}` is not a key here", "remove {name}"),  # or its value is told
+    "too_long": ("at most {max_length} entries are read", "leave {max_length} in {name}"),
+    "string_too_long": ("at most {max_length} characters are read", "shorten {name}"),
+    "string_pattern_mismatch": (
+        "{name} does not have the form {pattern}",
+        "write {name} in that form",
+    ),
+}
+"""Kind of a problem as pydantic names it -> what is wrong, and what to write."""
 _BOUNDS = {
     "less than or equal to": "at most",
     "greater than or equal to": "at least",
@@ -280,25 +292,17 @@ def problem_words(detail: ErrorDetails, path: str) -> tuple[str, str]:
     """What is wrong with a value, in words for someone who writes the file, and what to write
     instead. `path` is its place."""
     kind, name, limits = detail["type"], path.rpartition(".")[2], detail.get("ctx", {})
-    if kind == "missing":
-        return "this key is needed and missing", f"add {name}"
-    if kind == "extra_forbidden":
-        return f"`{name}` is not a key here", f"remove {name}"  # its value may be a password
+    if kind in _WORDS:
+        text, fix = _WORDS[kind]
+        return text.format(name=name, **limits), fix.format(name=name, **limits)
     if kind == "too_short":
         least = limits["min_length"]
         entries = "entry is" if least == 1 else "entries are"
         return f"at least {least} {entries} needed", f"add an entry to {name}"
-    if kind == "too_long":
-        most = limits["max_length"]
-        return f"at most {most} entries are read", f"leave {most} in {name}"
-    if kind == "string_too_long":
-        return f"at most {limits['max_length']} characters are read", f"shorten {name}"
-    if kind == "string_pattern_mismatch":
-        return f"{name} does not have the form {limits['pattern']}", f"write {name} in that form"
-    if kind == "string_type" and isinstance(detail["input"], int | float):
-        number = detail["input"]
-        return f"{name} is read as a number, and text is wanted", f'put it in quotes: "{number}"'
-    if kind == "number_from_bool":
+    found: object = detail["input"]
+    if kind == "string_type" and isinstance(found, int | float):
+        return f"{name} is read as a number, and text is wanted", f'put it in quotes: "{found}"'
+    if kind in _NUMBERS and isinstance(found, bool):
         return f"{name} is a number, not true or false", f"write the number of {name}"
     text = detail["msg"].removeprefix("Value error, ")
     wanted = text.removeprefix("Input should be ")

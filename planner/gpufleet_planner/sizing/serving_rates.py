@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from math import ceil, inf, log
 
+from gpufleet.catalogue.serving_engine import ServingEngine
 from gpufleet.models.architecture import Architecture
 from gpufleet.models.engine_profile import InferenceEngine, profile_of
 from gpufleet.models.inference import Serving, replica_sequence_bytes
@@ -118,22 +119,11 @@ class ServingReplica:
     """Mean prompts that one step may prefill."""
     room: int
     """Sequences that the engine runs at once; 0: not one fits, and no batch is cut."""
-    sequences: int
-    """The same by the engine's own limit."""
     cache_tokens: float
     """Tokens of sequences of this length that the cache holds."""
-    step_tokens: int
-    """Tokens of the largest forward pass."""
-    chunked: bool
-    """Whether a prompt may be spread over several of them."""
-    reserve: Reserve
-    """Room that the engine keeps for outputs of running sequences."""
-    mixes: bool
-    """Whether prompts and decoded tokens share one pass over the weights."""
-    server_step_seconds: float
-    """Scheduling that the engine's server adds to each step."""
-    server_sequence_seconds: float
-    """Sampling and answering that it adds for each sequence of a step."""
+    serving: Serving
+    profile: ServingEngine | None
+    """What the engine adds to a step, and whether prompts share it; None: Transformers."""
     kind: ServedKind
     """What decides how far published load tests are from what is computed."""
 
@@ -152,7 +142,10 @@ class ServingReplica:
         """One step of so many sequences, with what the server does beside the model. `held`: how
         many sequences of the mean length have as much cache as these; `reading`, `computing`: what
         prompts add that share its pass."""
-        server = self.server_step_seconds + batch * self.server_sequence_seconds
+        server = 0.0
+        if self.profile is not None:
+            each = batch * self.profile.server_sequence_seconds
+            server = self.profile.server_step_seconds + each
         return self.step.seconds(batch, held, reading, computing) + server
 
     def prefill_seconds(self, batch: int, prompts: float = 1.0) -> float:
@@ -164,7 +157,7 @@ class ServingReplica:
     def _mixed_seconds(self, batch: int, held: float, prompts: float) -> float:
         """One step that also prefills so many prompts: in a pass of its own, or in that of the
         sequences, whose weights it shares."""
-        if not self.mixes:
+        if self.profile is None or not self.profile.mixes:
             return self.step_seconds(batch, held) + self.prefill_seconds(batch, prompts)
         tokens = prompts * self.prompt_tokens
         moved = tokens * self.step.moved_seconds_per_token
@@ -238,11 +231,11 @@ class ServingReplica:
                 batch, tokens / mean, prompts / prompt
             ),
             delay_seconds=self.first_token_seconds - self.prefill_seconds(1),
-            step_tokens=self.step_tokens,
-            chunked=self.chunked,
-            sequences=self.sequences if self.room else inf,
+            step_tokens=self.serving.step_tokens,
+            chunked=self.serving.chunked_prefill,
+            sequences=self.serving.max_sequences if self.room else inf,
             cache_tokens=self.cache_tokens if self.room else inf,
-            reserve=self.reserve,
+            reserve=Reserve(*self.profile.reserved_output) if self.profile else Reserve(),
         )
 
     def tokens_per_second(self, batch: int) -> float:
@@ -340,7 +333,6 @@ def serving_replica(
     # Causal: each token sees half of the others on average.
     each = 2 * count_parameters(model).multiplied + attention_flops(model, prompt / 2)
     plain = serving.engine is InferenceEngine.TRANSFORMERS
-    profile = None if plain else profile_of(serving.engine)
     peak, moved = rate.peak * mfu, prompt * step.moved_seconds_per_token
     # Rates of PCIe groups are planning constants.
     joined_well = parallel.tensor == 1 or joined.kind is not LinkKind.PCIE
@@ -363,14 +355,9 @@ def serving_replica(
         chunks=ceil(prompt / serving.batched_tokens) if serving.chunked_prefill else 1,
         prompts_per_step=max(serving.step_tokens / prompt, 1.0),
         room=room,
-        sequences=serving.max_sequences,
         cache_tokens=held,
-        step_tokens=serving.step_tokens,
-        chunked=serving.chunked_prefill,
-        reserve=Reserve(*profile.reserved_output) if profile else Reserve(),
-        mixes=profile.mixes if profile else False,
-        server_step_seconds=profile.server_step_seconds if profile else 0.0,
-        server_sequence_seconds=profile.server_sequence_seconds if profile else 0.0,
+        serving=serving,
+        profile=None if plain else profile_of(serving.engine),
         kind=kind_of(model, serving.engine, serving.weights),
     )
 

@@ -1,11 +1,11 @@
 """`size`: one request -> model, ledger, device, fit, capacity and speed, with all findings."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from fractions import Fraction
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from gpufleet.catalogue import Catalogue
-from gpufleet.findings import Finding, error, has_errors, info, ordered, warning
+from gpufleet.findings import Finding, findings_in, has_errors, ordered
 from gpufleet.models.architecture import Architecture
 from gpufleet.models.engine_profile import InferenceEngine, memory_fraction
 from gpufleet.models.formats import (
@@ -45,6 +45,8 @@ from gpufleet_planner.sizing.training_efficiency import check_arithmetic
 from gpufleet_planner.sizing.training_rates import TrainingSpeed, training_speed
 from gpufleet_planner.sizing.training_state import Loss
 
+_finding = findings_in(__file__)
+
 _ALONE = Parallelism()
 QLORA_BASE = WEIGHT_FORMATS["nf4-double"]
 """What QLoRA freezes its base in unless someone says otherwise."""
@@ -78,12 +80,8 @@ class Sizing:
 def size(request: SizeRequest, catalogue: Catalogue) -> Sizing:
     """Size one workload. Never raises for a bad request: findings say all that is wrong."""
     findings: list[Finding] = []
-    workload = _keep(find_workload(request.workload), findings)
-    found = choose_model(request.model, catalogue, request.active_parameters)
-    chosen = found if isinstance(found, ChosenModel) else None
-    findings += found.findings if isinstance(found, ChosenModel) else found
+    workload, chosen, cache = request_parts(request, catalogue, findings)
     weights = _keep(_weight_format(request, chosen, workload), findings)
-    cache = _keep(find_kv_format(request.kv_cache), findings)
     device, notes = choose_device(request, catalogue)
     findings += notes
     parallel = Parallelism(**request.parallelism.model_dump())
@@ -111,6 +109,17 @@ def size(request: SizeRequest, catalogue: Catalogue) -> Sizing:
     if workload is SizedWorkload.EMBEDDING:
         model = replace(model, causal=False, has_head=False)
     return _serving_answer(model, serving, request, device, parallel, findings)
+
+
+def request_parts(
+    request: SizeRequest, catalogue: Catalogue, findings: list[Finding]
+) -> tuple[SizedWorkload | None, ChosenModel | None, KvFormat | None]:
+    """Workload, model and cache that a request names; None with a finding that says why."""
+    workload = _keep(find_workload(request.workload), findings)
+    found = choose_model(request.model, catalogue, request.active_parameters)
+    findings += found.findings if isinstance(found, ChosenModel) else found
+    chosen = found if isinstance(found, ChosenModel) else None
+    return workload, chosen, _keep(find_kv_format(request.kv_cache), findings)
 
 
 def serving_of(
@@ -168,35 +177,18 @@ def context_rules(
     findings: list[Finding] = []
     if model.max_context is not None and request.context > model.max_context:
         findings.append(
-            warning(
+            _finding(
                 "context-beyond-model",
-                "context",
-                f"{request.context} tokens are more than the {model.max_context} that {model.name} "
-                "was made for",
                 value=request.context,
                 limit=model.max_context,
+                model=model.name,
             )
         )
     if (request.prompt is None) != (request.output is None) and not workload.trains:
-        findings.append(
-            info(
-                "mean-length-incomplete",
-                "prompt",
-                "the cache is sized for the full context: a mean needs both prompt and output",
-            )
-        )
+        findings.append(_finding("mean-length-incomplete"))
     asked = (request.prompt or 0) + (request.output or 0)
     if asked > request.context and not workload.trains:
-        findings.append(
-            error(
-                "mean-beyond-context",
-                "context",
-                f"a mean of {asked} tokens does not fit the context of {request.context}",
-                f"write {asked} or more: context is the longest sequence, prompt and output",
-                value=request.context,
-                limit=asked,
-            )
-        )
+        findings.append(_finding("mean-beyond-context", value=request.context, limit=asked))
     return tuple(findings)
 
 
@@ -210,25 +202,20 @@ def training_of(request: SizeRequest, workload: SizedWorkload, weights: WeightFo
     loss = request.loss or (Loss.COMPILED if request.compile else Loss.EAGER)
     base = QLORA_BASE if workload is SizedWorkload.QLORA and request.weights is None else weights
     adapter = workload in (SizedWorkload.LORA, SizedWorkload.QLORA)
-    return Training(
-        context=request.context,
-        batch=request.batch,
-        method=TrainingMethod.LORA if adapter else TrainingMethod.FULL,
-        precision=request.precision,
-        optimizer=request.optimizer,
-        fused_optimizer=request.fused_optimizer,
-        accumulation=request.accumulation,
-        checkpointing=request.checkpointing,
-        compiled=request.compile,
-        loss=loss,
-        loss_parallel=request.loss_parallel,
-        base=base,
-        rank=request.rank,
-        targets=request.targets,
-        interleaving=request.interleaving,
-        framework=request.framework,
-        arithmetic=request.arithmetic,
-    )
+    same: dict[str, Any] = {
+        one.name: getattr(request, one.name)
+        for one in fields(Training)
+        if one.name in SizeRequest.model_fields
+    }
+    method = TrainingMethod.LORA if adapter else TrainingMethod.FULL
+    job: dict[str, Any] = {
+        **same,
+        "method": method,
+        "compiled": request.compile,
+        "loss": loss,
+        "base": base,
+    }
+    return Training(**job)
 
 
 def _link(request: SizeRequest) -> Link | None:
@@ -252,14 +239,7 @@ def _training_answer(
     if device is not None:
         speed = training_speed(model, job, device, parallel, link)
         if device.kind in (DeviceShare.MPS, DeviceShare.TIME_SLICE):
-            findings.append(
-                warning(
-                    "training-on-shared-gpu",
-                    "gpu",
-                    f"training on {device.label}: its memory peaks and speed depend on strangers",
-                    "use a whole GPU or a MIG slice",
-                )
-            )
+            findings.append(_finding("training-on-shared-gpu", device=device.label))
     fits = _fits(model, job, parallel, need, device, findings)
     gpus = parallel.training_gpus
     told = ordered(findings)
@@ -297,34 +277,21 @@ def _serving_answer(
     if fits and device is not None and room is not None and room.sequences < serving.batch:
         fits = False
         findings.append(
-            warning(
+            _finding(
                 "cache-too-small",
-                "batch",
-                f"{device.label} leaves room for {room.sequences} sequences of "
-                f"{serving.kept_tokens} tokens{_part(serving, device, parallel)}; "
-                f"{serving.batch} are asked",
-                "lower batch or context, quantise weights or cache, or take a larger GPU",
                 value=serving.batch,
                 limit=room.sequences,
+                device=device.label,
+                kept_tokens=serving.kept_tokens,
+                part=_part(serving, device, parallel),
             )
         )
     if fits:
         fits = starts(model, serving, room, findings)
     gpus = parallel.serving_gpus
     told = ordered(findings)
-    return Sizing(
-        model,
-        need,
-        device,
-        gpus,
-        fits,
-        room,
-        speed,
-        told,
-        serving,
-        parallel,
-        load_test=tested,
-    )
+    answer = Sizing(model, need, device, gpus, fits, room, speed, told, serving, parallel)
+    return replace(answer, load_test=tested)
 
 
 def _part(serving: Serving, device: Device, parallel: Parallelism) -> str:
@@ -357,14 +324,14 @@ def _fits(
         return True
     gib = 1 << 30
     findings.append(
-        warning(
+        _finding(
             "does-not-fit",
-            "gpu",
-            f"{need.planning_bytes / gib:.2f} GiB are needed with margin, and {device.label} has "
-            f"{device.usable_bytes / gib:.2f} GiB usable",
-            relief(model, work, parallel, device) or _SMALLER[isinstance(work, Training)],
+            fix=relief(model, work, parallel, device) or _SMALLER[isinstance(work, Training)],
             need=need.planning_bytes,
             limit=device.usable_bytes,
+            need_gib=f"{need.planning_bytes / gib:.2f}",
+            device=device.label,
+            usable_gib=f"{device.usable_bytes / gib:.2f}",
         )
     )
     return False

@@ -1,6 +1,6 @@
 """Memory of a training step: full fine-tuning, LoRA, QLoRA, pre-training."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from fractions import Fraction
 from functools import lru_cache
@@ -120,16 +120,8 @@ def _stage_ledger(
     gradients = next((item for item in state if item.key == "gradients"), None)
     if gradients is not None and _gradients_come_and_go(training, parallel):
         larger = gradients.bytes > transient
-        state = [
-            Item(item.key, item.bytes, item.basis, item.formula, at_peak=larger)
-            if item is gradients
-            else item
-            for item in state
-        ]
-        kept = [
-            Item(item.key, item.bytes, item.basis, item.formula, at_peak=not larger)
-            for item in kept
-        ]
+        state = [replace(i, at_peak=larger) if i is gradients else i for i in state]
+        kept = [replace(item, at_peak=not larger) for item in kept]
     gathered = _gathered(count, training, parallel)
     return ledger([*state, gathered, *kept, context_item()], TRAINING_MARGIN)
 
@@ -294,29 +286,26 @@ def training_settings(job: Training, parallel: Parallelism) -> dict[str, str]:
         "checkpointing": job.checkpointing.value,
         "loss": job.loss.value,
     }
-    if job.compiled:
-        found["compile"] = "true"
-    if job.loss_parallel:
-        found["loss parallel"] = "true"
-    if job.interleaving > 1:
-        found["interleaving"] = str(job.interleaving)
-    if job.fused_optimizer:
-        found["fused optimizer"] = "true"
-    if lora:
-        found["rank"] = str(job.rank)
-        found["targets"] = job.targets.value
-    if parallel.tensor > 1:
-        found["sequence parallel"] = str(parallel.sequence).lower()
-    if parallel.data > 1:
-        found["sharding"] = parallel.sharding.value
-    degrees = {
-        "data": parallel.data,
-        "tensor": parallel.tensor,
-        "pipeline": parallel.pipeline,
-        "context parallel": parallel.context,
-        "expert": parallel.expert,
+    optional = {
+        "compile": "true" if job.compiled else "",
+        "loss parallel": "true" if job.loss_parallel else "",
+        "interleaving": _degree(job.interleaving),
+        "fused optimizer": "true" if job.fused_optimizer else "",
+        "rank": str(job.rank) if lora else "",
+        "targets": job.targets.value if lora else "",
+        "sequence parallel": str(parallel.sequence).lower() if parallel.tensor > 1 else "",
+        "sharding": parallel.sharding.value if parallel.data > 1 else "",
+        "data": _degree(parallel.data),
+        "tensor": _degree(parallel.tensor),
+        "pipeline": _degree(parallel.pipeline),
+        "context parallel": _degree(parallel.context),
+        "expert": _degree(parallel.expert),
     }
-    return found | {name: str(degree) for name, degree in degrees.items() if degree > 1}
+    return found | {name: value for name, value in optional.items() if value}
+
+
+def _degree(degree: int) -> str:
+    return str(degree) if degree > 1 else ""
 
 
 def settings_text(job: Training, parallel: Parallelism) -> str:

@@ -16,7 +16,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 from gpufleet_planner.trace.trace import WHOLE_GPU, TaskShape, TraceNode
 
@@ -47,19 +47,6 @@ class NodeState:
     memory_mib: int
     free: list[int]
     """Milli-GPUs left, by GPU index."""
-
-
-class ScorePolicy(Protocol):
-    """How nodes are ranked."""
-
-    def reweigh(self, nodes: Sequence[TraceNode], states: Sequence[NodeState]) -> bool:
-        """Adapt to what is free in the whole cluster; whether scores change by it."""
-        ...
-
-    def scores(self, node: TraceNode, state: NodeState) -> tuple[Any, Any]:
-        """By row of the table: score (least is best, infinite: no room) and milli-GPUs left of the
-        GPU to take. Host memory of the task itself is not looked at."""
-        ...
 
 
 class ShapeTable:
@@ -114,12 +101,12 @@ class BestFitPolicy:
         self._gpu = max(n.gpus for n in nodes) * WHOLE_GPU or 1
 
     def reweigh(self, nodes: Sequence[TraceNode], states: Sequence[NodeState]) -> bool:
-        """See `ScorePolicy`."""
+        """As `FragmentationPolicy`."""
         del nodes, states
         return False
 
     def scores(self, node: TraceNode, state: NodeState) -> tuple[Any, Any]:
-        """See `ScorePolicy`."""
+        """As `FragmentationPolicy`."""
         table, np = self.table, self.table.np
         tightest = table.tightest(tuple(sorted(state.free)))
         cpu = state.cpu_milli - table.cpu
@@ -166,7 +153,8 @@ class FragmentationPolicy:
         self._numbers: Any = np.arange(len(table.row))
 
     def reweigh(self, nodes: Sequence[TraceNode], states: Sequence[NodeState]) -> bool:
-        """Requests weigh more with less room left for them."""
+        """Adapt to what is free in the whole cluster, where requests weigh more with less room left
+        for them; whether scores change by it."""
         room: Any = self.table.np.zeros(len(self._mix))
         for node, state in zip(nodes, states, strict=True):
             room += self._offers([sorted(state.free)])[0] * self._fits(node, state)
@@ -193,7 +181,8 @@ class FragmentationPolicy:
         return sum(state.free) - float(usable.sum() / (tasks.sum() or 1))
 
     def scores(self, node: TraceNode, state: NodeState) -> tuple[Any, Any]:
-        """See `ScorePolicy`."""
+        """By row of the table: score (least is best, infinite: no room) and milli-GPUs left of the
+        GPU to take. Host memory of the task itself is not looked at."""
         table, np = self.table, self.table.np
         options = self._options(tuple(sorted(state.free)))
         weights = self._weights * self._allowed[node.model]

@@ -11,7 +11,6 @@ from gpufleet_planner.trace.fragmentation import (
     BestFitPolicy,
     FragmentationPolicy,
     NodeState,
-    ScorePolicy,
     ShapeTable,
 )
 from gpufleet_planner.trace.trace import WHOLE_GPU, TaskShape, Trace, TraceNode
@@ -80,7 +79,10 @@ class _Cluster:
     """Free resources of all nodes, and the scores of all shapes on them."""
 
     def __init__(
-        self, nodes: tuple[TraceNode, ...], table: ShapeTable, policy: ScorePolicy
+        self,
+        nodes: tuple[TraceNode, ...],
+        table: ShapeTable,
+        policy: BestFitPolicy | FragmentationPolicy,
     ) -> None:
         self.nodes, self.table, self.policy = nodes, table, policy
         self.states = [NodeState(n.cpu_milli, n.memory_mib, [WHOLE_GPU] * n.gpus) for n in nodes]
@@ -177,9 +179,8 @@ def place_trace(
     table = ShapeTable(mix, sorted({node.model for node in trace.nodes}))
     rows = {shape: table.row[replace(shape, memory_mib=0)] for shape in mix}
     gradient = FragmentationPolicy(table, trace.nodes)
-    chosen: ScorePolicy = (
-        gradient if policy is TracePolicy.FRAGMENTATION else BestFitPolicy(table, trace.nodes)
-    )
+    best_fit = policy is TracePolicy.BEST_FIT
+    chosen = BestFitPolicy(table, trace.nodes) if best_fit else gradient
     cluster = _Cluster(trace.nodes, table, chosen)
     run = TraceRun(policy, capacity_milli=cluster.capacity)
     leaving: list[tuple[int, int]] = []

@@ -36,7 +36,7 @@ from gpufleet_planner.trace.trace import (
 _MIB = 1 << 20
 _SHOWN = 20
 """Findings of one table; the rest is counted."""
-_Read = tuple[Trace | None, tuple[Finding, ...]]
+Read = tuple[Trace | None, tuple[Finding, ...]]
 
 
 def _read_part(value: object) -> Fraction:
@@ -121,7 +121,7 @@ def is_tasks_file(document: Mapping[str, object]) -> bool:
     return "tasks" in document and "shares" not in document
 
 
-def read_tasks_file(document: dict[str, Any], sharing: GpuSharing, catalogue: Catalogue) -> _Read:
+def read_tasks_file(document: dict[str, Any], sharing: GpuSharing, catalogue: Catalogue) -> Read:
     """The trace of a file. None exactly when there are findings."""
     findings: list[Finding] = []
     request = read_model(TasksFile, document, "", "pack-request-invalid", findings)
@@ -152,7 +152,7 @@ def read_tasks_file(document: dict[str, Any], sharing: GpuSharing, catalogue: Ca
     return _trace(nodes, tasks, findings)
 
 
-def _trace(nodes: list[TraceNode], tasks: list[TraceTask], findings: list[Finding]) -> _Read:
+def _trace(nodes: list[TraceNode], tasks: list[TraceTask], findings: list[Finding]) -> Read:
     findings = findings or list(too_varied(tasks, len(nodes)))
     if findings:
         return None, tuple(findings)
@@ -221,7 +221,7 @@ def _numbered(name: str, count: int) -> list[str]:
 # -- tables --------------------------------------------------------------------------------------
 
 
-def read_trace(nodes: str, tasks: str, sharing: GpuSharing) -> _Read:
+def read_trace(nodes: str, tasks: str, sharing: GpuSharing) -> Read:
     """The trace of two tables. None exactly when there are findings.
 
     Tasks arrive by `creation_time`, then in the order of the table; without that column in the

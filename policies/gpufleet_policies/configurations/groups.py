@@ -1,7 +1,7 @@
-"""The listed rules about configurations: one for the objects and files of each program.
+"""The listed rules with faults: one for the objects and files of each program, one of relations.
 
-Each says that a program refuses what is written, or does something else with it, and has faults:
-the codes of `gpufleet check`. Settings and waivers name the rule, or one fault.
+The first say that a program refuses what is written, or does something else with it; their faults
+are the codes of `gpufleet check`. Settings and waivers name the rule, or one fault.
 """
 
 from gpufleet.cluster.nvidia import NvidiaConfig
@@ -10,6 +10,7 @@ from gpufleet.rules.rows import SHARED
 from gpufleet.rules.rule import Profile, Rule
 from gpufleet_policies.configurations.codes import EVERY_KIND
 
+RELATIONS = "relations"
 _ROWS = (
     (
         "object-configuration",
@@ -64,6 +65,12 @@ _ROWS = (
         ("kueue", "kueue-values"),
         "Queues, flavors and gates that Kueue refuses or never uses.",
         "kubernetes-sigs/kueue",
+    ),
+    (
+        RELATIONS,
+        (),
+        "Pools and programs of one cluster that do not work together.",
+        "the documentation of both sides, as each fault names it",
     ),
 )
 

@@ -9,6 +9,7 @@ from gpufleet.contract.machine_images import (
     image_driver_problem,
     image_mismatch,
     lacks_driver,
+    last_kubernetes,
     named_architectures,
 )
 from gpufleet.contract.programs.karpenter_machines import demands_gpus, read_requirements, selected
@@ -18,8 +19,6 @@ from gpufleet.documents.quantities import quantity
 from gpufleet.documents.shapes import as_list, as_mapping
 from gpufleet_policies.configurations.karpenter_requirements import validate_requirements
 
-AL2_LAST: tuple[int, ...] = (1, 32)
-"""Last Kubernetes minor with images of Amazon Linux 2."""
 PODS_OF_NODE = 2
 """Pods that every node of EKS has: of the network and of kube-proxy."""
 SMALLEST_DISK = 100 << 30
@@ -83,8 +82,6 @@ def _validate_images(
     *,
     of_gpus: bool,
 ) -> None:
-    version = context.minor or _default_kubernetes()
-    said = ".".join(map(str, version))
     for index, term in enumerate(terms):
         alias = term.get("alias")
         if not isinstance(alias, str):
@@ -98,9 +95,7 @@ def _validate_images(
                 "an alias is next to other image terms, which the API server refuses",
                 "keep the alias alone",
             )
-        if family == "al2" and version > AL2_LAST:
-            _ended(place, alias, said, report)
-        elif release == "latest" and of_gpus:
+        if not _ended(place, alias, context, report) and release == "latest" and of_gpus:
             report.add(
                 "karpenter-latest",
                 place,
@@ -109,8 +104,8 @@ def _validate_images(
                 value=alias,
             )
     of_eks = not terms or any(_is_of_eks(term) for term in terms)
-    if spec.get("amiFamily") == "AL2" and version > AL2_LAST and of_eks:
-        _ended(where, "amiFamily AL2", said, report)
+    if of_eks:
+        _ended(where, str(spec.get("amiFamily")), context, report)
 
 
 def _is_of_eks(term: Mapping[str, Any]) -> bool:
@@ -150,21 +145,19 @@ def _validate_drivers(
             )
 
 
-def _default_kubernetes() -> tuple[int, ...]:
-    from gpufleet.spec.cluster import DEFAULT_KUBERNETES_VERSION  # slow to import
-
-    return tuple(int(part) for part in DEFAULT_KUBERNETES_VERSION.split("."))
-
-
-def _ended(place: str, what: str, version: str, report: CheckReport) -> None:
+def _ended(place: str, image: str, context: Site, report: CheckReport) -> bool:
+    last = last_kubernetes(image, load())
+    if last is None or (context.minor and context.minor <= tuple(map(int, last.split(".")))):
+        return False
+    version = f" on Kubernetes {'.'.join(map(str, context.minor))}" if context.minor else ""
     report.add(
         "karpenter-al2-ended",
         place,
-        f"{what} on Kubernetes {version}: EKS publishes Amazon Linux 2 up to 1.32",
+        f"{image}{version}: EKS publishes Amazon Linux 2 up to Kubernetes {last}",
         "write al2023@<release>",
-        found=version,
-        limit="1.32",
+        limit=last,
     )
+    return True
 
 
 def _validate_architecture(

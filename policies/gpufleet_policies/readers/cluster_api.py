@@ -17,7 +17,7 @@ from gpufleet_policies.readers.blocks import (
     texts,
     word,
 )
-from gpufleet_policies.readers.eks import hardware, is_committed, taints
+from gpufleet_policies.readers.eks import hardware, is_committed, one_type, taints
 from gpufleet_policies.readers.machines import Machines, gpu_by_name
 from gpufleet_policies.readers.raw_pods import natural
 from gpufleet_policies.readers.reading import fact, whole
@@ -149,7 +149,7 @@ def aws_template(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
         if inside(spec, "instanceType") is None:
             spec = inside(document, "spec")
     kind = word(spec, "instanceType")
-    found = hardware(known((kind.value,)) if kind.is_known else unknown("instanceType"))
+    found = hardware(one_type(kind))
     spot = inside(spec, "spotMarketOptions")
     reserved = inside(spec, "capacityReservationId")
     capacity: Fact[frozenset[str]] = unknown("spotMarketOptions")

@@ -20,6 +20,7 @@ from gpufleet_policies.readers.eks import (
     hardware,
     is_committed,
     market,
+    one_type,
     reserved_by,
     template_name,
 )
@@ -31,12 +32,7 @@ _CA_TAINT = "k8s.io/cluster-autoscaler/node-template/taint/"
 
 def instance(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
     """`aws:ec2/instance:Instance`, `aws_instance`: a pool of one that nothing scales."""
-    kind = word(document, "instanceType")
-    types: Fact[tuple[str, ...]] = (
-        known((kind.value,), place="instanceType")
-        if kind.is_known
-        else Fact(kind.state, place=kind.place)
-    )
+    types = one_type(word(document, "instanceType"))
     found = hardware(types)
     tags = inside(document, "tags")
     own = known_texts(tags)

@@ -58,6 +58,11 @@ def is_committed(tags: dict[str, str]) -> bool:
     )
 
 
+def one_type(kind: Fact[str]) -> Fact[tuple[str, ...]]:
+    """A machine type as the only one of a list."""
+    return Fact(kind.state, (kind.value,) if kind.is_known else None, place=kind.place)
+
+
 def hardware(types: Fact[tuple[str, ...]]) -> Machines:
     """The hardware behind a list of types."""
     return machines(types.value, types.place) if types.is_known else NO_MACHINES
@@ -168,12 +173,7 @@ def _warm(config: Any, document: dict[str, Any]) -> Fact[int]:
 def launch_template(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
     """`aws:ec2/launchTemplate:LaunchTemplate`, `aws_launch_template`."""
     kind = word(document, "instanceType")
-    types: Fact[tuple[str, ...]] = (
-        known((kind.value,), place="instanceType")
-        if kind.is_known
-        else Fact(kind.state, place=kind.place)
-    )
-    found = hardware(types)
+    found = hardware(one_type(kind))
     names = {locator.name}
     names.update(
         n for key in ("name", "id", "namePrefix") if isinstance(n := inside(document, key), str)
@@ -231,10 +231,7 @@ def _efa(interfaces: Any) -> Fact[bool]:
 def reservation(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
     """`aws:ec2/capacityReservation:CapacityReservation`, capacity blocks, and Terraform's."""
     kind = word(document, "instanceType")
-    types: Fact[tuple[str, ...]] = (
-        known((kind.value,)) if kind.is_known else unknown("instanceType")
-    )
-    found = hardware(types)
+    found = hardware(one_type(kind))
     names = {locator.name}
     names.update(n for key in ("id", "arn") if isinstance(n := inside(document, key), str))
     match = word(document, "instanceMatchCriteria").or_default("open")

@@ -87,6 +87,7 @@ def _pool(
         repair=_repair(group, head) if maker is Maker.EKS else absent(head),
         repair_place=f"{head}.nodeRepairConfig.enabled",
         image=_image(group, head),
+        kubernetes=word(document, "metadata.version"),
     )
 
 

@@ -19,7 +19,7 @@ from gpufleet_policies.readers.blocks import (
     texts,
     word,
 )
-from gpufleet_policies.readers.eks import is_committed, taints
+from gpufleet_policies.readers.eks import is_committed, one_type, taints
 from gpufleet_policies.readers.gke_sizes import size_of, zone_count, zones_of
 from gpufleet_policies.readers.machines import accelerated, machines
 from gpufleet_policies.readers.reading import boolean, fact, whole
@@ -42,11 +42,7 @@ def _pool(document: dict[str, Any], config: Any, locator: Locator) -> NodePool:
     machine = word(config, "machineType").or_default(_DEFAULT_MACHINE)
     if config is UNKNOWN:
         machine = unknown("nodeConfig.machineType")
-    types: Fact[tuple[str, ...]] = (
-        known((machine.value,), place="nodeConfig.machineType")
-        if machine.is_known
-        else unknown("nodeConfig.machineType")
-    )
+    types = one_type(machine)
     gpu, count, carries, types = _accelerators(config, types)
     labels, resource_labels = inside(config, "labels"), inside(config, "resourceLabels")
     own, tags = known_texts(labels), known_texts(resource_labels)
@@ -241,9 +237,7 @@ def _below(pool: NodePool, place: str) -> NodePool:
 def reservation(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
     """`gcp:compute/reservation:Reservation`, `google_compute_reservation`."""
     machine = word(document, "specificReservation.instanceProperties.machineType")
-    types: Fact[tuple[str, ...]] = (
-        known((machine.value,)) if machine.is_known else unknown("machineType")
-    )
+    types = one_type(machine)
     gpu, count, carries, types = _accelerators(
         inside(document, "specificReservation.instanceProperties"), types
     )

@@ -14,6 +14,7 @@ from gpufleet.cluster.pool import (
     Size,
     TagField,
 )
+from gpufleet.contract.programs.karpenter_machines import mixes_gpus
 from gpufleet.documents.shapes import is_list, items, mapping
 from gpufleet.findings.locator import Locator
 from gpufleet_policies.readers.blocks import (
@@ -73,6 +74,7 @@ def node_pool(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
         gpus_per_node=found.gpus_per_node,
         is_gpu_pool=found.carries_gpus,
         is_shape_open=is_open,
+        is_mixed=mixes_gpus(requirements or ()),
         size=_size(replicas, limits),
         capacity=ways_of(requirements),
         capacity_place=f"spec.template.spec.requirements[{CAPACITY_TYPE}]",

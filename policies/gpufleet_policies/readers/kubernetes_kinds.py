@@ -46,6 +46,7 @@ READERS: dict[tuple[str, str], Reader] = {
     ("cloud.google.com", "ComputeClass"): compute_class.compute_class,
     ("eksctl.io", "ClusterConfig"): eksctl.cluster_config,
     ("machine.openshift.io", "MachineSet"): openshift.machine_set,
+    ("machine.openshift.io", "MachineHealthCheck"): openshift.health_check,
     ("autoscaling.openshift.io", "MachineAutoscaler"): openshift.machine_autoscaler,
     ("kueue.x-k8s.io", "ClusterQueue"): kueue.cluster_queue,
     ("kueue.x-k8s.io", "Cohort"): kueue.cohort,

@@ -71,7 +71,6 @@ _KINDS = frozenset(
 
 _BY_DEFINITION = {
     "autoscaling.openshift.io": ("ClusterAutoscaler", "MachineAutoscaler"),
-    "machine.openshift.io": ("MachineHealthCheck",),
     "machineconfiguration.openshift.io": ("KubeletConfig", "MachineConfig", "MachineConfigPool"),
     "operators.coreos.com": ("CatalogSource", "InstallPlan", "OperatorGroup", "Subscription"),
 }

@@ -17,6 +17,7 @@ from gpufleet_policies.rules.pools import (
     gpu_pools,
     same_cluster,
     template_seen,
+    validated_pools,
 )
 from gpufleet_policies.rules.written import written_rule
 
@@ -48,24 +49,24 @@ def untainted(context: RuleContext, subject: NodePool) -> Iterator[Finding]:
     Advice where it is not known whether another pool exists, and on GKE, which adds the taint
     `nvidia.com/gpu` itself when a pool without GPUs exists first.
     """
-    for pool in gpu_pools(context, subject):
-        if pool.taints.is_unknown or pool.is_shape_open:
+    for pool in validated_pools(context, subject):
+        if pool.taints.is_unknown or _tainted(pool):
             continue
-        if pool.taints.is_known and any(taint.repels for taint in pool.taints.value):
+        if not pool.is_mixed and (not pool.is_certainly_gpu or pool.is_shape_open):
             continue
         others = _others(context, pool)
         if others is False:
             continue
-        certain = others is True and pool.maker is not Maker.GKE
+        certain = others is True and pool.maker is not Maker.GKE and not pool.is_mixed
         gke = " (GKE adds one if a pool without GPUs exists first)"
         yield finding(
             where=pool.taints_place or "taints",
             found="no NoSchedule taint" + (gke if pool.maker is Maker.GKE else ""),
-            limit="pods without GPUs land on GPU nodes and prevent their removal",
-            alternative="add the taint nvidia.com/gpu=present:NoSchedule",
-            money=nodes_money(context, pool, 1, AmountKind.EXPOSURE),
+            alternative="add the taint nvidia.com/gpu=present:NoSchedule"
+            + (" to a pool of its own for the machines with GPUs" if pool.is_mixed else ""),
+            money=None if pool.is_mixed else nodes_money(context, pool, 1, AmountKind.EXPOSURE),
             at_most=Level.MANDATORY if certain else Level.ADVISORY,
-            remediation=_taint(pool),
+            remediation=() if pool.is_mixed else _taint(pool),
         )
 
 
@@ -104,7 +105,6 @@ def without_repair(context: RuleContext, subject: NodePool) -> Iterator[Finding]
         yield finding(
             where=pool.repair_place,
             found="automatic repair is off",
-            limit="a node with a broken GPU costs as much as a working one",
             alternative=f"write {pool.repair_place}: true",
             remediation=(add({"enabled": True}, "", "nodeRepairConfig"),)
             if eks and patchable(pool)
@@ -129,7 +129,6 @@ def accelerator_label(context: RuleContext, subject: NodePool) -> Iterator[Findi
         yield finding(
             where="labels" if pool.maker is Maker.EKS else "tags",
             found=f"the cluster autoscaler scales it, and nodes lack the label {_ACCELERATOR}",
-            limit="without it a node with busy CPUs and free GPUs is never removed",
             alternative=f"label its nodes {_ACCELERATOR}: {_short(pool)}",
             money=nodes_money(context, pool, 1, AmountKind.EXPOSURE),
             remediation=setting(pool, _short(pool), "labels", _ACCELERATOR)

@@ -10,6 +10,7 @@ from gpufleet.cluster.pool import NodePool
 from gpufleet.findings import Finding, Level, finding
 from gpufleet.rules.context import RuleContext
 from gpufleet_policies.money.pools import reach
+from gpufleet_policies.rules.capacity import exceed_fleet
 from gpufleet_policies.rules.placed import (
     chooses_pool,
     is_labelled,
@@ -31,10 +32,12 @@ def exceed(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     other pools.
 
     Only where every pool that would take the pods is known. For jobs only the size of one pod
-    counts: their pods may run one after another. gpu-replicas-exceed-pool covers pods with a
-    GpuFleet.
+    counts: their pods may run one after another.
     """
-    if context.fleet is not None or workload.node_agent:
+    if context.fleet is not None:
+        yield from exceed_fleet(context, workload)
+        return
+    if workload.node_agent:
         return
     for group in workload.running_groups():
         for resource in group.gpu_resources:
@@ -45,20 +48,22 @@ def exceed(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
 
 @written_rule("gpu-pods-not-tolerated")
 def not_tolerated(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
-    """Not for taints whose toleration the cluster adds. Advice where other nodes may have the
-    labels: where no label is a pool's name."""
+    """Not for taints whose toleration the cluster adds. Advice where other nodes may take the pods:
+    where no label is a pool's name."""
     if context.fleet is not None or workload.node_agent:
         return
     for group in workload.running_groups():
-        if not group.gpu_resources or not group.node_labels or not group.node_labels_known:
+        if not group.gpu_resources or not group.node_labels_known:
             continue
-        chosen = [pool for pool in all_pools(context) if is_labelled(context, pool, group)]
+        labelled = [pool for pool in all_pools(context) if is_labelled(context, pool, group)]
+        chosen = [pool for pool in labelled if not pool.is_certainly_not_gpu]
         if not chosen or not all(tolerates(pool, group) is False for pool in chosen):
             continue
         taints = sorted({t.key for pool in chosen for t in pool.taints.found or () if t.repels})
         yield finding(
             where=f"{group.place}.tolerations",
-            found=f"chooses {', '.join(pool.name for pool in chosen)} by labels",
+            found=f"{'chooses' if group.node_labels else 'the GPU pools declared here are'} "
+            f"{', '.join(pool.name for pool in chosen)}{' by labels' if group.node_labels else ''}",
             limit=f"these nodes are tainted with {', '.join(taints)}, which nothing tolerates: the "
             "pods would stay Pending",
             alternative=f"tolerate {', '.join(taints)} with `operator: Exists`",

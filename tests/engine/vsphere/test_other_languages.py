@@ -22,8 +22,8 @@ from tests.engine.vcenter_fixture import PASSWORD, SECRET, USER, Vcenter
 
 ROOT = Path(__file__).parents[3]
 EXAMPLES = {
-    "typescript": ROOT / "examples" / "typescript",
-    "go": ROOT / "examples" / "go",
+    "typescript": ROOT / "examples" / "languages/typescript",
+    "go": ROOT / "examples" / "languages/go",
 }
 SOURCES = {"typescript": "index.ts", "go": "main.go"}
 IMPORTS = {
@@ -160,8 +160,10 @@ def program(
     folder = tmp_path / language
     shutil.copytree(EXAMPLES[language], folder)
     project = (folder / "Pulumi.yaml").read_text()
-    assert "path: ../../components" in project
-    (folder / "Pulumi.yaml").write_text(project.replace("../../components", f"{ROOT}/components"))
+    assert "path: ../../../components" in project
+    (folder / "Pulumi.yaml").write_text(
+        project.replace("../../../components", f"{ROOT}/components")
+    )
     commands: list[list[str]] = []
     stack = unique_name(request)
     given: dict[str, str] = {}

@@ -184,9 +184,7 @@ def test_options_of_tasks_are_refused_where_there_are_shares(option: tuple[str, 
     assert run(FILE, *option).exit_code == 0
 
 
-@pytest.mark.parametrize(
-    "option", [("--svg", "x.svg"), ("--png", "x.png"), ("--draw", "2"), ("--no-solver",)]
-)
+@pytest.mark.parametrize("option", [("--svg", "x.svg"), ("--png", "x.png"), ("--no-solver",)])
 def test_options_of_shares_are_refused_where_there_are_tasks(
     option: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -16,10 +16,10 @@ CASES = (
         alongside=(CPU_GROUP, BUDGET, operator(PARTS_OFF)),
     ),
     Case(
-        "pool-image-architecture",
+        "pool-image-refused",
         node_group({"instanceTypes": ["g5g.xlarge"], "amiType": "AL2023_ARM_64_NVIDIA"}),
-        node_group({"instanceTypes": ["g5g.xlarge"], "amiType": "AL2_x86_64_GPU"}),
-        "AL2_x86_64_GPU is for amd64, and g5g.xlarge is arm64",
+        node_group({"instanceTypes": ["g5g.xlarge"], "amiType": "AL2023_x86_64_NVIDIA"}),
+        "AL2023_x86_64_NVIDIA is for amd64, and g5g.xlarge is arm64",
     ),
     Case(
         "pool-image-without-driver",

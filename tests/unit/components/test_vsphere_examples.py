@@ -20,7 +20,7 @@ def test_slices_of_a_gpu_as_vgpus(run: Any, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(pulumi.Config, "require", lambda _, key: settings[key])
     monkeypatch.setattr(pulumi.Config, "require_secret", lambda _, key: pulumi.Output.secret(key))
     monkeypatch.setattr(pulumi, "export", lambda *_: None)
-    example = ROOT / "examples" / "vsphere-mig-backed-vgpu" / "__main__.py"
+    example = ROOT / "examples" / "vsphere-gpu-modes/mig-backed-vgpu" / "__main__.py"
     recording = run(lambda: exec(example.read_text(), {}))
     groups = [one for one in recording.resources if one.type.endswith("vsphere:MachineGroup")]
     made = [node for one in groups for node in one.inputs["nodes"].values()]

@@ -68,6 +68,9 @@ BAD: dict[str, dict[str, Any]] = {
     ),
     "kubernetes-not-documented-for-chart": of_kubernetes("1.31", L4),
     "kubernetes-too-old-for-chart": of_kubernetes("1.15", L4),
+    "image-not-for-kubernetes": of_kubernetes(
+        "1.33", {**L4, "image": "al2-nvidia", "provisioner": "karpenter"}
+    ),
     "driver-too-old-for-mig": declaration(
         "eks", {**CUT, **OWN_AMI}, gpuOperator={"driver": {"version": "440.33.01"}}
     ),

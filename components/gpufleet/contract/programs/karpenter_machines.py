@@ -5,7 +5,7 @@ Read by `gpufleet check`, by the policies and by compile. Labels: karpenter-prov
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any
@@ -135,15 +135,23 @@ def demands_gpus(requirements: Sequence[NodeRequirement]) -> bool:
         )
         if one.label in _GPU_KEYS and asks:
             return True
-        if one.operator != "In" or not one.values:
-            continue
-        if one.is_type and set(one.values) <= types:
-            return True
-        if one.label == "instance-category" and set(one.values) <= GPU_CATEGORIES:
-            return True
-        if one.label == "instance-family" and all(_has_gpus(v) for v in one.values):
+        if one.values and _with_gpus(one, types) == set(one.values):
             return True
     return False
+
+
+def _with_gpus(one: NodeRequirement, types: Set[str]) -> Set[str] | None:
+    """Those of the types, categories or families that an entry lists that have NVIDIA GPUs; None:
+    it lists none of the three."""
+    values = frozenset(one.values)
+    lists = one.operator == "In"
+    if lists and one.is_type:
+        return values & types
+    if lists and one.label == "instance-category":
+        return values & GPU_CATEGORIES
+    if lists and one.label == "instance-family":
+        return set(filter(_has_gpus, values))
+    return None
 
 
 def excludes_gpus(requirements: Sequence[NodeRequirement]) -> bool:
@@ -152,15 +160,20 @@ def excludes_gpus(requirements: Sequence[NodeRequirement]) -> bool:
         values = set(one.values)
         if one.label in _GPU_KEYS and one.operator == "DoesNotExist":
             return True
-        if one.operator == "In" and values:
-            if one.label == "instance-category" and not values & GPU_CATEGORIES:
-                return True
-            if one.label == "instance-family" and not any(_has_gpus(v) for v in values):
-                return True
+        if values and not one.is_type and _with_gpus(one, values) == set():
+            return True
         without = one.operator == "NotIn" and one.label == "instance-category"
         if without and values >= GPU_CATEGORIES:
             return True
     return False
+
+
+def mixes_gpus(requirements: Sequence[NodeRequirement]) -> bool:
+    """Whether they name machines with NVIDIA GPUs and machines without, and admit both."""
+    if demands_gpus(requirements) or excludes_gpus(requirements):
+        return False
+    types = {row.name for row in machines(cloud_of(requirements))}
+    return any(_with_gpus(one, types) for one in requirements)
 
 
 def names_newer(requirements: Sequence[NodeRequirement]) -> bool:

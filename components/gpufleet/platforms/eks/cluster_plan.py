@@ -10,17 +10,16 @@ from dataclasses import dataclass
 from ipaddress import IPv4Network
 from typing import Annotated, Any, Literal
 
-from pydantic import ConfigDict, Field, StringConstraints
+from pydantic import Field, StringConstraints
 
 from gpufleet.components_base.cluster_networks import ipv4_network, validate_public_access
 from gpufleet.components_base.component import ComponentPlan
-from gpufleet.components_base.inputs import to_camel
 from gpufleet.components_base.refused_arguments import refused_arguments
 from gpufleet.findings import Finding, findings_in
 from gpufleet.platforms.clouds.aws_tags import validate_role_tags, validate_tags
 from gpufleet.platforms.eks.aws_objects import CLUSTER, LAUNCH_TEMPLATE, NODE_GROUP
 from gpufleet.platforms.eks.names import LONGEST, SUFFIX, name_prefix
-from gpufleet.spec.base import PlainModel
+from gpufleet.spec.base import SpecModel
 from gpufleet.spec.cluster import DEFAULT_KUBERNETES_VERSION, KubernetesVersion
 
 _finding = findings_in(__file__)
@@ -46,11 +45,7 @@ AFTER_NODES = ("coredns", "aws-ebs-csi-driver")
 """Add-ons that are Deployments: they become active when a node can run them."""
 
 
-class _Part(PlainModel):
-    model_config = ConfigDict(frozen=True, alias_generator=to_camel, populate_by_name=True)
-
-
-class SystemNodes(_Part):
+class SystemNodes(SpecModel):
     """The managed node group that runs controllers: GPU nodes are tainted."""
 
     instance_types: tuple[str, ...] = Field(default=("m6i.large",), min_length=1)
@@ -59,7 +54,7 @@ class SystemNodes(_Part):
     ami_type: str = "AL2023_x86_64_STANDARD"
 
 
-class DeclaredCluster(_Part):
+class DeclaredCluster(SpecModel):
     """The arguments of `EksCluster`."""
 
     cluster_name: Annotated[

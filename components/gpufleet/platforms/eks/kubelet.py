@@ -11,17 +11,15 @@ from collections.abc import Mapping
 from gpufleet.fleet.model import Pool
 from gpufleet.platforms.eks.shape import eks_shape
 from gpufleet.platforms.eks.user_data import image_family
-from gpufleet.spec.kubelet import Kubelet
 from gpufleet.spec.pool import Provisioner
 
 _RESERVED = ("reservedCpus", "reservedMemoryMib")
 
 
-def refused_kubelet_settings(pool: Pool) -> Mapping[str, str]:
+def refused_kubelet_settings(pool: Pool) -> Mapping[str, str] | str:
     """Field of `kubelet` -> why nodes of the pool do not get it."""
     if pool.provisioner is Provisioner.AUTO_MODE:
-        why = "the NodeClass of EKS Auto Mode has no settings of the kubelet"
-        return dict.fromkeys((str(one.alias) for one in Kubelet.model_fields.values()), why)
+        return "the NodeClass of EKS Auto Mode has no settings of the kubelet"
     family = image_family(pool)
     if family in {"al2023", "bottlerocket"}:
         computed = f"nodes of {family} compute when they start what they reserve"
@@ -29,5 +27,4 @@ def refused_kubelet_settings(pool: Pool) -> Mapping[str, str]:
         return {"memoryManager": f"{computed}, and {needs}", **dict.fromkeys(_RESERVED, computed)}
     if eks_shape(pool).custom:
         return {}
-    why = f"EKS starts nodes of {family} by a script of its own, which sets no managers"
-    return dict.fromkeys((str(one.alias) for one in Kubelet.model_fields.values()), why)
+    return f"EKS starts nodes of {family} by a script of its own, which sets no managers"

@@ -1,18 +1,18 @@
 """What EKS refuses of a node group's image: for whom it is published, and its warm pool.
 
-Sources: EKS service model (botocore 1.44.5, CreateNodegroup, WarmPoolConfig); Amazon Linux 2 ends
-with Kubernetes 1.32 (karpenter-provider-aws v1.14.1 `concepts/nodeclasses`).
+Source: EKS service model (botocore 1.44.5, CreateNodegroup, WarmPoolConfig).
 """
 
 from collections.abc import Iterable
 
+from gpufleet.catalogue import load
+from gpufleet.catalogue.features import numbers
+from gpufleet.cluster.fact import NOTHING, known
+from gpufleet.contract.machine_images import ended_image
 from gpufleet.findings import Finding, findings_in
 from gpufleet.platforms.eks.provider_arguments import Arguments, mapping
 
 _finding = findings_in(__file__)
-
-LAST_AL2 = "1.32"
-"""Last Kubernetes minor that EKS publishes Amazon Linux 2 images for."""
 
 HIBERNATED = "HIBERNATED"
 
@@ -28,8 +28,9 @@ def validate_image(group: Arguments, path: str) -> Iterable[Finding]:
     image, version = group.get("amiType"), group.get("version")
     if not isinstance(image, str):
         return
-    if image.startswith("AL2_") and isinstance(version, str) and _after(version, LAST_AL2):
-        yield _finding("node-group-image-ended", path, image=image, limit=LAST_AL2, found=version)
+    minor = known(numbers(version)) if isinstance(version, str) else NOTHING
+    if (problem := ended_image(image, minor, load())) is not None:
+        yield _finding("node-group-image-ended", path, problem=problem, found=version)
     if image.startswith("BOTTLEROCKET"):
         yield from _warm_pool(group, image, f"{path}.warmPoolConfig")
 
@@ -40,10 +41,3 @@ def _warm_pool(group: Arguments, image: str, path: str) -> Iterable[Finding]:
         yield _finding("node-group-warm-pool", path, image=image, found=HIBERNATED)
     if warm.get("reuseOnScaleIn") is True:
         yield _finding("node-group-warm-pool/reuse", path, image=image, found=True)
-
-
-def _after(version: str, last: str) -> bool:
-    parts = version.split(".")
-    if not all(part.isdigit() for part in parts):
-        return False
-    return tuple(map(int, parts)) > tuple(map(int, last.split(".")))

@@ -133,7 +133,7 @@ class EksRules(PlatformRules):
     def pod_volumes(self, pool: Pool) -> Sequence[PodVolume]:
         return pod_volumes(pool)
 
-    def refused_kubelet_settings(self, pool: Pool) -> Mapping[str, str]:
+    def refused_kubelet_settings(self, pool: Pool) -> Mapping[str, str] | str:
         return refused_kubelet_settings(pool)
 
     def validate_pod_volumes(self, pool: Pool) -> Iterable[Finding]:

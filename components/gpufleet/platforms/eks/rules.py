@@ -119,12 +119,6 @@ def _import(pool: Pool) -> Iterable[Finding]:
 
 def _image(pool: Pool, shape: EksShape, spec: FleetSpec) -> Iterable[Finding]:
     image, options = pool.image, shape.options
-    wanted = spec.cluster.kubernetes_version
-    last = None if image is None else image.last_kubernetes
-    if image is not None and last is not None and _minor(wanted) > _minor(last):
-        yield _finding(
-            "image-not-for-kubernetes", pool.path, image=image.key, limit=last, found=wanted
-        )
     if shape.custom and options.ami_id is None and image is not None:
         yield _finding(
             "image-id-missing",
@@ -150,7 +144,7 @@ def _image(pool: Pool, shape: EksShape, spec: FleetSpec) -> Iterable[Finding]:
                 pool, options.release_version, spec.environment, spec.cluster.kubernetes_version
             )
     else:
-        yield from _release(pool, shape, options.release_version, wanted)
+        yield from _release(pool, shape, options.release_version, spec.cluster.kubernetes_version)
 
 
 def _unpinned(
@@ -204,7 +198,3 @@ def _release(pool: Pool, shape: EksShape, found: str, wanted: str) -> Iterable[F
         )
     elif known[1] is not None:
         yield from validate_release_driver(pool, known[0])
-
-
-def _minor(version: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in version.split("."))

@@ -13,7 +13,6 @@ from gpufleet.fleet.platform_rules import DeclaredMachine, OperatorHost, Platfor
 from gpufleet.platforms.existing.labels import node_feature_rule, node_patches, options_of
 from gpufleet.spec.base import Ownership
 from gpufleet.spec.fleet_spec import FleetSpec
-from gpufleet.spec.kubelet import Kubelet
 from gpufleet.spec.platforms.existing import ExistingOptions, LabelsBy
 from gpufleet.spec.pool import GpuPool
 
@@ -27,9 +26,8 @@ class ExistingRules(PlatformRules):
         options = pool.existing or ExistingOptions()
         return DeclaredMachine(options.cpus, options.memory_gib)
 
-    def refused_kubelet_settings(self, pool: Pool) -> Mapping[str, str]:
-        fields = (field.alias or name for name, field in Kubelet.model_fields.items())
-        return dict.fromkeys(fields, "the people who made them start their kubelet")
+    def refused_kubelet_settings(self, pool: Pool) -> Mapping[str, str] | str:
+        return "the people who made them start their kubelet"
 
     def validate_pool(
         self, pool: GpuPool, path: str, machines: Sequence[Machine]

@@ -12,19 +12,18 @@ from ipaddress import IPv4Network
 from itertools import combinations
 from typing import Annotated, Any
 
-from pydantic import ConfigDict, Field, StringConstraints
+from pydantic import Field, StringConstraints
 
 from gpufleet.catalogue.google_zones import is_zone_of, nearest_zone, region_of_google_zone
 from gpufleet.components_base.cluster_networks import ipv4_network, validate_public_access
 from gpufleet.components_base.component import ComponentPlan
-from gpufleet.components_base.inputs import to_camel
 from gpufleet.components_base.refused_arguments import refused_arguments
 from gpufleet.findings import Finding, findings_in
 from gpufleet.platforms.clouds.gcp_labels import resource_label
 from gpufleet.platforms.gke.gcp_objects import CLUSTER, ROUTER_NAT
 from gpufleet.platforms.gke.gpu_networks import SUBNETWORK
 from gpufleet.platforms.gke.names import CLUSTER_NAME, LONGEST_NAME, NODE_POOL
-from gpufleet.spec.base import PlainModel
+from gpufleet.spec.base import SpecModel
 from gpufleet.spec.cluster import DEFAULT_KUBERNETES_VERSION, KubernetesVersion
 
 _finding = findings_in(__file__)
@@ -41,11 +40,7 @@ LONGEST_ACCOUNT = 30
 """Longest id of a service account (IAM, `projects.serviceAccounts.create`)."""
 
 
-class _Part(PlainModel):
-    model_config = ConfigDict(frozen=True, alias_generator=to_camel, populate_by_name=True)
-
-
-class GkeSystemNodes(_Part):
+class GkeSystemNodes(SpecModel):
     """The node pool that runs controllers: GPU nodes are tainted."""
 
     machine_type: str = "e2-standard-4"
@@ -53,7 +48,7 @@ class GkeSystemNodes(_Part):
     disk_gib: int = Field(default=50, ge=12)
 
 
-class DeclaredGkeCluster(_Part):
+class DeclaredGkeCluster(SpecModel):
     """The arguments of `GkeCluster`."""
 
     project: Annotated[

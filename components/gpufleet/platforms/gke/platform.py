@@ -41,7 +41,6 @@ from gpufleet.platforms.gke.tpu import tpu_slice
 from gpufleet.spec.base import Ownership
 from gpufleet.spec.capacity import Capacity
 from gpufleet.spec.fleet_spec import FleetSpec
-from gpufleet.spec.kubelet import Kubelet
 from gpufleet.spec.platforms.gke import UpgradeStrategy
 from gpufleet.spec.pool import Fabric, GpuPool, Provisioner
 from gpufleet.spec.sharing import Sharing
@@ -133,10 +132,9 @@ class GkeRules(PlatformRules):
     ) -> list[Finding]:
         return [*validate_class_sharing(pool, path), *validate_gke_sharing(pool, path, machine)]
 
-    def refused_kubelet_settings(self, pool: Pool) -> Mapping[str, str]:
+    def refused_kubelet_settings(self, pool: Pool) -> Mapping[str, str] | str:
         if auto_created(pool):
-            why = "gpufleet writes no settings of the kubelet into a ComputeClass"
-            return dict.fromkeys((str(one.alias) for one in Kubelet.model_fields.values()), why)
+            return "gpufleet writes no settings of the kubelet into a ComputeClass"
         why = "GKE reserves by a formula of its own, and node pools have no field for it"
         return dict.fromkeys(("reservedCpus", "reservedMemoryMib"), why)
 

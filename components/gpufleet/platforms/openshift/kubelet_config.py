@@ -13,7 +13,6 @@ from gpufleet.fleet.kubelet import kubelet_configuration
 from gpufleet.fleet.model import Pool
 from gpufleet.platforms.openshift.machine_clouds import makes_machines, options_of
 from gpufleet.platforms.openshift.machine_config import API_VERSION
-from gpufleet.spec.kubelet import Kubelet
 
 
 def kubelet_config(pool: Pool) -> dict[str, Any] | None:
@@ -35,12 +34,11 @@ def kubelet_config(pool: Pool) -> dict[str, Any] | None:
     }
 
 
-def refused_kubelet_settings(pool: Pool) -> Mapping[str, str]:
+def refused_kubelet_settings(pool: Pool) -> Mapping[str, str] | str:
     """Field of `kubelet` -> why nodes of the pool do not get it."""
     if makes_machines(pool) and options_of(pool).machine_config is not None:
         return {}
-    why = (
+    return (
         "a KubeletConfig is for the nodes of a MachineConfigPool, and the pool has none of its own "
         f"(`{pool.platform.name.value}: {{machineConfig: {{}}}}`)"
     )
-    return dict.fromkeys((str(one.alias) for one in Kubelet.model_fields.values()), why)

@@ -46,7 +46,7 @@ class OpenShiftRules(PlatformRules):
         """`nodes` is divided among the zones: no more of them than nodes."""
         return super().planned_zones(zones, nodes, joined=joined)[:nodes]
 
-    def refused_kubelet_settings(self, pool: Pool) -> Mapping[str, str]:
+    def refused_kubelet_settings(self, pool: Pool) -> Mapping[str, str] | str:
         return refused_kubelet_settings(pool)
 
     def needed_reservations(self, pool: Pool) -> Sequence[str]:

@@ -9,7 +9,6 @@ from gpufleet.catalogue import load
 from gpufleet.components_base.refused_arguments import refused_arguments
 from gpufleet.findings import Severity
 from gpufleet.platforms.eks.node_group_contract import NODE_GROUP_TYPE, validate_node_group
-from gpufleet.platforms.eks.node_group_image import LAST_AL2
 
 GROUP: dict[str, Any] = {
     "capacityType": "ON_DEMAND",
@@ -56,9 +55,9 @@ def test_what_stands_near_a_limit_is_accepted() -> None:
     sizes = {"minSize": 2, "maxSize": 2, "desiredSize": 2}
     assert validated({**GROUP, "scalingConfig": sizes}, {}) == []
     assert validated({**GROUP, "updateConfig": {"maxUnavailable": 100}}, {}) == []
-    last = {**GROUP, "amiType": "AL2_x86_64_GPU", "version": LAST_AL2}
+    last = {**GROUP, "amiType": "AL2_x86_64_GPU", "version": "1.32"}
     assert validated(last, {}) == []
-    assert load().image("al2-nvidia").last_kubernetes == LAST_AL2
+    assert load().image("al2-nvidia").last_kubernetes == "1.32"
     asleep = {"poolState": "HIBERNATED", "reuseOnScaleIn": True}
     assert validated({**GROUP, "warmPoolConfig": asleep}, {}) == []
     stopped = {"amiType": "BOTTLEROCKET_x86_64_NVIDIA", "warmPoolConfig": {"poolState": "STOPPED"}}
