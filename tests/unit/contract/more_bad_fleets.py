@@ -187,6 +187,7 @@ NOT_IN_FILES: dict[str, str] = {
     "spot-one-type": DECLARED,
     "gke-taint-depends-on-order": DECLARED,
     "gke-auto-upgrade-off": DECLARED,
+    "cert-manager-by-no-one": ABSENCE,
     "health-two-janitors": SWITCHES,
     "node-repair-blind-with-mig": SWITCHES,
     "health-without-floor": SWITCHES,
