@@ -144,6 +144,7 @@ BEYOND: dict[str, dict[str, Any]] = {
     "taint-never-removed": declaration(
         "gke", {**L4, "taints": [{"key": "gpufleet.dev/not-accepted"}]}
     ),
+    "cert-manager-by-no-one": declaration("eks", L4, kueue={"values": {"enableCertManager": True}}),
 }
 """Code -> the fleet."""
 
