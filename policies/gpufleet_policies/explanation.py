@@ -1,6 +1,8 @@
 """What a rule means, in Markdown: the reference pages and `gpufleet policies explain` show it."""
 
+import csv
 from collections.abc import Iterator
+from pathlib import Path
 
 from gpufleet.cluster import Provenance
 from gpufleet.findings import Level
@@ -12,24 +14,8 @@ from gpufleet_policies.rules.registry import by_id
 
 SEEN = "* Seen in "
 """The line with the link to where somebody else had what the rule is about."""
-_SUBJECTS = {
-    "FleetFacts": "a fleet (`GpuFleet`)",
-    "WorkloadFacts": "workloads",
-    "DeviceClaim": "device claims",
-    "NodePool": "node pools",
-    "Autoscaler": "autoscalers of pods",
-    "AutoscalerLimit": "limits of node auto-provisioning",
-    "CapacityBuffer": "capacity buffers",
-    "ClusterQueue": "Kueue's ClusterQueues",
-    "KaiQueue": "queues of KAI Scheduler",
-    "MigLayouts": "mig-parted configurations",
-    "DeclaredNamespace": "namespaces",
-    "NvidiaConfig": "configurations",
-    "OperatorChoices": "installations of NVIDIA's software",
-    "Reservation": "reservations",
-    "ResourceFlavor": "Kueue's ResourceFlavors",
-    "SharingConfig": "sharing in device-plugin configurations",
-}
+with Path(__file__).with_suffix(".csv").open(newline="", encoding="utf-8") as _file:
+    _SUBJECTS = {row["facts"]: row["words"] for row in csv.DictReader(_file)}
 _NEEDS = {
     Needs.FLEET: "the pools of a GpuFleet",
     Needs.POOLS: "pools, of a GpuFleet or declared with the workloads",

@@ -52,11 +52,13 @@ class Maker(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PoolTaint:
-    """A taint in Kubernetes' spelling; the value does not matter to any rule."""
+    """A taint in Kubernetes' spelling."""
 
     key: str
     effect: str
     """`NoSchedule`, `PreferNoSchedule`, `NoExecute`."""
+    value: str | None = None
+    """None: not known."""
 
     @property
     def repels(self) -> bool:

@@ -93,7 +93,9 @@ def pool_of(pool: Pool, *, rdma: bool = False) -> NodePool:
         gpus_per_node=known(pool.gpus_per_node, _DECLARED),
         is_gpu_pool=known(True, _DECLARED),
         size=Size(minimum=known(pool.nodes.minimum, _DECLARED)),
-        taints=known(tuple(PoolTaint(one.key, one.effect) for one in pool.work_taints), _DECLARED),
+        taints=known(
+            tuple(PoolTaint(one.key, one.effect, one.value) for one in pool.work_taints), _DECLARED
+        ),
         fabric=known(_fabric(pool, rdma=rdma), _DECLARED, f"{at}.fabric"),
         shared=SharedGpus(
             strategy=known(partition.mode, _DECLARED),

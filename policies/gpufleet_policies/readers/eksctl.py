@@ -136,8 +136,9 @@ def _taints(value: Any, place: str) -> Fact[tuple[PoolTaint, ...]]:
     """A list; of groups that EKS does not manage also `{key: "value:effect"}`."""
     if not is_mapping(value):
         return taints(value, place)
-    effects = {key: str(one).rpartition(":")[2] for key, one in value.items()}
-    return known(tuple(PoolTaint(key, one) for key, one in effects.items()), place=place)
+    written = {key: str(one).rpartition(":") for key, one in value.items()}
+    found = (PoolTaint(key, effect, value) for key, (value, _, effect) in written.items())
+    return known(tuple(found), place=place)
 
 
 def _fabric(group: Any) -> Fact[str]:

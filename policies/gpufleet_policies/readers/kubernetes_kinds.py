@@ -16,6 +16,7 @@ from gpufleet_policies.readers import (
     nvidia_objects,
     openshift,
     releases,
+    train_jobs,
 )
 from gpufleet_policies.wrappers.registry import OBJECTS
 
@@ -54,6 +55,9 @@ READERS: dict[tuple[str, str], Reader] = {
     ("kueue.x-k8s.io", "ResourceFlavor"): kueue.resource_flavor,
     ("kueue.x-k8s.io", "AdmissionCheck"): kueue.admission_check,
     ("scheduling.run.ai", "Queue"): kueue.kai_queue,
+    ("trainer.kubeflow.org", "TrainJob"): train_jobs.trainer_object,
+    ("trainer.kubeflow.org", "TrainingRuntime"): train_jobs.trainer_object,
+    ("trainer.kubeflow.org", "ClusterTrainingRuntime"): train_jobs.trainer_object,
     ("nvidia.com", "ClusterPolicy"): nvidia_objects.cluster_policy,
     ("mellanox.com", "NicClusterPolicy"): nvidia_objects.nic_policy,
     ("kustomize.config.k8s.io", "Kustomization"): releases.releases,

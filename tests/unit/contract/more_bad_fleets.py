@@ -144,6 +144,7 @@ BEYOND: dict[str, dict[str, Any]] = {
     "taint-never-removed": declaration(
         "gke", {**L4, "taints": [{"key": "gpufleet.dev/not-accepted"}]}
     ),
+    "cert-manager-by-no-one": declaration("eks", L4, kueue={"values": {"enableCertManager": True}}),
 }
 """Code -> the fleet."""
 
@@ -187,6 +188,7 @@ NOT_IN_FILES: dict[str, str] = {
     "spot-one-type": DECLARED,
     "gke-taint-depends-on-order": DECLARED,
     "gke-auto-upgrade-off": DECLARED,
+    "cert-manager-by-no-one": ABSENCE,
     "health-two-janitors": SWITCHES,
     "node-repair-blind-with-mig": SWITCHES,
     "health-without-floor": SWITCHES,

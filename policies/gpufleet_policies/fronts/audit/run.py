@@ -31,6 +31,7 @@ from gpufleet_policies.fronts.audit.placed import placed
 from gpufleet_policies.fronts.audit.reading import Reading, read_input
 from gpufleet_policies.fronts.audit.releases import with_open_releases
 from gpufleet_policies.fronts.audit.terraform import with_resources
+from gpufleet_policies.fronts.audit.train_jobs import with_runtimes
 from gpufleet_policies.fronts.audit.unjudged import Unjudged
 from gpufleet_policies.money.stack import StackSpend
 from gpufleet_policies.resolve.tree import plain
@@ -187,7 +188,8 @@ def _spend(context: RuleContext, later: Mapping[int, str]) -> StackSpend | None:
 
 def completed(readings: Sequence[Reading]) -> Sequence[Reading]:
     """The readings, each with what it needs of the others. Those that are completed stay so."""
-    return without_patches(with_open_releases(with_built(with_resources(readings))))
+    built = with_built(with_resources(readings))
+    return without_patches(with_open_releases(with_runtimes(built)))
 
 
 def context_of(
