@@ -70,7 +70,6 @@ class RequestModel(PlainModel):
         extra="forbid",
         alias_generator=to_camel,
         populate_by_name=True,
-        use_attribute_docstrings=True,
     )
 
 
