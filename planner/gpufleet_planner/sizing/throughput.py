@@ -4,6 +4,7 @@ from what is computed. `data/spreads.csv`, which `tools/fit_spreads.py` writes f
 """
 
 from dataclasses import dataclass
+from functools import cache
 
 from gpufleet.findings import Finding, error, warning
 from gpufleet.models.architecture import (
@@ -98,18 +99,26 @@ def prefill_mfu(
     weights: WeightFormat | None = None,
 ) -> tuple[float, Basis]:
     """Share of the peak a saturated prefill reaches, and how well it is known."""
-    plain, capability = rate.unit in (Compute.BF16, Compute.FP16), device.gpu.compute_capability
-    wanted = {
-        "figure": "prefill",
-        "model": kind_of_model(model),
-        "unit": "16" if plain else rate.unit.value,
-        "weights": "" if weights is None else weights.name,
-        "engine": "" if engine is None else engine.value,
-    }
-    known = () if capability is None else (f"{capability[0]}.{capability[1]}", f"{capability[0]}")
+    unit = "16" if rate.unit in (Compute.BF16, Compute.FP16) else rate.unit.value
+    form, served_by = (
+        "" if weights is None else weights.name,
+        "" if engine is None else engine.value,
+    )
+    return _prefill(kind_of_model(model), unit, form, served_by, device.gpu.compute_capability)
+
+
+@cache
+def _prefill(
+    model: str, unit: str, weights: str, engine: str, capability: tuple[int, int] | None
+) -> tuple[float, Basis]:
+    known = (
+        () if capability is None else (f"{capability[0]}.{capability[1]}", f"{capability[0]}", "+")
+    )
+    wanted = {"figure": "prefill", "model": model, "unit": unit, "weights": weights}
+    wanted["engine"] = engine
     for row in table("reached"):
         named = all(row[column] in (REST, value) for column, value in wanted.items())
-        if named and (row["capability"] in (REST, *known) or (known and row["capability"] == "+")):
+        if named and row["capability"] in (REST, *known):
             return float(row["part"]), Basis(row["basis"])
     raise KeyError(f"reached.csv has no row of {wanted}")
 
