@@ -19,8 +19,8 @@ from gpufleet_planner.sizing.cache_capacity import CacheCapacity, capacity
 from gpufleet_planner.sizing.communication import Link
 from gpufleet_planner.sizing.decode_step import EAGER_DECODE
 from gpufleet_planner.sizing.device import Device, DeviceShare
-from gpufleet_planner.sizing.embedding import EmbeddingSpeed, embedding_ledger, embedding_speed
 from gpufleet_planner.sizing.serving_rates import ServingSpeed, mean_prompt, serving_speed
+from gpufleet_planner.sizing.throughput import EmbeddingSpeed, embedding_ledger, embedding_speed
 from gpufleet_planner.sizing.training import Training, training_ledger
 from gpufleet_planner.sizing.training_rates import TrainingSpeed, training_speed
 from gpufleet_planner.tables import row_of

@@ -13,7 +13,7 @@ from gpufleet.models.ledger import Basis
 from gpufleet.platforms.registry import PLATFORMS
 from gpufleet.spec.base import Platform
 from gpufleet_planner.planning.entries import choose_entry, market_of
-from gpufleet_planner.planning.filled_pool import FilledPool
+from gpufleet_planner.planning.layouts import FilledPool
 from gpufleet_planner.planning.offered import not_provisioned, offered_machines
 from gpufleet_planner.planning.offers import OfferedMachine
 from gpufleet_planner.planning.option import usd

@@ -19,14 +19,19 @@ from gpufleet_planner.planning.option import Miss, Reached
 from gpufleet_planner.planning.training_choice import has_nvlink
 from gpufleet_planner.sizing.cache_capacity import capacity, not_known, started_sequences
 from gpufleet_planner.sizing.device import Device
-from gpufleet_planner.sizing.embedding import embedding_ledger, embedding_speed
 from gpufleet_planner.sizing.serving_rates import (
     PERCENTILE,
     ServingReplica,
     ServingSpeed,
     serving_replica,
 )
-from gpufleet_planner.sizing.throughput import check_capability, kind_of, spread_of
+from gpufleet_planner.sizing.throughput import (
+    check_capability,
+    embedding_ledger,
+    embedding_speed,
+    kind_of,
+    spread_of,
+)
 
 _GIB = 1 << 30
 

@@ -12,8 +12,7 @@ from gpufleet.models.parallel import Parallelism, check_parallelism
 from gpufleet_planner.sizing.cache_capacity import capacity
 from gpufleet_planner.sizing.communication import nvlink
 from gpufleet_planner.sizing.device import Device, DeviceShare
-from gpufleet_planner.sizing.embedding import embedding_ledger
-from gpufleet_planner.sizing.throughput import check_capability
+from gpufleet_planner.sizing.throughput import check_capability, embedding_ledger
 from gpufleet_planner.sizing.training import Training, TrainingMethod, training_ledger
 from gpufleet_planner.sizing.training_state import Checkpointing, Loss
 
