@@ -8,7 +8,7 @@ from gpufleet.catalogue import Catalogue, Gpu
 from gpufleet.environment import strict_prices
 from gpufleet.findings import Finding, error, has_errors
 from gpufleet.models.inference import CUDA_CONTEXT
-from gpufleet.models.ledger import Basis
+from gpufleet.models.ledger import GIB, Basis
 from gpufleet.models.parallel import Parallelism
 from gpufleet.platforms.registry import PLATFORMS
 from gpufleet.spec.base import Platform
@@ -23,7 +23,6 @@ from gpufleet_planner.planning.workloads import OWN, ModelWorkload, Notebooks, O
 from gpufleet_planner.sizing.device import DeviceShare
 from gpufleet_planner.sizing.sized import context_rules
 
-_GIB = 1 << 30
 NOTEBOOK_KINDS = {
     **ISOLATED,
     Isolation.NONE: (DeviceShare.WHOLE, DeviceShare.MIG, DeviceShare.TIME_SLICE),
@@ -37,7 +36,7 @@ def choose_notebooks(
 ) -> ServingChoice:
     """Shares that hold one notebook each: its stated peak and a CUDA context. Where time-slicing is
     allowed each gets an even part of the memory, so that the sum of all peaks fits."""
-    need = int(entry.memory_gib * _GIB) + CUDA_CONTEXT
+    need = int(entry.memory_gib * GIB) + CUDA_CONTEXT
     offered = machines(market, catalogue, interruptible=entry.interruptible, job=False)
     by_gpu: dict[str, list[OfferedMachine]] = {}
     for machine in offered:
@@ -49,13 +48,13 @@ def choose_notebooks(
         found = list(_try(entry, need, group))
         options += found
         if not found:
-            text = f"{need / _GIB:.1f} GiB are needed, and {group[0].gpu.key} has less"
+            text = f"{need / GIB:.1f} GiB are needed, and {group[0].gpu.key} has less"
             key = group[0].gpu.key
             rejected.append(Rejected(key, key, Miss("memory", text)))
     kept = sorted(dict.fromkeys(options), key=rank)
     findings: tuple[Finding, ...] = ()
     if not kept:
-        text = f"no GPU on the market holds {need / _GIB:.1f} GiB for one notebook of {entry.name}"
+        text = f"no GPU on the market holds {need / GIB:.1f} GiB for one notebook of {entry.name}"
         findings = (error("nothing-fits", path, text, "lower memoryGib"),)
     return ServingChoice(tuple(kept), pareto(kept), tuple(rejected), findings)
 
