@@ -177,14 +177,13 @@ def choose_for(request: SizeRequest, answer: Sizing, asked: Asked, catalogue: Ca
     need, findings = resolve(request, asked.target, asked.allowed, catalogue)
     if need is None:
         return Chosen(None, findings)
-    # A split stated for one GPU is no reason to spread over others what they cannot.
     platforms = (PLATFORMS[Platform(name)].facts for name in asked.market.platforms)
     clouds = [facts.cloud for facts in platforms if facts.cloud is not None]
     findings += check_region(asked.market.region, clouds, catalogue, "region")
     offers, notes = offered_machines(asked.offers, catalogue)
     findings += (*notes, *not_provisioned(one.platform for one in offers))
     market = replace(asked.market, offers=offers)
-    everything = choose(replace(need, gpu_named=False), market, catalogue)
+    everything = choose(need, market, catalogue)
     if answer.device is None:
         best = everything.best
         told = (

@@ -35,8 +35,6 @@ class NodeLayout:
     """The same of all nodes together."""
     bound: int
     """GPUs that the slices need at least, by compute and memory volume."""
-    stranded: int = 0
-    """Compute slices of all nodes that no instance can use."""
     before: Mapping[str, int] = field(default_factory=dict[str, int])
     """What earlier pools are for of the same."""
 
@@ -82,11 +80,10 @@ def _pools(gpu: Gpu, wanted: Pattern, gpus_per_node: int, largest: int) -> tuple
         for devices, number in full.items():
             offered.update({name: count * number * n for name, n in devices})
         asked = {name: n for name in offered if (n := min(left.get(name, 0), offered[name]))}
-        stranded = count * _lost(gpu, full)
         gpus = tuple((dict(devices), number) for devices, number in full.items())
         earlier = {name: before.get(name, 0) for name in asked}
         bound = volume_bound(gpu, asked)
-        pools.append(NodeLayout(count, gpus, asked, dict(offered), bound, stranded, earlier))
+        pools.append(NodeLayout(count, gpus, asked, dict(offered), bound, earlier))
         for name, taken in asked.items():
             left[name] -= taken
             before[name] = before.get(name, 0) + taken

@@ -210,9 +210,6 @@ class WorkloadNeed(Allowed):
     """Ways to run the job, the fastest first: less memory for more arithmetic."""
     parallel: Parallelism | None
     """Stated by the author; None: free."""
-    gpu_named: bool
-    """Whether the author named the GPU too: a stated split is then tried on it as it is. On any
-    other the rule of NVLink holds."""
     target: ServingTarget
     batch_stated: bool = False
     """Training: whether the micro-batch is the author's; else it is searched."""
@@ -273,7 +270,6 @@ def resolve(
         else tuple(serving_of(request, found, form, cache) for form in kept),
         training=_variants(request, workload, kept[0]) if workload.trains else (),
         parallel=Parallelism(**request.parallelism.model_dump()) if stated else None,
-        gpu_named=request.gpu is not None,
         target=target,
         batch_stated="batch" in request.model_fields_set,
         hub=found.hub,

@@ -51,11 +51,6 @@ class TrainingSpeed:
     """Dense operations per second of each GPU."""
 
 
-def flops_per_token(model: Architecture, training: Training) -> float:
-    """Operations per trained token."""
-    return sum(_operations(model, training))
-
-
 def _operations(model: Architecture, training: Training) -> tuple[float, float]:
     """Operations per trained token, of the matrices and of attention.
 
