@@ -69,9 +69,7 @@ def validate_provisioning(
     return tuple(findings)
 
 
-def validate_gpu(
-    stated: ServingChoice, everything: ServingChoice, gpu: str, path: str = "gpu"
-) -> tuple[Finding, ...]:
+def validate_gpu(stated: ServingChoice, everything: ServingChoice, gpu: str) -> tuple[Finding, ...]:
     """Someone named a GPU: a warning where something else keeps the same target for less."""
     mine, best = stated.best, everything.best
     if mine is None or best is None or mine.billed_micro_usd is None:
@@ -85,7 +83,7 @@ def validate_gpu(
     return (
         warning(
             "over-provisioned",
-            path,
+            "gpu",
             f"{gpu} costs {had:.4g} {unit} for this, and {best.label} keeps the same target for "
             f"{least:.4g}",
             f"use {best.share.label}, or state the target that needs {gpu}",

@@ -26,7 +26,7 @@ from gpufleet.models.inference import (
 from gpufleet.models.ledger import INFERENCE_MARGIN, Basis, Item, Ledger, ledger
 from gpufleet.models.parallel import Parallelism
 from gpufleet.models.parameters import count_parameters
-from gpufleet_planner.sizing.communication import Link, forward_seconds, inside_node
+from gpufleet_planner.sizing.communication import forward_seconds, inside_node
 from gpufleet_planner.sizing.device import Device
 from gpufleet_planner.tables import REST, row_of, table
 
@@ -43,9 +43,7 @@ class Rate:
     """Bytes per second of this device's share."""
 
 
-def check_capability(
-    device: Device, weights: WeightFormat, path: str = "weights"
-) -> tuple[Finding, ...]:
+def check_capability(device: Device, weights: WeightFormat) -> tuple[Finding, ...]:
     """Whether the GPU can run the format: BF16, FP8 and MXFP4 need compute capability 8.0, NVFP4
     10.0. Where FP8 (below 8.9) and MXFP4 (below 10.0) are weights only, a warning says so."""
     capability = device.gpu.compute_capability
@@ -58,7 +56,7 @@ def check_capability(
         return (
             error(
                 "format-unsupported",
-                path,
+                "weights",
                 f"{weights.name} needs compute capability {needed}; {device.gpu.key} has {have}",
                 f"write {instead}",
                 value=weights.name,
@@ -71,7 +69,7 @@ def check_capability(
         return (
             warning(
                 "format-not-native",
-                path,
+                "weights",
                 f"{device.gpu.key} (compute capability {have}) has no {unit} "
                 f"units: {weights.name} weights save memory there, and are multiplied in BF16",
                 value=weights.name,
@@ -254,7 +252,6 @@ def embedding_speed(
     serving: Serving,
     device: Device,
     parallel: Parallelism | None = None,
-    link: Link | None = None,
 ) -> EmbeddingSpeed | None:
     """Like a saturated prefill; None where the board's rates are not sourced."""
     rate = device_rate(device, serving.weights)
@@ -267,7 +264,5 @@ def embedding_speed(
     count = count_parameters(model)
     work = tokens * (2 * count.multiplied + attention_flops(model, serving.context))
     seconds = work / (parallel.serving_gpus * rate.peak * mfu)
-    seconds += forward_seconds(
-        model, tokens, parallel, link or inside_node(device.gpu, device.board)
-    )
+    seconds += forward_seconds(model, tokens, parallel, inside_node(device.gpu, device.board))
     return EmbeddingSpeed(seconds, tokens / seconds, mfu, Basis.ASSUMED)

@@ -74,9 +74,7 @@ def _starved(device: Device, major: int) -> float:
     return min(1.0, (_figure("ridge", major) / (peak / rates.memory_bandwidth)) ** 0.5)
 
 
-def check_arithmetic(
-    device: Device, arithmetic: Arithmetic, path: str = "arithmetic"
-) -> tuple[Finding, ...]:
+def check_arithmetic(device: Device, arithmetic: Arithmetic) -> tuple[Finding, ...]:
     """An error where the GPU cannot multiply in the format: FP8 needs compute capability 8.9."""
     capability = device.gpu.compute_capability
     if arithmetic is Arithmetic.BF16 or capability is None or capability >= (8, 9):
@@ -85,7 +83,7 @@ def check_arithmetic(
     return (
         error(
             "arithmetic-unsupported",
-            path,
+            "arithmetic",
             f"training in FP8 needs compute capability 8.9; {device.gpu.key} has {have}",
             "write bf16, or a newer GPU",
             value=arithmetic.value,
