@@ -9,6 +9,7 @@ another order than they are.
 import json
 import re
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import cast
 
 from gpufleet.secret_text import masked
@@ -41,6 +42,7 @@ def visible(text: str) -> str:
     return _FORMAT.sub(_escape, _LINES.sub(" ", text))
 
 
+@lru_cache(maxsize=4096)
 def message(text: str) -> str:
     """A text for people: visible, and without credentials."""
     return visible(masked(text))

@@ -11,11 +11,10 @@ from pathlib import Path
 
 from gpufleet.documents.whole_file import write_whole_text
 from gpufleet.rules.rule import Profile, Rule
-from gpufleet_policies.configurations.groups import CONFIGURATION_GROUPS
+from gpufleet_policies.configurations.groups import CONFIGURATION_GROUPS, RELATIONS
 from gpufleet_policies.explanation import SEEN, explanation
 from gpufleet_policies.rule_evidence import rule_evidence
-from gpufleet_policies.rules.configurations import CONFIG_RULES
-from gpufleet_policies.rules.registry import FAMILIES, RULES
+from gpufleet_policies.rules.registry import FAMILIES, RULES, by_id
 
 _GROUPS = {rule.id for rule in CONFIGURATION_GROUPS}
 BEGIN = "<!-- rules: begin, written by python -m gpufleet_policies.documentation -->"
@@ -46,7 +45,7 @@ def page(family: str, rules: Sequence[Rule]) -> str:
         "Written from the rules; the overview is [docs/policies.md](../policies.md).",
         "",
     ]
-    faults = [one for one in CONFIG_RULES if one.group == family]
+    faults = [one for one in by_id().values() if one.group == family]
     for rule in (*rules, *faults):
         # A pattern in a message is not a link.
         text = (
@@ -66,7 +65,7 @@ def _families() -> dict[str, list[Rule]]:
 
 
 def _title(family: str) -> str:
-    if family in _GROUPS:
+    if family in _GROUPS and family != RELATIONS:
         return f"Configurations: `{family}`"
     module = next(m for m in FAMILIES if m.__name__.endswith(f".{family}"))
     return (module.__doc__ or family).strip().splitlines()[0].rstrip(".")

@@ -1,6 +1,8 @@
 """What a rule means, in Markdown: the reference pages and `gpufleet policies explain` show it."""
 
+import csv
 from collections.abc import Iterator
+from pathlib import Path
 
 from gpufleet.cluster import Provenance
 from gpufleet.findings import Level
@@ -8,28 +10,12 @@ from gpufleet.rules.rule import Needs, Profile, Rule
 from gpufleet_policies.configurations.codes import code_space
 from gpufleet_policies.rule_evidence import rule_evidence
 from gpufleet_policies.rule_examples import RuleExample, rule_examples
-from gpufleet_policies.rules.configurations import CONFIG_RULES
+from gpufleet_policies.rules.registry import by_id
 
 SEEN = "* Seen in "
 """The line with the link to where somebody else had what the rule is about."""
-_SUBJECTS = {
-    "FleetFacts": "a fleet (`GpuFleet`)",
-    "WorkloadFacts": "workloads",
-    "DeviceClaim": "device claims",
-    "NodePool": "node pools",
-    "Autoscaler": "autoscalers of pods",
-    "AutoscalerLimit": "limits of node auto-provisioning",
-    "CapacityBuffer": "capacity buffers",
-    "ClusterQueue": "Kueue's ClusterQueues",
-    "KaiQueue": "queues of KAI Scheduler",
-    "MigLayouts": "mig-parted configurations",
-    "DeclaredNamespace": "namespaces",
-    "NvidiaConfig": "configurations",
-    "OperatorChoices": "installations of NVIDIA's software",
-    "Reservation": "reservations",
-    "ResourceFlavor": "Kueue's ResourceFlavors",
-    "SharingConfig": "sharing in device-plugin configurations",
-}
+with Path(__file__).with_suffix(".csv").open(newline="", encoding="utf-8") as _file:
+    _SUBJECTS = {row["facts"]: row["words"] for row in csv.DictReader(_file)}
 _NEEDS = {
     Needs.FLEET: "the pools of a GpuFleet",
     Needs.POOLS: "pools, of a GpuFleet or declared with the workloads",
@@ -56,7 +42,7 @@ def _whole(rule: Rule) -> str:
     """The other name of a waiver, or what a listed rule has."""
     if rule.group:
         return f", or with all of its kind by `gpufleet.dev/ignore-{rule.group}`"
-    number = sum(one.group == rule.id for one in CONFIG_RULES)
+    number = sum(one.group == rule.id for one in by_id().values())
     return f"; it has {number} faults, each with a name and a waiver of its own" if number else ""
 
 

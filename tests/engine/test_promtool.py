@@ -15,6 +15,17 @@ import yaml
 from gpufleet.render.alerts import alerts
 from gpufleet.render.dashboards import dashboards
 from gpufleet.render.rule_groups import rule_groups
+from gpufleet.render.scaling_signals import query_of
+from gpufleet.spec.scaling import KedaScaling
+from tests.engine.alert_series import (
+    CASES,
+    STOPPED,
+    allocatable,
+    constant,
+    cordoned,
+    nodes,
+    tainted,
+)
 from tests.engine.conftest import require
 from tests.unit.render.dashboard_queries import queries
 from tests.unit.render.fleets import TEAMS, compiled
@@ -26,6 +37,15 @@ POOLS: dict[str, dict[str, Any]] = {
         "gpu": "L4",
         "nodes": {"min": 2, "max": 2},
         "sharing": {"timeSlicing": {"replicas": 4}},
+        "acceptance": {"waitMinutes": 60},
+        "health": {"mode": "fence", "floor": {"nodes": 1}},
+    },
+    "lab": {
+        "gpu": "L4",
+        "nodes": {"min": 5, "max": 5},
+        "intent": "interactive",
+        "health": {"mode": "fence", "floor": {"percent": 60}},
+        "idle": {"afterMinutes": 30, "notebooks": [{"name": "alice", "namespace": "lab"}]},
     },
     "guests": {
         "gpu": "H100-80GB",
@@ -34,196 +54,7 @@ POOLS: dict[str, dict[str, Any]] = {
         "vsphere": {"cpus": 8, "memoryGib": 64, "template": "gpu", "attachment": "vgpu"},
     },
 }
-"""One pool of a constant size, one that grows, one of vGPU guests."""
-
-GPU = 'gpu="0", UUID="GPU-1", modelName="NVIDIA L4", Hostname="n1"'
-HELD = f'{GPU}, exported_namespace="lab", exported_pod="train"'
-REQUEST = 'kube_pod_container_resource_requests{namespace="lab", pod="train", container="c"'
-MINUTES = 480
-
-
-def constant(series: str, value: float, minutes: int = MINUTES) -> dict[str, str]:
-    return {"series": series, "values": f"{value}x{minutes}"}
-
-
-def phase(value: str, namespace: str = "lab", pod: str = "train") -> dict[str, str]:
-    labels = f'namespace="{namespace}", pod="{pod}", phase="{value}"'
-    return constant(f"kube_pod_status_phase{{{labels}}}", 1)
-
-
-def allocatable(resource: str, amount: int, node: str = "n1") -> dict[str, str]:
-    return constant(f'kube_node_status_allocatable{{node="{node}", resource="{resource}"}}', amount)
-
-
-def growing(series: str, start: int, jump_at: int, by: int) -> dict[str, str]:
-    """A counter that stands still, and jumps once."""
-    return {"series": series, "values": f"{start}x{jump_at} {start + by}x{MINUTES - jump_at}"}
-
-
-SHARED = "nvidia_com_gpu_shared"
-QUOTA = 'kueue_cluster_queue_nominal_quota{cluster_queue="a", resource="nvidia.com/gpu.shared"}'
-CASES: dict[str, tuple[list[dict[str, str]], list[dict[str, str]], str]] = {
-    # alert: (series that make it fire, series that do not, when it is asked)
-    "GpuXid": (
-        [constant(f'DCGM_EXP_XID_ERRORS_COUNT{{{GPU}, xid="79"}}', 1)],
-        [constant(f'DCGM_EXP_XID_ERRORS_COUNT{{{GPU}, xid="31"}}', 4)],
-        "10m",
-    ),
-    "GpuUncorrectedBitErrors": (
-        [growing(f"DCGM_FI_DEV_ECC_DBE_VOL_TOTAL{{{GPU}}}", 3, 30, 1)],
-        [constant(f"DCGM_FI_DEV_ECC_DBE_VOL_TOTAL{{{GPU}}}", 3)],
-        "32m",
-    ),
-    "GpuCorrectedBitErrors": (
-        [growing(f"DCGM_FI_DEV_ECC_SBE_VOL_TOTAL{{{GPU}}}", 0, 70, 500)],
-        [growing(f"DCGM_FI_DEV_ECC_SBE_VOL_TOTAL{{{GPU}}}", 0, 70, 20)],
-        "75m",
-    ),
-    "GpuRowRemapFailed": (
-        [constant(f"DCGM_FI_DEV_ROW_REMAP_FAILURE{{{GPU}}}", 1)],
-        [constant(f"DCGM_FI_DEV_ROW_REMAP_FAILURE{{{GPU}}}", 0)],
-        "5m",
-    ),
-    "GpuRowsRemapped": (
-        [growing(f"DCGM_FI_DEV_UNCORRECTABLE_REMAPPED_ROWS{{{GPU}}}", 2, 70, 1)],
-        [constant(f"DCGM_FI_DEV_UNCORRECTABLE_REMAPPED_ROWS{{{GPU}}}", 2)],
-        "80m",
-    ),
-    "GpuThermalThrottling": (
-        # 12 of 60 s, in nanoseconds
-        [{"series": f"DCGM_FI_DEV_THERMAL_VIOLATION{{{GPU}}}", "values": "0+12000000000x60"}],
-        [{"series": f"DCGM_FI_DEV_THERMAL_VIOLATION{{{GPU}}}", "values": "0+600000000x60"}],
-        "30m",
-    ),
-    "GpuHardwareSlowdown": (
-        [constant(f'DCGM_EXP_CLOCK_EVENTS_COUNT{{{GPU}, clock_event="hw_power_brake"}}', 3)],
-        [constant(f'DCGM_EXP_CLOCK_EVENTS_COUNT{{{GPU}, clock_event="gpu_idle"}}', 3)],
-        "20m",
-    ),
-    "GpuNvlinkErrors": (
-        [growing(f"DCGM_FI_DEV_NVLINK_REPLAY_ERROR_COUNT_TOTAL{{{GPU}}}", 0, 30, 2)],
-        [constant(f"DCGM_FI_DEV_NVLINK_CRC_FLIT_ERROR_COUNT_TOTAL{{{GPU}}}", 7)],
-        "32m",
-    ),
-    "GpuExporterMissing": (
-        [
-            allocatable("nvidia_com_gpu", 1),
-            allocatable("nvidia_com_gpu", 1, "n2"),
-            constant(f"DCGM_FI_DEV_GPU_TEMP{{{GPU.replace('n1', 'n2')}}}", 40),
-        ],
-        [
-            allocatable("nvidia_com_gpu", 1),
-            constant(f"DCGM_FI_DEV_GPU_TEMP{{{GPU}}}", 40),
-            allocatable("aws_amazon_com_neuron", 1, "n3"),  # no exporter of NVIDIA's belongs there
-        ],
-        "20m",
-    ),
-    "GpuMigStateFailed": (
-        [constant('kube_node_labels{node="n1", label_nvidia_com_mig_config_state="failed"}', 1)],
-        [constant('kube_node_labels{node="n1", label_nvidia_com_mig_config_state="success"}', 1)],
-        "20m",
-    ),
-    "GpuLicenceMissing": (
-        [
-            constant(
-                f"DCGM_FI_DEV_VGPU_LICENSE_STATUS{{{GPU.replace('NVIDIA L4', 'NVIDIA H100-20C')}}}",
-                0,
-            )
-        ],
-        # A physical GPU reports 0 too, and needs no licence.
-        [constant(f"DCGM_FI_DEV_VGPU_LICENSE_STATUS{{{GPU}}}", 0)],
-        "20m",
-    ),
-    "GpuIdle": (
-        [constant(f"DCGM_FI_PROF_GR_ENGINE_ACTIVE{{{HELD}}}", 0.01)],
-        [
-            {"series": f"DCGM_FI_PROF_GR_ENGINE_ACTIVE{{{HELD}}}", "values": "0.01x80 0.6 0.01x20"},
-            constant(f"DCGM_FI_PROF_GR_ENGINE_ACTIVE{{{GPU.replace('GPU-1', 'GPU-2')}}}", 0),
-        ],
-        "95m",
-    ),
-    "GpuUnallocated": (
-        [
-            allocatable(SHARED, 4),
-            constant(f'{REQUEST}, node="n1", resource="{SHARED}"}}', 1),
-            phase("Running"),
-        ],
-        [
-            allocatable(SHARED, 4),
-            constant(f'{REQUEST}, node="n1", resource="{SHARED}"}}', 3),
-            phase("Running"),
-        ],
-        "150m",
-    ),
-    "GpuPodPending": (
-        [constant(f'{REQUEST}, resource="{SHARED}"}}', 1), phase("Pending")],
-        [constant(f'{REQUEST}, node="n1", resource="{SHARED}"}}', 1), phase("Running")],
-        "30m",
-    ),
-    "GpuMemoryOversized": (
-        [
-            constant(f"DCGM_FI_DEV_FB_USED{{{HELD}}}", 1000),
-            constant(f"DCGM_FI_DEV_FB_FREE{{{HELD}}}", 22000),
-            constant(f"DCGM_FI_DEV_FB_RESERVED{{{HELD}}}", 500),
-        ],
-        [
-            {"series": f"DCGM_FI_DEV_FB_USED{{{HELD}}}", "values": "1000x200 12000 1000x279"},
-            constant(f"DCGM_FI_DEV_FB_FREE{{{HELD}}}", 22000),
-            constant(f"DCGM_FI_DEV_FB_RESERVED{{{HELD}}}", 500),
-        ],
-        "430m",
-    ),
-    "GpuWithoutTensorCores": (
-        [
-            constant(f"DCGM_FI_PROF_PIPE_TENSOR_ACTIVE{{{HELD}}}", 0.001),
-            constant(f"DCGM_FI_PROF_GR_ENGINE_ACTIVE{{{HELD}}}", 0.9),
-        ],
-        [
-            constant(f"DCGM_FI_PROF_PIPE_TENSOR_ACTIVE{{{HELD}}}", 0.4),
-            constant(f"DCGM_FI_PROF_GR_ENGINE_ACTIVE{{{HELD}}}", 0.9),
-        ],
-        "100m",
-    ),
-    "GpuQueueStarved": (
-        [
-            constant('kueue_pending_workloads{cluster_queue="research", status="inadmissible"}', 2),
-            constant('kueue_admitted_workloads_total{cluster_queue="research"}', 5),
-        ],
-        [
-            constant('kueue_pending_workloads{cluster_queue="research", status="active"}', 2),
-            {
-                "series": 'kueue_admitted_workloads_total{cluster_queue="research"}',
-                "values": "0+1x480",
-            },
-        ],
-        "200m",
-    ),
-    "GpuQueueInactive": (
-        [constant('kueue_cluster_queue_status{cluster_queue="research", status="active"}', 0)],
-        [constant('kueue_cluster_queue_status{cluster_queue="research", status="active"}', 1)],
-        "20m",
-    ),
-    "GpuQuotaOverCapacity": (
-        [
-            constant(
-                QUOTA,
-                9,
-            )
-        ],
-        [
-            constant(
-                QUOTA,
-                8,
-            )
-        ],
-        "30m",
-    ),
-    "GpuCapacityUnderQuota": (
-        [allocatable(SHARED, 4)],
-        [allocatable(SHARED, 4), allocatable(SHARED, 4, "n2")],
-        "60m",
-    ),
-}
+"""One pool of a constant size that is tested, one of notebooks, one of vGPU guests."""
 
 
 @pytest.fixture(scope="module")
@@ -238,16 +69,19 @@ VSPHERE = {
 
 
 ADDONS: dict[str, Any] = {
+    "keda": {"enabled": True},
     "gpuOperator": {
+        "dcgm": {"enabled": True},
         "driver": {"repository": "registry.example.com/vgpu", "version": "595.91.07"},
         "imagePullSecret": "own",
         "values": {"driver": {"nvidiaDriverCRD": {"enabled": True}}},
-    }
+    },
 }
 
 
 def observed(monitoring: dict[str, Any]) -> Any:
     teams = {"teams": TEAMS}
+    monitoring = {"queryUrl": "http://prometheus.monitoring.svc:9090", **monitoring}
     return compiled("vsphere", VSPHERE, queues=teams, monitoring=monitoring, addons=ADDONS)
 
 
@@ -295,6 +129,52 @@ def test_every_alert_fires_and_stays_silent(fleet: Any, tmp_path: Path) -> None:
     assert ended.returncode == 0, ended.stdout[-6000:] + ended.stderr[-6000:]
 
 
+def test_nodes_in_service_and_notebooks_that_are_stopped(fleet: Any, tmp_path: Path) -> None:
+    """Not ready, cordoned and untested nodes are out; a notebook of no lease is none of ours."""
+    (tmp_path / "rules.yaml").write_text(
+        yaml.safe_dump({"groups": rule_groups(fleet, fleet.spec.monitoring)})
+    )
+    ready = 'kube_node_status_condition{node="n4", condition="Ready", status="true"}'
+    given = [
+        *nodes("chat", "n1", "n2", "n3"),
+        *cordoned("n2"),
+        constant(tainted("n3", "new"), 1),
+        constant('kube_node_labels{node="n4", label_gpufleet_dev_pool="chat"}', 1),
+        constant(ready, 0),
+        constant('gpufleet_lease_until{namespace="lab", scaledobject="alice"}', 0),
+        {
+            "series": 'kube_statefulset_replicas{namespace="lab", statefulset="alice"}',
+            "values": "1x30 0x450",
+        },
+        constant('kube_deployment_spec_replicas{namespace="lab", deployment="web"}', 0),
+    ]
+    stopped = '{namespace="lab", scaledobject="alice"}'
+    hours = "sum by (namespace, scaledobject) (sum_over_time(gpu:notebook:stopped[1d:5m])) / 12"
+    assert hours in str(dashboards(fleet, fleet.spec.monitoring))
+    asked = [
+        (
+            "gpu:node:in_service",
+            '{__name__="gpu:node:in_service", node="n1", pool="chat"}',
+            "5m",
+            1,
+        ),
+        (f"max by (namespace, scaledobject) ({STOPPED})", stopped, "30m", 0),
+        (f"max by (namespace, scaledobject) ({STOPPED})", stopped, "31m", 1),
+        (hours, stopped, "154m", 2),  # 24 samples from minute 35 to minute 150
+    ]
+    cases = [
+        {"expr": expr, "eval_time": when, "exp_samples": [{"labels": labels, "value": value}]}
+        for expr, labels, when, value in asked
+    ]
+    one = {"interval": "1m", "input_series": given, "promql_expr_test": cases}
+    file = tmp_path / "tests.yaml"
+    file.write_text(
+        yaml.safe_dump({"rule_files": ["rules.yaml"], "evaluation_interval": "1m", "tests": [one]})
+    )
+    ended = promtool("test", "rules", str(file))
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+
+
 def test_neuron_nodes_count_in_the_unit_of_their_pool(tmp_path: Path) -> None:
     """Each publishes devices and cores; in the other unit it would be there twice."""
     made = compiled(
@@ -315,7 +195,7 @@ def test_neuron_nodes_count_in_the_unit_of_their_pool(tmp_path: Path) -> None:
     rules.write_text(yaml.safe_dump({"groups": rule_groups(made, monitoring)}))
     checked = promtool("check", "rules", "--lint=all", "--lint-fatal", str(rules))
     assert checked.returncode == 0, checked.stdout + checked.stderr
-    nodes = [
+    labels = [
         constant(f'kube_node_labels{{node="{node}", label_gpufleet_dev_pool="{pool}"}}', 1)
         for node, pool in (("n1", "serve"), ("n2", "train"))
     ]
@@ -331,7 +211,7 @@ def test_neuron_nodes_count_in_the_unit_of_their_pool(tmp_path: Path) -> None:
     asked = {"expr": "sum by (node, resource) (gpu:allocatable:count)", "eval_time": "5m"}
     one = {
         "interval": "1m",
-        "input_series": [*nodes, *both],
+        "input_series": [*labels, *both],
         "promql_expr_test": [{**asked, "exp_samples": expected}],
     }
     file = tmp_path / "tests.yaml"
@@ -362,4 +242,54 @@ def test_promtool_parses_every_query_of_the_dashboards(fleet: Any, tmp_path: Pat
     file = tmp_path / "queries.yaml"
     file.write_text(json.dumps({"groups": [{"name": "queries", "rules": rules}]}))
     ended = promtool("check", "rules", "--lint=none", str(file))
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+
+
+BUSY = 'gpu:engine_active:ratio{workload_namespace="product", workload_pod="chat-1a2b-abc'
+PODS = 'kube_pod_status_phase{namespace="product", phase="Running", pod="chat-1a2b-abc'
+
+
+@pytest.mark.parametrize(
+    ("activity", "others", "wanted"),
+    [
+        ((0.9, 0.85), (), 4),  # above 80 % on average: twice, of which two are added at a time
+        ((0.9, 0.5), (), 2),
+        ((0.21, 0.21), (), 2),
+        ((0.1, 0.1), (), 1),
+        ((0.9, 0.9), (0.0, 0.0, 0.0), 4),  # pods of chat-large are not counted
+    ],
+)
+def test_two_thresholds_ask_for_replicas(
+    activity: tuple[float, ...], others: tuple[float, ...], wanted: int, tmp_path: Path
+) -> None:
+    scaling = KedaScaling.model_validate(
+        {
+            "target": {"name": "chat", "namespace": "product"},
+            "workload": "serving",
+            "min": 1,
+            "max": 8,
+            "server": "http://prometheus:9090",
+            "on": [{"signal": "gpuUtilisation", "thresholds": {}}],
+        }
+    )
+    given = [
+        constant(f'{start}{number:02}"}}', value)
+        for number, value in enumerate(activity)
+        for start, value in ((BUSY, value), (PODS, 1))
+    ]
+    given += [
+        constant(f'{start.replace("chat-", "chat-large-")}{number:02}"}}', value)
+        for number, value in enumerate(others)
+        for start, value in ((BUSY, value), (PODS, 1))
+    ]
+    asked = {
+        "expr": query_of(scaling, scaling.on[0]),
+        "eval_time": "5m",
+        "exp_samples": [{"labels": "{}", "value": wanted}],
+    }
+    one = {"interval": "1m", "input_series": given, "promql_expr_test": [asked]}
+    (tmp_path / "rules.yaml").write_text("groups: []\n")
+    file = tmp_path / "tests.yaml"
+    file.write_text(yaml.safe_dump({"rule_files": ["rules.yaml"], "tests": [one]}))
+    ended = promtool("test", "rules", str(file))
     assert ended.returncode == 0, ended.stdout + ended.stderr

@@ -174,7 +174,7 @@ def test_the_fleet_of_another_program_as_plain_data(host: Host):
     found = host.analyze(DEPLOYMENT_TYPE, WASTEFUL)
     assert found == {"gpu-oversized-for-model": MANDATORY}
     too_many = changed(DEPLOYMENT, {"spec.replicas": 100})
-    assert host.analyze(DEPLOYMENT_TYPE, too_many) == {"gpu-replicas-exceed-pool": ADVISORY}
+    assert host.analyze(DEPLOYMENT_TYPE, too_many) == {"gpu-pods-exceed-declared-pools": ADVISORY}
 
 
 def test_the_fleet_of_another_program_as_a_file_beside_the_pack(tmp_path: Path):

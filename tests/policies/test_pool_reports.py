@@ -3,7 +3,7 @@
 from typing import Any
 
 from gpufleet.findings import Level
-from tests.policies.cases.case import Thing
+from tests.policies.cases.case import Thing, manifest
 from tests.policies.cases.pools import CPU_GROUP, SMALL, karpenter, node_group
 from tests.policies.cases.workloads import LIMITS, REQUESTS, deployment
 from tests.policies.objects import REMOVE
@@ -46,6 +46,15 @@ def test_amazon_linux_2_has_no_image_after_1_32():
     assert rule not in said(node_group({**image, "version": "1.32"}))
     assert rule not in said(node_group(image))
     assert rule not in said(node_group({"amiType": "AL2023_x86_64_NVIDIA", "version": "1.33"}))
+    group = {"name": "gpu", "instanceType": "g6.xlarge", "amiFamily": "AmazonLinux2"}
+    config = {
+        "apiVersion": "eksctl.io/v1alpha5",
+        "kind": "ClusterConfig",
+        "metadata": {"name": "ml", "region": "us-west-2", "version": "1.33"},
+        "managedNodeGroups": [group],
+    }
+    assert said(manifest(config))[rule] is Level.MANDATORY
+    assert rule not in said(manifest({**config, "metadata": {"name": "ml", "version": "1.32"}}))
 
 
 def test_pods_that_no_declared_pool_takes():
@@ -58,3 +67,22 @@ def test_pods_that_no_declared_pool_takes():
     # Kubernetes' own taint of GPUs: the cluster may add the toleration.
     assert rule not in said(pods, node_group())
     assert rule not in said(pods, CPU_GROUP)
+
+
+def test_an_image_of_the_group_and_one_of_its_template():
+    """pulumi/pulumi-eks#1463: "You cannot specify an AMI Type other than CUSTOM, when specifying an
+    image id in your launch template"."""
+    rule = "pool-image-refused"
+
+    def template(**image: str) -> Thing:
+        return Thing("aws:ec2/launchTemplate:LaunchTemplate", {"name": "lt", **image}, "lt")
+
+    own = template(imageId="ami-0123456789abcdef0")
+
+    def group(image: str) -> Thing:
+        return node_group({"amiType": image, "launchTemplate": {"name": "lt", "version": "1"}})
+
+    assert said(group("AL2023_x86_64_NVIDIA"), own)[rule] is Level.MANDATORY
+    assert rule not in said(group("CUSTOM"), own)
+    assert rule not in said(group("AL2023_x86_64_NVIDIA"), template())
+    assert rule not in said(node_group({"amiType": "AL2023_x86_64_NVIDIA"}), own)

@@ -223,11 +223,11 @@ def test_slices_that_another_program_may_cut_are_not_missed():
     wants = deployment({LIMITS: {"nvidia.com/mig-1g.5gb": 1}})
     mixed = operator({"mig": {"strategy": "mixed"}})
     uncut = node_group({"instanceTypes": ["p4d.24xlarge"], "labels": {"gpu": "a100"}})
-    assert "mig-resource-name-mismatch" not in said(wants, uncut)
-    assert "mig-resource-name-mismatch" in said(wants, uncut, mixed)
+    assert "gpu-resource-not-offered" not in said(wants, uncut)
+    assert "gpu-resource-not-offered" in said(wants, uncut, mixed)
     label = {"nvidia.com/mig.config": "somebody-elses-layout"}
     hidden = node_group({"instanceTypes": ["p4d.24xlarge"], "labels": label})
-    assert "mig-resource-name-mismatch" not in said(wants, hidden, mixed)
+    assert "gpu-resource-not-offered" not in said(wants, hidden, mixed)
 
 
 def test_shared_and_whole_gpus_with_taints_of_their_own_do_not_collide():

@@ -211,7 +211,7 @@ def test_resource_of_another_pool_than_the_labels_allow():
 
 
 def test_more_replicas_than_the_pools_hold():
-    found = only(findings(deployment({"spec.replicas": 60})), "gpu-replicas-exceed-pool")
+    found = only(findings(deployment({"spec.replicas": 60})), "gpu-pods-exceed-declared-pools")
     assert found.level is Level.MANDATORY
     assert (
         "60 pods of 1 x nvidia.com/mig-1g.10gb; notebooks (nodes.max 2) can hold 48 at most; "
@@ -222,7 +222,9 @@ def test_more_replicas_than_the_pools_hold():
 
 
 def test_more_gpus_than_a_node_has():
-    found = only(findings(deployment({LIMITS: {"nvidia.com/gpu": 16}})), "gpu-replicas-exceed-pool")
+    found = only(
+        findings(deployment({LIMITS: {"nvidia.com/gpu": 16}})), "gpu-pods-exceed-declared-pools"
+    )
     assert "one pod asks for 16 x nvidia.com/gpu; a node of training has 8" in found.text
 
 
@@ -233,7 +235,8 @@ def test_a_fleet_one_was_only_told_of_gives_advice():
 
     told = replace(usual_fleet(), in_program=False)
     found = only(
-        findings(deployment({"spec.replicas": 60}), alongside=told), "gpu-replicas-exceed-pool"
+        findings(deployment({"spec.replicas": 60}), alongside=told),
+        "gpu-pods-exceed-declared-pools",
     )
     assert found.level is Level.ADVISORY
 

@@ -16,7 +16,7 @@ from gpufleet.documents.whole_file import write_whole_text
 from gpufleet.documents.writing import inline_yaml, yaml_text
 from gpufleet_policies.configurations.kinds import validate_text
 from gpufleet_policies.rule_examples import FILE, RuleExample
-from gpufleet_policies.rules.configurations import CONFIG_RULES
+from gpufleet_policies.rules.registry import by_id
 from tests.policies.cases import CASES, Case
 from tests.policies.configurations.case_rows import FINE, CaseRow
 from tests.policies.configurations.rule_cases import CASES as CONFIGURATIONS
@@ -34,9 +34,9 @@ def examples_text() -> str:
         found.setdefault(case.rule, _of_object(case))
     for rule, example in _of_configurations():
         found.setdefault(rule, example)
-    for rule in CONFIG_RULES:
+    for rule in by_id().values():
         example = found.get(rule.id)
-        if example is not None and example.bad and (example.good or example.change):
+        if rule.group and example is not None and example.bad and (example.good or example.change):
             found.setdefault(rule.group, example)
     rows = {rule: asdict(example) for rule, example in sorted(found.items())}
     return json.dumps(rows, indent=1, ensure_ascii=False) + "\n"

@@ -60,6 +60,13 @@ def declarations(draw: st.DrawFn) -> dict[str, Any]:
             pool["commitments"] = [{"team": draw(names), "gpus": draw(st.integers(1, 40))}]
         if draw(st.integers(0, 9)) == 0 and "fabric" not in pool:
             pool["sharing"] = {"dra": {"namespaces": ["research"], **draw(CLAIMS)}}
+        if draw(st.integers(0, 5)) == 0:
+            names_of = [f"notebook-{index}" for index in range(draw(st.integers(1, 40)))]
+            pool["idle"] = {
+                "afterMinutes": 30,
+                "notebooks": [{"name": name, "namespace": "lab"} for name in names_of],
+                "exempt": names_of[: draw(st.integers(0, len(names_of)))],
+            }
         for way in pool.get("capacity", []):
             for bought in (one for one in (way.get("reserved"), way.get("capacityBlock")) if one):
                 if draw(st.booleans()):
@@ -103,6 +110,7 @@ def check(document: dict[str, Any], seen: dict[str, int]) -> None:
     if fleet is None:
         return
     seen["fleets"] += 1
+    codes = {(one.code, one.path) for one in compiled.findings}
     said: dict[tuple[str, object], str] = {}
     for one in compiled.findings:
         if one.code == CODE and not one.path.endswith(("borrowing", "lending")):
@@ -134,10 +142,15 @@ def check(document: dict[str, Any], seen: dict[str, int]) -> None:
         if sized and len(sized) == len(pool.capacity) and None not in sized:
             reached = sum(one or 0 for one in sized) >= pool.nodes.maximum
             assert reached or {f"{pool.path}.nodes.min", f"{pool.path}.nodes.max"} & named
+        elif pool.spec.idle is not None and pool.partition.dra is None:
+            room = pool.nodes.maximum * sum(pool.advertised.values())
+            never = len(pool.spec.idle.exempt) > room
+            seen["notebooks"] += never
+            assert (("notebooks-beyond-pool", pool.path + ".idle.exempt") in codes) is never
 
 
 def nothing_becomes_nothing(examples: int, part: int = 0) -> None:
-    seen = {"fleets": 0, "found": 0}
+    seen = {"fleets": 0, "found": 0, "notebooks": 0}
 
     @settings(
         deadline=None,
@@ -151,7 +164,8 @@ def nothing_becomes_nothing(examples: int, part: int = 0) -> None:
         check(document, seen)
 
     body()
-    assert min(seen.values()) > examples // 20, seen
+    assert min(seen["fleets"], seen["found"]) > examples // 20, seen
+    assert seen["notebooks"], seen
 
 
 def test_three_hundred_fleets() -> None:

@@ -9,6 +9,8 @@ import yaml
 from click.testing import CliRunner, Result
 
 from gpufleet.cli.explain import command as explain
+from gpufleet.platforms.compiled import compile_data
+from gpufleet.render.artefacts import artefacts
 from gpufleet_policies.commands.audit import command as audit
 
 ROOT = Path(__file__).parents[2]
@@ -53,5 +55,31 @@ def test_the_program_prints_what_is_shown(command: str) -> None:
 def test_the_commands_of_the_example_end_as_its_page_says() -> None:
     page = (EXAMPLE / "README.md").read_text(encoding="utf-8")
     commands = re.findall(r"^    \.venv-cli/bin/(gpufleet .*)$", page, re.M)
-    assert [run(command).exit_code for command in commands] == [0, 1]
+    assert [run(command).exit_code for command in commands] == [0, 1, 0]
     assert run("gpufleet audit notebook.yaml").exit_code == 0
+
+
+def test_nodes_that_are_tested_and_repaired(tmp_path: Path) -> None:
+    """Who watches and repairs, after what time, what stays and what it costs; and the files."""
+    said = run("gpufleet explain tested-nodes.yaml").stdout
+    train, chat = said.split("\nchat ")
+    for pool, words in (
+        (
+            train,
+            ("dcgmi diag -r 3", "at least 300 GB/s", "by NVSentinel", "2 of 4 nodes may be out"),
+        ),
+        (chat, ("by EKS node auto repair", "10 minutes for a GPU", "1 of 10 nodes may be out")),
+    ):
+        assert [one for one in (*words, "watched", "USD/h is paid") if one not in pool] == []
+    fleet = compile_data(yaml.safe_load((EXAMPLE / "tested-nodes.yaml").read_text())).fleet
+    assert fleet is not None
+    texts = {one.path: one.text for one in artefacts(fleet)}
+    assert "acceptance-train" in texts["manifests/acceptance/train.yaml"]
+    assert "maxNodes: 2" in texts["values/nvsentinel.yaml"]
+    assert "GpuPoolAtFloor" in texts["manifests/monitoring/rules.yaml"]
+    for path, text in texts.items():
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text(text)
+    found = CliRunner().invoke(audit, [str(tmp_path), "--format", "json"])
+    assert "health-two-janitors" not in found.stdout
+    assert "taint-never-removed" not in found.stdout

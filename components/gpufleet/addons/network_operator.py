@@ -9,6 +9,7 @@ from pydantic import Field
 
 from gpufleet.addons.gpu_operator import OperandTolerationArgs
 from gpufleet.arguments import ChartsArgs, ImagesArgs, NetworkOperatorSettingsArgs
+from gpufleet.cluster.pods import PodToleration
 from gpufleet.components_base.addon_findings import in_own_words
 from gpufleet.components_base.charts import ChartChoice, ChosenChart, chosen_chart
 from gpufleet.components_base.component import ComponentPlan, GpuComponent, Options, accepted
@@ -16,7 +17,6 @@ from gpufleet.components_base.inputs import checked
 from gpufleet.components_base.manifest_object import ManifestObject
 from gpufleet.components_base.namespaces import operator_namespace
 from gpufleet.components_base.release import chart_release
-from gpufleet.contract.tolerations import KeyToleration
 from gpufleet.fleet.model import NetworkPlan
 from gpufleet.fleet.network_operator_chart import network_operator_values
 from gpufleet.fleet.network_rules import ADDON, validate_documents
@@ -176,7 +176,7 @@ def _planned(component: str, args: NetworkOperatorArgs) -> NetworkOperatorPlan:
         node_feature_discovery=given.node_feature_discovery,
         rdma=given.settings.rdma or (),
         wait=given.settings.wait is True,
-        tolerations=tuple(KeyToleration(t["key"], t["effect"]) for t in given.tolerations),
+        tolerations=tuple(PodToleration(operator="Exists", **one) for one in given.tolerations),
     )
     addons = _addons(given, args.get("values", {}))
     return network_operator_plan(component, chart, addons, network, args.get("namespace") or None)

@@ -26,6 +26,20 @@ class ScalingTargetArgs(TypedDict):
     """Default `apps/v1`."""
 
 
+class ScaleThresholdsArgs(TypedDict):
+    """Replicas are added while the average of a signal is above one threshold, and removed after
+    it was below the other for a time; between the two their number stays. The defaults are those
+    of Packt, *Kubernetes for Generative AI Solutions*, chapter 10, Scaling and optimization
+    considerations (read 2026-11-29)."""
+
+    above: NotRequired[float]
+    """Part of 1 above which replicas are added, more than 0, at most 1. Default 0.8."""
+    below: NotRequired[float]
+    """Part of 1 below which one is removed, more than 0, less than `above`. Default 0.2."""
+    minutes: NotRequired[int]
+    """How long it must be below, 1 to 60 minutes. Default 10."""
+
+
 class ScaleOnArgs(TypedDict):
     """One signal and its target."""
 
@@ -35,6 +49,8 @@ class ScaleOnArgs(TypedDict):
     target: NotRequired[float]
     """Value of one replica that is right; more replicas come above it. Default: 0.8 for kvCache
     and tensorActive, 0.7 for gpuUtilisation; the others have none."""
+    thresholds: NotRequired[ScaleThresholdsArgs]
+    """Two thresholds instead of a target, for gpuUtilisation and tensorActive, with KEDA."""
     query: NotRequired[str]
     """PromQL that gives one number, instead of our own. Needed for queueLength."""
     activation: NotRequired[float]

@@ -160,6 +160,8 @@ class InstanceType:
     confidential: str | None = None
     """Google: technology with which GKE runs its GPU nodes as Confidential VMs (`TDX`); None: it
     does not."""
+    local_ssd_counts: tuple[int, ...] | None = None
+    """Google: numbers of local SSDs that may be added; None: it has a fixed number, or none."""
     host_limit: HostLimit | None = None
     """Attachable accelerators: the largest host."""
 

@@ -13,7 +13,7 @@ from gpufleet.catalogue.transitions import Transition, ordinal
 from gpufleet.change.installed import declared_addon, installed
 from gpufleet.change.leaf_classes import ADDONS
 from gpufleet.change.plan import FieldDifference, NodeChangeKind, PoolChange
-from gpufleet.findings import Finding, error, warning
+from gpufleet.findings import Finding, findings_in, warning
 from gpufleet.fleet.chart_values import merged
 from gpufleet.fleet.gpu_operator_chart import operator_values
 from gpufleet.fleet.leaf_class import LeafClass
@@ -22,6 +22,8 @@ from gpufleet.fleet.platform_rules import platform_rules
 from gpufleet.render.gpu_operator_values import fleet_operator_settings
 from gpufleet.spec.addons import CHARTS
 from gpufleet.spec.base import Ownership
+
+_finding = findings_in(__file__)
 
 KUBERNETES = "kubernetes"
 
@@ -56,13 +58,13 @@ def validate_images(old: Fleet, new: Fleet, name: str) -> Iterator[Finding]:
     path = f"{two.path}.image"
     if one.image.key != two.image.key:
         rows = catalogue.transitions.get(one.image.key, ())
-        yield from (_finding(row, path) for row in rows if row.at == two.image.key)
+        yield from (_breaks(row, path) for row in rows if row.at == two.image.key)
         return
     before, after = (platform_rules(pool.platform).image_release(pool) for pool in (one, two))
     if after is not None and before != after:
         rows = catalogue.transitions.get(two.image.key, ())
         dated = (row for row in rows if row.at.isdigit())
-        yield from (_finding(row, path) for row in dated if row.applies(before or "0", after))
+        yield from (_breaks(row, path) for row in dated if row.applies(before or "0", after))
 
 
 def validate_together(
@@ -84,13 +86,7 @@ def validate_together(
         (driver and bool(images), f"the driver and the image of {', '.join(images)}"),
     ):
         if there:
-            yield warning(
-                "change-together",
-                "",
-                f"{what} change in one update: when nodes come back without GPUs, nothing says "
-                "which of them did it, and each waits for nodes that the other empties",
-                "change them one after the other, and look at one node between",
-            )
+            yield _finding("change-together", what=what)
 
 
 def _removed(old: Fleet, new: Fleet, section: str) -> Iterator[Finding]:
@@ -100,21 +96,10 @@ def _removed(old: Fleet, new: Fleet, section: str) -> Iterator[Finding]:
     if not installed(old, section) or one.ownership is not Ownership.MANAGED:
         return
     if installed(new, section) and two.ownership is not Ownership.MANAGED:
-        yield error(
-            "change-gives-up-addon",
-            f"{path}.ownership",
-            f"{section} becomes `{two.ownership.value}`: `pulumi up` deletes the release, and with "
-            "it what its pods serve on every node",
-            "run `pulumi state delete` for its resources before, or write `ownership: managed`",
-            found=two.ownership.value,
-        )
+        found = two.ownership.value
+        yield _finding("change-gives-up-addon", path, section=section, found=found)
     elif two.enabled is False and one.enabled is not False:
-        yield warning(
-            "change-removes-addon",
-            f"{path}.enabled",
-            f"{section} is removed: its pods go from every node at once, and what they served",
-            "have its successor on the nodes first",
-        )
+        yield _finding("change-removes-addon", path, section=section)
 
 
 def _catalogue(fleet: Fleet) -> Catalogue:
@@ -133,7 +118,7 @@ def _crossed(
             was, now = (on and _operator_value(on, row.switches) for on in (before, fleet))
             if was or not now:
                 continue
-        yield _finding(row, path, f"{subject} {old} -> {new}: ")
+        yield _breaks(row, path, f"{subject} {old} -> {new}: ")
 
 
 def _operator_value(fleet: Fleet, key: str) -> Any:
@@ -143,7 +128,7 @@ def _operator_value(fleet: Fleet, key: str) -> Any:
     return reduce(lambda one, part: one.get(part, {}), key.split("."), values)
 
 
-def _finding(row: Transition, path: str, head: str = "") -> Finding:
+def _breaks(row: Transition, path: str, head: str = "") -> Finding:
     return warning(
         "change-breaks",
         path,
@@ -158,28 +143,25 @@ def _of_chart(
 ) -> Iterable[Finding]:
     old, new = versions
     if ordinal(new) < ordinal(old):
-        yield error(
-            "chart-downgrade",
-            path,
-            f"{chart} {old} -> {new}: a chart does not take back what its newer release has made "
-            "of definitions and stored objects",
-            f'write "{old}", or remove the chart and install the older one',
-            found=new,
-            limit=old,
-        )
+        yield _finding("chart-downgrade", path, chart=chart, found=new, limit=old)
     recorded = (row.at for row in catalogue.transitions.get(chart, ()))
     known = {catalogue.chart(chart).version, *recorded}
     if ordinal(new) not in {ordinal(one) for one in known}:
-        accepted = "" if reason is None else f"; accepted: {reason}"
-        yield (error if reason is None else warning)(
-            "change-version-unrecorded",
-            path,
-            f"{chart} {old} -> {new}: no record says what {new} breaks{accepted}",
-            f"read its release notes, then repeat with --accept-unknown REASON, or take "
-            f"{catalogue.chart(chart).version}",
-            found=new,
-            reason=reason,
-        )
+        take = catalogue.chart(chart).version
+        if reason is None:
+            yield _finding(
+                "change-version-unrecorded", path, chart=chart, old=old, found=new, known=take
+            )
+        else:
+            yield _finding(
+                "change-version-unrecorded/accepted",
+                path,
+                chart=chart,
+                old=old,
+                found=new,
+                known=take,
+                reason=reason,
+            )
 
 
 def _of_driver(old: Fleet, new: Fleet) -> Iterator[Finding]:
@@ -192,7 +174,7 @@ def _of_driver(old: Fleet, new: Fleet) -> Iterator[Finding]:
     if one.precompiled and not two.precompiled:
         rows = _catalogue(new).transitions.get("driver-precompiled", ())
         path = "addons.gpuOperator.driver.precompiled"
-        yield from (_finding(row, path) for row in rows)
+        yield from (_breaks(row, path) for row in rows)
     policy = two.upgrade_policy
     changed = one.version != two.version or (
         old.addons.gpu_operator.version != new.addons.gpu_operator.version
@@ -200,18 +182,6 @@ def _of_driver(old: Fleet, new: Fleet) -> Iterator[Finding]:
     if not changed or policy is None:
         return
     if not policy.auto_upgrade:
-        yield warning(
-            "change-driver-waits",
-            "addons.gpuOperator.driver.upgradePolicy.autoUpgrade",
-            "nodes stay in `upgrade-required` with the old driver until someone deletes their "
-            "driver pod; a driver pod that restarts by itself then finds its driver in use",
-            "delete the driver pods node by node after a drain, or write `autoUpgrade: true`",
-        )
+        yield _finding("change-driver-waits")
     elif not policy.drain.enabled:
-        yield warning(
-            "change-driver-without-drain",
-            "addons.gpuOperator.driver.upgradePolicy.drain.enabled",
-            "only pods that ask for a GPU leave the node: one that uses it otherwise keeps the "
-            "driver loaded, and the driver pod stays in Init:CrashLoopBackOff",
-            "write `drain: {enabled: true}`",
-        )
+        yield _finding("change-driver-without-drain")

@@ -5,9 +5,11 @@ from dataclasses import fields, is_dataclass
 from datetime import date
 from decimal import Decimal
 from fractions import Fraction
+from pathlib import Path
 from typing import Any, cast
 
 from gpufleet.catalogue import Catalogue, InstanceType, Price, Source
+from gpufleet.catalogue.edition import read_rows
 from gpufleet.catalogue.instance import MICRO_USD
 
 Row = dict[str, Any]
@@ -180,61 +182,17 @@ def _money(price: Price) -> str | None:
     return f"{low} to {Decimal(price.high_micro_usd_per_hour) / MICRO_USD:f}"
 
 
+_ROWS: Mapping[str, RowsOf] = {
+    "gpus": _gpus,
+    "mig": _mig,
+    "vgpu": _vgpu,
+    "drivers": _drivers,
+    "instances": _instances,
+    "prices": _prices,
+    "offers": _offers,
+}
 TABLES: Mapping[str, tuple[RowsOf, tuple[str, ...]]] = {
-    "gpus": (
-        _gpus,
-        ("key", "memory_gib", "compute_capability", "mig_layouts", "mps_max_clients",
-         "architecture", "tdp_watts", "idle_watts", "name", "source", "date"),
-    ),
-    "mig": (
-        _mig,
-        ("gpu", "name", "compute_slices", "memory_slots", "starts", "max_instances", "usable_gib",
-         "multiprocessors", "evidence", "source", "date"),
-    ),
-    "vgpu": (_vgpu, ("gpu", "type", "max_per_gpu", "users", "printed", "source", "date")),
-    "drivers": (
-        _drivers,
-        ("gpu", "first_driver", "last_driver", "kernel_modules", "first_cuda", "last_cuda",
-         "first_operator", "first_device_plugin", "source", "date"),
-    ),
-    "instances": (
-        _instances,
-        ("name", "gpu", "gpus", "vcpu", "memory_gib", "network_gbps", "efa_interfaces",
-         "on_demand_usd", "purchase_options", "source", "date"),
-    ),
-    "prices": (
-        _prices,
-        ("instance", "buy", "usd_per_hour", "region", "interruption", "notes", "source", "date"),
-    ),
-    "offers": (
-        _offers,
-        ("provider", "name", "gpu", "count", "vcpu", "memory_gib", "usd_per_hour", "source",
-         "date"),
-    ),
-    "models": (
-        _table("models"),
-        ("name", "layers", "hidden", "query_heads", "kv_heads", "head_dim", "parameters",
-         "active_parameters", "kv_bytes_per_token", "source", "date"),
-    ),
-    "engines": (
-        _table("engines"),
-        ("key", "releases", "cache_rule", "fraction", "alone_bytes", "large_bytes",
-         "parallel_bytes", "sampler_bytes", "keeps_whole", "server_step_seconds",
-         "server_sequence_seconds", "source", "date"),
-    ),
-    "charts": (
-        _table("charts"),
-        ("name", "version", "app_version", "repository", "namespace", "min_kubernetes", "source",
-         "date"),
-    ),
-    "images": (
-        _table("images"),
-        ("key", "platform", "architectures", "driver", "toolkit", "device_plugin", "efa",
-         "operator_may_install_driver", "source", "date"),
-    ),
-    "sources": (
-        _table("sources"),
-        ("key", "title", "location", "date", "undated"),
-    ),
-}  # fmt: skip
-"""Table -> its rows, and the columns that text output shows."""
+    row["table"]: (_ROWS.get(row["table"]) or _table(row["table"]), tuple(row["columns"]))
+    for row in read_rows(Path(__file__).parent, "catalogue_columns")
+}
+"""Table -> its rows, and the columns that text output shows (`catalogue_columns.jsonl`)."""

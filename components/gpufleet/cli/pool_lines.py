@@ -7,7 +7,7 @@ import click
 
 from gpufleet.cli.tables import sharing_line, usd
 from gpufleet.contract.contract_fact import Term
-from gpufleet.cost.idle_power import idle_month
+from gpufleet.cost.idle_power import idle_month, physical_gpus
 from gpufleet.fleet import Pool, Unbounded
 from gpufleet.fleet.balance import host_share
 from gpufleet.fleet.neuron import is_neuron
@@ -105,7 +105,7 @@ def _idle(pool: Pool, usd_per_kwh: float | None) -> str:
     if month.watts is None:
         return f"of {pool.gpu.key}{mode} is not known"
     return (
-        f"{pool.gpus_per_node} x {month.watts} W{mode} on a node that no pod uses: "
+        f"{physical_gpus(pool)} x {month.watts} W{mode} on a node that no pod uses: "
         f"{month.kwh:,.1f} kWh a month, {month.money(usd_per_kwh)}"
     )
 

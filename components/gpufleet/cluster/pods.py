@@ -31,17 +31,26 @@ class PodToleration:
     effect: str
     """Empty: every effect."""
     value: str = ""
+    """`?`: not known."""
 
     @property
     def tolerates_everything(self) -> bool:
         """Whether it opens every tainted node: no key, `Exists`, no effect or NoSchedule."""
         return not self.key and self.operator == "Exists" and self.effect in ("", "NoSchedule")
 
+    def as_dict(self) -> dict[str, str]:
+        """As manifests and Helm values write one of any value."""
+        return {"key": self.key, "operator": "Exists", "effect": self.effect}
+
     def covers(self, key: str, effect: str, value: str | None = None) -> bool:
         """Whether it covers a taint, of any value without one (`api/core/v1/toleration.go`)."""
         exists = self.operator == "Exists"
         same = self.key == key if self.key else exists
-        return same and self.effect in ("", effect) and (exists or value in (None, self.value))
+        return (
+            same
+            and self.effect in ("", effect)
+            and (exists or value in (None, self.value) or self.value == "?")
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,10 @@ MOST_GPUS = 1024
 
 NOT_ACCEPTED_KEY = "gpufleet.dev/not-accepted"
 """Key of the taint that a node loses when it has passed the tests of `acceptance`."""
+ACCEPTANCE_LABEL = "gpufleet.dev/acceptance"
+"""Label of the pods of these tests; its value is the pool."""
+POOL_LABEL = "gpufleet.dev/pool"
+"""Label of nodes with the name of their pool."""
 
 
 class Maker(StrEnum):
@@ -48,11 +52,13 @@ class Maker(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PoolTaint:
-    """A taint in Kubernetes' spelling; the value does not matter to any rule."""
+    """A taint in Kubernetes' spelling."""
 
     key: str
     effect: str
     """`NoSchedule`, `PreferNoSchedule`, `NoExecute`."""
+    value: str | None = None
+    """None: not known."""
 
     @property
     def repels(self) -> bool:
@@ -207,6 +213,8 @@ class NodePool(Subject):
     repair: Fact[bool] = NOTHING
     """Whether broken nodes are replaced automatically; absent: the maker has no such switch."""
     repair_place: str = ""
+    repairer: str = ""
+    """Who replaces them, as sentences name it; empty: what its maker has."""
     warm_nodes: Fact[int] = NOTHING
     """Running nodes of the pool's warm pool (EKS `warmPoolConfig`); absent: none."""
     longest_run_seconds: Fact[int] = NOTHING

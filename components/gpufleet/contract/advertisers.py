@@ -12,11 +12,13 @@ from gpufleet.cluster.pool import NodePool
 from gpufleet.contract.advertising_programs import offered_twice, serves_by_claims
 from gpufleet.contract.contract_fact import ContractFact
 from gpufleet.contract.relation import DRA_DRIVER, GPU_OPERATOR, Broken, image_of, place_of
+from gpufleet.findings import findings_in
 
 _TWO = ContractFact(
     "device plugin and DRA driver each offer every GPU, and the scheduler adds them up",
     "NVIDIA/aicr#1327",
 )
+_finding = findings_in(__file__)
 
 
 class Advertiser(StrEnum):
@@ -115,23 +117,14 @@ def _sharing_of_image(cluster: ClusterModel) -> Iterator[Broken]:
         if pool.advertiser.found != Advertiser.IMAGE or mode in (None, "exclusive"):
             continue
         place = place_of(pool, "sharing", pool.shared.place)
-        yield Broken(
-            code="image-plugin-shares-by-itself",
-            at=pool,
-            place=place,
-            message=f"GPUs of {pool.name} are advertised by the plugin in {pool.image.found}, "
-            f"which does not read the configuration that says {mode}",
-            fix="choose an image without a device plugin, or `sharing: {exclusive: {}}`",
-            evidence={"found": mode},
-            facts=(
-                image_of(pool),
-                ContractFact(f"sharing is {mode}", place),
-                ContractFact(
-                    "the plugin runs as a service of the system with settings of its own",
-                    "bottlerocket-os/bottlerocket#2347",
-                ),
-            ),
+        finding = _finding(
+            "image-plugin-shares-by-itself",
+            place,
+            pool=pool.name,
+            image=pool.image.found,
+            found=mode,
         )
+        yield Broken.of(finding, pool, image_of(pool), ContractFact(f"sharing is {mode}", place))
 
 
 def _advertised_by_nobody(cluster: ClusterModel) -> Iterator[Broken]:
@@ -140,20 +133,10 @@ def _advertised_by_nobody(cluster: ClusterModel) -> Iterator[Broken]:
     gone = cluster.program(GPU_OPERATOR) is None and GPU_OPERATOR not in cluster.elsewhere
     if not cluster.complete or not wanted or not gone:
         return
-    yield Broken(
-        code="gpus-advertised-by-nobody",
-        at=None,
-        place="addons.gpuOperator.enabled",
-        message=f"gpufleet installs nothing that advertises the GPUs of {_names(wanted)}: the "
-        "image has no device plugin and the GPU Operator is switched off",
-        fix="remove the line, or say `ownership: existing` when someone else installs it",
-        certain=False,
-        evidence={"pools": [p.name for p in wanted]},
-        facts=(
-            image_of(wanted[0]),
-            ContractFact("the GPU Operator is off", "addons.gpuOperator.enabled"),
-        ),
-    )
+    pools = [p.name for p in wanted]
+    place, names = "addons.gpuOperator.enabled", _names(wanted)
+    finding = _finding("gpus-advertised-by-nobody", place, names=names, pools=pools)
+    yield Broken.of(finding, None, image_of(wanted[0]))
 
 
 def _names(pools: Sequence[NodePool]) -> str:

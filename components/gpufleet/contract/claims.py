@@ -9,6 +9,9 @@ from gpufleet.cluster.program import Program
 from gpufleet.contract.contract_fact import ContractFact
 from gpufleet.contract.dra_api import CHART_KEY, FIRST_WITH_V1, GROUP, SERVED
 from gpufleet.contract.relation import DRA_DRIVER, Broken
+from gpufleet.findings import findings_in
+
+_finding = findings_in(__file__)
 
 FIRST_BETA = (1, 32)
 """First minor with an API of claims that can be switched on (kubernetes/website
@@ -35,40 +38,16 @@ def _version(driver: Program, minor: Release) -> Iterator[Broken]:
         return
     served = [name for name, first in known.items() if minor >= first]
     said = ".".join(map(str, minor))
-    yield Broken(
-        code="dra-api-not-had",
-        at=driver,
-        place=driver.field(CHART_KEY),
-        message=f"{written!r} is not a version of the API that Kubernetes {said} has",
-        fix=f"write one of {', '.join(served)}, or remove the line"
-        if served
-        else "remove the line",
-        evidence={"value": written, "allowed": tuple(served)},
-        facts=(
-            ContractFact(f"{CHART_KEY} is {written}", driver.field(CHART_KEY)),
-            ContractFact(
-                f"Kubernetes {said} has {', '.join(served) or 'none'}",
-                "kubernetes/kubernetes v1.36.3 pkg/apis/resource",
-            ),
-        ),
+    place = driver.field(CHART_KEY)
+    fix = f"write one of {', '.join(served)}, or remove the line" if served else "remove the line"
+    finding = _finding(
+        "dra-api-not-had", place, fix=fix, value=written, minor=said, allowed=tuple(served)
     )
+    has = ContractFact(f"Kubernetes {said} has {', '.join(served) or 'none'}", finding.path)
+    yield Broken.of(finding, driver, ContractFact(f"{CHART_KEY} is {written}", place), has)
 
 
 def _minor(driver: Program, minor: Release, place: str) -> Broken:
     said = ".".join(map(str, minor))
-    return Broken(
-        code="dra-kubernetes-beta",
-        at=driver,
-        place=place,
-        message=f"resource.k8s.io is a beta API in Kubernetes {said}, off unless it is switched on",
-        fix="use Kubernetes 1.34 or later",
-        certain=False,
-        evidence={"value": said, "limit": "1.34"},
-        facts=(
-            ContractFact(f"the cluster is Kubernetes {said}", place),
-            ContractFact(
-                "claims are on by default from 1.34, and can be switched on from 1.32",
-                "kubernetes/website feature-gates/dynamic-resource-allocation.md",
-            ),
-        ),
-    )
+    finding = _finding("dra-kubernetes-beta", place, value=said, limit="1.34")
+    return Broken.of(finding, driver, ContractFact(f"the cluster is Kubernetes {said}", place))

@@ -5,7 +5,7 @@ One relation for every origin of a pool: declarations, node groups, launch templ
 """
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from gpufleet.catalogue import Catalogue, Gpu, NodeImage
@@ -96,6 +96,44 @@ def pool_image_mismatch(pool: NodePool, catalogue: Catalogue) -> ImageMismatch |
     if found is None or pool.maker is not Maker.KARPENTER:
         return found
     return found if len(found.machines) == len(rows) else None
+
+
+@dataclass(frozen=True, slots=True)
+class RefusedImage:
+    """An image that a group of like machines cannot have."""
+
+    found: str
+    limit: str
+    fix: str
+    evidence: Mapping[str, object]
+
+
+def refused_images(
+    pool: NodePool, template: Fact[str], minor: Fact[tuple[int, ...]], catalogue: Catalogue
+) -> Iterator[RefusedImage]:
+    """What is wrong with the image of a group of like machines.
+
+    `template`: the image that its launch template names. EKS takes an image from one of the two
+    (EKS API CreateNodegroup, `amiType`; pulumi/pulumi-eks#1463).
+    """
+    image, eks = pool.image.found or "", pool.maker is Maker.EKS
+    found = {"image": image}
+    if eks and template.is_known and image not in ("", "CUSTOM", template.value):
+        what = f"{image}, and the launch template has the image {template.value}"
+        limit = "EKS refuses a type of image other than CUSTOM next to an image of the template"
+        yield RefusedImage(what, limit, "write CUSTOM, or take the image from the template", found)
+    if (ended := ended_image(image, minor, catalogue)) is not None:
+        limit = "EKS refuses such a node group, or starts nodes without updates"
+        yield RefusedImage(ended, limit, "write AL2023_x86_64_NVIDIA", found)
+    if (other := pool_image_mismatch(pool, catalogue)) is not None:
+        limit = "such machines cannot start the image"
+        yield RefusedImage(
+            other.found,
+            f"EKS refuses the node group: {limit}" if eks else f"{limit}, and never join",
+            f"choose the image for {' and '.join(other.needed)}, or machines for "
+            f"{' and '.join(other.architectures)}",
+            {"image": other.image, "machines": sorted(other.machines)},
+        )
 
 
 def image_driver_problem(

@@ -13,6 +13,9 @@ from gpufleet.cluster.program import Program
 from gpufleet.contract.contract_fact import ContractFact
 from gpufleet.contract.relation import GPU_OPERATOR, Broken
 from gpufleet.documents.shapes import items, mapping
+from gpufleet.findings import findings_in
+
+_finding = findings_in(__file__)
 
 ENV = "migManager.env"
 
@@ -50,25 +53,8 @@ def needs_reset(gpu: Gpu) -> bool:
 
 
 def _stuck(pool: NodePool, program: Program) -> Broken:
-    place = program.field(ENV)
-    return Broken(
-        code="mig-mode-may-need-reboot",
-        at=program,
-        place=place,
-        message=f"GPUs of {pool.name} switch MIG mode by a reset, which {pool.maker.value} may "
-        "forbid: the node would end in mig.config.state=failed and offer no slices",
-        fix='write `migManager: {env: {WITH_REBOOT: "true"}}`',
-        certain=False,
-        evidence={"pool": pool.name},
-        facts=(
-            ContractFact(
-                f"{pool.gpu.found} needs a GPU reset to switch MIG mode",
-                f"catalogue GPU {pool.gpu.found}",
-            ),
-            ContractFact(
-                "a GPU in a virtual machine is reset only if the hypervisor permits it",
-                "NVIDIA/gpu-operator#668",
-            ),
-            ContractFact("WITH_REBOOT is not set", place),
-        ),
-    )
+    place, gpu = program.field(ENV), pool.gpu.found
+    reset = ContractFact(f"{gpu} needs a GPU reset to switch MIG mode", f"catalogue GPU {gpu}")
+    off = ContractFact("WITH_REBOOT is not set", place)
+    finding = _finding("mig-mode-may-need-reboot", place, pool=pool.name, maker=pool.maker.value)
+    return Broken.of(finding, program, reset, off)

@@ -169,8 +169,8 @@ class PlatformFacts:
     repair_options: tuple[str, ...] = ()
     """Fields of a pool that say the same as `health`, as Python spells them: `eks.node_repair`."""
     janitor: str = "generic"
-    """What NVSentinel's janitor calls the place of the machines (`csp.provider`). Default: machines
-    without a cloud, which it can only restart."""
+    """What NVSentinel calls the place of the machines (`janitor-provider.csp.provider`). Default:
+    machines without a cloud, which it can only restart."""
     beta_claims: BetaClaims = OWN_CONTROL_PLANE
 
     @property

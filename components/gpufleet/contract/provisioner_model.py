@@ -6,7 +6,10 @@ from gpufleet.cluster.cluster import ClusterModel
 from gpufleet.cluster.pool import Maker, NodePool
 from gpufleet.contract.contract_fact import ContractFact
 from gpufleet.contract.relation import KARPENTER, Broken, place_of
+from gpufleet.findings import findings_in
 from gpufleet.partition.shares import RESOURCES
+
+_finding = findings_in(__file__)
 
 GATE = "settings.featureGates.nodeOverlay"
 
@@ -44,36 +47,25 @@ def _validate(pool: NodePool, cluster: ClusterModel) -> Iterator[Broken]:
     path = karpenter.field(GATE)
     offers = ", ".join(f"{n} {name}" for name, n in pool.advertised.value.items())
     machine = next(iter(pool.instance_types.found or ()), gpu.key)
-    yield Broken(
-        code="karpenter-does-not-know-the-gpus",
-        at=karpenter,
-        place=path,
-        message=f"Karpenter counts {believed} GPUs on a node of {pool.name}, which will offer "
-        f"{offers}: pods that ask for it would never get a node",
-        fix="switch the feature gate NodeOverlay on and say `nodeOverlay: true`, or write "
-        "`provisioner: managed` on the pool",
-        evidence={
-            "pool": pool.name,
-            "believed": believed,
-            "advertised": dict(pool.advertised.value),
-        },
-        facts=(
-            ContractFact(
-                f"the cloud's API counts {believed} GPUs on {machine}", "catalogue instance types"
-            ),
-            ContractFact(
-                f"a node of {pool.name} advertises {offers}", place_of(pool, "sharing", pool.name)
-            ),
-            ContractFact(
-                "Karpenter trusts the API: no node for pods that ask for GPUs, and GPU machines "
-                "for pods that ask for none",
-                "aws/karpenter-provider-aws#8368",
-            ),
-            ContractFact(
-                "it is not declared whether the existing Karpenter has the gate NodeOverlay"
-                if gate.is_unknown
-                else "NodeOverlay is switched off",
-                path,
-            ),
-        ),
+    finding = _finding(
+        "karpenter-does-not-know-the-gpus",
+        path,
+        pool=pool.name,
+        believed=believed,
+        offers=offers,
+        advertised=pool.advertised.value,
+    )
+    off = (
+        "it is not declared whether the existing Karpenter has the gate NodeOverlay"
+        if gate.is_unknown
+        else "NodeOverlay is switched off"
+    )
+    counts = f"the cloud's API counts {believed} GPUs on {machine}"
+    place = place_of(pool, "sharing", pool.name)
+    yield Broken.of(
+        finding,
+        karpenter,
+        ContractFact(counts, "catalogue instance types"),
+        ContractFact(f"a node of {pool.name} advertises {offers}", place),
+        ContractFact(off, path),
     )

@@ -21,6 +21,9 @@ from gpufleet.contract.relation import (
     place_of,
 )
 from gpufleet.documents.shapes import is_mapping
+from gpufleet.findings import findings_in
+
+_finding = findings_in(__file__)
 
 OLDEST_FOR_DMA_BUF = (7, 5)
 """Turing."""
@@ -31,11 +34,6 @@ _DOCS = "NVIDIA cloud-native-docs gpu-operator/gpu-operator-rdma.rst"
 _NETWORK = "addons.networkOperator"
 _WAITS = ContractFact(
     "with driver.rdma.enabled every driver pod waits until DOCA-OFED says that it is ready", _DOCS
-)
-_RACE = ContractFact(
-    "both drivers then start at once: GPU driver pods block, or DOCA-OFED reloads the NIC's "
-    "modules under nvidia-peermem",
-    "NVIDIA/aicr#2499",
 )
 
 
@@ -58,45 +56,20 @@ def validate_rdma(cluster: ClusterModel) -> Iterator[Broken]:
 
 
 def _no_network_operator(pools: tuple[NodePool, ...]) -> Broken:
-    return Broken(
-        code="rdma-without-network-operator",
-        at=None,
-        place=f"{_NETWORK}.enabled",
-        message=f"{', '.join(p.name for p in pools)} want RDMA, and the Network Operator is "
-        "switched off: no pod could ask for an RDMA device",
-        fix="remove the line, or say `ownership: existing` when someone else installs it",
-        facts=(
-            *(
-                ContractFact(f"fabric of {p.name} is rdma", place_of(p, "fabric"))
-                for p in pools[:3]
-            ),
-            ContractFact("the Network Operator is off", f"{_NETWORK}.enabled"),
-            ContractFact(
-                "RDMA devices are advertised by its device plugins", "network-operator 26.4.1"
-            ),
-        ),
-    )
+    names = ", ".join(pool.name for pool in pools)
+    finding = _finding("rdma-without-network-operator", f"{_NETWORK}.enabled", pools=names)
+    wanted = [ContractFact(f"fabric of {p.name} is rdma", place_of(p, "fabric")) for p in pools[:3]]
+    off = ContractFact("the Network Operator is off", f"{_NETWORK}.enabled")
+    return Broken.of(finding, None, *wanted, off)
 
 
 def _peermem(cluster: ClusterModel, operator: Program) -> Iterator[Broken]:
     asked, place = said_of(operator, RDMA), operator.field(RDMA)
     brought = [pool for pool in cluster.operated if "driver" in (pool.brings.found or ())]
     if brought:
-        yield Broken(
-            code="peermem-without-driver-container",
-            at=operator,
-            place=place,
-            message="nvidia-peermem is loaded by a container of the operator's driver pod, and "
-            f"{', '.join(p.name for p in brought)} get the driver from their image: it does "
-            "nothing there",
-            fix="remove the line: DMA-BUF needs no setting, and EFA none of this",
-            certain=False,
-            facts=(
-                asked,
-                image_of(brought[0]),
-                ContractFact("so no driver pod runs there", _DOCS),
-            ),
-        )
+        names = ", ".join(pool.name for pool in brought)
+        finding = _finding("peermem-without-driver-container", place, pools=names)
+        yield Broken.of(finding, operator, asked, image_of(brought[0]))
         if len(brought) == len(cluster.operated):
             return
     yield from _ofed(cluster, operator, asked)
@@ -114,57 +87,20 @@ def _ofed(cluster: ClusterModel, operator: Program, asked: ContractFact) -> Iter
         cluster.ofed.place,
     )
     if value_of(operator, HOST) is True:
+        place, on_host = operator.field(HOST), said_of(operator, HOST)
         if by_operator:
-            yield Broken(
-                code="ofed-from-two-places",
-                at=operator,
-                place=operator.field(HOST),
-                message="the GPU Operator is configured for DOCA-OFED on the host, but the "
-                "Network Operator installs it in a container",
-                fix=f"write {HOST}: false, or take DOCA-OFED from the host ({_NETWORK}.ofed: host)",
-                facts=(
-                    asked,
-                    said_of(operator, HOST),
-                    ofed,
-                    ContractFact(
-                        "nvidia_peermem is then built against other symbols", "NVIDIA/aicr#1680"
-                    ),
-                ),
-            )
+            finding = _finding("ofed-from-two-places", place)
+            yield Broken.of(finding, operator, asked, on_host, ofed)
         elif source == "inbox":
-            yield Broken(
-                code="ofed-on-no-host",
-                at=operator,
-                place=operator.field(HOST),
-                message="the GPU Operator is configured for DOCA-OFED on the host, but no image "
-                "is known to contain it",
-                fix=f"write {_NETWORK}.ofed: host where the image has it",
-                facts=(asked, said_of(operator, HOST), ofed, _WAITS),
-            )
+            yield Broken.of(_finding("ofed-on-no-host", place), operator, asked, on_host, ofed)
     elif by_operator:
         yield from _order(cluster, asked, ofed)
     elif value_of(operator, HOST) is False and (policy is not None or cluster.complete):
         present = policy is not None
-        yield Broken(
-            code="driver-waits-for-ofed",
-            at=operator,
-            place=operator.field(RDMA),
-            message="every driver pod would wait for a DOCA-OFED container that is never "
-            "deployed: no GPU is ever advertised",
-            fix=_with_ofed(cluster, present=present) + f", or remove {RDMA} and use DMA-BUF",
-            facts=(
-                asked,
-                _WAITS,
-                ofed
-                if present
-                else ContractFact("no Network Operator is in the cluster", _NETWORK),
-                ContractFact(
-                    "the Network Operator's chart makes no NicClusterPolicy since 24.10: without "
-                    "one that has an ofedDriver nothing is installed",
-                    "NVIDIA/cloud-native-stack#95",
-                ),
-            ),
-        )
+        fix = _with_ofed(cluster, present=present) + f", or remove {RDMA} and use DMA-BUF"
+        finding = _finding("driver-waits-for-ofed", operator.field(RDMA), fix=fix)
+        absent = ContractFact("no Network Operator is in the cluster", _NETWORK)
+        yield Broken.of(finding, operator, asked, _WAITS, ofed if present else absent)
 
 
 def _with_ofed(cluster: ClusterModel, *, present: bool) -> str:
@@ -179,45 +115,21 @@ def _order(cluster: ClusterModel, asked: ContractFact, ofed: ContractFact) -> It
     operator, network = cluster.program(GPU_OPERATOR), cluster.program(NETWORK_OPERATOR)
     there = [p for p in rdma_pools(cluster) if p.existing and p.size.minimum.found]
     if there and cluster.waits_for_ofed.found is False:
-        yield Broken(
-            code="gpu-driver-before-ofed",
-            at=network,
-            place=f"{_NETWORK}.wait",
-            message="the GPU Operator would not wait for DOCA-OFED on the nodes of "
-            f"{there[0].name}, which exist already",
-            fix="remove the line: it waits where RDMA nodes exist",
-            facts=(
-                asked,
-                ofed,
-                ContractFact("nothing waits", f"{_NETWORK}.wait"),
-                ContractFact(
-                    "its nodes are there before the add-ons", place_of(there[0], "ownership")
-                ),
-                _RACE,
-            ),
+        name, place = there[0].name, f"{_NETWORK}.wait"
+        facts = (
+            ContractFact("nothing waits", place),
+            ContractFact("its nodes are there before the add-ons", place_of(there[0], "ownership")),
         )
+        finding = _finding("gpu-driver-before-ofed", place, pool=name)
+        yield Broken.of(finding, network, asked, ofed, *facts)
         return
     first = None if network is None else network.ownership.found
     second = None if operator is None else operator.ownership.found
     if first is not None and second is not None and first != second:
-        yield Broken(
-            code="gpu-driver-before-ofed",
-            at=network,
-            place=f"{_NETWORK}.ownership",
-            message="someone else installs one of the two operators: nothing here makes the GPU "
-            "Operator wait for DOCA-OFED",
-            fix="see to it that the NicClusterPolicy is ready before the GPU Operator is installed",
-            certain=False,
-            facts=(
-                asked,
-                ofed,
-                ContractFact(
-                    f"the Network Operator is {first}, the GPU Operator {second}",
-                    f"{_NETWORK}.ownership",
-                ),
-                _RACE,
-            ),
-        )
+        place = f"{_NETWORK}.ownership"
+        owners = ContractFact(f"the Network Operator is {first}, the GPU Operator {second}", place)
+        finding = _finding("gpu-driver-before-ofed/two-owners", place)
+        yield Broken.of(finding, network, asked, ofed, owners)
 
 
 def _dma_buf(cluster: ClusterModel, operator: Program) -> Iterator[Broken]:
@@ -255,31 +167,20 @@ def _without_path(
     *,
     old: bool,
 ) -> Broken:
-    return Broken(
-        code="rdma-without-a-path",
-        at=at,
-        place=place,
-        message=f"{who} could not reach GPU memory: DMA-BUF does not work there and "
-        "nvidia-peermem is off",
-        fix=(
-            f"set addons.gpuOperator.{RDMA}: true and {_NETWORK}.ofed: operator"
-            if isinstance(at, NodePool)
-            else f"set {RDMA}: true, with an ofedDriver in the NicClusterPolicy"
-        )
-        + ("" if old else ", or the open kernel module"),
-        certain=isinstance(at, NodePool),
-        facts=(
-            wanted,
-            ContractFact("nvidia-peermem is off", RDMA),
-            because,
-            ContractFact("DMA-BUF needs the open kernel module and Turing or later", _DOCS),
-        ),
-    )
+    off = ContractFact("nvidia-peermem is off", RDMA)
+    module = "" if old else ", or the open kernel module"
+    if isinstance(at, NodePool):
+        fix = f"set addons.gpuOperator.{RDMA}: true and {_NETWORK}.ofed: operator{module}"
+        finding = _finding("rdma-without-a-path", place, fix=fix, who=who)
+    else:
+        fix = f"set {RDMA}: true, with an ofedDriver in the NicClusterPolicy{module}"
+        finding = _finding("rdma-without-a-path/files", place, fix=fix, who=who)
+    return Broken.of(finding, at, wanted, off, because)
 
 
 def _storage(operator: Program) -> Iterator[Broken]:
     """GPUDirect Storage and GDRCopy: modules built next to the driver."""
-    for key, name in (("gds.enabled", "GPUDirect Storage"), ("gdrcopy.enabled", "GDRCopy")):
+    for key in ("gds.enabled", "gdrcopy.enabled"):
         if value_of(operator, key) is not True:
             continue
         problem: ContractFact | None = None
@@ -288,15 +189,9 @@ def _storage(operator: Program) -> Iterator[Broken]:
         elif key == "gds.enabled" and value_of(operator, MODULES) == "proprietary":
             problem = said_of(operator, MODULES)
         if problem is not None:
-            yield Broken(
-                code=f"{key.split('.')[0]}-without-its-module",
-                at=operator,
-                place=operator.field(key),
-                message=f"{name} cannot be built: {problem.fact}",
-                fix="remove one of the two",
-                facts=(
-                    said_of(operator, key),
-                    problem,
-                    ContractFact("the two exclude each other", _DOCS),
-                ),
-            )
+            place = operator.field(key)
+            if key == "gds.enabled":
+                finding = _finding("gds-without-its-module", place, problem=problem.fact)
+            else:
+                finding = _finding("gdrcopy-without-its-module", place, problem=problem.fact)
+            yield Broken.of(finding, operator, said_of(operator, key), problem)

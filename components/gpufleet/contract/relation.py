@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 from gpufleet.cluster.pool import NodePool
 from gpufleet.cluster.program import Program
@@ -16,6 +16,13 @@ NIC_POLICY = "nic-cluster-policy"
 DEVICE_PLUGIN = "nvidia-device-plugin"
 DRA_DRIVER = "dra-driver-nvidia-gpu"
 KARPENTER = "karpenter"
+NVSENTINEL_CHART = "nvsentinel"
+MONITORING_AGENT = "eks-node-monitoring-agent"
+"""The EKS add-on, with its configuration as values."""
+HEALTH_CHECK = "machine-health-check"
+NODE_TESTS = "node-tests"
+"""Objects MachineHealthCheck, and DaemonSets of the tests of `acceptance`: their specs are read as
+values too."""
 """Programs that relations are about, by the names of their charts."""
 
 
@@ -35,6 +42,23 @@ class Broken:
     certain: bool = True
     """Whether it cannot work; otherwise it is advice."""
     evidence: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+    @classmethod
+    def of(cls, row: Finding, at: NodePool | Program | None, *facts: ContractFact | None) -> Self:
+        """The relation of a row of `findings.jsonl`: an error is certain, and the row's source,
+        `where: what`, is the last fact."""
+        told = dict(row.evidence)
+        source, _, fact = str(told.pop("source")).partition(": ")
+        return cls(
+            code=row.code,
+            at=at,
+            place=row.path,
+            message=row.message,
+            fix=row.fix or "",
+            facts=(*facts, ContractFact(fact, source)),
+            certain=row.severity is Severity.ERROR,
+            evidence=told,
+        )
 
     @property
     def finding(self) -> Finding:

@@ -1,10 +1,10 @@
 """Which taints the nodes have, and whether what must run there tolerates them."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, cast
 
 from gpufleet.cluster.cluster import ClusterModel
+from gpufleet.cluster.pods import PodToleration
 from gpufleet.cluster.pool import NodePool
 from gpufleet.cluster.program import Program
 from gpufleet.contract.contract_fact import ContractFact
@@ -16,37 +16,27 @@ from gpufleet.contract.relation import (
     Broken,
     place_of,
 )
+from gpufleet.findings import findings_in
+
+_finding = findings_in(__file__)
 
 GPU_KEY = "nvidia.com/gpu"
 WHERE = ("daemonsets.tolerations", "node-feature-discovery.worker.tolerations")
 """Lists of the GPU Operator chart v26.7.0: its operands, and the worker that finds GPU nodes."""
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class KeyToleration:
-    """A toleration in Kubernetes' words: of a key with any value."""
-
-    key: str
-    effect: str
-
-    def as_dict(self) -> dict[str, str]:
-        """As manifests and Helm values write it."""
-        return {"key": self.key, "operator": "Exists", "effect": self.effect}
-
-
-GPU_TOLERATION = KeyToleration(GPU_KEY, "NoSchedule")
+GPU_TOLERATION = PodToleration(GPU_KEY, "Exists", "NoSchedule")
 """What every list of `WHERE` has by itself."""
 
 
-def needed(taints: Iterable[tuple[str, str, str]]) -> tuple[KeyToleration, ...]:
+def needed(taints: Iterable[tuple[str, str]]) -> tuple[PodToleration, ...]:
     """What the operands must tolerate next to the GPU taint, so that they run on these nodes.
 
     PreferNoSchedule keeps no one away for good.
     """
-    wanted = {
-        KeyToleration(key, effect) for key, _, effect in taints if effect != "PreferNoSchedule"
-    }
-    return tuple(sorted(wanted - {GPU_TOLERATION}))
+    hard = sorted({(key, effect) for key, effect in taints if effect != "PreferNoSchedule"})
+    wanted = (PodToleration(key, "Exists", effect) for key, effect in hard)
+    return tuple(one for one in wanted if one != GPU_TOLERATION)
 
 
 _WORKER = "the worker that finds GPU nodes"
@@ -82,13 +72,13 @@ def validate_tolerations(cluster: ClusterModel) -> Iterator[Broken]:
             if given is None:
                 continue
             for pool in filter(runs, cluster.pools):
-                missing = [one for one in needed(_taints(pool)) if not _covered(one, given)]
+                missing = [one for one in needed(_taints(pool)) if not _covered(one, pool, given)]
                 if missing:
                     yield _kept_away(pool, program, key, who, missing)
 
 
-def _taints(pool: NodePool) -> Iterable[tuple[str, str, str]]:
-    return ((one.key, "", one.effect) for one in pool.taints.found or ())
+def _taints(pool: NodePool) -> Iterable[tuple[str, str]]:
+    return ((one.key, one.effect) for one in pool.taints.found or ())
 
 
 def _given(program: Program, key: str) -> Sequence[object] | None:
@@ -105,66 +95,57 @@ def _given(program: Program, key: str) -> Sequence[object] | None:
     return [GPU_TOLERATION.as_dict()]
 
 
-def _covered(wanted: KeyToleration, given: Sequence[object]) -> bool:
-    """Whether a list tolerates it, whatever the taint's value. What cannot be read may."""
-    for one in given:
-        if not isinstance(one, Mapping):
-            return True
-        said = cast("Mapping[str, Any]", one)
-        key, effect = said.get("key"), said.get("effect")
-        same = key in {None, "", wanted.key} and effect in {None, "", wanted.effect}
-        if same and said.get("operator") == "Exists":
-            return True
-    return False
+def _covered(wanted: PodToleration, pool: NodePool, given: Sequence[object]) -> bool:
+    """Whether a list tolerates all taints of a key. What cannot be read may."""
+    own = [_toleration(cast("Mapping[str, Any]", one)) for one in given if isinstance(one, Mapping)]
+    return len(own) < len(given) or all(
+        any(one.covers(taint.key, taint.effect, taint.value) for one in own)
+        for taint in pool.taints.found or ()
+        if (taint.key, taint.effect) == (wanted.key, wanted.effect)
+    )
+
+
+def _toleration(said: Mapping[str, Any]) -> PodToleration:
+    said = {"operator": "Equal", **{name: one for name, one in said.items() if one}}
+    return PodToleration(*(said.get(name, "") for name in ("key", "operator", "effect", "value")))
 
 
 def _kept_away(
-    pool: NodePool, program: Program, key: str, who: str, missing: Sequence[KeyToleration]
+    pool: NodePool, program: Program, key: str, who: str, missing: Sequence[PodToleration]
 ) -> Broken:
     shown = ", ".join(f"{one.key}:{one.effect}" for one in missing)
     written = program.written_at(key)
-    return Broken(
-        code="operands-do-not-tolerate",
-        at=program,
-        place=program.field(key),
-        message=f"nodes of {pool.name} are tainted {shown}, and {who} would not run there",
-        fix="add the tolerations"
-        + (", or leave the list out: gpufleet then writes what the pools need" if written else ""),
-        evidence={"missing": [one.as_dict() for one in missing]},
-        facts=(
-            ContractFact(f"{pool.name} is tainted {shown}", place_of(pool, "taints", pool.name)),
-            ContractFact("this list replaces the one gpufleet writes", written)
-            if written
-            else ContractFact(f"by default they tolerate {GPU_KEY} only", "gpu-operator chart"),
-            ContractFact(
-                "a DaemonSet makes no pod for a node whose taints it does not tolerate: no event, "
-                "no error, no GPU",
-                "NVIDIA/k8s-device-plugin#1934",
-            ),
-            ContractFact(
-                "pods that ask for a GPU stay Pending with `untolerated taint` as the only sign",
-                "NVIDIA/k8s-device-plugin#421",
-            ),
+    own = ", or leave the list out: gpufleet then writes what the pools need" if written else ""
+    finding = _finding(
+        "operands-do-not-tolerate",
+        program.field(key),
+        fix=f"add the tolerations{own}",
+        pool=pool.name,
+        shown=shown,
+        who=who,
+        missing=[one.as_dict() for one in missing],
+    )
+    return Broken.of(
+        finding,
+        program,
+        ContractFact(f"{pool.name} is tainted {shown}", place_of(pool, "taints", pool.name)),
+        ContractFact("this list replaces the one gpufleet writes", written)
+        if written
+        else ContractFact(f"by default they tolerate {GPU_KEY} only", "gpu-operator chart"),
+        ContractFact(
+            "a DaemonSet makes no pod for a node whose taints it does not tolerate: no event, "
+            "no error, no GPU",
+            "NVIDIA/k8s-device-plugin#1934",
         ),
     )
 
 
-def _unknown(pool: NodePool, wanted: Sequence[KeyToleration]) -> Broken:
+def _unknown(pool: NodePool, wanted: Sequence[PodToleration]) -> Broken:
     shown = ", ".join(f"{one.key}:{one.effect}" for one in wanted)
-    return Broken(
-        code="operands-may-not-tolerate",
-        at=pool,
-        place=place_of(pool, "taints"),
-        message=f"the GPU Operator that is already there must tolerate {shown}, or {pool.name} "
-        "never advertises a GPU",
-        fix=f"say what it tolerates in addons.gpuOperator.values.{WHERE[0]}, and see to it",
-        certain=False,
-        evidence={"tolerations": [one.as_dict() for one in wanted]},
-        facts=(
-            ContractFact(f"{pool.name} is tainted {shown}", place_of(pool, "taints")),
-            ContractFact("someone else configures the operator", "addons.gpuOperator.ownership"),
-            ContractFact(
-                f"by default its operands tolerate {GPU_KEY} only", "gpu-operator chart v26.7.0"
-            ),
-        ),
+    place, listed = place_of(pool, "taints"), [one.as_dict() for one in wanted]
+    finding = _finding(
+        "operands-may-not-tolerate", place, pool=pool.name, shown=shown, tolerations=listed
     )
+    tainted = ContractFact(f"{pool.name} is tainted {shown}", place)
+    other = ContractFact("someone else configures the operator", "addons.gpuOperator.ownership")
+    return Broken.of(finding, pool, tainted, other)

@@ -14,6 +14,7 @@ from gpufleet.contract.mig_mode import validate_mig_mode
 from gpufleet.contract.provisioner_model import validate_provisioner
 from gpufleet.contract.rdma import validate_rdma
 from gpufleet.contract.relation import Broken
+from gpufleet.contract.repair import validate_repair
 from gpufleet.contract.tolerations import validate_tolerations
 from gpufleet.contract.versions import validate_images, validate_versions
 
@@ -28,6 +29,7 @@ RULES = (
     validate_mig_mode,
     validate_discovery,
     validate_claims,
+    validate_repair,
 )
 
 

@@ -8,7 +8,10 @@ from gpufleet.cluster.program import Program
 from gpufleet.contract.contract_fact import ContractFact
 from gpufleet.contract.machine_images import ended_image
 from gpufleet.contract.relation import GPU_OPERATOR, NETWORK_OPERATOR, Broken, place_of
+from gpufleet.findings import findings_in
 from gpufleet.spec.cluster import minor_of
+
+_finding = findings_in(__file__)
 
 
 def validate_versions(cluster: ClusterModel) -> Iterator[Broken]:
@@ -26,15 +29,10 @@ def validate_images(cluster: ClusterModel) -> Iterator[Broken]:
     for pool in cluster.pools:
         problem = ended_image(pool.image.found or "", minor, cluster.catalogue)
         if problem is not None:
-            yield Broken(
-                code="image-not-for-kubernetes",
-                at=pool,
-                place=place_of(pool, "image", pool.image.place),
-                message=problem,
-                fix="write `image: al2023-nvidia`",
-                evidence={"found": pool.image.found},
-                facts=(ContractFact(problem, f"catalogue image {pool.image.found}"),),
-            )
+            place = place_of(pool, "image", pool.image.place)
+            image = pool.image.found
+            finding = _finding("image-not-for-kubernetes", place, problem=problem, found=image)
+            yield Broken.of(finding, pool)
 
 
 def _kubernetes(cluster: ClusterModel, program: Program, name: str) -> Iterator[Broken]:
@@ -46,28 +44,28 @@ def _kubernetes(cluster: ClusterModel, program: Program, name: str) -> Iterator[
     found = ".".join(map(str, minor.value))
     at = program.field("") if not minor.place else minor.place
     runs = ContractFact(f"the cluster is Kubernetes {found}", at)
-    if chart.min_kubernetes and minor.value < minor_of(chart.min_kubernetes):
-        yield Broken(
-            code="kubernetes-too-old-for-chart",
-            at=program,
-            place=at,
-            message=f"chart {name} {chart.version} refuses Kubernetes below "
-            f"{chart.min_kubernetes}, and the cluster is {found}",
-            fix=f'write kubernetesVersion: "{chart.min_kubernetes}" or later',
-            evidence={"found": found, "limit": chart.min_kubernetes},
-            facts=(runs, ContractFact("kubeVersion of the chart", f"catalogue chart {name}")),
+    release, oldest = chart.version, chart.min_kubernetes
+    if oldest and minor.value < minor_of(oldest):
+        finding = _finding(
+            "kubernetes-too-old-for-chart",
+            at,
+            name=name,
+            release=release,
+            found=found,
+            limit=oldest,
         )
+        yield Broken.of(finding, program, runs)
     elif chart.documented_kubernetes is not None:
         first, last = chart.documented_kubernetes
         if not minor_of(first) <= minor.value <= minor_of(last):
-            yield Broken(
-                code="kubernetes-not-documented-for-chart",
-                at=program,
-                place=at,
-                message=f"{name} {chart.version} is documented for Kubernetes {first} to {last}, "
-                f"and the cluster is {found}",
-                fix="expect to be the first who runs it",
-                certain=False,
-                evidence={"found": found, "allowed": [first, last]},
-                facts=(runs, ContractFact("platform support", f"catalogue chart {name}")),
+            finding = _finding(
+                "kubernetes-not-documented-for-chart",
+                at,
+                name=name,
+                release=release,
+                found=found,
+                first=first,
+                last=last,
+                allowed=[first, last],
             )
+            yield Broken.of(finding, program, runs)

@@ -23,7 +23,9 @@ class IdleEnergy:
     @property
     def mig(self) -> bool:
         """Whether the GPUs are in MIG mode."""
-        return any(gpu.mig_enabled for gpu in self.pool.partition.gpus)
+        made = self.pool.partition
+        backed = made.vgpu is not None and made.vgpu.mig_backed
+        return backed or any(gpu.mig_enabled for gpu in made.gpus)
 
     @property
     def watts(self) -> int | None:
@@ -65,9 +67,16 @@ class IdleEnergy:
         }
 
 
+def physical_gpus(pool: Pool) -> Fraction:
+    """GPUs that one node has for itself: of a vGPU, or a part that a cloud sells, the part."""
+    made = pool.partition.vgpu
+    part = pool.machines[0].fraction if made is None else made.fraction
+    return pool.gpus_per_node * part
+
+
 def idle_month(pool: Pool) -> IdleEnergy:
     """A month of one node that no pod uses."""
-    return IdleEnergy(pool, Fraction(pool.gpus_per_node * HOURS_PER_MONTH))
+    return IdleEnergy(pool, physical_gpus(pool) * HOURS_PER_MONTH)
 
 
 def idle_energy(fleet: Fleet, lines: Iterable[CostLine]) -> list[IdleEnergy]:
@@ -77,7 +86,7 @@ def idle_energy(fleet: Fleet, lines: Iterable[CostLine]) -> list[IdleEnergy]:
         if line.use is not Use.POD:
             seconds[line.pool] = seconds.get(line.pool, Fraction(0)) + line.node_seconds
     return [
-        IdleEnergy(pool, seconds[pool.name] * pool.gpus_per_node / SECONDS_PER_HOUR)
+        IdleEnergy(pool, seconds[pool.name] * physical_gpus(pool) / SECONDS_PER_HOUR)
         for pool in fleet.pools
         if pool.name in seconds
     ]

@@ -93,6 +93,8 @@ class DataBuilder:
         for key, value in node.value:
             if is_merge(key):
                 found.update(self._merged(value, depth))
+            elif type(value) is ScalarNode:  # most are: a call less for each
+                found[self.key(key)] = self._value(value)
             else:
                 found[self.key(key)] = self.data(value, depth)
         return found

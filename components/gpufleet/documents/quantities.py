@@ -2,6 +2,7 @@
 
 import re
 from fractions import Fraction
+from functools import lru_cache
 
 _QUANTITY = re.compile(
     r"(?P<number>[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+))"
@@ -20,6 +21,7 @@ LARGEST = 2**63 - 1
 """Above it, Kubernetes computes with another number (`apimachinery` quantity.go)."""
 
 
+@lru_cache(maxsize=4096)
 def quantity(text: str) -> Fraction | None:
     """The exact value, None where Kubernetes refuses the text (`apimachinery` quantity.go)."""
     if len(text) > _MOST_DIGITS:
@@ -36,6 +38,7 @@ def quantity(text: str) -> Fraction | None:
     return number * Fraction(10) ** exponent if exponent <= _MOST_DIGITS else None
 
 
+@lru_cache(maxsize=4096)
 def exceeds_largest(text: str) -> bool:
     """Whether a text is a quantity with a magnitude above `LARGEST`. Any number of digits and any
     exponent is compared at once: no such number is made."""

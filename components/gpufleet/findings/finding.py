@@ -203,8 +203,8 @@ def info(code: str, path: str, message: str, fix: str | None = None, **evidence:
 def finding(
     where: str,
     found: str,
-    limit: str,
-    alternative: str,
+    limit: str = "",
+    alternative: str = "",
     *,
     money: Money | None = None,
     provenance: Provenance = Provenance.EXPLICIT,
@@ -219,8 +219,8 @@ def finding(
     Args:
         where: Container, group or field, in words; empty: the object itself.
         found: The value that was found.
-        limit: The limit that the object breaks; empty where `found` names it.
-        alternative: What to write instead; empty: nothing.
+        limit: The limit that the object breaks; empty where `found`, or the rule, names it.
+        alternative: What to write instead; empty: what the rule says, else nothing.
         money: What it costs.
         provenance: The weakest evidence of it.
         at_most: Its highest level, where the rule is less certain or the amount is small.

@@ -3,11 +3,12 @@
 from collections.abc import Sequence
 
 from gpufleet.catalogue import Catalogue
+from gpufleet.cluster.pods import PodToleration
 from gpufleet.contract.feature_discovery import DiscoveryOwner
 from gpufleet.contract.mig_mode import needs_reset
 from gpufleet.contract.owners import OwnedParts, Owner, cuts_mig, operator_installed
 from gpufleet.contract.platform import PlatformValue
-from gpufleet.contract.tolerations import KeyToleration, needed
+from gpufleet.contract.tolerations import needed
 from gpufleet.fleet.model import (
     GPU_OPERATOR,
     GPU_TAINT,
@@ -44,7 +45,7 @@ def plan_addons(
     """The plan of a fleet, given who installs what and the cluster's MIG strategy."""
     operated = [pool for pool in pools if not pool.served_by_platform and not is_neuron(pool.gpu)]
     tolerations = needed(
-        (taint.key, taint.value, taint.effect)
+        (taint.key, taint.effect)
         for pool in operated
         for taint in pool.taints
         if taint not in (GPU_TAINT, TPU_TAINT)
@@ -82,7 +83,7 @@ def _neuron(spec: FleetSpec, pools: Sequence[Pool], catalogue: Catalogue) -> Neu
         node_problem_detector=declared.node_problem_detector,
         node_recovery=declared.node_recovery,
         tolerations=needed(
-            (taint.key, taint.value, taint.effect)
+            (taint.key, taint.effect)
             for pool in served
             for taint in pool.taints
             if taint != NEURON_TAINT
@@ -122,7 +123,7 @@ def _operator(
     parts: OwnedParts,
     strategy: str,
     discovery: DiscoveryOwner,
-    tolerations: tuple[KeyToleration, ...],
+    tolerations: tuple[PodToleration, ...],
     catalogue: Catalogue,
 ) -> OperatorPlan:
     declared = spec.addons.gpu_operator
@@ -181,7 +182,7 @@ def _network(
     platform: PlatformValue,
     pools: Sequence[Pool],
     discovery: DiscoveryOwner,
-    tolerations: tuple[KeyToleration, ...],
+    tolerations: tuple[PodToleration, ...],
     catalogue: Catalogue,
 ) -> NetworkPlan:
     declared = spec.addons.network_operator
@@ -213,7 +214,7 @@ def _device_plugin(
     discovery: DiscoveryOwner,
     operator: OperatorPlan,
     network: NetworkPlan,
-    tolerations: tuple[KeyToleration, ...],
+    tolerations: tuple[PodToleration, ...],
     catalogue: Catalogue,
 ) -> DevicePluginPlan:
     declared = spec.addons.device_plugin

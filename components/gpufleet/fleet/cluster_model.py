@@ -11,6 +11,7 @@ from gpufleet.cluster.pool import Maker, NodePool, PoolTaint, SharedGpus, Size
 from gpufleet.cluster.program import Program, decided_release
 from gpufleet.contract.advertisers import Advertiser
 from gpufleet.contract.declared_site import ADDONS, declared_release, declared_site
+from gpufleet.contract.health import MANAGED_LABEL
 from gpufleet.contract.provisioner_model import GATE
 from gpufleet.contract.relation import (
     DRA_DRIVER,
@@ -18,12 +19,14 @@ from gpufleet.contract.relation import (
     KARPENTER,
     NETWORK_OPERATOR,
     NIC_POLICY,
+    NVSENTINEL_CHART,
 )
 from gpufleet.documents.paths import value_at
 from gpufleet.findings.locator import NO_OBJECT
 from gpufleet.fleet.addon_plan import rdma_pools
 from gpufleet.fleet.chart_values import leaves, merged, nested
 from gpufleet.fleet.gpu_operator_chart import operator_values, planned_settings
+from gpufleet.fleet.health import always_repairs, by_nvsentinel, repairer_of
 from gpufleet.fleet.model import AddonPlan, Pool
 from gpufleet.fleet.nic_cluster_policy import policy_spec
 from gpufleet.spec.addons import Addon, Addons
@@ -43,10 +46,10 @@ def cluster_of(
     wait = addons.network_operator.wait
     claims = any(pool.partition.dra is not None for pool in pools)
     with_nics = rdma_pools(pools)
-    programs = tuple(_programs(addons, plan, catalogue, claims=claims))
+    programs = (*_programs(addons, plan, catalogue, claims=claims), *_sentinel(pools))
     return ClusterModel(
         site=replace(declared_site(spec, catalogue), programs=programs),
-        pools=tuple(pool_of(pool, rdma=pool in with_nics) for pool in pools),
+        pools=tuple(_repaired(spec, pool, pool_of(pool, rdma=pool in with_nics)) for pool in pools),
         complete=True,
         elsewhere=frozenset(
             chart
@@ -56,6 +59,23 @@ def cluster_of(
         ofed=known(addons.network_operator.ofed.value, _DECLARED, "addons.networkOperator.ofed"),
         waits_for_ofed=absent() if wait is None else known(wait, _DECLARED),
     )
+
+
+def _sentinel(pools: Sequence[Pool]) -> Iterator[Program]:
+    """NVSentinel, where a pool lets it act."""
+    if any(policy.acts for _, policy in by_nvsentinel(pools)):
+        values = {"global": {"faultQuarantine": {"enabled": True}}}
+        yield Program(name=NVSENTINEL_CHART, values=values, place="health")
+
+
+def _repaired(spec: FleetSpec, pool: Pool, made: NodePool) -> NodePool:
+    """The pool with who repairs its nodes, where its declaration decides that."""
+    policy, own = pool.health, repairer_of(pool)
+    if policy is None or own is None:
+        return made
+    on = policy.platform_repairs or always_repairs(spec, own)
+    kept_off = {key: text for key, text in pool.labels.items() if key == MANAGED_LABEL}
+    return replace(made, repair=known(on, _DECLARED), repairer=own.who, labels=kept_off)
 
 
 def pool_of(pool: Pool, *, rdma: bool = False) -> NodePool:
@@ -73,7 +93,9 @@ def pool_of(pool: Pool, *, rdma: bool = False) -> NodePool:
         gpus_per_node=known(pool.gpus_per_node, _DECLARED),
         is_gpu_pool=known(True, _DECLARED),
         size=Size(minimum=known(pool.nodes.minimum, _DECLARED)),
-        taints=known(tuple(PoolTaint(one.key, one.effect) for one in pool.work_taints), _DECLARED),
+        taints=known(
+            tuple(PoolTaint(one.key, one.effect, one.value) for one in pool.work_taints), _DECLARED
+        ),
         fabric=known(_fabric(pool, rdma=rdma), _DECLARED, f"{at}.fabric"),
         shared=SharedGpus(
             strategy=known(partition.mode, _DECLARED),

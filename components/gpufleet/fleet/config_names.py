@@ -8,12 +8,13 @@ import hashlib
 import json
 
 from gpufleet.catalogue import Gpu
+from gpufleet.cluster import pool
 from gpufleet.partition.partition import Partition
 
 MIG_CONFIG_LABEL = "nvidia.com/mig.config"
 MIG_STATE_LABEL = "nvidia.com/mig.config.state"
 DEVICE_PLUGIN_CONFIG_LABEL = "nvidia.com/device-plugin.config"
-POOL_LABEL = "gpufleet.dev/pool"
+POOL_LABEL = pool.POOL_LABEL
 DRA_LABEL = "gpufleet.dev/dra"
 """On nodes that the DRA driver serves: its kubelet plugin selects them."""
 DEPLOY_DEVICE_PLUGIN_LABEL = "nvidia.com/gpu.deploy.device-plugin"

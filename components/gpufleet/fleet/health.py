@@ -25,6 +25,11 @@ def repairer_of(pool: Pool) -> Repairer | None:
     return pool.platform.facts.repairers.get(pool.provisioner)
 
 
+def always_repairs(spec: FleetSpec, own: Repairer) -> bool:
+    """Whether a platform's repair cannot be switched off."""
+    return own.always or spec.cluster.autopilot
+
+
 def completes(pools: Iterable[Pool]) -> bool:
     """Whether pods of these pools end by themselves or lose work when they are cut off: a training
     run without a checkpoint, a job, a notebook."""
@@ -81,13 +86,9 @@ def _who(spec: FleetSpec, pool: Pool, policy: HealthPolicy) -> Iterator[Finding]
             yield _finding("health-not-on-platform/existing", path, pool=name)
         else:
             yield _finding("health-not-on-platform", path, pool=name, platform=title)
-    always = own is not None and (own.always or spec.cluster.autopilot)
-    if own is not None and always and not policy.platform_repairs:
-        who, source = own.who, own.source
-        if policy.nvsentinel_acts:
-            yield _finding("health-two-janitors", path, pool=name, who=who, source=source)
-        else:
-            yield _finding("health-platform-decides", path, pool=name, who=who, source=source)
+    watches = not policy.platform_repairs and not policy.nvsentinel_acts
+    if own is not None and watches and always_repairs(spec, own):
+        yield _finding("health-platform-decides", path, pool=name, who=own.who, source=own.source)
     neuron = spec.addons.neuron_device_plugin
     if policy.platform_repairs and pool.gpu.vendor == "aws" and neuron.node_recovery:
         who = "" if own is None else own.who

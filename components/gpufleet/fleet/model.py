@@ -7,10 +7,10 @@ from decimal import Decimal
 from fractions import Fraction
 
 from gpufleet.catalogue import MICRO_USD, Gpu, InstanceType, NodeImage
+from gpufleet.cluster.pods import PodToleration
 from gpufleet.cluster.pool import NOT_ACCEPTED_KEY
 from gpufleet.contract.owners import Owners
 from gpufleet.contract.platform import PlatformValue
-from gpufleet.contract.tolerations import KeyToleration
 from gpufleet.findings import Finding, has_errors
 from gpufleet.fleet import windows
 from gpufleet.partition.partition import Partition
@@ -217,7 +217,7 @@ class OperatorPlan:
     """`none`, `single` or `mixed`: one for the whole cluster, it overrides any per-node setting."""
     dcgm_exporter: bool
     node_feature_discovery: bool
-    tolerations: tuple[KeyToleration, ...] = ()
+    tolerations: tuple[PodToleration, ...] = ()
     """What operands must tolerate next to the GPU taint, so that they reach every pool."""
     license_secret: str | None = None
     """Secret with the licence of vGPU guests, as the pools name it."""
@@ -246,7 +246,7 @@ class NetworkPlan:
     """Whether networks and GPU Operator wait until the NicClusterPolicy is ready."""
     there: frozenset[str] = frozenset()
     """Parts of secondary networks that the platform brings: nothing installs these again."""
-    tolerations: tuple[KeyToleration, ...] = ()
+    tolerations: tuple[PodToleration, ...] = ()
     """What its operands must tolerate next to the GPU taint."""
 
 
@@ -264,7 +264,7 @@ class DevicePluginPlan:
     node_feature_discovery: bool
     pools: tuple[str, ...]
     """Pools whose GPUs it advertises: those that neither their image nor the DRA driver serves."""
-    tolerations: tuple[KeyToleration, ...] = ()
+    tolerations: tuple[PodToleration, ...] = ()
     """What its pods must tolerate next to the GPU taint."""
 
 
@@ -280,7 +280,7 @@ class NeuronPlan:
     """Whether the scheduler extension runs."""
     node_problem_detector: bool
     node_recovery: bool
-    tolerations: tuple[KeyToleration, ...] = ()
+    tolerations: tuple[PodToleration, ...] = ()
     """What its device plugin must tolerate next to the taint of Neuron pools."""
 
 

@@ -7,7 +7,9 @@ on topology-aware scheduling and ProvisioningRequests.
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
+from pathlib import Path
 
+from gpufleet.catalogue.edition import read_rows
 from gpufleet.contract.platform import Platforms, PlatformValue
 from gpufleet.findings import Finding, error, findings_in
 from gpufleet.fleet.model import Pool
@@ -19,26 +21,7 @@ from gpufleet.spec.queues import NetworkTopology, Queues, Reclaim
 
 _finding = findings_in(__file__)
 
-FRAMEWORKS = (
-    "batch/job",
-    "pod",
-    "deployment",
-    "statefulset",
-    "leaderworkerset.x-k8s.io/leaderworkerset",
-    "jobset.x-k8s.io/jobset",
-    "kubeflow.org/mpijob",
-    "kubeflow.org/pytorchjob",
-    "kubeflow.org/tfjob",
-    "kubeflow.org/paddlejob",
-    "kubeflow.org/xgboostjob",
-    "kubeflow.org/jaxjob",
-    "trainer.kubeflow.org/trainjob",
-    "ray.io/rayjob",
-    "ray.io/raycluster",
-    "ray.io/rayservice",
-    "workload.codeflare.dev/appwrapper",
-    "sparkoperator.k8s.io/sparkapplication",
-)
+FRAMEWORKS = tuple(row["name"] for row in read_rows(Path(__file__).parent, "kueue_frameworks"))
 """Integrations of Kueue v0.19.2, as the configuration of its chart lists them."""
 
 

@@ -59,7 +59,14 @@ def _signal(scaling: Scaling, on: ScaleOn, index: int) -> Iterator[Finding]:
         yield _finding("scaling-query-missing", path)
     if on.signal is Signal.QUEUE_LENGTH and not isinstance(scaling, KedaScaling):
         yield _finding("scaling-needs-keda", path, found=word)
-    if on.target is None and on.signal not in DEFAULT_TARGETS:
+    if on.thresholds is not None:
+        if on.signal not in _OF_GPU or on.query is not None:
+            yield _finding("scaling-thresholds-signal", path, found=word)
+        if on.target is not None:
+            yield _finding("scaling-thresholds-and-target", path, found=on.target)
+        if not isinstance(scaling, KedaScaling):
+            yield _finding("scaling-needs-keda/thresholds", path)
+    elif on.target is None and on.signal not in DEFAULT_TARGETS:
         yield _finding("scaling-target-missing", path, word=word)
     if on.target is not None and on.signal in DEFAULT_TARGETS and on.target > 1:
         yield _finding(

@@ -10,7 +10,7 @@ from fractions import Fraction
 
 from gpufleet.catalogue.frozen import frozen
 from gpufleet.catalogue.gpu import Gpu
-from gpufleet.findings import Finding, error, has_errors
+from gpufleet.findings import Finding, findings_in, has_errors
 from gpufleet.partition import dra_gates, names, rules
 from gpufleet.partition.dra_needs import FindGpu, NeededDevices, find_needs
 from gpufleet.partition.dra_offers import (
@@ -27,6 +27,8 @@ from gpufleet.partition.layouts import Cut, lay_out
 from gpufleet.partition.shares import RESOURCES, slice_memory
 from gpufleet.spec.device_needs import DraSharing, NvlinkReach
 from gpufleet.spec.sharing import Dra, Mig
+
+_finding = findings_in(__file__)
 
 __all__ = [
     "DRIVER",
@@ -177,45 +179,27 @@ def _check_fields(declared: Dra, place: str) -> Iterator[Finding]:
     shared = declared.sharing is not DraSharing.EXCLUSIVE
     if (declared.layout or declared.layouts) and declared.devices != "mig":
         field = "layout" if declared.layout else "layouts"
-        yield error(
-            "dra-layouts-need-mig",
-            f"{place}.{field}",
-            "layouts are cut into MIG devices, and `devices` is gpu",
-            f"write `devices: mig`, or remove `{field}`",
-        )
+        yield _finding("dra-layouts-need-mig", f"{place}.{field}", field=field)
     yield from validate_terms(declared, place, mig=declared.devices == "mig")
     if shared and declared.extended_resource:
-        yield error(
-            "dra-extended-resource-not-shared",
-            f"{place}.extendedResource",
-            "each pod that asks for an extended resource gets a claim, and so devices, of its "
-            f"own: nothing would be shared by {declared.sharing.value}",
-            "write `sharing: exclusive`, or let pods name one ResourceClaim",
-        )
+        yield _finding("dra-extended-resource-not-shared", place, sharing=declared.sharing.value)
     ways = {declared.sharing, *(need.sharing for need in declared.claims)}
     shared = ways != {DraSharing.EXCLUSIVE}
     if shared and declared.devices == "mig" and not declared.layouts:
         clash = dra_gates.conflicts(_gates(declared, on_demand=True))
         if clash:
-            yield error(
+            yield _finding(
                 "dra-gates-conflict",
-                f"{place}.sharing",
-                f"the driver would crash: {'; '.join(clash)}",
-                "say in `layouts` what is cut beforehand, or write `sharing: timeSlicing`",
+                place,
                 gates=_gates(declared, on_demand=True),
                 rule="DRA-11",
+                clash="; ".join(clash),
             )
 
 
 def _check_on_demand(gpu: Gpu, place: str) -> Iterator[Finding]:
     if gpu.mig is None or not gpu.mig.reset_needed:
         return
-    yield error(
-        "dra-mig-needs-layouts",
-        f"{place}.devices",
-        f"{gpu.key} switches MIG mode only by a reset of the GPU, which the driver does not "
-        "make: it would serve whole GPUs and never a MIG device",
-        "say in `layouts` what is cut beforehand, such as "
-        f"`layouts: [{{devices: {names.written(gpu.mig.balanced)}}}]`",
-        gpu=gpu.key,
+    yield _finding(
+        "dra-mig-needs-layouts", place, gpu=gpu.key, names=names.written(gpu.mig.balanced)
     )

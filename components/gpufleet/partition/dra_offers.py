@@ -8,11 +8,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from gpufleet.catalogue.gpu import Gpu
-from gpufleet.findings import Finding, error
+from gpufleet.findings import Finding, findings_in
 from gpufleet.partition import rules
 from gpufleet.partition.grant import UNDIVIDED, Division
 from gpufleet.partition.shares import MIB, mps_memory
 from gpufleet.spec.device_needs import ClaimTerms, DraSharing
+
+_finding = findings_in(__file__)
 
 DRIVER = "gpu.nvidia.com"
 """Name of the driver in ResourceSlices, in claims' configurations and in front of attributes."""
@@ -79,26 +81,19 @@ def claim_sharing(declared: ClaimTerms) -> ClaimSharing:
 def validate_terms(declared: ClaimTerms, place: str, *, mig: bool) -> Iterator[Finding]:
     """Fields that mean nothing next to each other: the driver would drop or refuse them."""
     if declared.clients is not None and declared.sharing is DraSharing.EXCLUSIVE:
-        yield error(
-            "dra-clients-without-sharing",
-            f"{place}.clients",
-            f"{declared.clients} clients share a claim, and `sharing` is exclusive",
-            "write `sharing: timeSlicing` or mps, or remove `clients`",
-            value=declared.clients,
-        )
+        yield _finding("dra-clients-without-sharing/terms", place, value=declared.clients)
     if declared.interval is not None and (declared.sharing is not DraSharing.TIME_SLICING or mig):
         reason = (
             "MIG devices take turns without one, and the driver refuses the field"
             if mig
             else f"`sharing` is {declared.sharing.value}"
         )
-        yield error(
+        yield _finding(
             "dra-interval-without-turns",
-            f"{place}.interval",
-            f"the length of a turn is for time-sliced whole GPUs; {reason}",
-            "remove `interval`",
+            place,
             value=declared.interval.value,
             rule="DRA-7" if mig else "DRA-6",
+            reason=reason,
         )
     limits = {
         "activeThreadPercentage": declared.active_thread_percentage,
@@ -106,14 +101,14 @@ def validate_terms(declared: ClaimTerms, place: str, *, mig: bool) -> Iterator[F
     }
     for field, value in limits.items():
         if value is not None and declared.sharing is not DraSharing.MPS:
-            yield error(
+            yield _finding(
                 "dra-limit-without-mps",
                 f"{place}.{field}",
-                f"{value} limits one client of MPS, and `sharing` is {declared.sharing.value}",
-                f"write `sharing: mps`, or remove `{field}`",
                 value=value,
                 limit="mps",
                 rule="DRA-5",
+                sharing=declared.sharing.value,
+                field=field,
             )
 
 
@@ -144,14 +139,13 @@ def _memory_limit(
     most = mps_memory(smallest.memory_bytes or 0, sharing.clients) // MIB
     if asked > most:
         what = gpu.key if smallest.profile is None else f"a {smallest.profile} slice of {gpu.key}"
-        yield error(
-            "mps-client-limit-too-high",
-            f"{place}.pinnedMemoryMib",
-            f"a client may allocate {asked} MiB, and {what} has {most} MiB for each of "
-            f"{sharing.clients}",
-            f"write {most} or less, or fewer clients",
+        yield _finding(
+            "mps-client-limit-too-high/claim",
+            place,
             value=asked,
             limit=most,
+            what=what,
+            clients=sharing.clients,
         )
 
 
@@ -173,16 +167,16 @@ def _slice_clients(
         for profile, own in slices.items()
     }
     return [
-        error(
-            "mps-too-many-clients",
-            f"{place}.clients",
-            f"{sharing.clients} MPS clients on a {profile} slice of {gpu.key}, which takes "
-            f"{slices[profile]} of {gpu.mig.compute_slices} of the {gpu.mps_max_clients} that a "
-            f"whole GPU takes: {limit}",
-            f"write `clients: {limit}`",
+        _finding(
+            "mps-too-many-clients/slice",
+            place,
             value=sharing.clients,
             limit=limit,
             profile=profile,
+            gpu=gpu.key,
+            slices=slices[profile],
+            compute_slices=gpu.mig.compute_slices,
+            mps_max_clients=gpu.mps_max_clients,
         )
         for profile, limit in most.items()
         if sharing.clients > limit

@@ -37,6 +37,7 @@ from gpufleet.render.acceptance_pods import (
     volumes,
 )
 from gpufleet.render.artefact import Artefact, ArtefactKind
+from gpufleet.render.data_files import OBJECTS, data_file
 from gpufleet.render.dra import acceptance_claims
 from gpufleet.render.pod_request import pod_annotations, pod_spec
 from gpufleet.spec.pool import Fabric
@@ -81,64 +82,10 @@ def _file(path: str, documents: list[Manifest], what: str) -> Artefact:
 
 def common_objects() -> list[Manifest]:
     """Namespace, rights and scripts."""
-    rbac, group = "rbac.authorization.k8s.io/v1", "rbac.authorization.k8s.io"
-    admitted = {"pod-security.kubernetes.io/enforce": "privileged"}
-    subject = [{"kind": "ServiceAccount", "name": ACCOUNT, "namespace": NAMESPACE}]
-    own = [
-        _rule(["configmaps"], ["create", "delete", "deletecollection", "get", "list", "patch"]),
-        _rule(["pods"], ["delete", "get", "list"]),
-        _rule(["pods/exec"], ["create", "get"]),
-    ]
-    everywhere = [_rule(["nodes"], ["get", "list", "patch"])]
-    name = f"gpufleet-{ACCOUNT}"
-    return [
-        {
-            "apiVersion": "v1",
-            "kind": "Namespace",
-            "metadata": {"name": NAMESPACE, "labels": {**LABELS, **admitted}},
-        },
-        {
-            # Ahead of work that waits, and never in the place of work that runs.
-            "apiVersion": "scheduling.k8s.io/v1",
-            "kind": "PriorityClass",
-            "metadata": {"name": NAMESPACE, "labels": dict(LABELS)},
-            "value": 1_000_000,
-            "preemptionPolicy": "Never",
-            "description": "Tests of nodes before work",
-        },
-        {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata(ACCOUNT)},
-        {"apiVersion": rbac, "kind": "Role", "metadata": metadata(ACCOUNT), "rules": own},
-        {
-            "apiVersion": rbac,
-            "kind": "RoleBinding",
-            "metadata": metadata(ACCOUNT),
-            "roleRef": {"apiGroup": group, "kind": "Role", "name": ACCOUNT},
-            "subjects": subject,
-        },
-        {
-            "apiVersion": rbac,
-            "kind": "ClusterRole",
-            "metadata": {"name": name, "labels": dict(LABELS)},
-            "rules": everywhere,
-        },
-        {
-            "apiVersion": rbac,
-            "kind": "ClusterRoleBinding",
-            "metadata": {"name": name, "labels": dict(LABELS)},
-            "roleRef": {"apiGroup": group, "kind": "ClusterRole", "name": name},
-            "subjects": subject,
-        },
-        {
-            "apiVersion": "v1",
-            "kind": "ConfigMap",
-            "metadata": metadata(scripts_name()),
-            "data": dict(scripts()),
-        },
-    ]
-
-
-def _rule(resources: list[str], verbs: list[str]) -> Manifest:
-    return {"apiGroups": [""], "resources": resources, "verbs": verbs}
+    names = {"namespace": NAMESPACE, "account": ACCOUNT, "own": metadata(ACCOUNT)}
+    found = data_file("acceptance", names, OBJECTS) or {}
+    text = {"metadata": metadata(scripts_name()), "data": dict(scripts())}
+    return [*found["objects"], {"apiVersion": "v1", "kind": "ConfigMap", **text}]
 
 
 def verdicts(pool: Pool) -> Manifest:
@@ -375,7 +322,13 @@ def _wait(fleet: Fleet, pool: Pool, tests: Acceptance, key: str) -> Manifest:
 
 
 def _job(name: str, pool: Pool, template: Manifest, completions: int = 1) -> Manifest:
-    spec: Manifest = {"backoffLimit": 3, "template": template}
+    # A node that is drained or replaced meanwhile is no failed try.
+    drained = {"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget"}]}
+    spec: Manifest = {
+        "backoffLimit": 3,
+        "podFailurePolicy": {"rules": [drained]},
+        "template": template,
+    }
     if completions > 1:
         spec |= {"completions": completions, "parallelism": completions}
         spec["completionMode"] = "Indexed"

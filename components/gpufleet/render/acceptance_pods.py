@@ -10,13 +10,13 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from gpufleet.cluster.pool import ACCEPTANCE_LABEL
 from gpufleet.fleet.image_sources import mirrored
 from gpufleet.fleet.model import Fleet, Pool
 
 NAMESPACE = "gpufleet-acceptance"
 ACCOUNT = "acceptance"
-APP = "gpufleet.dev/acceptance"
-"""Label of the pods; its value is the pool."""
+APP = ACCEPTANCE_LABEL
 LABELS = {"app.kubernetes.io/managed-by": "gpufleet"}
 FOLDER = Path(__file__).parent / "acceptance_scripts"
 TOOLS_IMAGE = "docker.io/library/busybox:1.37.0-musl"

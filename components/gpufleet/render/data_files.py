@@ -14,6 +14,8 @@ from gpufleet.documents.reading import read_strict
 from gpufleet.documents.shapes import as_list, as_mapping
 
 FOLDER = Path(__file__).parent / "monitoring"
+OBJECTS = Path(__file__).parent / "objects"
+"""The same for objects of other programs."""
 
 Parameters = Mapping[str, Any]
 """Name -> text or number that a file's `[[name]]` stands for, or what decides about its parts."""
@@ -21,9 +23,9 @@ Parameters = Mapping[str, Any]
 _NAME = re.compile(r"\[\[([a-z_]+)\]\]")
 
 
-def data_file(name: str, parameters: Parameters) -> dict[str, Any] | None:
+def data_file(name: str, parameters: Parameters, folder: Path = FOLDER) -> dict[str, Any] | None:
     """The content of a file; None where its own `if` leaves it out."""
-    content = _content(name)
+    content = _content(folder / f"{name}.yaml")
     known = dict(parameters)
     for key, text in content.get("texts", {}).items():
         known[key] = _filled(text, known)
@@ -31,8 +33,8 @@ def data_file(name: str, parameters: Parameters) -> dict[str, Any] | None:
 
 
 @cache
-def _content(name: str) -> Mapping[str, Any]:
-    return read_strict((FOLDER / f"{name}.yaml").read_bytes()).data
+def _content(file: Path) -> Mapping[str, Any]:
+    return read_strict(file.read_bytes()).data
 
 
 def _filled(value: Any, known: Parameters) -> Any:

@@ -77,8 +77,10 @@ def exporter_chart_values(fleet: Fleet, monitoring: Monitoring) -> dict[str, Any
     `internal/config/image/privileged.go`).
     """
     watched = exporter_pools(fleet)
-    taints = ((t.key, t.value, t.effect) for pool in watched for t in pool.taints)
-    tolerated = [GPU_TOLERATION, *needed(taints)]
+    tolerated = [
+        GPU_TOLERATION,
+        *needed((t.key, t.effect) for pool in watched for t in pool.taints),
+    ]
     chosen: dict[str, Any] = {"key": POOL_LABEL, "operator": "Exists"}
     if runs_operator_exporter(fleet):
         names = sorted(pool.name for pool in watched)

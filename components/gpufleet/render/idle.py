@@ -16,6 +16,7 @@ from gpufleet.documents.writing import yaml_stream, yaml_text
 from gpufleet.fleet.idle_rules import stoppable
 from gpufleet.fleet.model import Fleet
 from gpufleet.render.artefact import Artefact, ArtefactKind
+from gpufleet.render.data_files import OBJECTS, data_file
 from gpufleet.render.horizontal_pod_autoscaler import LABELS
 from gpufleet.render.scaled_object import API_VERSION
 from gpufleet.render.scaling_signals import SOURCES, pod_pattern
@@ -60,40 +61,9 @@ def idle_files(fleet: Fleet) -> Iterator[Artefact]:
 
 def lease_metrics() -> dict[str, Any]:
     """`CustomResourceStateMetrics`: the lease of each ScaledObject as `LEASE_SERIES`."""
-    group, version = API_VERSION.split("/")
     prefix, name = LEASE_SERIES.split("_", 1)
-    return {
-        "kind": "CustomResourceStateMetrics",
-        "spec": {
-            "resources": [
-                {
-                    "groupVersionKind": {
-                        "group": group,
-                        "version": version,
-                        "kind": "ScaledObject",
-                    },
-                    "metricNamePrefix": prefix,
-                    "labelsFromPath": {
-                        "namespace": ["metadata", "namespace"],
-                        "scaledobject": ["metadata", "name"],
-                    },
-                    "metrics": [
-                        {
-                            "name": name,
-                            "help": "Until when a person keeps the notebook",
-                            "each": {
-                                "type": "Gauge",
-                                "gauge": {
-                                    "path": ["metadata", "annotations", LEASE],
-                                    "nilIsZero": True,
-                                },
-                            },
-                        }
-                    ],
-                }
-            ]
-        },
-    }
+    names = {"prefix": prefix, "name": name, "lease": LEASE}
+    return data_file("lease_metrics", names, OBJECTS) or {}
 
 
 def in_use(idle: IdlePolicy, notebook: IdleNotebook) -> str:

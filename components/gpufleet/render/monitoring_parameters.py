@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from gpufleet.fleet.idle_rules import stoppable
 from gpufleet.fleet.kube_state_names import sanitised
 from gpufleet.fleet.kueue_quota import pool_capacity, quota_pools
 from gpufleet.fleet.model import Fleet
@@ -22,6 +23,8 @@ def monitoring_parameters(fleet: Fleet, monitoring: Monitoring) -> Parameters:
     limits, queues = monitoring.alerts, fleet.spec.queues is not None
     budget = None if fleet.spec.budget is None else float(fleet.spec.budget.usd_per_hour)
     over, under = _quota(fleet) if queues else (None, None)
+    accepted = [p.acceptance.wait_minutes for p in fleet.pools if p.acceptance is not None]
+    acting = [p.health for p in fleet.pools if p.health is not None and p.health.acts]
     return {
         "queues": queues,
         "profiling": monitoring.profiling,
@@ -44,7 +47,28 @@ def monitoring_parameters(fleet: Fleet, monitoring: Monitoring) -> Parameters:
         "over_capacity": over,
         "under_quota": under,
         "counted_otherwise": _counted_otherwise(fleet),
+        "accepted": accepted,
+        "acceptance_minutes": max(accepted, default=0),
+        "health": acting,
+        "watched": accepted or acting,
+        "floors": _floors(fleet),
+        "nvsentinel": any(policy.nvsentinel_acts for policy in acting),
+        "stops": any(stoppable(fleet.pools)),
     }
+
+
+def _floors(fleet: Fleet) -> str:
+    """Expression: nodes of each pool that a repair must leave, where a floor is declared."""
+    found: list[str] = []
+    for pool in fleet.pools:
+        floor = None if pool.health is None else pool.health.floor
+        if floor is None or floor.as_platform:
+            continue
+        nodes = f"vector({floor.nodes})"
+        if floor.percent is not None:
+            nodes = f'ceil(count(gpu:node:pool{{pool="{pool.name}"}}) * {floor.percent} / 100)'
+        found.append(f'label_replace({nodes}, "pool", "{pool.name}", "", "")')
+    return " or ".join(found)
 
 
 def _either(names: Iterable[str]) -> str:

@@ -1,6 +1,9 @@
 """Values of NVIDIA's NVSentinel, by what pools ask of it: monitors, then quarantine, then repair.
 
-Keys: NVIDIA/NVSentinel 073b2f4 `distros/kubernetes/nvsentinel/values-full.yaml` (read 2026-11-29).
+Keys: NVIDIA/NVSentinel `distros/kubernetes/nvsentinel`, 073b2f4 `values-full.yaml`, 2083bfa
+`Chart.yaml` (which switch installs which part), 469f12c `charts/janitor-provider/values.yaml` (read
+2026-11-29). The first has `janitor.csp` still: machines are the janitor provider's, whose default
+only simulates.
 """
 
 from collections.abc import Iterator
@@ -23,7 +26,11 @@ def nvsentinel_files(fleet: Fleet) -> Iterator[Artefact]:
     if values is None:
         return
     acts = values["global"]["janitor"]["enabled"]
-    access = ", and give its janitor access to the machines (`janitor.csp`)" if acts else ""
+    access = (
+        ", with cert-manager, and give it access to the machines (`janitor-provider.csp`)"
+        if acts
+        else ""
+    )
     yield Artefact(
         "values/nvsentinel.yaml",
         ArtefactKind.VALUES,
@@ -55,6 +62,7 @@ def nvsentinel_values(fleet: Fleet) -> dict[str, Any] | None:
             "nodeDrainer": {"enabled": repairs},
             "faultRemediation": {"enabled": repairs},
             "janitor": {"enabled": repairs},
+            "janitorProvider": {"enabled": repairs},
         },
         "gpu-health-monitor": {
             "dcgm": {"service": {"endpoint": f"nvidia-dcgm.{operator}.svc"}},
@@ -65,7 +73,7 @@ def nvsentinel_values(fleet: Fleet) -> dict[str, Any] | None:
     if repairs:
         mode = "AllowCompletion" if completes(p for p, _ in acting) else "DeleteAfterTimeout"
         values["node-drainer"] = {"userNamespaces": [{"name": "*", "mode": mode}]}
-        values["janitor"] = {"csp": {"provider": fleet.platform.facts.janitor}}
+        values["janitor-provider"] = {"csp": {"provider": fleet.platform.facts.janitor}}
     return values
 
 

@@ -53,12 +53,18 @@ SOURCES: dict[Signal, PodMetric] = {
 
 
 def target_of(on: ScaleOn) -> float:
-    """The target: the declared, else the usual one."""
+    """The target: the declared, else the usual one; 1 for the wanted number of replicas."""
+    if on.thresholds is not None:
+        return 1
     return on.target if on.target is not None else DEFAULT_TARGETS[on.signal]
 
 
 def query_of(scaling: Scaling, on: ScaleOn) -> str:
-    """One number over all replicas: the sum, which KEDA divides by the target of one."""
+    """One number over all replicas: the sum, which KEDA divides by the target of one.
+
+    With two thresholds it is the wanted number of replicas: twice, half, or all of those there are.
+    `behaviour` adds and removes few of them at a time.
+    """
     if on.query is not None:
         return on.query
     source = SOURCES[on.signal]
@@ -66,7 +72,16 @@ def query_of(scaling: Scaling, on: ScaleOn) -> str:
         f'{source.namespace_label}="{scaling.target.namespace}", '
         f'{source.pod_label}=~"{pod_pattern(scaling.target)}"'
     )
-    return f"sum({source.series}{{{who}}})"
+    device = f"{source.series}{{{who}}}"
+    if on.thresholds is None:
+        return f"sum({device})"
+    pods = (
+        f'kube_pod_status_phase{{namespace="{scaling.target.namespace}", '
+        f'pod=~"{pod_pattern(scaling.target)}", phase=~"Pending|Running"}} == 1'
+    )
+    busy = f"(avg({device}) > bool {on.thresholds.above:g})"
+    quiet = f"(avg({device}) < bool {on.thresholds.below:g})"
+    return f"count({pods}) * (1 + {busy} - {quiet} / 2)"
 
 
 def pod_pattern(target: ScalingTarget) -> str:
@@ -92,9 +107,14 @@ def behaviour(scaling: Scaling) -> dict[str, Any]:
     """Add two replicas at a time, and no more until they answer; remove one at a time, late.
 
     Faster would add again before the first had any effect, and remove what costs minutes to get
-    back.
+    back. Two thresholds name the time themselves.
     """
     period = min(MAX_PERIOD, max(15, scaling.load.total))
+    window = min(MAX_WINDOW, max(LEAST_WINDOW, 2 * period))
+    quiet = [60 * on.thresholds.minutes for on in scaling.on if on.thresholds is not None]
+    if quiet:
+        # Kubernetes removes what was too much during the whole window.
+        window = max(quiet) if len(quiet) == len(scaling.on) else max(window, *quiet)
     return {
         "scaleUp": {
             "stabilizationWindowSeconds": 0,
@@ -102,7 +122,7 @@ def behaviour(scaling: Scaling) -> dict[str, Any]:
             "policies": [{"type": "Pods", "value": 2, "periodSeconds": period}],
         },
         "scaleDown": {
-            "stabilizationWindowSeconds": min(MAX_WINDOW, max(LEAST_WINDOW, 2 * period)),
+            "stabilizationWindowSeconds": window,
             "selectPolicy": "Max",
             "policies": [{"type": "Pods", "value": 1, "periodSeconds": min(MAX_PERIOD, period)}],
         },

@@ -102,6 +102,10 @@ class Rule:
     needs: frozenset[Needs] = frozenset()
     advice: str = ""
     """What to write instead, with names in braces for what an object says; empty: it depends."""
+    limit: str = ""
+    """The limit that an object breaks, where it is the same for all; empty: its findings say it."""
+    fix: str = ""
+    """What to write instead, where it is the same for all; empty: its findings say it."""
     formula: str = ""
     """How the money is computed; empty: a rule of safety, without money."""
     without_gpus: bool = False
@@ -159,6 +163,8 @@ def rule(
     mandatory_needs: Provenance = Provenance.EXPLICIT,
     needs: Iterable[Needs] = (),
     advice: str = "",
+    limit: str = "",
+    fix: str = "",
     formula: str = "",
     source: str,
     without_gpus: bool = False,
@@ -185,6 +191,8 @@ def rule(
             mandatory_needs=mandatory_needs,
             needs=frozenset(needs),
             advice=advice,
+            limit=limit,
+            fix=fix,
             formula=formula,
             source=source,
             check=check,

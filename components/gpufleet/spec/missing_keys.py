@@ -15,7 +15,7 @@ _WRITTEN = {
 def missing_key(path: str) -> Finding:
     """The finding, with a value where one helps."""
     written = _WRITTEN.get(path.rpartition(".")[2])
-    fix = f"write such as `{written}`" if written else f"add `{path}`"
+    fix = f"write for example `{written}`" if written else f"add `{path}`"
     if path == "catalogue":
         fix = f'write `catalogue: "{editions()[-1]}"`, the newest edition that is installed'
     if path == "platform":

@@ -285,7 +285,7 @@ def _plain_hint(kind: str, place: tuple[str | int, ...], value: object) -> str |
     inside = next((n for end, n in _UNITS.items() if key.endswith(end)), None)
     if inside is None or not found[2]:
         plain = "" if found[2] else " without quotes"
-        return f"write {number}{plain}" if number.isdigit() else None
+        return f"write {number}{plain}" if number.isdigit() and len(number) < 20 else None
     whole = 0 if size is None else int(size / inside)
     return f"write {whole}: the unit is in the name" if whole else None
 

@@ -53,6 +53,28 @@ class ScalingTarget(SpecModel):
     """Default `apps/v1`."""
 
 
+class ScaleThresholds(SpecModel):
+    """Replicas are added while the average of a signal is above one threshold, and removed after it
+    was below the other for a time; between the two their number stays.
+
+    The defaults are those of Packt, *Kubernetes for Generative AI Solutions*, chapter 10, Scaling
+    and optimization considerations (read 2026-11-29).
+    """
+
+    above: float = Field(default=0.8, gt=0, le=1)
+    """Part of 1 above which replicas are added, more than 0, at most 1. Default 0.8."""
+    below: float = Field(default=0.2, gt=0, lt=1)
+    """Part of 1 below which one is removed, more than 0, less than `above`. Default 0.2."""
+    minutes: int = Field(default=10, ge=1, le=60)
+    """How long it must be below, 1 to 60 minutes. Default 10."""
+
+    @model_validator(mode="after")
+    def _apart(self) -> Self:
+        if self.below >= self.above:
+            raise ValueError(f"below {self.below:g} is not less than above {self.above:g}")
+        return self
+
+
 class ScaleOn(SpecModel):
     """One signal and its target."""
 
@@ -61,6 +83,8 @@ class ScaleOn(SpecModel):
     target: float | None = Field(default=None, gt=0)
     """Value of one replica that is right; more replicas come above it. Default: 0.8 for kvCache and
     tensorActive, 0.7 for gpuUtilisation; the others have none."""
+    thresholds: ScaleThresholds | None = None
+    """Two thresholds instead of a target, for gpuUtilisation and tensorActive, with KEDA."""
     query: str | None = Field(default=None, min_length=1, max_length=4000)
     """PromQL that gives one number, instead of our own. Needed for queueLength."""
     activation: float = Field(default=0, ge=0)

@@ -17,6 +17,7 @@ from gpufleet_policies.commands.audit_call import (
     selected_rules,
     stop_at_unreadable,
     why_nothing,
+    without_collection,
     write_baseline_file,
 )
 from gpufleet_policies.commands.audit_reports import (
@@ -257,6 +258,7 @@ def command(
     require_rules(settings)
     inputs = chosen_inputs(paths, include_paths, exclude_paths)
     known = None if write_baseline else baseline
+    click.get_current_context().with_resource(without_collection())
     readings, validate = read_and_validate(inputs, settings, config, jobs, known)
     result = validate(readings)
     stop_at_unreadable(result, paths)

@@ -1,8 +1,12 @@
-"""The listed rules about configurations: one for the objects and files of each program.
+"""The listed rules with faults: one for the objects and files of each program, one of relations.
 
-Each says that a program refuses what is written, or does something else with it, and has faults:
-the codes of `gpufleet check`. Settings and waivers name the rule, or one fault.
+The first say that a program refuses what is written, or does something else with it; their faults
+are the codes of `gpufleet check`. Settings and waivers name the rule, or one fault.
 """
+
+import json
+from pathlib import Path
+from typing import Any
 
 from gpufleet.cluster.nvidia import NvidiaConfig
 from gpufleet.findings import Level
@@ -10,77 +14,25 @@ from gpufleet.rules.rows import SHARED
 from gpufleet.rules.rule import Profile, Rule
 from gpufleet_policies.configurations.codes import EVERY_KIND
 
-_ROWS = (
-    (
-        "object-configuration",
-        (EVERY_KIND, "kubernetes-object"),
-        "An object or file that its reader refuses: a key twice or misspelt, a value of no type.",
-        "kube-apiserver 1.36 and the vendors' definitions",
-    ),
-    (
-        "mig-configuration",
-        ("mig-parted", "mig-placement", "mig-strategy"),
-        "A MIG layout that mig-parted refuses, that no GPU can hold, or that its strategy hides.",
-        "NVIDIA/mig-parted and NVIDIA/k8s-device-plugin",
-    ),
-    (
-        "device-plugin-configuration",
-        ("device-plugin", "device-plugin-values"),
-        "A configuration of NVIDIA's device plugin that it refuses or reads otherwise.",
-        "NVIDIA/k8s-device-plugin",
-    ),
-    (
-        "dra-configuration",
-        ("dra-config", "dra-driver-values"),
-        "A claim, class or configuration of the DRA driver that is refused or never matches.",
-        "kubernetes-sigs/dra-driver-nvidia-gpu and kube-apiserver 1.36",
-    ),
-    (
-        "gpu-operator-configuration",
-        ("gpu-operator-values", "dcgm-exporter-values"),
-        "Values or a ClusterPolicy that the GPU Operator or the DCGM exporter refuses or ignores.",
-        "NVIDIA/gpu-operator and NVIDIA/dcgm-exporter",
-    ),
-    (
-        "network-operator-configuration",
-        ("network-operator-values",),
-        "Values or policies that the Network Operator refuses or ignores.",
-        "Mellanox/network-operator",
-    ),
-    (
-        "karpenter-configuration",
-        ("karpenter",),
-        "A NodePool or EC2NodeClass that Karpenter refuses, or that launches no node with GPUs.",
-        "aws/karpenter-provider-aws and kubernetes-sigs/karpenter",
-    ),
-    (
-        "autoscaler-configuration",
-        ("autoscaler",),
-        "An autoscaler of pods that is refused, or scales servers by what they do not need.",
-        "kedacore/keda and Kubernetes HorizontalPodAutoscaler",
-    ),
-    (
-        "kueue-configuration",
-        ("kueue", "kueue-values"),
-        "Queues, flavors and gates that Kueue refuses or never uses.",
-        "kubernetes-sigs/kueue",
-    ),
-)
+RELATIONS = "relations"
+_TEXT = Path(__file__).with_suffix(".jsonl").read_text(encoding="utf-8")
+_ROWS: tuple[dict[str, Any], ...] = tuple(map(json.loads, _TEXT.splitlines()))
+"""Rule, kinds of `gpufleet check` that it is about, sentence and source."""
 
 CONFIGURATION_GROUPS: tuple[Rule, ...] = tuple(
     Rule(
-        id=name,
-        sentence=sentence,
+        id=row["rule"],
+        sentence=row["sentence"],
         levels=dict.fromkeys(Profile, Level.MANDATORY),
-        source=source,
-        family=name,
+        source=row["source"],
+        family=row["rule"],
         subjects=(NvidiaConfig,),
     )
-    for name, _, sentence, source in _ROWS
+    for row in _ROWS
 )
 """The rules, in the order they are listed."""
 
-_GROUP_OF = {family: name for name, families, _, _ in _ROWS for family in families}
+_GROUP_OF = {kind: row["rule"] for row in _ROWS for kind in row["kinds"]}
 
 
 def group_of(rule: Rule) -> str:

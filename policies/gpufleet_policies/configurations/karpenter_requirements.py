@@ -36,7 +36,14 @@ def validate_requirements(
             if key not in allowed:
                 _validate_key(key, child(where, "key"), report)
             if key == f"{AWS}instance-gpu-name" and operator == "In":
-                _validate_names(values, child(where, "values"), report)
+                _validate_names(values, gpu_names(), child(where, "values"), report)
+            if key == f"{AWS}instance-gpu-manufacturer" and "NVIDIA" in map(str.upper, values):
+                _validate_names(
+                    values,
+                    ("nvidia", *(one for one in values if one.upper() != "NVIDIA")),
+                    child(where, "values"),
+                    report,
+                )
             if key in FAMILIES and operator == "In":
                 _validate_families(values, child(where, "values"), report)
 
@@ -91,8 +98,9 @@ def _validate_families(values: list[str], where: str, report: CheckReport) -> No
             )
 
 
-def _validate_names(values: list[str], where: str, report: CheckReport) -> None:
-    known = gpu_names()
+def _validate_names(
+    values: list[str], known: tuple[str, ...], where: str, report: CheckReport
+) -> None:
     for index, value in enumerate(values):
         if value in known:
             continue
@@ -100,7 +108,7 @@ def _validate_names(values: list[str], where: str, report: CheckReport) -> None:
         report.add(
             "karpenter-gpu-name-unknown",
             child(where, index),
-            f"{value} is not a name Karpenter gives to a GPU of NVIDIA's",
+            f"{value} is not a name that Karpenter gives to a GPU or its maker",
             f"write {near[0]}" if near else f"one of {', '.join(known)}",
             value=value,
             allowed=list(known),

@@ -4,47 +4,20 @@
 alone. Values of charts are recognised by `contract.charts`.
 """
 
+import csv
 import re
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from gpufleet.documents.limits import UnreadableDocumentError
 from gpufleet.documents.reading import read_go
 from gpufleet.documents.shapes import as_list, as_mapping
 
-_NVIDIA = "resource.nvidia.com"
-
-OBJECTS: Mapping[tuple[str, str], str] = {
-    ("nvidia.com", "ClusterPolicy"): "gpu-operator-values",
-    ("nvidia.com", "NVIDIADriver"): "gpu-operator-values",
-    ("nvidia.com", "GPUCluster"): "gpu-operator-values",
-    ("mellanox.com", "NicClusterPolicy"): "network-operator-values",
-    ("mellanox.com", "NicNodePolicy"): "network-operator-values",
-    ("mellanox.com", "MacvlanNetwork"): "network-operator-values",
-    ("mellanox.com", "HostDeviceNetwork"): "network-operator-values",
-    ("mellanox.com", "IPoIBNetwork"): "network-operator-values",
-    ("resource.k8s.io", "DeviceClass"): "dra-config",
-    ("resource.k8s.io", "ResourceClaim"): "dra-config",
-    ("resource.k8s.io", "ResourceClaimTemplate"): "dra-config",
-    (_NVIDIA, "ComputeDomain"): "dra-config",
-    (_NVIDIA, "GpuConfig"): "dra-config",
-    (_NVIDIA, "MigDeviceConfig"): "dra-config",
-    (_NVIDIA, "VfioDeviceConfig"): "dra-config",
-    (_NVIDIA, "ComputeDomainChannelConfig"): "dra-config",
-    (_NVIDIA, "ComputeDomainDaemonConfig"): "dra-config",
-    ("karpenter.sh", "NodePool"): "karpenter",
-    ("karpenter.sh", "NodeOverlay"): "karpenter",
-    ("karpenter.sh", "Provisioner"): "karpenter",
-    ("karpenter.k8s.aws", "EC2NodeClass"): "karpenter",
-    ("karpenter.k8s.aws", "AWSNodeTemplate"): "karpenter",
-    ("autoscaling", "HorizontalPodAutoscaler"): "autoscaler",
-    ("keda.sh", "ScaledObject"): "autoscaler",
-    ("keda.sh", "ScaledJob"): "autoscaler",
-    ("kueue.x-k8s.io", "ClusterQueue"): "kueue",
-    ("kueue.x-k8s.io", "Cohort"): "kueue",
-    ("kueue.x-k8s.io", "LocalQueue"): "kueue",
-    ("kueue.x-k8s.io", "ResourceFlavor"): "kueue",
-}
+with Path(__file__).with_suffix(".csv").open(newline="", encoding="utf-8") as _file:
+    OBJECTS: Mapping[tuple[str, str], str] = {
+        (row["group"], row["kind"]): row["configuration"] for row in csv.DictReader(_file)
+    }
 """Group and kind of an object, in any version -> kind of configuration."""
 
 _PROFILE = re.compile(r"(\d+c\.)?\d+g\.\d+gb")

@@ -1,7 +1,9 @@
 """JSON Schema of the settings that a project may give in `--policy-pack-config`."""
 
+import json
 from collections.abc import Mapping
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 from gpufleet.findings import Level
@@ -9,63 +11,16 @@ from gpufleet.rules.rule import Profile
 from gpufleet_policies.rules.registry import EXCEPTION_INVALID, by_id
 from gpufleet_policies.rules.settings import AUTO, THRESHOLDS, RuleSettings
 
-_THRESHOLDS: Mapping[str, tuple[str, tuple[str, ...]]] = {
-    "oversizedRatio": (
-        "Memory need over memory asked for, below which a GPU is too big.",
-        ("gpu-oversized-for-model",),
-    ),
-    "oversizedMandatoryRatio": (
-        "The same ratio, below which a declared need stops the deployment.",
-        ("gpu-oversized-for-model",),
-    ),
-    "smallestSaving": (
-        "Part of the cost that an alternative must save to be worth a finding.",
-        ("gpu-oversized-for-model",),
-    ),
-    "idleSleepSeconds": (
-        "A `sleep` of at least this time counts as endless waiting.",
-        ("gpu-idle-command",),
-    ),
-    "largeNodeGpus": (
-        "Number of GPUs from which a node is too large for one notebook.",
-        ("interactive-pool-holds-large-nodes",),
-    ),
-    "standingUsdPerMonth": (
-        "Allowed cost of an unused pool outside production.",
-        ("nonprod-pool-minimum-above-zero",),
-    ),
-    "maxGpus": (
-        "Largest number of GPUs of a pool that needs no confirmation.",
-        ("gpu-pool-unbounded", "gpu-autoprovisioning-unbounded"),
-    ),
-    "quietUsdPerMonth": (
-        "Standing GPU cost below which no budget alarm is needed.",
-        ("budget-alarm-missing",),
-    ),
-    "trainingGpus": (
-        "GPUs from which work that needs all its pods should wait in a queue.",
-        ("training-without-queue-or-gang",),
-    ),
-    "manyTypes": (
-        "Machine types that a spot pool should be able to choose from.",
-        ("spot-without-diversity",),
-    ),
-    "budgetUsdPerHour": (
-        "Most that a fleet may cost in an hour at its largest size.",
-        ("gpu-budget-exceeded", "gpu-budget-missing"),
-    ),
-    "refusedWasteUsdPerMonth": (
-        "Waste a month that stops in prod where the need is declared and a cheaper place is here.",
-        ("gpu-oversized-for-model",),
-    ),
-    "longestWaiverDays": ("Days from today that a waiver may last at the most.", ()),
+_TEXT = Path(__file__).with_name("thresholds.jsonl").read_text(encoding="utf-8")
+_THRESHOLDS: Mapping[str, Mapping[str, Any]] = {
+    row["threshold"]: row for row in map(json.loads, _TEXT.splitlines())
 }
 """Threshold -> what it means, and the rules that use it."""
 
 
 def thresholds_of(rule: str) -> tuple[str, ...]:
     """Thresholds that a rule uses."""
-    return tuple(name for name, (_, rules) in _THRESHOLDS.items() if rule in rules)
+    return tuple(name for name, row in _THRESHOLDS.items() if rule in row["rules"])
 
 
 def threshold_schema(name: str, settings: RuleSettings | None = None) -> dict[str, Any]:
@@ -73,7 +28,7 @@ def threshold_schema(name: str, settings: RuleSettings | None = None) -> dict[st
     found: dict[str, Any] = {
         "type": "number",
         "minimum": 0,
-        "description": _THRESHOLDS[name][0],
+        "description": _THRESHOLDS[name]["means"],
     }
     value = None if settings is None else threshold(settings, name)
     return found if value is None else {**found, "default": value}

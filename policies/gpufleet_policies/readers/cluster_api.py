@@ -106,7 +106,8 @@ def _hinted_taints(
     if hint is None:
         return unknown("spec.template.spec.bootstrap")
     found = [one.rpartition(":") for one in hint.split(",") if ":" in one]
-    return known(tuple(PoolTaint(key.partition("=")[0], effect) for key, _, effect in found))
+    written = [(taint.partition("="), effect) for taint, _, effect in found]
+    return known(tuple(PoolTaint(key, effect, value) for (key, _, value), effect in written))
 
 
 def bounded_size(document: dict[str, Any], group: str) -> Size:

@@ -11,9 +11,12 @@ from gpufleet.cluster.monitoring import (
     GpuQuota,
     MetricsSource,
 )
+from gpufleet.cluster.pool import ACCEPTANCE_LABEL
+from gpufleet.contract.relation import NODE_TESTS
 from gpufleet.documents.shapes import is_mapping, items, mapping
 from gpufleet.findings.locator import Locator
 from gpufleet_policies.readers.blocks import inside, known_texts
+from gpufleet_policies.readers.nvidia_objects import installed
 from gpufleet_policies.readers.raw_pods import natural
 
 
@@ -53,7 +56,9 @@ def quota(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
 
 
 def exporter(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
-    """A DaemonSet or Deployment that runs the DCGM exporter."""
+    """A DaemonSet or Deployment that runs the DCGM exporter, or tests nodes before work."""
+    if ACCEPTANCE_LABEL in mapping(inside(document, "spec.selector.matchLabels")):
+        yield installed(NODE_TESTS, document, locator)
     place = "spec.template.spec.containers"
     for index, container in enumerate(items(inside(document, place))):
         image = inside(container, "image")

@@ -7,6 +7,7 @@ numbers that are not finite read as UNKNOWN.
 import math
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 from gpufleet.cluster.fact import UNKNOWN
@@ -71,6 +72,19 @@ def json_documents(text: str | bytes) -> list[Document]:
 
 
 def _scalar(tag: str, text: str) -> Any:
+    return _short_scalar(tag, text) if len(text) < _SHORT else _read(tag, text)
+
+
+_SHORT = 200
+
+
+@lru_cache(maxsize=20_000)
+def _short_scalar(tag: str, text: str) -> Any:
+    """Words of manifests repeat: most scalars are read once in a run."""
+    return _read(tag, text)
+
+
+def _read(tag: str, text: str) -> Any:
     if FILLED_IN in text or text in SENTINELS or (tag[:1] == "!" and len(tag) > 1):
         return UNKNOWN  # also `!Ref` and other functions of CloudFormation
     value = go_scalar(tag, text)

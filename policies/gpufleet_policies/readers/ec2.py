@@ -73,7 +73,7 @@ def scaling_group(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
     found = hardware(types)
     labels = {k.removeprefix(_CA_LABEL): v for k, v in tags.items() if k.startswith(_CA_LABEL)}
     hinted = tuple(
-        PoolTaint(key.removeprefix(_CA_TAINT), value.rpartition(":")[2])
+        PoolTaint(key.removeprefix(_CA_TAINT), value.rpartition(":")[2], value.rpartition(":")[0])
         for key, value in tags.items()
         if key.startswith(_CA_TAINT)
     )

@@ -45,7 +45,9 @@ def taints(value: Any, place: str = "taints") -> Fact[tuple[PoolTaint, ...]]:
         key, effect = inside(one, "key"), inside(one, "effect")
         if not isinstance(key, str) or not isinstance(effect, str):
             return unknown(place)
-        found.append(PoolTaint(key, _EFFECTS.get(effect, effect)))
+        value = inside(one, "value")
+        written = "" if value is None else value if isinstance(value, str) else None
+        found.append(PoolTaint(key, _EFFECTS.get(effect, effect), written))
     return known(tuple(found), place=place)
 
 

@@ -87,6 +87,7 @@ def _pool(
         repair=_repair(group, head) if maker is Maker.EKS else absent(head),
         repair_place=f"{head}.nodeRepairConfig.enabled",
         image=_image(group, head),
+        kubernetes=word(document, "metadata.version"),
     )
 
 
@@ -135,8 +136,9 @@ def _taints(value: Any, place: str) -> Fact[tuple[PoolTaint, ...]]:
     """A list; of groups that EKS does not manage also `{key: "value:effect"}`."""
     if not is_mapping(value):
         return taints(value, place)
-    effects = {key: str(one).rpartition(":")[2] for key, one in value.items()}
-    return known(tuple(PoolTaint(key, one) for key, one in effects.items()), place=place)
+    written = {key: str(one).rpartition(":") for key, one in value.items()}
+    found = (PoolTaint(key, effect, value) for key, (value, _, effect) in written.items())
+    return known(tuple(found), place=place)
 
 
 def _fabric(group: Any) -> Fact[str]:

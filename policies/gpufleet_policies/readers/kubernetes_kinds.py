@@ -16,6 +16,7 @@ from gpufleet_policies.readers import (
     nvidia_objects,
     openshift,
     releases,
+    train_jobs,
 )
 from gpufleet_policies.wrappers.registry import OBJECTS
 
@@ -46,6 +47,7 @@ READERS: dict[tuple[str, str], Reader] = {
     ("cloud.google.com", "ComputeClass"): compute_class.compute_class,
     ("eksctl.io", "ClusterConfig"): eksctl.cluster_config,
     ("machine.openshift.io", "MachineSet"): openshift.machine_set,
+    ("machine.openshift.io", "MachineHealthCheck"): openshift.health_check,
     ("autoscaling.openshift.io", "MachineAutoscaler"): openshift.machine_autoscaler,
     ("kueue.x-k8s.io", "ClusterQueue"): kueue.cluster_queue,
     ("kueue.x-k8s.io", "Cohort"): kueue.cohort,
@@ -53,6 +55,9 @@ READERS: dict[tuple[str, str], Reader] = {
     ("kueue.x-k8s.io", "ResourceFlavor"): kueue.resource_flavor,
     ("kueue.x-k8s.io", "AdmissionCheck"): kueue.admission_check,
     ("scheduling.run.ai", "Queue"): kueue.kai_queue,
+    ("trainer.kubeflow.org", "TrainJob"): train_jobs.trainer_object,
+    ("trainer.kubeflow.org", "TrainingRuntime"): train_jobs.trainer_object,
+    ("trainer.kubeflow.org", "ClusterTrainingRuntime"): train_jobs.trainer_object,
     ("nvidia.com", "ClusterPolicy"): nvidia_objects.cluster_policy,
     ("mellanox.com", "NicClusterPolicy"): nvidia_objects.nic_policy,
     ("kustomize.config.k8s.io", "Kustomization"): releases.releases,

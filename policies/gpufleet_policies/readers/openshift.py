@@ -6,12 +6,14 @@ from typing import Any
 from gpufleet.cluster.capacity import PoolAutoscaler
 from gpufleet.cluster.fact import UNKNOWN, Fact, absent, known, unknown
 from gpufleet.cluster.pool import Maker, NodePool, TagField
+from gpufleet.contract.relation import HEALTH_CHECK
 from gpufleet.documents.shapes import items
 from gpufleet.findings.locator import Locator
 from gpufleet_policies.readers.blocks import inside, known_texts, number, word
 from gpufleet_policies.readers.cluster_api import bounded_size, pci_hardware
 from gpufleet_policies.readers.eks import hardware, is_committed, one_type, taints
 from gpufleet_policies.readers.machines import Machines, accelerated
+from gpufleet_policies.readers.nvidia_objects import installed
 from gpufleet_policies.readers.raw_pods import natural
 from gpufleet_policies.readers.regions import region_of
 
@@ -64,6 +66,11 @@ def machine_set(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
         region=region_of(provider, "placement.region"),
         placement_group=word(provider, "placementGroupName"),
     )
+
+
+def health_check(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
+    """machine.openshift.io MachineHealthCheck: which machines are replaced, and how many."""
+    yield installed(HEALTH_CHECK, document, locator)
 
 
 def _hint(annotations: dict[str, str], provider: Any) -> Machines:

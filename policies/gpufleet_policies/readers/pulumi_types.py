@@ -5,9 +5,13 @@ from typing import Any
 
 from gpufleet.cluster.capacity import ScheduledSize
 from gpufleet.cluster.monitoring import CloudBudget, MetricsSource
+from gpufleet.cluster.program import Program
+from gpufleet.contract.relation import MONITORING_AGENT
+from gpufleet.documents.shapes import is_mapping, mapping
 from gpufleet.findings.locator import Locator
 from gpufleet_policies.readers import components, ec2, eks, gke, helm, vsphere
 from gpufleet_policies.readers.blocks import inside, known_texts, word
+from gpufleet_policies.readers.nvidia_configs import parsed
 
 Reader = Callable[[dict[str, Any], Locator], Iterator[Any]]
 
@@ -20,6 +24,13 @@ def _addon(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
     name = word(document, "addonName")
     if name.found == "amazon-cloudwatch-observability":
         yield MetricsSource(locator=locator, what="CloudWatch observability add-on")
+    if name.found == MONITORING_AGENT:
+        text = document.get("configurationValues")
+        values: Any = parsed(text) if text and isinstance(text, str) else text or {}
+        whole = is_mapping(values)
+        yield Program(
+            locator=locator, name=MONITORING_AGENT, values=mapping(values), complete=whole
+        )
 
 
 def _schedule(document: dict[str, Any], locator: Locator) -> Iterator[Any]:

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable
 from decimal import Decimal
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from gpufleet.cluster.fact import (
     UNKNOWN,
@@ -41,10 +41,13 @@ def place_of(document: Any, is_wanted: Callable[[Any], bool], path: str = "") ->
 
 def holds_unknown(value: dict[str, Any] | list[Any]) -> bool:
     """Whether anything in a mapping or list is UNKNOWN."""
-    below = value.values() if is_mapping(value) else value
-    return UNKNOWN in below or any(
-        holds_unknown(one) for one in below if is_mapping(one) or is_list(one)
-    )
+    below = value.values() if isinstance(value, dict) else value
+    if UNKNOWN in below:
+        return True
+    for one in below:  # a loop: every value of every object comes by here
+        if isinstance(one, dict | list) and holds_unknown(cast("dict[str, Any]", one)):
+            return True
+    return False
 
 
 def fact(

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from gpufleet.documents.paths import text_at
@@ -10,40 +11,7 @@ from gpufleet.documents.shapes import mapping
 from gpufleet_policies.resolve.layers import Layers
 
 CLUSTER_WIDE = frozenset(
-    {
-        "APIService",
-        "CSIDriver",
-        "ClusterRole",
-        "ClusterRoleBinding",
-        "CustomResourceDefinition",
-        "DeviceClass",
-        "IngressClass",
-        "MutatingWebhookConfiguration",
-        "Namespace",
-        "PersistentVolume",
-        "PriorityClass",
-        "RuntimeClass",
-        "StorageClass",
-        "ValidatingAdmissionPolicy",
-        "ValidatingWebhookConfiguration",
-        "AdmissionCheck",
-        "ClusterPolicy",
-        "ClusterQueue",
-        "ClusterServingRuntime",
-        "ClusterTrainingRuntime",
-        "Cohort",
-        "EC2NodeClass",
-        "NicClusterPolicy",
-        "NodeClaim",
-        "NodeFeatureRule",
-        "NodeOverlay",
-        "NodePool",
-        "NVIDIADriver",
-        "ProvisioningRequestConfig",
-        "ResourceFlavor",
-        "Topology",
-        "WorkloadPriorityClass",
-    }
+    Path(__file__).with_name("cluster_wide.txt").read_text(encoding="utf-8").split()
 )
 """Kinds of Kubernetes and of programs for GPUs that are in no namespace."""
 

@@ -14,6 +14,7 @@ from typing import Any
 
 from gpufleet.cluster.fact import UNKNOWN
 from gpufleet.documents.shapes import is_list, is_mapping
+from gpufleet_policies.resolve import eks_module
 from gpufleet_policies.resolve.hcl import Block, HclError, read_hcl
 from gpufleet_policies.resolve.tree import plain
 
@@ -109,6 +110,13 @@ class Configuration:
         source = block.attributes.get("source")
         where = plain(posixpath.join(folder, source)) if isinstance(source, str) else ""
         name = f"module.{block.labels[0]}"
+        if source == eks_module.SOURCE and is_mapping(block.attributes.get(eks_module.GROUPS)):
+            line = block.lines[eks_module.GROUPS]
+            for key, values in eks_module.node_groups(block):
+                group = Block("resource", ("aws_eks_node_group", key), line)
+                yield DeclaredResource(file, group, f'{prefix}{name}["{key}"]', values)
+            if "self_managed_node_groups" not in block.attributes:
+                return
         if not isinstance(source, str) or not source.startswith(".") or where not in self._folders:
             reason = f"the module {source if isinstance(source, str) else 'of an expression'} is "
             reason += "not among the files: audit the plan (terraform show -json)"

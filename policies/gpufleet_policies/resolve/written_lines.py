@@ -1,11 +1,11 @@
 """The lines of a document without the document: small enough to be sent to another process."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, cast
+from typing import Any, Protocol
 
 from gpufleet.documents.document import Document, lines_of_text, located_in_text
-from gpufleet.documents.nodes import MappingNode, ScalarNode, SequenceNode, line_of
+from gpufleet.documents.nodes import MappingNode, ScalarNode, SequenceNode
 
 
 class Located(Protocol):
@@ -61,22 +61,25 @@ def written_lines(document: Located) -> WrittenLines:
     return WrittenLines(document.line, entries if isinstance(entries, dict) else {})
 
 
+_NOTHING: Entries = {}
+_kind_of: Callable[[Any], object] = type
+
+
 def _entries(node: Any, value: Any, above: int) -> Entries | Text:
     """What is written in a node; of a value that no node of its shape holds, nothing."""
-    if isinstance(value, str):
-        text = type(node) is ScalarNode and "\n" in value
-        return (above + lines_of_text(node), value) if text else {}
-    if isinstance(value, dict) and type(node) is MappingNode:
-        values = {str(key): item for key, item in cast("dict[Any, Any]", value).items()}
+    kind = _kind_of(value)
+    if kind is str:
+        text = "\n" in value and type(node) is ScalarNode
+        return (above + lines_of_text(node), value) if text else _NOTHING
+    if kind is dict and type(node) is MappingNode:
         return {
-            key.value: (line_of(key) + above, _entries(at, values[key.value], above))
+            key.value: (key.start_mark.line + 1 + above, _entries(at, value[key.value], above))
             for key, at in node.value
-            if type(key) is ScalarNode and key.value in values
+            if type(key) is ScalarNode and key.value in value
         }
-    if isinstance(value, list) and type(node) is SequenceNode:
-        pairs = zip(node.value, cast("list[Any]", value), strict=False)
+    if kind is list and type(node) is SequenceNode:
         return {
-            index: (line_of(at) + above, _entries(at, item, above))
-            for index, (at, item) in enumerate(pairs)
+            index: (at.start_mark.line + 1 + above, _entries(at, item, above))
+            for index, (at, item) in enumerate(zip(node.value, value, strict=False))
         }
-    return {}
+    return _NOTHING

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from gpufleet.cluster import PodGroup, PoolFacts, WorkloadFacts
 from gpufleet.findings import Finding, Level, finding
 from gpufleet.rules.context import RuleContext
+from gpufleet_policies.rules.mig_workloads import unpublished
 from gpufleet_policies.rules.placement import candidates, gpu_requests, offering
 from gpufleet_policies.rules.written import written_rule
 
@@ -17,8 +18,15 @@ def _certainty(context: RuleContext) -> Level:
 
 @written_rule("gpu-resource-not-offered")
 def not_offered(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
-    """The pod would stay Pending. Pools that the pod's required labels exclude do not count."""
-    assert context.fleet is not None
+    """The pod would stay Pending. Pools that the pod's required labels exclude do not count.
+
+    Beside a GpuFleet of every resource. Of pools that are declared one by one: a slice that no
+    selectable layout has, or a whole GPU where `mixed` partitions every GPU, where all GPUs of each
+    pool that would take the pods are known.
+    """
+    if context.fleet is None:
+        yield from unpublished(context, workload)
+        return
     for group in workload.pod_groups:
         pools = candidates(context.fleet, group, context.catalogue)
         for resource, amount in gpu_requests(group):
@@ -49,9 +57,8 @@ def not_offered(context: RuleContext, workload: WorkloadFacts) -> Iterator[Findi
             )
 
 
-@written_rule("gpu-replicas-exceed-pool")
-def exceed_pool(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
-    """For jobs only the size of one pod counts: their pods may run one after another."""
+def exceed_fleet(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
+    """Pods that the pools of the declared fleet cannot hold."""
     assert context.fleet is not None
     for group in workload.pod_groups:
         pools = candidates(context.fleet, group, context.catalogue)

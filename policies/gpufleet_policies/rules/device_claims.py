@@ -27,8 +27,6 @@ def takes_all(context: RuleContext, claim: DeviceClaim) -> Iterator[Finding]:
             yield finding(
                 where=request.place,
                 found=f"takes all devices of class {request.device_class.value} on a node",
-                limit="GPUs that the pod does not compute on stay empty",
-                alternative="write `allocationMode: ExactCount` and the `count` it uses",
                 evidence={"class": request.device_class.value},
             )
 
@@ -69,8 +67,6 @@ def requested_twice(context: RuleContext, workload: WorkloadFacts) -> Iterator[F
             yield finding(
                 where=one.place,
                 found=f"claims GPUs through {claim.locator} and asks for {group.gpu_resources[0]}",
-                limit="the pod gets both, and the driver and the device plugin may assign the "
-                "same card twice",
                 alternative=requested_twice.instead(resource=group.gpu_resources[0]),
                 money=held(context, workload, group),
                 evidence={"claim": claim.locator.name, "resource": group.gpu_resources[0]},
@@ -90,7 +86,6 @@ def unused(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
             yield finding(
                 where=one.place,
                 found=f"claims {one.name}, and no container names it in resources.claims",
-                limit="the device is reserved, and nothing uses it",
                 alternative=unused.instead(claim=one.place),
                 money=_devices(context, workload, group, one),
                 evidence={"claim": one.name},
@@ -141,7 +136,6 @@ def elsewhere(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding
         yield finding(
             where=one.place,
             found=f"names {found[0]}, and the pods are in {here}",
-            limit="claims are looked for in the pods' namespace: they wait for one for ever",
             alternative=f"write both into one namespace, such as {found[0].namespace}",
             at_most=Level.MANDATORY if together else Level.ADVISORY,
             evidence={"claim": found[0].name, "namespace": found[0].namespace},
@@ -163,8 +157,5 @@ def shared_claim(context: RuleContext, workload: WorkloadFacts) -> Iterator[Find
             yield finding(
                 where=one.place,
                 found=f"{group.pods.value} pods use the one claim {one.claim.value}",
-                limit="they all run on the same device, on the same node",
-                alternative="write resourceClaimTemplateName, so that each pod gets its own, or "
-                "configure the sharing in the claim",
                 evidence={"claim": one.claim.value, "pods": group.pods.value},
             )

@@ -51,8 +51,6 @@ def overridden(context: RuleContext, workload: WorkloadFacts) -> Iterator[Findin
         yield finding(
             where=f"container {container.name} ({container.place}.env)",
             found=f"asks for {container.gpu_resources[0]} and sets NVIDIA_VISIBLE_DEVICES={value}",
-            limit="the container may see and use GPUs of other pods",
-            alternative="remove the variable: the device plugin sets it",
             evidence={"value": value},
         )
 
@@ -76,7 +74,6 @@ def without_gpu(context: RuleContext, workload: WorkloadFacts) -> Iterator[Findi
             yield finding(
                 where=f"container {container.name} ({container.place}.resources)",
                 found=f"{why} and asks for no GPU",
-                limit="it finds no device, or takes one that the scheduler gives to others",
                 alternative="take an image with a CPU build, such as vllm/vllm-openai-cpu"
                 if "cpu" in " ".join(container.words.found or ()).split()
                 else f"write `limits: {{{GPU}: 1}}`",
@@ -122,8 +119,6 @@ def passes_scheduler(context: RuleContext, workload: WorkloadFacts) -> Iterator[
         yield finding(
             where=f"{group.place}.nodeName",
             found=f"asks for {group.gpu_resources[0]} on {node}",
-            limit="the scheduler is passed over: without a free GPU the kubelet refuses the pod "
-            "(UnexpectedAdmissionError), and its controller makes the next one",
             alternative=f"write `nodeSelector: {{kubernetes.io/hostname: {node}}}`",
             evidence={"node": node},
         )
@@ -154,7 +149,6 @@ def other_program(context: RuleContext, workload: WorkloadFacts) -> Iterator[Fin
         yield finding(
             where=container.where,
             found=f"asks for {container.gpu_resources[0]} and runs {what}",
-            limit="this program computes nothing on a GPU",
             alternative=f"remove {container.gpu_resources[0]}",
             money=held(context, workload, group),
             evidence={"image": image},

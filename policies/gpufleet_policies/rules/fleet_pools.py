@@ -59,7 +59,6 @@ def interactive_large(context: RuleContext, subject: NodePool | FleetFacts) -> I
             where=place(pool, pool.size.minimum_place),
             found=f"{pool.size.standing.value} node(s) with {pool.gpus_per_node.value} x "
             f"{_gpu(pool)} serve interactive use, bought {_bought(pool)}",
-            limit="large nodes for notebooks must be able to go to 0",
             alternative=alternative,
             money=nodes_money(context, pool, pool.size.standing.value, AmountKind.STANDING),
             evidence={
@@ -114,7 +113,6 @@ def nonprod_minimum(context: RuleContext, subject: NodePool | FleetFacts) -> Ite
             where=place(pool, pool.size.minimum_place),
             found=f"{standing.value} x {_gpu(pool)} node(s) always run, environment "
             f"{context.environment_of(subject).value}",
-            limit="pools outside production must be able to start from 0",
             alternative=_smaller_minimum(pool),
             money=money,
             evidence={"minimum": standing.value},
@@ -149,7 +147,6 @@ def fixed_size(context: RuleContext, subject: NodePool | FleetFacts) -> Iterator
         yield finding(
             where=where,
             found=found,
-            limit="only reserved capacity should have a fixed size",
             alternative=alternative,
             money=nodes_money(context, pool, nodes, AmountKind.STANDING),
             evidence={"nodes": nodes},

@@ -21,9 +21,6 @@ def spend_unbounded(context: RuleContext, fleet: FleetFacts) -> Iterator[Finding
     yield finding(
         where=", ".join(f"{pool.path} ({pool.name})" for pool in unpriced),
         found=f"the largest spend has no bound: {'; '.join(fleet.unbounded)}",
-        limit="every pool needs a price or a bound",
-        alternative="state the price you pay (onPrem.usdPerGpuHour, capacityBlock.usdPerHour), or "
-        "choose a priced instance type",
         money=Money(AmountKind.EXPOSURE, None, Fraction(gpus), "unpriced pools at nodes.max"),
         evidence={"causes": list(fleet.unbounded)},
     )
@@ -45,7 +42,6 @@ def budget_missing(context: RuleContext, fleet: FleetFacts) -> Iterator[Finding]
     yield finding(
         where="budget.usdPerHour",
         found=found,
-        limit="a budget in the spec is required here",
         alternative=f"write `budget: {{usdPerHour: {suggestion}}}`, the most the fleet may cost "
         "in an hour",
         money=money,

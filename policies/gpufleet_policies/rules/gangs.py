@@ -67,8 +67,6 @@ def without_gang(context: RuleContext, workload: WorkloadFacts) -> Iterator[Find
     yield finding(
         where="metadata.labels",
         found=f"{int(total)} GPUs that are of use only together, and no queue or group of pods",
-        limit="pods that have started hold their GPUs while the others wait; "
-        "two such jobs can block each other",
         alternative=f"label it {_QUEUE} with a Kueue LocalQueue of its namespace, or name a gang "
         "scheduler",
         at_most=Level.MANDATORY
@@ -138,8 +136,6 @@ def same_priority(context: RuleContext, workload: WorkloadFacts) -> Iterator[Fin
             where=f"{group.place}.priorityClassName",
             found=f"runs on {', '.join(shared)} with {servers[shared[0]]}, and neither has a "
             "priority",
-            limit="when the pool is full, the workload that came first keeps the GPUs",
-            alternative="give the job a PriorityClass below 0, or the server one above",
             evidence={"pools": shared},
             at_most=Level.ADVISORY,
         )

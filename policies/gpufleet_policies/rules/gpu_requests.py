@@ -152,8 +152,6 @@ def over_one_share(context: RuleContext, workload: WorkloadFacts) -> Iterator[Fi
             yield finding(
                 where=f"container {container.name} ({amount.place or container.place})",
                 found=f"asks for {asked} x {resource}, shares of a GPU",
-                limit="one share is all a container can use: the device plugin fails the pod "
-                "(UnexpectedAdmissionError), or takes another tenant's share for nothing",
                 alternative=over_one_share.instead(resource=resource),
                 money=money,
                 evidence={"resource": resource, "asked": asked},
@@ -190,8 +188,6 @@ def without_cpu_memory(context: RuleContext, workload: WorkloadFacts) -> Iterato
             yield finding(
                 where=_where(container),
                 found=f"asks for a GPU and for no {' and no '.join(missing)}",
-                limit="pods without requests are evicted first and placed blindly, so that GPUs of "
-                "their node stay empty",
                 alternative=without_cpu_memory.instead()
                 + (f": {', '.join(f'{n}: {share[n]}' for n in missing)}" if share else ""),
                 evidence={"missing": missing},

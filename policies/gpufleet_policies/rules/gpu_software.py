@@ -2,21 +2,20 @@
 
 from collections.abc import Iterator
 
-from gpufleet.cluster.fact import Fact
+from gpufleet.cluster.fact import NOTHING, Fact
 from gpufleet.cluster.nvidia import OperatorChoices
 from gpufleet.cluster.pool import Maker, NodePool
 from gpufleet.contract.machine_images import (
-    ended_image,
     lacks_driver,
     named_image,
-    pool_image_mismatch,
+    refused_images,
 )
 from gpufleet.findings import Finding, Level, finding
 from gpufleet.findings.money import AmountKind
 from gpufleet.rules.context import RuleContext
 from gpufleet_policies.rules.checked import kubernetes_minor
 from gpufleet_policies.rules.pool_money import nodes_money, smallest
-from gpufleet_policies.rules.pools import gpu_pools, validated_pools
+from gpufleet_policies.rules.pools import gpu_pools, template_of, validated_pools
 from gpufleet_policies.rules.written import written_rule
 
 _OPERATOR = "gpu-operator"
@@ -86,31 +85,20 @@ def image_refused(context: RuleContext, subject: NodePool) -> Iterator[Finding]:
     pools of Karpenter, which karpenter-image-architecture and karpenter-al2-ended report at the
     node class.
     """
+    minor = kubernetes_minor(context)
     for pool in validated_pools(context, subject):
         if pool.maker is Maker.KARPENTER or pool.is_certainly_not_gpu:
             continue
-        image, minor = pool.image.found or "", kubernetes_minor(context)
-        if (ended := ended_image(image, minor, context.catalogue)) is not None:
+        template = template_of(pool, context.surroundings)
+        own = NOTHING if template is None else template.image
+        for one in refused_images(pool, own, minor, context.catalogue):
             yield finding(
-                where=pool.image.place,
-                found=ended,
-                limit="EKS refuses such a node group, or starts nodes without updates",
-                alternative="write AL2023_x86_64_NVIDIA",
-                evidence={"image": image},
+                where=pool.image.place or "amiType",
+                found=one.found,
+                limit=one.limit,
+                alternative=one.fix,
+                evidence=one.evidence,
             )
-        other = pool_image_mismatch(pool, context.catalogue)
-        if other is None:
-            continue
-        yield finding(
-            where=pool.image.place or "amiType",
-            found=other.found,
-            limit="EKS refuses the node group: such machines cannot start the image"
-            if pool.maker is Maker.EKS
-            else "such machines cannot start the image, and never join the cluster",
-            alternative=f"choose the image for {' and '.join(other.needed)}, or machines for "
-            f"{' and '.join(other.architectures)}",
-            evidence={"image": other.image, "machines": sorted(other.machines)},
-        )
 
 
 @written_rule("pool-image-without-driver", NodePool)
@@ -125,7 +113,5 @@ def image_without_driver(context: RuleContext, subject: NodePool) -> Iterator[Fi
             yield finding(
                 where=pool.image.place or "amiType",
                 found=f"{pool.image.value} has no driver of NVIDIA",
-                limit="the nodes advertise no GPU, and the GPU Operator has no driver for them",
-                alternative="choose the image with NVIDIA in its name: AL2023_x86_64_NVIDIA",
                 money=nodes_money(context, pool, smallest(pool), AmountKind.EXPOSURE),
             )

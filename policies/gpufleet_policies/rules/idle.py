@@ -37,7 +37,6 @@ def idle_command(context: RuleContext, workload: WorkloadFacts) -> Iterator[Find
             yield finding(
                 where=container.where,
                 found=f"holds {asked} x {container.source(resource)} and runs `{waiting}`",
-                limit="a container that holds a GPU must compute",
                 alternative=idle_command.instead(),
                 money=held(context, workload, group),
                 evidence={"resource": resource, "command": waiting},
@@ -72,7 +71,6 @@ def oneshot(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
         yield finding(
             where=container.where,
             found=f"runs `{test}`, which ends, in a {kind}",
-            limit="the pod restarts again and again and keeps its GPU",
             alternative="write `restartPolicy: Never`" if kind == "Pod" else oneshot.instead(),
             money=held(context, workload, group),
             evidence={"command": test},
@@ -155,7 +153,6 @@ def without_culling(context: RuleContext, workload: WorkloadFacts) -> Iterator[F
         yield finding(
             where=group.place,
             found=f"an interactive {workload.locator.kind} holds a GPU, and {ends}",
-            limit="an interactive workload must stop when it is not used",
             alternative="write an hour as the culler's timeout"
             if culled.is_known
             else "switch the culler on and say so with "

@@ -49,7 +49,6 @@ def without_deadline(context: RuleContext, workload: WorkloadFacts) -> Iterator[
     yield finding(
         where=field,
         found="no deadline is set",
-        limit="a job that hangs keeps its GPUs until it is stopped by hand",
         alternative=f"set {field} to about twice the expected run",
         evidence={"field": field},
         remediation=_deadline(workload, field),
@@ -89,7 +88,6 @@ def cluster_outlives(context: RuleContext, workload: WorkloadFacts) -> Iterator[
     yield finding(
         where=place,
         found="is not true, and no deletionStrategy deletes the cluster",
-        limit="its GPUs stay after the job; ttlSecondsAfterFinished works only with it",
         alternative=f"write `shutdownAfterJobFinishes: true` and `ttlSecondsAfterFinished: "
         f"{SOON_SECONDS}`",
         money=held(context, workload, workload.gpu_containers[0][0]),
@@ -139,8 +137,6 @@ def overlaps(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]
     yield finding(
         where="spec.concurrencyPolicy",
         found=f"runs may overlap: one starts by `{job.schedule.value}` and may take {longest}",
-        limit="each run that overlaps holds GPUs of its own",
-        alternative="write `concurrencyPolicy: Forbid`",
         money=held(context, workload, workload.gpu_containers[0][0], kind=AmountKind.EXPOSURE),
         evidence={
             "schedule": job.schedule.value,

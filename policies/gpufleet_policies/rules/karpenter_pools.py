@@ -52,7 +52,6 @@ def never_consolidates(context: RuleContext, subject: NodePool) -> Iterator[Find
             yield finding(
                 where=f"{_DISRUPTION}.consolidateAfter",
                 found="consolidateAfter is Never, so empty GPU nodes stay",
-                limit="an empty GPU node must be removed automatically",
                 alternative="write consolidationPolicy: WhenEmpty and consolidateAfter: 5m",
                 money=money,
                 remediation=_set(karpenter, consolidationPolicy="WhenEmpty", consolidateAfter="5m"),
@@ -64,7 +63,6 @@ def never_consolidates(context: RuleContext, subject: NodePool) -> Iterator[Find
             yield finding(
                 where=f"{_DISRUPTION}.budgets[{blocked[0]}]",
                 found="a budget of 0 nodes without a schedule forbids removing empty nodes",
-                limit="an empty GPU node must be removed automatically",
                 alternative="give the budget a schedule and duration, or reasons without Empty",
                 money=money,
             )
@@ -78,8 +76,6 @@ def never_expires(context: RuleContext, subject: NodePool) -> Iterator[Finding]:
             yield finding(
                 where="spec.template.spec.expireAfter",
                 found="expireAfter is Never",
-                limit="nodes that never expire keep old drivers and images",
-                alternative="write expireAfter: 720h, the default",
                 remediation=(add("720h", "spec.template.spec", "expireAfter"),),
             )
 
@@ -108,8 +104,6 @@ def disrupts_training(context: RuleContext, subject: NodePool) -> Iterator[Findi
             where=f"{_DISRUPTION}.consolidationPolicy",
             found=f"{karpenter.policy.value} after {karpenter.consolidate_after.value}, and "
             f"{because}",
-            limit="training that is moved loses the work since its last checkpoint",
-            alternative="write consolidationPolicy: WhenEmpty and consolidateAfter: 30m",
             remediation=_set(karpenter, consolidationPolicy="WhenEmpty", consolidateAfter="30m"),
         )
 
@@ -150,9 +144,6 @@ def expiry_blocked(context: RuleContext, subject: NodePool) -> Iterator[Finding]
                     where="spec.template.spec.expireAfter",
                     found=f"nodes expire after {karpenter.expire_after.value}, and "
                     f"{workload.locator} says karpenter.sh/do-not-disrupt: true",
-                    limit="without terminationGracePeriod the node waits for the pod without limit",
-                    alternative="write terminationGracePeriod: 24h, or a duration as the "
-                    "annotation's value",
                     money=nodes_money(context, pool, 1, AmountKind.EXPOSURE),
                     remediation=(add("24h", "spec.template.spec", "terminationGracePeriod"),),
                 )
@@ -183,8 +174,6 @@ def slow(context: RuleContext, subject: NodePool) -> Iterator[Finding]:
         yield finding(
             where=f"{_DISRUPTION}.consolidateAfter",
             found=f"an empty node stays {karpenter.consolidate_after.value}",
-            limit="an hour is enough for pods that come back",
-            alternative="write consolidateAfter: 5m",
             money=Money(
                 AmountKind.WASTE,
                 None if price is None else price * hours / 24,

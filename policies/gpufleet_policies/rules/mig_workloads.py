@@ -53,8 +53,6 @@ def single_mixed(context: RuleContext, subject: MigLayouts | NodePool) -> Iterat
             yield finding(
                 where=f"{subject.place} {names[0]}".strip(),
                 found=f"{what} GPUs differently",
-                limit="the strategy single, in force here, publishes nothing then",
-                alternative="set mig.strategy: mixed, or one profile for all GPUs of a node",
                 at_most=Level.ADVISORY,
                 evidence={"configs": names},
             )
@@ -67,8 +65,6 @@ def single_mixed(context: RuleContext, subject: MigLayouts | NodePool) -> Iterat
         yield finding(
             where=f"label nvidia.com/mig.config: {name}",
             found=f"{name} cuts the {len(layouts)} GPUs of a node differently",
-            limit="the strategy single, in force here, publishes nothing then",
-            alternative="set mig.strategy: mixed, or one profile for all GPUs of a node",
             money=nodes_money(context, pool, smallest(pool), AmountKind.WASTE),
             evidence={"config": name or ""},
         )
@@ -91,15 +87,8 @@ def _mig_requests(workload: WorkloadFacts) -> Iterator[tuple[PodGroup, str, int]
                 yield group, resource, asked.value
 
 
-@written_rule("mig-resource-name-mismatch")
-def name_mismatch(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
-    """A slice that no selectable layout has, or a whole GPU where `mixed` partitions every GPU.
-
-    Only where all GPUs of each pool that would take the pods are known. gpu-resource-not-offered
-    covers pods with a GpuFleet.
-    """
-    if context.fleet is not None:
-        return
+def unpublished(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
+    """Requests for slices, or whole GPUs, that no pool publishes of those declared one by one."""
     for group, resource, asked in _mig_requests(workload):
         if resource != GPU and not resource.startswith(MIG_PREFIX):
             continue
@@ -168,7 +157,5 @@ def slices_beyond_one(context: RuleContext, workload: WorkloadFacts) -> Iterator
         yield finding(
             where=f"container {container.name} ({container.place}.resources)",
             found="asks for " + " and ".join(f"{int(n)} x {name}" for name, n in counts.items()),
-            limit="a CUDA process sees one MIG slice: the others are held and compute nothing",
-            alternative="ask for one larger slice, or run a pod for each slice",
             evidence={name: int(number) for name, number in counts.items()},
         )

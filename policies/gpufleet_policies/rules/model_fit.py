@@ -190,12 +190,13 @@ def _named(request: ModelRequest, offer: GpuOffer) -> str:
 
 
 def _narrower(request: ModelRequest) -> _Better | None:
-    """Half the GPUs of a copy, or fewer, hold it with a fifth to spare."""
+    """Half the GPUs of a copy, or fewer, hold it with a fifth to spare. Not of copies that have
+    more processes than the pod has GPUs: those do not start, and hold what is asked for alone."""
     width, memory = request.width, request.hardware.memory_bytes
     wanted, enough = request.need.bytes * ROOM, request.width
     while enough % 2 == 0 and wanted <= Fraction(enough, 2) * memory:
         enough //= 2
-    if enough == width:
+    if enough == width or width * request.copies > request.gpus:
         return None
     return _Better(
         f"{enough} of {width} x {request.hardware.gpu} "

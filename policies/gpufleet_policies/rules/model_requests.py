@@ -171,7 +171,7 @@ def _largest_gpu(context: RuleContext, group: PodGroup) -> tuple[str, int] | Non
     For pools of which it is not known how they are shared: no share has more.
     """
     labelled = gpu_of_labels(context.catalogue, group)
-    names = [labelled.key] if labelled else [s.gpu for s in shapes(context, group, GPU)]
+    names = [labelled.key] if labelled else list({s.gpu for s in shapes(context, group, GPU)})
     sizes = [(context.catalogue.gpu(name).memory_bytes, name) for name in names]
     known = [(size, name) for size, name in sizes if size is not None]
     if not known or len(known) < len(sizes):

@@ -236,9 +236,6 @@ def alongside_gpus(context: RuleContext, workload: WorkloadFacts) -> Iterator[Fi
             where=group.place,
             found=f"{one.by_gpus} pods fill the GPUs of a {one.shape.priced} and ask for less than "
             "a quarter of its CPUs and memory",
-            limit="CPUs and memory that no pod asks for are paid for with the GPUs",
-            alternative="use a machine with fewer CPUs and less memory for its GPUs, "
-            "or run CPU work there",
             evidence={"machine": one.shape.name},
             at_most=Level.ADVISORY,
         )

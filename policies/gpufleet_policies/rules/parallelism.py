@@ -162,8 +162,6 @@ def below(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
             where=found.container.where,
             found=f"starts processes on {found.opened} GPUs and asks for {found.asked} x "
             f"{found.source}{found.of}",
-            limit="the engine does not start without all of them, and holds its GPUs while it "
-            "restarts",
             alternative=f"{found.write(needed)}, or a smaller parallel size",
             money=held(context, workload, found.group, kind=AmountKind.STANDING),
             provenance=found.provenance,
@@ -184,8 +182,5 @@ def serve_exceeds(context: RuleContext, workload: WorkloadFacts) -> Iterator[Fin
         where=ray.serving_gpus.place,
         found=f"its applications may grow to {ray.serving_gpus.value} GPUs, and the cluster has "
         f"{total}",
-        limit="the other replicas are never scheduled: no autoscaler makes workers",
-        alternative="lower max_replicas, or write `enableInTreeAutoscaling: true` and a "
-        "maxReplicas that holds them",
         evidence={"asked": ray.serving_gpus.value, "standing": total},
     )

@@ -104,10 +104,10 @@ def tolerates(pool: NodePool, group: PodGroup) -> bool | None:
     if group.tolerations.is_unknown:
         return None
     own = group.tolerations.value if group.tolerations.is_known else ()
-    if all(any(one.covers(taint.key, taint.effect) for one in own) for taint in hard):
+    if all(any(one.covers(taint.key, taint.effect, taint.value) for one in own) for taint in hard):
         return True
     if not all(
-        taint.key in _ADDED or any(one.covers(taint.key, taint.effect) for one in own)
+        taint.key in _ADDED or any(one.covers(taint.key, taint.effect, taint.value) for one in own)
         for taint in hard
     ):
         return False

@@ -17,8 +17,5 @@ def plain_secret(context: RuleContext, workload: WorkloadFacts) -> Iterator[Find
             yield finding(
                 where=f"container {container.name} ({place})",
                 found=f"holds {kind}",
-                limit="whoever may read the object, its file or the list of processes has it",
-                alternative="put it into a Secret, take it as a variable with secretKeyRef, and "
-                "revoke this one",
                 evidence={"field": place, "kind": kind},
             )

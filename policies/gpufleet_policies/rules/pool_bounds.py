@@ -106,8 +106,6 @@ def warm_pool(context: RuleContext, subject: NodePool) -> Iterator[Finding]:
             yield finding(
                 where=pool.warm_nodes.place,
                 found=f"{pool.warm_nodes.value} running node(s) wait in the warm pool",
-                limit="a warm pool of GPU machines must be STOPPED: running ones cost as much as "
-                "nodes that work",
                 alternative=f"write poolState: {stopped}",
                 money=nodes_money(context, pool, pool.warm_nodes.value, AmountKind.WASTE),
                 evidence={"warm": pool.warm_nodes.value},
@@ -137,8 +135,6 @@ def capacity_buffer(context: RuleContext, buffer: CapacityBuffer) -> Iterator[Fi
             where="spec.replicas" if buffer.replicas.is_known else "spec.percentage",
             found=f"room for {replicas} pod(s) of {workload.locator} with {asked} GPU(s) each is "
             "kept free",
-            limit="GPUs that wait cost as much as GPUs that work",
-            alternative="drop the buffer, or serve the wait from capacity that starts quickly",
             money=_cheapest(context, workload, replicas * asked),
             at_most=Level.ADVISORY if not context.is_nonproduction(buffer) else Level.MANDATORY,
             evidence={"replicas": replicas, "gpus": asked},

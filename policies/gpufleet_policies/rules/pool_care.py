@@ -62,7 +62,6 @@ def untainted(context: RuleContext, subject: NodePool) -> Iterator[Finding]:
         yield finding(
             where=pool.taints_place or "taints",
             found="no NoSchedule taint" + (gke if pool.maker is Maker.GKE else ""),
-            limit="pods without GPUs land on GPU nodes and prevent their removal",
             alternative="add the taint nvidia.com/gpu=present:NoSchedule"
             + (" to a pool of its own for the machines with GPUs" if pool.is_mixed else ""),
             money=None if pool.is_mixed else nodes_money(context, pool, 1, AmountKind.EXPOSURE),
@@ -106,7 +105,6 @@ def without_repair(context: RuleContext, subject: NodePool) -> Iterator[Finding]
         yield finding(
             where=pool.repair_place,
             found="automatic repair is off",
-            limit="a node with a broken GPU costs as much as a working one",
             alternative=f"write {pool.repair_place}: true",
             remediation=(add({"enabled": True}, "", "nodeRepairConfig"),)
             if eks and patchable(pool)
@@ -131,7 +129,6 @@ def accelerator_label(context: RuleContext, subject: NodePool) -> Iterator[Findi
         yield finding(
             where="labels" if pool.maker is Maker.EKS else "tags",
             found=f"the cluster autoscaler scales it, and nodes lack the label {_ACCELERATOR}",
-            limit="without it a node with busy CPUs and free GPUs is never removed",
             alternative=f"label its nodes {_ACCELERATOR}: {_short(pool)}",
             money=nodes_money(context, pool, 1, AmountKind.EXPOSURE),
             remediation=setting(pool, _short(pool), "labels", _ACCELERATOR)

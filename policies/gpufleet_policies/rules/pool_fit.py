@@ -101,9 +101,6 @@ def spot_for_training(context: RuleContext, workload: WorkloadFacts) -> Iterator
             where=group.where,
             found=f"{pods} pods of {asked} GPU(s) train together on "
             f"{', '.join(pool.name for pool in pools)}, spot only, and no checkpoint is declared",
-            limit="each interruption ends all of them and loses the work since the last checkpoint",
-            alternative="annotate gpufleet.dev/checkpoint-seconds, or give it on-demand or "
-            "reserved nodes",
         )
 
 
@@ -160,7 +157,6 @@ def unpinned(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]
             found=f"asks for {asked} GPU(s) of any kind: {', '.join(sorted(models))} are here",
             limit=f"{dearest[1]} costs {usd_hour(dearest[0])} per GPU, {cheapest[1]} "
             f"{usd_hour(cheapest[0])}",
-            alternative="select the GPU it needs (nodeSelector nvidia.com/gpu.product)",
             money=Money(
                 AmountKind.WASTE,
                 (dearest[0] - cheapest[0]) * asked * pods,

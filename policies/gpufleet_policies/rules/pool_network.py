@@ -38,9 +38,6 @@ def multi_zone(context: RuleContext, workload: WorkloadFacts) -> Iterator[Findin
             where=group.where,
             found=f"{pods} training pods of {asked} GPU(s) on {spread[0].name}, which spans "
             f"{len(zones) or 'all'} zones",
-            limit="ranks in different zones pay for every exchange and wait for it",
-            alternative="select one zone (topology.kubernetes.io/zone), or use Kueue's "
-            "podset-required-topology",
         )
 
 
@@ -70,7 +67,6 @@ def without_fabric(context: RuleContext, workload: WorkloadFacts) -> Iterator[Fi
             yield finding(
                 where=group.where,
                 found=f"{pods} pods take all {asked} GPUs of {pool.name}'s nodes, and {missing}",
-                limit="between nodes the ordinary network is many times slower than the GPUs",
                 alternative="ask for vpc.amazonaws.com/efa in the pods, and give the pool EFA "
                 "interfaces and a placement group"
                 if missing.endswith("EFA") or _EFA in missing

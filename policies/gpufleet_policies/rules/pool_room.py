@@ -10,6 +10,7 @@ from gpufleet.cluster.pool import NodePool
 from gpufleet.findings import Finding, Level, finding
 from gpufleet.rules.context import RuleContext
 from gpufleet_policies.money.pools import reach
+from gpufleet_policies.rules.capacity import exceed_fleet
 from gpufleet_policies.rules.placed import (
     chooses_pool,
     is_labelled,
@@ -31,10 +32,12 @@ def exceed(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     other pools.
 
     Only where every pool that would take the pods is known. For jobs only the size of one pod
-    counts: their pods may run one after another. gpu-replicas-exceed-pool covers pods with a
-    GpuFleet.
+    counts: their pods may run one after another.
     """
-    if context.fleet is not None or workload.node_agent:
+    if context.fleet is not None:
+        yield from exceed_fleet(context, workload)
+        return
+    if workload.node_agent:
         return
     for group in workload.running_groups():
         for resource in group.gpu_resources:

@@ -49,7 +49,7 @@ def completed(pool: NodePool, surroundings: Surroundings | None) -> NodePool:
     if surroundings is None:
         return pool
     if pool.launch_template:
-        template = _template(pool, surroundings)
+        template = template_of(pool, surroundings)
         if template is not None:
             pool = _templated(pool, template)
     for scaler in surroundings.of(PoolAutoscaler):
@@ -70,11 +70,12 @@ def template_seen(pool: NodePool, surroundings: Surroundings | None) -> bool:
     """Whether the launch template or node class a pool names is declared here, or it names none."""
     if not pool.launch_template:
         return True
-    return surroundings is not None and _template(pool, surroundings) is not None
+    return template_of(pool, surroundings) is not None
 
 
-def _template(pool: NodePool, surroundings: Surroundings) -> LaunchTemplate | None:
-    templates = surroundings.of(LaunchTemplate)
+def template_of(pool: NodePool, surroundings: Surroundings | None) -> LaunchTemplate | None:
+    """The launch template or node class that a pool names; None: none is declared here."""
+    templates = () if surroundings is None else surroundings.of(LaunchTemplate)
     for template in templates:
         if pool.launch_template in template.names:
             return template

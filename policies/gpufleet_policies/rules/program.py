@@ -62,9 +62,6 @@ def monitoring_missing(context: RuleContext, subject: NodePool | FleetFacts) -> 
     yield finding(
         where="",
         found="no DCGM exporter is declared with the GPU pools",
-        limit="without it idle GPUs are not visible, and cost tools show an efficiency of 0",
-        alternative="let the GPU Operator run it (dcgmExporter.enabled: true), or install "
-        "dcgm-exporter",
     )
 
 
@@ -77,8 +74,6 @@ def without_pods(context: RuleContext, source: MetricsSource) -> Iterator[Findin
             where=source.blind,
             found="DCGM_EXPORTER_KUBERNETES is true, and the kubelet's pod-resources socket is not "
             "mounted",
-            limit="metrics have no pod, namespace and container: no cost or idleness by pod",
-            alternative="mount the hostPath /var/lib/kubelet/pod-resources at the same path",
         )
 
 
@@ -112,7 +107,6 @@ def alarm_missing(context: RuleContext, subject: NodePool | FleetFacts) -> Itera
         where="",
         found=f"the pools cost at least {usd_hour(standing)}",
         limit=f"above {quiet:,} USD a month a budget must send a notification",
-        alternative="declare an aws.budgets.Budget or gcp.billing.Budget with a notification",
         money=Money(
             AmountKind.STANDING,
             Fraction(standing),
@@ -200,9 +194,6 @@ def without_quota(context: RuleContext, namespace: DeclaredNamespace) -> Iterato
     yield finding(
         where="",
         found=f"{len(inside)} GPU workload(s) run in it, and nothing limits how many GPUs",
-        limit="a namespace with GPU workloads needs a quota or a queue",
-        alternative='add a ResourceQuota with hard: {"requests.nvidia.com/gpu": N}, or a '
-        "LocalQueue",
         creates=_quota(context, name, inside),
     )
 

@@ -51,8 +51,6 @@ def without_timeout(context: RuleContext, queue: ClusterQueue) -> Iterator[Findi
     yield finding(
         where=str(where.locator),
         found="Kueue queues GPU jobs, and waitForPodsReady is off",
-        limit="jobs that start only some pods hold GPUs and wait for the others",
-        alternative="write waitForPodsReady: {timeout: 10m}, or give the flavours a topology",
     )
 
 
@@ -71,7 +69,6 @@ def class_without_quota(
                 where=f"{configuration.place or 'resources'}: deviceClassMappings",
                 found=f"{name} is the name of a class of devices, and no ClusterQueue has quota of "
                 "it",
-                limit="jobs with a claim of the class are not admitted",
                 alternative=f"give {name} quota in a ClusterQueue, or map the class to the name "
                 "that has it",
                 evidence={"name": name},
@@ -186,8 +183,6 @@ def no_namespace(context: RuleContext, queue: ClusterQueue) -> Iterator[Finding]
     yield finding(
         where="spec.namespaceSelector",
         found="is not written",
-        limit="it selects nothing then: no Workload of any namespace is admitted",
-        alternative="write `namespaceSelector: {}` for all namespaces",
         at_most=Level.MANDATORY if queue.cohort.is_absent else Level.ADVISORY,
     )
 

@@ -34,8 +34,6 @@ def counts_nothing(context: RuleContext, quota: GpuQuota) -> Iterator[Finding]:
         yield finding(
             where=f"spec.hard.{name}",
             found=f"limits {name}",
-            limit="of extended resources a quota counts requests.NAME alone: pods of the namespace "
-            "may take all GPUs",
             alternative=f"write requests.{resource}",
             at_most=Level.MANDATORY if name == resource else Level.ADVISORY,
             evidence={"key": name},

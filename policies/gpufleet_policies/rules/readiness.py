@@ -27,8 +27,6 @@ def without_shared_memory(context: RuleContext, workload: WorkloadFacts) -> Iter
             where=f"container {container.name} ({container.place}.volumeMounts)",
             found=f"starts {opened.value} processes that talk through /dev/shm, and mounts nothing "
             "there",
-            limit="container runtimes give 64 MiB: NCCL and loaders of data fail when it is full",
-            alternative="mount an emptyDir with `medium: Memory` at /dev/shm",
             provenance=opened.provenance,
             evidence={"processes": opened.value},
         )
@@ -65,8 +63,6 @@ def without_readiness(context: RuleContext, workload: WorkloadFacts) -> Iterator
         yield finding(
             where=f"container {container.name} ({container.place}.readinessProbe)",
             found="holds a GPU, serves, and has neither a readiness nor a startup probe",
-            limit="a rollout ends working servers as soon as their successors start to load",
-            alternative="probe the path by which the server says that its model is loaded",
             evidence={"probes": sorted(container.probes)},
         )
 

@@ -108,8 +108,8 @@ PACK_RULES: tuple[Rule, ...] = tuple(
 )
 """Rules of the modules, of each family in the order they are written."""
 
-RULES: tuple[Rule, ...] = (*PACK_RULES, *CONFIGURATION_GROUPS)
-"""The rules that are listed: those of configurations have faults (`CONFIG_RULES`)."""
+RULES: tuple[Rule, ...] = (*(one for one in PACK_RULES if not one.group), *CONFIGURATION_GROUPS)
+"""The rules that are listed: those of configurations and relations have faults."""
 
 EXCEPTION_INVALID = "policy-exception-invalid"
 """Code of the finding about an exception that does not count: no reason, past or bad date."""

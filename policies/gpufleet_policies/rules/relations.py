@@ -2,6 +2,7 @@
 of a declaration, asked of files."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from gpufleet.cluster.pool import NodePool
 from gpufleet.cluster.program import Program
@@ -11,6 +12,7 @@ from gpufleet.findings import Finding, Level, finding
 from gpufleet.findings.money import AmountKind
 from gpufleet.rules.context import RuleContext, once
 from gpufleet.rules.rule import Rule
+from gpufleet_policies.configurations.groups import RELATIONS
 from gpufleet_policies.rules.pool_money import nodes_money, smallest
 from gpufleet_policies.rules.written import rule_rows, written_rule
 
@@ -36,7 +38,7 @@ def _relation(code: str) -> Rule:
                 yield _finding(context, one)
 
     check.__doc__ = rule_rows()[code]["detail"]
-    return written_rule(code, (Program, NodePool))(check)
+    return replace(written_rule(code, (Program, NodePool))(check), group=RELATIONS)
 
 
 def _same(at: Program | NodePool, subject: Program | NodePool) -> bool:

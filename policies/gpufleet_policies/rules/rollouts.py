@@ -35,16 +35,15 @@ def needs_spare(context: RuleContext, workload: WorkloadFacts) -> Iterator[Findi
             "and ends none before",
             limit=f"{names} can hold {most}; the new pod would stay Pending, and the rollout with "
             "it",
-            alternative="write `maxSurge: 0` and `maxUnavailable: 1`, or `type: Recreate`",
             evidence={"surge": workload.surge.value, "room": most},
         )
 
 
 @written_rule("gpu-toleration-misspelt")
 def misspelt(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
-    """Not where the right key is tolerated too, and not where a declared pool has such a taint."""
-    if not workload.uses_gpus:
-        return
+    """A key that is nearly that of the taint, and the right one is not tolerated; or the right key
+    without operator and value. Not where a declared pool has such a taint: its value may be empty.
+    """
     taints = {
         taint.key
         for pool in all_pools(context)
@@ -55,9 +54,18 @@ def misspelt(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]
         if not group.gpu_resources or not group.tolerations.is_known:
             continue
         tolerated = group.tolerations.value
-        if any(one.key == GPU or one.tolerates_everything for one in tolerated):
+        if any(one.tolerates_everything for one in tolerated):
             continue
-        for one in tolerated:
+        ours = [one for one in tolerated if one.key == GPU]
+        if ours and GPU not in taints and all(o.operator == "Equal" and not o.value for o in ours):
+            yield finding(
+                where=f"{group.place}.tolerations",
+                found=f"tolerates {GPU} without operator and value, so the empty value alone",
+                limit="GPU nodes are usually tainted with a value (present, true): the pods would "
+                "stay Pending",
+                alternative="write `operator: Exists`",
+            )
+        for one in () if ours else tolerated:
             if one.key in taints or not _is_nearly_the_taint(one.key):
                 continue
             yield finding(
@@ -67,33 +75,6 @@ def misspelt(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]
                 alternative=f"write `key: {GPU}`",
                 evidence={"key": one.key},
             )
-
-
-@written_rule("gpu-toleration-of-no-value")
-def of_no_value(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
-    """No operator and no value. Not where a declared pool has the taint: its value may be empty."""
-    if any(
-        taint.key == GPU
-        for pool in all_pools(context)
-        if pool.taints.is_known
-        for taint in pool.taints.value
-    ):
-        return
-    for group in workload.pod_groups:
-        if not group.gpu_resources or not group.tolerations.is_known:
-            continue
-        tolerated = group.tolerations.value
-        ours = [one for one in tolerated if one.key == GPU]
-        opens = any(one.tolerates_everything for one in tolerated)
-        if opens or not ours or any(one.operator != "Equal" or one.value for one in ours):
-            continue
-        yield finding(
-            where=f"{group.place}.tolerations",
-            found=f"tolerates {GPU} without operator and value, so the empty value alone",
-            limit="GPU nodes are usually tainted with a value (present, true): the pods would stay "
-            "Pending",
-            alternative="write `operator: Exists`",
-        )
 
 
 _NEARLY = 0.8

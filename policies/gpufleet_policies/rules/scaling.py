@@ -101,8 +101,6 @@ def without_autoscaler(context: RuleContext, workload: WorkloadFacts) -> Iterato
         yield finding(
             where=f"{group.pods.place}",
             found=f"{group.pods.value} replicas at all times",
-            limit="a server of several replicas should follow its load",
-            alternative="add a ScaledObject or a HorizontalPodAutoscaler on its queue length",
             provenance=evidence,
             creates=_scaled(workload, group),
         )
@@ -157,8 +155,6 @@ def never_zero(context: RuleContext, workload: WorkloadFacts) -> Iterator[Findin
         yield finding(
             where=smallest.place or group.place,
             found=f"{smallest.value} replica(s) stay in {context.environment_of(workload).value}",
-            limit="workloads outside production scale to 0 outside office hours",
-            alternative="scale to 0: KEDA minReplicaCount: 0, KServe minReplicas: 0",
             money=_money(context, workload, group, smallest, _OFF_HOURS),
             provenance=evidence,
             remediation=(add(0, smallest.place),)
@@ -232,8 +228,6 @@ def min_equals_max(context: RuleContext, subject: Autoscaler | WorkloadFacts) ->
             yield finding(
                 where=low.place or scaling.place,
                 found=f"{what} has a smallest and a largest size of {low.value}",
-                limit="an autoscaler needs a range of sizes",
-                alternative="lower the smallest size, or drop the autoscaler",
                 evidence={"size": low.value},
             )
 
@@ -248,6 +242,4 @@ def ray_unbounded(context: RuleContext, workload: WorkloadFacts) -> Iterator[Fin
             yield finding(
                 where=scaling.place,
                 found=f"maxReplicas of {what} is not set",
-                limit="Ray may then ask for GPUs without a limit",
-                alternative="write maxReplicas",
             )

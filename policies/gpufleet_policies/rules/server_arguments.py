@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import cast
 
 from gpufleet.cluster import Container, PodGroup, WorkloadFacts
 from gpufleet.cluster.container import MIG_PREFIX
@@ -60,9 +61,9 @@ def _heads(context: RuleContext, workload: WorkloadFacts, container: Container) 
     from gpufleet.models.parallel import Parallelism, check_parallelism
 
     uneven = check_parallelism(model, Parallelism(tensor=launch.tensor.value))
-    if not uneven:
+    if not uneven or uneven[0].code != "tensor-parallel-uneven":
         return None
-    possible = [size for size in uneven[0].evidence.get("possible", ()) if size <= 16]
+    possible = [size for size in cast("list[int]", uneven[0].evidence["possible"]) if size <= 16]
     return _Refused(
         f"starts {model.name} with a tensor parallel size of {launch.tensor.value}",
         uneven[0].message,

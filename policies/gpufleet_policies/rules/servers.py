@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from gpufleet.cluster import Container, WorkloadFacts
 from gpufleet.cluster.monitoring import DeclaredService
 from gpufleet.findings import Finding, finding
-from gpufleet.rules.context import RuleContext
+from gpufleet.rules.context import RuleContext, once
 from gpufleet_policies.rules.hardware import held
 from gpufleet_policies.rules.model_memory import gib, model_weights
 from gpufleet_policies.rules.waiting import fetches
@@ -40,16 +40,20 @@ def _is_vllm(container: Container) -> bool:
     return any("vllm" in word for word in said)
 
 
+@once
+def _namespaces_with_vllm(context: RuleContext) -> frozenset[str]:
+    """Namespaces with a Service of that name."""
+    services = (one.locator for one in context.declared(DeclaredService))
+    return frozenset(one.namespace for one in services if one.name == "vllm")
+
+
 @written_rule("vllm-port-of-service")
 def port_of_service(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """A Service of that name in the namespace, and service links that are on, their default. Not
     where the container sets VLLM_PORT itself."""
-    services = [
-        one
-        for one in context.declared(DeclaredService)
-        if one.locator.name == "vllm" and one.locator.namespace == workload.locator.namespace
-    ]
-    if not services or not workload.template_checked_on_creation:
+    if workload.locator.namespace not in _namespaces_with_vllm(context):
+        return
+    if not workload.template_checked_on_creation:
         return
     for group in workload.running_groups():
         if not group.service_links:
@@ -61,8 +65,6 @@ def port_of_service(context: RuleContext, workload: WorkloadFacts) -> Iterator[F
                 where=f"container {container.name} ({group.place}.enableServiceLinks)",
                 found="runs vLLM next to the Service vllm: Kubernetes sets VLLM_PORT to "
                 "tcp://ADDRESS:PORT",
-                limit="vLLM takes it for its own port, and ends with an error",
-                alternative="write `enableServiceLinks: false`, or give the Service another name",
             )
 
 
@@ -81,8 +83,6 @@ def in_job(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
         yield finding(
             where=container.where,
             found="starts a model server in a Job without a deadline",
-            limit="the server does not end: the Job holds its GPU until someone deletes it",
-            alternative="write a Deployment, or activeDeadlineSeconds",
             money=held(context, workload, group),
         )
 
@@ -116,7 +116,6 @@ def before_load(context: RuleContext, workload: WorkloadFacts) -> Iterator[Findi
             if soon
             else fetched
             or f"its readiness probe gives it {planned} s: a start that takes as long never ends",
-            alternative="add a startupProbe with the same path and a failureThreshold of 60",
             evidence={"seconds": seconds},
         )
 
@@ -168,6 +167,5 @@ def other_port(context: RuleContext, workload: WorkloadFacts) -> Iterator[Findin
                 where=container.where,
                 found=f"probes {_TRITON_PATH} on port {number}",
                 limit=f"Triton serves {other} there and its health on 8000: the probe always fails",
-                alternative="write `port: 8000`",
                 evidence={"port": number},
             )

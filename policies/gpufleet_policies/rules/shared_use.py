@@ -34,7 +34,6 @@ def trains_on_shares(context: RuleContext, workload: WorkloadFacts) -> Iterator[
                 limit="ranks of one program may land on one GPU and wait for each other"
                 if several
                 else "every step waits for the other tenants, and their memory may end it",
-                alternative="use a pool with whole GPUs or MIG slices",
                 money=held(
                     context,
                     workload,
@@ -58,8 +57,6 @@ def without_host_ipc(context: RuleContext, workload: WorkloadFacts) -> Iterator[
         yield finding(
             where=f"{group.place}.hostIPC",
             found="selects nodes that share GPUs by MPS, and has no hostIPC",
-            limit="GKE's MPS control daemon is reached only through the host's IPC namespace",
-            alternative="write hostIPC: true",
         )
 
 

@@ -113,8 +113,6 @@ def not_fail_fast(context: RuleContext, config: SharingConfig) -> Iterator[Findi
     yield finding(
         where=config.place,
         found=f"failRequestsGreaterThanOne is not set{more}",
-        limit="a pod that asks for two shares takes the share of another pod and gains nothing",
-        alternative="write failRequestsGreaterThanOne: true",
         remediation=tuple(operation for patch in patches for operation in patch)
         if all(patches)
         else (),
@@ -216,8 +214,6 @@ def loses_attribution(context: RuleContext, config: SharingConfig) -> Iterator[F
     yield finding(
         where=config.place,
         found=f"{config.mode} is on, and costs are booked by pod (requireAttribution)",
-        limit="DCGM's metrics do not distinguish pods that share a GPU",
-        alternative="use MIG slices where costs must be booked, or book by request",
     )
 
 

@@ -36,8 +36,6 @@ def domain_without_plugin(context: RuleContext, program: Program) -> Iterator[Fi
         yield finding(
             where=program.field(path),
             found=f"{path} is false, and {domains[0].locator} is declared",
-            limit="DRA driver compute-domain.nvidia.com is not registered: pods with a channel of "
-            "the domain never start",
             alternative=f"write {path}: true, or remove the ComputeDomain",
         )
 
@@ -79,8 +77,5 @@ def runtime_class(context: RuleContext, workload: WorkloadFacts) -> Iterator[Fin
                     where=group.runtime_class.place,
                     found=f"asks for the RuntimeClass nvidia, and {program.locator} has "
                     "cdi.nriPluginEnabled",
-                    limit="with the NRI plugin the operator makes no such class, and removes the "
-                    "one it made: pods that name it are refused",
-                    alternative="remove runtimeClassName: the plugin injects the devices",
                 )
         return

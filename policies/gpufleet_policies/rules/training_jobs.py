@@ -35,7 +35,6 @@ def container_name(context: RuleContext, workload: WorkloadFacts) -> Iterator[Fi
         yield finding(
             where=f"group {group.name} ({group.place}.containers)",
             found=f"has no container called {name}, only {', '.join(names)}",
-            limit="the training operator refuses the job, or sets no rendezvous up",
             alternative=f"write `name: {name}`",
             evidence={"names": names},
         )
@@ -58,7 +57,6 @@ def fewer_pods(context: RuleContext, workload: WorkloadFacts) -> Iterator[Findin
             where=f"container {container.name} ({container.place}.env)",
             found=f"waits for {ranks} ranks, and {group.pods.value} pod(s) with {asked.value} "
             "GPU(s) run at a time",
-            limit="no more than parallelism and completions run at a time: the ranks never meet",
             alternative=f"write `completions: {ranks}`, `parallelism: {ranks}` and "
             "`completionMode: Indexed`",
             money=held(context, workload, group),
@@ -139,8 +137,6 @@ def without_address(context: RuleContext, workload: WorkloadFacts) -> Iterator[F
         yield finding(
             where=container.where,
             found=f"torchrun waits for {nodes.value} pods, and is told no address",
-            limit="each pod waits at 127.0.0.1 for the others, until it gives up",
-            alternative="write --rdzv-backend=c10d --rdzv-endpoint=$MASTER_ADDR:$MASTER_PORT",
             money=held(context, workload, group),
             evidence={"nodes": nodes.value},
         )
@@ -169,7 +165,6 @@ def unknown_address(context: RuleContext, workload: WorkloadFacts) -> Iterator[F
             f"{group.subdomain.found}"
             if group.subdomain.is_known
             else f"looks for {pod}.{service}, and the pods have no subdomain",
-            limit="the name is never found: all ranks wait, until they give up",
             alternative=f"write {pod}.{group.subdomain.found}"
             if group.subdomain.is_known
             else f"write `subdomain: {service}` in the pod template",

@@ -159,6 +159,8 @@ def _finding(
     return replace(
         draft,
         code=rule.id,
+        message=f"{draft.message}; {rule.limit}" if rule.limit else draft.message,
+        fix=draft.fix or rule.fix or None,
         severity=_severity(weighed),
         level=weighed,
         locator=subject.locator,

@@ -54,8 +54,6 @@ def unlicensed(context: RuleContext, choices: OperatorChoices) -> Iterator[Findi
         where=f"{choices.place}.driver.licensingConfig".strip("."),
         found=f"{pool.name} has {pool.vgpu_profile.value}, and driver.licensingConfig names no "
         "Secret",
-        limit="guests without a licence are throttled",
-        alternative="write driver.licensingConfig.secretName, with nlsEnabled true",
         money=saving(
             context, pool, smallest(pool), _THROTTLED, "0.9 of the speed lost, by assumption"
         ),
@@ -85,8 +83,6 @@ def mixed_profiles(context: RuleContext, subject: NodePool) -> Iterator[Finding]
         yield finding(
             where="vGPUProfile",
             found=f"{names} leave {float(total):.2f} cards unused at their largest size",
-            limit="with same-size placement a card that has one size takes no other",
-            alternative="use one size, or hosts with mixed-size placement",
             money=Money(
                 AmountKind.WASTE,
                 None if low is None else Fraction(low) * total,

@@ -4,10 +4,11 @@ Read by `gpufleet check` and by the policies. A name is never a part of another:
 `fake-gpu-operator` and `amd-gpu-operator` are other charts than `gpu-operator`.
 """
 
+import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import Any, cast
 
 from gpufleet.documents.paths import value_at
@@ -29,82 +30,18 @@ class KnownChart:
     """Path of a mapping in its values, and the kind of configuration each entry of it is."""
 
 
-def _signs(*keys: str) -> frozenset[str]:
-    return frozenset(keys)
+def _chart(row: Mapping[str, Any]) -> KnownChart:
+    return KnownChart(
+        row["name"],
+        tuple(row.get("others", ())),
+        tuple(map(frozenset[str], row.get("signs", ()))),
+        row.get("kind"),
+        tuple(row.get("holds", {}).items()),
+    )
 
 
-CHARTS = (
-    KnownChart(
-        "gpu-operator",
-        signs=(
-            _signs("migManager", "dcgmExporter"),
-            _signs("toolkit", "driver"),
-            _signs("devicePlugin", "operator"),
-            _signs("migManager.config"),
-            _signs("mig", "migManager"),
-            _signs("mig", "devicePlugin"),
-            _signs("driver", "mig"),
-            _signs("driver", "dcgmExporter"),
-            _signs("driver", "devicePlugin"),
-            _signs("driver", "sandboxWorkloads"),
-        ),
-        kind="gpu-operator-values",
-        holds=(
-            ("devicePlugin.config.data", "device-plugin"),
-            ("migManager.config.data", "mig-parted"),
-        ),
-    ),
-    KnownChart(
-        "network-operator",
-        signs=(
-            _signs("nicConfigurationOperator"),
-            _signs("sriovNetworkOperator", "deployCR"),
-            _signs("sriov-network-operator"),
-            _signs("nfd", "sriovNetworkOperator"),
-        ),
-        kind="network-operator-values",
-    ),
-    KnownChart(
-        "nvidia-device-plugin",
-        signs=(_signs("migStrategy"), _signs("failOnInitError"), _signs("deviceListStrategy")),
-        kind="device-plugin-values",
-        holds=(("config.map", "device-plugin"),),
-    ),
-    KnownChart(
-        # NVIDIA/k8s-dra-driver-gpu deployments/helm/nvidia-dra-driver-gpu until 25.x; since then
-        # kubernetes-sigs/dra-driver-nvidia-gpu.
-        "dra-driver-nvidia-gpu",
-        others=("nvidia-dra-driver-gpu", "k8s-dra-driver-gpu"),
-        signs=(
-            _signs("gpuResourcesEnabledOverride"),
-            _signs("nvidiaDriverRoot", "resources.computeDomains"),
-            _signs("nvidiaDriverRoot", "resources.gpus"),
-        ),
-        kind="dra-driver-values",
-    ),
-    KnownChart("dcgm-exporter", kind="dcgm-exporter-values"),
-    KnownChart(
-        "karpenter",
-        signs=(_signs("settings.clusterName", "settings.interruptionQueue"),),
-        kind="karpenter-values",
-    ),
-    KnownChart(
-        "kueue",
-        signs=(_signs("managerConfig.controllerManagerConfigYaml"),),
-        kind="kueue-values",
-    ),
-    KnownChart("keda", kind="keda-values"),
-    KnownChart(
-        # NVIDIA/nim-deploy helm/nim-llm at 23a592c.
-        "nim-llm",
-        signs=(_signs("model.ngcAPISecret"), _signs("model.ngcAPIKey"), _signs("model.nimCache")),
-    ),
-    KnownChart(
-        "vllm-stack", others=("production-stack",), signs=(_signs("servingEngineSpec.modelSpec"),)
-    ),
-    KnownChart("app-template", signs=(_signs("controllers", "defaultPodOptions"),)),
-    KnownChart("jupyterhub", signs=(_signs("singleuser", "hub"), _signs("singleuser", "cull"))),
-)
+_ROWS = Path(__file__).with_name("charts.jsonl").read_text(encoding="utf-8").splitlines()
+CHARTS = tuple(_chart(json.loads(row)) for row in _ROWS)
 """Every chart whose values give facts."""
 
 _BY_NAME = {name: chart for chart in CHARTS for name in (chart.name, *chart.others)}

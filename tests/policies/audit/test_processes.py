@@ -20,10 +20,12 @@ from gpufleet.cli.output import UnreadableInputError
 from gpufleet_policies.commands.audit import command
 from gpufleet_policies.commands.audit_reports import FORMATS
 from gpufleet_policies.fronts.audit import processes, run
+from gpufleet_policies.fronts.audit.inputs import Input
+from gpufleet_policies.fronts.audit.reading import Reading
 
 PROGRAM = [sys.executable, "-m", "gpufleet.cli", "audit"]
 MANY = run.FILES_PER_PROCESS + 20
-"""Files that the program reads in two processes."""
+"""Files that the program reads with another process."""
 
 
 @pytest.fixture(autouse=True)
@@ -78,9 +80,11 @@ def test_the_program_reads_pipes_with_many_files_and_ends_with_the_code_of_its_f
     assert "typed" in done.stdout
 
 
-def _killed(one: object) -> object:
-    del one
+def _killed(one: Input) -> Reading:
+    if multiprocessing.parent_process() is None:
+        return Reading(one.name)
     os.kill(os.getpid(), signal.SIGKILL)
+    raise AssertionError
 
 
 def test_a_process_that_ends_early_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -127,9 +131,9 @@ def test_few_files_are_read_in_one_process(tmp_path: Path, monkeypatch: pytest.M
 
 @contextmanager
 def _running(folder: Path) -> Iterator[tuple[subprocess.Popen[str], list[psutil.Process]]]:
-    """An audit in the middle of its work, in a group of its own, and its processes."""
+    """An audit at work, in a group of its own, and the two processes that read beside it."""
     with subprocess.Popen(
-        [*PROGRAM, "--jobs", "2", str(folder)],
+        [*PROGRAM, "--jobs", "3", str(folder)],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,

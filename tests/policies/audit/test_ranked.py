@@ -7,7 +7,12 @@ from typing import Any
 from click.testing import CliRunner
 
 from gpufleet_policies.commands.audit import command
+from gpufleet_policies.fronts.audit import run
+from gpufleet_policies.fronts.audit.inputs import Input
+from gpufleet_policies.fronts.audit.text import as_text
+from gpufleet_policies.rules.settings import read_settings
 from tests.policies.audit.test_wrappers import audit, write
+from tests.policies.objects import TODAY
 
 H100 = "NVIDIA-H100-80GB-HBM3"
 POOL = """\
@@ -137,3 +142,28 @@ def test_a_page_holds_sums_objects_and_nodes_and_no_markup_of_files(tmp_path: Pa
     assert "&lt;b&gt;" in page
     assert "<b>" not in page
     assert "<script" not in page
+
+
+def test_every_line_fits_a_terminal_of_80_columns(tmp_path: Path) -> None:
+    """Nodes and sums too, whose names are those of other people."""
+    nodes = [node(f"node-{'x' * 20}-{at}", "p5.48xlarge", 8) for at in range(2)]
+    items = [*nodes, pod("a", nodes[0]["metadata"]["name"], 2)]
+    write(tmp_path, {"dump.json": json.dumps({"apiVersion": "v1", "kind": "List", "items": items})})
+    write(tmp_path, {"pool.yaml": POOL.replace("  limits: {nvidia.com/gpu: 16}\n", "")})
+    write(tmp_path, {"idle.yaml": server("idle", 8, "command: [sleep, infinity]")})
+    settings = read_settings({"profile": "prod"})
+    inputs = [Input(str(file), named=False) for file in sorted(tmp_path.iterdir())]
+    lines = list(as_text(run.audit(inputs, settings, TODAY), lambda text, style: text, 80))
+    assert "requested by no pod, 40,179" in " ".join(" ".join(lines).split())
+    assert [line for line in lines if len(line) > 80 and str(tmp_path) not in line] == []
+
+
+def test_a_server_with_more_processes_than_gpus_wastes_what_it_asks_for_alone(
+    tmp_path: Path,
+) -> None:
+    """One GPU and a tensor parallel size of 8: nothing could be saved of eight."""
+    words = "args: [--model, Qwen/Qwen2.5-32B, --tensor-parallel-size, '8']"
+    write(tmp_path, {"pool.yaml": POOL, "server.yaml": server("chat", 1, words)})
+    found = audit(tmp_path, "--profile", "prod")
+    assert "gpu-count-below-parallelism" in {one["code"] for one in found["findings"]}
+    assert "gpu-oversized-for-model" not in {one["code"] for one in found["findings"]}

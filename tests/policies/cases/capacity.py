@@ -11,7 +11,7 @@ CASES = (
         "asks for 1 x nvidia.com/mig-7g.80gb, which no such pool publishes",
     ),
     Case(
-        "gpu-replicas-exceed-pool",
+        "gpu-pods-exceed-declared-pools",
         deployment({"spec.replicas": 48}),
         deployment({"spec.replicas": 60}),
         "notebooks (nodes.max 2) can hold 48 at most",

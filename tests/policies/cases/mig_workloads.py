@@ -26,7 +26,7 @@ CASES = (
         alongside=(CPU_GROUP, BUDGET, SINGLE),
     ),
     Case(
-        "mig-resource-name-mismatch",
+        "gpu-resource-not-offered",
         deployment({LIMITS: {"nvidia.com/mig-1g.5gb": 1}}),
         deployment({LIMITS: {"nvidia.com/mig-2g.10gb": 1}}),
         "asks for 1 x nvidia.com/mig-2g.10gb, which no pool here publishes",

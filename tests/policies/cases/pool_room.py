@@ -44,4 +44,11 @@ CASES = (
         "chooses gpu by labels; these nodes are tainted with team-a, which nothing tolerates",
         alongside=(*QUIET, node_group({"taints": TAINT})),
     ),
+    Case(
+        "gpu-pods-not-tolerated",
+        deployment({**PINNED, TOLERATIONS: [{"key": "team-a", "value": "yes"}]}),
+        deployment({**PINNED, TOLERATIONS: [{"key": "team-a", "value": "true"}]}),
+        "these nodes are tainted with team-a, which nothing tolerates",
+        alongside=(*QUIET, node_group({"taints": TAINT})),
+    ),
 )

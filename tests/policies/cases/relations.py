@@ -2,9 +2,11 @@
 
 from typing import Any
 
+from gpufleet.contract.health import MANAGED_LABEL
+from gpufleet.contract.relation import MONITORING_AGENT as AGENT
 from gpufleet.findings import Level
-from tests.policies.cases.case import Case, Thing, manifest
-from tests.policies.cases.pools import node_group
+from tests.policies.cases.case import FLEET, Case, Thing, manifest
+from tests.policies.cases.pools import EKS_TAINT, node_group
 from tests.policies.cases.sharing import operator
 
 
@@ -76,6 +78,12 @@ def rdma(policy: dict[str, Any]) -> tuple[Thing, ...]:
 def karpenter_chart(values: dict[str, Any]) -> Thing:
     """A release of Karpenter."""
     return Thing(PLUGIN, {"chart": "karpenter", "version": "1.14.1", "values": values}, "karpenter")
+
+
+def sentinel(quarantine: dict[str, Any]) -> Thing:
+    """A release of NVSentinel that takes broken nodes out of service."""
+    values = {"global": {"faultQuarantine": {"enabled": True}}, "fault-quarantine": quarantine}
+    return Thing(PLUGIN, {"chart": "nvsentinel", "values": values}, "nvsentinel")
 
 
 NODE_CLASS = {"group": "karpenter.k8s.aws", "kind": "EC2NodeClass", "name": "a"}
@@ -276,5 +284,35 @@ CASES = (
         "resource.k8s.io is a beta API in Kubernetes 1.33",
         Level.ADVISORY,
         alongside=(node_group({"version": "1.33"}),),
+    ),
+    Case(
+        "health-without-floor",
+        sentinel({"circuitBreaker": {"enabled": True}}),
+        sentinel({"circuitBreaker": {"enabled": False}}),
+        "nothing says how many nodes a repair must leave",
+        Level.ADVISORY,
+    ),
+    Case(
+        "health-two-janitors",
+        node_group({"labels": {"k8s.amazonaws.com/accelerator": "l4", MANAGED_LABEL: "false"}}),
+        node_group(),
+        "EKS node auto repair repairs nodes of gpu, and NVSentinel would act on the same nodes",
+        Level.ADVISORY,
+        alongside=(FLEET, sentinel({})),
+    ),
+    Case(
+        "node-repair-blind-with-mig",
+        node_group({"instanceTypes": ["p4d.24xlarge"]}),
+        node_group(CUT),
+        "acts on a silent kubelet, and on no error of a GPU",
+        Level.ADVISORY,
+        alongside=(FLEET, Thing("aws:eks/addon:Addon", {"addonName": AGENT}, "agent")),
+    ),
+    Case(
+        "taint-never-removed",
+        node_group(),
+        node_group({"taints": [EKS_TAINT, {**EKS_TAINT, "key": "gpufleet.dev/not-accepted"}]}),
+        "nothing here removes the taint gpufleet.dev/not-accepted from nodes of gpu",
+        Level.ADVISORY,
     ),
 )

@@ -36,7 +36,7 @@ CASES = (
         Level.ADVISORY,
     ),
     Case(
-        "gpu-toleration-of-no-value",
+        "gpu-toleration-misspelt",
         tolerating("nvidia.com/gpu"),
         deployment({TOLERATIONS: [{"key": "nvidia.com/gpu", "effect": "NoSchedule"}]}),
         "tolerates nvidia.com/gpu without operator and value",

@@ -138,6 +138,7 @@ CASES: list[tuple[str, str, str | None, dict[str, Any]]] = [
     ("karpenter-label-restricted", text(pool(L4, need("instance-gpu", "l4"))), None, {}),
     ("karpenter-label-restricted", text(pool(L4, need("karpenter.sh/nodepool", "gpu"))), text(pool(L4, bought("spot"))), {}),
     ("karpenter-gpu-name-unknown", text(pool(need("instance-gpu-name", "L4"))), text(pool(need("instance-gpu-name", "l4"))), {}),
+    ("karpenter-gpu-name-unknown", text(pool(need("instance-gpu-manufacturer", "NVIDIA"))), text(pool(need("instance-gpu-manufacturer", "nvidia"))), {}),
     ("karpenter-matches-nothing", text(pool(need("instance-family", "g5g"), need("kubernetes.io/arch", "amd64"))), text(pool(need("instance-family", "g5g"), need("kubernetes.io/arch", "arm64"))), {}),
     ("karpenter-matches-nothing", text(pool(A100, need("instance-gpu-memory", "80000"))), text(pool(A100, need("instance-gpu-memory", "81920"))), {}),
     ("karpenter-gpu-count-drops-fractions", text(pool(EIGHTH, need("instance-gpu-count", "0", operator="Gt"))), text(pool(L4, need("instance-gpu-count", "0", operator="Gt"))), {}),

@@ -2,6 +2,7 @@
 
 import json
 import re
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -88,6 +89,19 @@ def test_what_is_collected_has_no_secrets() -> None:
     assert not [kind for kind in KINDS if kind.startswith(("secrets", "configmaps"))]
     assert "get configmaps -n " in line
     assert re.findall(r"kubectl (\w+)", line) == ["get", "get"]
+
+
+def test_what_a_user_may_not_read_does_not_end_the_collection(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    node = json.dumps({"kind": "Node", "metadata": {"name": "a"}})
+    program = tmp_path / "kubectl"
+    program.write_text(f"#!/bin/sh\n[ $2 = nodes ] || exit 1\necho '{node}'\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    collected = subprocess.run(["sh", "-c", collect_command()], cwd=tmp_path, check=True)
+    assert collected.returncode == 0
+    assert "1 nodes" in run(str(tmp_path / "dump.json")).output
 
 
 def test_lists_in_a_row_and_one_list_give_the_same() -> None:

@@ -114,6 +114,56 @@ def test_the_audit_judges_files_and_names_what_a_plan_knows(tmp_path: Path) -> N
     ]
 
 
+EKS = """\
+module "eks" {
+  source       = "terraform-aws-modules/eks/aws"
+  cluster_name = "ml"
+  tags         = { team = "ml" }
+  eks_managed_node_group_defaults = { ami_type = "AL2023_x86_64_NVIDIA" }
+  eks_managed_node_groups = {
+    gpu = {
+      instance_types = ["p4d.24xlarge"]
+      min_size = 2
+      max_size = 2
+      taints = { gpu = { key = "nvidia.com/gpu", value = "true", effect = "NO_SCHEDULE" } }
+    }
+    plain = { instance_types = ["g5.xlarge"], max_size = var.most }
+    off   = { create = false }
+    other = var.group
+  }
+}
+"""
+
+
+def test_node_groups_of_the_eks_module_are_resources() -> None:
+    """Defaults of the module's node_groups.tf: from 1 to 3 nodes, one wanted."""
+    found = Configuration({"main.tf": EKS})
+    gpu, plain, other = found.resources()
+    assert gpu.address == 'module.eks["gpu"]'
+    assert gpu.type == "aws_eks_node_group"
+    assert gpu.values["scaling_config"] == [{"min_size": 2, "max_size": 2, "desired_size": 1}]
+    assert gpu.values["taint"][0]["effect"] == "NO_SCHEDULE"
+    assert (gpu.values["ami_type"], gpu.values["tags"]) == ("AL2023_x86_64_NVIDIA", {"team": "ml"})
+    assert plain.values["scaling_config"] == [
+        {"min_size": 1, "max_size": UNKNOWN, "desired_size": 1}
+    ]
+    assert other.values["instance_types"] is UNKNOWN
+    assert found.problems == []
+
+
+def test_pools_of_the_eks_module_are_judged_and_what_a_plan_knows_is_listed(tmp_path: Path) -> None:
+    write(tmp_path, {"main.tf": EKS})
+    found = audit(tmp_path, "--profile", "prod")
+    codes = {(one["code"], one["object"]) for one in found["findings"]}
+    assert ("gpu-pool-fixed-size", 'NodeGroup module.eks["gpu"]') in codes
+    assert ("gpu-pool-untainted", 'NodeGroup module.eks["plain"]') in codes
+    assert ("gpu-pool-untainted", 'NodeGroup module.eks["gpu"]') not in codes
+    assert [one["object"] for one in found["notJudged"]] == [
+        'module.eks["plain"]',
+        'module.eks["other"]',
+    ]
+
+
 def test_any_text_is_read_or_refused() -> None:
     chance = random.Random(20261128)
     refused: list[str] = []

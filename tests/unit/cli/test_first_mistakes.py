@@ -106,8 +106,11 @@ def test_a_commitment_to_a_team_that_no_queue_has_is_refused_with_the_nearest() 
     [
         ("catalogue", 'write `catalogue: "2026.11"`'),
         ("platform", "write `platform:` with one of eks, gke, vsphere"),
-        ("cluster", "write such as `cluster: {name: NAME, region: REGION}`"),
-        ("pools", "write such as `pools: [{name: notebooks, gpu: L4, nodes: {min: 0, max: 4}}]`"),
+        ("cluster", "write for example `cluster: {name: NAME, region: REGION}`"),
+        (
+            "pools",
+            "write for example `pools: [{name: notebooks, gpu: L4, nodes: {min: 0, max: 4}}]`",
+        ),
     ],
 )
 def test_a_missing_key_is_shown_with_a_value(path: str, fix: str) -> None:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.unit.contract.bad_fleets import ABSENCE, NODES, OWN_AMI, RDMA, of_kubernetes
+from tests.unit.contract.bad_fleets import ABSENCE, CUT, NODES, OWN_AMI, RDMA, of_kubernetes
 from tests.unit.contract.fleets import declaration
 
 H100: dict[str, Any] = {"name": "claims", "gpu": "H100-80GB"}
@@ -53,6 +53,8 @@ def on(platform: str, pool: dict[str, Any], **options: Any) -> dict[str, Any]:
 WHOLE_A100 = {"name": "whole", "gpu": "A100-80GB", "vsphere": MACHINE}
 UNLICENSED = {**guest("a"), "sharing": {"vgpu": {"profile": "grid_a100d-40c"}}}
 DRIVER_ON: dict[str, Any] = {"driver": {"enabled": True}}
+
+REPAIR = {"mode": "repair", "floor": {"asPlatform": True}}
 
 BEYOND: dict[str, dict[str, Any]] = {
     "driver-installed-twice": declaration("eks", L4, gpuOperator=DRIVER_ON),
@@ -132,6 +134,17 @@ BEYOND: dict[str, dict[str, Any]] = {
     ),
     "gke-taint-depends-on-order": declaration("gke", {**L4, "gpuTaint": False}),
     "gke-auto-upgrade-off": on("gke", L4, autoUpgrade=False),
+    "health-two-janitors": declaration(
+        "eks",
+        {**L4, "provisioner": "autoMode", "health": {**REPAIR, "by": "nvsentinel"}},
+        gpuOperator={"dcgm": {"enabled": True}},
+    ),
+    "node-repair-blind-with-mig": declaration("eks", {**CUT, "health": REPAIR}),
+    "health-without-floor": declaration("eks", {**L4, "health": {"mode": "repair"}}),
+    "taint-never-removed": declaration(
+        "gke", {**L4, "taints": [{"key": "gpufleet.dev/not-accepted"}]}
+    ),
+    "cert-manager-by-no-one": declaration("eks", L4, kueue={"values": {"enableCertManager": True}}),
 }
 """Code -> the fleet."""
 
@@ -140,6 +153,8 @@ LEFT_OUT = "what the relation is about is left out of the files"
 CLAIMS = "which pool's pods claim which devices is in the declaration only"
 GATES = "which gates the control plane was started with is in no file"
 DECLARED = "it is about the declaration of a pool, which the audit is asked about itself"
+
+SWITCHES = "node groups and their repair are made by Pulumi, and in no rendered file"
 
 NOT_IN_FILES: dict[str, str] = {
     "driver-installed-twice": LABELLED,
@@ -173,6 +188,10 @@ NOT_IN_FILES: dict[str, str] = {
     "spot-one-type": DECLARED,
     "gke-taint-depends-on-order": DECLARED,
     "gke-auto-upgrade-off": DECLARED,
+    "cert-manager-by-no-one": ABSENCE,
+    "health-two-janitors": SWITCHES,
+    "node-repair-blind-with-mig": SWITCHES,
+    "health-without-floor": SWITCHES,
 }
 """Code -> why the audit of the rendered folder does not find it. An entry that is found fails."""
 

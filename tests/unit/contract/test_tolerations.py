@@ -2,9 +2,11 @@
 
 from typing import Any
 
+import pytest
 import yaml
 
-from gpufleet.contract.tolerations import KeyToleration, needed
+from gpufleet.cluster.pods import PodToleration
+from gpufleet.contract.tolerations import needed
 from gpufleet.findings import Severity
 from gpufleet.render.gpu_operator_values import fleet_operator_settings, operator_values
 from tests.unit.contract.fleets import codes, one, validated
@@ -21,10 +23,10 @@ TAINTED = {
 
 
 def test_only_taints_that_keep_pods_away_need_a_toleration():
-    taints = [("nvidia.com/gpu", "present", "NoSchedule"), ("a", "", "PreferNoSchedule")]
+    taints = [("nvidia.com/gpu", "NoSchedule"), ("a", "PreferNoSchedule")]
     assert needed(taints) == ()
-    assert needed([("a", "x", "NoExecute"), ("a", "y", "NoExecute")]) == (
-        KeyToleration("a", "NoExecute"),
+    assert needed([("a", "NoExecute"), ("a", "NoExecute")]) == (
+        PodToleration("a", "Exists", "NoExecute"),
     )
 
 
@@ -68,3 +70,29 @@ def test_nodes_without_the_gpu_taint():
     compiled = validated("eks", {"name": "chat", "gpu": "L4", "gpuTaint": False})
     assert compiled.fleet is not None
     assert compiled.fleet.pools[0].taints == ()
+
+
+@pytest.mark.parametrize(
+    ("toleration", "covers"),
+    [
+        ({"key": "team", "operator": "Equal", "value": "ml", "effect": "NoSchedule"}, True),
+        ({"key": "team", "value": "ml"}, True),
+        ({"key": "team", "operator": "Exists"}, True),
+        ({"operator": "Exists", "effect": "NoSchedule"}, True),
+        ({"key": "team", "operator": "Equal", "value": "web", "effect": "NoSchedule"}, False),
+        ({"key": "team"}, False),
+        ({"key": "team", "value": "ml", "effect": "NoExecute"}, False),
+    ],
+)
+def test_a_toleration_covers_a_taint_as_kubernetes_says(
+    toleration: dict[str, str], covers: bool
+) -> None:
+    """kubernetes `staging/src/k8s.io/api/core/v1/toleration_test.go`."""
+    pool = {**TAINTED, "taints": [{"key": "team", "value": "ml"}]}
+    given = [{"key": "nvidia.com/gpu", "operator": "Exists"}, toleration]
+    values = {
+        "daemonsets": {"tolerations": given},
+        "node-feature-discovery": {"worker": {"tolerations": given}},
+    }
+    found = codes(validated("eks", pool, gpuOperator={"values": values}))
+    assert ("operands-do-not-tolerate" not in found) is covers

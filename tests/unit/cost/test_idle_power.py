@@ -61,6 +61,25 @@ def test_slices_that_no_pod_holds(tmp_path: Path) -> None:
     assert one["usd"] is None
 
 
+@pytest.mark.parametrize(
+    ("gpu", "profile", "watts", "kwh"),
+    [("A100-80GB", "grid_a100d-20c", 62, 11.315), ("A100-40GB", "grid_a100-3-20c", 50, 18.25)],
+)
+def test_a_guest_has_its_part_of_the_gpu(
+    tmp_path: Path, gpu: str, profile: str, watts: int, kwh: float
+) -> None:
+    # A quarter of 62 W, and one of two MIG-backed guests of 50 W, for 730 hours.
+    sharing = {"vgpu": {"profile": profile, "licenseSecret": "s"}}
+    driver = {"repository": "r.example.com", "version": "580.95.05"}
+    addons = {"gpuOperator": {"imagePullSecret": "p", "driver": driver}}
+    spec = fleet(gpu, sharing=sharing, vsphere={**HOST, "attachment": "vgpu"})
+    (tmp_path / "fleet.yaml").write_text(yaml.safe_dump({**spec, "addons": addons}))
+    file = str(tmp_path / "fleet.yaml")
+    done = CliRunner().invoke(explain, [file, "--format", "json"])
+    (one,) = json.loads(done.stdout)["idlePower"]
+    assert (one["watts"], one["kwh"]) == (watts, kwh)
+
+
 def test_a_gpu_that_is_held_is_not_idle(tmp_path: Path) -> None:
     assert run(tmp_path, fleet("L40S"), 1, "nvidia_com_gpu") == []
 

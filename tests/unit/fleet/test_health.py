@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from gpufleet.contract.health import MANAGED_LABEL, NVSENTINEL
+from gpufleet.documents.paths import value_at
 from gpufleet.documents.reading import read_strict
 from gpufleet.fleet.explained import contract_of
 from gpufleet.fleet.model import Fleet
@@ -254,7 +255,9 @@ def test_nvsentinel_is_staged() -> None:
     monitors = {"gpuHealthMonitor", "syslogHealthMonitor", "labeler"}
     assert stages["observe"] == monitors
     assert stages["fence"] == {*monitors, "mongodbStore", "faultQuarantine"}
-    assert stages["repair"] - stages["fence"] == {"nodeDrainer", "faultRemediation", "janitor"}
+    assert stages["repair"] - stages["fence"] == {
+        *("nodeDrainer", "faultRemediation", "janitor", "janitorProvider")
+    }
     two = fleet_of(
         "eks",
         {**L4, "health": SENTINEL},
@@ -264,10 +267,10 @@ def test_nvsentinel_is_staged() -> None:
     values = nvsentinel_values(two)
     assert values is not None
     assert values["fault-quarantine"]["circuitBreaker"]["maxNodes"] == 1
-    assert values["janitor"]["csp"]["provider"] == "aws"
+    assert values["janitor-provider"]["csp"]["provider"] == "aws"
     assert values["node-drainer"]["userNamespaces"] == [{"name": "*", "mode": "DeleteAfterTimeout"}]
     (file,) = [one for one in artefacts(two) if one.path == "values/nvsentinel.yaml"]
-    assert "You install it, and give its janitor access" in file.text
+    assert "You install it, with cert-manager, and give it access" in file.text
     assert nvsentinel_values(fleet_of("eks", L4)) is None
 
 
@@ -279,9 +282,11 @@ def test_a_run_of_training_is_not_cut_off() -> None:
 
 
 def test_values_are_those_of_the_chart() -> None:
-    """Every key is one of NVIDIA/NVSentinel 073b2f4 `values-full.yaml`, whose keys the file has."""
+    """Every key is one that the chart's files have, every part that gets values is installed, and
+    every switch installs a part."""
     keys = read_strict((Path(__file__).parent / "nvsentinel_values.yaml").read_text()).data
     values = nvsentinel_values(fleet_of("eks", {**L4, "health": SENTINEL}, **DCGM))
+    assert values is not None
 
     def unknown(given: Any, known: Any, place: str) -> list[str]:
         if not isinstance(given, dict) or not isinstance(known, dict):
@@ -295,6 +300,14 @@ def test_values_are_those_of_the_chart() -> None:
         ]
 
     assert unknown(values, keys, "") == []
+    chart = read_strict((Path(__file__).parent / "nvsentinel_chart.yaml").read_text()).data
+    assert values["janitor-provider"]["csp"]["provider"] in chart["providers"]
+    for part in values.keys() - {"global"}:
+        assert value_at(values, chart["conditions"][part]) is True, part
+    switches = {
+        f"global.{key}.enabled" for key, one in values["global"].items() if "enabled" in one
+    }
+    assert switches <= set(chart["conditions"].values())
 
 
 def test_explain_says_who_how_long_and_what_it_costs() -> None:

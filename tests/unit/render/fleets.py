@@ -123,3 +123,26 @@ def one(platform: str = "eks", **pool: Any) -> Pool:
     """A pool of its own fleet."""
     declared = {"nodes": {"min": 0, "max": 2}, **pool}
     return compiled(platform, {"one": declared}).pools[0]
+
+
+def watched() -> Fleet:
+    """Nodes that are tested and repaired, and a notebook that stops when idle."""
+    lab = {
+        "gpu": "L4",
+        "nodes": {"min": 0, "max": 4},
+        "intent": "interactive",
+        "health": {"mode": "repair", "by": "nvsentinel", "floor": {"nodes": 0}},
+        "idle": {"afterMinutes": 30, "notebooks": [{"name": "alice", "namespace": "lab"}]},
+    }
+    train = {
+        "instanceTypes": ["p5.48xlarge"],
+        "nodes": {"min": 4, "max": 4},
+        "acceptance": {"waitMinutes": 120},
+        "health": {"mode": "repair", "floor": {"percent": 75}},
+    }
+    return compiled(
+        "eks",
+        {"lab": lab, "train": train},
+        monitoring={"queryUrl": "http://prometheus.monitoring.svc:9090"},
+        addons={"keda": {"enabled": True}, "gpuOperator": {"dcgm": {"enabled": True}}},
+    )

@@ -7,10 +7,15 @@ from gpufleet.render.dcgm_metrics import COUNTERS
 
 KUBE_STATE_METRICS = frozenset(
     {
+        "kube_deployment_spec_replicas",
         "kube_node_labels",
+        "kube_node_spec_taint",
+        "kube_node_spec_unschedulable",
         "kube_node_status_allocatable",
+        "kube_node_status_condition",
         "kube_pod_container_resource_requests",
         "kube_pod_status_phase",
+        "kube_statefulset_replicas",
     }
 )
 """kubernetes/kube-state-metrics v2, stable series. `kube_node_labels` carries only labels that
@@ -43,12 +48,18 @@ VLLM = frozenset(
 """vLLM's server, engine V1 (docs.vllm.ai, page Production Metrics, read 2026-11-21). The older name
 `vllm:gpu_cache_usage_perc` is gone."""
 
+NVSENTINEL = frozenset({"fault_quarantine_breaker_state"})
+"""NVIDIA documentation, NVSentinel v1.31.0, metrics-reference (read 2026-11-29)."""
+
+LEASES = frozenset({"gpufleet_lease_until"})
+"""Made by kube-state-metrics from the configuration of `render/idle.py`."""
+
 PROMETHEUS = frozenset({"up"})
 """Made by Prometheus for each target."""
 
 DCGM = frozenset(counter.field for counter in COUNTERS if counter.kind != "label")
 
-KNOWN = DCGM | KUBE_STATE_METRICS | KUEUE | VLLM | PROMETHEUS
+KNOWN = DCGM | KUBE_STATE_METRICS | KUEUE | VLLM | NVSENTINEL | LEASES | PROMETHEUS
 """Everything exported; recorded series come on top (`recording_rules`)."""
 
 NODE_LABELS = ("gpufleet.dev/pool", "gpufleet.dev/team", "nvidia.com/mig.config.state")

@@ -11,14 +11,17 @@ from gpufleet.render.dashboards import dashboard_config_maps, dashboards
 from gpufleet.render.dashboards.console import console_dashboard
 from gpufleet.render.recording_rules import recording_rules
 from tests.unit.render.dashboard_queries import queries
-from tests.unit.render.fleets import TEAMS, compiled, eks
+from tests.unit.render.fleets import TEAMS, compiled, eks, watched
 from tests.unit.render.known_series import KNOWN
 from tests.unit.render.series_names import names_in
 
 FLEET = eks(queues={"teams": TEAMS}, monitoring={}, budget={"usdPerHour": 900})
 MONITORING = FLEET.spec.monitoring
 assert MONITORING is not None
+WATCHED = watched()
+assert WATCHED.spec.monitoring is not None
 ALL = {one["uid"]: one for one in dashboards(FLEET, MONITORING)}
+ALL["watched"] = dashboards(WATCHED, WATCHED.spec.monitoring)[0]
 
 # What Grafana 10 and later need of a panel to draw it, written for the kinds we use.
 PANEL: dict[str, Any] = {
@@ -70,7 +73,11 @@ PANEL: dict[str, Any] = {
 
 
 def test_there_is_one_for_fleet_team_slices_and_cost() -> None:
-    assert list(ALL) == ["gpufleet-fleet", "gpufleet-team", "gpufleet-slices", "gpufleet-cost"]
+    made = ["gpufleet-fleet", "gpufleet-team", "gpufleet-slices", "gpufleet-cost"]
+    assert list(ALL) == [*made, "watched"]
+    titles = {panel["title"] for panel in ALL["watched"]["panels"]}
+    assert {"Nodes in service", "Stopped when idle"} <= titles
+    assert "Nodes in service" not in {p["title"] for p in ALL["gpufleet-fleet"]["panels"]}
 
 
 def test_only_what_has_something_to_show() -> None:
@@ -115,8 +122,9 @@ def test_panels_do_not_overlap(uid: str) -> None:
 
 @pytest.mark.parametrize("uid", list(ALL))
 def test_every_series_is_exported_or_recorded(uid: str) -> None:
-    assert MONITORING is not None
-    recorded = {rule.record for rule in recording_rules(FLEET, MONITORING)}
+    fleet = WATCHED if uid == "watched" else FLEET
+    assert fleet.spec.monitoring is not None
+    recorded = {rule.record for rule in recording_rules(fleet, fleet.spec.monitoring)}
     for query in queries(ALL[uid]):
         unknown = names_in(query) - KNOWN - recorded - {"ALERTS"}
         assert not unknown, (query, unknown)

@@ -6,13 +6,14 @@ from typing import Any
 
 import pytest
 
+from gpufleet.fleet import Fleet
 from gpufleet.render.alerts import alerts, validate_alerts
 from gpufleet.render.dcgm_metrics import COUNTERS, exported, exporter_csv
 from gpufleet.render.recording_rules import recording_rules
 from gpufleet.render.rule_groups import rule_groups, rule_object
 from gpufleet.render.scrape_objects import scrape_objects
 from gpufleet.spec.monitoring import Monitoring
-from tests.unit.render.fleets import TEAMS, eks
+from tests.unit.render.fleets import TEAMS, eks, watched
 from tests.unit.render.known_series import KNOWN, KUEUE
 from tests.unit.render.series_names import names_in
 from tests.unit.render.upstream_definitions import assert_accepted
@@ -73,8 +74,9 @@ def test_queries_follow_the_setting_of_the_scrape(honor: bool) -> None:
     assert ('"pod"' in expression) is honor
 
 
-def test_every_series_is_exported_or_recorded_before() -> None:
-    made = fleet()
+@pytest.mark.parametrize("made", [fleet(), watched()], ids=["plain", "watched"])
+def test_every_series_is_exported_or_recorded_before(made: Fleet) -> None:
+    assert made.spec.monitoring is not None
     recorded: set[str] = set()
     for group in rule_groups(made, made.spec.monitoring):
         for rule in group["rules"]:
@@ -183,3 +185,16 @@ def test_prices_are_those_the_fleet_was_compiled_with() -> None:
 
 def test_kueues_series_are_spelt_as_kueue_spells_them() -> None:
     assert all(name.startswith("kueue_") for name in KUEUE)
+
+
+def test_nodes_that_are_watched_have_alerts_with_their_floors_and_times() -> None:
+    made = watched()
+    assert made.spec.monitoring is not None
+    found = {alert.name: alert for alert in alerts(made, made.spec.monitoring)}
+    assert found["GpuNodeUntested"].minutes == 120
+    floors = found["GpuPoolAtFloor"].expression
+    assert 'label_replace(vector(0), "pool", "lab", "", "")' in floors
+    assert 'ceil(count(gpu:node:pool{pool="train"}) * 75 / 100)' in floors
+    assert {"GpuNodeRefused", "GpuNodeFenced", "GpuRepairStopped", "GpuLeaseUnknown"} <= set(found)
+    plain = {alert.name for alert in alerts(fleet(), settings())}
+    assert not plain & {"GpuNodeRefused", "GpuNodeFenced", "GpuPoolAtFloor", "GpuLeaseUnknown"}

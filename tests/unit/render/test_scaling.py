@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 import yaml
+from pydantic import ValidationError
 
 from gpufleet.fleet.chart_values import leaves
 from gpufleet.fleet.scaling_rules import validate_scaling
@@ -57,6 +58,7 @@ def codes(scaling: Scaling, name: str = "chat") -> list[str]:
         keda(fallback={"replicas": 2}),
         keda(min=1, on=[{"signal": "requestsRunning", "target": 12}]),
         keda(min=1, authentication="shared", on=[{"signal": "kvCache"}]),
+        keda(min=1, workload="serving", on=[{"signal": "gpuUtilisation", "thresholds": {}}]),
     ],
 )
 def test_legal(legal: Scaling) -> None:
@@ -117,6 +119,21 @@ def test_legal(legal: Scaling) -> None:
             keda(secrets=[{"parameter": "bearerToken", "secret": "s", "key": "k"}]),
             "scaling-authentication-incomplete",
             "belong together",
+        ),
+        (
+            hpa(workload="serving", on=[{"signal": "gpuUtilisation", "thresholds": {}}]),
+            "scaling-needs-keda",
+            "one target for adding and removing",
+        ),
+        (
+            keda(on=[{"signal": "kvCache", "thresholds": {}}]),
+            "scaling-thresholds-signal",
+            "gpuUtilisation or tensorActive",
+        ),
+        (
+            keda(on=[{"signal": "tensorActive", "target": 0.5, "thresholds": {}}]),
+            "scaling-thresholds-and-target",
+            "remove one",
         ),
         (keda(fallback={"replicas": 9}), "scaling-fallback-over-max", "more than max 8"),
     ],
@@ -181,6 +198,27 @@ def test_kedas_definition_accepts_the_object() -> None:
     assert second["metadata"]["query"] == (
         'sum(vllm:kv_cache_usage_perc{namespace="product", pod=~"chat-[a-z0-9]{1,10}-[a-z0-9]{5}"})'
     )
+
+
+def test_two_thresholds_have_the_figures_of_the_guide() -> None:
+    """Packt, Kubernetes for Generative AI Solutions, chapter 10: more above 80 %, fewer after ten
+    minutes below 20 %."""
+    on = [{"signal": "gpuUtilisation", "thresholds": {}}]
+    made = scaled_object(keda(min=1, workload="serving", on=on))
+    assert_accepted("keda.sh_scaledobjects.yaml", made)
+    (trigger,) = made["spec"]["triggers"]
+    assert trigger["metadata"]["threshold"] == "1"
+    assert "> bool 0.8)" in trigger["metadata"]["query"]
+    assert "< bool 0.2)" in trigger["metadata"]["query"]
+    down = made["spec"]["advanced"]["horizontalPodAutoscalerConfig"]["behavior"]["scaleDown"]
+    assert down["stabilizationWindowSeconds"] == 600
+    assert down["policies"] == [{"type": "Pods", "value": 1, "periodSeconds": 300}]
+    both = [*on, {"signal": "queueLength", "target": 5, "query": "sum(q)"}]
+    slow = scaled_object(keda(on=both, load={"nodeSeconds": 600, "modelSeconds": 0}))
+    behavior = slow["spec"]["advanced"]["horizontalPodAutoscalerConfig"]["behavior"]
+    assert behavior["scaleDown"]["stabilizationWindowSeconds"] == 1200
+    with pytest.raises(ValidationError, match="is not less than above"):
+        keda(on=[{"signal": "gpuUtilisation", "thresholds": {"above": 0.2}}])
 
 
 def test_at_zero_replicas_what_pods_tell_is_zero() -> None:

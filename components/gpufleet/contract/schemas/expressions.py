@@ -5,12 +5,12 @@ Expressions about the former state of an object (`oldSelf`) say nothing about a 
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any, cast
 
 from gpufleet.catalogue.schemas import KUBERNETES, schema_file, schema_kinds
-from gpufleet.contract.programs.dra_cel_functions import compiled, functions
+from gpufleet.contract.programs.dra_cel_functions import cel, compiled, functions
 from gpufleet.documents.shapes import as_list, as_mapping
 
 _RULES = "x-kubernetes-validations"
@@ -101,9 +101,7 @@ def _broken(schema: Schema, value: Any, steps: Steps) -> Iterator[tuple[Steps, s
 
 
 def _not_held(rules: Sequence[str], value: Any) -> Iterator[str]:
-    import cel  # imported where there is something to evaluate
-
-    context = cel.Context({"self": value}, _functions())
+    context = cel().Context({"self": value}, functions())
     for rule in rules:
         try:
             holds = compiled(rule).execute(context)
@@ -111,9 +109,3 @@ def _not_held(rules: Sequence[str], value: Any) -> Iterator[str]:
             holds = False  # "rule evaluation error" of the server
         if holds is not True:
             yield rule
-
-
-@cache
-def _functions() -> dict[str, Callable[..., Any]]:
-    """What expressions of the catalogue call besides CEL's own functions."""
-    return {name: functions()[name] for name in ("find", "split")}

@@ -4,8 +4,11 @@ What the catalogue records begins with Kubernetes 1.31: what is older is not rep
 a feature gate hides until a later version is one from the version whose API has it.
 """
 
+import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, cast
 
 from gpufleet.catalogue.schemas import KUBERNETES, schema_file, schema_kinds
@@ -13,6 +16,7 @@ from gpufleet.contract.schemas.problems import SchemaProblem, SchemaProblemKind,
 from gpufleet.documents.shapes import as_list, as_mapping
 
 _FIELDS = "kubernetes-fields"
+_REF = re.compile(r'"#/\$defs/([^"]+)"')
 Steps = tuple[str | int, ...]
 
 
@@ -65,6 +69,8 @@ def _below(schema: Mapping[str, Any], value: Any, steps: Steps) -> Iterator[Newe
     items: list[Any] = as_list(value) or []
     while "$ref" in schema:
         name = schema["$ref"].rpartition("/")[2]
+        if not _has_newer(name):
+            return
         fields, values = data["fields"].get(name, fields), data["values"].get(name, values)
         schema = cast("Mapping[str, Any]", schema_file(KUBERNETES)["$defs"][name])
     known = schema.get("properties", {})
@@ -81,6 +87,22 @@ def _below(schema: Mapping[str, Any], value: Any, steps: Steps) -> Iterator[Newe
             yield from _below(cast("Mapping[str, Any]", child), inner, at)
     for index, inner in enumerate(items if "items" in schema else ()):
         yield from _below(schema["items"], inner, (*steps, index))
+
+
+@cache
+def _has_newer(name: str) -> bool:
+    """Whether a definition, or one that it leads to, has a field or value that is newer: most have
+    none, and what is below them is not looked at."""
+    data = schema_file(_FIELDS)
+    seen, left = {name}, [name]
+    while left:
+        here = left.pop()
+        if here in data["fields"] or here in data["values"]:
+            return True
+        more = set(_REF.findall(json.dumps(schema_file(KUBERNETES)["$defs"][here]))) - seen
+        seen |= more
+        left += more
+    return False
 
 
 def _numbers(minor: str) -> tuple[int, ...]:

@@ -16,7 +16,6 @@ from gpufleet.contract.schemas.problems import (
     visible,
 )
 from gpufleet.documents.quantities import LARGEST, exceeds_largest, quantity
-from gpufleet.documents.shapes import is_list, is_mapping
 
 _CONTAINERS = ("containers", "initContainers", "ephemeralContainers")
 _LIMITS_OF_RANGES = ("default", "defaultRequest", "max", "maxLimitRequestRatio", "min")
@@ -43,7 +42,7 @@ def _amounts(value: dict[str, Any] | list[Any], steps: Steps) -> Iterator[tuple[
     """The amounts below `value`, which is at `steps` of the document."""
     holds_amounts = _holds_amounts(steps)
     for step, item in value.items() if isinstance(value, dict) else enumerate(value):
-        if is_mapping(item) or is_list(item):
+        if type(item) in (dict, list):
             yield from _amounts(item, (*steps, step))
         elif holds_amounts:
             yield (*steps, step), item

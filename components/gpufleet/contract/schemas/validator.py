@@ -179,7 +179,8 @@ class _MapKeys:
 def _without_nulls(value: Any) -> Any:
     """The value without nulls in mappings, which an API server takes for absent."""
     if is_mapping(value):
-        return {str(key): _without_nulls(one) for key, one in value.items() if one is not None}
+        kept = ((str(key), one) for key, one in value.items() if one is not None)
+        return {key: _without_nulls(one) if type(one) in (dict, list) else one for key, one in kept}
     return [_without_nulls(one) for one in value] if is_list(value) else value
 
 

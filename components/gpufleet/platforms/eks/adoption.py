@@ -33,9 +33,11 @@ from gpufleet.platforms.eks.adopted_fields import (
 )
 from gpufleet.platforms.eks.karpenter_adoption import karpenter_pools
 from gpufleet.platforms.eks.node_group_arguments import EFFECTS
+from gpufleet.platforms.eks.node_repair_rules import LIMITS
 from gpufleet.platforms.eks.user_data import without_cluster
 from gpufleet.spec.base import Platform
 from gpufleet.spec.cluster import DEFAULT_KUBERNETES_VERSION
+from gpufleet.spec.health import HealthPolicy
 
 GROUP = "aws:eks/nodeGroup:NodeGroup"
 TEMPLATE = "aws:ec2/launchTemplate:LaunchTemplate"
@@ -93,7 +95,7 @@ class EksAdoption(PlatformAdoption):
         "launchTemplate": "eks.launchTemplate",
     }
     kept = (
-        *("eks.nodeRepair", "eks.placementGroup"),
+        *("eks.nodeRepair", "eks.placementGroup", "health"),
         *("karpenter.placementGroup", "karpenter.priceAdjustment"),
     )
     choices = (
@@ -197,6 +199,8 @@ def _group(seen: Observations, one: ObservedResource) -> ProposedPool | None:
     ):
         pool["fabric"] = "efa"
     eks = _options(group, spec)
+    if (health := _health(mapping(group.get("nodeRepairConfig")), pool["nodes"])) is not None:
+        pool["health"] = health
     if eks:
         pool["eks"] = {**pool.get("eks", {}), **eks}
     found: dict[str, Mapping[str, Any]] = {"nodeGroup": _group_inputs(group)}
@@ -217,6 +221,26 @@ def _group(seen: Observations, one: ObservedResource) -> ProposedPool | None:
         name_prefix=prefix_of(tags, name),
         notes=tuple(notes),
     )
+
+
+def _health(repair: Mapping[str, Any], nodes: Mapping[str, int]) -> Declaration | None:
+    """The `health` that gives a group its limits of repair; None where it has no limits, or others
+    than `health` has."""
+    percent, count, at_once = (repair.get(name) for name in LIMITS)
+    if repair.get("enabled") is not True or (percent, count, at_once) == (None, None, None):
+        return None
+    floor: Declaration = {"asPlatform": True}
+    if isinstance(percent, int):
+        floor = {"percent": 100 - percent}
+    elif isinstance(count, int):
+        floor = {"nodes": 0 if count >= nodes["max"] else nodes["min"] - count}
+        if floor["nodes"] < 0:
+            return None
+    found: Declaration = {"mode": "repair", "floor": floor}
+    least = HealthPolicy.model_validate(found).allowed(nodes["max"])
+    if isinstance(at_once, int):
+        found["atOnce"] = at_once
+    return found if least >= found.get("atOnce", 1) else None
 
 
 def _options(group: Mapping[str, Any], template: Mapping[str, Any]) -> Declaration:

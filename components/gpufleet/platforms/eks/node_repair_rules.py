@@ -16,6 +16,13 @@ LEFT = "a kubelet that does not report for 30 minutes"
 """What node repair acts on without the monitoring agent (Amazon EKS user guide, node auto repair;
 aws/karpenter-provider-aws v1.14.1 `pkg/cloudprovider/cloudprovider.go`, RepairPolicies)."""
 
+LIMITS = (
+    "maxUnhealthyNodeThresholdPercentage",
+    "maxUnhealthyNodeThresholdCount",
+    "maxParallelNodesRepairedCount",
+)
+"""Of NodeRepairConfig: the two floors, of which it takes one, and the number at the same time."""
+
 
 def has_agent(pool: Pool) -> bool:
     """Whether the add-on watches the pool's nodes. EKS Auto Mode has an agent built in."""
@@ -45,14 +52,12 @@ def repair_config(pool: Pool) -> dict[str, Any]:
     config: dict[str, Any] = {"enabled": True}
     floor = policy.floor
     if floor is not None and floor.percent is not None:
-        config["maxUnhealthyNodeThresholdPercentage"] = 100 - floor.percent
+        config[LIMITS[0]] = 100 - floor.percent
     elif floor is not None and floor.nodes is not None:
         unpaced = policy.model_copy(update={"at_once": None})
-        config["maxUnhealthyNodeThresholdCount"] = unpaced.allowed_between(
-            pool.nodes.minimum, pool.nodes.maximum
-        )
+        config[LIMITS[1]] = unpaced.allowed_between(pool.nodes.minimum, pool.nodes.maximum)
     if policy.at_once is not None:
-        config["maxParallelNodesRepairedCount"] = policy.at_once
+        config[LIMITS[2]] = policy.at_once
     return config
 
 
@@ -64,13 +69,8 @@ def validate_node_repair(pools: Sequence[Pool]) -> Iterable[Finding]:
         written = "node_repair" in options.model_fields_set
         cut = pool.gpu.vendor == "nvidia" and pool.partition.mig_enabled
         declared = pool.health is not None
-        if cut and repairs(pool) and (declared or not written):
-            if declared:
-                yield _finding(
-                    "node-repair-blind-with-mig/declared", pool.path, pool=pool.name, left=LEFT
-                )
-            else:
-                yield _finding("node-repair-blind-with-mig", pool.path, pool=pool.name, left=LEFT)
+        if cut and repairs(pool) and not (declared or written):
+            yield _finding("node-repair-blind-with-mig", pool.path, pool=pool.name, left=LEFT)
         if pool.nodes.maximum == 1 and repairs(pool) and not (declared or written):
             broken = LEFT if cut else f"{LEFT}, or a GPU with an error for 10 minutes"
             yield _finding("node-repair-ends-only-node", pool.path, pool=pool.name, broken=broken)

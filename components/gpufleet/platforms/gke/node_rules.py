@@ -4,7 +4,7 @@ Sources: preconditions of Google's own module (GoogleCloudPlatform/cluster-toolk
 `modules/compute/gke-node-pool/main.tf`) and the pages of Google Kubernetes Engine read 2026-11-21.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 from gpufleet.catalogue import InstanceType, load
 from gpufleet.findings import Finding, findings_in
@@ -37,20 +37,9 @@ A4X Max instance; cluster-toolkit `modules/network/gpu-rdma-vpc/variables.tf`). 
 interfaces by DRA (container-engine-accelerators 013b7ea `gpudirect-rdma/nccl-test-a4x-max.yaml`).
 Read 2026-11-23."""
 
-SSD_COUNTS: Mapping[str, tuple[int, ...]] = {
-    "a2-highgpu-1g": (1, 2, 4, 8),
-    "a2-highgpu-2g": (2, 4, 8),
-    "a2-highgpu-4g": (4, 8),
-    **dict.fromkeys(("a2-highgpu-8g", "a2-megagpu-16g"), (8,)),
-    **{f"g2-standard-{cpus}": (1,) for cpus in (4, 8, 12, 16, 32)},
-    **{f"g2-standard-{cpus}": (cpus // 12,) for cpus in (24, 48, 96)},
-    "g4-standard-6": (),
-    **{f"g4-standard-{cpus}": (cpus // 12,) for cpus in (12, 24, 48, 96, 192, 384)},
-}
-"""Machine -> numbers of local SSDs that may be added; every other brings a fixed number or none
-(k8s.io/gke-autoscaling `machinetypes`, withAllowedEphemeralLocalSsdCounts; read 2026-11-23)."""
 N1_SSD_COUNTS = (*range(1, 9), 16, 24)
-"""The same of every N1 machine with attached GPUs."""
+"""Numbers of local SSDs that may be added to every N1 machine with attached GPUs
+(k8s.io/gke-autoscaling `machinetypes`, withAllowedEphemeralLocalSsdCounts; read 2026-11-23)."""
 
 CONFIDENTIAL_PURCHASES = ("onDemand", "spot", "queued")
 """Ways of buying Confidential GPU nodes; flex start only with queued provisioning (GKE
@@ -87,7 +76,7 @@ def _confidential(pool: Pool, row: InstanceType) -> Iterable[Finding]:
 def _disks(pool: Pool, shape: GkeShape, row: InstanceType) -> Iterable[Finding]:
     options = shape.options
     bundled = bundled_ssds(row)
-    free = N1_SSD_COUNTS if row.attachable else SSD_COUNTS.get(row.name)
+    free = N1_SSD_COUNTS if row.attachable else row.local_ssd_counts
     if free is not None and options.local_ssds and options.local_ssds not in free:
         counts = ", ".join(map(str, free))
         yield _finding(

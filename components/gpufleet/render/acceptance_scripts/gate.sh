@@ -30,6 +30,7 @@ if [ "$verdict" = accepted ]; then
   : >"$RESULTS/verdict"
   exec sleep infinity
 fi
+kubectl taint node --overwrite "$NODE" gpufleet.dev/not-accepted=refused:NoSchedule >/dev/null
 : >"$RESULTS/verdict"
 sleep "$RETRY"
 kubectl delete pod "$POD" -n "$NAMESPACE" --wait=false >/dev/null

@@ -8,6 +8,7 @@ from gpufleet.messages import one_line
 from gpufleet_policies.fronts.audit.node_use import free_usd_per_month
 from gpufleet_policies.fronts.audit.ranked import RankedObject, ranked
 from gpufleet_policies.fronts.audit.run import Audit
+from gpufleet_policies.fronts.audit.text import counted
 from gpufleet_policies.money.attribution import totals
 
 _STYLE = (
@@ -43,9 +44,10 @@ def _lines(result: Audit, top: int) -> Iterator[str]:
             yield f'<tr><td class="n">{amount:,} USD per month</td><td>{meaning}</td></tr>'
     yield "</table>"
     yield (
-        f"<p>{errors:,} errors and {len(result.findings) - errors:,} warnings about "
-        f"{len(objects):,} objects in {len(result.files):,} files; "
-        f"{len(result.waived):,} findings waived; {len(result.not_judged):,} things not judged.</p>"
+        f"<p>{counted(errors, 'error')} and {counted(len(result.findings) - errors, 'warning')} "
+        f"about {counted(len(objects), 'object')} in {counted(len(result.files), 'file')}; "
+        f"{counted(len(result.waived), 'finding')} waived; "
+        f"{counted(len(result.not_judged), 'thing')} not judged.</p>"
     )
     yield "<h2>The dearest first</h2><table>"
     yield '<tr><th class="n">USD per month</th><th>What</th></tr>'

@@ -32,9 +32,11 @@ def read_in_processes(inputs: Sequence[Input], count: int) -> list[Reading]:
 
 
 def _answers(files: Sequence[Input], count: int) -> dict[str, Reading]:
-    with ProcessPoolExecutor(count, initializer=_prepare_process) as pool:
+    """Read by this process too, which takes the last files that no other has begun."""
+    parts = [files[at : at + _FILES_AT_ONCE] for at in range(0, len(files), _FILES_AT_ONCE)]
+    with ProcessPoolExecutor(count - 1, initializer=_prepare_process) as pool:
         try:
-            answers = pool.map(read_input, files, chunksize=_FILES_AT_ONCE)
+            asked = [(part, pool.submit(_read, part)) for part in parts]
         except OSError as problem:
             # The executor leaves the processes that it did start waiting for work.
             _terminate_children()
@@ -42,9 +44,18 @@ def _answers(files: Sequence[Input], count: int) -> dict[str, Reading]:
                 f"a process of the audit cannot be started: {problem.strerror}; try --jobs 1"
             ) from None
         try:
-            return {reading.name: reading for reading in answers}
+            taken = [_read(part) for part, answer in reversed(asked) if answer.cancel()]
+            given = [answer.result() for _, answer in asked if not answer.cancelled()]
+            return {one.name: one for part in (*taken, *given) for one in part}
         except BrokenProcessPool:
             raise EndedEarlyError("a process of the audit ended early; try --jobs 1") from None
+        finally:
+            for _, answer in asked:
+                answer.cancel()
+
+
+def _read(files: Sequence[Input]) -> list[Reading]:
+    return [read_input(one) for one in files]
 
 
 def _terminate_children() -> None:

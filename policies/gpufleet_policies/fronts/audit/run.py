@@ -7,7 +7,7 @@ not depend on the number of processes.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 from gpufleet.catalogue import load
@@ -31,6 +31,7 @@ from gpufleet_policies.fronts.audit.placed import placed
 from gpufleet_policies.fronts.audit.reading import Reading, read_input
 from gpufleet_policies.fronts.audit.releases import with_open_releases
 from gpufleet_policies.fronts.audit.terraform import with_resources
+from gpufleet_policies.fronts.audit.train_jobs import with_runtimes
 from gpufleet_policies.fronts.audit.unjudged import Unjudged
 from gpufleet_policies.money.stack import StackSpend
 from gpufleet_policies.resolve.tree import plain
@@ -66,7 +67,7 @@ class FileResult:
 
     name: str
     objects: int
-    """Number of checked facts."""
+    """Number of objects that were checked; one object may give several facts."""
     documents: int
     problem: str
     templates: int
@@ -107,7 +108,7 @@ class Audit:
 
     @property
     def looked_at(self) -> int:
-        """Number of facts and documents that were judged; 0: nothing was, which is not a
+        """Number of objects and documents that were judged; 0: nothing was, which is not a
         success."""
         return sum(file.objects + file.beside for file in self.files)
 
@@ -187,7 +188,8 @@ def _spend(context: RuleContext, later: Mapping[int, str]) -> StackSpend | None:
 
 def completed(readings: Sequence[Reading]) -> Sequence[Reading]:
     """The readings, each with what it needs of the others. Those that are completed stay so."""
-    return without_patches(with_open_releases(with_built(with_resources(readings))))
+    built = with_built(with_resources(readings))
+    return without_patches(with_open_releases(with_runtimes(built)))
 
 
 def context_of(
@@ -203,7 +205,7 @@ def context_of(
     named = settings.environment
     return RuleContext(
         today=today,
-        load_catalogue=partial(load, fleet.catalogue) if fleet is not None else load,
+        load_catalogue=cache(partial(load, fleet.catalogue) if fleet is not None else load),
         fleet=fleet,
         surroundings=surroundings,
         environment=absent("environment") if named is None else known(named),
@@ -265,7 +267,9 @@ def _by_file(
                 if key in known:
                     continue
                 known.add(key)
-            by_file.setdefault(name, []).append(replace(one, file=name))
+            by_file.setdefault(name, []).append(
+                one if one.file == name else replace(one, file=name)
+            )
     for reading in readings:
         wrong = list(wrong_comments(reading.name, reading.comments, today, settings))
         found = with_comments(
@@ -279,7 +283,7 @@ def _by_file(
 def _result(reading: Reading, found: Sequence[Finding], unknown: Sequence[Unjudged]) -> FileResult:
     return FileResult(
         reading.name,
-        len(reading.facts),
+        len({fact.locator for fact in reading.facts}),
         reading.documents,
         reading.problem,
         reading.templates,

@@ -52,10 +52,10 @@ def as_text(
     if len(shown) < len(objects):
         rest = objects[len(shown) :]
         findings = sum(len(one.findings) for one in rest)
-        yield f"{_count(findings, 'more finding')} about {_count(len(rest), 'object')}: --top 0"
+        yield f"{counted(findings, 'more finding')} about {counted(len(rest), 'object')}: --top 0"
         yield ""
-    yield from _nodes(result, style)
-    yield from _money(result, style)
+    for line in (*_nodes(result, style), *_money(result, style)):
+        yield from _wrapped(line, width, "")
     if any(one.annotation for one in result.findings):
         yield from _wrapped(_KEEP, width, "")
         yield ""
@@ -164,7 +164,7 @@ def _spend(result: Audit) -> Iterator[str]:
     spend = result.spend
     if spend is None:
         return
-    pools = _count(len(spend.pools), "GPU pool")
+    pools = counted(len(spend.pools), "GPU pool")
     standing = usd_hour(spend.standing.micro_usd_per_hour or 0)
     if spend.exposure.is_bounded:
         reachable = f"at most {usd_hour(spend.exposure.micro_usd_per_hour or 0)}"
@@ -178,20 +178,20 @@ def _summary(result: Audit, style: Style) -> str:
     warnings = len(result.findings) - errors
     objects = sum(file.objects for file in result.files)
     found = [
-        style(_count(errors, "error"), "error") if errors else "no errors",
-        style(_count(warnings, "warning"), "warning") if warnings else "no warnings",
+        style(counted(errors, "error"), "error") if errors else "no errors",
+        style(counted(warnings, "warning"), "warning") if warnings else "no warnings",
     ]
-    text = (
-        f"{', '.join(found)} in {_count(objects, 'object')} of {_count(len(result.files), 'file')}"
-    )
+    files = counted(len(result.files), "file")
+    text = f"{', '.join(found)} in {counted(objects, 'object')} of {files}"
     if waived := len(result.waived) - len(result.known):
-        text += f"; {_count(waived, 'finding')} waived"
+        text += f"; {counted(waived, 'finding')} waived"
     if result.known:
-        text += f"; {_count(len(result.known), 'finding')} of the baseline not counted"
+        text += f"; {counted(len(result.known), 'finding')} of the baseline not counted"
     if result.unread:
-        text += f"; {_count(len(result.unread), 'file')} not read"
+        text += f"; {counted(len(result.unread), 'file')} not read"
     return text
 
 
-def _count(number: int, noun: str) -> str:
+def counted(number: int, noun: str) -> str:
+    """A number with its noun, which is plural unless it is one."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"

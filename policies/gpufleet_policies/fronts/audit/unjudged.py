@@ -1,8 +1,10 @@
 """What an audit has seen and not judged: named, counted, and a reason to fail if it is asked to."""
 
+import csv
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 from gpufleet.cluster.release_values import steps_of
@@ -10,29 +12,8 @@ from gpufleet.messages import message, one_line
 from gpufleet_policies.resolve.written_lines import Located
 from gpufleet_policies.wrappers.judged import NotJudged
 
-KINDS = {
-    "file": ("file that cannot be read", "files that cannot be read"),
-    "kind": ("object of a kind that no rule reads", "objects of kinds that no rule reads"),
-    "chart": ("chart that no rule reads", "charts that no rule reads"),
-    "values": (
-        "release with values that are not among the files",
-        "releases with values that are not among the files",
-    ),
-    "template": ("template", "templates"),
-    "variable": (
-        "object with values that a tool fills in",
-        "objects with values that a tool fills in",
-    ),
-    "overlay": (
-        "part of a kustomization that is not built",
-        "parts of kustomizations that are not built",
-    ),
-    "patch": ("patch without its object", "patches without their objects"),
-    "repeated": ("key that is written twice", "keys that are written twice"),
-    "terraform": ("Terraform resource or file", "Terraform resources or files"),
-    "fleet": ("workload whose fleet is not known", "workloads whose fleet is not known"),
-    "document": ("document of no known kind", "documents of no known kind"),
-}
+with Path(__file__).with_suffix(".csv").open(newline="", encoding="utf-8") as _file:
+    KINDS = {row["what"]: (row["one"], row["several"]) for row in csv.DictReader(_file)}
 """Kind of reason -> what one such thing, and several, are called."""
 
 _SHOWN = 4

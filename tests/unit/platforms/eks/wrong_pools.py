@@ -230,7 +230,7 @@ WRONG: dict[str, tuple[dict[str, Any], str, str]] = {
     "Amazon Linux 2 by raw arguments": (
         {"gpu": "L4", "eks": {"nodeGroup": {"amiType": "AL2_x86_64_GPU"}}},
         "node-group-image-ended",
-        "the group is for 1.36",
+        "the cluster is 1.36",
     ),
     "another image by raw arguments": (
         {"gpu": "L4", "eks": {"launchTemplate": {"imageId": "ami-0123456789abcdef0"}}},
