@@ -56,7 +56,7 @@ def _found_by(fleet: Fleet) -> Term:
 
 
 def _tolerated(pool: Pool) -> Term:
-    wanted = needed((one.key, one.value, one.effect) for one in pool.taints)
+    wanted = needed((one.key, one.effect) for one in pool.taints)
     taints = ", ".join(f"{one.key}:{one.effect}" for one in pool.taints) or "no taint"
     extra = ", ".join(f"{one.key}:{one.effect}" for one in wanted)
     who = f"operands tolerate {GPU_KEY}" + (f" and, because of this pool, {extra}" if extra else "")
