@@ -16,7 +16,7 @@ from gpufleet.models.parameters import count_parameters
 from gpufleet.models.stated_size import from_parameter_count
 from gpufleet.models.weights import stage_weights, weight_bytes
 from gpufleet_planner.sizing.cache_capacity import capacity
-from gpufleet_planner.sizing.embedding import embedding_ledger
+from gpufleet_planner.sizing.throughput import embedding_ledger
 from gpufleet_planner.sizing.training import Training, TrainingMethod, training_ledger
 from gpufleet_planner.sizing.training_state import (
     AdapterTargets,

@@ -57,7 +57,8 @@ def kubelet_configuration(pool: Pool) -> dict[str, Any]:
 
 
 def manager_policies(declared: Kubelet) -> dict[str, Any]:
-    """Policies of CPU and topology manager, as fields of KubeletConfiguration."""
+    """Policies of CPU and topology manager, and the limit of processes, as fields of
+    KubeletConfiguration."""
     fields: dict[str, Any] = {}
     if declared.cpu_manager is not None:
         fields["cpuManagerPolicy"] = declared.cpu_manager.value
@@ -65,6 +66,8 @@ def manager_policies(declared: Kubelet) -> dict[str, Any]:
         fields["topologyManagerPolicy"] = TOPOLOGY_POLICIES[declared.topology_manager]
     if declared.topology_scope is not None:
         fields["topologyManagerScope"] = declared.topology_scope.value
+    if declared.pod_pids_limit is not None:
+        fields["podPidsLimit"] = declared.pod_pids_limit
     return fields
 
 
@@ -76,8 +79,9 @@ def kubelet_arguments(pool: Pool) -> dict[str, str]:
         "topologyManagerPolicy": "topology-manager-policy",
         "topologyManagerScope": "topology-manager-scope",
         "memoryManagerPolicy": "memory-manager-policy",
+        "podPidsLimit": "pod-max-pids",
     }
-    found = {names[key]: value for key, value in fields.items() if key in names}
+    found = {names[key]: str(value) for key, value in fields.items() if key in names}
     if "systemReserved" in fields:
         pairs = fields["systemReserved"].items()
         found["system-reserved"] = ",".join(f"{key}={value}" for key, value in pairs)

@@ -36,7 +36,7 @@ class TopologyScope(StrEnum):
 
 
 class Kubelet(SpecModel):
-    """Managers of the kubelet, which align the cores and memory of a pod with its GPUs."""
+    """The kubelet's managers, which align cores and memory of a pod with its GPUs, and a limit."""
 
     cpu_manager: ManagerPolicy | None = None
     """`static`: Guaranteed pods that ask for whole CPUs get cores to themselves. Default: the
@@ -55,3 +55,5 @@ class Kubelet(SpecModel):
     reserved_memory_mib: int | None = Field(default=None, ge=200, le=262_144)
     """MiB for system, kubelet and the threshold of eviction, all of it of NUMA node 0. With
     `memoryManager: static` it is needed where the platform does not compute it."""
+    pod_pids_limit: int | None = Field(default=None, ge=1024, le=4_194_304)
+    """Processes and threads that one pod may have, 1,024 to 4,194,304. Default: the platform's."""

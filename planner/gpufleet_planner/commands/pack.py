@@ -1,6 +1,7 @@
 """`gpufleet pack`: shares onto GPUs and nodes at least cost, with a lower bound and the gap."""
 
 from collections import Counter, defaultdict
+from dataclasses import replace
 from decimal import Decimal
 
 import click
@@ -14,7 +15,7 @@ from gpufleet.cli.output import (
     print_json,
 )
 from gpufleet.cli.source import read_mapping
-from gpufleet.findings import Finding, error
+from gpufleet.findings import Finding, error, ordered
 from gpufleet_planner.commands.pack_trace import place_and_print, read_tables, sharing_of
 from gpufleet_planner.commands.pictures import draw, picture_options
 from gpufleet_planner.packing.pack import pack
@@ -149,7 +150,7 @@ def _solve(
         raise click.UsageError(
             f"--solver needs {missing.name}: install the extra `planner`, or leave the option out"
         ) from None
-    packing = packing.with_findings(findings)
+    packing = replace(packing, findings=ordered((*findings, *packing.findings)))
     return (problem, packing), packing.findings
 
 

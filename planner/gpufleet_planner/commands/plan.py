@@ -3,7 +3,7 @@
 import sys
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -39,6 +39,9 @@ from gpufleet_planner.planning.manifest import manifest_text, manifests, planned
 from gpufleet_planner.planning.plan import PlannedFleet, plan
 from gpufleet_planner.planning.scaling import autoscaling_hint
 from gpufleet_planner.planning.spec_text import cost_line, plan_as_dict, spec_text
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 @click.command()
@@ -92,11 +95,13 @@ def command(
     documents = manifests(answer)
     if answer.fleet is not None:
         title = f"Plan of {answer.fleet.spec.cluster.name}"
-        draw(lambda: packing_picture(title, cost_line(answer), plan_rows(answer)), svg, png)
+
+        def picture() -> "Figure":
+            return packing_picture(title, cost_line(answer), plan_rows(answer))
+
+        draw(picture, svg, png)
         if html is not None:
-            figures = figure_pictures(
-                lambda: packing_picture(title, cost_line(answer), plan_rows(answer))
-            )
+            figures = figure_pictures(picture)
             dates = calendar_pictures(answer.fleet, as_of)
             page = fleet_page(answer.fleet, answer.fleet.pools, answer.findings, (*figures, *dates))
             write_file(html, page)

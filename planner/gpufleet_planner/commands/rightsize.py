@@ -170,7 +170,10 @@ def command(
             hours = None if working_hours is None else WorkingHours(*working_hours)
             findings += _write(Path(out), declared, answers, hours)
     if output_format == "json":
-        _print_json(answers, findings)
+        document: dict[str, Any] = {"workloads": [advice_as_dict(one) for one in answers]}
+        saved = sum(one.saving_micro_usd or 0 for one in answers)
+        document["savingMicroUsdPerHour"] = round(saved)
+        print_json({**document, "findings": [found.as_dict() for found in ordered(findings)]})
     else:
         print_findings(findings)
         _print_text(answers)
@@ -249,17 +252,6 @@ def _write(
     return [*made.findings, *plan.findings]
 
 
-def _print_json(answers: list[Advice], findings: list[Finding]) -> None:
-    savings = [one.saving_micro_usd for one in answers]
-    print_json(
-        {
-            "workloads": [advice_as_dict(one) for one in answers],
-            "savingMicroUsdPerHour": round(sum(one or 0 for one in savings)),
-            "findings": [finding.as_dict() for finding in ordered(findings)],
-        }
-    )
-
-
 def advice_as_dict(one: Advice) -> dict[str, Any]:
     """One workload as JSON has it."""
     work, option = one.workload, one.proposal
@@ -304,14 +296,17 @@ def _print_text(answers: list[Advice]) -> None:
     table.add_column("saves USD/h", justify="right")
     for one in sorted(answers, key=lambda each: -(each.saving_micro_usd or 0)):
         work, option = one.workload, one.proposal
-        saving = usd(one.saving_micro_usd)
+        saving, instead = usd(one.saving_micro_usd), ""
+        if option is not None:
+            each = f"{option.devices_each} x " if option.devices_each > 1 else ""
+            instead = f"{each}{option.share.label}"
         pods = "" if work.pods_at_once == 1 else f"{work.pods_at_once} pods of "
         table.add_row(
             escape(f"{work.namespace}/{work.name}"),
             f"{pods}{one.holds}",
             escape(one.reason),
             one.verdict.value,
-            "" if option is None else _instead(option.devices_each, option.share.label),
+            instead,
             "" if saving is None else f"{saving:,.2f}",
         )
     Console(highlight=False).print(table)
@@ -324,7 +319,3 @@ def _print_text(answers: list[Advice]) -> None:
     for one in answers:
         for risk in one.risks if one.verdict is not Conclusion.FITS else ():
             click.echo(f"{one.workload.namespace}/{one.workload.name}: {risk}")
-
-
-def _instead(each: int, label: str) -> str:
-    return label if each == 1 else f"{each} x {label}"

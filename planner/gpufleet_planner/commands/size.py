@@ -19,6 +19,7 @@ from gpufleet.cli.output import (
 from gpufleet.documents.plain_data import camel
 from gpufleet.findings import ordered
 from gpufleet.models.formats import KV_FORMATS, WEIGHT_FORMATS
+from gpufleet.models.ledger import GIB
 from gpufleet_planner.commands.size_choices import (
     Asked,
     Chosen,
@@ -46,7 +47,6 @@ from gpufleet_planner.sizing.training import Training, settings_text
 from gpufleet_planner.sizing.training_rates import TrainingSpeed
 from gpufleet_planner.sizing.training_state import TrainingPrecision
 
-_GIB = 1 << 30
 _Function = Callable[..., Any]
 _SERVING_KINDS = ("inference", "embedding")
 
@@ -217,14 +217,12 @@ def _print_text(answer: Sizing, request: SizeRequest | None) -> None:
         table.add_column("how")
         for item in need.items:
             name = item.key.replace("_", " ")
-            amount = f"{item.bytes / _GIB:.2f}" if item.at_peak else f"({item.bytes / _GIB:.2f})"
+            amount = f"{item.bytes / GIB:.2f}" if item.at_peak else f"({item.bytes / GIB:.2f})"
             table.add_row(name, amount, item.basis.value, item.formula)
         table.add_section()
-        table.add_row(
-            "total", f"{need.total_bytes / _GIB:.2f}", need.basis.value, "sum at the peak"
-        )
-        margin = f"+ {need.margin.percent} % + {need.margin.fixed_bytes / _GIB:.1f} GiB margin"
-        table.add_row("to plan with", f"{need.planning_bytes / _GIB:.2f}", "assumed", margin)
+        table.add_row("total", f"{need.total_bytes / GIB:.2f}", need.basis.value, "sum at the peak")
+        margin = f"+ {need.margin.percent} % + {need.margin.fixed_bytes / GIB:.1f} GiB margin"
+        table.add_row("to plan with", f"{need.planning_bytes / GIB:.2f}", "assumed", margin)
         console.print(table)
     for line in _device_lines(answer):
         click.echo(line)
@@ -238,7 +236,7 @@ def _device_lines(answer: Sizing) -> list[str]:
     lines: list[str] = []
     if device is not None:
         verdict = {True: "fits", False: "does not fit", None: "not known"}[answer.fits]
-        lines.append(f"{device.label}: {device.usable_bytes / _GIB:.2f} GiB usable, {verdict}")
+        lines.append(f"{device.label}: {device.usable_bytes / GIB:.2f} GiB usable, {verdict}")
     if isinstance(answer.work, Training):
         lines.append(settings_text(answer.work, answer.parallel))
     if room is not None:

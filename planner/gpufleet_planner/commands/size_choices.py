@@ -16,6 +16,7 @@ from gpufleet.catalogue.regions import check_region
 from gpufleet.findings import Finding, has_errors
 from gpufleet.platforms.registry import PLATFORMS
 from gpufleet.spec.base import Platform
+from gpufleet.spec.descriptions import descriptions
 from gpufleet_planner.planning.choice import ServingChoice, choose
 from gpufleet_planner.planning.need import Allowed, Isolation, ServingTarget, WorkloadNeed, resolve
 from gpufleet_planner.planning.offered import not_provisioned, offered_machines
@@ -79,14 +80,28 @@ def field_options(
             names += [extra.removesuffix("!")] if extra else []
             if kind is bool:
                 names = [f"{one}/--no-{one.removeprefix('--')}" for one in names]
-            text = " ".join((field.description or "").replace("`", "").split()).split(". ")[0]
-            text += f" {', '.join(values[name])}." if name in values else ""
-            parameter = f"{part}__{name}" if part else name
-            option = click.option(*names, parameter, type=kind, default=None, help=text)
-            function = option(function)
+            names.append(f"{part}__{name}" if part else name)
+            more = {"model": model, "field": name, "values": values.get(name, ())}
+            function = click.option(*names, cls=_FieldOption, type=kind, **more)(function)
         return function
 
     return add
+
+
+class _FieldOption(click.Option):
+    def __init__(
+        self, *names: Any, model: type[BaseModel], field: str, values: Iterable[str], **more: Any
+    ) -> None:
+        super().__init__(*names, default=None, **more)
+        self._of, self._values = (model, field), values
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        """The docstring of the field is read when it is shown."""
+        model, field = self._of
+        text = " ".join(descriptions(model).get(field, "").replace("`", "").split())
+        listed = ", ".join(self._values)
+        self.help = f"{text.split('. ')[0]} {listed}".strip()
+        return super().get_help_record(ctx)
 
 
 def _kind_of(annotation: Any) -> Any:
@@ -162,14 +177,13 @@ def choose_for(request: SizeRequest, answer: Sizing, asked: Asked, catalogue: Ca
     need, findings = resolve(request, asked.target, asked.allowed, catalogue)
     if need is None:
         return Chosen(None, findings)
-    # A split stated for one GPU is no reason to spread over others what they cannot.
     platforms = (PLATFORMS[Platform(name)].facts for name in asked.market.platforms)
     clouds = [facts.cloud for facts in platforms if facts.cloud is not None]
     findings += check_region(asked.market.region, clouds, catalogue, "region")
     offers, notes = offered_machines(asked.offers, catalogue)
     findings += (*notes, *not_provisioned(one.platform for one in offers))
     market = replace(asked.market, offers=offers)
-    everything = choose(replace(need, gpu_named=False), market, catalogue)
+    everything = choose(need, market, catalogue)
     if answer.device is None:
         best = everything.best
         told = (

@@ -8,7 +8,7 @@ from gpufleet.models.architecture import Architecture
 from gpufleet.models.engine_profile import InferenceEngine, cache_rule_text, memory_fraction
 from gpufleet.models.inference import CUDA_CONTEXT, Serving, serving_ledger
 from gpufleet.models.kv_cache import layer_token_bytes, token_bytes
-from gpufleet.models.ledger import Basis, Ledger, modelled, weakest
+from gpufleet.models.ledger import GIB, Basis, Ledger, modelled, weakest
 from gpufleet.models.parallel import Parallelism
 from gpufleet.models.parameters import count_parameters
 from gpufleet_planner.explanation.line import ExplanationLine
@@ -19,13 +19,12 @@ from gpufleet_planner.sizing.cache_capacity import CacheCapacity, capacity
 from gpufleet_planner.sizing.communication import Link
 from gpufleet_planner.sizing.decode_step import EAGER_DECODE
 from gpufleet_planner.sizing.device import Device, DeviceShare
-from gpufleet_planner.sizing.embedding import EmbeddingSpeed, embedding_ledger, embedding_speed
 from gpufleet_planner.sizing.serving_rates import ServingSpeed, mean_prompt, serving_speed
+from gpufleet_planner.sizing.throughput import EmbeddingSpeed, embedding_ledger, embedding_speed
 from gpufleet_planner.sizing.training import Training, training_ledger
 from gpufleet_planner.sizing.training_rates import TrainingSpeed, training_speed
 from gpufleet_planner.tables import row_of
 
-_GIB = 1 << 30
 _PRICING = "docs/planner.md"
 _Row = tuple[str, str, str, Basis, str]
 """Figure, value, formula, basis and source."""
@@ -53,7 +52,7 @@ def explain_option(need: WorkloadNeed | None, option: Option) -> tuple[Explanati
     cost = _lines("cost", _cost(option))
     if need is None:
         size, device = option.reached.need_bytes, option.share
-        formula = f"{(size - CUDA_CONTEXT) / _GIB:g} GiB as stated + {CUDA_CONTEXT / _GIB:g} GiB"
+        formula = f"{(size - CUDA_CONTEXT) / GIB:g} GiB as stated + {CUDA_CONTEXT / GIB:g} GiB"
         row = (
             "to plan with",
             _gib(size),
@@ -163,10 +162,10 @@ def _ledger(need: Ledger, *, training: bool = False) -> Iterator[_Row]:
         formula = item.formula if item.at_peak else f"{item.formula}; not alive at the peak"
         name = item.key.replace("_", " ")
         yield name, _gib(item.bytes), formula, item.basis, _source(item.key, of)
-    alive = " + ".join(f"{i.bytes / _GIB:.2f}" for i in need.items if i.at_peak)
+    alive = " + ".join(f"{i.bytes / GIB:.2f}" for i in need.items if i.at_peak)
     yield "total", _gib(need.total_bytes), alive, need.basis, _source("formulas")
-    part, fixed = need.margin.percent, need.margin.fixed_bytes / _GIB
-    formula = f"{need.total_bytes / _GIB:.2f} + {part} % + {fixed:g} GiB"
+    part, fixed = need.margin.percent, need.margin.fixed_bytes / GIB
+    formula = f"{need.total_bytes / GIB:.2f} + {part} % + {fixed:g} GiB"
     yield "to plan with", _gib(need.planning_bytes), formula, Basis.ASSUMED, _source("margin")
 
 
@@ -360,7 +359,7 @@ def _cost(option: Option) -> Iterator[_Row]:
 
 
 def _gib(size: int) -> str:
-    return f"{size / _GIB:.2f} GiB"
+    return f"{size / GIB:.2f} GiB"
 
 
 def _tera(amount: float) -> str:

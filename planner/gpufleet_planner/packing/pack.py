@@ -60,7 +60,7 @@ def _without_limits(problem: PackingProblem) -> PackingProblem:
 def _pack(problem: PackingProblem, use_solver: bool) -> Packing:
     if use_solver:
         return _by_program(problem)
-    return _heuristic(problem, _no_solver())
+    return _heuristic(problem, _finding("pack-without-solver"))
 
 
 def _heuristic(problem: PackingProblem, *findings: Finding) -> Packing:
@@ -80,13 +80,13 @@ def _by_program(problem: PackingProblem) -> Packing:
     if solved.status == "infeasible":
         return _nearest(problem, sources)
     if not solved.values:
-        return _heuristic(problem, _stopped())
+        return _heuristic(problem, _finding("pack-search-stopped"))
     values = _fewest_gpus(model, solved.values) if solved.status == "optimal" else solved.values
     workspace, left = realise(problem, sources, model.plan(values))
     bound = whole_nodes(problem, solved.bound)
     if left:
         return _apart(problem, workspace, left, bound)
-    findings = () if solved.status == "optimal" else (_stopped(),)
+    findings = () if solved.status == "optimal" else (_finding("pack-search-stopped"),)
     found = _finish(problem, workspace, left, bound, PackingMethod.INTEGER_PROGRAM, findings)
     return _settled(found) if solved.status == "optimal" else found
 
@@ -197,11 +197,3 @@ def _finish(
         method,
         findings,
     )
-
-
-def _no_solver() -> Finding:
-    return _finding("pack-without-solver")
-
-
-def _stopped() -> Finding:
-    return _finding("pack-search-stopped")

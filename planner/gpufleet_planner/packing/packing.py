@@ -1,7 +1,7 @@
 """The answer: which share sits where, what it costs, and how far that is from the bound."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
 from typing import Any
@@ -68,10 +68,6 @@ class Packing:
     """GPUs of the bought nodes."""
     method: PackingMethod
     findings: tuple[Finding, ...] = ()
-
-    def with_findings(self, findings: tuple[Finding, ...]) -> "Packing":
-        """The same packing with what was found before it."""
-        return replace(self, findings=ordered((*findings, *self.findings)))
 
     @property
     def complete(self) -> bool:

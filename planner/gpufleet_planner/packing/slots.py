@@ -33,14 +33,6 @@ class Slot:
     gpus: int = 1
     """Whole GPUs on one node."""
 
-    def __str__(self) -> str:
-        if self.mode == Mode.MIG:
-            return self.profile
-        if self.mode == Mode.WHOLE:
-            return "whole GPU" if self.gpus == 1 else f"{self.gpus} whole GPUs"
-        word = "MPS" if self.mode == Mode.MPS else "time-sliced"
-        return f"1/{self.replicas} {word}"
-
 
 def slots_for(share: ShareClass, machine: PackingMachine) -> tuple[Slot, ...]:
     """The largest division of each kind on this machine that serves the share; empty: none does.

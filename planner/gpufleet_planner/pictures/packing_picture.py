@@ -64,7 +64,9 @@ def packing_rows(problem: PackingProblem, packing: Packing) -> tuple[PictureRow,
             taken.append(_assigned(share, machine_of[share.node], len(taken)))
     groups: dict[tuple[str, bool, tuple[Blocks, ...]], list[str]] = defaultdict(list)
     for node in packing.nodes:
-        gpus = tuple(tuple(sorted(blocks, key=_place)) for blocks in loads[node.name])
+        gpus = tuple(
+            tuple(sorted(blocks, key=lambda one: one.start)) for blocks in loads[node.name]
+        )
         groups[node.machine, node.existing, gpus].append(node.name)
     ordered = sorted(
         groups.items(),
@@ -116,10 +118,6 @@ def _slice(machine: PackingMachine, profile: str, start: int, owner: str | None)
 
 def _part(number: int, replicas: int, owner: str | None) -> GpuPart:
     return GpuPart(Fraction(number, replicas), Fraction(1, replicas), owner, f"1/{replicas}")
-
-
-def _place(block: GpuPart) -> Fraction:
-    return block.start
 
 
 def _few(names: Sequence[str]) -> str:
@@ -188,12 +186,8 @@ def _flow(rows: Sequence[PictureRow], width: float) -> tuple[list[tuple[float, i
 
 
 def _owners(rows: Iterable[PictureRow]) -> list[str]:
-    found: dict[str, None] = {}
-    for row in rows:
-        for block in (block for gpu in row.gpus for block in gpu):
-            if block.owner is not None:
-                found.setdefault(block.owner)
-    return list(found)
+    blocks = (block for row in rows for gpu in row.gpus for block in gpu)
+    return list(dict.fromkeys(block.owner for block in blocks if block.owner is not None))
 
 
 def _legend(axes: "Axes", owners: Sequence[str], columns: int) -> dict[str, str]:

@@ -10,8 +10,7 @@ from fractions import Fraction
 
 from gpufleet.partition.placement import MigPlacement, place
 from gpufleet_planner.pictures.packing_picture import Blocks, GpuPart, PictureRow
-from gpufleet_planner.planning.filled_pool import FilledPool
-from gpufleet_planner.planning.layouts import WHOLE_GPU
+from gpufleet_planner.planning.layouts import WHOLE_GPU, FilledPool
 from gpufleet_planner.planning.plan import PlannedFleet
 from gpufleet_planner.sizing.device import DeviceShare
 

@@ -10,18 +10,17 @@ from gpufleet_planner.planning.choice import ServingChoice
 from gpufleet_planner.planning.option import Option, usd
 
 
-def choices_as_list(choice: ServingChoice, most: int | None = None) -> list[dict[str, Any]]:
-    """Every option, best first, with why it is not the first; `most` cuts dominated ones."""
+def choices_as_list(choice: ServingChoice) -> list[dict[str, Any]]:
+    """Every option, best first, with why it is not the first."""
     front = set(map(id, choice.front))
-    found: list[dict[str, Any]] = []
-    for number, option in enumerate(choice.options):
-        if most is not None and number >= most and id(option) not in front:
-            continue
-        row = option_as_dict(option)
-        row["pareto"] = id(option) in front
-        row["why"] = choice.lost_to_best(option)
-        found.append(row)
-    return found
+    return [
+        {
+            **option_as_dict(option),
+            "pareto": id(option) in front,
+            "why": choice.lost_to_best(option),
+        }
+        for option in choice.options
+    ]
 
 
 def rejected_as_list(choice: ServingChoice) -> list[dict[str, Any]]:

@@ -12,8 +12,9 @@ from gpufleet.findings import Finding, FleetError, error, has_errors
 from gpufleet.models.ledger import Basis
 from gpufleet.platforms.registry import PLATFORMS
 from gpufleet.spec.base import Platform
+from gpufleet_planner.explanation.line import picked
 from gpufleet_planner.planning.entries import choose_entry, market_of
-from gpufleet_planner.planning.filled_pool import FilledPool
+from gpufleet_planner.planning.layouts import FilledPool
 from gpufleet_planner.planning.offered import not_provisioned, offered_machines
 from gpufleet_planner.planning.offers import OfferedMachine
 from gpufleet_planner.planning.option import usd
@@ -82,12 +83,8 @@ def provider_plans(
                 lost[entry.name] = wrong[0] if wrong else "no machine runs it"
         pools = select(candidates, False, lambda _: True).pools if candidates and not lost else ()
         plans.append(ProviderPlan(provider, pools, lost))
-    return tuple(sorted(plans, key=_order))
-
-
-def _order(plan: ProviderPlan) -> tuple[bool, Decimal, str]:
-    spent = plan.usd_per_hour
-    return spent is None, spent or Decimal(0), plan.provider
+    plans.sort(key=lambda one: (one.usd_per_hour is None, one.usd_per_hour or 0, one.provider))
+    return tuple(plans)
 
 
 def provider_plans_as_list(plans: Sequence[ProviderPlan]) -> list[dict[str, Any]]:
@@ -96,18 +93,12 @@ def provider_plans_as_list(plans: Sequence[ProviderPlan]) -> list[dict[str, Any]
         {
             "provider": plan.provider,
             "provisioned": False,
-            "usdPerHour": None if plan.usd_per_hour is None else f"{plan.usd_per_hour:f}",
+            **picked(plan, "usd_per_hour"),
             "machines": [
                 {
-                    "name": pool.key.machine.name,
+                    **picked(pool.key.machine, "name", "region", "buy", "gpus", "usd_per_hour"),
                     "nodes": pool.nodes,
-                    "region": pool.key.machine.region,
-                    "buy": pool.key.machine.buy,
                     "gpu": pool.key.machine.gpu.key,
-                    "gpus": pool.key.machine.gpus,
-                    "usdPerHour": None
-                    if pool.key.machine.usd_per_hour is None
-                    else f"{pool.key.machine.usd_per_hour:f}",
                     "source": pool.key.machine.price_source,
                     "sharing": pool.key.sharing,
                     "workloads": [name for name, _ in pool.members],

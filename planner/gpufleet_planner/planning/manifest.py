@@ -8,6 +8,7 @@ from gpufleet.documents.writing import yaml_text
 from gpufleet.fleet import Fleet
 from gpufleet.fleet.config_names import POOL_LABEL
 from gpufleet.fleet.rdma_request import rdma_request
+from gpufleet.models.ledger import GIB
 from gpufleet.models.parameters import count_parameters
 from gpufleet.partition.grant import Grant
 from gpufleet.render.kueue_queues import DEFAULT_QUEUE
@@ -23,7 +24,6 @@ from gpufleet_planner.planning.scaling import planned_scaled_object, scaling_ann
 from gpufleet_planner.planning.workloads import Notebooks
 from gpufleet_planner.sizing.training import settings_env
 
-_GIB = 1 << 30
 _DEADLINE_MARGIN = 1.5
 """A job is ended after its modelled time, half as much again."""
 
@@ -164,7 +164,7 @@ def annotations(work: PlacedWorkload) -> dict[str, str]:
     """What the policies read: size, precision, need, promises."""
     # What one pod needs over all of its GPUs, as the policies read it.
     memory = work.option.reached.need_bytes * _gpus_of_pod(work)
-    found = {"gpufleet.dev/min-gpu-memory-gib": f"{memory / _GIB:.2f}"}
+    found = {"gpufleet.dev/min-gpu-memory-gib": f"{memory / GIB:.2f}"}
     if work.need is None:
         found["gpufleet.dev/mode"] = "interactive"
         if isinstance(work.entry, Notebooks) and work.entry.culled_after_hours is not None:

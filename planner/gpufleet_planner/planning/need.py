@@ -104,7 +104,7 @@ def _serves(workload: SizedWorkload) -> bool:
 
 
 def check_target(
-    target: ServingTarget, workload: SizedWorkload, mean_output: int | None, path: str = "target"
+    target: ServingTarget, workload: SizedWorkload, mean_output: int | None
 ) -> tuple[Finding, ...]:
     """Every target that this kind of workload does not have, is incomplete, or contradicts another
     one whatever the hardware."""
@@ -117,7 +117,7 @@ def check_target(
             findings.append(
                 _finding(
                     "target-not-for-workload",
-                    f"{path}.{_CAMEL[name]}",
+                    f"target.{_CAMEL[name]}",
                     workload=workload.value,
                     name=_CAMEL[name],
                     targets=", ".join(_CAMEL[n] for n in own),
@@ -126,18 +126,17 @@ def check_target(
     if target.tokens is None:
         for name in ("deadline_hours", "budget_usd"):
             if getattr(target, name) is not None and workload.trains:
-                findings.append(_finding("target-incomplete/run", path, name=_CAMEL[name]))
+                findings.append(_finding("target-incomplete/run", name=_CAMEL[name]))
     if target.arrivals is not None and target.first_token_ms is None and _serves(workload):
-        findings.append(_finding("target-incomplete/first-token", path))
+        findings.append(_finding("target-incomplete/first-token"))
     if target.requests_per_second is not None and mean_output is None:
-        findings.append(_finding("target-incomplete/requests", path))
+        findings.append(_finding("target-incomplete/requests"))
     elif target.requests_per_second is not None and target.output_tokens_per_second is not None:
         asked = target.requests_per_second * (mean_output or 0)
         if abs(asked - target.output_tokens_per_second) > 0.01 * asked:
             findings.append(
                 _finding(
                     "target-contradiction/rates",
-                    path,
                     targets=["requestsPerSecond", "outputTokensPerSecond"],
                     requests_per_second=f"{target.requests_per_second:g}",
                     mean_output=mean_output,
@@ -153,7 +152,6 @@ def check_target(
         findings.append(
             _finding(
                 "target-contradiction/budgets",
-                path,
                 targets=["budgetUsdPerHour", "budgetUsd"],
                 budget_usd_per_hour=target.budget_usd_per_hour,
                 budget_usd=target.budget_usd,
@@ -210,9 +208,6 @@ class WorkloadNeed(Allowed):
     """Ways to run the job, the fastest first: less memory for more arithmetic."""
     parallel: Parallelism | None
     """Stated by the author; None: free."""
-    gpu_named: bool
-    """Whether the author named the GPU too: a stated split is then tried on it as it is. On any
-    other the rule of NVLink holds."""
     target: ServingTarget
     batch_stated: bool = False
     """Training: whether the micro-batch is the author's; else it is searched."""
@@ -273,7 +268,6 @@ def resolve(
         else tuple(serving_of(request, found, form, cache) for form in kept),
         training=_variants(request, workload, kept[0]) if workload.trains else (),
         parallel=Parallelism(**request.parallelism.model_dump()) if stated else None,
-        gpu_named=request.gpu is not None,
         target=target,
         batch_stated="batch" in request.model_fields_set,
         hub=found.hub,

@@ -337,7 +337,7 @@ def _of_row(row: ForeignRow, gpu: Gpu, path: Path) -> OfferedMachine:
     )
 
 
-def not_provisioned(providers: Iterable[str], path: str = "offers") -> list[Finding]:
+def not_provisioned(providers: Iterable[str]) -> list[Finding]:
     """What must be known of a choice on an offer."""
     platforms = {platform.value for platform in Platform}
     names = sorted(set(providers) - platforms)
@@ -345,4 +345,4 @@ def not_provisioned(providers: Iterable[str], path: str = "offers") -> list[Find
         return []
     text = f"no platform of gpufleet provisions {', '.join(names)}: machines to compare with"
     fix = "create the cluster with the provider's tools, or choose a machine of another platform"
-    return [info("offer-not-provisioned", path, text, fix)]
+    return [info("offer-not-provisioned", "offers", text, fix)]

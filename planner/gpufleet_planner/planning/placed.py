@@ -81,8 +81,9 @@ class PricedFleet:
         """For people: `worst: 110.0800 USD/h, 16 GPUs`."""
         if self.gpus is None:
             return f"{self.confidence.value}: no fleet ({self.problem})"
-        spent = "prices are not known" if self.usd_per_hour is None else _usd(self.usd_per_hour)
-        return f"{self.confidence.value}: {spent}, {self.gpus} GPUs"
+        spent = self.usd_per_hour
+        shown = "prices are not known" if spent is None else f"{spent:,.4f} USD/h"
+        return f"{self.confidence.value}: {shown}, {self.gpus} GPUs"
 
     def as_dict(self) -> Mapping[str, Any]:
         """Plain data for JSON."""
@@ -92,7 +93,3 @@ class PricedFleet:
             "gpus": self.gpus,
             "problem": self.problem or None,
         }
-
-
-def _usd(amount: Decimal) -> str:
-    return f"{amount:,.4f} USD/h"

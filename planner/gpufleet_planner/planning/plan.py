@@ -1,6 +1,6 @@
 """From a file of workloads to a FleetSpec that compiles: choose, select, fill pools, write down."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
@@ -14,10 +14,9 @@ from gpufleet.fleet import Fleet, Unbounded
 from gpufleet.platforms.compiled import Compiled, compile_data
 from gpufleet.platforms.registry import PLATFORMS
 from gpufleet_planner.planning.entries import choose_entry, market_of
-from gpufleet_planner.planning.filled_pool import FilledPool, PoolKey
+from gpufleet_planner.planning.layouts import FilledPool, PoolKey
 from gpufleet_planner.planning.need import Assurance
 from gpufleet_planner.planning.offers import Market, spot_neighbours
-from gpufleet_planner.planning.origins import in_file, origin_of, origins
 from gpufleet_planner.planning.placed import ChosenWorkload, PlacedWorkload, PricedFleet
 from gpufleet_planner.planning.pools import (
     mig_strategy,
@@ -39,6 +38,58 @@ from gpufleet_planner.planning.workloads import (
     read_plan_file,
 )
 from gpufleet_planner.sizing.device import DeviceShare
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """The origin of one part."""
+
+    place: str
+    """Path in the FleetSpec."""
+    written: str | None = None
+    """Path in the workloads file; None: the plan chose it."""
+    pool: PoolKey | None = None
+    """The choice that another one can replace."""
+    fixed: bool = False
+    """Whether the file alone decides it, so that no other choice changes it."""
+
+
+def origins(selection: Selection, file: PlanFile) -> tuple[Origin, ...]:
+    """Those of all parts of the spec that is written for a selection."""
+    head = file.head
+    own_zones = {entry.name: f"{path}.zones" for path, entry in file.workloads if entry.zones}
+    found = [Origin(key, f"spec.{key}") for key in head.spec]
+    found.append(Origin("provisioner", "provisioner", fixed=True))
+    for number, pool in enumerate(selection.pools):
+        place, row = f"pools[{number}]", pool.key.machine.row
+        zones = own_zones.get(pool.members[0][0], "zones")
+        found += [
+            Origin(place, pool=pool.key),
+            Origin(f"{place}.zones", zones, fixed=True),
+            Origin(f"{place}.provisioner", "provisioner", fixed=True),
+        ]
+        if row is not None:
+            shape = f".{head.platform.section}"
+            found.append(Origin(f"{place}{shape}", f"hardware[{row}]{shape}", pool.key))
+    return tuple(found)
+
+
+def origin_of(finding: Finding, sources: Iterable[Origin]) -> Origin | None:
+    """The origin of the smallest part that a finding is about; None where no origin is recorded."""
+    holding = [
+        one
+        for one in sources
+        if finding.path == one.place or finding.path.startswith((f"{one.place}.", f"{one.place}["))
+    ]
+    return max(holding, key=lambda one: len(one.place), default=None)
+
+
+def in_file(finding: Finding, origin: Origin | None) -> Finding:
+    """The finding with its place in the workloads file, where the file has one."""
+    if origin is None or origin.written is None:
+        return finding
+    return replace(finding, path=origin.written + finding.path.removeprefix(origin.place))
+
 
 _ATTEMPTS = 24
 _MICRO = 1_000_000

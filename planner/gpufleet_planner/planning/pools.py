@@ -6,7 +6,7 @@ from typing import Any, cast
 
 from gpufleet.fleet.platform_rules import platform_rules
 from gpufleet.platforms.registry import PLATFORMS
-from gpufleet_planner.planning.filled_pool import FilledPool, PoolKey
+from gpufleet_planner.planning.layouts import FilledPool, PoolKey
 from gpufleet_planner.planning.offers import OfferedMachine
 from gpufleet_planner.planning.option import Option
 from gpufleet_planner.planning.provisioning import disk_gib

@@ -4,6 +4,7 @@ from math import ceil
 
 from gpufleet.findings import Finding, info, warning
 from gpufleet.models.formats import WEIGHT_FORMATS
+from gpufleet.models.ledger import GIB
 from gpufleet.models.weights import weight_bytes
 from gpufleet_planner.planning.choice import ServingChoice
 from gpufleet_planner.planning.need import WorkloadNeed
@@ -21,7 +22,6 @@ _CHECKPOINT_BYTES = 14
 _FETCH_SECONDS = 600
 _IMAGES_GIB = 60
 """Room for container images and logs on the root disk, assumed."""
-_GIB = 1 << 30
 
 
 def validate_provisioning(
@@ -69,9 +69,7 @@ def validate_provisioning(
     return tuple(findings)
 
 
-def validate_gpu(
-    stated: ServingChoice, everything: ServingChoice, gpu: str, path: str = "gpu"
-) -> tuple[Finding, ...]:
+def validate_gpu(stated: ServingChoice, everything: ServingChoice, gpu: str) -> tuple[Finding, ...]:
     """Someone named a GPU: a warning where something else keeps the same target for less."""
     mine, best = stated.best, everything.best
     if mine is None or best is None or mine.billed_micro_usd is None:
@@ -85,7 +83,7 @@ def validate_gpu(
     return (
         warning(
             "over-provisioned",
-            path,
+            "gpu",
             f"{gpu} costs {had:.4g} {unit} for this, and {best.label} keeps the same target for "
             f"{least:.4g}",
             f"use {best.share.label}, or state the target that needs {gpu}",
@@ -119,8 +117,8 @@ def validate_balance(need: WorkloadNeed, option: Option, path: str = "") -> tupl
             warning(
                 "machine-memory-short",
                 path,
-                f"{name} has {machine.memory_bytes / _GIB:.0f} GiB of memory, and {what} of "
-                f"{need.name} take {wanted / _GIB:.0f} GiB",
+                f"{name} has {machine.memory_bytes / GIB:.0f} GiB of memory, and {what} of "
+                f"{need.name} take {wanted / GIB:.0f} GiB",
                 "take a machine with more memory, or stream weights from disk",
                 found=machine.memory_bytes,
                 limit=wanted,
@@ -170,7 +168,7 @@ def checkpoint_bytes(need: WorkloadNeed) -> int:
 
 def disk_gib(stored: int) -> int:
     """Size of a root disk that holds the images and one copy of the weights, in steps of 50 GiB."""
-    return max(200, 50 * ceil((_IMAGES_GIB + 1.1 * stored / _GIB) / 50))
+    return max(200, 50 * ceil((_IMAGES_GIB + 1.1 * stored / GIB) / 50))
 
 
 def _host_memory(need: WorkloadNeed, option: Option) -> tuple[int, str]:

@@ -12,15 +12,15 @@ from math import ceil
 
 from gpufleet_planner.packing import highs
 from gpufleet_planner.packing.patterns import maximal_patterns
-from gpufleet_planner.planning.filled_pool import (
+from gpufleet_planner.planning.layouts import (
     FilledPool,
     PoolKey,
     beside_slices,
     filled_pools,
     item_of,
     pool_key,
+    stranded_of,
 )
-from gpufleet_planner.planning.layouts import stranded_of
 from gpufleet_planner.planning.offers import OfferedMachine
 from gpufleet_planner.planning.option import Option
 from gpufleet_planner.planning.placed import ChosenWorkload

@@ -7,6 +7,7 @@ from math import ceil
 from gpufleet.findings import has_errors
 from gpufleet.models.architecture import Architecture
 from gpufleet.models.inference import Serving, serving_ledger
+from gpufleet.models.ledger import GIB
 from gpufleet.models.parallel import Parallelism, check_parallelism
 from gpufleet_planner.planning.need import (
     Arrivals,
@@ -19,16 +20,19 @@ from gpufleet_planner.planning.option import Miss, Reached
 from gpufleet_planner.planning.training_choice import has_nvlink
 from gpufleet_planner.sizing.cache_capacity import capacity, not_known, started_sequences
 from gpufleet_planner.sizing.device import Device
-from gpufleet_planner.sizing.embedding import embedding_ledger, embedding_speed
 from gpufleet_planner.sizing.serving_rates import (
     PERCENTILE,
     ServingReplica,
     ServingSpeed,
     serving_replica,
 )
-from gpufleet_planner.sizing.throughput import check_capability, kind_of, spread_of
-
-_GIB = 1 << 30
+from gpufleet_planner.sizing.throughput import (
+    check_capability,
+    embedding_ledger,
+    embedding_speed,
+    kind_of,
+    spread_of,
+)
 
 
 def splits(need: WorkloadNeed, device: Device, most: int) -> tuple[Parallelism, ...]:
@@ -86,8 +90,8 @@ def serve(
     if least > device.usable_bytes:
         return Miss(
             "memory",
-            f"{least / _GIB:.1f} GiB are needed on each GPU, and {device.label} has "
-            f"{device.usable_bytes / _GIB:.1f} GiB usable",
+            f"{least / GIB:.1f} GiB are needed on each GPU, and {device.label} has "
+            f"{device.usable_bytes / GIB:.1f} GiB usable",
         )
     if not need.model.causal:
         return _embed(need, serving, device, parallel, least)

@@ -4,16 +4,15 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from gpufleet.documents.writing import commented, yaml_text
+from gpufleet.models.ledger import GIB
 from gpufleet_planner.explanation.explain import explain_option
 from gpufleet_planner.explanation.line import lines_as_text
 from gpufleet_planner.planning.as_dict import option_as_dict, rejected_as_list
-from gpufleet_planner.planning.filled_pool import FilledPool
+from gpufleet_planner.planning.layouts import FilledPool
 from gpufleet_planner.planning.option import Option, usd
 from gpufleet_planner.planning.placed import PlacedWorkload
 from gpufleet_planner.planning.plan import PlannedFleet
 from gpufleet_planner.sizing.training import settings_text
-
-_GIB = 1 << 30
 
 
 def spec_text(plan: PlannedFleet, *, explain: bool = False) -> str:
@@ -119,8 +118,8 @@ def _why(work: PlacedWorkload) -> Iterator[str]:
         + (f" ({', '.join(groups)})" if groups else "")
     )
     yield (
-        f"  memory: {reached.need_bytes / _GIB:.2f} GiB with margin (modelled) of "
-        f"{reached.usable_bytes / _GIB:.2f} GiB usable ({share.memory_basis.value})"
+        f"  memory: {reached.need_bytes / GIB:.2f} GiB with margin (modelled) of "
+        f"{reached.usable_bytes / GIB:.2f} GiB usable ({share.memory_basis.value})"
     )
     if reached.training is not None:
         yield f"  {settings_text(reached.training, split)}"

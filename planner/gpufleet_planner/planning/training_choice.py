@@ -7,6 +7,7 @@ from math import ceil
 from gpufleet.findings import has_errors
 from gpufleet.models.architecture import Architecture
 from gpufleet.models.formats import WEIGHT_FORMATS, WeightFormat
+from gpufleet.models.ledger import GIB
 from gpufleet.models.parallel import Parallelism, Sharding, check_parallelism
 from gpufleet_planner.planning.need import WorkloadNeed
 from gpufleet_planner.planning.offers import OfferedMachine
@@ -80,9 +81,6 @@ def rdma(
     moved = exchanged_bytes(model, job, parallel) // parallel.pipeline
     plain = moved / (machine.network_gbps * 1e9 / 8 * _PLAIN_SUSTAINED)
     return RdmaVerdict(plain > RDMA_SHARE_OF_STEP * compute_seconds, moved, plain)
-
-
-_GIB = 1 << 30
 
 
 _MACHINES = (2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 28, 32, 40, 48, 56, 64, 80, 96, 112, 128)
@@ -171,8 +169,8 @@ def train(
     if smallest is None:
         return Miss("parallelism", f"no way to spread {need.model.name} over {gpus} GPUs")
     text = (
-        f"{smallest / _GIB:.1f} GiB are needed on each of {gpus} GPUs even with checkpointing, and "
-        f"{device.label} has {device.usable_bytes / _GIB:.1f} GiB usable"
+        f"{smallest / GIB:.1f} GiB are needed on each of {gpus} GPUs even with checkpointing, and "
+        f"{device.label} has {device.usable_bytes / GIB:.1f} GiB usable"
     )
     return Miss("memory", text)
 

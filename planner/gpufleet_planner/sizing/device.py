@@ -127,12 +127,12 @@ def find_gpu(text: str, catalogue: Catalogue, path: str = "gpu") -> Gpu | Findin
         )
 
 
-def whole_gpu(gpu: Gpu, board: str | None = None, path: str = "gpu") -> Device | Finding:
+def whole_gpu(gpu: Gpu, board: str | None = None) -> Device | Finding:
     """A GPU without sharing. `board` None (default): the one cloud instances carry."""
     if gpu.vendor != "nvidia" and not gpu.rates:
-        return _finding("gpu-vendor-unsupported", path, value=gpu.key, vendor=gpu.vendor)
+        return _finding("gpu-vendor-unsupported", value=gpu.key, vendor=gpu.vendor)
     if gpu.memory_bytes is None:
-        return _finding("gpu-memory-unknown", path, value=gpu.key)
+        return _finding("gpu-memory-unknown", value=gpu.key)
     name = board or next(iter(gpu.rates), "")
     if board is not None and board not in gpu.rates:
         return _finding(
@@ -156,12 +156,12 @@ def whole_gpu(gpu: Gpu, board: str | None = None, path: str = "gpu") -> Device |
 
 
 def mig_slice(
-    gpu: Gpu, profile: str, board: str | None = None, path: str = "mig"
+    gpu: Gpu, profile: str, board: str | None = None
 ) -> tuple[Device | None, tuple[Finding, ...]]:
     """One MIG instance of a GPU, with a note where its memory had to be derived."""
     if gpu.mig is None:
         reason = gpu.mig_unknown or "the hardware cannot be partitioned"
-        return None, (_finding("mig-unsupported", path, value=profile, gpu=gpu.key, reason=reason),)
+        return None, (_finding("mig-unsupported", value=profile, gpu=gpu.key, reason=reason),)
     found = gpu.mig.profiles.get(profile)
     if found is None:
         found = gpu.mig.profiles.get(gpu.mig.alternate_names.get(profile, ""))
@@ -170,7 +170,6 @@ def mig_slice(
         return None, (
             _finding(
                 "mig-profile-unknown",
-                path,
                 value=profile,
                 gpu=gpu.key,
                 profiles=", ".join(gpu.mig.profiles),
@@ -187,7 +186,7 @@ def mig_slice(
         memory, basis = int(even * _SLICE_MEMORY), Basis.ASSUMED
         own = grant(gpu, 1, profile=found.name, device_bytes=memory)
         findings.append(
-            _finding("mig-memory-assumed", path, found=found.name, gpu=gpu.key, memory=memory)
+            _finding("mig-memory-assumed", found=found.name, gpu=gpu.key, memory=memory)
         )
     return (
         replace(
@@ -211,18 +210,17 @@ def _slice_compute(gpu: Gpu, profile: MigProfile) -> Fraction:
     return Fraction(profile.compute_slices, gpu.mig.compute_slices) * _SLICE_COMPUTE
 
 
-def mps_share(device: Device, replicas: int, path: str = "mps") -> Device | Finding:
+def mps_share(device: Device, replicas: int) -> Device | Finding:
     """One of several MPS clients of a whole GPU: floor(total / replicas) MiB, enforced."""
     if device.kind is not DeviceShare.WHOLE:
-        return _finding("mps-on-slice", path, device=device.label)
+        return _finding("mps-on-slice", device=device.label)
     capability = device.gpu.compute_capability
     if capability is not None and capability < _ADDRESS_SPACES:
-        return _finding("mps-not-isolated", path, value=replicas, gpu=device.gpu.key)
+        return _finding("mps-not-isolated", value=replicas, gpu=device.gpu.key)
     most = device.gpu.mps_max_clients
     if not 2 <= replicas <= most:
         return _finding(
             "mps-replicas-out-of-range",
-            path,
             fix=f"write at most {most}" if most else "use timeSlicing",
             value=replicas,
             limit=most,
@@ -241,11 +239,11 @@ def mps_share(device: Device, replicas: int, path: str = "mps") -> Device | Find
     )
 
 
-def time_slice(device: Device, replicas: int, path: str = "timeSlicing") -> Device | Finding:
+def time_slice(device: Device, replicas: int) -> Device | Finding:
     """One of several processes that take turns: nothing limits memory, so each is planned with an
     equal part; every process brings its own context."""
     if replicas < 2:
-        return _finding("time-slices-out-of-range", path, value=replicas)
+        return _finding("time-slices-out-of-range", value=replicas)
     part = Fraction(1, replicas) / TIME_SLICE_COST
     return replace(
         device,

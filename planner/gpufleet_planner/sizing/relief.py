@@ -8,16 +8,15 @@ from gpufleet.findings import has_errors
 from gpufleet.models.architecture import Architecture
 from gpufleet.models.formats import WEIGHT_FORMATS
 from gpufleet.models.inference import Serving, serving_ledger
+from gpufleet.models.ledger import GIB
 from gpufleet.models.parallel import Parallelism, check_parallelism
 from gpufleet_planner.sizing.cache_capacity import capacity
 from gpufleet_planner.sizing.communication import nvlink
 from gpufleet_planner.sizing.device import Device, DeviceShare
-from gpufleet_planner.sizing.embedding import embedding_ledger
-from gpufleet_planner.sizing.throughput import check_capability
+from gpufleet_planner.sizing.throughput import check_capability, embedding_ledger
 from gpufleet_planner.sizing.training import Training, TrainingMethod, training_ledger
 from gpufleet_planner.sizing.training_state import Checkpointing, Loss
 
-_GIB = 1 << 30
 _NARROWER = ("fp8", "awq-int4")
 """Formats to try, the one that costs least quality first."""
 
@@ -40,7 +39,7 @@ def relief(
     for text, changed, split in steps:
         need = _need(model, changed, split)
         if need <= device.usable_bytes and _room(model, changed, split, device):
-            return f"{text}: {need / _GIB:.2f} GiB with margin"
+            return f"{text}: {need / GIB:.2f} GiB with margin"
     return None
 
 

@@ -70,7 +70,6 @@ class RequestModel(PlainModel):
         extra="forbid",
         alias_generator=to_camel,
         populate_by_name=True,
-        use_attribute_docstrings=True,
     )
 
 
@@ -232,7 +231,7 @@ class SizeRequest(RequestModel):
     """Virtual pipeline stages of a GPU."""
 
 
-def find_workload(text: str, path: str = "workload") -> SizedWorkload | Finding:
+def find_workload(text: str) -> SizedWorkload | Finding:
     """The workload someone means, or the error with the names there are."""
     folded = text.strip().lower().replace("-", "").replace("_", "").replace(" ", "")
     name = _FOLDED.get(folded)
@@ -242,7 +241,7 @@ def find_workload(text: str, path: str = "workload") -> SizedWorkload | Finding:
     close = nearest_names(text, names) or tuple(names)
     return error(
         "workload-unknown",
-        path,
+        "workload",
         f"{text!r} is not a workload known here; there is {', '.join(names)}",
         f"write {' or '.join(close)}",
         value=text,

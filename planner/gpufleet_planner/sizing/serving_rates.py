@@ -11,7 +11,7 @@ from gpufleet.models.ledger import Basis
 from gpufleet.models.parallel import Parallelism
 from gpufleet.models.parameters import count_parameters
 from gpufleet_planner.sizing.cache_capacity import capacity
-from gpufleet_planner.sizing.communication import Link, LinkKind, inside_node
+from gpufleet_planner.sizing.communication import LinkKind, inside_node
 from gpufleet_planner.sizing.decode_step import DecodeStep, decode_step
 from gpufleet_planner.sizing.device import Device
 from gpufleet_planner.sizing.load_test import (
@@ -216,11 +216,11 @@ class ServingReplica:
         bunch = min(_BUNCH * (self.prompts_per_step - 1) ** 2, _MOST_BUNCHED)
         return bunch * rate * self.first_token_seconds**2
 
-    def together(self, clients: int, rounds: int = ROUNDS) -> LoadFigures:
+    def together(self, clients: int) -> LoadFigures:
         """What clients measure that start together, get outputs of one length and send the next
-        request when they have their answer, as load tests do; in one round all is sent at once."""
+        request when they have their answer, as load tests do."""
         each = (self.prompt_tokens, self.output_tokens)
-        return load_test(self.loaded_engine(), [each] * (clients * rounds), clients)
+        return load_test(self.loaded_engine(), [each] * (clients * ROUNDS), clients)
 
     def loaded_engine(self) -> LoadedEngine:
         """The replica as load tests find it."""
@@ -311,17 +311,15 @@ def serving_replica(
     serving: Serving,
     device: Device,
     parallel: Parallelism | None = None,
-    link: Link | None = None,
 ) -> ServingReplica | None:
     """One replica on such devices, whatever its batch; None where the board's rates are not
-    sourced, or the model writes no tokens. `link` joins the replica's GPUs; None: as inside one
-    node."""
+    sourced, or the model writes no tokens."""
     rate = device_rate(device, serving.weights)
     if rate is None or not model.causal:
         return None
     parallel = parallel or Parallelism()
     mfu, basis = prefill_mfu(model, rate, device, serving.engine, serving.weights)
-    joined = link or inside_node(device.gpu, device.board)
+    joined = inside_node(device.gpu, device.board)
     step = decode_step(model, serving, parallel, joined, rate, mfu)
     cache = capacity(model, serving, device.usable_bytes, parallel)
     room = min(cache.sequences, serving.max_sequences)
@@ -367,8 +365,7 @@ def serving_speed(
     serving: Serving,
     device: Device,
     parallel: Parallelism | None = None,
-    link: Link | None = None,
 ) -> ServingSpeed | None:
     """Speed of one replica at the stated batch; None as for `serving_replica`."""
-    replica = serving_replica(model, serving, device, parallel, link)
+    replica = serving_replica(model, serving, device, parallel)
     return None if replica is None else replica.speed(serving.batch)

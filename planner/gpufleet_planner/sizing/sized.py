@@ -26,9 +26,15 @@ from gpufleet_planner.sizing.cache_capacity import (
     starts,
 )
 from gpufleet_planner.sizing.communication import Link, LinkKind, network
-from gpufleet_planner.sizing.device import Device, DeviceShare
-from gpufleet_planner.sizing.device_choice import check_group, choose_device
-from gpufleet_planner.sizing.embedding import EmbeddingSpeed, embedding_ledger, embedding_speed
+from gpufleet_planner.sizing.device import (
+    Device,
+    DeviceShare,
+    find_gpu,
+    mig_slice,
+    mps_share,
+    time_slice,
+    whole_gpu,
+)
 from gpufleet_planner.sizing.load_answer import LoadAnswer, load_answer, validate_load_test
 from gpufleet_planner.sizing.model_choice import ChosenModel, choose_model
 from gpufleet_planner.sizing.relief import relief
@@ -39,11 +45,64 @@ from gpufleet_planner.sizing.request import (
     find_workload,
 )
 from gpufleet_planner.sizing.serving_rates import ServingSpeed, serving_replica
-from gpufleet_planner.sizing.throughput import check_capability
+from gpufleet_planner.sizing.throughput import (
+    EmbeddingSpeed,
+    check_capability,
+    embedding_ledger,
+    embedding_speed,
+)
 from gpufleet_planner.sizing.training import Training, TrainingMethod, training_ledger
 from gpufleet_planner.sizing.training_efficiency import check_arithmetic
 from gpufleet_planner.sizing.training_rates import TrainingSpeed, training_speed
 from gpufleet_planner.sizing.training_state import Loss
+
+_finding = findings_in(__file__)
+
+
+def choose_device(
+    request: SizeRequest, catalogue: Catalogue
+) -> tuple[Device | None, tuple[Finding, ...]]:
+    """The device of a request: its GPU, then its MIG profile, then sharing on top. None without a
+    GPU, or with the errors that say why."""
+    if request.gpu is None:
+        asked = [
+            name
+            for name in ("mig", "mps", "time_slicing", "board")
+            if getattr(request, name) is not None
+        ]
+        if asked:
+            return None, (_finding("gpu-missing", asked=" and ".join(asked)),)
+        return None, ()
+    gpu = find_gpu(request.gpu, catalogue)
+    if isinstance(gpu, Finding):
+        return None, (gpu,)
+    notes: tuple[Finding, ...] = ()
+    found: Device | Finding | None
+    if request.mig is not None:
+        found, notes = mig_slice(gpu, request.mig, request.board)
+    else:
+        found = whole_gpu(gpu, request.board)
+    if isinstance(found, Device) and request.mps is not None:
+        found = mps_share(found, request.mps)
+    if isinstance(found, Device) and request.time_slicing is not None:
+        found = time_slice(found, request.time_slicing)
+    if isinstance(found, Finding):
+        return None, (*notes, found)
+    return found, notes
+
+
+def check_group(
+    device: Device | None, parallel: Parallelism, workload: SizedWorkload | None
+) -> tuple[Finding, ...]:
+    """An error where several processes of one replica or job would need to talk to each other from
+    slices or shares."""
+    if device is None or device.may_communicate or workload is None:
+        return ()
+    gpus = parallel.training_gpus if workload.trains else parallel.serving_gpus
+    if gpus == 1:
+        return ()
+    return (_finding("share-cannot-communicate", value=gpus, limit=1, device=device.label),)
+
 
 _finding = findings_in(__file__)
 

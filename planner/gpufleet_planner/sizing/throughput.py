@@ -4,6 +4,7 @@ from what is computed. `data/spreads.csv`, which `tools/fit_spreads.py` writes f
 """
 
 from dataclasses import dataclass
+from functools import cache
 
 from gpufleet.findings import Finding, error, warning
 from gpufleet.models.architecture import (
@@ -14,7 +15,18 @@ from gpufleet.models.architecture import (
 )
 from gpufleet.models.engine_profile import InferenceEngine
 from gpufleet.models.formats import Compute, WeightFormat
-from gpufleet.models.ledger import Basis
+from gpufleet.models.inference import (
+    TRANSFORMERS_WORKSPACE,
+    Serving,
+    context_item,
+    forward_workspace,
+    weight_items,
+    workspace_formula,
+)
+from gpufleet.models.ledger import INFERENCE_MARGIN, Basis, Item, Ledger, ledger
+from gpufleet.models.parallel import Parallelism
+from gpufleet.models.parameters import count_parameters
+from gpufleet_planner.sizing.communication import forward_seconds, inside_node
 from gpufleet_planner.sizing.device import Device
 from gpufleet_planner.tables import REST, row_of, table
 
@@ -31,9 +43,7 @@ class Rate:
     """Bytes per second of this device's share."""
 
 
-def check_capability(
-    device: Device, weights: WeightFormat, path: str = "weights"
-) -> tuple[Finding, ...]:
+def check_capability(device: Device, weights: WeightFormat) -> tuple[Finding, ...]:
     """Whether the GPU can run the format: BF16, FP8 and MXFP4 need compute capability 8.0, NVFP4
     10.0. Where FP8 (below 8.9) and MXFP4 (below 10.0) are weights only, a warning says so."""
     capability = device.gpu.compute_capability
@@ -46,7 +56,7 @@ def check_capability(
         return (
             error(
                 "format-unsupported",
-                path,
+                "weights",
                 f"{weights.name} needs compute capability {needed}; {device.gpu.key} has {have}",
                 f"write {instead}",
                 value=weights.name,
@@ -59,7 +69,7 @@ def check_capability(
         return (
             warning(
                 "format-not-native",
-                path,
+                "weights",
                 f"{device.gpu.key} (compute capability {have}) has no {unit} "
                 f"units: {weights.name} weights save memory there, and are multiplied in BF16",
                 value=weights.name,
@@ -98,18 +108,26 @@ def prefill_mfu(
     weights: WeightFormat | None = None,
 ) -> tuple[float, Basis]:
     """Share of the peak a saturated prefill reaches, and how well it is known."""
-    plain, capability = rate.unit in (Compute.BF16, Compute.FP16), device.gpu.compute_capability
-    wanted = {
-        "figure": "prefill",
-        "model": kind_of_model(model),
-        "unit": "16" if plain else rate.unit.value,
-        "weights": "" if weights is None else weights.name,
-        "engine": "" if engine is None else engine.value,
-    }
-    known = () if capability is None else (f"{capability[0]}.{capability[1]}", f"{capability[0]}")
+    unit = "16" if rate.unit in (Compute.BF16, Compute.FP16) else rate.unit.value
+    form, served_by = (
+        "" if weights is None else weights.name,
+        "" if engine is None else engine.value,
+    )
+    return _prefill(kind_of_model(model), unit, form, served_by, device.gpu.compute_capability)
+
+
+@cache
+def _prefill(
+    model: str, unit: str, weights: str, engine: str, capability: tuple[int, int] | None
+) -> tuple[float, Basis]:
+    known = (
+        () if capability is None else (f"{capability[0]}.{capability[1]}", f"{capability[0]}", "+")
+    )
+    wanted = {"figure": "prefill", "model": model, "unit": unit, "weights": weights}
+    wanted["engine"] = engine
     for row in table("reached"):
         named = all(row[column] in (REST, value) for column, value in wanted.items())
-        if named and (row["capability"] in (REST, *known) or (known and row["capability"] == "+")):
+        if named and row["capability"] in (REST, *known):
             return float(row["part"]), Basis(row["basis"])
     raise KeyError(f"reached.csv has no row of {wanted}")
 
@@ -190,3 +208,61 @@ def spread_of(kind: ServedKind, *, burst: bool = False) -> Spread:
     load = "burst" if burst else "steady"
     row = row_of("spreads", kind=model, load=load, engine=engine, bits=bits)
     return Spread(float(row["least"]), float(row["most"]), int(row["points"]))
+
+
+def embedding_ledger(
+    model: Architecture, serving: Serving, parallel: Parallelism | None = None
+) -> Ledger:
+    """Weights, one forward pass over batch x context tokens, workspace and context. No cache: keys
+    and values of one layer at a time are part of the pass."""
+    parallel = parallel or Parallelism()
+    tokens = serving.batch * serving.context
+    fp32 = serving.computes_in_fp32
+    forward = forward_workspace(model, tokens, parallel.tensor, fp32=fp32)
+    return ledger(
+        [
+            *weight_items(model, serving, parallel),
+            Item(
+                "activations",
+                forward,
+                Basis.MODELLED if model.causal else Basis.ASSUMED,
+                workspace_formula(tokens, forward, parallel.tensor),
+            ),
+            Item("workspace", TRANSFORMERS_WORKSPACE, Basis.ASSUMED, "0.04 GiB"),
+            context_item(),
+        ],
+        INFERENCE_MARGIN,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddingSpeed:
+    """Speed of one replica."""
+
+    batch_seconds: float
+    """One forward pass over the batch."""
+    tokens_per_second: float
+    """Input tokens."""
+    mfu: float
+    basis: Basis
+
+
+def embedding_speed(
+    model: Architecture,
+    serving: Serving,
+    device: Device,
+    parallel: Parallelism | None = None,
+) -> EmbeddingSpeed | None:
+    """Like a saturated prefill; None where the board's rates are not sourced."""
+    rate = device_rate(device, serving.weights)
+    if rate is None:
+        return None
+    parallel = parallel or Parallelism()
+    mfu, _ = prefill_mfu(model, rate, device)
+    tokens = serving.batch * serving.context
+    # Embeddings are looked up: of an encoder's parameters only the layers multiply.
+    count = count_parameters(model)
+    work = tokens * (2 * count.multiplied + attention_flops(model, serving.context))
+    seconds = work / (parallel.serving_gpus * rate.peak * mfu)
+    seconds += forward_seconds(model, tokens, parallel, inside_node(device.gpu, device.board))
+    return EmbeddingSpeed(seconds, tokens / seconds, mfu, Basis.ASSUMED)

@@ -8,6 +8,7 @@ torchtitan, NVIDIA NeMo and Megatron-Bridge); docs/sizing.md shows the other thi
 
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cache
 
 from gpufleet.findings import Finding, error
 from gpufleet.models.architecture import Architecture
@@ -73,9 +74,7 @@ def _starved(device: Device, major: int) -> float:
     return min(1.0, (_figure("ridge", major) / (peak / rates.memory_bandwidth)) ** 0.5)
 
 
-def check_arithmetic(
-    device: Device, arithmetic: Arithmetic, path: str = "arithmetic"
-) -> tuple[Finding, ...]:
+def check_arithmetic(device: Device, arithmetic: Arithmetic) -> tuple[Finding, ...]:
     """An error where the GPU cannot multiply in the format: FP8 needs compute capability 8.9."""
     capability = device.gpu.compute_capability
     if arithmetic is Arithmetic.BF16 or capability is None or capability >= (8, 9):
@@ -84,7 +83,7 @@ def check_arithmetic(
     return (
         error(
             "arithmetic-unsupported",
-            path,
+            "arithmetic",
             f"training in FP8 needs compute capability 8.9; {device.gpu.key} has {have}",
             "write bf16, or a newer GPU",
             value=arithmetic.value,
@@ -110,24 +109,30 @@ def efficiency_of(
     """
     capability = device.gpu.compute_capability or (0, 0)
     major = min(max(capability[0], 8), 10)
-    program = {"model": kind_of_model(model), "framework": framework.value}
-    row = row_of(
-        "training_reached",
-        figure="matrices",
-        generation=str(major),
-        arithmetic=arithmetic.value,
-        **program,
-    )
-    matrices = float(row["part"])
-    if framework is TrainingFramework.PYTORCH and (recomputed or compiled):
-        matrices *= _figure("recomputed" if recomputed else "compiled", major, **program)
+    way = ("recomputed" if recomputed else "compiled") if recomputed or compiled else ""
+    kind = kind_of_model(model)
+    matrices, attention, exposed, known = _program(kind, framework, arithmetic, major, way)
     same = capability in ((8, 0), (9, 0), (10, 0))
     scale = _fed(device, major) if same else _starved(device, major)
     fitted = arithmetic is Arithmetic.FP8 and device.gpu.key == "H200-141GB"
-    known = row["known"] == "fitted" and same and (scale == 1.0 or fitted)
     return TrainingEfficiency(
         matrices * scale,
-        _figure("attention", major, **program) * scale,
-        _figure("exposed", major, **program),
-        Basis.MODELLED if known else Basis.ASSUMED,
+        attention * scale,
+        exposed,
+        Basis.MODELLED if known and same and (scale == 1.0 or fitted) else Basis.ASSUMED,
     )
+
+
+@cache
+def _program(
+    model: str, framework: TrainingFramework, arithmetic: Arithmetic, generation: int, way: str
+) -> tuple[float, float, float, bool]:
+    """Parts of matrices and attention, of communication, and whether runs of the kind are known."""
+    wanted = {"model": model, "framework": framework.value}
+    of = {"generation": str(generation), "arithmetic": arithmetic.value}
+    row = row_of("training_reached", figure="matrices", **wanted, **of)
+    faster = 1.0
+    if way and framework is TrainingFramework.PYTORCH:
+        faster = _figure(way, generation, **wanted)
+    attention, exposed = (_figure(name, generation, **wanted) for name in ("attention", "exposed"))
+    return float(row["part"]) * faster, attention, exposed, row["known"] == "fitted"

@@ -51,11 +51,6 @@ class TrainingSpeed:
     """Dense operations per second of each GPU."""
 
 
-def flops_per_token(model: Architecture, training: Training) -> float:
-    """Operations per trained token."""
-    return sum(_operations(model, training))
-
-
 def _operations(model: Architecture, training: Training) -> tuple[float, float]:
     """Operations per trained token, of the matrices and of attention.
 
@@ -76,19 +71,17 @@ def training_speed(
     device: Device,
     parallel: Parallelism | None = None,
     link: Link | None = None,
-    tensor_link: Link | None = None,
 ) -> TrainingSpeed | None:
     """Speed of a job; None where the board's rates are not sourced.
 
-    `link` joins the data-parallel ranks (default: as inside one node), `tensor_link` the tensor
-    ranks (default: as inside one node).
+    `link` joins the data-parallel ranks; default: as inside one node.
     """
     fp32 = training.method is TrainingMethod.FULL and training.precision is TrainingPrecision.FP32
     rate = device_rate(device, WEIGHT_FORMATS["fp32" if fp32 else "bf16"])
     if rate is None:
         return None
     parallel = parallel or Parallelism()
-    inner = tensor_link or inside_node(device.gpu, device.board)
+    inner = inside_node(device.gpu, device.board)
     outer = link or inside_node(device.gpu, device.board)
     reached = efficiency_of(
         model,

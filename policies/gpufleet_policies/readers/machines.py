@@ -69,7 +69,7 @@ def accelerated(machine_type: Any, accelerator: str, count: int) -> tuple[Fact[s
     catalogue, row = load(), str(machine_type)
     if row not in catalogue.instances:
         attached = f"n1-standard-*+{accelerator}x{count}"
-        row = attached if attached in catalogue.instances else ""
+        row = attached if row.startswith("n1-") and attached in catalogue.instances else ""
     gpu = _by_accelerator(accelerator)
     found: Fact[str] = unknown("guestAccelerators") if gpu is None else known(gpu)
     return found, row or None

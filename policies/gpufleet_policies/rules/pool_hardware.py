@@ -1,11 +1,12 @@
 """Which machines pools are made of: smaller ones, newer ones, enough of them."""
 
+import re
 from collections.abc import Iterator
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
 
-from gpufleet.catalogue import Catalogue, InstanceType
+from gpufleet.catalogue import GCP, Catalogue, InstanceType
 from gpufleet.cluster import FleetFacts, PodGroup
 from gpufleet.cluster.pool import Maker, NodePool
 from gpufleet.findings import Finding, Level, finding
@@ -333,3 +334,41 @@ def _more(context: RuleContext, pool: NodePool) -> str:
         and row.accelerator.count == own.accelerator.count
     ]
     return f"allow also {', '.join(others[:3])}" if others else "allow on-demand as a second choice"
+
+
+_NO_GPUS = re.compile(r"(?:e2|n2d?|n4d?|c2d?|c3d?|c4[ad]?|t2[ad]|m[1-4]|z3|h3)-")
+"""Families of Google's machines to which no GPU can be attached (Compute Engine, GPU platforms)."""
+
+
+@written_rule("gke-accelerator-not-of-machine", POOLS)
+def not_of_machine(context: RuleContext, subject: NodePool | FleetFacts) -> Iterator[Finding]:
+    """Machines with GPUs of their own have one kind and number; to N1 some can be attached."""
+    for pool in gpu_pools(context, subject):
+        types = pool.instance_types.found or ()
+        if pool.maker is not Maker.GKE or len(types) > 1 or not pool.gpu.is_known:
+            continue
+        kind, count = pool.gpu.value, pool.gpus_per_node.found
+        name = types[0] if types else "one machine"
+        own = context.catalogue.instances.get(name)
+        rows = [r for r in context.catalogue.instances.values() if r.attachable or not types]
+        rows = [own] if own else [row for row in rows if row.cloud == GCP]
+        if types and own is None and not re.match(rf"n1-|{_NO_GPUS.pattern}", name):
+            continue
+        same = {row.accelerator.count for row in rows if row.accelerator.gpu == kind}
+        if _NO_GPUS.match(name):
+            has, instead = "no GPU can be attached to it", "choose a machine of g2, a2, a3 or n1"
+        elif not same:
+            carried = own.accelerator.gpu if own else "other GPUs"
+            has, instead = f"it has {carried}", f"choose a machine with {kind}, or that GPU"
+        elif count not in (None, *same) and None not in same:
+            numbers = " or ".join(str(one) for one in sorted(n for n in same if n is not None))
+            has, instead = f"it has {numbers}", f"write count: {numbers}, or a larger machine"
+        else:
+            continue
+        yield finding(
+            where="nodeConfig.guestAccelerators" if types else "spec.priorities",
+            found=f"{name} with {count or 'some'} x {kind}",
+            limit=f"{has}: the cloud refuses the pool",
+            alternative=instead,
+            evidence={"machine": name, "gpu": kind, "count": count},
+        )

@@ -32,11 +32,10 @@ def refused(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     for group, container in workload.gpu_containers:
         if group not in running or container.init:
             continue
-        why = (
-            (_heads(context, workload, container) if alone else None)
-            or _slices(group, container)
-            or _share(container)
-        )
+        why = _share(container)
+        if container.launch.serves and (container.launch.tensor.found or 1) > 1:
+            uneven = _heads(context, workload, container) if alone else None
+            why = uneven or _slices(group, container) or why
         if why is not None:
             yield finding(
                 where=container.where,
@@ -53,10 +52,8 @@ def _heads(context: RuleContext, workload: WorkloadFacts, container: Container) 
     but for attention in data-parallel copies."""
     launch = container.launch
     words = " ".join(container.words.found or ())
-    if not launch.tensor.is_known or launch.tensor.value < 2 or not launch.data.is_absent:
-        return None
     model = named_model(workload.intent, context.catalogue)
-    if model is None or "dp-attention" in words or not launch.serves:
+    if model is None or "dp-attention" in words or not launch.data.is_absent:
         return None
     from gpufleet.models.parallel import Parallelism, check_parallelism
 
@@ -74,8 +71,6 @@ def _heads(context: RuleContext, workload: WorkloadFacts, container: Container) 
 def _slices(group: PodGroup, container: Container) -> _Refused | None:
     tensor = container.launch.tensor
     resources = group.gpu_resources
-    if not tensor.is_known or tensor.value < 2 or not container.launch.serves:
-        return None
     if len(resources) != 1 or not resources[0].startswith(MIG_PREFIX):
         return None
     return _Refused(

@@ -41,7 +41,9 @@ class SpeedRow:
         parallel = Parallelism(tensor=self.tensor)
         replica = serving_replica(model(self.model), serving, device, parallel)
         assert replica is not None
-        offline = replace(replica, server_step_seconds=0.0, server_sequence_seconds=0.0)
+        assert replica.profile is not None
+        apart = {"server_step_seconds": 0.0, "server_sequence_seconds": 0.0}
+        offline = replace(replica, profile=replace(replica.profile, **apart))
         return offline.tokens_per_second(replica.saturation)
 
     @property

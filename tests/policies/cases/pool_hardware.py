@@ -2,7 +2,7 @@
 
 from gpufleet.findings import Level
 from tests.policies.cases.case import Case
-from tests.policies.cases.pools import QUIET, karpenter, node_group
+from tests.policies.cases.pools import QUIET, gke_pool, karpenter, node_group
 from tests.policies.cases.workloads import LIMITS, deployment
 
 SERVER = deployment(
@@ -13,6 +13,7 @@ SERVER = deployment(
 )
 SPOT = {"spec.template.spec.requirements[1].values": ["spot"]}
 TYPES = "spec.template.spec.requirements[0].values"
+MACHINE, ACCELERATORS = "nodeConfig.machineType", "nodeConfig.guestAccelerators"
 
 CASES = (
     Case(
@@ -37,6 +38,13 @@ CASES = (
         karpenter({**SPOT, TYPES: ["g6.xlarge"]}),
         "only spot, of 1 machine type(s)",
         Level.ADVISORY,
+        alongside=QUIET,
+    ),
+    Case(
+        "gke-accelerator-not-of-machine",
+        gke_pool({MACHINE: "g2-standard-24", ACCELERATORS: [{"type": "nvidia-l4", "count": 2}]}),
+        gke_pool({MACHINE: "g2-standard-4", ACCELERATORS: [{"type": "nvidia-l4", "count": 4}]}),
+        "g2-standard-4 with 4 x L4; it has 1: the cloud refuses the pool",
         alongside=QUIET,
     ),
 )

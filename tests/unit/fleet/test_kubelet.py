@@ -9,6 +9,7 @@ import yaml
 from gpufleet.contract.schemas.validator import has_schema, schema_problems
 from gpufleet.findings import Finding, Severity
 from gpufleet.fleet import Pool
+from gpufleet.fleet.kubelet import kubelet_arguments
 from gpufleet.platforms.compiled import compile_data
 from gpufleet.platforms.eks.karpenter_node_class import node_class
 from gpufleet.platforms.eks.shape import eks_shape
@@ -92,6 +93,24 @@ def test_bottlerocket_has_one_table_of_kubernetes(own: str | None) -> None:
     assert expected.items() <= settings["kubernetes"].items()
     assert ("api-server" in settings["kubernetes"]) is (own is not None)
     assert "kubelet-device-plugins" in settings
+
+
+def test_the_limit_of_processes_of_a_pod() -> None:
+    """kubernetes v1.36 KubeletConfiguration podPidsLimit, flag --pod-max-pids; bottlerocket
+    settings.kubernetes.pod-pids-limit; Google's API NodeKubeletConfig: 1,024 to 4,194,304."""
+    limit = {"podPidsLimit": 4096}
+    pool, found = compiled("eks", limit)
+    assert found == []
+    assert part(user_data(pool, eks_shape(pool), {}, None))["spec"]["kubelet"] == {"config": limit}
+    pool, _ = compiled("eks", limit, image="bottlerocket-nvidia")
+    settings = tomllib.loads(user_data(pool, eks_shape(pool), {}, None) or "")["settings"]
+    assert settings["kubernetes"]["pod-pids-limit"] == 4096
+    pool, found = compiled("gke", limit)
+    assert found == []
+    ((_, arguments),) = node_pools(pool, "c", {}).items()
+    assert arguments["nodeConfig"]["kubeletConfig"] == limit
+    pool, _ = compiled("vsphere", limit)
+    assert kubelet_arguments(pool) == {"pod-max-pids": "4096"}
 
 
 @pytest.mark.parametrize("image", ["al2023-nvidia", "bottlerocket-nvidia"])

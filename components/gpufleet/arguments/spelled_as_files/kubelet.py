@@ -9,7 +9,8 @@ from gpufleet.arguments.words import ManagerPolicyWord, TopologyPolicyWord, Topo
 
 
 class KubeletDict(TypedDict):
-    """Managers of the kubelet, which align the cores and memory of a pod with its GPUs."""
+    """The kubelet's managers, which align cores and memory of a pod with its GPUs, and a
+    limit."""
 
     cpuManager: NotRequired[ManagerPolicyWord]
     """One of `none`, `static`. `static`: Guaranteed pods that ask for whole CPUs get cores to
@@ -28,3 +29,6 @@ class KubeletDict(TypedDict):
     reservedMemoryMib: NotRequired[int]
     """MiB for system, kubelet and the threshold of eviction, all of it of NUMA node 0. With
     `memoryManager: static` it is needed where the platform does not compute it."""
+    podPidsLimit: NotRequired[int]
+    """Processes and threads that one pod may have, 1,024 to 4,194,304. Default: the
+    platform's."""

@@ -7,6 +7,7 @@ GPU filled with one profile, advertised as `nvidia.com/gpu`), bottlerocket-os/bo
 1.28.0, huge pages as a kernel setting). Read 2026-11-23.
 """
 
+import json
 import re
 from collections.abc import Iterable, Iterator
 
@@ -152,8 +153,9 @@ def kubelet_settings(pool: Pool) -> list[str]:
         "cpuManagerPolicy": "cpu-manager-policy",
         "topologyManagerPolicy": "topology-manager-policy",
         "topologyManagerScope": "topology-manager-scope",
+        "podPidsLimit": "pod-pids-limit",
     }
-    return [f'{names[key]} = "{value}"' for key, value in fields.items()]
+    return [f"{names[key]} = {json.dumps(value)}" for key, value in fields.items()]
 
 
 def bottlerocket_settings(pool: Pool) -> list[str]:

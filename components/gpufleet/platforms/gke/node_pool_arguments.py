@@ -202,7 +202,7 @@ def _kubelet(pool: Pool) -> dict[str, Any]:
     if declared is None:
         return {}
     fields = manager_policies(declared)
-    config = {key: fields[key] for key in ("cpuManagerPolicy",) if key in fields}
+    config = {key: fields[key] for key in ("cpuManagerPolicy", "podPidsLimit") if key in fields}
     topology = {
         name: fields[key]
         for name, key in (("policy", "topologyManagerPolicy"), ("scope", "topologyManagerScope"))
