@@ -36,7 +36,6 @@ from gpufleet_planner.sizing.request import (
     NOT_MODELLED,
     LoadTestRequest,
     ParallelRequest,
-    SizedWorkload,
     SizeRequest,
     not_modelled,
     parse_request,
@@ -59,7 +58,6 @@ def _options(function: _Function) -> _Function:
     function = field_options(ParallelRequest, "sequence", part="parallelism", also=split)(function)
     parts = ("load_test", "parallelism", "network")
     values = {
-        "workload": SizedWorkload,
         "weights": WEIGHT_FORMATS,
         "kv_cache": KV_FORMATS,
         "precision": TrainingPrecision,

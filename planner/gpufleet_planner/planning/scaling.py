@@ -42,15 +42,9 @@ def autoscaling_hint(work: PlacedWorkload) -> dict[str, Any] | None:
 
 def scaling_annotations(work: PlacedWorkload) -> dict[str, str]:
     """The hint on the Deployment."""
-    hint = autoscaling_hint(work)
-    if hint is None:
-        return {}
-    return {
-        "gpufleet.dev/scale-min": str(hint["minReplicas"]),
-        "gpufleet.dev/scale-max": str(hint["maxReplicas"]),
-        "gpufleet.dev/scale-metric": hint["metric"],
-        "gpufleet.dev/scale-target": str(hint["target"]),
-    }
+    hint = autoscaling_hint(work) or {}
+    names = {"minReplicas": "min", "maxReplicas": "max", "metric": "metric", "target": "target"}
+    return {f"gpufleet.dev/scale-{names[key]}": str(value) for key, value in hint.items()}
 
 
 def planned_scaled_object(work: PlacedWorkload, fleet: Fleet) -> dict[str, Any] | None:

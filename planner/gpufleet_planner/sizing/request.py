@@ -119,9 +119,13 @@ class ParallelRequest(RequestModel):
     """Degrees of parallelism; each 1 by default."""
 
     tensor: Count = 1
+    """Tensor-parallel GPUs."""
     pipeline: Count = 1
+    """Pipeline stages."""
     expert: Count = 1
+    """Ranks that share the experts."""
     context: Count = 1
+    """Ranks that share one sequence."""
     data: Count = 1
     """Training only: data-parallel ranks."""
     sharding: Sharding = Sharding.NONE
@@ -183,9 +187,9 @@ class SizeRequest(RequestModel):
     """Memory fraction of the engine (`gpu_memory_utilization` of vLLM, `free_gpu_memory_fraction`
     of TensorRT-LLM, `mem_fraction_static` of SGLang). Default: the engine's own."""
     batched_tokens: Tokens = 8192
-    """`max_num_batched_tokens`."""
+    """Tokens that the engine prefills in one step (`max_num_batched_tokens`)."""
     max_sequences: Count = 256
-    """`max_num_seqs`."""
+    """Sequences that the engine runs at most (`max_num_seqs`)."""
     chunked_prefill: bool = True
     """Whether the engine prefills in chunks; default: it does."""
     load_test: LoadTestRequest | None = None
