@@ -8,7 +8,7 @@ terraform-google-modules/terraform-google-kubernetes-engine#2608 (n2), skypilot-
 
 import pytest
 
-from tests.policies.cases.case import Case
+from tests.policies.cases.case import Case, manifest
 from tests.policies.cases.pools import QUIET, gke_pool
 
 RULE = "gke-accelerator-not-of-machine"
@@ -60,3 +60,21 @@ def test_machines_that_exist(machine: str, kind: str, count: int) -> None:
 )
 def test_machines_that_the_cloud_refuses(machine: str, kind: str, count: int) -> None:
     assert found(machine, kind, count) == 1
+
+
+@pytest.mark.parametrize(("count", "errors"), [(1, 0), (2, 0), (3, 1), (4, 0), (8, 0), (16, 1)])
+def test_numbers_of_a_compute_class(count: int, errors: int) -> None:
+    """GKE, About custom compute classes: `gpu` without a machine type; G2 has 1, 2, 4 or 8 L4."""
+    one = manifest(
+        {
+            "apiVersion": "cloud.google.com/v1",
+            "kind": "ComputeClass",
+            "metadata": {"name": "gpu"},
+            "spec": {
+                "priorities": [{"gpu": {"type": "nvidia-l4", "count": count}}],
+                "whenUnsatisfiable": "DoNotScaleUp",
+            },
+        }
+    )
+    findings = Case(RULE, one, one, "", alongside=QUIET).findings(one)
+    assert sum(f.code == RULE for f in findings) == errors

@@ -1,9 +1,11 @@
 """The kinds of configuration `check` can validate: one file each, loaded when asked for."""
 
+import csv
 import importlib
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from gpufleet.cluster.scaling import AutoscalerTarget, TargetKey
@@ -27,48 +29,13 @@ from gpufleet_policies.configurations.objects import Object
 from gpufleet_policies.configurations.wrapped import RULES as WRAPPED_RULES
 from gpufleet_policies.configurations.wrapped import WrappedValues, wrapped_values
 
-_PROGRAMS = "gpufleet.contract.programs"
-_HERE = "gpufleet_policies.configurations"
-KINDS = {
-    "mig-parted": f"{_PROGRAMS}.mig_parted",
-    "mig-placement": f"{_HERE}.mig_placement",
-    "mig-strategy": f"{_HERE}.mig_strategy",
-    "device-plugin": f"{_PROGRAMS}.device_plugin",
-    "device-plugin-values": f"{_PROGRAMS}.device_plugin_values",
-    "dra-config": f"{_HERE}.dra_config",
-    "dra-driver-values": f"{_PROGRAMS}.dra_driver_values",
-    "gpu-operator-values": f"{_PROGRAMS}.gpu_operator_values",
-    "network-operator-values": f"{_PROGRAMS}.network_operator_values",
-    "dcgm-exporter-values": f"{_PROGRAMS}.scaling_charts:DCGM_EXPORTER",
-    "karpenter-values": f"{_PROGRAMS}.scaling_charts:KARPENTER",
-    "keda-values": f"{_PROGRAMS}.scaling_charts:KEDA",
-    "kueue-values": f"{_PROGRAMS}.scaling_charts:KUEUE",
-    "rdma-shared-config": f"{_PROGRAMS}.rdma_shared_config",
-    "sriov-config": f"{_PROGRAMS}.sriov_config",
-    "karpenter": f"{_HERE}.karpenter_objects",
-    "autoscaler": f"{_HERE}.autoscaler_objects",
-    "kueue": f"{_HERE}.kueue_objects",
-    "kubernetes-object": f"{_HERE}.kubernetes_objects",
-}
+with Path(__file__).with_suffix(".csv").open(newline="", encoding="utf-8") as _file:
+    _ROWS = tuple(csv.DictReader(_file))
+
+KINDS = {row["kind"]: row["module"] for row in _ROWS}
 """Kind -> its module, and the name in it where a module has several kinds."""
 
-READERS = {
-    "mig-parted": "mig-manager",
-    "mig-placement": "mig-manager",
-    "mig-strategy": "mig-manager",
-    "device-plugin": "nvidia-device-plugin",
-    "device-plugin-values": "nvidia-device-plugin",
-    "dra-config": "dra-driver-nvidia-gpu",
-    "dra-driver-values": "dra-driver-nvidia-gpu",
-    "gpu-operator-values": "gpu-operator",
-    "network-operator-values": "network-operator",
-    "dcgm-exporter-values": "dcgm-exporter",
-    "karpenter-values": "karpenter",
-    "keda-values": "keda",
-    "kueue-values": "kueue",
-    "karpenter": "karpenter",
-    "kueue": "kueue",
-}
+READERS = {row["kind"]: row["read_by"] for row in _ROWS if row["read_by"]}
 """Kind -> the program that reads it, which `version` of the context is about."""
 
 Judge = Callable[[GoDocument, Site], Judgement]

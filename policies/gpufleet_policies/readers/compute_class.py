@@ -48,8 +48,8 @@ def _pool(locator: Locator, priority: Any) -> NodePool:
     types: Fact[tuple[str, ...]] = unknown("machineType")
     if kind.is_known and count.is_known:
         gpu, row = accelerated(machine.found or "", kind.value, count.value)
-        if row is not None and machine.is_known:
-            types = known((row,), place="spec.priorities")
+        if machine.is_known:
+            types = known((row or machine.value,), place="spec.priorities")
     return NodePool(
         locator=locator,
         name=locator.name,

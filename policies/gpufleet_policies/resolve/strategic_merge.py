@@ -7,27 +7,14 @@ so are all lists of kinds that are not Kubernetes' own.
 """
 
 import copy
+import csv
+from pathlib import Path
 from typing import Any
 
 from gpufleet.documents.shapes import is_list, is_mapping
 
-_KEYS = {
-    "containers": "name",
-    "initContainers": "name",
-    "ephemeralContainers": "name",
-    "volumes": "name",
-    "env": "name",
-    "volumeMounts": "mountPath",
-    "volumeDevices": "devicePath",
-    "imagePullSecrets": "name",
-    "hostAliases": "ip",
-    "topologySpreadConstraints": "topologyKey",
-    "resourceClaims": "name",
-    "schedulingGates": "name",
-    "secrets": "name",
-    "ownerReferences": "uid",
-    "claims": "name",
-}
+with Path(__file__).with_suffix(".csv").open(newline="", encoding="utf-8") as _file:
+    _KEYS = {row["field"]: row["key"] for row in csv.DictReader(_file)}
 """Field -> key of its items."""
 _SETS = frozenset({"finalizers"})
 """Lists of single values that are joined."""

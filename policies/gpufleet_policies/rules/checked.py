@@ -151,6 +151,8 @@ def kubernetes_minor(context: RuleContext) -> Fact[tuple[int, int]]:
     else:
         written = (pool.kubernetes for pool in context.declared(NodePool))
         named = {one.value: one.place for one in written if one.is_known}
+    if not named:
+        return unknown("kubernetesVersion")
     from gpufleet.spec.cluster import minor_of  # it loads the models of a declaration
 
     minors = [(minor_of(text), at) for text, at in named.items() if _MINOR.match(text)]

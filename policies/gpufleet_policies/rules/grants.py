@@ -17,7 +17,7 @@ from gpufleet_policies.rules.published import published
 GKE_STRATEGY = "cloud.google.com/gke-gpu-sharing-strategy"
 """Node label: `mps` or `time-sharing`."""
 _GKE_CLIENTS = "cloud.google.com/gke-max-shared-clients-per-gpu"
-_GKE_PARTITION = "cloud.google.com/gke-gpu-partition-size"
+GKE_PARTITION = "cloud.google.com/gke-gpu-partition-size"
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +97,7 @@ def _of_labels(context: RuleContext, group: PodGroup) -> tuple[PoolGrant, ...]:
         int(clients) if clients.isdecimal() and int(clients) else 1,
         is_mps=written.get(GKE_STRATEGY) == "mps" and clients.isdecimal(),
     )
-    partition = written.get(_GKE_PARTITION)
+    partition = written.get(GKE_PARTITION)
     return (PoolGrant("", grant(gpu, 1, profile=partition, resource=GPU, division=division)),)
 
 

@@ -1,7 +1,7 @@
 """Pods whose own labels of nodes describe no node that has what they ask for."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from gpufleet.catalogue import AmbiguousKeyError, Catalogue, UnknownKeyError
@@ -11,6 +11,7 @@ from gpufleet.cluster.container import GPU, MIG_PREFIX, SHARED_SUFFIX
 from gpufleet.cluster.nvidia import SharingConfig
 from gpufleet.findings import Finding, Level, finding
 from gpufleet.rules.context import RuleContext
+from gpufleet_policies.rules.grants import GKE_PARTITION, GKE_STRATEGY
 from gpufleet_policies.rules.hardware import SHARING_LABELS
 from gpufleet_policies.rules.placement import (
     GPU_NAME_LABELS,
@@ -25,8 +26,6 @@ COUNT_LABELS = ("karpenter.k8s.aws/instance-gpu-count", "cloud.google.com/gke-ac
 
 _GKE_NAME = "cloud.google.com/gke-accelerator"
 _AWS_NAMES = ("karpenter.k8s.aws/instance-gpu-name", "eks.amazonaws.com/instance-gpu-name")
-_GKE_STRATEGY = "cloud.google.com/gke-gpu-sharing-strategy"
-_GKE_PARTITION = "cloud.google.com/gke-gpu-partition-size"
 _EC2_WITHOUT = re.compile(
     r"[a-fh-oq-z][a-z0-9-]*\.(?:nano|micro|small|medium|\d*x?large|metal[a-z0-9-]*)"
 )
@@ -168,7 +167,7 @@ def _slice(
             f"and there slices are {GPU}",
             f"ask for {GPU}, or select the product without its end",
         )
-    sizes = group.node_labels.get(_GKE_PARTITION, frozenset())
+    sizes = group.node_labels.get(GKE_PARTITION, frozenset())
     for label in named:
         rows = [catalogue.gpu(key) for key in label.gpus]
         if any(row.mig_unknown is not None for row in rows):
@@ -201,7 +200,7 @@ def _count(context: RuleContext, group: PodGroup, asked: Mapping[str, int]) -> _
     """More GPUs than the labels say that a node has, or several shares on GKE."""
     count = asked.get(GPU, 0)
     each = [c.gpus(GPU).value.number for c in group.containers if c.gpus(GPU).is_known]
-    strategy = group.node_labels.get(_GKE_STRATEGY)
+    strategy = group.node_labels.get(GKE_STRATEGY)
     if strategy == frozenset({"time-sharing"}) and max(each, default=0) > 1:
         return _Limit(
             "on nodes of GKE with time-sharing a container may ask for one share",
@@ -254,6 +253,5 @@ def _unknown_names(catalogue: Catalogue, group: PodGroup) -> Iterator[Finding]:
             )
 
 
-def _listed(names: frozenset[str] | set[str] | list[str]) -> str:
-    shown = sorted(names)
-    return ", ".join(shown[:3]) + (f" and {len(shown) - 3} others" if len(shown) > 3 else "")
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(sorted(names))

@@ -6,7 +6,7 @@ from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
 
-from gpufleet.catalogue import Catalogue, InstanceType
+from gpufleet.catalogue import GCP, Catalogue, InstanceType
 from gpufleet.cluster import FleetFacts, PodGroup
 from gpufleet.cluster.pool import Maker, NodePool
 from gpufleet.findings import Finding, Level, finding
@@ -345,14 +345,16 @@ def not_of_machine(context: RuleContext, subject: NodePool | FleetFacts) -> Iter
     """Machines with GPUs of their own have one kind and number; to N1 some can be attached."""
     for pool in gpu_pools(context, subject):
         types = pool.instance_types.found or ()
-        if pool.maker is not Maker.GKE or len(types) != 1 or not pool.gpu.is_known:
+        if pool.maker is not Maker.GKE or len(types) > 1 or not pool.gpu.is_known:
             continue
-        name, kind, count = types[0], pool.gpu.value, pool.gpus_per_node.found
+        kind, count = pool.gpu.value, pool.gpus_per_node.found
+        name = types[0] if types else "one machine"
         own = context.catalogue.instances.get(name)
-        rows = [own] if own else [r for r in context.catalogue.instances.values() if r.attachable]
-        if own is None and not name.startswith("n1-") and not _NO_GPUS.match(name):
+        rows = [r for r in context.catalogue.instances.values() if r.attachable or not types]
+        rows = [own] if own else [row for row in rows if row.cloud == GCP]
+        if types and own is None and not re.match(rf"n1-|{_NO_GPUS.pattern}", name):
             continue
-        same = [row.accelerator.count for row in rows if row.accelerator.gpu == kind]
+        same = {row.accelerator.count for row in rows if row.accelerator.gpu == kind}
         if _NO_GPUS.match(name):
             has, instead = "no GPU can be attached to it", "choose a machine of g2, a2, a3 or n1"
         elif not same:
@@ -364,7 +366,7 @@ def not_of_machine(context: RuleContext, subject: NodePool | FleetFacts) -> Iter
         else:
             continue
         yield finding(
-            where=place(pool, "nodeConfig.guestAccelerators"),
+            where="nodeConfig.guestAccelerators" if types else "spec.priorities",
             found=f"{name} with {count or 'some'} x {kind}",
             limit=f"{has}: the cloud refuses the pool",
             alternative=instead,

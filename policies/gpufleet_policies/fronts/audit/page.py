@@ -5,11 +5,9 @@ from html import escape
 
 from gpufleet.findings import Finding
 from gpufleet.messages import one_line
-from gpufleet_policies.fronts.audit.node_use import free_usd_per_month
 from gpufleet_policies.fronts.audit.ranked import RankedObject, ranked
 from gpufleet_policies.fronts.audit.run import Audit
-from gpufleet_policies.fronts.audit.text import counted
-from gpufleet_policies.money.attribution import totals
+from gpufleet_policies.fronts.audit.text import counted, sums_of
 
 _STYLE = (
     "body{font:15px/1.45 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem}"
@@ -33,15 +31,8 @@ def _lines(result: Audit, top: int) -> Iterator[str]:
     yield f"<title>GPU audit</title><style>{_STYLE}</style></head><body>"
     yield "<h1>GPU audit</h1>"
     yield "<table>"
-    sums = totals(result.findings, result.spend)
-    for amount, meaning in (
-        (sums.waste, "goes away when the findings are fixed"),
-        (free_usd_per_month(result.nodes), "is paid for GPUs of nodes that no pod requests"),
-        (sums.standing, "is billed whatever happens: smallest sizes"),
-        (sums.exposure, "is what it can come to: largest sizes"),
-    ):
-        if amount is not None:
-            yield f'<tr><td class="n">{amount:,} USD per month</td><td>{meaning}</td></tr>'
+    for amount, meaning in sums_of(result):
+        yield f'<tr><td class="n">{amount:,} USD per month</td><td>{meaning}</td></tr>'
     yield "</table>"
     yield (
         f"<p>{counted(errors, 'error')} and {counted(len(result.findings) - errors, 'warning')} "

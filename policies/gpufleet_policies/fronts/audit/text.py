@@ -143,7 +143,8 @@ def _nodes(result: Audit, style: Style) -> Iterator[str]:
         yield ""
 
 
-def _money(result: Audit, style: Style) -> Iterator[str]:
+def sums_of(result: Audit) -> list[tuple[int, str]]:
+    """The sums of a report that are known, in USD per month, and what each of them is."""
     sums = totals(result.findings, result.spend)
     rows = (
         (sums.waste, "goes away when the findings are fixed"),
@@ -151,11 +152,15 @@ def _money(result: Audit, style: Style) -> Iterator[str]:
         (sums.standing, "is billed whatever happens: smallest sizes"),
         (sums.exposure, "is what it can come to: largest sizes"),
     )
+    return [(amount, meaning) for amount, meaning in rows if amount is not None]
+
+
+def _money(result: Audit, style: Style) -> Iterator[str]:
+    rows = sums_of(result)
     for amount, meaning in rows:
-        if amount is not None:
-            yield f"{style(f'{amount:>12,} USD per month', 'strong')}  {meaning}"
+        yield f"{style(f'{amount:>12,} USD per month', 'strong')}  {meaning}"
     yield from _spend(result)
-    if any(amount is not None for amount, _ in rows) or result.spend is not None:
+    if rows or result.spend is not None:
         yield ""
 
 
