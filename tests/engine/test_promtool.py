@@ -152,12 +152,7 @@ def test_nodes_in_service_and_notebooks_that_are_stopped(fleet: Any, tmp_path: P
     hours = "sum by (namespace, scaledobject) (sum_over_time(gpu:notebook:stopped[1d:5m])) / 12"
     assert hours in str(dashboards(fleet, fleet.spec.monitoring))
     asked = [
-        (
-            "gpu:node:in_service",
-            '{__name__="gpu:node:in_service", node="n1", pool="chat"}',
-            "5m",
-            1,
-        ),
+        ("max by (node, pool) (gpu:node:in_service)", '{node="n1", pool="chat"}', "5m", 1),
         (f"max by (namespace, scaledobject) ({STOPPED})", stopped, "30m", 0),
         (f"max by (namespace, scaledobject) ({STOPPED})", stopped, "31m", 1),
         (hours, stopped, "154m", 2),  # 24 samples from minute 35 to minute 150

@@ -135,5 +135,5 @@ def test_a_price_of_another_region_is_assumed() -> None:
     assert need is not None
     found = choose(need, Market(("eks",), "eu-west-1"), CATALOGUE)
     assert found.best is not None
-    assert found.best.cost_basis.value == "assumed"
+    assert found.best.machine.price_basis.value == "assumed"
     assert [f.code for f in found.findings] == ["price-of-other-region"]

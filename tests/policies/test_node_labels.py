@@ -7,10 +7,13 @@ docs/gpu-feature-discovery/README.md), the well-known labels of Karpenter
 and GKE's device plugin (GoogleCloudPlatform/container-engine-accelerators, gpusharing_test.go).
 """
 
+from typing import Any
+
 import pytest
+import yaml
 
 from gpufleet.findings import Level
-from tests.policies.cases.case import Case
+from tests.policies.cases.case import Case, manifest
 from tests.policies.cases.pools import QUIET
 from tests.policies.cases.workloads import LIMITS, deployment
 
@@ -100,3 +103,31 @@ def test_names_that_no_row_has_are_doubted(labels: dict[str, str], fix: str) -> 
     (one,) = found(labels, {GPU: 1})
     assert one.level is Level.ADVISORY
     assert fix in (one.fix or "")
+
+
+SHARING = {"timeSlicing": {"resources": [{"name": GPU, "replicas": 4}]}}
+
+
+@pytest.mark.parametrize(
+    ("product", "sharing", "doubted"),
+    [
+        ("Tesla-T4", SHARING, True),
+        ("Tesla-T4-SHARED", SHARING, False),
+        ("Tesla-T4", {"timeSlicing": {**SHARING["timeSlicing"], "renameByDefault": True}}, False),
+        ("Tesla-T4", {"timeSlicing": {"resources": [{"name": GPU, "replicas": 1}]}}, False),
+    ],
+)
+def test_products_of_shared_nodes(product: str, sharing: dict[str, Any], doubted: bool) -> None:
+    """gpu-feature-discovery's README: `-SHARED` without renameByDefault
+    (redhat-na-ssa/hobbyist-guide-to-rhoai#31: Tesla-T4 becomes Tesla-T4-SHARED)."""
+    config = manifest(
+        {
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "metadata": {"name": "sharing", "namespace": "gpu-operator"},
+            "data": {"any": yaml.safe_dump({"version": "v1", "sharing": sharing})},
+        }
+    )
+    pods = deployment({"spec.template.spec.nodeSelector": {PRODUCT: product}, LIMITS: {GPU: 1}})
+    case = Case(RULE, pods, pods, "", alongside=(*QUIET, config))
+    assert any(one.code == RULE for one in case.findings(pods)) is doubted

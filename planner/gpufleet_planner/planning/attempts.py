@@ -100,14 +100,16 @@ def try_jobs(
     if above is not None:
         yield _rejected(group[0].gpu.key, group[0], above)
         return
-    for machine in _one_for_each_count(group):
+    # The cheapest machine of each number of GPUs and network.
+    each = {(one.gpus, *_wire(one)): one for one in reversed(group)}
+    for machine in sorted(each.values(), key=group.index):
         device = whole(machine)
         if device is None or machine.fraction != 1:
             continue
         met = False
         for gpus in gpu_counts(need, machine.gpus):
-            if gpus < machine.gpus and _smaller_holds(group, gpus, machine):
-                continue
+            if any(gpus <= other.gpus < machine.gpus for other in group):
+                continue  # a smaller machine is tried with as many inside it
             what = f"{gpus} x {device.label}"
             found = train(need, device, machine, gpus)
             if isinstance(found, Miss):
@@ -232,21 +234,8 @@ def bought(reached: Reached, share: Device, group: Sequence[OfferedMachine]) -> 
             yield part
 
 
-def _one_for_each_count(group: Sequence[OfferedMachine]) -> list[OfferedMachine]:
-    """The cheapest machine of each number of GPUs and network."""
-    seen: dict[tuple[int, float | None, str], OfferedMachine] = {}
-    for machine in group:
-        seen.setdefault((machine.gpus, *_wire(machine)), machine)
-    return list(seen.values())
-
-
 def _wire(machine: OfferedMachine) -> tuple[float | None, str]:
     return machine.network_gbps, machine.fabric
-
-
-def _smaller_holds(group: Sequence[OfferedMachine], gpus: int, machine: OfferedMachine) -> bool:
-    """Whether a smaller machine of the group is tried with as many GPUs inside it."""
-    return any(other.gpus < machine.gpus and other.gpus >= gpus for other in group)
 
 
 def _late(target: ServingTarget, reached: Reached) -> Miss | None:

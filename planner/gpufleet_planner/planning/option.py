@@ -125,11 +125,6 @@ class Option:
         return self.billed_micro_usd * self.billed_hours / 1e6
 
     @property
-    def cost_basis(self) -> Basis:
-        """`assumed` where the price is of another region, or the speed it rests on is assumed."""
-        return self.machine.price_basis
-
-    @property
     def speed_text(self) -> str:
         """What it reaches, in the units of its target, with the bounds of what is in doubt."""
         reached, parts = self.reached, list[str]()

@@ -127,7 +127,7 @@ def _why(work: PlacedWorkload) -> Iterator[str]:
         yield f"  speed: {option.speed_text}"
     part = usd(option.part_micro_usd)
     if part is not None:
-        yield f"  its part of the machines: {part:,.4f} USD/h ({option.cost_basis.value})"
+        yield f"  its part of the machines: {part:,.4f} USD/h ({option.machine.price_basis.value})"
     for note in filter(None, (*option.notes, reached.range_note)):
         yield f"  {note}"
     other = work.runner_up

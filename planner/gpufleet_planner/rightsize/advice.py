@@ -126,7 +126,7 @@ def advise(
     device = _present(workload, catalogue)
     if isinstance(device, str):
         return replace(unknown, reason=device)
-    each, pods = _devices_each(workload), workload.pods_at_once
+    each, pods = _devices_each(workload.uses), workload.pods_at_once
     now = _cheapest(device.gpu, each, market, catalogue)
     price = None if now is None else _part_price(now, device.part, each * pods)
     label = f"{each} x {device.label}" if each > 1 else device.label
@@ -145,8 +145,9 @@ def advise(
     if any(most is None for most in measured):
         return replace(unknown, reason="compute in use is not measured on its devices")
     working = [use for use in workload.uses if not _idle(use)]
-    needed = max(len({u.device for u in working if u.pod == pod}) for pod in _pods(working))
-    busy_pods = _busy_pods(workload)
+    needed = _devices_each(working)
+    # Without pods of which no device ever worked.
+    busy_pods = replace(workload, uses=tuple(working)).pods_at_once
     limits = isolation, max_slowdown
     option = _best(device, working, needed, busy_pods, market, catalogue, limits)
     if option is None or price is None or option.micro_usd is None:
@@ -334,20 +335,10 @@ def _idle(use: DeviceUse) -> bool:
     return (use.most_compute or 0.0) <= IDLE and use.peak_memory < CONTEXT_BYTES
 
 
-def _busy_pods(workload: MeasuredWorkload) -> int:
-    """Maximum number of pods at once, without those of which no device ever worked."""
-    working = tuple(use for use in workload.uses if not _idle(use))
-    return MeasuredWorkload(workload.namespace, workload.kind, workload.name, working).pods_at_once
-
-
-def _pods(uses: Sequence[DeviceUse]) -> set[tuple[str, str]]:
-    return {use.pod for use in uses}
-
-
-def _devices_each(workload: MeasuredWorkload) -> int:
-    return max(
-        len({use.device for use in workload.uses if use.pod == pod}) for pod in _pods(workload.uses)
-    )
+def _devices_each(uses: Sequence[DeviceUse]) -> int:
+    """Maximum number of devices of one pod."""
+    pods = {use.pod for use in uses}
+    return max(len({use.device for use in uses if use.pod == pod}) for pod in pods)
 
 
 def _cheapest(gpu: Gpu, each: int, market: Market, catalogue: Catalogue) -> OfferedMachine | None:

@@ -72,6 +72,7 @@ def selects_no_node(context: RuleContext, workload: WorkloadFacts) -> Iterator[F
         named = tuple(_named(context.catalogue, group))
         yield from _impossible(context, group, named, asked)
         yield from _unknown_names(context.catalogue, group)
+        yield from _not_shared(context, group, asked)
 
 
 def _named(catalogue: Catalogue, group: PodGroup) -> Iterator[_Named]:
@@ -221,6 +222,31 @@ def _count(context: RuleContext, group: PodGroup, asked: Mapping[str, int]) -> _
                 f"ask for at most {most}, or select larger nodes",
             )
     return None
+
+
+def _not_shared(
+    context: RuleContext, group: PodGroup, asked: Mapping[str, int]
+) -> Iterator[Finding]:
+    """A product without the end that it has where GPUs are shared, and all declared sharing is."""
+    configs = context.declared(SharingConfig)
+    products = group.node_labels.get(PRODUCT_LABEL, frozenset())
+    shared = [
+        one.rename_by_default.found is not True
+        and any(r.name == GPU and (r.replicas or 0) > 1 for r in one.resources)
+        for one in configs
+    ]
+    if GPU in asked and products and all(shared) and shared:
+        plain = [value for value in sorted(products) if not value.endswith("-SHARED")]
+        if len(plain) == len(products):
+            yield finding(
+                where=f"{group.place}.nodeSelector",
+                found=f"{PRODUCT_LABEL}: {plain[0]} beside {configs[0].locator.name}",
+                limit="nodes whose GPUs are shared under their own name have the label with "
+                "-SHARED at its end: there the pod stays Pending",
+                alternative=f"write {plain[0]}-SHARED, or ask for the nodes without shares",
+                at_most=Level.ADVISORY,  # other nodes may have another configuration
+                evidence={"label": PRODUCT_LABEL, "value": plain[0]},
+            )
 
 
 def _unknown_names(catalogue: Catalogue, group: PodGroup) -> Iterator[Finding]:
