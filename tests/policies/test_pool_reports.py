@@ -86,3 +86,13 @@ def test_an_image_of_the_group_and_one_of_its_template():
     assert rule not in said(group("CUSTOM"), own)
     assert rule not in said(group("AL2023_x86_64_NVIDIA"), template())
     assert rule not in said(node_group({"amiType": "AL2023_x86_64_NVIDIA"}), own)
+
+
+def test_one_node_group_of_two_architectures():
+    """aws/aws-cdk#12389."""
+    rule = "pool-image-refused"
+    assert said(node_group({"instanceTypes": ["g5g.xlarge", "g5.xlarge"]}))[rule] is Level.MANDATORY
+    assert rule not in said(node_group({"instanceTypes": ["g5.xlarge", "g5.2xlarge"]}))
+    requirement = {"key": "node.kubernetes.io/instance-type", "operator": "In"}
+    both = [{**requirement, "values": ["g5g.xlarge", "g5.xlarge"]}]
+    assert rule not in said(karpenter({"spec.template.spec.requirements": both}))

@@ -125,13 +125,14 @@ def programs(tree: Path = ROOT, stack_files: Path = DECLARATIONS) -> dict[str, P
             for one in eks
         },
         "eks-pool-in-another-stack": example(
-            "eks-pool-in-another-stack", platform="organization/platform/dev"
+            "eks-pools/another-stack",
+            platform="organization/platform/dev",
         ),
         **{
             f"gke-{one}": example("gke-pools", recorded_as=f"gke-{one}", fleet=one, project="lab")
             for one in gke
         },
-        "gke-time-sharing": example("gke-time-sharing", project="lab"),
+        "gke-time-sharing": example("gke-pools/time-sharing", project="lab"),
         "admission": Program(OWN / "admission", "admission", "dev", {}, longest=80),
         "each-component": Program(OWN / "each_component", "each-component", "dev", {}),
         "openshift-gpu-pools": example(
@@ -142,7 +143,7 @@ def programs(tree: Path = ROOT, stack_files: Path = DECLARATIONS) -> dict[str, P
             template="rhcos-422-l4",
             trainingTemplate="rhcos-422-a100-2",
         ),
-        "python-minimal": example("python-minimal"),
+        "python-minimal": example("languages/python"),
         "vsphere-gpu-modes": example(
             "vsphere-gpu-modes",
             "joinToken",
@@ -157,7 +158,7 @@ def programs(tree: Path = ROOT, stack_files: Path = DECLARATIONS) -> dict[str, P
             **DRIVER,
         ),
         "vsphere-mig-backed-vgpu": example(
-            "vsphere-mig-backed-vgpu",
+            "vsphere-gpu-modes/mig-backed-vgpu",
             "joinToken",
             server="vcenter.example.com",
             template="ubuntu-24-gpu",
@@ -166,5 +167,5 @@ def programs(tree: Path = ROOT, stack_files: Path = DECLARATIONS) -> dict[str, P
         ),
         "wasteful": example("wasteful"),
         "workload-kinds": example("workload-kinds"),
-        "yaml": Program(tree / "examples" / "yaml", "gpufleet-yaml", "dev", {}),
+        "yaml": Program(tree / "examples" / "languages" / "yaml", "gpufleet-yaml", "dev", {}),
     }

@@ -90,12 +90,16 @@ def pool_image_mismatch(pool: NodePool, catalogue: Catalogue) -> ImageMismatch |
     """
     if not pool.image.is_known or not pool.instance_types.is_known:
         return None
-    rows = [catalogue.instances.get(name) for name in pool.instance_types.value]
-    machines = {row.name: row.architecture for row in rows if row is not None}
+    machines = _architectures(pool, catalogue)
     found = image_mismatch(pool.image.value, named_architectures(pool.image.value), machines)
     if found is None or pool.maker is not Maker.KARPENTER:
         return found
-    return found if len(found.machines) == len(rows) else None
+    return found if len(found.machines) == len(pool.instance_types.value) else None
+
+
+def _architectures(pool: NodePool, catalogue: Catalogue) -> Mapping[str, str]:
+    rows = [catalogue.instances.get(name) for name in pool.instance_types.found or ()]
+    return {row.name: row.architecture for row in rows if row is not None}
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +138,10 @@ def refused_images(
             f"{' and '.join(other.architectures)}",
             {"image": other.image, "machines": sorted(other.machines)},
         )
+    elif eks and len(set((own := _architectures(pool, catalogue)).values())) > 1:
+        what = ", ".join(f"{name} is {architecture}" for name, architecture in own.items())
+        limit = "a node group has one image, which is of one architecture (aws/aws-cdk#12389)"
+        yield RefusedImage(what, limit, "make a node group of each", {"machines": sorted(own)})
 
 
 def image_driver_problem(

@@ -42,22 +42,7 @@ PolicyConfig = Mapping[str, tuple[Level, Mapping[str, Any]]]
 """Name of a policy -> its level and properties, as the engine sends them."""
 
 _OTHER_ENVIRONMENTS = frozenset(
-    {
-        "dev",
-        "development",
-        "test",
-        "testing",
-        "qa",
-        "uat",
-        "int",
-        "staging",
-        "stage",
-        "preprod",
-        "nonprod",
-        "preview",
-        "demo",
-        "ci",
-    }
+    Path(__file__).with_name("other_environments.txt").read_text(encoding="utf-8").split()
 )
 """Words in the name of a stack that say that it does not serve production."""
 

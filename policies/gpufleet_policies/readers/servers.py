@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from gpufleet.cluster.container import Container
@@ -17,21 +18,7 @@ from gpufleet_policies.readers.launch import (
 from gpufleet_policies.readers.options import Options
 
 _PROGRAMS = frozenset(
-    {
-        "vllm.entrypoints.openai.api_server",
-        "vllm.entrypoints.api_server",
-        "sglang.launch_server",
-        "text-generation-launcher",
-        "text-generation-server",
-        "text-embeddings-router",
-        "tritonserver",
-        "trtllm-serve",
-        "llama-server",
-        "lmdeploy",
-        "ollama",
-        "infinity_emb",
-        "vllm-omni",
-    }
+    Path(__file__).with_name("serving_programs.txt").read_text(encoding="utf-8").split()
 )
 """Programs that only serve (the documentation of each names them)."""
 

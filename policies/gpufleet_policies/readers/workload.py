@@ -45,7 +45,9 @@ def workload_from(
 
 
 def is_of_known_kind(workload: WorkloadFacts) -> bool:
-    """Whether it is known what controllers make of a workload's kind."""
+    """Whether it is known what controllers make of its kind: a TrainJob changes its runtime."""
+    if workload.api_group == "trainer.kubeflow.org" and workload.locator.kind != "TrainJob":
+        return False
     if workload.api_group == "helm.sh":
         return True  # of a chart that is known
     is_custom = "." in workload.api_group

@@ -119,3 +119,13 @@ def test_a_job_whose_runtime_is_not_there_is_listed(
     """A runtime of a namespace is named with its kind; without one it is the cluster's."""
     report = found(tmp_path, runtime(kind="TrainingRuntime"), job(name, kind))
     assert [one["object"] for one in report["notJudged"]] == ["TrainJob ml/train"] * listed
+
+
+def test_what_a_runtime_says_alone_is_advice(tmp_path: Path) -> None:
+    """Its command is what a TrainJob that says none would run: nothing holds a GPU yet."""
+    alone = runtime()
+    alone["spec"]["template"]["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]["spec"][
+        "containers"
+    ][0]["command"] = IDLE["command"]
+    levels = {one["code"]: one["level"] for one in found(tmp_path, alone)["findings"]}
+    assert levels["gpu-idle-command"] == "advisory"

@@ -154,7 +154,7 @@ def test_a_version_that_the_cluster_does_not_have_is_refused(
     (found,) = [f for f in made.findings if f.severity is Severity.ERROR]
     assert found.code == "dra-api-not-had"
     assert found.path == "addons.draDriver.values.resourceApiVersion"
-    assert found.evidence["allowed"] == allowed
+    assert found.evidence["allowed"] == list(allowed)
 
 
 @pytest.mark.parametrize(("version", "refused"), [("1.33", True), ("1.34", False)])

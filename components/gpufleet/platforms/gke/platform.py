@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from gpufleet.catalogue import InstanceType, NodeImage
+from gpufleet.catalogue import GCP, InstanceType, NodeImage, load
 from gpufleet.contract.dra import driver_root
 from gpufleet.findings import Finding, findings_in
 from gpufleet.fleet.leaf_class import LeafClass
@@ -118,13 +118,20 @@ class GkeRules(PlatformRules):
         for machine in machines:
             row = machine.instance
             if row is not None and fabric_of(row) is not pool.fabric:
+                same = load().instances_with_gpu(row.accelerator.gpu, GCP)
+                kinds = {fabric_of(one): one.name for one in reversed(same) if one.gpudirect}
                 yield _finding(
                     "fabric-not-on-machine",
                     path,
                     found=machine.name,
-                    gpudirect=row.gpudirect or "not at all",
+                    gpudirect=row.gpudirect or "no GPUDirect",
                     fabric=pool.fabric.value,
                     offered=fabric_of(row).value,
+                    others="".join(
+                        f", or `fabric: {kind.value}` and `instanceTypes: [{name}]`"
+                        for kind, name in kinds.items()
+                        if not row.gpudirect
+                    ),
                 )
 
     def validate_sharing(

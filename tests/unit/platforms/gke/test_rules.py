@@ -117,6 +117,9 @@ def test_the_fix_names_a_fabric_that_can_be_written() -> None:
     result = compiled({"instanceTypes": ["a3-megagpu-8g"], **ZONE, "fabric": "tcpx"})
     (fix,) = [one.fix for one in result.findings if one.code == "fabric-not-on-machine"]
     assert fix == "write `fabric: tcpxo`"
+    result = compiled({"instanceTypes": ["a3-highgpu-1g"], **ZONE, "fabric": "tcpx"})
+    (fix,) = [one.fix for one in result.findings if one.code == "fabric-not-on-machine"]
+    assert "`fabric: tcpxo` and `instanceTypes: [a3-megagpu-8g]`" in str(fix)
 
 
 @pytest.mark.parametrize(
