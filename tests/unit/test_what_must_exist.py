@@ -24,9 +24,13 @@ SECTIONS = {
 ROWS = {
     name: row
     for row in re.findall(r"^\| (?:stack|example)s? .*$", PAGE, re.M)
-    for name in re.findall(r"`([\w-]+)`", row.split("|")[1])
+    for name in re.findall(r"`([\w/-]+)`", row.split("|")[1])
 }
-EXAMPLES = sorted((ROOT / "examples").glob("*/Pulumi.yaml"))
+EXAMPLES = {
+    file.parent.relative_to(ROOT / "examples").as_posix(): file
+    for pattern in ("*/Pulumi.yaml", "*/*/Pulumi.yaml")
+    for file in sorted((ROOT / "examples").glob(pattern))
+}
 _REQUIRED = re.compile(r"""require(?:_secret|_object|_int|_bool)?\(["'](\w+)["']\)""")
 
 
@@ -37,13 +41,13 @@ def test_each_platform_that_needs_something_has_a_section() -> None:
 
 def test_each_shipped_stack_and_example_has_one_row() -> None:
     stacks = {file.name.split(".")[1] for file in (ROOT / "stacks").glob("Pulumi.*.yaml")}
-    assert set(ROWS) == stacks | {file.parent.name for file in EXAMPLES}
+    assert set(ROWS) == stacks | set(EXAMPLES)
 
 
-@pytest.mark.parametrize("file", EXAMPLES, ids=lambda file: file.parent.name)
-def test_a_row_names_every_setting_without_a_default(file: Path) -> None:
+@pytest.mark.parametrize(("name", "file"), EXAMPLES.items(), ids=EXAMPLES)
+def test_a_row_names_every_setting_without_a_default(name: str, file: Path) -> None:
     declared: dict[str, Any] = yaml.safe_load(file.read_text()).get("config") or {}
     programs = "".join(one.read_text() for one in file.parent.glob("*.py"))
-    asked = {name for name, one in declared.items() if "default" not in (one or {})}
+    asked = {key for key, one in declared.items() if "default" not in (one or {})}
     asked |= set(_REQUIRED.findall(programs)) - set(declared)
-    assert {name for name in asked if f"`{name}`" not in ROWS[file.parent.name]} == set()
+    assert {key for key in asked if f"`{key}`" not in ROWS[name]} == set()
