@@ -78,7 +78,7 @@ def test_memory_share_and_spread():
     found = launch("vllm", "serve", "m", "--gpu-memory-utilization=0.45", "--nnodes", "2")
     assert found.memory_share.value == Decimal("0.45")
     assert found.spreads
-    assert launch("python", "serve.py", "--mem-fraction-static", "2").memory_share.is_unknown
+    assert launch("python", "serve.py", "--mem-fraction-static", "-2").memory_share.is_unknown
 
 
 def test_options_with_and_without_values():

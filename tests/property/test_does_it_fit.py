@@ -124,7 +124,7 @@ def planned(gpu: Gpu, one: Grant, sharing: str) -> Grant | None:
         kind = DeviceShare.MPS if sharing == "mps" else DeviceShare.TIME_SLICE
     offered = [offer for offer in shares(gpu, tuple(DeviceShare)) if offer.kind is kind]
     alike = [o for o in offered if (o.profile, o.replicas) == (one.profile, one.replicas)]
-    return alike[0].device.grant if alike else None
+    return alike[0].grant if alike else None
 
 
 def pool_of(document: dict[str, Any]) -> tuple[Pool, FleetFacts] | None:

@@ -25,7 +25,7 @@ _CONTROLLERS = (
 _LIVE = (
     *("manifests/gpu-operator/", "manifests/network-operator/", "manifests/nvidia-device-plugin/"),
     *("manifests/kueue/", "manifests/monitoring/", "manifests/dra/", "manifests/quotas/"),
-    *("dashboards/", "manifests/nim/"),
+    *("dashboards/", "manifests/nim/", "manifests/acceptance/"),
 )
 """Folders of objects that programs read while they run: ConfigMaps, queues, rules, quotas."""
 _VOLUMES = "manifests/storage/"

@@ -45,7 +45,8 @@ def validate_repair(cluster: ClusterModel) -> Iterator[Broken]:
     for pool in cluster.pools:
         if not pool.is_certainly_gpu or pool.existing:
             continue
-        fenced = acts and pool.labels.get(MANAGED_LABEL) != "false"
+        managed = pool.labels.get(MANAGED_LABEL, "true" if pool.labels_known else "")
+        fenced = acts and managed not in {"", "false"}
         if (own := _own_repair(pool, cluster)) is not None and fenced:
             yield _two(pool, own)
         elif own is not None and (everywhere or pool.declared_at) and _is_cut(pool):

@@ -35,7 +35,7 @@ def not_read(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]
                 alternative=f"write `schedulerName: {_KAI}`",
                 evidence={"queue": labels[named[0]]},
             )
-        elif named == [KAI_QUEUES[1]] and _is_of_kai(group) and workload.metadata_known:
+        elif named == [KAI_QUEUES[1]] and _is_of_kai(group) and not workload.may_say(KAI_QUEUES[0]):
             yield finding(
                 where=f"metadata.labels[{KAI_QUEUES[1]}]",
                 found=f"names the queue {labels[KAI_QUEUES[1]]} in the label of Run:ai",

@@ -116,8 +116,9 @@ def test_a_file_of_100_mib_is_refused_unread(tmp_path: Path):
 
 
 def test_a_dump_of_many_objects_is_read_whole(tmp_path: Path):
-    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": {"containers": []}}
-    dump = {"apiVersion": "v1", "kind": "List", "items": [pod] * 3_000}
+    pod = {"apiVersion": "v1", "kind": "Pod", "spec": {"containers": []}}
+    pods = [{**pod, "metadata": {"name": f"p{number}"}} for number in range(3_000)]
+    dump = {"apiVersion": "v1", "kind": "List", "items": pods}
     result = validated(tmp_path, json.dumps(dump), "dump.json")
     assert result.files[0].objects == 3_000
 

@@ -57,6 +57,7 @@ KARPENTER: Options = {
 GKE: Options = {
     "driver": st.just("gpuOperator"),
     "driverVersion": st.just("latest"),
+    "confidential": st.just(True),
     "acceleratorNetworkProfile": st.just("auto"),
     "compactPlacement": st.booleans(),
     "openReservations": st.booleans(),
