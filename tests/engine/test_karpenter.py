@@ -36,6 +36,9 @@ from tests.engine.waiting import until
 pytestmark = [pytest.mark.sandbox]
 
 SOON = {"disruption": {"consolidateAfter": "1s", "consolidationPolicy": "WhenEmpty"}}
+LATER = {"disruption": {"consolidateAfter": "10m", "consolidationPolicy": "WhenEmpty"}}
+"""Of pools of which no node is given back here: after a second, Karpenter may take a node for empty
+whose pod it has not seen yet, and the pod goes with it."""
 BLOCK = {"id": "cr-0123456789abcdef0", "zone": "us-east-1a", "until": "2026-12-20T11:30:00Z"}
 FULL = ("cr-0123456789abcdef3", "cr-0123456789abcdef4")
 
@@ -85,12 +88,14 @@ POOLS: dict[str, dict[str, Any]] = {
         "nodes": {"min": 0, "max": 3},
         "fabric": "efa",
         "capacity": [*TWO_BLOCKS, {"onDemand": {}}],
+        "karpenter": LATER,
     },
     "full": {
         "instanceTypes": ["p4d.24xlarge"],
         "nodes": {"min": 0, "max": 3},
         "fabric": "efa",
         "capacity": [*FULL_BLOCKS, {"onDemand": {}}],
+        "karpenter": LATER,
     },
     "kept": {
         "instanceTypes": ["g6.48xlarge"],
