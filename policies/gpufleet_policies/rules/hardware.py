@@ -19,6 +19,7 @@ from gpufleet_policies.rules.placement import (
     PRODUCT_LABEL,
     candidates,
     gpu_requests,
+    labelled_gpu,
     offering,
 )
 from gpufleet_policies.rules.published import published
@@ -110,11 +111,7 @@ def gpu_of_labels(catalogue: Catalogue, group: PodGroup) -> Gpu | None:
         if "-MIG-" in name or name.endswith("-SHARED"):
             return None
         try:
-            return (
-                catalogue.gpu_by_product_label(name)
-                if key == PRODUCT_LABEL
-                else catalogue.find_gpu(name)
-            )
+            return labelled_gpu(catalogue, key, name)
         except UnknownKeyError:
             return None
     return None

@@ -3,12 +3,14 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
-from gpufleet.catalogue import AmbiguousKeyError, Catalogue, UnknownKeyError
+from gpufleet.catalogue import AWS, AmbiguousKeyError, Catalogue, UnknownKeyError
 from gpufleet.catalogue.lookup import nearest_names, nearest_types
 from gpufleet.cluster import PodGroup, WorkloadFacts
 from gpufleet.cluster.container import GPU, MIG_PREFIX, SHARED_SUFFIX
 from gpufleet.cluster.nvidia import SharingConfig
+from gpufleet.contract.programs.karpenter_keys import gpu_names
 from gpufleet.findings import Finding, Level, finding
 from gpufleet.rules.context import RuleContext
 from gpufleet_policies.rules.grants import GKE_PARTITION, GKE_STRATEGY
@@ -18,6 +20,7 @@ from gpufleet_policies.rules.placement import (
     INSTANCE_TYPE_LABELS,
     PRODUCT_LABEL,
     gpu_requests,
+    labelled_gpu,
 )
 from gpufleet_policies.rules.written import written_rule
 
@@ -90,16 +93,14 @@ def _gpus(catalogue: Catalogue, label: str, value: str) -> frozenset[str] | None
         if row is not None:
             return frozenset({row.accelerator.gpu})
         return frozenset() if _EC2_WITHOUT.fullmatch(value) else None
+    if label not in (PRODUCT_LABEL, *GPU_NAME_LABELS):
+        return None
     try:
-        if label == PRODUCT_LABEL:
-            return frozenset({catalogue.gpu_by_product_label(value).key})
-        if label in GPU_NAME_LABELS:
-            return frozenset({catalogue.find_gpu(value).key})
+        return frozenset({labelled_gpu(catalogue, label, value).key})
     except AmbiguousKeyError as problem:
         return frozenset(problem.nearest)
     except UnknownKeyError:
         return None
-    return None
 
 
 def _impossible(
@@ -240,7 +241,7 @@ def _not_shared(
         if len(plain) == len(products):
             yield finding(
                 where=f"{group.place}.nodeSelector",
-                found=f"{PRODUCT_LABEL}: {plain[0]} beside {configs[0].locator.name}",
+                found=f"{PRODUCT_LABEL}: {plain[0]} with {configs[0].locator.name}",
                 limit="nodes whose GPUs are shared under their own name have the label with "
                 "-SHARED at its end: there the pod stays Pending",
                 alternative=f"write {plain[0]}-SHARED, or ask for the nodes without shares",
@@ -249,11 +250,18 @@ def _not_shared(
             )
 
 
-def _unknown_names(catalogue: Catalogue, group: PodGroup) -> Iterator[Finding]:
+@lru_cache(maxsize=8)
+def _names(catalogue: Catalogue) -> tuple[frozenset[str], frozenset[str]]:
+    """Google's names of accelerators and Amazon's families: read once, for all pods of a run."""
     rows = catalogue.instances.values()
     google = {row.gke_accelerator_type for row in rows if row.gke_accelerator_type}
-    amazon = {gpu.karpenter_name for gpu in catalogue.gpus.values() if gpu.karpenter_name}
-    families = {row.family for row in rows if row.cloud == "aws"}
+    return frozenset(google), frozenset(row.family for row in rows if row.cloud == AWS)
+
+
+def _unknown_names(catalogue: Catalogue, group: PodGroup) -> Iterator[Finding]:
+    if not group.node_labels:
+        return
+    (google, families), amazon = _names(catalogue), gpu_names()
     for label, values in group.node_labels.items():
         for value in sorted(values):
             if label == _GKE_NAME and value not in google:

@@ -12,6 +12,7 @@ from gpufleet_policies.rules.placement import (
     INSTANCE_TYPE_LABELS,
     POOL_LABEL,
     PRODUCT_LABEL,
+    labelled_gpu,
 )
 from gpufleet_policies.rules.pools import all_pools
 
@@ -77,11 +78,8 @@ def _way(pool: NodePool, values: frozenset[str]) -> bool | None:
 
 
 def _is_gpu(context: RuleContext, key: str, label: str, name: str) -> bool:
-    catalogue = context.catalogue
     try:
-        if label == PRODUCT_LABEL:
-            return catalogue.gpu_by_product_label(name).key == key
-        return catalogue.find_gpu(name).key == key
+        return labelled_gpu(context.catalogue, label, name).key == key
     except UnknownKeyError as problem:
         # An unknown or ambiguous name may be this GPU.
         return not problem.nearest or key in problem.nearest

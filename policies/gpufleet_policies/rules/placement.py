@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from gpufleet.catalogue import Catalogue, UnknownKeyError
+from gpufleet.catalogue import Catalogue, Gpu, UnknownKeyError
 from gpufleet.cluster import FleetFacts, PodGroup, PoolFacts
 
 INSTANCE_TYPE_LABELS = ("node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-type")
@@ -37,20 +37,27 @@ def _may_carry(pool: PoolFacts, key: str, values: frozenset[str], catalogue: Cat
         return pool.labels[key] in values
     if key in INSTANCE_TYPE_LABELS:
         return not pool.machines or bool(values.intersection(pool.machines))
-    if key == PRODUCT_LABEL:
-        return any(_is_gpu(pool.gpu, value, catalogue, by_label=True) for value in values)
-    if key in GPU_NAME_LABELS:
-        return any(_is_gpu(pool.gpu, value, catalogue, by_label=False) for value in values)
+    if key in (PRODUCT_LABEL, *GPU_NAME_LABELS):
+        return any(_is_gpu(pool.gpu, value, catalogue, key) for value in values)
     return True  # zones, architectures, labels others put on nodes: nothing is known
 
 
-def _is_gpu(key: str, name: str, catalogue: Catalogue, *, by_label: bool) -> bool:
-    """Whether a name may mean this GPU: unknown and ambiguous names may."""
+def labelled_gpu(catalogue: Catalogue, label: str, value: str) -> Gpu:
+    """The GPU that a value of a label of `PRODUCT_LABEL` and `GPU_NAME_LABELS` names.
+
+    Raises UnknownKeyError, and its AmbiguousKeyError where several have the name.
+    """
+    if label == PRODUCT_LABEL:
+        return catalogue.gpu_by_product_label(value)
+    return catalogue.find_gpu(value)
+
+
+def _is_gpu(key: str, name: str, catalogue: Catalogue, label: str) -> bool:
+    """Whether a name may mean this GPU: unknown and ambiguous names may, but for products."""
     try:
-        found = catalogue.gpu_by_product_label(name) if by_label else catalogue.find_gpu(name)
+        return labelled_gpu(catalogue, label, name).key == key
     except UnknownKeyError as unknown:
-        return not by_label and (not unknown.nearest or key in unknown.nearest)
-    return found.key == key
+        return label != PRODUCT_LABEL and (not unknown.nearest or key in unknown.nearest)
 
 
 def gpu_requests(group: PodGroup) -> Iterator[tuple[str, int]]:

@@ -352,10 +352,11 @@ def not_of_machine(context: RuleContext, subject: NodePool | FleetFacts) -> Iter
         own = context.catalogue.instances.get(name)
         rows = [r for r in context.catalogue.instances.values() if r.attachable or not types]
         rows = [own] if own else [row for row in rows if row.cloud == GCP]
-        if types and own is None and not re.match(rf"n1-|{_NO_GPUS.pattern}", name):
+        without = _NO_GPUS.match(name) is not None
+        if types and own is None and not without and not name.startswith("n1-"):
             continue
         same = {row.accelerator.count for row in rows if row.accelerator.gpu == kind}
-        if _NO_GPUS.match(name):
+        if without:
             has, instead = "no GPU can be attached to it", "choose a machine of g2, a2, a3 or n1"
         elif not same:
             carried = own.accelerator.gpu if own else "other GPUs"
