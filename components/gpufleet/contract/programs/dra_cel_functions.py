@@ -31,9 +31,14 @@ CALLABLE = tuple(_WORDS.split())
 @cache
 def cel() -> Any:
     """The module `cel` without its command line, whose toolkit for terminals takes nine tenths of
-    the import: an empty module stands in its place."""
-    sys.modules.setdefault("cel.cli", ModuleType("cel.cli"))
-    return import_module("cel")
+    the import: an empty module stands in its place, until that is done."""
+    empty = ModuleType("cel.cli")
+    if sys.modules.setdefault("cel.cli", empty) is not empty:
+        return import_module("cel")
+    try:
+        return import_module("cel")
+    finally:
+        del sys.modules["cel.cli"]
 
 
 @cache
