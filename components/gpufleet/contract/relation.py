@@ -47,8 +47,8 @@ class Broken:
     def of(cls, row: Finding, at: NodePool | Program | None, *facts: ContractFact | None) -> Self:
         """The relation of a row of `findings.jsonl`: an error is certain, and the row's source,
         `where: what`, is the last fact."""
-        told = dict(row.evidence)
-        source, _, fact = str(told.pop("source")).partition(": ")
+        evidence = dict(row.evidence)
+        source, _, fact = str(evidence.pop("source")).partition(": ")
         return cls(
             code=row.code,
             at=at,
@@ -57,7 +57,7 @@ class Broken:
             fix=row.fix or "",
             facts=(*facts, ContractFact(fact, source)),
             certain=row.severity is Severity.ERROR,
-            evidence=told,
+            evidence=evidence,
         )
 
     @property

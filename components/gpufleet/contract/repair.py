@@ -48,9 +48,9 @@ def validate_repair(cluster: ClusterModel) -> Iterator[Broken]:
         managed = pool.labels.get(MANAGED_LABEL, "true" if pool.labels_known else "")
         fenced = acts and managed not in {"", "false"}
         if (own := _own_repair(pool, cluster)) is not None and fenced:
-            yield _two(pool, own)
+            yield _two(pool, *own)
         elif own is not None and (everywhere or pool.declared_at) and _is_cut(pool):
-            yield _blind(pool, own)
+            yield _blind(pool, *own)
         keys = {taint.key for taint in pool.taints.found or ()}
         if NOT_ACCEPTED_KEY in keys and pool.labels.get(POOL_LABEL, pool.name) not in tested:
             yield _never_removed(pool)
@@ -60,15 +60,16 @@ def _is_on(program: Program, path: str) -> bool:
     return program.switch(path, False).found is True
 
 
-def _own_repair(pool: NodePool, cluster: ClusterModel) -> ContractFact | None:
-    """By which switch the maker's own program repairs the pool's nodes; None: it does not, or it is
-    not known."""
+def _own_repair(pool: NodePool, cluster: ClusterModel) -> tuple[str, ContractFact] | None:
+    """The maker's own program that repairs the pool's nodes, and its switch; None: none does, or it
+    is not known."""
     karpenter = cluster.program(KARPENTER)
     who = pool.repairer or _WHO.get(pool.maker, "")
     if pool.repair.found is True and who:
-        return ContractFact(f"{who} is on", place_of(pool, "health", pool.repair_place))
+        place = place_of(pool, "health", pool.repair_place)
+        return who, ContractFact(f"{who} is on", place)
     if pool.maker is Maker.KARPENTER and karpenter is not None and _is_on(karpenter, GATE):
-        return ContractFact(f"{who} is on", karpenter.field(GATE))
+        return who, ContractFact(f"{who} is on", karpenter.field(GATE))
     return None
 
 
@@ -81,21 +82,19 @@ def _placed_nowhere(agent: Program) -> bool:
     return all(agent.value(f"{part}.affinity") is None for part in ("nodeAgent", "dcgmAgent"))
 
 
-def _two(pool: NodePool, own: ContractFact) -> Broken:
+def _two(pool: NodePool, who: str, own: ContractFact) -> Broken:
     fix = "write `mode: repair` and `floor: {asPlatform: true}`"
     if not pool.declared_at:
         fix = f'switch it off, or label the nodes {MANAGED_LABEL}: "false"'
     place = place_of(pool, "health.mode", pool.repair_place or "labels")
     quarantines = ContractFact("NVSentinel quarantines nodes", NVSENTINEL.source)
-    who = own.fact.removesuffix(" is on")
     finding = _finding("health-two-janitors", place, fix=fix, who=who, pool=pool.name)
     return Broken.of(finding, pool, own, quarantines)
 
 
-def _blind(pool: NodePool, own: ContractFact) -> Broken:
+def _blind(pool: NodePool, who: str, own: ContractFact) -> Broken:
     place = place_of(pool, "health", pool.repair_place or "labels")
     cut = ContractFact(f"GPUs of {pool.name} are cut into slices", pool.shared.place)
-    who = own.fact.removesuffix(" is on")
     finding = _finding("node-repair-blind-with-mig", place, who=who, pool=pool.name)
     return Broken.of(finding, pool, own, cut)
 
