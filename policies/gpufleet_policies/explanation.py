@@ -79,6 +79,8 @@ def _upstream(rule: Rule) -> str:
 
 def _seen(rule: Rule) -> Iterator[str]:
     found = rule_evidence().get(rule.id)
+    if found is not None and found.between:
+        yield f"* Between: {found.between}."
     if found is not None:
         yield f"{SEEN}[{found.source}]({found.link}){found.shows and ': ' + found.shows}."
 

@@ -25,6 +25,8 @@ class RuleEvidence:
     false_errors: int = 0
     """Errors on other people's files that were not true and are not repaired yet: above 0, the
     rule is advice. A repair sets it to 0 and adds the case to the tests."""
+    between: str = ""
+    """Of a relation: the objects that it compares."""
 
     @property
     def link(self) -> str:
@@ -43,7 +45,8 @@ def rule_evidence() -> Mapping[str, RuleEvidence]:
     with FILE.open(newline="", encoding="utf-8") as file:
         return {
             row["rule"]: RuleEvidence(
-                row["evidence"], row["commit"], row["shows"], int(row["false_errors"])
+                *(row["evidence"], row["commit"], row["shows"]),
+                *(int(row["false_errors"]), row["between"]),
             )
             for row in csv.DictReader(file)
             if row["evidence"]

@@ -17,17 +17,9 @@ from gpufleet.documents.limits import JSON_DUMPS, YAML_DUMPS, UnreadableDocument
 from gpufleet.documents.reading import read_manifests
 from gpufleet.installation import install_command
 from gpufleet_policies.doctor.snapshot import Dump, cluster_of
+from gpufleet_policies.names import names
 
-KINDS = (
-    *("nodes", "pods", "events", "namespaces", "daemonsets.apps", "replicasets.apps", "jobs.batch"),
-    *("resourcequotas", "persistentvolumeclaims", "clusterpolicies.nvidia.com"),
-    *("resourceslices.resource.k8s.io", "resourceclaims.resource.k8s.io"),
-    *("resourceclaimtemplates.resource.k8s.io", "deviceclasses.resource.k8s.io"),
-    *("nodepools.karpenter.sh", "nodeclaims.karpenter.sh", "workloads.kueue.x-k8s.io"),
-    *("clusterqueues.kueue.x-k8s.io", "localqueues.kueue.x-k8s.io"),
-    *("resourceflavors.kueue.x-k8s.io", "admissionchecks.kueue.x-k8s.io"),
-    *("queues.scheduling.run.ai", "podgroups.scheduling.run.ai", "podgroups.scheduling.volcano.sh"),
-)
+KINDS = names("kind of a dump")
 """What is asked of a cluster: no Secrets, and ConfigMaps of the operator's namespaces only."""
 NAMESPACES = ("gpu-operator", "nvidia-gpu-operator", "nvidia-device-plugin")
 """Namespaces whose ConfigMaps are asked for: configurations of MIG and of the device plugin."""

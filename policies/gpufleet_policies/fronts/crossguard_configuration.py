@@ -25,6 +25,7 @@ from gpufleet_policies.fronts.crossguard_policies import (
 )
 from gpufleet_policies.fronts.referenced_fleet import UnreadableFleetError, referenced_fleet
 from gpufleet_policies.fronts.settings_file import settings_of_pack
+from gpufleet_policies.names import names
 from gpufleet_policies.readers.plain import plain
 from gpufleet_policies.rules.registry import by_id
 from gpufleet_policies.rules.settings import RuleSettings, read_settings
@@ -41,9 +42,7 @@ PACK_OFF = "policy-pack-off"
 PolicyConfig = Mapping[str, tuple[Level, Mapping[str, Any]]]
 """Name of a policy -> its level and properties, as the engine sends them."""
 
-_OTHER_ENVIRONMENTS = frozenset(
-    Path(__file__).with_name("other_environments.txt").read_text(encoding="utf-8").split()
-)
+_OTHER_ENVIRONMENTS = frozenset(names("environment besides production"))
 """Words in the name of a stack that say that it does not serve production."""
 
 

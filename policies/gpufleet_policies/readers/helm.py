@@ -57,6 +57,7 @@ def release(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
         version=word(document, "version"),
         place="values",
         complete=is_mapping(written),
+        namespace=where.namespace,
     )
 
 
@@ -87,6 +88,7 @@ def of_values(
     parts: ReleaseValues | None = None,
     is_text: bool = False,
     written: str = "",
+    namespace: str = "",
 ) -> Iterator[Any]:
     """Everything the values of a known chart say.
 
@@ -101,9 +103,10 @@ def of_values(
         parts: Where each value is written, when that is not simply below `place`.
         is_text: Whether the field holds them as text, which no patch can change.
         written: Text of the file that holds them alone; empty: they are part of something.
+        namespace: Where the release is installed; empty: not known.
     """
-    known = known_chart(chart)
-    if known is None:
+    chart_row = known_chart(chart)
+    if chart_row is None:
         return
     written_version = absent("version") if version is None else version
     labels = {**known_texts(mapping(values.get("commonLabels"))), **(annotations or {})}
@@ -111,23 +114,24 @@ def of_values(
         locator=locator,
         annotations=annotations or {},
         environment=environment(labels),
-        name=known.name,
+        name=chart_row.name,
         release=written_version,
         values=values,
         complete=complete,
         place=place,
+        namespace=known(namespace) if namespace else absent("namespace"),
     )
     inside_wrapper = place if parts is not None else ""
-    pods = workload_of_values(known.name, values, locator, inside_wrapper)
+    pods = workload_of_values(chart_row.name, values, locator, inside_wrapper)
     if pods is not None:
         yield pods
-    elif known.kind is None:
-        reason = f"of the values of the chart {known.name} rules read none"
+    elif chart_row.kind is None:
+        reason = f"of the values of the chart {chart_row.name} rules read none"
         yield NotJudged(
             locator=locator, annotations=annotations or {}, what="chart", reason=reason, place=place
         )
-    if known.kind is not None and (complete or parts is not None):
-        others = _without_own_configs(known.name, values)
+    if chart_row.kind is not None and (complete or parts is not None):
+        others = _without_own_configs(chart_row.name, values)
         text_of_values, whole_text = as_text(others)
         if others is values and whole_text:
             text_of_values = as_written(values, written) or text_of_values
@@ -135,23 +139,23 @@ def of_values(
             locator=locator,
             annotations=annotations or {},
             environment=environment(labels),
-            kind=known.kind,
+            kind=chart_row.kind,
             text=text_of_values,
             complete=whole_text and complete,
             place=place,
             version=written_version,
-            chart=known.name,
+            chart=chart_row.name,
             parts=parts,
         )
     if not complete:
         return
-    if known.name == "gpu-operator":
+    if chart_row.name == "gpu-operator":
         yield from choices(values, locator, labels, place, version=written_version, is_text=is_text)
-    elif known.name == "nvidia-device-plugin":
+    elif chart_row.name == "nvidia-device-plugin":
         yield from _device_plugin(values, locator, labels, place, written_version, is_text)
-    elif known.name == "dcgm-exporter":
+    elif chart_row.name == "dcgm-exporter":
         yield MetricsSource(locator=locator, what="dcgm-exporter chart")
-    elif known.name == "kueue":
+    elif chart_row.name == "kueue":
         from gpufleet_policies.readers.kueue import configuration
 
         config = inside(values, "managerConfig.controllerManagerConfigYaml")

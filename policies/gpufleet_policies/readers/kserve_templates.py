@@ -94,18 +94,20 @@ def _llm(*, is_template: bool = False) -> Callable[[dict[str, Any]], Groups]:
             replicas = count(part, "replicas")
             if part.get("replicas") is None:
                 replicas = at_least_one(count(part, "scaling.minReplicas"))
-            spreads = is_mapping(part.get("worker"))
+            size = _llm_size(part, parallel)
+            # One pod of a replica has all of tensor parallelism, and no preset reads `pipeline`
+            # without workers (kserve/kserve#4946, kserve/kserve#6044).
+            spreads = size.found != 1
             stated = {
                 "model": model,
                 "tensor": parallel.get("tensor"),
-                "pipeline": parallel.get("pipeline"),
+                "pipeline": parallel.get("pipeline") if spreads else None,
                 "data": parallel.get("data"),
                 # Of a group of pods the whole size counts: `dataLocal` is the part of one pod.
                 "data_local": None if spreads else parallel.get("dataLocal"),
                 "spreads": spreads,
                 "preset": True,
             }
-            size = _llm_size(part, parallel)
             place = f"{path}.template"
             pods = _SOME if is_template else replicas
             if is_mapping(part.get("template")):

@@ -6,7 +6,7 @@ from typing import Any
 from gpufleet.documents.shapes import is_mapping, items, mapping
 from gpufleet.findings.locator import Locator
 from gpufleet_policies.configurations.recognition import OBJECTS
-from gpufleet_policies.readers import autoscaler, claims, nodes
+from gpufleet_policies.readers import autoscaler, claims, nodes, raw_objects
 from gpufleet_policies.readers.blocks import inside
 from gpufleet_policies.readers.kubernetes_kinds import READERS
 from gpufleet_policies.readers.members import APP_WRAPPER, QUEUE, has_members, members_of
@@ -29,6 +29,7 @@ def is_validated_kind(group: str, kind: str) -> bool:
         or found in OBJECTS
         or found in autoscaler.KINDS
         or found in claims.KINDS
+        or found in raw_objects.KINDS
     )
 
 
@@ -127,6 +128,8 @@ def facts_of_object(
     reader = READERS.get((group, locator.kind))
     if reader is not None:
         yield from reader(document, locator)
+    if (group, locator.kind) in raw_objects.KINDS:
+        yield raw_objects.RawObject(locator=locator, document=document)
     own = OBJECTS.get((group, locator.kind))
     by_definition = is_validated_by_definition(document, group, locator.kind)
     if own is None:

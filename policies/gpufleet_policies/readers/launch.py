@@ -11,6 +11,7 @@ from typing import Any
 
 from gpufleet.cluster.container import NO_LAUNCH, Launch
 from gpufleet.cluster.fact import Fact, absent, known, unknown
+from gpufleet_policies.names import names
 from gpufleet_policies.readers.options import Options
 from gpufleet_policies.readers.reading import decimal, fact, whole
 
@@ -22,17 +23,7 @@ PROCESSES = ("--nproc-per-node", "--num-gpus")
 ALL_PROCESSES = ("--num-processes",)
 MACHINES = ("--num-machines",)
 MEMORY_SHARE = ("--gpu-memory-utilization", "--mem-fraction-static", "--cuda-memory-fraction")
-SEVERAL_PODS = (
-    "--nnodes",
-    "--node-rank",
-    "--distributed-executor-backend",
-    "--dist-init-addr",
-    "--rdzv-endpoint",
-    "--master-addr",
-    "--hostfile",
-    "--headless",
-    "--num-machines",
-)
+SEVERAL_PODS = names("option of several pods")
 """Options by which programs find each other across pods."""
 
 TENSOR_VARIABLES = ("NUM_SHARD", "TENSOR_PARALLEL_SIZE", "VLLM_TENSOR_PARALLEL_SIZE", "TP_SIZE")

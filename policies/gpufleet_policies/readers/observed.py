@@ -6,6 +6,7 @@ from typing import Any
 from gpufleet.cluster.fact import UNKNOWN
 from gpufleet.documents.shapes import is_list, is_mapping, items, mapping
 from gpufleet.fleet.observed import ObservedResource
+from gpufleet_policies.names import names
 from gpufleet_policies.readers.blocks import camel_keys, inside
 from gpufleet_policies.readers.plain import plain
 from gpufleet_policies.readers.pulumi_state import is_preview, is_state, opened
@@ -19,18 +20,7 @@ _MORE_TERRAFORM = {
     "aws_subnet": "aws:ec2/subnet:Subnet",
 }
 _MANIFESTS = {"kubernetes_manifest": "manifest"}
-_LISTS = frozenset(
-    {
-        *("taints", "blockDeviceMappings", "networkInterfaces", "tagSpecifications", "set"),
-        *(
-            "guestAccelerators",
-            "additionalNodeNetworkConfigs",
-            "secondaryBootDisks",
-            "instanceTypes",
-        ),
-        *("subnetIds", "nodeLocations", "oauthScopes", "values", "securityGroups", "tags"),
-    }
-)
+_LISTS = frozenset(names("list of Pulumi"))
 """Lists in Pulumi's spelling. Every other list of one block is the block itself."""
 _RENAMED = {
     "taint": "taints",

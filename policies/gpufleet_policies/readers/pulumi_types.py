@@ -9,6 +9,7 @@ from gpufleet.cluster.program import Program
 from gpufleet.contract.relation import MONITORING_AGENT
 from gpufleet.documents.shapes import is_mapping, mapping
 from gpufleet.findings.locator import Locator
+from gpufleet_policies.names import meanings
 from gpufleet_policies.readers import components, ec2, eks, gke, helm, vsphere
 from gpufleet_policies.readers.blocks import inside, known_texts, word
 from gpufleet_policies.readers.nvidia_configs import parsed
@@ -63,22 +64,7 @@ READERS: dict[str, Reader] = {
 }
 """Type token -> reader of its properties. Kubernetes objects are read by their own kind."""
 
-TERRAFORM = {
-    "aws_eks_node_group": "aws:eks/nodeGroup:NodeGroup",
-    "aws_launch_template": "aws:ec2/launchTemplate:LaunchTemplate",
-    "aws_instance": "aws:ec2/instance:Instance",
-    "aws_autoscaling_group": "aws:autoscaling/group:Group",
-    "aws_autoscaling_schedule": "aws:autoscaling/schedule:Schedule",
-    "aws_ec2_capacity_reservation": "aws:ec2/capacityReservation:CapacityReservation",
-    "aws_ec2_capacity_block_reservation": _BLOCK,
-    "aws_budgets_budget": "aws:budgets/budget:Budget",
-    "aws_eks_addon": "aws:eks/addon:Addon",
-    "google_container_node_pool": "gcp:container/nodePool:NodePool",
-    "google_container_cluster": "gcp:container/cluster:Cluster",
-    "google_compute_reservation": "gcp:compute/reservation:Reservation",
-    "google_billing_budget": "gcp:billing/budget:Budget",
-    "helm_release": "kubernetes:helm.sh/v3:Release",
-}
+TERRAFORM = meanings("resource of Terraform")
 """Terraform resource type -> the Pulumi token whose properties are the same fields."""
 
 KINDS = {token: token.rsplit(":", 1)[-1] for token in READERS}

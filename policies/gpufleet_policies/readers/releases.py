@@ -83,6 +83,7 @@ def opened(
         annotations=annotations,
         parts=parts if place is None else None,
         is_text=held_as_text,
+        namespace=release.namespace,
     )
 
 

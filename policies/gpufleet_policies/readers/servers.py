@@ -2,10 +2,10 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from gpufleet.cluster.container import Container
+from gpufleet_policies.names import names
 from gpufleet_policies.readers.launch import (
     DATA,
     DATA_LOCAL,
@@ -17,9 +17,7 @@ from gpufleet_policies.readers.launch import (
 )
 from gpufleet_policies.readers.options import Options
 
-_PROGRAMS = frozenset(
-    Path(__file__).with_name("serving_programs.txt").read_text(encoding="utf-8").split()
-)
+_PROGRAMS = frozenset(names("serving program"))
 """Programs that only serve (the documentation of each names them)."""
 
 _SERVING_COMMANDS = frozenset({"vllm", "ray", "serve", "lmdeploy", "ollama", "bentoml"})

@@ -9,6 +9,7 @@ from gpufleet.findings import Finding, Level, finding
 from gpufleet.findings.money import AmountKind, Money
 from gpufleet.findings.remediation import JsonPatch, remove
 from gpufleet.rules.context import RuleContext
+from gpufleet_policies.names import names
 from gpufleet_policies.rules.fractions_of_gpus import FRACTIONS
 from gpufleet_policies.rules.hardware import held
 from gpufleet_policies.rules.placement import (
@@ -19,20 +20,7 @@ from gpufleet_policies.rules.placement import (
 )
 from gpufleet_policies.rules.written import written_rule
 
-_HELPERS = (
-    "istio-proxy",
-    "envoy",
-    "nginx",
-    "fluent-bit",
-    "fluentd",
-    "vector",
-    "oauth-proxy",
-    "kube-rbac-proxy",
-    "cloud-sql-proxy",
-    "filebeat",
-    "otel-collector",
-    "queue-proxy",
-)
+_HELPERS = names("sidecar")
 """Names of sidecar containers, which never compute on a GPU."""
 
 _GPU_NODE_LABELS = (

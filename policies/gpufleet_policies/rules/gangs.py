@@ -9,11 +9,13 @@ from gpufleet.cluster.queues import LocalQueue
 from gpufleet.findings import Finding, Level, finding
 from gpufleet.findings.remediation import JsonPatch
 from gpufleet.rules.context import RuleContext, once
-from gpufleet_policies.rules.kai_queues import KAI_QUEUES
 from gpufleet_policies.rules.owners import label_patch
 from gpufleet_policies.rules.placement import candidates, gpu_requests, offering
 from gpufleet_policies.rules.purpose import is_inference, is_training, serving, training
 from gpufleet_policies.rules.written import written_rule
+
+KAI_QUEUES = ("kai.scheduler/queue", "runai/queue")
+"""Labels by which a pod names its queue: KAI's, and the one of NVIDIA Run:ai."""
 
 _QUEUE = "kueue.x-k8s.io/queue-name"
 _GANGS = frozenset(

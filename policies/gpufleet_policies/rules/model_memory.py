@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from gpufleet.catalogue import Catalogue
 from gpufleet.cluster import Fact, Provenance, WorkloadIntent
+from gpufleet_policies.names import meanings
 
 if TYPE_CHECKING:
     from gpufleet.models.architecture import Architecture
@@ -25,15 +26,7 @@ GIB = 1 << 30
 ROOM = Fraction(6, 5)
 """A model must fit with a fifth to spare."""
 
-ENGINE_NAMES = {
-    "bitsandbytes": "int8",
-    "bitsandbytes-nf4": "nf4",
-    "bitsandbytes-fp4": "nf4",
-    "awq_marlin": "awq-int4",
-    "gptq_marlin": "gptq-int4",
-    "w4a16": "gptq-int4",
-    "w8a8": "int8",
-}
+ENGINE_NAMES = meanings("format of weights")
 """What vLLM and TGI call a format -> its name in `sizing`; the larger one where it is ambiguous."""
 
 _SMALLEST = {"bitsandbytes": "nf4", "w8a8": "int8"}

@@ -21,8 +21,8 @@ _READ: Mapping[str, Callable[[str], object]] = {
 
 @cache
 def rule_rows() -> Mapping[str, Mapping[str, Any]]:
-    """Rule id -> its row: the arguments of `rule`, and `family` and `detail` of rules whose check
-    is written once for all of them."""
+    """Rule id -> its row: the arguments of `rule`, and `family`, `detail` and `pairs` of rules
+    whose check is written once for all of them."""
     text = Path(__file__).with_name("rules.jsonl").read_text(encoding="utf-8")
     return {row["id"]: row for row in map(json.loads, text.splitlines())}
 
@@ -34,7 +34,7 @@ def written_rule(
     row: dict[str, Any] = {
         name: _READ[name](value) if name in _READ else value
         for name, value in rule_rows()[id].items()
-        if name not in ("family", "detail")
+        if name not in ("family", "detail", "pairs")
     }
     row["needs"] = map(Needs, row.get("needs", ()))
     return rule(subject=subject, **row)

@@ -1,0 +1,274 @@
+"""Two objects of one cluster that do not work together, as rows of `rules.jsonl` describe them.
+
+A row has `pairs`, of which the first that is found counts. Each has `at`, what is reported;
+`beside`, what must be there too; `without`, what must not be: mappings of paths to what is wanted
+there. Texts name `{at}`, `{one}`, `{two}` (what was found beside) and the values of `say`. What
+cannot be read holds nowhere, and is never missing.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import chain, product
+from typing import Any
+
+from gpufleet.catalogue import UnknownKeyError
+from gpufleet.catalogue.features import numbers
+from gpufleet.cluster import UNKNOWN, PodGroup, WorkloadFacts
+from gpufleet.cluster.fact import Fact
+from gpufleet.cluster.node import ObservedNode
+from gpufleet.cluster.pool import NodePool
+from gpufleet.cluster.program import Program
+from gpufleet.cluster.surroundings import Surroundings
+from gpufleet.documents.shapes import is_mapping, items, mapping
+from gpufleet.findings import Finding, Level, finding
+from gpufleet.rules.context import RuleContext, once
+from gpufleet.rules.rule import Rule
+from gpufleet_policies.configurations.groups import RELATIONS
+from gpufleet_policies.readers.raw_objects import RawObject
+from gpufleet_policies.rules.fractions_of_gpus import FRACTIONS
+from gpufleet_policies.rules.placement import GPU_NAME_LABELS, PRODUCT_LABEL, labelled_gpu
+from gpufleet_policies.rules.written import rule_rows, written_rule
+
+_MISSING = object()
+_SUBJECTS = {"Program": Program, "Pods": WorkloadFacts, "Pool": NodePool}
+"""Names of what is no object by itself: a chart, a group of pods, a group of machines."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Side:
+    """One thing that a pair may be of, and its fields by path."""
+
+    subject: Any
+    data: Mapping[str, Any]
+    place: str = ""
+
+    def at(self, path: str) -> Any:
+        here: Any = self.data
+        for key in re.findall(r"(?<=\[)[^\]]+|[^.\[\]]+", path):
+            if here is UNKNOWN:
+                return UNKNOWN
+            here = here.get(key, _MISSING) if is_mapping(here) else _MISSING
+            if here is None or here is _MISSING:
+                hidden = not self.data["complete"] and path.startswith(("values", "metadata"))
+                return UNKNOWN if hidden else _MISSING
+        return here
+
+
+def _written(**facts: Fact[Any]) -> dict[str, Any]:
+    """Facts as plain data."""
+    read = {name: UNKNOWN if one.is_unknown else one.found for name, one in facts.items()}
+    return {name: value for name, value in read.items() if value is not None}
+
+
+def _sides(context: RuleContext, subject: Any) -> Iterator[tuple[str, _Side]]:
+    if isinstance(subject, Program):
+        written = _written(release=subject.release, namespace=subject.namespace)
+        values: Any = UNKNOWN if subject.values is None else subject.values
+        data = {**written, "name": subject.name, "values": values, "complete": subject.complete}
+        yield "Program", _Side(subject, data)
+    elif isinstance(subject, WorkloadFacts):
+        for group in subject.pod_groups:
+            if group.pods.found != 0:
+                yield "Pods", _Side(subject, _pods(subject, group), group.place)
+    elif isinstance(subject, NodePool):
+        data = _written(gpu=subject.gpu, minimum=subject.size.standing, image=subject.image)
+        yield "Pool", _Side(subject, {**data, "maker": subject.maker, "complete": True})
+    elif isinstance(subject, RawObject):
+        metadata = mapping(subject.document.get("metadata"))
+        metadata = {"namespace": "default", **metadata}
+        document = {**subject.document, "metadata": metadata, "complete": True}
+        if subject.locator.kind == "Node":
+            document["mig"] = _has_mig(context, mapping(metadata.get("labels")))
+        yield subject.locator.kind, _Side(subject, document)
+
+
+def _pods(workload: WorkloadFacts, group: PodGroup) -> dict[str, Any]:
+    hidden = dict.fromkeys(workload.hidden_keys, UNKNOWN)
+    metadata = {
+        "name": workload.locator.name,
+        "namespace": workload.locator.namespace or "default",
+        "labels": {**hidden, **workload.labels, **group.labels},
+        "annotations": {**hidden, **workload.annotations, **group.annotations},
+    }
+    gpus = [group.pod_gpus(name).found or 0 for name in group.gpu_resources]
+    parts = not metadata["annotations"].keys().isdisjoint(FRACTIONS)
+    known = _written(
+        pods=group.pods, schedulerName=group.scheduler, runtimeClassName=group.runtime_class
+    )
+    return {
+        **known,
+        "workload": workload.locator.kind,
+        "metadata": metadata,
+        "gpus": sum(gpus) * (group.pods.found or 1) or None,
+        "claims": [one.template.found or one.claim.found for one in group.claims] or None,
+        "asks": bool(group.gpu_resources) or parts,
+        "complete": workload.metadata_known,
+        "group": group,
+    }
+
+
+def _has_mig(context: RuleContext, labels: Mapping[str, Any]) -> Any:
+    """Whether the GPU that a node's labels name has MIG."""
+    for key in (PRODUCT_LABEL, *GPU_NAME_LABELS):
+        if isinstance(labels.get(key), str):
+            try:
+                gpu = labelled_gpu(context.catalogue, key, labels[key])
+                return UNKNOWN if gpu.mig_unknown else bool(gpu.mig)
+            except UnknownKeyError:
+                return UNKNOWN
+    return None
+
+
+@once
+def _declared(context: RuleContext) -> Mapping[str, list[_Side]]:
+    return _by_kind(context, context.surroundings)
+
+
+@once
+def _anywhere(context: RuleContext) -> Mapping[str, list[_Side]]:
+    around = context.surroundings
+    return _by_kind(context, None if around is None else around.whole or around)
+
+
+def _by_kind(context: RuleContext, around: Surroundings | None) -> Mapping[str, list[_Side]]:
+    found: dict[str, list[_Side]] = {}
+    for kind, side in chain.from_iterable(_sides(context, fact) for fact in around or ()):
+        found.setdefault(kind, []).append(side)
+    nodes = [fact for fact in around or () if isinstance(fact, ObservedNode)]
+    if nodes:
+        gpus = sum(sum(one.gpus.values()) for one in nodes)
+        found["Nodes"] = [_Side(nodes[0], {"gpus": gpus, "complete": True})]
+    return found
+
+
+_HOLDS: Mapping[str, Callable[[Any, Any], bool]] = {
+    "is": lambda here, wanted: here == wanted,
+    "not": lambda here, wanted: here != wanted,
+    "in": lambda here, wanted: here in wanted,
+    "matches": lambda here, wanted: re.search(wanted, str(here)) is not None,
+    "names": lambda here, wanted: any(mapping(one).get("name") == wanted for one in items(here)),
+    "holds": lambda here, wanted: wanted in here,
+    "below": lambda here, wanted: numbers(_release(here)) < numbers(wanted),
+    "from": lambda here, wanted: numbers(_release(here)) >= numbers(wanted),
+    "less": lambda here, wanted: here < wanted,
+    "chosen": lambda here, pods: _chooses(pods["group"], here),
+    "repels": lambda here, pods: _repels(pods["group"], here),
+    "admits": lambda here, pods: not _repels(pods["group"], here),
+}
+"""What may be wanted of a value that is there."""
+
+
+def _release(text: Any) -> str:
+    """The numbers of a version behind its program's name: `containerd://2.1.5`."""
+    return str(text).rpartition("/")[2]
+
+
+def _chooses(group: PodGroup, labels: Mapping[str, Any]) -> bool:
+    chosen = group.node_labels.items()
+    return bool(chosen) and all(labels.get(key) in values for key, values in chosen)
+
+
+def _repels(group: PodGroup, taints: Any) -> bool:
+    """Whether a node has a taint that certainly keeps the pods away."""
+    if group.tolerations.is_unknown:
+        return False
+    mine = group.tolerations.found or ()
+    for taint in map(mapping, items(taints)):
+        key, effect = str(taint.get("key")), str(taint.get("effect"))
+        if effect != "PreferNoSchedule" and not any(
+            one.covers(key, effect, str(taint.get("value") or "")) for one in mine
+        ):
+            return True
+    return False
+
+
+def _fits(side: _Side, wanted: Mapping[str, Any], at: _Side | None = None) -> bool | None:
+    """Whether a thing has all that is wanted; None: something of it cannot be read."""
+    unread = False
+    for path, condition in wanted.items():
+        here = side.at(path) if path else side.data
+        tests = condition if is_mapping(condition) else {"is": condition}
+        if here is _MISSING and "default" in tests:
+            here = tests["default"]
+        if here is UNKNOWN:
+            unread = True
+            continue
+        for name, value in tests.items():
+            if name == "default":
+                continue
+            if name == "missing":
+                held = (here is _MISSING) is value
+            else:
+                other = value
+                if is_mapping(value) and at is not None:
+                    other = at.at(str(value["at"])) if value["at"] else at.data
+                if other is UNKNOWN or other is _MISSING:
+                    return None if other is UNKNOWN else False
+                held = _HOLDS[name](here, other) if here is not _MISSING else name == "not"
+            if not held:
+                return False
+    return None if unread else True
+
+
+def _kind(wanted: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
+    return wanted["kind"], {path: one for path, one in wanted.items() if path != "kind"}
+
+
+def _pair(row: Mapping[str, Any]) -> Rule:
+    """The rule of a row."""
+    kind, _ = _kind(row["pairs"][0]["at"])
+
+    def check(context: RuleContext, subject: Any) -> Iterator[Finding]:
+        sides = [at for name, at in _sides(context, subject) if name == kind]
+        for at, pair in product(sides, row["pairs"]):
+            beside = _beside(context, pair, at)
+            if beside is not None:
+                yield _found(pair, at, beside)
+                return
+
+    check.__doc__ = row["detail"]
+    made = written_rule(row["id"], _SUBJECTS.get(kind, RawObject))(check)
+    return replace(made, group=RELATIONS)
+
+
+def _beside(context: RuleContext, pair: Mapping[str, Any], at: _Side) -> list[_Side] | None:
+    """What was found beside a thing; None where the pair does not hold of it."""
+    if _fits(at, _kind(pair["at"])[1], at) is not True:
+        return None
+    found: list[_Side] = []
+    for kind, wanted in map(_kind, pair.get("beside", ())):
+        sides = (s for s in _declared(context).get(kind, ()) if s.subject is not at.subject)
+        first = next((side for side in sides if _fits(side, wanted, at)), None)
+        if first is None:
+            return None
+        found.append(first)
+    taken = {id(one.subject) for one in (at, *found)}
+    for kind, wanted in map(_kind, pair.get("without", ())):
+        others = (s for s in _anywhere(context).get(kind, ()) if id(s.subject) not in taken)
+        if any(_fits(side, wanted, at) is not False for side in others):
+            return None
+    return found
+
+
+def _found(pair: Mapping[str, Any], at: _Side, beside: list[_Side]) -> Finding:
+    sides = dict(zip(("at", "one", "two"), (at, *beside), strict=False))
+    said = {name: one.subject.locator for name, one in sides.items()}
+    said |= {name: sides[side].at(path) for name, (side, path) in pair.get("say", {}).items()}
+    where = pair["where"]
+    if isinstance(at.subject, Program):
+        where = at.subject.field(where) if where else ""
+    elif at.place and not where.startswith("metadata"):
+        where = f"{at.place}.{where}".strip(".")
+    return finding(
+        where,
+        pair["found"].format(**said),
+        pair.get("limit", ""),
+        pair["fix"].format(**said),
+        at_most=Level(pair.get("at_most", Level.MANDATORY)),
+        evidence={name: said[name] for name in pair.get("say", ())},
+    )
+
+
+RULES = tuple(_pair(row) for row in rule_rows().values() if "pairs" in row)
+"""The rules of pairs, in the order of their rows."""
