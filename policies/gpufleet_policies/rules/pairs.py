@@ -9,7 +9,7 @@ cannot be read holds nowhere, and is never missing.
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from itertools import chain, product
+from itertools import chain
 from typing import Any
 
 from gpufleet.catalogue import UnknownKeyError
@@ -84,15 +84,16 @@ def _sides(context: RuleContext, subject: Any) -> Iterator[tuple[str, _Side]]:
 
 
 def _pods(workload: WorkloadFacts, group: PodGroup) -> dict[str, Any]:
-    hidden = dict.fromkeys(workload.hidden_keys, UNKNOWN)
+    hidden: dict[str, Any] = dict.fromkeys(workload.hidden_keys, UNKNOWN)
+    notes = {**hidden, **workload.annotations, **group.annotations}
     metadata = {
         "name": workload.locator.name,
         "namespace": workload.locator.namespace or "default",
         "labels": {**hidden, **workload.labels, **group.labels},
-        "annotations": {**hidden, **workload.annotations, **group.annotations},
+        "annotations": notes,
     }
     gpus = [group.pod_gpus(name).found or 0 for name in group.gpu_resources]
-    parts = not metadata["annotations"].keys().isdisjoint(FRACTIONS)
+    parts = not notes.keys().isdisjoint(FRACTIONS)
     known = _written(
         pods=group.pods, schedulerName=group.scheduler, runtimeClassName=group.runtime_class
     )
@@ -220,12 +221,12 @@ def _pair(row: Mapping[str, Any]) -> Rule:
     kind, _ = _kind(row["pairs"][0]["at"])
 
     def check(context: RuleContext, subject: Any) -> Iterator[Finding]:
-        sides = [at for name, at in _sides(context, subject) if name == kind]
-        for at, pair in product(sides, row["pairs"]):
-            beside = _beside(context, pair, at)
-            if beside is not None:
-                yield _found(pair, at, beside)
-                return
+        for at in (at for name, at in _sides(context, subject) if name == kind):
+            for pair in row["pairs"]:
+                beside = _beside(context, pair, at)
+                if beside is not None:
+                    yield _found(pair, at, beside)
+                    return
 
     check.__doc__ = row["detail"]
     made = written_rule(row["id"], _SUBJECTS.get(kind, RawObject))(check)
