@@ -17,7 +17,7 @@ from gpufleet.documents.limits import JSON_DUMPS, YAML_DUMPS, UnreadableDocument
 from gpufleet.documents.reading import read_manifests
 from gpufleet.installation import install_command
 from gpufleet_policies.doctor.snapshot import Dump, cluster_of
-from gpufleet_policies.names import names
+from gpufleet_policies.names import meanings, names
 
 KINDS = names("kind of a dump")
 """What is asked of a cluster: no Secrets, and ConfigMaps of the operator's namespaces only."""
@@ -135,15 +135,7 @@ def _conditions(lines: list[str]) -> Iterator[dict[str, str]]:
             yield {"type": kind, "status": status, "reason": reason, "message": " ".join(rest[3:])}
 
 
-_CORE = {
-    "nodes": "list_node",
-    "pods": "list_pod_for_all_namespaces",
-    "events": "list_event_for_all_namespaces",
-    "namespaces": "list_namespace",
-    "resourcequotas": "list_resource_quota_for_all_namespaces",
-    "persistentvolumeclaims": "list_persistent_volume_claim_for_all_namespaces",
-    "configmaps": "list_namespaced_config_map",
-}
+_CORE = meanings("method of the client")
 """Kind of the core API -> method of the client."""
 
 

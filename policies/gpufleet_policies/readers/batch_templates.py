@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from gpufleet.cluster.fact import Fact, known, unknown
+from gpufleet.cluster.fact import UNKNOWN, Fact, known, unknown
 from gpufleet.documents.shapes import is_mapping, items, mapping
 from gpufleet_policies.readers.raw_pods import (
     Groups,
@@ -80,6 +80,13 @@ def _by_role(path: str) -> Callable[[dict[str, Any]], Groups]:
     return groups
 
 
+_OF_RUNTIME = (
+    *("nodeSelector", "affinity", "tolerations", "schedulerName", "priorityClassName"),
+    "activeDeadlineSeconds",
+)
+"""Fields of pods that a training runtime may set, and none of them proves anything here."""
+
+
 def _train_job(document: dict[str, Any]) -> Groups:
     trainer = at(document, "spec.trainer")
     if not is_mapping(trainer):
@@ -91,13 +98,10 @@ def _train_job(document: dict[str, Any]) -> Groups:
     scheduling: dict[str, Any] = {}
     for override in items(at(document, "spec.podTemplateOverrides")):
         scheduling |= mapping(at(override, "spec"))
-    # Which runtime it refers to may place pods as well.
-    spec: dict[str, Any] = {
-        "nodeSelector": {},
-        **scheduling,
-        "tolerations": scheduling.get("tolerations"),
-    }
-    stated = {"spreads": True, "processes": trainer.get("numProcPerNode")}
+    # What its runtime says of pods is not known: read with it, a TrainJob has a template.
+    spec: dict[str, Any] = {**dict.fromkeys(_OF_RUNTIME, UNKNOWN), **scheduling}
+    processes = trainer.get("numProcPerNode")
+    stated = {"spreads": True, "preset": True, "runtime": True, "processes": processes}
     yield RawGroup("", "spec.trainer", spec, nodes, None, nodes, (container,), stated)
 
 

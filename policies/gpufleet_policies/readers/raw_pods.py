@@ -43,8 +43,9 @@ class RawGroup:
     """Instead of the spec's own lists."""
     stated: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """What the object says in fields of its kind: `tensor`, `pipeline`, `data`, `data_local`,
-    `processes`, `model`, `spreads`; `preset`: its controller adds to the containers; `claims`: the
-    field of its claims, where it is not `resourceClaims`."""
+    `processes`, `model`, `spreads`; `preset`: its controller adds to the containers; `runtime`:
+    what it refers to may add others; `claims`: the field of its claims, where it is not
+    `resourceClaims`."""
     subdomain: Any = None
     """What its controller sets as `subdomain` of the pods; None: what their spec says."""
 

@@ -12,6 +12,7 @@ from typing import Any
 from gpufleet.cluster.subject import Subject
 from gpufleet.documents.shapes import as_mapping, items, mapping
 from gpufleet.findings.locator import Locator
+from gpufleet_policies.readers.quantities import amount
 from gpufleet_policies.readers.reading import at
 
 CLUSTER_RUNTIME = "ClusterTrainingRuntime"
@@ -19,6 +20,8 @@ _STEP = "trainer.kubeflow.org/trainjob-ancestor-step"
 _GROUP = "scheduling.x-k8s.io/pod-group"
 """Label of pods that start together (pkg/runtime/framework/plugins/coscheduling)."""
 _NODE = "node"
+_PER_NODE = "PET_NPROC_PER_NODE"
+_AMOUNTS = ("limits", "requests")
 _OF_CONTAINER = ("image", "command", "args")
 
 
@@ -63,11 +66,38 @@ def with_runtime(job: Mapping[str, Any], runtime: Mapping[str, Any]) -> dict[str
             fields = as_mapping(container)
             if fields is not None and fields.get("name") == _NODE:
                 fields.update({key: trainer[key] for key in _OF_CONTAINER if key in trainer})
-                if trainer.get("resourcesPerNode"):
-                    fields["resources"] = trainer["resourcesPerNode"]
-                fields["env"] = [*items(fields.get("env")), *items(trainer.get("env"))]
+                own = mapping(fields.get("resources"))
+                more = mapping(trainer.get("resourcesPerNode"))
+                both = {k: {**mapping(own.get(k)), **mapping(more.get(k))} for k in _AMOUNTS}
+                fields["resources"] = {**own, **more, **both}
+                processes = _processes(job, runtime, own, more)
+                ours = [] if processes is None else [{"name": _PER_NODE, "value": processes}]
+                fields["env"] = [*ours, *items(fields.get("env")), *items(trainer.get("env"))]
     spec = {key: value for key, value in mapping(job.get("spec")).items() if key != "trainer"}
     return {**job, "spec": {**spec, "template": template}}
+
+
+def _processes(
+    job: Mapping[str, Any],
+    runtime: Mapping[str, Any],
+    own: Mapping[str, Any],
+    more: Mapping[str, Any],
+) -> str | None:
+    """What the policy of torch sets as processes per node: as it is written, and without that, for
+    a TrainJob that names amounts and no GPU, its CPUs, at least one (pkg/runtime/framework/plugins/
+    torch/torch.go, kubeflow/trainer#3974). None: one for each GPU, or another policy."""
+    policy = at(runtime, "spec.mlPolicy.torch")
+    written = at(job, "spec.trainer.numProcPerNode") or at(policy, "numProcPerNode")
+    if policy is None or written is not None:
+        return None if policy is None else str(written)
+    asked, there = (
+        {name: value for key in _AMOUNTS for name, value in mapping(one.get(key)).items()}
+        for one in (more, own)
+    )
+    if not asked or any("/" in name for name in asked) or not any("/" in name for name in there):
+        return None
+    cpus = amount(asked.get("cpu", "1"))
+    return None if cpus is None else str(max(1, int(cpus.number)))
 
 
 def _patches(job: Mapping[str, Any]) -> Iterator[tuple[Any, dict[str, Any]]]:

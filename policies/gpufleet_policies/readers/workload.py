@@ -231,11 +231,14 @@ def _group(
         pods=raw.pods,
         containers=tuple(found),
         node_labels=scheduling.node_labels(spec),
-        containers_known=raw.containers is not None
-        or (
-            not fragment
-            and is_mapping(raw.spec)
-            and isinstance(spec.get("containers"), list | None)
+        containers_known=not raw.stated.get("runtime")
+        and (
+            raw.containers is not None
+            or (
+                not fragment
+                and is_mapping(raw.spec)
+                and isinstance(spec.get("containers"), list | None)
+            )
         ),
         selector=frozenset(mapping(spec.get("nodeSelector"))),
         together=raw.together,

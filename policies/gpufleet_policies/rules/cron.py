@@ -4,15 +4,9 @@ from datetime import date, timedelta
 from functools import lru_cache
 from itertools import pairwise
 
-_MACROS = {
-    "@yearly": "0 0 1 1 *",
-    "@annually": "0 0 1 1 *",
-    "@monthly": "0 0 1 * *",
-    "@weekly": "0 0 * * 0",
-    "@daily": "0 0 * * *",
-    "@midnight": "0 0 * * *",
-    "@hourly": "0 * * * *",
-}
+from gpufleet_policies.names import meanings
+
+_MACROS = meanings("macro of cron")
 _FIELDS = ((0, 59), (0, 23), (1, 31), (1, 12), (0, 7))
 _NAMES = {
     name: str(number)

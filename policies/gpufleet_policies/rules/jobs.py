@@ -57,7 +57,7 @@ def without_deadline(context: RuleContext, workload: WorkloadFacts) -> Iterator[
 
 def _ends(group: PodGroup) -> bool:
     limited = any(key in group.node_labels for key in _LIMITED_NODES)
-    return limited or group.deadline_seconds.is_known
+    return limited or not group.deadline_seconds.is_absent
 
 
 def _deadline(workload: WorkloadFacts, field: str) -> JsonPatch:

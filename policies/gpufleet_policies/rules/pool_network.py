@@ -88,7 +88,7 @@ def _missing_fabric(
         return None
     if all(row is not None and (row.efa_interfaces or 0) > 0 for row in rows):
         asks = any(_EFA in (*c.limits, *c.requests) for c in group.containers)
-        known = all(c.resources_known for c in group.containers)
+        known = group.containers_known and all(c.resources_known for c in group.containers)
         if not asks and known:
             return f"do not ask for {_EFA}"
         if pool.fabric.is_absent and pool.maker in (Maker.EKS, Maker.AWS):

@@ -11,40 +11,15 @@ from gpufleet.documents.shapes import is_list, is_mapping, items, mapping
 from gpufleet.findings import Finding, FleetError, Level, error
 from gpufleet.rules.context import EnvironmentBudget, RuleContext, Thresholds
 from gpufleet.rules.rule import Profile, Rule
+from gpufleet_policies.names import meanings, names
 from gpufleet_policies.rules.exceptions import SettledException
 from gpufleet_policies.rules.registry import EXCEPTION_INVALID, all_rules, by_id
 
-KEYS = (
-    "profile",
-    "environment",
-    "rules",
-    "exceptions",
-    "thresholds",
-    "budgets",
-    "ownerTags",
-    "requireAttribution",
-    "fleet",
-    "clusters",
-    "everythingOff",
-)
+KEYS = names("key of the settings")
 AUTO = "auto"
 """Profile by environment: prod in production, dev elsewhere."""
 
-THRESHOLDS = {
-    "oversizedRatio": "oversized_ratio",
-    "oversizedMandatoryRatio": "oversized_mandatory_ratio",
-    "smallestSaving": "smallest_saving",
-    "idleSleepSeconds": "idle_sleep_seconds",
-    "largeNodeGpus": "large_node_gpus",
-    "standingUsdPerMonth": "standing_usd_per_month",
-    "maxGpus": "max_gpus",
-    "quietUsdPerMonth": "quiet_usd_per_month",
-    "trainingGpus": "training_gpus",
-    "manyTypes": "many_types",
-    "budgetUsdPerHour": "budget_usd_per_hour",
-    "refusedWasteUsdPerMonth": "refused_waste_usd_per_month",
-    "longestWaiverDays": "longest_waiver_days",
-}
+THRESHOLDS = meanings("threshold")
 
 
 _WHOLE = frozenset(

@@ -129,3 +129,37 @@ def test_what_a_runtime_says_alone_is_advice(tmp_path: Path) -> None:
     ][0]["command"] = IDLE["command"]
     levels = {one["code"]: one["level"] for one in found(tmp_path, alone)["findings"]}
     assert levels["gpu-idle-command"] == "advisory"
+
+
+ALONE = """
+apiVersion: trainer.kubeflow.org/v1alpha1
+kind: TrainJob
+metadata: {name: train, namespace: ml}
+spec:
+  runtimeRef: {name: torch-distributed}
+  trainer:
+    numNodes: 2
+    command: [torchrun, train.py]
+    resourcesPerNode: {requests: {cpu: 8, memory: 64Gi}, limits: {nvidia.com/gpu: 8, memory: 64Gi}}
+"""
+
+
+def test_a_pack_that_sees_a_train_job_alone_says_nothing_of_what_its_runtime_may_bring() -> None:
+    """Tolerations, queue or gang, EFA, shared memory and a deadline may be the runtime's."""
+    from tests.policies.cases.case import FLEET, Case, manifest
+
+    job = manifest(yaml.safe_load(ALONE))
+    alone = Case("none", job, job, "", alongside=(FLEET,))
+    for profile in ("dev", "prod", "strict"):
+        assert [one.code for one in alone.findings(job, profile=profile)] == []
+
+
+def test_a_train_job_with_other_amounts_keeps_the_gpus_of_its_runtime(tmp_path: Path) -> None:
+    """kubeflow/trainer#3974: a TrainJob that raises memory alone got one process for four GPUs."""
+    from tests.policies.test_late_reports import REPORTS, codes
+
+    (report,) = (one for one in REPORTS if one["report"] == "kubeflow/trainer#3974")
+    text = report["files"]["objects.yaml"]
+    right = text.replace("torch: {}", "torch: {numProcPerNode: 4}")
+    assert "gpu-count-exceeds-parallelism" in codes(report, tmp_path)
+    assert "gpu-count-exceeds-parallelism" not in codes({"files": {"objects.yaml": right}}, tmp_path)

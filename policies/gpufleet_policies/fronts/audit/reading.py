@@ -23,6 +23,7 @@ from gpufleet.messages import message, one_line
 from gpufleet_policies.fronts.audit.comments import MARK, WaiverComment, waiver_comments
 from gpufleet_policies.fronts.audit.inputs import STANDARD_INPUT, TERRAFORM, Input
 from gpufleet_policies.fronts.audit.unjudged import Unjudged, left_out
+from gpufleet_policies.names import names
 from gpufleet_policies.readers.document_text import (
     each_document,
     json_documents,
@@ -213,18 +214,7 @@ def _declared(document: Document) -> Document:
     return document.member(steps, document.data[steps[0]][steps[1]]) if steps else document
 
 
-_GITOPS_KINDS = frozenset(
-    {
-        "None",
-        "Application",
-        "Component",
-        "ConfigMap",
-        "HelmChart",
-        "Kustomization",
-        "OCIRepository",
-        "Secret",
-    }
-)
+_GITOPS_KINDS = frozenset(names("kind of GitOps"))
 """Kinds that `holders_of` and `links_of` look at, None among them; most objects are of none."""
 
 

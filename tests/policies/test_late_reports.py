@@ -1,0 +1,54 @@
+"""Public reports of the last eighteen months, through `audit`: what has to be said of each, decided
+from the thread before the program was asked (late_reports.yaml)."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from gpufleet_policies.fronts.audit.inputs import find_inputs
+from gpufleet_policies.fronts.audit.run import audit
+from gpufleet_policies.rule_evidence import rule_evidence
+from gpufleet_policies.rules.settings import read_settings
+from tests.policies.objects import TODAY
+
+REPORTS: list[dict[str, Any]] = yaml.safe_load(
+    Path(__file__).with_name("late_reports.yaml").read_text(encoding="utf-8")
+)
+SAID = [one for one in REPORTS if "missed" not in one]
+
+
+def codes(report: dict[str, Any], folder: Path) -> set[str]:
+    """Codes of all that is found in the files of a report."""
+    for name, text in report["files"].items():
+        (folder / name).write_text(text)
+    found = audit(find_inputs([str(folder)]), read_settings({}), TODAY)
+    return {one.code for one in found.findings}
+
+
+@pytest.mark.parametrize("report", SAID, ids=lambda one: one["report"])
+def test_the_cause_is_said(report: dict[str, Any], tmp_path: Path):
+    found = codes(report, tmp_path)
+    # Without a code nothing was wrong: the reporter only asked.
+    assert report["code"] in found if "code" in report else not found
+
+
+@pytest.mark.parametrize("report", [r for r in REPORTS if "missed" in r], ids=lambda r: r["report"])
+def test_what_is_missed_says_why(report: dict[str, Any]):
+    assert "code" not in report
+    assert report["missed"]
+
+
+def test_at_least_thirty_of_forty_are_said_and_from_ten_repositories():
+    assert len(REPORTS) == 40
+    assert len({one["report"] for one in REPORTS}) == 40
+    assert len(SAID) >= 30
+    assert len({one["report"].partition("#")[0] for one in REPORTS}) >= 10
+
+
+def test_at_least_forty_relations_of_two_objects_have_a_public_report():
+    found = [one for one in rule_evidence().values() if one.between and "#" in one.source]
+    assert len(found) >= 40
+    named = " ".join(one.between for one in found)
+    assert all(kind in named for kind in ("Node", "ResourceSlice", "DeviceTaintRule"))
