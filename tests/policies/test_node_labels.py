@@ -41,9 +41,7 @@ IMPOSSIBLE = [
     ({GKE: "nvidia-l4"}, {f"{SLICE}1g.5gb": 1}),
     ({GKE: "nvidia-h100-80gb", SIZE: "1g.5gb"}, {GPU: 1}),
     ({GKE: "nvidia-tesla-t4", SIZE: "1g.5gb"}, {GPU: 1}),
-    ({GKE: "nvidia-l4", GKE_COUNT: "4"}, {GPU: 8}),
     ({GKE: "nvidia-l4", WAY: "time-sharing"}, {GPU: 2}),
-    ({COUNT: "1"}, {GPU: 4}),
     ({TYPE: "g5.xlarge", "kubernetes.io/arch": "arm64"}, {GPU: 1}),
     ({PRODUCT: "NVIDIA-L4", TYPE: "p5.48xlarge"}, {GPU: 1}),
     ({NAME: "a10g", TYPE: "g6.xlarge"}, {GPU: 1}),
@@ -103,6 +101,12 @@ def test_names_that_no_row_has_are_doubted(labels: dict[str, str], fix: str) -> 
     (one,) = found(labels, {GPU: 1})
     assert one.level is Level.ADVISORY
     assert fix in (one.fix or "")
+
+
+@pytest.mark.parametrize("labels", [{GKE: "nvidia-l4", GKE_COUNT: "4"}, {COUNT: "4"}])
+def test_a_count_of_gpus_is_advice_as_they_may_be_shared(labels: dict[str, str]) -> None:
+    assert [one.level for one in found(labels, {GPU: 8})] == [Level.ADVISORY]
+    assert not found(labels, {GPU: 4})
 
 
 SHARING = {"timeSlicing": {"resources": [{"name": GPU, "replicas": 4}]}}

@@ -168,3 +168,14 @@ def test_the_rendered_folder_has_who_removes_the_taint(tmp_path: Path) -> None:
     assert "taint-never-removed" not in found(tmp_path, {})
     (tmp_path / "manifests/acceptance/chat.yaml").unlink()
     assert "taint-never-removed" in found(tmp_path, {})
+
+
+@pytest.mark.parametrize("field", ["taints", "startupTaints"])
+def test_a_taint_of_acceptance_that_nothing_removes_in_either_list(
+    tmp_path: Path, field: str
+) -> None:
+    taint = {"key": "gpufleet.dev/not-accepted", "effect": "NoSchedule"}
+    pool = changed(KARPENTER, {f"spec.template.spec.{field}": [taint]})
+    assert "taint-never-removed" in found(tmp_path, {"pool.yaml": [pool]})
+    pool = changed(KARPENTER, {f"spec.template.spec.{field}": [{**taint, "key": "x.io/starting"}]})
+    assert "taint-never-removed" not in found(tmp_path, {"pool.yaml": [pool]})

@@ -94,6 +94,8 @@ def command(
         f"{dump or 'the cluster'}: no node, pod or workload is in it, so there is nothing to look "
         "at; `gpufleet doctor --collect` prints the command that makes a dump",
     )
+    refused = cluster.all("NotRead")
+    unread = (*unread, *(f"{one.name}: the user may not list it" for one in refused))
     for one in unread:
         click.echo(f"gpufleet: not read: {one_line(message(one))}", err=True)
     found = diagnose(cluster, _fleet(declaration))

@@ -27,13 +27,15 @@ NAMESPACES = ("gpu-operator", "nvidia-gpu-operator", "nvidia-device-plugin")
 
 def collect_command() -> str:
     """One command line that reads what the doctor wants, and writes nothing to the cluster. It
-    succeeds without kinds that the cluster does not have, or that its user may not read."""
-    kinds = " ".join(KINDS)
-    spaces = " ".join(NAMESPACES)
+    succeeds without kinds that the cluster does not have; those that its user may not read are
+    objects of the kind NotRead."""
+    kinds = " ".join(
+        (*(f"{kind}/-A" for kind in KINDS), *(f"configmaps/-n{n}" for n in NAMESPACES))
+    )
+    told = '{"kind": "NotRead", "metadata": {"name": "%s"}}'
     return (
-        f"(for k in {kinds}; do kubectl get $k -A -o json --ignore-not-found 2>/dev/null; done; "
-        f"for n in {spaces}; do kubectl get configmaps -n $n -o json --ignore-not-found "
-        "2>/dev/null; done; true) > dump.json"
+        f"(for k in {kinds}; do m=$(kubectl get ${{k%/*}} ${{k#*/}} -o json --ignore-not-found "
+        f"2>&1 >&3); case $m in *orbidden*) printf '{told}' $k >&3;; esac; done; true) 3> dump.json"
     )
 
 
@@ -168,7 +170,9 @@ def read_live(kubeconfig: str | None, context: str | None) -> Dump:
                     answer = ask(*filter(None, [space]), _preload_content=False)
                     return json.loads(answer.data)
                 except ApiException as refused:
-                    if getattr(refused, "status", None) in {403, 404}:
+                    if getattr(refused, "status", None) == 403:
+                        return {"kind": "NotRead", "metadata": {"name": f"{name} {space}".strip()}}
+                    if getattr(refused, "status", None) == 404:
                         return None
                     raise
 

@@ -7,6 +7,7 @@ from typing import Any
 from gpufleet.cluster.capacity import CapacityBuffer, LaunchTemplate, NodeOverlay
 from gpufleet.cluster.fact import UNKNOWN, Fact, absent, known, unknown
 from gpufleet.cluster.pool import (
+    NOT_ACCEPTED_KEY,
     DisruptionBudget,
     KarpenterFacts,
     Maker,
@@ -60,7 +61,10 @@ def node_pool(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
     replicas = number(document, "spec.replicas")
     static = not replicas.is_absent
     limits = inside(document, "spec.limits")
-    place = "spec.template.spec.taints"
+    place, tainted = "spec.template.spec.taints", inside(spec, "taints")
+    first = items(inside(spec, "startupTaints"))
+    if waits := [one for one in first if inside(one, "key") == NOT_ACCEPTED_KEY]:
+        tainted = UNKNOWN if tainted is UNKNOWN else [*items(tainted), *waits]
     yield NodePool(
         locator=locator,
         annotations=merged,
@@ -79,7 +83,7 @@ def node_pool(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
         capacity=ways_of(requirements),
         capacity_place=f"spec.template.spec.requirements[{CAPACITY_TYPE}]",
         commitment=is_committed(merged),
-        taints=taints(inside(spec, "taints"), place),
+        taints=taints(tainted, place),
         taints_place=place,
         labels={**own, **single_values(requirements)},
         labels_known=all_known(labels),
@@ -108,13 +112,11 @@ def _size(replicas: Fact[int], limits: Any) -> Size:
 
 
 def _whole(value: Any) -> int | None:
-    found = amount(value)
-    return int(found.number) if found is not None and found.is_whole else None
+    return int(found.number) if (found := amount(value)) and found.is_whole else None
 
 
 def _quantity(value: Any) -> Fraction | None:
-    found = amount(value)
-    return None if found is None else Fraction(found.number)
+    return Fraction(found.number) if (found := amount(value)) else None
 
 
 def _disruption(

@@ -64,8 +64,8 @@ class _Limit:
 @written_rule("gpu-pod-selects-no-node")
 def selects_no_node(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """Labels that exclude one another, a slice that the named GPU does not have, or more GPUs than
-    the labels say. Advice where a cloud's label has a value that no row of the catalogue has: a
-    cloud may have named something new."""
+    the labels say: advice, since GPUs may be shared by what is not declared here. Advice too where
+    a cloud's label has a value that no row of the catalogue has: it may be new."""
     if context.fleet is not None:
         return  # gpu-resource-not-offered
     for group in workload.running_groups():
@@ -221,6 +221,7 @@ def _count(context: RuleContext, group: PodGroup, asked: Mapping[str, int]) -> _
             return _Limit(
                 f"{label} selects nodes with {most}",
                 f"ask for at most {most}, or select larger nodes",
+                Level.ADVISORY,  # GPUs may be shared by a configuration that is elsewhere
             )
     return None
 

@@ -372,4 +372,6 @@ def not_of_machine(context: RuleContext, subject: NodePool | FleetFacts) -> Iter
             limit=f"{has}: the cloud refuses the pool",
             alternative=instead,
             evidence={"machine": name, "gpu": kind, "count": count},
+            # Without a type it may be a machine that is newer than the catalogue.
+            at_most=Level.MANDATORY if types else Level.ADVISORY,
         )

@@ -162,4 +162,6 @@ def test_a_train_job_with_other_amounts_keeps_the_gpus_of_its_runtime(tmp_path: 
     text = report["files"]["objects.yaml"]
     right = text.replace("torch: {}", "torch: {numProcPerNode: 4}")
     assert "gpu-count-exceeds-parallelism" in codes(report, tmp_path)
-    assert "gpu-count-exceeds-parallelism" not in codes({"files": {"objects.yaml": right}}, tmp_path)
+    assert "gpu-count-exceeds-parallelism" not in codes(
+        {"files": {"objects.yaml": right}}, tmp_path
+    )

@@ -87,8 +87,9 @@ def test_what_is_collected_has_no_secrets() -> None:
     line = run("--collect").output
     assert line.strip() == collect_command()
     assert not [kind for kind in KINDS if kind.startswith(("secrets", "configmaps"))]
-    assert "get configmaps -n " in line
-    assert re.findall(r"kubectl (\w+)", line) == ["get", "get"]
+    assert " configmaps/-ngpu-operator" in line
+    assert "configmaps/-A" not in line
+    assert re.findall(r"kubectl (\w+)", line) == ["get"]
 
 
 def test_what_a_user_may_not_read_does_not_end_the_collection(
@@ -96,12 +97,18 @@ def test_what_a_user_may_not_read_does_not_end_the_collection(
 ) -> None:
     node = json.dumps({"kind": "Node", "metadata": {"name": "a"}})
     program = tmp_path / "kubectl"
-    program.write_text(f"#!/bin/sh\n[ $2 = nodes ] || exit 1\necho '{node}'\n")
+    no = 'Error from server (Forbidden): pods is forbidden: User "x" cannot list resource "pods"'
+    others = f"case $2 in pods) echo '{no}' >&2;; *) echo no such kind >&2;; esac; exit 1"
+    program.write_text(f"#!/bin/sh\n[ $2 = nodes ] || {{ {others}; }}\necho '{node}'\n")
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
     collected = subprocess.run(["sh", "-c", collect_command()], cwd=tmp_path, check=True)
     assert collected.returncode == 0
-    assert "1 nodes" in run(str(tmp_path / "dump.json")).output
+    result = run(str(tmp_path / "dump.json"))
+    assert "1 nodes" in result.stdout
+    assert result.stderr.splitlines() == ["gpufleet: not read: pods/-A: the user may not list it"]
+    report = json.loads(run(str(tmp_path / "dump.json"), "--format", "json").stdout)
+    assert report["unread"] == ["pods/-A: the user may not list it"]
 
 
 def test_lists_in_a_row_and_one_list_give_the_same() -> None:
