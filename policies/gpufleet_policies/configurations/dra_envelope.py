@@ -185,26 +185,20 @@ def _validate_devices(
 
 
 def _name(item: Mapping[str, Any], place: str, names: set[str], report: CheckReport) -> str:
-    name = item.get("name")
-    if not isinstance(name, str) or _LABEL.fullmatch(name) is None:
+    written = item.get("name")
+    name = written if isinstance(written, str) and _LABEL.fullmatch(written) else ""
+    if not name or name in names:
         report.add(
             "dra-request-name",
             child(place, "name"),
-            f"the name of a request is {shown(name)}, a DNS-1123 label is needed",
-            "write `name: gpu`",
-            value=shown(name),
+            f"two requests are called {name}"
+            if name
+            else f"the name of a request is {shown(written)}, a DNS-1123 label is needed",
+            "give each a name of its own" if name else "write `name: gpu`",
+            value=name or shown(written),
         )
-        return str(name)
-    if name in names:
-        report.add(
-            "dra-request-name",
-            child(place, "name"),
-            f"two requests are called {name}",
-            "give each a name of its own",
-            value=name,
-        )
-    names.add(name)
-    return name
+    names |= {name} - {""}
+    return name or str(written)
 
 
 def _ways(
