@@ -17,7 +17,8 @@ from gpufleet_policies.configurations.kinds import validate_text
 from gpufleet_sandbox.api_server import ApiServer
 from tests.engine.all_definitions import create
 from tests.engine.test_dra_before_v1 import PLURALS, emulated
-from tests.policies.configurations.claims_by_hand import ACCEPTED, BY_HAND, Written
+from tests.policies.configurations.claims_by_hand import ACCEPTED, Written
+from tests.policies.configurations.refused_claims import BY_HAND
 from tests.policies.configurations.test_claims_by_hand import PLACE
 from tests.unit.render.test_dra_before_v1 import V1BETA1
 

@@ -10,7 +10,8 @@ import pytest
 from gpufleet.findings import Severity
 from gpufleet.rules.rule import Verdict
 from gpufleet_policies.configurations.kinds import validate_text
-from tests.policies.configurations.claims_by_hand import ACCEPTED, BY_HAND, Written
+from tests.policies.configurations.claims_by_hand import ACCEPTED, Written
+from tests.policies.configurations.refused_claims import BY_HAND
 
 GATES = ("TimeSlicingSettings", "MPSSupport", "PassthroughSupport")
 PLACE = {"kubernetesVersion": "1.36", "featureGates": dict.fromkeys(GATES, True)}
