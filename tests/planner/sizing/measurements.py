@@ -13,7 +13,7 @@ from gpufleet.models.architecture import Architecture, Attention, FeedForward, L
 from gpufleet.models.catalogue_models import find_catalogue_model
 from gpufleet.models.formats import WEIGHT_FORMATS
 from gpufleet.models.inference import InferenceEngine, Serving, serving_ledger
-from gpufleet.models.ledger import Basis
+from gpufleet.models.ledger import Basis, Ledger
 from gpufleet.models.parallel import Parallelism, Sharding
 from gpufleet_planner.sizing.cache_capacity import capacity
 from gpufleet_planner.sizing.training import Training, TrainingMethod, training_ledger
@@ -88,17 +88,22 @@ TORCHTITAN = "pytorch/torchtitan @ b5bcd76 llama3_h100_202412_torchtitan.md"
 QWEN = "QwenLM/Qwen @ 2df8e8a README.md"
 
 
+def allocated(ledger: Ledger) -> int:
+    """The need as the framework's counter (`torch.cuda.max_memory_allocated`) shows it."""
+    return sum(item.bytes for item in ledger.items if item.at_peak and item.in_allocator)
+
+
 def plain(which: Architecture, tokens: int, weights: str = "bf16") -> Callable[[], int]:
     """Transformers-style generation; the framework's counter, no CUDA context."""
     serving = Serving(tokens, engine=InferenceEngine.TRANSFORMERS, weights=WEIGHT_FORMATS[weights])
-    return lambda: serving_ledger(which, serving).allocator_bytes
+    return lambda: allocated(serving_ledger(which, serving))
 
 
 def train(
     which: Architecture, parallel: Parallelism | None = None, **job: object
 ) -> Callable[[], int]:
     training = Training(**job)
-    return lambda: training_ledger(which, training, parallel).allocator_bytes
+    return lambda: allocated(training_ledger(which, training, parallel))
 
 
 def lora(which: Architecture, tokens: int, batch: int, weights: str = "bf16") -> Callable[[], int]:
