@@ -208,12 +208,7 @@ def engine_items(model: Architecture, serving: Serving, parallel: Parallelism) -
                 f", at least {floor / GIB:.2f} GiB by experts and tokens" if floor > forward else ""
             ),
         ),
-        Item(
-            "logits",
-            logits,
-            modelled(model.basis),
-            warmed,
-        ),
+        Item("logits", logits, modelled(model.basis), warmed),
         Item(
             "engine",
             engine,
