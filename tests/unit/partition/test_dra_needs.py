@@ -192,7 +192,7 @@ def test_nvlink_is_that_of_the_machines(machine: str, reach: str, expected: list
 def test_a_claim_over_nvlink_names_the_boards_that_a_switch_joins(
     products: tuple[str, ...], names: list[str]
 ) -> None:
-    """NVIDIA's product pages: H100 PCIe, A100 PCIe and H200 NVL have bridges, SXM boards NVSwitch."""
+    """NVIDIA: H100 PCIe, A100 PCIe and H200 NVL have bridges, SXM boards are on NVSwitch."""
     claim = {"count": 2, "nvlink": "machine", "products": list(products)}
     (need,), found = compiled(claim)
     assert [f for f in found if f.severity is Severity.ERROR] == []
