@@ -11,6 +11,7 @@ from statistics import mean, median
 from gpufleet.catalogue import load
 from gpufleet.models.architecture import Architecture, Attention, FeedForward, LayerGroup
 from gpufleet.models.catalogue_models import find_catalogue_model
+from gpufleet.models.config_model import architecture_from_config
 from gpufleet.models.formats import WEIGHT_FORMATS
 from gpufleet.models.inference import InferenceEngine, Serving, serving_ledger
 from gpufleet.models.ledger import Basis, Ledger
@@ -23,6 +24,7 @@ from gpufleet_planner.sizing.training_state import (
     Loss,
     TrainingPrecision,
 )
+from tests.data.test_model_sizes import CONFIGS
 
 MIB, GB, GIB = 1 << 20, 10**9, 1 << 30
 UNIT_NAMES = {MIB: "MiB", GB: "GB", GIB: "GiB", 1: "tokens"}
@@ -48,7 +50,10 @@ class Row:
 
 
 def model(name: str) -> Architecture:
-    found = find_catalogue_model(name, load())
+    """As the catalogue has it, or as its stored configuration states it."""
+    found: object = find_catalogue_model(name, load())
+    if name in CONFIGS and not isinstance(found, Architecture):
+        found, _ = architecture_from_config(CONFIGS[name], name, "stored configuration")
     assert isinstance(found, Architecture), found
     return found
 
