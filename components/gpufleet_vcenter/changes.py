@@ -103,11 +103,7 @@ def changes(
             continue
         elif meant(row, before, objects) == meant(row, after, objects):
             kind = MachineChangeKind.SETTING  # another name of the same object
-        if (
-            row.takes_away
-            and not has_unknown(after)
-            and row.takes_away(_rows(before), _rows(after))
-        ):
+        if not has_unknown(after) and row.takes_away(_rows(before), _rows(after)):
             kind = MachineChangeKind.POWERED_OFF
         found.append(MachineChange(path, kind, before, after))
     return tuple(found)

@@ -13,7 +13,7 @@ from gpufleet_vcenter.cluster_node import node_of
 from gpufleet_vcenter.converge import converge, move
 from gpufleet_vcenter.described import describe
 from gpufleet_vcenter.drs import add, behave, group_of, regroup
-from gpufleet_vcenter.errors import Code, OutcomeUnknownError, VsphereError, interrupted
+from gpufleet_vcenter.errors import Code, OutcomeUnknownError, VsphereError, failed, interrupted
 from gpufleet_vcenter.faults import translated
 from gpufleet_vcenter.identity import OWNER, PENDING, Standing
 from gpufleet_vcenter.inventory import read_inventory
@@ -223,7 +223,7 @@ def _host(work: MachineWork, name: str) -> tuple[Any, frozenset[str]]:
     for host, entry in children(work.session, work.place.compute, vim.HostSystem, paths):
         if entry.get("name") == name:
             return host, frozenset(str(store._moId) for store in entry.get("datastore") or ())
-    raise VsphereError(Code.NOT_FOUND, f"host {name} is gone", "run again")
+    raise failed("not-found/host", name=name)
 
 
 def clone(work: MachineWork, host: Any, datastore: Any | None) -> Observed:
@@ -238,11 +238,7 @@ def clone(work: MachineWork, host: Any, datastore: Any | None) -> Observed:
         live = _attempt(work, spec, doing)
         if live is not None:
             return live
-    raise VsphereError(
-        Code.CONNECTION,
-        f"{doing}: the connection broke, or vCenter was restarted, before it was done",
-        "run again",
-    )
+    raise failed("connection/clone", doing=doing)
 
 
 def _attempt(work: MachineWork, spec: Any, doing: str) -> Observed | None:
@@ -269,22 +265,12 @@ def _attempt(work: MachineWork, spec: Any, doing: str) -> Observed | None:
         if live is not None:
             return live
         check_name(work)
-        raise VsphereError(
-            Code.NAME_TAKEN,
-            f"{doing} failed: the name is taken by an object this user cannot see",
-            "rename the machine, or grant the user read access to its folder",
-        ) from None
+        raise failed("name-taken/unseen", doing=doing) from None
     except vmodl.MethodFault as fault:
         raise translated(fault, doing) from None
     live = work.find()
     if live is None:
-        raise VsphereError(
-            Code.CONFLICT,
-            f"{doing} succeeded, but no machine has the instance uuid "
-            f"{work.identity.instance_uuid}: vCenter assigned another uuid, or someone removed the "
-            "machine",
-            "look for the machine by its name and remove it, then run again",
-        )
+        raise failed("conflict/clone", doing=doing, work=work)
     return live
 
 

@@ -15,7 +15,7 @@ from typing import Any
 from pyVmomi import vim
 
 from gpufleet.spec.platforms.vsphere_devices import DrsBehavior
-from gpufleet_vcenter.errors import Code, VsphereError
+from gpufleet_vcenter.errors import Code, VsphereError, failed
 from gpufleet_vcenter.lookup import FoundPlace
 from gpufleet_vcenter.observed import Observed
 from gpufleet_vcenter.owned import MachineWork
@@ -127,12 +127,7 @@ def drs_group(work: MachineWork, name: str) -> DrsGroup:
     machines = {item.name: item for item in groups if isinstance(item, vim.cluster.VmGroup)}
     if name not in machines:
         listed = ", ".join(sorted(machines)) or "none"
-        raise VsphereError(
-            Code.DRS_GROUP,
-            f"cluster {work.settings.place.cluster} has no DRS group of virtual machines named "
-            f"{name!r}; it has {listed}",
-            "create the group in the cluster's settings, or correct vmGroup",
-        )
+        raise failed("drs-group", work=work, name=name, listed=listed)
     hosts = {item.name: item for item in groups if isinstance(item, vim.cluster.HostGroup)}
     only: frozenset[str] | None = None
     never: frozenset[str] = frozenset()

@@ -18,7 +18,7 @@ from pulumi.dynamic import (
 
 from gpufleet.components_base.resource_plugin import DetailedDiff, NotReadyError, warn
 from gpufleet.spec.platforms.vsphere import VsphereUpdatePolicy
-from gpufleet_vcenter.errors import Code, VsphereError
+from gpufleet_vcenter.errors import VsphereError, failed
 from gpufleet_vcenter.faults import in_words
 from gpufleet_vcenter.group_inputs import GroupInputs, placed, state_of
 from gpufleet_vcenter.group_plan import (
@@ -175,13 +175,7 @@ def _refuse_rename(group: str, before: Mapping[str, Machine]) -> None:
     names = [str(node["name"]) for node in running if node.get("updatePolicy") != word]
     others = _MADE - {group}
     if names and any(stack_of(other) == stack_of(group) for other in others):
-        raise VsphereError(
-            Code.REPLACEMENT,
-            f"{group} is declared no more, while another group was made: that would end "
-            f"{', '.join(names)}",
-            "take the new name of the pool back; or, where these machines are to go, remove the "
-            f"pool in an update of its own, or write `updatePolicy: {word}` in it before",
-        )
+        raise failed("replacement-impossible/renamed", group=group, names=names, word=word)
 
 
 def _has_uuid(node: Machine) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 
 from gpufleet_vcenter.create import clone, rooms_of
 from gpufleet_vcenter.drs import group_of, keep_apart
-from gpufleet_vcenter.errors import Code, VsphereError
+from gpufleet_vcenter.errors import Code, VsphereError, failed
 from gpufleet_vcenter.faults import in_words
 from gpufleet_vcenter.group_plan import GroupStep, Machine, StepKind, refusals_of
 from gpufleet_vcenter.identity import Standing
@@ -66,10 +66,10 @@ class GroupRun:
             wrong = self.reasons([step for step in steps if step in again or not step.new])
         if wrong:
             count = sum(bool(step.refusals) for step in steps) or len(again)
-            raise VsphereError(
-                Code.REPLACEMENT,
-                f"{count} machines cannot be changed, and none was: "
-                f"{'; '.join(dict.fromkeys(wrong))}",
+            raise failed(
+                "replacement-impossible/refused",
+                count=count,
+                reasons="; ".join(dict.fromkeys(wrong)),
             )
 
     def reasons(self, steps: Sequence[GroupStep]) -> list[str]:
@@ -202,10 +202,10 @@ class GroupRun:
         ]
         failures = each(tasks, self.creation_width)
         if failures:
-            raise VsphereError(
-                Code.REPLACEMENT,
-                f"{len(steps)} machines cannot be changed, and none was: "
-                f"{'; '.join(text for _, text in sorted(failures.items()))}",
+            raise failed(
+                "replacement-impossible/refused",
+                count=len(steps),
+                reasons="; ".join(text for _, text in sorted(failures.items())),
             )
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from pulumi.dynamic import CreateResult
 
-from gpufleet_vcenter.errors import Code, VsphereError
+from gpufleet_vcenter.errors import failed
 from gpufleet_vcenter.opened import VsphereProvider
 
 
@@ -19,8 +19,4 @@ class FormerResourceProvider(VsphereProvider):
     def create(self, props: dict[str, Any]) -> CreateResult:
         """Refuse: no program of this version makes one."""
         del props
-        raise VsphereError(
-            Code.UNSUPPORTED,
-            "this version has no resource for a single machine",
-            "declare a VsphereGpuNodeGroup",
-        )
+        raise failed("unsupported/single-machine")

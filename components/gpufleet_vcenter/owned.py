@@ -10,7 +10,7 @@ from typing import Any
 from pyVmomi import vim, vmodl
 
 from gpufleet.components_base.resource_plugin import CANCELLED
-from gpufleet_vcenter.errors import Code, VsphereError, interrupted
+from gpufleet_vcenter.errors import VsphereError, failed, interrupted
 from gpufleet_vcenter.identity import OWNER, MachineIdentity, Standing, standing
 from gpufleet_vcenter.lookup import FoundPlace, datacenter_of, find_place, machines_with
 from gpufleet_vcenter.observed import Observed, extra_config_of, observe
@@ -100,18 +100,9 @@ def work_on(
 def _not_ours(identity: MachineIdentity, found: Sequence[Observed]) -> VsphereError:
     names = ", ".join(f"{live.name} ({live.moref})" for live in found)
     if len(found) > 1:
-        return VsphereError(
-            Code.AMBIGUOUS,
-            f"{len(found)} machines have the instance uuid {identity.instance_uuid}: {names}",
-            "give the copies another uuid, or remove them",
-        )
+        return failed("ambiguous/uuid", count=len(found), identity=identity, names=names)
     owner = found[0].extra_config.get(OWNER, "an unknown owner")
-    return VsphereError(
-        Code.FOREIGN,
-        f"{names} has the instance uuid {identity.instance_uuid} of {identity.owner}, and belongs "
-        f"to {owner}",
-        "remove that machine, or change its instance uuid",
-    )
+    return failed("foreign-machine", names=names, identity=identity, owner=owner)
 
 
 def _check_gone(session: Session, identity: MachineIdentity, moref: str) -> None:
@@ -126,11 +117,11 @@ def _check_gone(session: Session, identity: MachineIdentity, moref: str) -> None
     marks = extra_config_of(found)
     if marks and not identity.is_key(marks):
         return  # another machine has the reference now
-    raise VsphereError(
-        Code.UNREADABLE,
-        f"vCenter does not find the instance uuid {identity.instance_uuid}, and {moref}, which had "
-        f"it, exists as {found.get('name', 'a machine without a name')}",
-        "grant the user read access to the machine, or restore its instance uuid",
+    raise failed(
+        "unreadable-machine/not-found",
+        identity=identity,
+        moref=moref,
+        name=found.get("name", "a machine without a name"),
     )
 
 

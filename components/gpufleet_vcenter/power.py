@@ -13,7 +13,7 @@ from gpufleet.components_base.resource_plugin import CANCELLED
 from gpufleet.spec.platforms.vsphere import VsphereWaitFor
 from gpufleet.spec.platforms.vsphere_policy import DeletePolicy
 from gpufleet_vcenter.cluster_node import node_of
-from gpufleet_vcenter.errors import Code, OutcomeUnknownError, VsphereError, interrupted
+from gpufleet_vcenter.errors import OutcomeUnknownError, VsphereError, failed, interrupted
 from gpufleet_vcenter.guest_data import JOINED_KEY, USER_DATA_KEYS
 from gpufleet_vcenter.identity import PENDING
 from gpufleet_vcenter.observed import Observed, observe
@@ -41,11 +41,7 @@ def power_on(work: MachineWork, live: Observed) -> Observed:
             `vsphere-gpu-capacity`.
     """
     if live.power == "suspended":
-        raise VsphereError(
-            Code.HOST_STATE,
-            f"{live.name} is suspended, which is not declared",
-            "resume it or power it off in the vSphere client, then run again",
-        )
+        raise failed("host-state/suspended", live=live)
     if live.power == "poweredOn":
         return live
     doing, mmio = f"powering on {live.name}", mmio_of(work.settings)
@@ -57,11 +53,7 @@ def power_on(work: MachineWork, live: Observed) -> Observed:
     if live.question:
         raise _asks(live)
     if live.power != "poweredOn":
-        raise VsphereError(
-            Code.HOST_STATE,
-            f"{live.name} received the request to power on, but is {live.power}",
-            "look at the machine's last events in vCenter",
-        )
+        raise failed("host-state/not-started", live=live)
     return live
 
 
@@ -79,12 +71,7 @@ def _started(work: MachineWork, live: Observed) -> Observed:
             live = until(work.session, live, _LOST_SECONDS, lambda now: now.power == "poweredOn")
             if live.power == "poweredOn":
                 return live
-    raise VsphereError(
-        Code.CONNECTION,
-        f"powering on {live.name}: the connection broke {_ATTEMPTS} times",
-        "run again",
-        left=f"{live.name} ({live.moref}) exists and is {live.power}",
-    )
+    raise failed("connection/start", live=live, attempts=_ATTEMPTS)
 
 
 def _start(work: MachineWork, live: Observed) -> None:
@@ -120,22 +107,11 @@ def _start(work: MachineWork, live: Observed) -> None:
 
 def _recommended(live: Observed, recommendations: Sequence[Any]) -> VsphereError:
     keys = ", ".join(str(one.key) for one in recommendations)
-    return VsphereError(
-        Code.DRS_BEHAVIOR,
-        f"powering on {live.name}: DRS does not start it, and only recommends a host "
-        f"(recommendation {keys})",
-        "write drsBehavior: fullyAutomated or partiallyAutomated, or set the cluster's DRS "
-        "automation level to one of them, then run again",
-    )
+    return failed("drs-behavior/recommended", live=live, keys=keys)
 
 
 def _asks(live: Observed) -> VsphereError:
-    return VsphereError(
-        Code.QUESTION,
-        f"powering on {live.name}: it asks: {live.question}",
-        "answer it in the vSphere client, then run again",
-        left=f"{live.name} ({live.moref}) waits for the answer",
-    )
+    return failed("question", live=live)
 
 
 def power_off(work: MachineWork, live: Observed) -> Observed:
@@ -165,11 +141,7 @@ def still_there(session: Session, live: Observed) -> Observed:
     """
     now = observe(session, live.reference)
     if now is None:
-        raise VsphereError(
-            Code.NOT_FOUND,
-            f"{live.name} ({live.moref}) was removed while it was worked on",
-            "run again: the machine is recreated",
-        )
+        raise failed("not-found/removed", live=live)
     return now
 
 
@@ -237,11 +209,13 @@ def _await_guest(work: MachineWork, live: Observed) -> Observed:
     joined = ""
     if settings.wait_for is VsphereWaitFor.JOINED:
         joined = f", {JOINED_KEY} is {live.extra_config.get(JOINED_KEY) or 'not set'}"
-    raise VsphereError(
-        Code.TIMEOUT,
-        f"{live.name} runs, and its guest was not ready after {settings.timeouts.address} s: "
-        f"VMware tools {tools}, address {live.address or 'none'}{joined}",
-        "look at /var/log/cloud-init-output.log in the guest; allow more with timeouts.address",
+    raise failed(
+        "timeout/guest",
+        live=live,
+        settings=settings,
+        tools=tools,
+        address=live.address or "none",
+        joined=joined,
         left=stays(live),
     )
 

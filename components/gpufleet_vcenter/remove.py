@@ -14,7 +14,7 @@ from gpufleet.components_base.resource_plugin import CANCELLED, warn
 from gpufleet.spec.platforms.vsphere_policy import VsphereTimeouts
 from gpufleet_vcenter.cluster_node import node_of
 from gpufleet_vcenter.disks import MARK, marked_disks, not_to_be_kept, removal
-from gpufleet_vcenter.errors import Code, OutcomeUnknownError, VsphereError, interrupted
+from gpufleet_vcenter.errors import Code, OutcomeUnknownError, VsphereError, failed, interrupted
 from gpufleet_vcenter.faults import in_words
 from gpufleet_vcenter.identity import GENERATION, LIFE, OWNER, Standing, key_of, standing
 from gpufleet_vcenter.lookup import datacenter_of, last_name
@@ -101,12 +101,7 @@ def destroy(work: MachineWork, live: Observed, *, spare: bool = False) -> None:
             else:
                 return
     if observe(work.session, live.reference) is not None:
-        raise VsphereError(
-            Code.CONNECTION,
-            f"{doing}: the connection broke {_ATTEMPTS} times",
-            "run again",
-            left=left,
-        )
+        raise failed("connection/destroy", doing=doing, attempts=_ATTEMPTS, left=left)
 
 
 def _detach_kept(work: MachineWork, live: Observed) -> None:
@@ -255,9 +250,7 @@ def sweep(
     failures = each(tasks, width)
     if failures:
         listed = "; ".join(f"{name}: {text}" for name, text in sorted(failures.items()))
-        raise VsphereError(
-            Code.FAULT, f"machines of {group} could not be removed: {listed}", "run again"
-        )
+        raise failed("fault/sweep", group=group, listed=listed)
 
 
 _OWN = ("adopt", "addresses", "name", "owner", "generation", "userData", "vendorData")

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 from gpufleet.components_base.resource_plugin import CANCELLED
 from gpufleet_vcenter.drs import DrsGroup
-from gpufleet_vcenter.errors import Code, VsphereError, interrupted
+from gpufleet_vcenter.errors import VsphereError, failed, interrupted
 from gpufleet_vcenter.identity import MachineIdentity
 from gpufleet_vcenter.inventory import Inventory, MachineHolding, read_host
 from gpufleet_vcenter.observed import Observed
@@ -57,10 +57,8 @@ def check_still_fits(work: MachineWork, live: Observed) -> None:
     taken = replace(host, holdings=tuple(others), reserved_mib=host.reserved_mib + claimed)
     slots = slots_of(taken, wish_for(work.settings, ANYWHERE))
     if slots.free < 1:
-        raise VsphereError(
-            Code.GPU_CAPACITY,
-            f"another update was faster on {host.name}: {'; '.join(slots.limits) or 'it is full'}",
-            "free GPUs or memory, or add a host",
+        raise failed(
+            "gpu-capacity/faster", host=host, limits="; ".join(slots.limits) or "it is full"
         )
 
 
@@ -145,12 +143,7 @@ class Rooms:
             if refused and all(not row.free or row.host in refused for row in placement.slots):
                 return None
             if time.monotonic() >= deadline:
-                raise VsphereError(
-                    Code.GPU_CAPACITY,
-                    f"every free slot for {settings.name} was claimed by other machines of this "
-                    f"update for {settings.timeouts.clone} s",
-                    "add a host, or make fewer machines",
-                )
+                raise failed("gpu-capacity/claimed", settings=settings)
             if fresh:
                 if CANCELLED.wait(pause):
                     raise interrupted(f"waiting for a place of {settings.name}")

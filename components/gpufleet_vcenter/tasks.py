@@ -10,7 +10,7 @@ from pyVmomi import vim, vmodl
 from tenacity import Retrying, retry_if_exception_type, sleep_using_event, wait_random_exponential
 
 from gpufleet.components_base.resource_plugin import CANCELLED
-from gpufleet_vcenter.errors import Code, OutcomeUnknownError, VsphereError, interrupted
+from gpufleet_vcenter.errors import Code, OutcomeUnknownError, VsphereError, failed, interrupted
 from gpufleet_vcenter.faults import RETRIED, translated
 from gpufleet_vcenter.reading import last_event, one
 from gpufleet_vcenter.session import Session, patience
@@ -160,10 +160,12 @@ def changed_until(
             return
         step(session, start, seconds, f"changing {what}", f"{what} may change yet")
     if lacking() is not None:
-        raise VsphereError(
-            Code.CONFLICT,
-            f"{what} still differs after {_ATTEMPTS} changes{last_event(session, item)}",
-            f"look at the {kind}'s events for who else changes it",
+        raise failed(
+            "conflict/object",
+            what=what,
+            attempts=_ATTEMPTS,
+            event=last_event(session, item),
+            kind=kind,
         )
 
 
@@ -205,9 +207,6 @@ def timed_out(step: str, problem: TaskTimeoutError, setting: str, exists: str) -
     """A step that took too long, what exists now, and which setting allows more."""
     progress = "" if problem.progress is None else f" at {problem.progress} %"
     progress += f" ({problem.task})" if problem.task else ""
-    return VsphereError(
-        Code.TIMEOUT,
-        f"{step} was not done after {problem.seconds} s{progress}",
-        f"look at the task in vCenter; allow more with timeouts.{setting}",
-        left=exists,
+    return failed(
+        "timeout", step=step, problem=problem, progress=progress, setting=setting, left=exists
     )
