@@ -37,7 +37,7 @@ from gpufleet_vcenter.machine import look
 from gpufleet_vcenter.objects import Objects, has_unknown, names_of
 from gpufleet_vcenter.opened import VsphereProvider, declared, logged_in
 from gpufleet_vcenter.owned import clones_in_flight
-from gpufleet_vcenter.remove import GroupMachine, await_clones, machines_of, sweep
+from gpufleet_vcenter.remove import GroupMachine, await_clones, machines_of
 from gpufleet_vcenter.session import Session
 from gpufleet_vcenter.settings import Endpoint, normalised, problems
 
@@ -154,9 +154,10 @@ class VsphereGpuNodeGroupProvider(VsphereProvider):
         some = next(iter(before.values()))
         _refuse_rename(str(outs["group"]), before)
         session = logged_in(Endpoint.model_validate(some["endpoint"]))
-        known = {str(node["instanceUuid"]): node for node in before.values() if _has_uuid(node)}
+        known = {key: node for key, node in before.items() if _has_uuid(node)}
         width, life = int(outs.get("rolloutWidth") or outs["width"]), str(some.get("life") or "")
-        sweep(session, some, str(outs["group"]), life, width, known, str(outs.get("names") or ""))
+        run = GroupRun(session, str(outs["group"]), width, width, {}, some, known)
+        run.sweep(life, str(outs.get("names") or ""))
 
 
 _MADE: set[str] = set()

@@ -11,9 +11,9 @@ from pulumi.dynamic import CheckResult, CreateResult, DiffResult, UpdateResult
 from gpufleet.components_base.resource_plugin import DetailedDiff
 from gpufleet_vcenter.drs import remove_rule
 from gpufleet_vcenter.faults import in_words
+from gpufleet_vcenter.group_run import GroupRun
 from gpufleet_vcenter.lookup import compute_of
 from gpufleet_vcenter.opened import VsphereProvider, logged_in
-from gpufleet_vcenter.remove import sweep
 from gpufleet_vcenter.settings import Endpoint, Place, normalised
 
 _REACHED_BY = ("endpoint", "kubernetes", "timeouts", "deletePolicy", "separateHosts")
@@ -48,7 +48,8 @@ class VsphereGpuNodeOwnerProvider(VsphereProvider):
         endpoint = Endpoint.model_validate(old["common"]["endpoint"])
         width, group, common = int(old["width"]), str(old["group"]), old["common"]
         session = logged_in(endpoint)
-        sweep(session, common, group, _id, width, {}, str(old.get("names") or ""))
+        run = GroupRun(session, group, width, width, {}, common, {})
+        run.sweep(_id, str(old.get("names") or ""))
         if common.get("separateHosts"):
             with in_words(f"removing the DRS rule of {group}"):
                 place = Place.model_validate(common["place"])

@@ -2,7 +2,7 @@
 """Removing machines and their nodes: one that is declared no more, and those that carry the marks
 of a group and that no state has. Idempotent, and never a stranger's."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
@@ -10,14 +10,14 @@ from urllib.parse import unquote
 
 from pyVmomi import vim, vmodl
 
-from gpufleet.components_base.resource_plugin import CANCELLED, warn
+from gpufleet.components_base.resource_plugin import CANCELLED
 from gpufleet.spec.platforms.vsphere_policy import VsphereTimeouts
 from gpufleet_vcenter.cluster_node import node_of
 from gpufleet_vcenter.disks import MARK, marked_disks, not_to_be_kept, removal
 from gpufleet_vcenter.errors import Code, OutcomeUnknownError, VsphereError, failed, interrupted
 from gpufleet_vcenter.faults import in_words
 from gpufleet_vcenter.identity import GENERATION, LIFE, OWNER, Standing, key_of, standing
-from gpufleet_vcenter.lookup import datacenter_of, last_name
+from gpufleet_vcenter.lookup import last_name
 from gpufleet_vcenter.observed import Observed, extra_config_of, observe
 from gpufleet_vcenter.opened import logged_in, read_settings
 from gpufleet_vcenter.owned import MachineWork, running_clones, work_on
@@ -192,65 +192,6 @@ def machines_of(
                 )
             )
     return tuple(sorted(rows, key=lambda row: row.name))
-
-
-def without_copies(session: Session, rows: Iterable[GroupMachine]) -> list[GroupMachine]:
-    """The machines that gpufleet made. Each copy stays, and is named in a warning once."""
-    made: list[GroupMachine] = []
-    for row in rows:
-        if row.standing is not Standing.COPY:
-            made.append(row)
-        elif row.uuid not in session.checked:
-            session.checked.add(row.uuid)
-            warn(
-                f"{row.name} (instance uuid {row.uuid}) stays: it is a copy of a machine of "
-                f"{row.owner}, and gpufleet did not make it"
-            )
-    return made
-
-
-def sweep(
-    session: Session,
-    common: Mapping[str, Any],
-    group: str,
-    life: str,
-    width: int,
-    known: Mapping[str, Mapping[str, Any]],
-    names: str,
-) -> None:
-    """Remove all machines of a group, also those that a killed run made. A copy that someone made
-    of one stays, and is named in a warning.
-
-    Args:
-        session: Login.
-        common: Inputs that the machines of the group have in common.
-        group: Owner of the group.
-        life: Id of the stack; machines of another one stay.
-        width: Machines that are removed at the same time.
-        known: Instance uuid -> outputs, of those that the state has.
-        names: What the names of its machines begin with; empty: unknown.
-
-    Raises:
-        VsphereError: one could not be removed; the others are.
-    """
-    place = common["place"]["datacenter"]
-    await_clones(session, common, group, names)
-    with in_words(f"looking for machines of {group}"):
-        found = machines_of(session, datacenter_of(session, place), group, life)
-        rows = without_copies(session, (row for row in found if row.life == life))
-    tasks: list[Task] = [
-        (str(outs["name"]), lambda uuid=uuid, outs=outs: drop(uuid, outs))
-        for uuid, outs in known.items()
-    ]
-    tasks += [
-        (row.name, lambda row=row: drop_found(session, common, row))
-        for row in rows
-        if row.uuid not in known
-    ]
-    failures = each(tasks, width)
-    if failures:
-        listed = "; ".join(f"{name}: {text}" for name, text in sorted(failures.items()))
-        raise failed("fault/sweep", group=group, listed=listed)
 
 
 _OWN = ("adopt", "addresses", "name", "owner", "generation", "userData", "vendorData")
