@@ -13,7 +13,14 @@ from gpufleet_vcenter.cluster_node import node_of
 from gpufleet_vcenter.converge import converge, move
 from gpufleet_vcenter.described import describe
 from gpufleet_vcenter.drs import add, behave, group_of, regroup
-from gpufleet_vcenter.errors import Code, OutcomeUnknownError, VsphereError, failed, interrupted
+from gpufleet_vcenter.errors import (
+    Code,
+    OutcomeUnknownError,
+    VsphereError,
+    failed,
+    interrupted,
+    said,
+)
 from gpufleet_vcenter.faults import translated
 from gpufleet_vcenter.identity import OWNER, PENDING, Standing
 from gpufleet_vcenter.inventory import read_inventory
@@ -115,13 +122,8 @@ def _taken_over(work: MachineWork) -> Observed | None:
     if live is None and not listed:
         return None
     if live is None or OWNER not in live.extra_config or live.name != name:
-        raise VsphereError(
-            Code.FOREIGN,
-            f"adopt is {uuid}, which is "
-            + (f"{live.name} ({live.moref})" if live else f"{len(listed)} machines")
-            + f", and only a machine of gpufleet named {name} can become {name}",
-            "correct the uuid",
-        )
+        which = f"{live.name} ({live.moref})" if live else f"{len(listed)} machines"
+        raise failed("foreign-machine/adopt", uuid=uuid, which=which, name=name)
     return live
 
 
@@ -294,20 +296,12 @@ def _clone_timed_out(work: MachineWork, problem: TaskTimeoutError) -> VsphereErr
 def _in_flight(work: MachineWork) -> str:
     """What exists of a machine whose clone was not waited for to its end."""
     live = work.find()
-    if live is not None:
-        return _kept(live)
-    return (
-        "the clone task continues in vCenter, and the next run adopts the machine; its instance "
-        f"uuid will be {work.identity.instance_uuid}"
-    )
+    return said("interrupted/clone", work=work) if live is None else _kept(live)
 
 
 def _kept(live: Observed) -> str:
     """What a failed create leaves, and what becomes of it."""
-    return (
-        f"{live.name} ({live.moref}, instance uuid {live.instance_uuid}) was kept: the next "
-        "`pulumi up` continues with it, and `pulumi destroy` removes it"
-    )
+    return said("interrupted/kept", live=live)
 
 
 def _clean_up(work: MachineWork, live: Observed, failure: VsphereError) -> None:

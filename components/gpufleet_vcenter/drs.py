@@ -109,11 +109,9 @@ def check_cluster(settings: NodeSettings, found: FoundPlace) -> None:
     }
     wrong = [f"{name} is {value}" for name, value in declared.items() if value is not None]
     if wrong and not found.is_cluster:
-        raise VsphereError(
-            Code.DRS_BEHAVIOR if settings.vm_group is None else Code.DRS_GROUP,
-            f"{', '.join(wrong)}, and a standalone host has no DRS",
-            "name a cluster, or leave it out",
-        )
+        of_group = settings.vm_group is not None
+        row = "drs-group/standalone" if of_group else "drs-behavior/standalone"
+        raise failed(row, wrong=wrong)
 
 
 def drs_group(work: MachineWork, name: str) -> DrsGroup:

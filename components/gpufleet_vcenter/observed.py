@@ -71,7 +71,7 @@ class Observed:
 
     reference: Any
     name: str = _shown("name", _text)
-    instance_uuid: str = _read("config.instanceUuid", lambda value: str(value).lower())
+    instance_uuid: str = _read("config.instanceUuid", lambda value: _text(value).lower())
     bios_uuid: str = _read("config.uuid", _text)
     change_version: str = _read("config.changeVersion", _text)
     hardware_version: int = _read(
@@ -131,6 +131,16 @@ class Observed:
         return self.cpu_hot_add or self.memory_hot_add
 
     @property
+    def is_on(self) -> bool:
+        """Whether it runs."""
+        return self.power == "poweredOn"
+
+    @property
+    def reserves_mib(self) -> int:
+        """Memory that it reserves when it runs."""
+        return self.memory_mib if self.memory_locked else self.memory_reservation_mib
+
+    @property
     def moref(self) -> str:
         """`vm-42`."""
         return str(self.reference._moId)
@@ -157,6 +167,17 @@ _FIELDS = tuple(row for row in fields(Observed) if row.metadata)
 PATHS = tuple(dict.fromkeys(str(row.metadata["path"]) for row in _FIELDS))
 
 
+def paths_of(*names: str) -> tuple[str, ...]:
+    """vCenter's paths of these fields."""
+    return tuple(str(row.metadata["path"]) for row in _FIELDS if row.name in names)
+
+
+def seen(machine: Any, found: Mapping[str, Any]) -> Observed:
+    """The machine as these of its properties show it; what was not read is as if it were unset."""
+    read = {row.name: row.metadata["value"](found.get(row.metadata["path"])) for row in _FIELDS}
+    return Observed(machine, **read)
+
+
 def observe(session: Session, machine: Any) -> Observed | None:
     """What the machine is, or None when it is gone.
 
@@ -175,8 +196,7 @@ def observe(session: Session, machine: Any) -> Observed | None:
             name=name,
             state=found.get("runtime.connectionState", "in an unknown state"),
         )
-    read = {row.name: row.metadata["value"](found.get(row.metadata["path"])) for row in _FIELDS}
-    return Observed(machine, **read)
+    return seen(machine, found)
 
 
 def extra_config_of(found: Mapping[str, Any]) -> dict[str, str]:

@@ -13,7 +13,7 @@ from gpufleet.components_base.resource_plugin import CANCELLED
 from gpufleet.spec.platforms.vsphere import VsphereWaitFor
 from gpufleet.spec.platforms.vsphere_policy import DeletePolicy
 from gpufleet_vcenter.cluster_node import node_of
-from gpufleet_vcenter.errors import OutcomeUnknownError, VsphereError, failed, interrupted
+from gpufleet_vcenter.errors import OutcomeUnknownError, VsphereError, failed, interrupted, said
 from gpufleet_vcenter.guest_data import JOINED_KEY, USER_DATA_KEYS
 from gpufleet_vcenter.identity import PENDING
 from gpufleet_vcenter.observed import Observed, observe
@@ -222,10 +222,7 @@ def _await_guest(work: MachineWork, live: Observed) -> Observed:
 
 def stays(live: Observed) -> str:
     """What becomes of a machine that runs and is late."""
-    return (
-        f"{live.name} ({live.moref}, instance uuid {live.instance_uuid}) runs and stays: the next "
-        "`pulumi up` waits for it again, and `pulumi destroy` removes it"
-    )
+    return said("timeout/stays", live=live)
 
 
 def routable(address: str) -> bool:
