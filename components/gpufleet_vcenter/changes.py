@@ -11,8 +11,16 @@ from typing import Any
 
 from gpufleet.spec.platforms.vsphere import VsphereUpdatePolicy as UpdatePolicy
 from gpufleet_vcenter.errors import said
-from gpufleet_vcenter.objects import Objects, has_unknown, meant, plain_value, value_at
-from gpufleet_vcenter.properties import PROPERTIES, MachineChangeKind, Rows
+from gpufleet_vcenter.properties import (
+    PROPERTIES,
+    MachineChangeKind,
+    Objects,
+    Rows,
+    has_unknown,
+    meant,
+    plain_value,
+    value_at,
+)
 
 
 def by_name(rows: Any) -> Any:

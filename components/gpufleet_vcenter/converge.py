@@ -33,7 +33,6 @@ def converge(
 
     Args:
         work: What is declared.
-        live: The machine.
         first_boot: Whether its guest has not started yet.
         before: What was declared before, and goes if it is not wanted. Default: nothing.
 

@@ -171,7 +171,6 @@ def run_declared(work: MachineWork, live: Observed, before: NodeSettings | None 
 
     Args:
         work: What is declared.
-        live: The machine.
         before: What was declared before. Default: nothing, it is new.
     """
     settings, machine = work.settings, live.reference

@@ -73,7 +73,6 @@ def describe(work: MachineWork, live: Observed, before: NodeSettings | None) -> 
 
     Args:
         work: Notes that are declared were written with the machine's other settings.
-        live: The machine.
         before: What was declared before; None: nothing.
 
     Raises:

@@ -125,7 +125,6 @@ def disk_changes(
 
     Args:
         wanted: What is declared.
-        live: The machine.
         stores: Datastores that the declaration names.
         policy: Storage policy of disks that name no datastore. Default: the datastore's own.
     """

@@ -34,9 +34,9 @@ from gpufleet_vcenter.group_run import GroupRun, recorded
 from gpufleet_vcenter.identity import UNKNOWN_LIFE, stack_of
 from gpufleet_vcenter.lookup import datacenter_of, references
 from gpufleet_vcenter.machine import look
-from gpufleet_vcenter.objects import Objects, has_unknown, names_of
 from gpufleet_vcenter.opened import VsphereProvider, declared, logged_in
 from gpufleet_vcenter.owned import clones_in_flight
+from gpufleet_vcenter.properties import Objects, has_unknown, names_of
 from gpufleet_vcenter.remove import GroupMachine, await_clones, machines_of
 from gpufleet_vcenter.session import Session
 from gpufleet_vcenter.settings import Endpoint, normalised, problems

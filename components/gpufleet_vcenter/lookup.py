@@ -45,7 +45,6 @@ class FoundPlace:
         """Nothing is looked up yet.
 
         Args:
-            session: Login.
             place: The declaration.
             stores: Datastores of further disks, as the declaration names them.
         """
@@ -313,7 +312,6 @@ def references(
     several, is left out.
 
     Args:
-        session: Login.
         datacenter: Name or inventory path of the datacenter that they are in.
         names: Key -> kind and name (`objects.names_of`).
     """

@@ -85,7 +85,6 @@ def work_on(
     """The work on a declared machine.
 
     Args:
-        session: Login.
         settings: What is declared.
         known_uuid: The machine's uuid, where a state has it. Default: it is computed.
         pending: Whether the machine is not complete. Default false.

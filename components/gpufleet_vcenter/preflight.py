@@ -183,7 +183,6 @@ def validate_new(
     """What prevents making these machines of one group, each reason once.
 
     Args:
-        session: Login.
         absent: Machines that are to be made, replaced, or changed while they are off.
         leaving: Instance uuids of machines whose place counts as free: the same update removes,
             replaces or restarts them.

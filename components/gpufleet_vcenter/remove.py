@@ -71,7 +71,6 @@ def destroy(work: MachineWork, live: Observed, *, spare: bool = False) -> None:
 
     Args:
         work: What was declared.
-        live: The machine.
         spare: Whether disks that are to be kept are detached before. Default: nothing is on them
             yet, and they go.
     """
@@ -169,7 +168,6 @@ def machines_of(
     """The machines of a group that vCenter has, and copies of them, in the order of their names.
 
     Args:
-        session: Login.
         datacenter: Where they are.
         group: Owner of the group: decides for a machine that was made before there were ids.
         life: Id of the stack.
@@ -215,7 +213,6 @@ def drop_found(session: Session, common: Mapping[str, Any], row: GroupMachine) -
     """Remove a machine of a group that its state does not have.
 
     Args:
-        session: Login.
         common: Inputs of the group's machines, or of one of them.
         row: The machine.
     """
@@ -232,7 +229,6 @@ def await_clones(session: Session, common: Mapping[str, Any], group: str, names:
     began carries no marks that could be seen before it is done.
 
     Args:
-        session: Login.
         common: Inputs of the group's machines, or of one of them.
         group: Owner of the group.
         names: What the names of its machines begin with; empty: unknown. A killed run may have had

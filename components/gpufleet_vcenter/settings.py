@@ -23,7 +23,7 @@ from gpufleet.spec.platforms.vsphere_devices import (
 )
 from gpufleet_vcenter.errors import said
 from gpufleet_vcenter.guest_data import GUEST_DATA_LIMIT, META_DATA_KEYS, StaticAddress, packed
-from gpufleet_vcenter.objects import UNKNOWN
+from gpufleet_vcenter.properties import UNKNOWN
 
 NVIDIA = 0x10DE
 MELLANOX = 0x15B3

@@ -150,7 +150,6 @@ def datastore_rooms(
     """What each datastore has free; one that is gone meanwhile is left out.
 
     Args:
-        session: Login.
         stores: The datastores.
         policy: Id of a storage policy that they must comply with. Default: none.
     """

@@ -36,7 +36,6 @@ def wait(session: Session, task: Any, seconds: int, watch: Callable[[], None] | 
     """The result of a task.
 
     Args:
-        session: Login.
         task: The task.
         seconds: Longest it may take.
         watch: Called now and then while the task takes long; what it raises ends the wait.
@@ -111,7 +110,6 @@ def step(
     the object meanwhile, are nothing to report.
 
     Args:
-        session: Login.
         start: Starts the task.
         seconds: Longest it may take.
         doing: The step and its object, for errors.
@@ -143,7 +141,6 @@ def changed_until(
     that is lost, only makes it look again.
 
     Args:
-        session: Login.
         item: The object.
         lacking: Looks at the object and returns what starts the task that changes it; None: it is
             as it should be.
