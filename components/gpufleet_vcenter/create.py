@@ -23,13 +23,12 @@ from gpufleet_vcenter.errors import (
 )
 from gpufleet_vcenter.faults import translated
 from gpufleet_vcenter.identity import OWNER, PENDING, Standing
-from gpufleet_vcenter.inventory import read_inventory
+from gpufleet_vcenter.inventory import Host, read_inventory
 from gpufleet_vcenter.lookup import machines_with
 from gpufleet_vcenter.observed import Observed, observe
 from gpufleet_vcenter.owned import Flight, MachineWork, await_clone_of_before
 from gpufleet_vcenter.power import await_ready, power_on, stays, still_there
 from gpufleet_vcenter.preflight import check_before, check_name
-from gpufleet_vcenter.reading import children
 from gpufleet_vcenter.remove import destroy
 from gpufleet_vcenter.rooms import Rooms, check_still_fits, release, runs
 from gpufleet_vcenter.settings import NodeSettings
@@ -137,9 +136,8 @@ def rooms_of(work: MachineWork) -> Rooms:
 
 def _make(work: MachineWork, rooms: Rooms) -> Observed:
     """Clone and start, on one host after the other until one can."""
-    _clear_incomplete(work)
-    check_name(work)
-    reach, size = check_before(work)
+    _clear_name(work)
+    reach, size = rooms.checked or check_before(work)
     group, machine = group_of(work), work.identity.instance_uuid
     refused: set[str] = set()
     last: VsphereError | None = None
@@ -150,7 +148,7 @@ def _make(work: MachineWork, rooms: Rooms) -> Observed:
             raise last
         live: Observed | None = None
         try:
-            live = _cloned(work, name, size)
+            live = _cloned(work, rooms.host(name), size)
             live = run_declared(work, live)
         except VsphereError as failure:
             release(work.identity)
@@ -197,34 +195,30 @@ def _pool_and_folder(settings: NodeSettings) -> tuple[str | None, str | None]:
     return settings.place.resource_pool, settings.place.folder
 
 
-def _clear_incomplete(work: MachineWork) -> None:
+def _clear_name(work: MachineWork) -> None:
     """Remove the incomplete machine that an earlier run of this stack began under this name, for a
-    declaration that has changed since."""
+    declaration that has changed since.
+
+    Raises:
+        VsphereError: another machine has the name.
+    """
     live = work.named()
-    if live is None or work.standing(live) is not Standing.PENDING:
+    if live is None:
         return
-    if work.identity.is_key(live.extra_config):
+    if work.standing(live) is Standing.PENDING and work.identity.is_key(live.extra_config):
         destroy(work, live)
+    else:
+        check_name(work)
 
 
-def _cloned(work: MachineWork, name: str, size: int) -> Observed:
-    """The clone on the host of this name: where a datastore cluster is declared, on the datastore
-    of it that has most room."""
-    host, mounted = _host(work, name)
+def _cloned(work: MachineWork, host: Host, size: int) -> Observed:
+    """The clone on the host: where a datastore cluster is declared, on the datastore of it that has
+    most room."""
     store: Any = nullcontext(work.place.datastore)
     if work.place.pod is not None:
-        store = chosen_store(work, members(work.session, work.place), mounted, size)
+        store = chosen_store(work, members(work.session, work.place), host.datastores, size)
     with store as datastore:
-        return clone(work, host, datastore)
-
-
-def _host(work: MachineWork, name: str) -> tuple[Any, frozenset[str]]:
-    """The host, and ids of the datastores it mounts."""
-    paths = ("name", "datastore")
-    for host, entry in children(work.session, work.place.compute, vim.HostSystem, paths):
-        if entry.get("name") == name:
-            return host, frozenset(str(store._moId) for store in entry.get("datastore") or ())
-    raise failed("not-found/host", name=name)
+        return clone(work, work.session.object(vim.HostSystem, host.id), datastore)
 
 
 def clone(work: MachineWork, host: Any, datastore: Any | None) -> Observed:

@@ -155,7 +155,8 @@ class GroupRun:
         with suppress(VsphereError), in_words(f"looking for the place of {steps[0].name}"):
             # What prevents it is said of each machine that it concerns.
             if new:
-                rooms.assign(new, check_before(works[0], len(new))[0], group_of(works[0]))
+                rooms.checked = check_before(works[0], len(new))
+                rooms.assign(new, rooms.checked[0], group_of(works[0]))
         return rooms
 
     def _make(self, step: GroupStep, rooms: Rooms | None = None) -> None:

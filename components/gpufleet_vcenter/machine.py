@@ -19,7 +19,7 @@ from gpufleet_vcenter.observed import Observed
 from gpufleet_vcenter.opened import logged_in, read_settings
 from gpufleet_vcenter.outputs import MachineContext, inputs_kept, observed_of, outputs
 from gpufleet_vcenter.owned import MachineWork, work_on
-from gpufleet_vcenter.power import await_ready, still_there
+from gpufleet_vcenter.power import await_ready
 from gpufleet_vcenter.preflight import validate_new
 from gpufleet_vcenter.properties import MachineChangeKind
 from gpufleet_vcenter.reading import one
@@ -109,7 +109,7 @@ def change(
         check_description(work.session, settings)
         check_cluster(settings, work.place)
         live = run_declared(work, live, read_settings(olds))
-        live = still_there(work.session, await_ready(work, live))
+        live = await_ready(work, live)
         seen = _seen(work, live, olds)
     return outputs(given, settings, live, seen)
 

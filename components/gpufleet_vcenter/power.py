@@ -236,10 +236,13 @@ def _emptied(work: MachineWork, live: Observed, keys: tuple[str, ...]) -> Observ
     Raises:
         VsphereError: vCenter refuses.
     """
-    machine = live.reference
+    machine, now = live.reference, live
+    known = True  # how it is
 
     def lacking() -> Callable[[], Any] | None:
-        now = still_there(work.session, live)
+        nonlocal now, known
+        now = now if known else still_there(work.session, now)
+        known = False
         empty = [
             vim.option.OptionValue(key=key, value="") for key in keys if now.extra_config.get(key)
         ]
@@ -249,4 +252,4 @@ def _emptied(work: MachineWork, live: Observed, keys: tuple[str, ...]) -> Observ
     listed = ", ".join(key for key in keys if live.extra_config.get(key))
     what, seconds = f"the value of {listed} in {live.name}", work.settings.timeouts.reconfigure
     changed_until(work.session, machine, lacking, seconds, what, "machine")
-    return still_there(work.session, live)
+    return now

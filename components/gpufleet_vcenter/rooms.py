@@ -15,7 +15,7 @@ from gpufleet.components_base.resource_plugin import CANCELLED
 from gpufleet_vcenter.drs import DrsGroup
 from gpufleet_vcenter.errors import failed, interrupted
 from gpufleet_vcenter.identity import MachineIdentity
-from gpufleet_vcenter.inventory import Inventory, MachineHolding, read_host
+from gpufleet_vcenter.inventory import Host, Inventory, MachineHolding, read_host
 from gpufleet_vcenter.observed import Observed
 from gpufleet_vcenter.owned import MachineWork
 from gpufleet_vcenter.placement import (
@@ -83,6 +83,21 @@ class Rooms:
         self._read, self._server = read, server
         self._lock = threading.Lock()
         self._known: tuple[Inventory, float] | None = None
+        self.checked: tuple[RequiredAccess, int] | None = None
+        """What was asked for all machines of a group at once, as `check_before` returns it. Default:
+        each machine asks for itself."""
+
+    def host(self, name: str) -> Host:
+        """The host of this name.
+
+        Raises:
+            VsphereError: it is gone.
+        """
+        (inventory, _), _ = self._inventory(None)
+        found = inventory.by_name().get(name)
+        if found is None:
+            raise failed("not-found/host", name=name)
+        return found
 
     def assign(
         self,
