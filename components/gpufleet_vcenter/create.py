@@ -1,7 +1,6 @@
 """Making a machine, or going on with one that an earlier run began: one machine, even when the
 answer to the clone call is lost, late, or the name is taken."""
 
-import time
 from contextlib import nullcontext
 from typing import Any
 
@@ -26,7 +25,7 @@ from gpufleet_vcenter.identity import OWNER, PENDING, Standing
 from gpufleet_vcenter.inventory import Host, read_inventory
 from gpufleet_vcenter.lookup import machines_with
 from gpufleet_vcenter.observed import Observed, observe
-from gpufleet_vcenter.owned import Flight, MachineWork, await_clone_of_before
+from gpufleet_vcenter.owned import MachineWork, await_clones
 from gpufleet_vcenter.power import await_ready, power_on, stays, still_there
 from gpufleet_vcenter.preflight import check_before, check_name
 from gpufleet_vcenter.remove import destroy
@@ -102,11 +101,10 @@ def _begun(work: MachineWork) -> Observed | None:
     live = work.find()
     if live is not None:
         return live
-    seconds = work.settings.timeouts.clone
-    flight = await_clone_of_before(work, seconds)
-    if flight is Flight.STILL_UP:
-        raise _clone_timed_out(work, TaskTimeoutError(seconds, None))
-    return work.find() if flight is Flight.LANDED else None
+    name, seconds = work.settings.name, work.settings.timeouts.clone
+    left, doing = said("interrupted/clone", work=work), f"cloning {name}"
+    known = await_clones(work.session, seconds, doing, left, lambda clone: name in clone.names)
+    return work.find() if known else None
 
 
 def _taken_over(work: MachineWork) -> Observed | None:
@@ -248,7 +246,7 @@ def _attempt(work: MachineWork, spec: Any, doing: str) -> Observed | None:
             settings.timeouts.clone,
         )
     except OutcomeUnknownError:
-        return _after_lost_answer(work)
+        return _begun(work)  # it was carried out, is under way, or never arrived
     except TaskTimeoutError as problem:
         raise _clone_timed_out(work, problem) from None
     except VsphereError as failure:
@@ -267,18 +265,6 @@ def _attempt(work: MachineWork, spec: Any, doing: str) -> Observed | None:
     if live is None:
         raise failed("conflict/clone", doing=doing, work=work)
     return live
-
-
-def _after_lost_answer(work: MachineWork) -> Observed | None:
-    """The answer to the clone call was lost: it was carried out, is under way, or never arrived."""
-    deadline = time.monotonic() + work.settings.timeouts.clone
-    while time.monotonic() < deadline:
-        live = work.find()
-        if live is not None:
-            return live
-        if await_clone_of_before(work, 30) is Flight.NONE:
-            break
-    return work.find()
 
 
 def _clone_timed_out(work: MachineWork, problem: TaskTimeoutError) -> VsphereError:

@@ -37,7 +37,7 @@ from gpufleet_vcenter.machine import look
 from gpufleet_vcenter.opened import VsphereProvider, declared, logged_in
 from gpufleet_vcenter.owned import clones_in_flight
 from gpufleet_vcenter.properties import Objects, has_unknown, names_of
-from gpufleet_vcenter.remove import GroupMachine, await_clones, machines_of
+from gpufleet_vcenter.remove import GroupMachine, await_clones_of, machines_of
 from gpufleet_vcenter.session import Session
 from gpufleet_vcenter.settings import Endpoint, normalised, problems
 
@@ -307,7 +307,7 @@ def _reconciled(given: GroupInputs, before: Mapping[str, Machine], id_: str) -> 
     run = _run(session, given, before)
     with in_words(f"looking at the machines of {given.group}"):
         if _in_flight(session, given):
-            await_clones(session, run.common, given.group, given.names)
+            await_clones_of(session, run.common, given.group, given.names)
         objects = _objects(session, given, before, given.objects)
         rows = _rows(session, given, before)
     nodes = settled(before, given.nodes, objects)

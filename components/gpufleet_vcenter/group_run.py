@@ -22,7 +22,7 @@ from gpufleet_vcenter.outputs import inputs_kept, observed_of
 from gpufleet_vcenter.owned import MachineWork, work_on
 from gpufleet_vcenter.placement import slots_of
 from gpufleet_vcenter.preflight import check_before, validate_new, wish_for
-from gpufleet_vcenter.remove import await_clones, drop, drop_found, each, machines_of
+from gpufleet_vcenter.remove import await_clones_of, drop, drop_found, each, machines_of
 from gpufleet_vcenter.rooms import Rooms
 from gpufleet_vcenter.session import Session
 
@@ -108,7 +108,7 @@ class GroupRun:
             VsphereError: one could not be removed; the others are.
         """
         session, place = self.session, self.common["place"]["datacenter"]
-        await_clones(session, self.common, self.group, names)
+        await_clones_of(session, self.common, self.group, names)
         with in_words(f"looking for machines of {self.group}"):
             found = machines_of(session, datacenter_of(session, place), self.group, life)
         rows = [row for row in found if row.life == life]

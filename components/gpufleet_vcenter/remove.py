@@ -20,12 +20,12 @@ from gpufleet_vcenter.identity import GENERATION, LIFE, OWNER, Standing, key_of,
 from gpufleet_vcenter.lookup import last_name
 from gpufleet_vcenter.observed import Observed, extra_config_of, observe
 from gpufleet_vcenter.opened import logged_in, read_settings
-from gpufleet_vcenter.owned import MachineWork, running_clones, work_on
+from gpufleet_vcenter.owned import MachineWork, RunningClone, await_clones, work_on
 from gpufleet_vcenter.power import power_off
 from gpufleet_vcenter.reading import children, one, properties
 from gpufleet_vcenter.rooms import release
 from gpufleet_vcenter.session import Session
-from gpufleet_vcenter.tasks import reported, run, wait
+from gpufleet_vcenter.tasks import reported, run
 
 _ATTEMPTS = 3
 
@@ -224,11 +224,11 @@ def drop_found(session: Session, common: Mapping[str, Any], row: GroupMachine) -
         remove(work_on(session, settings, row.uuid), row.bios_uuid)
 
 
-def await_clones(session: Session, common: Mapping[str, Any], group: str, names: str) -> None:
-    """Wait for the clones in flight that may be the group's: one that a killed or interrupted run
-    began carries no marks that could be seen before it is done.
+def await_clones_of(session: Session, common: Mapping[str, Any], group: str, names: str) -> None:
+    """Wait for the clones in flight that may be the group's.
 
     Args:
+        session: Login.
         common: Inputs of the group's machines, or of one of them.
         group: Owner of the group.
         names: What the names of its machines begin with; empty: unknown. A killed run may have had
@@ -237,21 +237,14 @@ def await_clones(session: Session, common: Mapping[str, Any], group: str, names:
     template = last_name(str(common["place"]["template"]))
     seconds = VsphereTimeouts.model_validate(common.get("timeouts") or {}).clone
     doing = f"waiting for clones of {template} before machines of {group} are removed"
-    left = "what they make may belong to the group"
+
+    def is_ours(clone: RunningClone) -> bool:
+        source = one(session, clone.source, vim.VirtualMachine, ("name",)) or {}
+        of_group = bool(names) and any(name.startswith(names) for name in clone.names)
+        return of_group or unquote(str(source.get("name", ""))) == template
+
     with in_words(doing):
-        for clone in running_clones(session):
-            source = one(session, clone.source, vim.VirtualMachine, ("name",)) or {}
-            of_group = names and any(name.startswith(names) for name in clone.names)
-            if not of_group and unquote(str(source.get("name", ""))) != template:
-                continue
-            try:
-                with reported(doing, "clone", left):
-                    wait(session, clone.task, seconds)
-            except OutcomeUnknownError:
-                continue  # it is over
-            except VsphereError as failure:
-                if failure.code in (Code.INTERRUPTED, Code.TIMEOUT, Code.CONNECTION):
-                    raise  # any other is the clone's own failure
+        await_clones(session, seconds, doing, "what they make may belong to the group", is_ours)
 
 
 Task = tuple[str, Callable[[], object]]
