@@ -3,7 +3,7 @@
 no longer needs."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
@@ -13,7 +13,7 @@ from gpufleet.components_base.resource_plugin import CANCELLED
 from gpufleet.spec.platforms.vsphere import VsphereWaitFor
 from gpufleet.spec.platforms.vsphere_policy import DeletePolicy
 from gpufleet_vcenter.cluster_node import node_of
-from gpufleet_vcenter.errors import OutcomeUnknownError, VsphereError, failed, interrupted, said
+from gpufleet_vcenter.errors import OutcomeUnknownError, failed, interrupted, said
 from gpufleet_vcenter.guest_data import JOINED_KEY, USER_DATA_KEYS
 from gpufleet_vcenter.identity import PENDING
 from gpufleet_vcenter.observed import Observed, observe
@@ -51,7 +51,7 @@ def power_on(work: MachineWork, live: Observed) -> Observed:
         except vim.fault.InvalidPowerState:
             live = still_there(work.session, live)
     if live.question:
-        raise _asks(live)
+        raise failed("question", live=live)
     if live.power != "poweredOn":
         raise failed("host-state/not-started", live=live)
     return live
@@ -82,7 +82,7 @@ def _start(work: MachineWork, live: Observed) -> None:
         """A question holds the task up until someone answers it."""
         now = still_there(session, live)
         if now.question:
-            raise _asks(now)
+            raise failed("question", live=now)
 
     if not found.is_cluster:
         run(session, machine.PowerOnVM_Task, seconds, watch)
@@ -102,16 +102,8 @@ def _start(work: MachineWork, live: Observed) -> None:
         if attempt.task is not None:
             wait(session, attempt.task, seconds, watch)
     if not attempted and getattr(outcome, "recommendations", None):
-        raise _recommended(live, outcome.recommendations)
-
-
-def _recommended(live: Observed, recommendations: Sequence[Any]) -> VsphereError:
-    keys = ", ".join(str(one.key) for one in recommendations)
-    return failed("drs-behavior/recommended", live=live, keys=keys)
-
-
-def _asks(live: Observed) -> VsphereError:
-    return failed("question", live=live)
+        keys = [str(one.key) for one in outcome.recommendations]
+        raise failed("drs-behavior/recommended", live=live, keys=keys)
 
 
 def power_off(work: MachineWork, live: Observed) -> Observed:

@@ -112,11 +112,8 @@ def _detach_kept(work: MachineWork, live: Observed) -> None:
         deviceChange=[removal(disk) for disk in kept],
         extraConfig=[vim.option.OptionValue(key=MARK + disk.name, value="") for disk in kept],
     )
-    run(
-        work.session,
-        lambda: live.reference.ReconfigVM_Task(spec),
-        work.settings.timeouts.reconfigure,
-    )
+    seconds = work.settings.timeouts.reconfigure
+    run(work.session, lambda: live.reference.ReconfigVM_Task(spec), seconds)
 
 
 FEW = ("name", "config.instanceUuid", "config.template", "runtime.powerState", "config.uuid")
