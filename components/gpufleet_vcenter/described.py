@@ -17,6 +17,7 @@ from gpufleet_vcenter.owned import MachineWork
 from gpufleet_vcenter.reading import one
 from gpufleet_vcenter.session import Session
 from gpufleet_vcenter.settings import NodeSettings
+from gpufleet_vcenter.tasks import reported, run
 
 Tag = tuple[str, str]
 """Category and name."""
@@ -71,7 +72,7 @@ def describe(work: MachineWork, live: Observed, before: NodeSettings | None) -> 
     """Make notes, attributes and tags what is declared. Safe to run again.
 
     Args:
-        work: Its notes were written with the machine's other settings.
+        work: Notes that are declared were written with the machine's other settings.
         before: What was declared before; None: nothing.
 
     Raises:
@@ -79,6 +80,8 @@ def describe(work: MachineWork, live: Observed, before: NodeSettings | None) -> 
     """
     session, wanted = work.session, wanted_of(work.settings)
     former = Description() if before is None else wanted_of(before)
+    if former.annotation and not wanted.annotation and live.annotation == former.annotation:
+        _clear_notes(work, live)
     if wanted.attributes or former.attributes:
         _set_attributes(session, live, wanted, former)
     if wanted.tags or former.tags:
@@ -90,6 +93,16 @@ def describe(work: MachineWork, live: Observed, before: NodeSettings | None) -> 
             _tag(session, live, gone[tag], "detach")
         for tag in sorted(ids.keys() - there):
             _tag(session, live, ids[tag], "attach")
+
+
+def _clear_notes(work: MachineWork, live: Observed) -> None:
+    spec = vim.vm.ConfigSpec(annotation="")
+    with reported(f"clearing the notes of {live.name}", "reconfigure", f"{live.name} exists"):
+        run(
+            work.session,
+            lambda: live.reference.ReconfigVM_Task(spec),
+            work.settings.timeouts.reconfigure,
+        )
 
 
 def _set_attributes(

@@ -43,7 +43,7 @@ def power_on(work: MachineWork, live: Observed) -> Observed:
     if live.power == "suspended":
         raise failed("host-state/suspended", live=live)
     if live.power == "poweredOn":
-        return live
+        return still_there(work.session, live)  # as it is after what was changed
     doing, mmio = f"powering on {live.name}", mmio_of(work.settings)
     with reported(doing, "powerOn", f"{live.name} exists", mmio):
         try:

@@ -157,9 +157,6 @@ def difference(
         if attribute := PROPERTIES[path].plain:
             parts |= _written(attribute, getattr(settings, to_snake(path)))
             paths.append(path)
-    if before is not None and before.annotation and not settings.annotation:
-        # Notes that were declared go, and those that someone wrote since stay.
-        parts |= {"annotation": ""} if live.annotation == before.annotation else {}
     if first_boot and live.hot_add:
         # With hot add the guest sees one NUMA node (VMware KB 2040375).
         parts |= {"cpuHotAddEnabled": False, "memoryHotAddEnabled": False}
