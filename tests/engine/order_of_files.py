@@ -44,6 +44,7 @@ EVERY_COMMIT = {
     "vsphere/test_recorded_state.py": 15,
     "test_template.py": 15,
     "test_dra_before_v1.py": 10,
+    "test_claims_by_hand.py": 5,
     "test_tested_nodes.py": 10,
     "test_pack_by_the_engine.py": 5,
     "test_admission_remediations.py": 5,

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from gpufleet_policies.fronts.check import CheckedFile
 
 _Function = Callable[..., Any]
+_OTHER = ("document-unreadable", "-nothing-to-judge", "dra-no-config", "wrapped-chart-unknown")
+"""Ends of the codes of a text that is not of the kind; such findings are about no part of it."""
 _COLOURS = {"accept": "green", "unjudged": "yellow", "warn": "yellow", "reject": "red"}
 
 
@@ -120,10 +122,7 @@ def command(
         checked = CheckedFile((error(UNREADABLE, "", str(problem)),), None, (), (), False)
     except OSError as problem:
         raise UnreadableInputError(f"{file}: {problem.strerror or problem}") from None
-    is_read = not any(
-        (one.code == UNREADABLE or one.code.endswith("-nothing-to-judge")) and not one.path
-        for one in checked.findings
-    )
+    is_read = not any(one.code.endswith(_OTHER) and not one.path for one in checked.findings)
     if checked.is_judged or checked.findings or output_format == "json":
         _print(checked, file, output_format)
     looked_at = checked.is_judged or checked.findings or not is_read

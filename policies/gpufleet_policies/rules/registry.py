@@ -3,102 +3,18 @@ configurations."""
 
 from collections.abc import Iterable
 from functools import cache
+from importlib import import_module
+from pathlib import Path
 
 from gpufleet.rules.rule import Rule
 from gpufleet_policies.configurations.groups import CONFIGURATION_GROUPS
-from gpufleet_policies.rules import (
-    capacity,
-    control_pods,
-    device_claims,
-    devices,
-    fleet_pools,
-    fleet_spend,
-    fractions_of_gpus,
-    gangs,
-    gpu_drivers,
-    gpu_requests,
-    gpu_software,
-    growth,
-    idle,
-    jobs,
-    kai_queues,
-    karpenter_pools,
-    mig_layouts,
-    mig_workloads,
-    model_fit,
-    node_labels,
-    packing,
-    parallelism,
-    plain_secrets,
-    pool_bounds,
-    pool_care,
-    pool_fit,
-    pool_hardware,
-    pool_network,
-    pool_room,
-    program,
-    queues,
-    quota_room,
-    readiness,
-    relations,
-    rollouts,
-    scaling,
-    server_arguments,
-    servers,
-    shared_use,
-    sharing,
-    software_pairs,
-    training_jobs,
-    vgpu,
-)
 from gpufleet_policies.rules.configurations import CONFIG_RULES
 
-FAMILIES = (
-    fleet_spend,
-    fleet_pools,
-    pool_bounds,
-    karpenter_pools,
-    pool_care,
-    pool_hardware,
-    pool_fit,
-    pool_network,
-    pool_room,
-    node_labels,
-    mig_layouts,
-    mig_workloads,
-    sharing,
-    gpu_software,
-    gpu_drivers,
-    relations,
-    software_pairs,
-    vgpu,
-    model_fit,
-    parallelism,
-    server_arguments,
-    shared_use,
-    gpu_requests,
-    fractions_of_gpus,
-    packing,
-    idle,
-    readiness,
-    servers,
-    devices,
-    rollouts,
-    plain_secrets,
-    control_pods,
-    jobs,
-    kai_queues,
-    capacity,
-    scaling,
-    growth,
-    gangs,
-    training_jobs,
-    device_claims,
-    queues,
-    quota_room,
-    program,
+FAMILIES = tuple(
+    import_module(f"{__package__}.{name}")
+    for name in Path(__file__).with_name("families.txt").read_text(encoding="utf-8").split()
 )
-"""Modules that hold rules; each is a page of the documentation."""
+"""Modules that hold rules (`families.txt`); each is a page of the documentation."""
 
 PACK_RULES: tuple[Rule, ...] = tuple(
     value
