@@ -1,8 +1,9 @@
 """Bills of twelve fleets in nine regions, reckoned by hand from the price lists, to the cent.
 
-AWS: aws/karpenter-provider-aws v1.15.2 `pkg/providers/pricing` (us-east-1, GovCloud; its table of
-China is in yuan and of 2024). Google Cloud: skypilot-org/skypilot-catalog 2c3d7ea
-`catalogs/v9/gcp/vms.csv` for TPUs; cloudpilot-ai/karpenter-provider-gcp 417f047 for A2.
+AWS: aws/karpenter-provider-aws v1.15.2 `pkg/providers/pricing` (us-east-1, GovCloud). China:
+instances.vantage.sh by tsaol/aws-gpu 18aebd1, in yuan. Google Cloud: skypilot-org/
+skypilot-catalog 2c3d7ea `catalogs/v9/gcp/vms.csv` for TPUs; cloudpilot-ai/karpenter-provider-gcp
+417f047 for A2.
 """
 
 from typing import Any
@@ -22,7 +23,7 @@ UNKNOWN = (None, None)
         ("us-east-1", "g6e.12xlarge", (0, 5), {}, ("0.00", "52.46")),
         ("us-gov-east-1", "g4dn.xlarge", (1, 9), {}, ("0.66", "5.97")),
         ("us-gov-west-1", "g5.12xlarge", (1, 4), {}, UNKNOWN),  # the list has none
-        ("cn-north-1", "g4dn.xlarge", (1, 2), {}, UNKNOWN),
+        ("cn-north-1", "g4dn.xlarge", (1, 2), {}, UNKNOWN),  # 5.223 yuan, in no dollars
         ("us-central1", "ct6e-standard-4t", (1, 4), {}, ("10.80", "43.20")),
         # Spot at the least; at the most the price on demand, which bounds it.
         ("us-south1", "ct6e-standard-4t", (1, 2), SPOT, ("4.87", "21.60")),
@@ -54,5 +55,7 @@ def test_a_bill_is_that_of_the_list(
         for one in (spend.minimum, spend.maximum)
     )
     assert told == bill
-    named = "price-unknown-in-region" in [one.code for one in result.findings]
-    assert named is (bill == UNKNOWN)
+    named = [one for one in result.findings if one.code == "price-unknown-in-region"]
+    assert bool(named) is (bill == UNKNOWN)
+    if region.startswith("cn-"):
+        assert "(5.223 CNY an hour: this list is in yuan)" in named[0].message

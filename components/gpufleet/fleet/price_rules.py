@@ -80,11 +80,10 @@ def _elsewhere(region: str, pools: Sequence[Pool]) -> Iterable[Finding]:
     named = [(pool.name, price.region) for pool in pools for _, _, price in _listed(pool)]
     others = {name: place for name, place in named if place is not None and place != region}
     places = sorted(set(others.values()))
-    if not places:
-        return
-    yield _finding(
-        "price-of-other-region", found=region, pools=list(others), region=", ".join(places)
-    )
+    if places:
+        yield _finding(
+            "price-of-other-region", found=region, pools=list(others), region=", ".join(places)
+        )
 
 
 def _unknown_here(region: str, pools: Sequence[Pool], catalogue: Catalogue) -> Iterable[Finding]:
@@ -95,7 +94,8 @@ def _unknown_here(region: str, pools: Sequence[Pool], catalogue: Catalogue) -> I
         for row, option, price in _listed(pool):
             regions = _priced_regions(row, option, price, catalogue)
             if price.micro_usd_per_hour is None and regions:
-                missing[f"{row.name} as {option}"] = None
+                listed = f" ({price.notes})" if price.region == region else ""
+                missing[f"{row.name} as {option}{listed}"] = None
                 known |= regions
                 names[pool.name] = None
     own = partition(region)

@@ -11,7 +11,7 @@ from gpufleet.cli.catalogue import command
 
 TABLES = {
     "gpus": 59, "mig": 129, "instances": 165, "prices": 330, "models": 73, "charts": 18,
-    "images": 25, "sources": 239, "engines": 4, "drivers": 39, "offers": 83,
+    "images": 25, "sources": 240, "engines": 4, "drivers": 39, "offers": 83,
 }  # fmt: skip
 
 
