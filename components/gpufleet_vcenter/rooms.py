@@ -84,8 +84,8 @@ class Rooms:
         self._lock = threading.Lock()
         self._known: tuple[Inventory, float] | None = None
         self.checked: tuple[RequiredAccess, int] | None = None
-        """What was asked for all machines of a group at once, as `check_before` returns it. Default:
-        each machine asks for itself."""
+        """What `check_before` returned for all machines of a group at once. Default: each machine
+        asks for itself."""
 
     def host(self, name: str) -> Host:
         """The host of this name.
