@@ -21,7 +21,7 @@ EVERY_COMMIT = {
     "test_cut_over.py": 65,
     "vsphere/test_group.py": 65,
     "vsphere/test_interrupted.py": 60,
-    "vsphere/test_any_next_command.py": 25,
+    "vsphere/test_any_next_command.py": 60,
     "test_karpenter.py": 55,
     "test_kueue.py": 45,
     "test_gke.py": 45,
