@@ -8,6 +8,7 @@ choice or proves that there is none.
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from math import ceil
 
 from gpufleet_planner.packing import highs
@@ -24,7 +25,7 @@ from gpufleet_planner.planning.layouts import (
 from gpufleet_planner.planning.offers import OfferedMachine
 from gpufleet_planner.planning.option import Option
 from gpufleet_planner.planning.placed import ChosenWorkload
-from gpufleet_planner.sizing.device import DeviceShare
+from gpufleet_planner.sizing.device import Device, DeviceShare
 
 GAP, LARGE = 2e-3, 1_500
 """Relative gap at which a program of more columns stops; smaller ones are solved to the end."""
@@ -345,7 +346,12 @@ def least_part(option: Option, weight: float) -> float:
 
 def _costs(option: Option) -> tuple[float, float]:
     """The same by compute alone, and by memory alone."""
-    share, machine = option.share, option.machine
-    parts = share.slice_parts
-    each = machine_price(machine) * option.devices / machine.gpus
-    return each * float(parts[0]), each * float(parts[1])
+    compute, memory = _parts(option.share)
+    each = machine_price(option.machine) * option.devices / option.machine.gpus
+    return each * compute, each * memory
+
+
+@lru_cache(maxsize=4096)
+def _parts(share: Device) -> tuple[float, float]:
+    compute, memory = share.slice_parts
+    return float(compute), float(memory)

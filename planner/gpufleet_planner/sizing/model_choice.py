@@ -63,8 +63,6 @@ def choose_model(
     """
     place = Path(text)
     if text.endswith(".json") or (("/" in text or text.startswith(".")) and place.is_dir()):
-        from gpufleet_planner.sizing.model_choice import read_checkpoint
-
         return read_checkpoint(place)
     count = stated_parameters(text)
     if count is None:
