@@ -18,7 +18,7 @@ from pyVmomi.SoapAdapter import SoapStubAdapter
 
 from gpufleet_vcenter.adapters import FoundNetwork, WantedAdapter, found_network
 from gpufleet_vcenter.certificate import tls_context
-from gpufleet_vcenter.errors import Code, VsphereError, near
+from gpufleet_vcenter.errors import Code, VsphereError, failed, near
 from gpufleet_vcenter.reading import children, one
 from gpufleet_vcenter.session import CALL_SECONDS, Session
 from gpufleet_vcenter.settings import NodeSettings, Place
@@ -45,7 +45,6 @@ class FoundPlace:
         """Nothing is looked up yet.
 
         Args:
-            session: Login.
             place: The declaration.
             stores: Datastores of further disks, as the declaration names them.
         """
@@ -186,7 +185,7 @@ def by_name(session: Session, root: Any, kind: type, wanted: str, what: str) -> 
         found = session.call(lambda: index.FindByInventoryPath(wanted.lstrip("/")))
         if isinstance(found, kind):
             return found
-        raise VsphereError(Code.NOT_FOUND, f"no {what} at {wanted}", "give the full inventory path")
+        raise failed("not-found/path", what=what, wanted=wanted)
     rows = [
         (item, unquote(entry["name"]))
         for item, entry in children(session, root, kind, ("name",))
@@ -197,17 +196,9 @@ def by_name(session: Session, root: Any, kind: type, wanted: str, what: str) -> 
         return matches[0]
     if matches:
         places = ", ".join(sorted(inventory_path(session, item) for item in matches))
-        raise VsphereError(
-            Code.AMBIGUOUS,
-            f"{len(matches)} objects are a {what} named {wanted!r}: {places}",
-            "write one of these paths instead of the name",
-        )
+        raise failed("ambiguous/name", count=len(matches), what=what, wanted=wanted, places=places)
     hint = near(wanted, (name for _, name in rows))
-    raise VsphereError(
-        Code.NOT_FOUND,
-        f"no {what} named {wanted!r} that this user can see{hint}",
-        "correct the name, or grant the user read access to it",
-    )
+    raise failed("not-found/name", what=what, wanted=wanted, hint=hint)
 
 
 def last_name(wanted: str) -> str:
@@ -260,11 +251,7 @@ def policy_id(session: Session, name: str) -> str:
     known = session.call(ask)
     if name in known:
         return known[name]
-    raise VsphereError(
-        Code.NOT_FOUND,
-        f"no storage policy named {name!r} that this user can see{near(name, known)}",
-        "correct the name, or grant the user `StorageProfile.View` on the vCenter",
-    )
+    raise failed("not-found/policy", name=name, near=near(name, known))
 
 
 def not_compliant(session: Session, policy: str, stores: Sequence[Any]) -> Mapping[str, str]:
@@ -325,7 +312,6 @@ def references(
     several, is left out.
 
     Args:
-        session: Login.
         datacenter: Name or inventory path of the datacenter that they are in.
         names: Key -> kind and name (`objects.names_of`).
     """

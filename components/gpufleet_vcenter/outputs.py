@@ -7,13 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from gpufleet_vcenter.adapters import adapter_type, on_network
+from gpufleet_vcenter.adapters import adapter_type, on_network, unmatched
 from gpufleet_vcenter.described import Description, wanted_of
 from gpufleet_vcenter.disks import disk_bytes, disk_drift, disks_told, first_disk, store_of
 from gpufleet_vcenter.lookup import last_name
-from gpufleet_vcenter.objects import UNKNOWN
 from gpufleet_vcenter.observed import Observed
-from gpufleet_vcenter.properties import plain_differences
+from gpufleet_vcenter.properties import UNKNOWN, plain_differences
 from gpufleet_vcenter.settings import NodeSettings, Place
 from gpufleet_vcenter.specs import MMIO_SIZE, mmio_of, wanted_gpus
 
@@ -88,7 +87,6 @@ def told_adapters(live: Observed, networks: Mapping[str, str]) -> list[dict[str,
     """Network and type of each adapter, by names.
 
     Args:
-        live: The machine.
         networks: Id of a network -> name.
     """
     return [
@@ -120,18 +118,12 @@ def _matched(
     place: Place, told: Sequence[Mapping[str, str]]
 ) -> tuple[list[tuple[str | None, str | None]], list[Mapping[str, str]]]:
     """Declared adapters that the machine lacks, and its adapters that are not declared."""
-    free = list(told)
-    lacking: list[tuple[str | None, str | None]] = []
-    for network, kind in sorted(place.adapters, key=lambda wish: wish[0] is None):
-        name = None if network is None else last_name(network)
-        card = next(
-            (c for c in free if name in (None, c["network"]) and kind in (None, c["adapter"])), None
-        )
-        if card is None:
-            lacking.append((network, kind))
-        else:
-            free.remove(card)
-    return lacking, free
+
+    def fits(card: Mapping[str, str], wish: tuple[str | None, str | None]) -> bool:
+        name = wish[0] and last_name(wish[0])
+        return name in (None, card["network"]) and wish[1] in (None, card["adapter"])
+
+    return unmatched(sorted(place.adapters, key=lambda wish: wish[0] is None), told, fits)
 
 
 def device_row(mode: str, what: str, label: str) -> dict[str, str]:
@@ -190,7 +182,6 @@ def outputs(
     Args:
         properties: The inputs, or the outputs of before.
         settings: The same, read.
-        live: The machine.
         seen: Facts about the machine that its own properties do not contain.
     """
     firmware = seen.firmware or live.firmware

@@ -3,7 +3,7 @@
 no longer needs."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
@@ -13,7 +13,7 @@ from gpufleet.components_base.resource_plugin import CANCELLED
 from gpufleet.spec.platforms.vsphere import VsphereWaitFor
 from gpufleet.spec.platforms.vsphere_policy import DeletePolicy
 from gpufleet_vcenter.cluster_node import node_of
-from gpufleet_vcenter.errors import Code, OutcomeUnknownError, VsphereError, interrupted
+from gpufleet_vcenter.errors import OutcomeUnknownError, failed, interrupted, said
 from gpufleet_vcenter.guest_data import JOINED_KEY, USER_DATA_KEYS
 from gpufleet_vcenter.identity import PENDING
 from gpufleet_vcenter.observed import Observed, observe
@@ -41,13 +41,9 @@ def power_on(work: MachineWork, live: Observed) -> Observed:
             `vsphere-gpu-capacity`.
     """
     if live.power == "suspended":
-        raise VsphereError(
-            Code.HOST_STATE,
-            f"{live.name} is suspended, which is not declared",
-            "resume it or power it off in the vSphere client, then run again",
-        )
+        raise failed("host-state/suspended", live=live)
     if live.power == "poweredOn":
-        return live
+        return still_there(work.session, live)  # as it is after what was changed
     doing, mmio = f"powering on {live.name}", mmio_of(work.settings)
     with reported(doing, "powerOn", f"{live.name} exists", mmio):
         try:
@@ -55,13 +51,9 @@ def power_on(work: MachineWork, live: Observed) -> Observed:
         except vim.fault.InvalidPowerState:
             live = still_there(work.session, live)
     if live.question:
-        raise _asks(live)
+        raise failed("question", live=live)
     if live.power != "poweredOn":
-        raise VsphereError(
-            Code.HOST_STATE,
-            f"{live.name} received the request to power on, but is {live.power}",
-            "look at the machine's last events in vCenter",
-        )
+        raise failed("host-state/not-started", live=live)
     return live
 
 
@@ -79,12 +71,7 @@ def _started(work: MachineWork, live: Observed) -> Observed:
             live = until(work.session, live, _LOST_SECONDS, lambda now: now.power == "poweredOn")
             if live.power == "poweredOn":
                 return live
-    raise VsphereError(
-        Code.CONNECTION,
-        f"powering on {live.name}: the connection broke {_ATTEMPTS} times",
-        "run again",
-        left=f"{live.name} ({live.moref}) exists and is {live.power}",
-    )
+    raise failed("connection/start", live=live, attempts=_ATTEMPTS)
 
 
 def _start(work: MachineWork, live: Observed) -> None:
@@ -95,7 +82,7 @@ def _start(work: MachineWork, live: Observed) -> None:
         """A question holds the task up until someone answers it."""
         now = still_there(session, live)
         if now.question:
-            raise _asks(now)
+            raise failed("question", live=now)
 
     if not found.is_cluster:
         run(session, machine.PowerOnVM_Task, seconds, watch)
@@ -115,27 +102,8 @@ def _start(work: MachineWork, live: Observed) -> None:
         if attempt.task is not None:
             wait(session, attempt.task, seconds, watch)
     if not attempted and getattr(outcome, "recommendations", None):
-        raise _recommended(live, outcome.recommendations)
-
-
-def _recommended(live: Observed, recommendations: Sequence[Any]) -> VsphereError:
-    keys = ", ".join(str(one.key) for one in recommendations)
-    return VsphereError(
-        Code.DRS_BEHAVIOR,
-        f"powering on {live.name}: DRS does not start it, and only recommends a host "
-        f"(recommendation {keys})",
-        "write drsBehavior: fullyAutomated or partiallyAutomated, or set the cluster's DRS "
-        "automation level to one of them, then run again",
-    )
-
-
-def _asks(live: Observed) -> VsphereError:
-    return VsphereError(
-        Code.QUESTION,
-        f"powering on {live.name}: it asks: {live.question}",
-        "answer it in the vSphere client, then run again",
-        left=f"{live.name} ({live.moref}) waits for the answer",
-    )
+        keys = [str(one.key) for one in outcome.recommendations]
+        raise failed("drs-behavior/recommended", live=live, keys=keys)
 
 
 def power_off(work: MachineWork, live: Observed) -> Observed:
@@ -165,11 +133,7 @@ def still_there(session: Session, live: Observed) -> Observed:
     """
     now = observe(session, live.reference)
     if now is None:
-        raise VsphereError(
-            Code.NOT_FOUND,
-            f"{live.name} ({live.moref}) was removed while it was worked on",
-            "run again: the machine is recreated",
-        )
+        raise failed("not-found/removed", live=live)
     return now
 
 
@@ -237,21 +201,20 @@ def _await_guest(work: MachineWork, live: Observed) -> Observed:
     joined = ""
     if settings.wait_for is VsphereWaitFor.JOINED:
         joined = f", {JOINED_KEY} is {live.extra_config.get(JOINED_KEY) or 'not set'}"
-    raise VsphereError(
-        Code.TIMEOUT,
-        f"{live.name} runs, and its guest was not ready after {settings.timeouts.address} s: "
-        f"VMware tools {tools}, address {live.address or 'none'}{joined}",
-        "look at /var/log/cloud-init-output.log in the guest; allow more with timeouts.address",
+    raise failed(
+        "timeout/guest",
+        live=live,
+        settings=settings,
+        tools=tools,
+        address=live.address or "none",
+        joined=joined,
         left=stays(live),
     )
 
 
 def stays(live: Observed) -> str:
     """What becomes of a machine that runs and is late."""
-    return (
-        f"{live.name} ({live.moref}, instance uuid {live.instance_uuid}) runs and stays: the next "
-        "`pulumi up` waits for it again, and `pulumi destroy` removes it"
-    )
+    return said("timeout/stays", live=live)
 
 
 def routable(address: str) -> bool:
@@ -265,10 +228,13 @@ def _emptied(work: MachineWork, live: Observed, keys: tuple[str, ...]) -> Observ
     Raises:
         VsphereError: vCenter refuses.
     """
-    machine = live.reference
+    machine, now = live.reference, live
+    known = True  # how it is
 
     def lacking() -> Callable[[], Any] | None:
-        now = still_there(work.session, live)
+        nonlocal now, known
+        now = now if known else still_there(work.session, now)
+        known = False
         empty = [
             vim.option.OptionValue(key=key, value="") for key in keys if now.extra_config.get(key)
         ]
@@ -278,4 +244,4 @@ def _emptied(work: MachineWork, live: Observed, keys: tuple[str, ...]) -> Observ
     listed = ", ".join(key for key in keys if live.extra_config.get(key))
     what, seconds = f"the value of {listed} in {live.name}", work.settings.timeouts.reconfigure
     changed_until(work.session, machine, lacking, seconds, what, "machine")
-    return still_there(work.session, live)
+    return now

@@ -10,7 +10,7 @@ from pyVmomi import vim, vmodl
 from tenacity import Retrying, retry_if_exception_type, sleep_using_event, wait_random_exponential
 
 from gpufleet.components_base.resource_plugin import CANCELLED
-from gpufleet_vcenter.errors import Code, OutcomeUnknownError, VsphereError, interrupted
+from gpufleet_vcenter.errors import Code, OutcomeUnknownError, VsphereError, failed, interrupted
 from gpufleet_vcenter.faults import RETRIED, translated
 from gpufleet_vcenter.reading import last_event, one
 from gpufleet_vcenter.session import Session, patience
@@ -36,7 +36,6 @@ def wait(session: Session, task: Any, seconds: int, watch: Callable[[], None] | 
     """The result of a task.
 
     Args:
-        session: Login.
         task: The task.
         seconds: Longest it may take.
         watch: Called now and then while the task takes long; what it raises ends the wait.
@@ -111,7 +110,6 @@ def step(
     the object meanwhile, are nothing to report.
 
     Args:
-        session: Login.
         start: Starts the task.
         seconds: Longest it may take.
         doing: The step and its object, for errors.
@@ -143,7 +141,6 @@ def changed_until(
     that is lost, only makes it look again.
 
     Args:
-        session: Login.
         item: The object.
         lacking: Looks at the object and returns what starts the task that changes it; None: it is
             as it should be.
@@ -160,10 +157,12 @@ def changed_until(
             return
         step(session, start, seconds, f"changing {what}", f"{what} may change yet")
     if lacking() is not None:
-        raise VsphereError(
-            Code.CONFLICT,
-            f"{what} still differs after {_ATTEMPTS} changes{last_event(session, item)}",
-            f"look at the {kind}'s events for who else changes it",
+        raise failed(
+            "conflict/object",
+            what=what,
+            attempts=_ATTEMPTS,
+            event=last_event(session, item),
+            kind=kind,
         )
 
 
@@ -205,9 +204,6 @@ def timed_out(step: str, problem: TaskTimeoutError, setting: str, exists: str) -
     """A step that took too long, what exists now, and which setting allows more."""
     progress = "" if problem.progress is None else f" at {problem.progress} %"
     progress += f" ({problem.task})" if problem.task else ""
-    return VsphereError(
-        Code.TIMEOUT,
-        f"{step} was not done after {problem.seconds} s{progress}",
-        f"look at the task in vCenter; allow more with timeouts.{setting}",
-        left=exists,
+    return failed(
+        "timeout", step=step, problem=problem, progress=progress, setting=setting, left=exists
     )

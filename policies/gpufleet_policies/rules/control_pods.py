@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from fractions import Fraction
+from pathlib import Path
 
 from gpufleet.cluster import Container, PodGroup, WorkloadFacts
 from gpufleet.cluster.container import GPU
@@ -19,20 +20,7 @@ from gpufleet_policies.rules.placement import (
 )
 from gpufleet_policies.rules.written import written_rule
 
-_HELPERS = (
-    "istio-proxy",
-    "envoy",
-    "nginx",
-    "fluent-bit",
-    "fluentd",
-    "vector",
-    "oauth-proxy",
-    "kube-rbac-proxy",
-    "cloud-sql-proxy",
-    "filebeat",
-    "otel-collector",
-    "queue-proxy",
-)
+_HELPERS = Path(__file__).with_name("sidecars.txt").read_text(encoding="utf-8").split()
 """Names of sidecar containers, which never compute on a GPU."""
 
 _GPU_NODE_LABELS = (

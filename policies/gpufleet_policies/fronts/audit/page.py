@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from html import escape
+from pathlib import Path
 
 from gpufleet.findings import Finding
 from gpufleet.messages import one_line
@@ -9,13 +10,7 @@ from gpufleet_policies.fronts.audit.ranked import RankedObject, ranked
 from gpufleet_policies.fronts.audit.run import Audit
 from gpufleet_policies.fronts.audit.text import counted, sums_of
 
-_STYLE = (
-    "body{font:15px/1.45 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem}"
-    "table{border-collapse:collapse;width:100%}td,th{text-align:left;vertical-align:top;"
-    "padding:.4rem .6rem;border-bottom:1px solid #ddd}"
-    "td.n,th.n{text-align:right;white-space:nowrap}"
-    ".error{color:#b00020}.where,.rule{color:#666;font-size:.9em}p{margin:.2rem 0}"
-)
+_STYLE = Path(__file__).with_name("page.css").read_text(encoding="utf-8")
 
 
 def as_page(result: Audit, top: int = 0) -> str:
