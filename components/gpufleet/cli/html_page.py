@@ -80,8 +80,7 @@ def _counted(found: Sequence[Finding]) -> str:
 
 def _pool(pool: Pool) -> list[str]:
     wide, narrow = (
-        draw_partition_svg(pool.gpu, pool.partition, f"Pool {pool.name}", width)
-        for width in (WIDE, NARROW)
+        draw_partition_svg(pool.gpu, pool.partition, "One node", width) for width in (WIDE, NARROW)
     )
     facts = [
         f"<dt>{escape(fact.name[:1].upper() + fact.name[1:])}</dt>"
@@ -174,17 +173,17 @@ def _spend(fleet: Fleet, pools: Sequence[Pool]) -> list[str]:
         *('<div class="tiles">', *tiles, "</div>"),
         f'<section><h2>Spend</h2><div class="wide"><table><thead><tr>{columns}</tr></thead><tbody>',
         *(*rows, "</tbody></table></div>"),
-        _picture("Spend of each pool", _bars(pools, 22, 500), _bars(pools, 15, 150)),
+        _picture("Spend of each pool", _bars(pools, 600), _bars(pools, 180)),
         "</section>",
     ]
 
 
-def _bars(pools: Sequence[Pool], letters: int, length: int) -> str:
+def _bars(pools: Sequence[Pool], length: int) -> str:
     """From the least to the most that each pool can cost an hour, with the expected as a mark.
 
-    `letters` of a pool's name are shown, and the longest bar has `length` pixels.
+    The longest bar has `length` pixels; the pool's name is above its bar, where all of it fits.
     """
-    left = 8 * letters + 4
+    left = 8
     width = left + length + 120
     bounds = [
         [
@@ -194,15 +193,15 @@ def _bars(pools: Sequence[Pool], letters: int, length: int) -> str:
         for pool in pools
     ]
     top = max((value for row in bounds for value in row if value is not None), default=0.0) or 1.0
-    height = 26 * len(pools) + 16
+    height = 44 * len(pools) + 8
     out = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" role="img">',
         "<style>text{font:13px system-ui,sans-serif;fill:#1f2328}</style>",
         f'<rect width="{width}" height="{height}" fill="#fff"/>',
     ]
     for number, (pool, (low, usual, high)) in enumerate(zip(pools, bounds, strict=True)):
-        y = 12 + number * 26
-        out.append(f'<text x="8" y="{y + 12}">{escape(pool.name[:letters])}</text>')
+        y = 26 + number * 44
+        out.append(f'<text x="{left}" y="{y - 8}">{escape(pool.name)}</text>')
         if low is None or usual is None or high is None:
             out.append(f'<text x="{left}" y="{y + 12}">unknown</text>')
             continue
