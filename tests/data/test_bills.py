@@ -6,10 +6,12 @@ skypilot-catalog 2c3d7ea `catalogs/v9/gcp/vms.csv` for TPUs; cloudpilot-ai/karpe
 417f047 for A2.
 """
 
+from decimal import Decimal
 from typing import Any
 
 import pytest
 
+from gpufleet.fleet.model import Unbounded
 from gpufleet.platforms.compiled import compile_data
 
 SPOT: dict[str, Any] = {"capacity": [{"spot": {}}]}
@@ -59,3 +61,32 @@ def test_a_bill_is_that_of_the_list(
     assert bool(named) is (bill == UNKNOWN)
     if region.startswith("cn-"):
         assert "(5.223 CNY an hour: this list is in yuan)" in named[0].message
+
+
+@pytest.mark.parametrize(
+    ("machine", "per_gpu"), [("a3-ultragpu-8g", "5.300"), ("a4-highgpu-8g", "8.055")]
+)
+def test_flex_start_is_that_of_the_sheet_and_queues_are_not_known(
+    machine: str, per_gpu: str
+) -> None:
+    """By GPU, from Google's sheet of accelerator-optimized machines, September 2026. Neither is
+    sold on demand, whose price bounds that of other machines: nothing bounds what is queued."""
+
+    def spend(**capacity: Any) -> Any:
+        pool = {"name": "p", "instanceTypes": [machine], "nodes": {"min": 0, "max": 2}}
+        result = compile_data(
+            {
+                "catalogue": "2026.11",
+                "platform": "gke",
+                "cluster": {"name": "bill", "region": "us-central1"},
+                "pools": [{**pool, "zones": ["us-central1-b"], "capacity": [capacity]}],
+                "prices": "strict",
+            }
+        )
+        assert result.fleet is not None
+        return result.fleet.spend.maximum
+
+    assert spend(flexStart={}) == 2 * 8 * Decimal(per_gpu) * 1_000_000
+    queued = spend(queued={})
+    assert isinstance(queued, Unbounded)
+    assert queued.causes == (f"p: no price is known for {machine} as queued",)

@@ -14,6 +14,7 @@ from gpufleet.fleet.neuron import is_neuron
 from gpufleet.fleet.price_rules import price_region
 from gpufleet.render.pod_request import requested_units
 from gpufleet.render.slots import draw_partition
+from gpufleet.spec.base import Ownership
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,11 +131,9 @@ def _claims(pool: Pool) -> Iterator[str]:
 
 
 def _nodes(pool: Pool) -> str:
-    nodes = pool.nodes
-    return (
-        f"{nodes.minimum} to {nodes.maximum}, {nodes.expected} expected, "
-        f"provisioned by {pool.provisioner.value}"
-    )
+    nodes, managed = pool.nodes, pool.ownership is Ownership.MANAGED
+    made = f"provisioned by {pool.provisioner.value}" if managed else "made by others"
+    return f"{nodes.minimum} to {nodes.maximum}, {nodes.expected} expected, {made}"
 
 
 def _brought_by(pool: Pool) -> str:

@@ -124,8 +124,8 @@ FIRST = (
 @click.option(
     "--fix",
     is_flag=True,
-    help="Make those changes in YAML files, comments kept; validate them again, and print what "
-    "remains.",
+    help="Make the changes of --patch in YAML files, comments kept; validate them again, and "
+    "print what remains.",
 )
 @click.option("--diff", is_flag=True, help="With --fix: print a unified diff, and write nothing.")
 @click.option(
@@ -210,7 +210,7 @@ def command(
 
     PATH is a file, a folder, or `-`: Kubernetes manifests, Helm values and templates, `terraform
     show -json` plans, `pulumi preview --json`, `pulumi stack export`, `kubectl get -o json`,
-    declarations of fleets. Folders are searched for .yaml, .yml and .json. Rules that compare
+    declarations of fleets. Folders are searched for .yaml, .yml, .json and .tf. Rules that compare
     objects see everything of one run together. What no rule looked at is named and counted.
     --as, --gpu, --select and --context give a verdict on one document (docs/check.md).
 

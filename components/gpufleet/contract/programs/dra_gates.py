@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from gpufleet.catalogue.features import numbers
 from gpufleet.catalogue.lookup import nearest_names
-from gpufleet.cluster.program import Reader
+from gpufleet.cluster.program import KUBERNETES, Reader
 from gpufleet.cluster.site import Site
 from gpufleet.contract.programs.validation import CheckReport
 from gpufleet.documents.paths import child
@@ -18,9 +18,13 @@ _GROUPS = ("AllAlpha", "AllBeta")
 
 
 def gates_in_force(context: Site, report: CheckReport) -> Mapping[str, bool]:
-    """Every gate with its value; contradictions and unknown gates are reported."""
-    written, path = _written(context)
-    return validate_gates(written, path, context.release_of(DRIVER), report)
+    """Every gate with its value; contradictions and unknown gates are reported. A context names
+    those of Kubernetes in the same place."""
+    (written, path), driver = _written(context), context.release_of(DRIVER)
+    if path == "context.featureGates":
+        of_cluster = context.catalogue.features(KUBERNETES).gates.keys() - driver.gates.keys()
+        written = {name: on for name, on in written.items() if name not in of_cluster}
+    return validate_gates(written, path, driver, report)
 
 
 def validate_gates(
@@ -86,21 +90,14 @@ def unknown_gate(name: str, driver: Reader) -> tuple[str, str]:
 
 
 def _check(gates: Mapping[str, bool], path: str, report: CheckReport) -> None:
-    for one, other in EXCLUDES:
-        if gates.get(one) and gates.get(other):
+    pairs = [*((*pair, True) for pair in EXCLUDES), *((*pair, False) for pair in NEEDS)]
+    for one, other, excluded in pairs:
+        if gates.get(one) and bool(gates.get(other)) is excluded:
             report.add(
                 "dra-gates-conflict",
                 path,
-                f"feature gate {one} is mutually exclusive with {other}",
-                f"turn off {one} or {other}",
-                gates=(one, other),
-            )
-    for one, other in NEEDS:
-        if gates.get(one) and not gates.get(other):
-            report.add(
-                "dra-gates-conflict",
-                path,
-                f"feature gate {one} requires {other}",
-                f"turn on {other}, or turn off {one}",
+                f"feature gate {one} "
+                f"{'is mutually exclusive with' if excluded else 'requires'} {other}",
+                f"turn off {one} or {other}" if excluded else f"turn on {other}, or turn off {one}",
                 gates=(one, other),
             )
