@@ -42,14 +42,12 @@ class ScreenCommand(click.Command):
             record if ctx.meta.get(_ALL) else (record[0], re.split(r"(?<=\.)\s|;\s", record[1])[0])
             for parameter in self.get_params(ctx)
             if (record := parameter.get_help_record(ctx)) is not None
-            and (ctx.meta.get(_ALL) or self._first_screen(parameter))
+            and (
+                ctx.meta.get(_ALL) or parameter not in self.params or parameter.name in self._first
+            )
         ]
         with formatter.section("Options"):
             formatter.write_dl(shown)
-
-    def _first_screen(self, parameter: click.Parameter) -> bool:
-        own = any(parameter is one for one in self.params)
-        return not own or parameter.name in self._first
 
 
 def _show_all(ctx: click.Context, option: click.Parameter, value: bool) -> None:

@@ -1,7 +1,6 @@
 """`--html`: a fleet as one page that needs no other file, host or script."""
 
 import base64
-import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -15,9 +14,9 @@ from gpufleet.cli.tables import sharing_line, usd
 from gpufleet.findings import Finding, Severity, ordered
 from gpufleet.fleet import Fleet, Pool, Unbounded
 from gpufleet.fleet.model import Money
+from gpufleet.messages import marked
 from gpufleet.render.slots_svg import NARROW, WIDE, draw_partition_svg
 
-_CODE = re.compile(r"`([^`]+)`")
 _HOURS_PER_MONTH = 730
 _NUMBER = ' class="number"'
 
@@ -84,7 +83,7 @@ def _pool(pool: Pool) -> list[str]:
     )
     facts = [
         f"<dt>{escape(fact.name[:1].upper() + fact.name[1:])}</dt>"
-        f"<dd>{'<br>'.join(map(_marked, (fact.text,) if fact.text else fact.items))}</dd>"
+        f"<dd>{'<br>'.join(map(marked, (fact.text,) if fact.text else fact.items))}</dd>"
         for fact in pool_lines(pool)
     ]
     name, title = escape(pool.name), escape(pool_title(pool))
@@ -111,19 +110,14 @@ def _findings(found: Sequence[Finding]) -> list[str]:
         kind = (one.severity.value, one.code, one.statement, one.fix or "")
         alike.setdefault(kind, []).append(one.place)
     lines = [
-        f'<div class="finding {level}"><p><span class="level">{level}</span>{_marked(text)}</p>'
-        + (f"<p>Fix: {_marked(fix)}</p>" if fix else "")
+        f'<div class="finding {level}"><p><span class="level">{level}</span>{marked(text)}</p>'
+        + (f"<p>Fix: {marked(fix)}</p>" if fix else "")
         + f'<p class="where">{escape(code)}: '
         + ", ".join(f"<code>{escape(place)}</code>" for place in places)
         + "</p></div>"
         for (level, code, text, fix), places in alike.items()
     ]
     return ['<h2 id="findings">Findings</h2>', *lines] if lines else []
-
-
-def _marked(text: str) -> str:
-    """The text with what is between backticks as code."""
-    return _CODE.sub(r"<code>\1</code>", escape(text))
 
 
 def _month(bound: Money) -> str:

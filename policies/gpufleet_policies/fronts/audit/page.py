@@ -1,23 +1,15 @@
 """The audit as one HTML page for people who read no terminal: sums, the dearest objects, nodes."""
 
-import re
 from collections.abc import Iterator
 from html import escape
 from pathlib import Path
 
 from gpufleet.findings import Finding
-from gpufleet.findings.money import AmountKind
-from gpufleet.messages import one_line
+from gpufleet.messages import marked, one_line
 from gpufleet_policies.fronts.audit.ranked import RankedObject, ranked
 from gpufleet_policies.fronts.audit.run import Audit
 from gpufleet_policies.fronts.audit.text import counted, sums_of
 
-_CODE = re.compile(r"`([^`]+)`")
-_AMOUNT = {
-    AmountKind.WASTE: "wasted",
-    AmountKind.STANDING: "billed in any case",
-    AmountKind.EXPOSURE: "at most",
-}
 _STYLE = Path(__file__).with_name("page.css").read_text(encoding="utf-8")
 
 
@@ -57,7 +49,7 @@ def _lines(result: Audit, top: int) -> Iterator[str]:
 
 def _row(one: RankedObject) -> str:
     dearest = one.dearest()
-    amount = "" if dearest is None else f"{dearest[0]:,}<br>{_AMOUNT[dearest[1]]}"
+    amount = "" if dearest is None else f"{dearest[0]:,}<br>{dearest[1].value}"
     place = _text(f"{one.file}:{one.findings[0].line}")
     parts = "".join(_finding(found) for found in one.findings)
     return (
@@ -68,9 +60,9 @@ def _row(one: RankedObject) -> str:
 
 def _finding(one: Finding) -> str:
     level = "error" if one.is_mandatory else "advice"
-    fix = f" Instead: {_marked(one.fix)}." if one.fix else ""
+    fix = f" Instead: {marked(one.fix)}." if one.fix else ""
     return (
-        f'<p><span class="{level}">{level}</span> {_marked(one.statement)}.{fix} '
+        f'<p><span class="{level}">{level}</span> {marked(one.statement)}.{fix} '
         f'<span class="rule">{_text(one.code)}</span></p>'
     )
 
@@ -97,11 +89,6 @@ def _waived(result: Audit) -> Iterator[str]:
     for one in result.waived:
         yield f"<li>{_text(one.code)} {_text(str(one.locator))}: {_text(str(one.waiver))}</li>"
     yield "</ul>"
-
-
-def _marked(text: str) -> str:
-    """The text with what is between backticks as code."""
-    return _CODE.sub(r"<code>\1</code>", _text(text))
 
 
 def _text(text: str) -> str:
