@@ -177,8 +177,7 @@ def _bars(pools: Sequence[Pool], length: int) -> str:
 
     The longest bar has `length` pixels; the pool's name is above its bar, where all of it fits.
     """
-    left = 8
-    width = left + length + 120
+    left, width = 8, length + 128
     bounds = [
         [
             None if isinstance(bound, Unbounded) else float(bound)
