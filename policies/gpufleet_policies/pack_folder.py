@@ -8,46 +8,9 @@ from pathlib import Path
 from gpufleet.documents.shapes import is_mapping
 from gpufleet.documents.whole_file import write_whole_text
 
-DESCRIPTION = """\
-description: GPU waste and impossibility, refused before anything is made
-runtime:
-  name: python
-  options:
-    # Relative to this folder; `pulumi install` in this folder makes it. Point it at the
-    # environment of your program to share one.
-    virtualenv: {virtualenv}
-version: 0.1.0
-"""
-
-PROGRAM = '''\
-"""Starts the policy pack of gpufleet. Print nothing before `start`: the engine reads its output."""
-
-from pathlib import Path
-
-from gpufleet_policies.fronts.crossguard import start
-
-start(Path(__file__).parent)
-'''
-
 DISTRIBUTION = "pulumi-gpufleet"
-REQUIREMENTS = """\
-# What the pack runs with; `pulumi install` in this folder installs it. This file is yours: name a
-# wheel in your repository or `git+URL@TAG`.
-{requirement}
-"""
-
-SETTINGS = """\
-# Settings of the gpufleet rules; docs/policies.md explains each. This file is yours.
-# Levels of one run: --policy-pack-config with {"all": "disabled", "gpu-idle-command": "mandatory"}
-# Profile: prod refuses plain waste; auto only where the environment is production, else it advises.
-profile: prod            # auto (by environment) | dev | prod | strict
-# environment: dev         # of objects that do not say it; default: from the stack's name
-# fleet: ../Pulumi.prod.yaml   # pools of workloads whose GpuFleet is in another program
-# rules: {gpu-idle-command: mandatory}
-# exceptions:
-#   - {rule: gpu-idle-command, object: "Deployment ml/debug", reason: "...", until: 2027-01-31}
-# thresholds: {budgetUsdPerHour: 100}
-"""
+_FILES = Path(__file__).with_name("pack_files")
+"""What the files of a new folder hold."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,10 +79,15 @@ def write_pack(
     Settings and requirements are written once and belong to the project from then on. Raises
     OSError when the folder cannot be written.
     """
-    files = {"PulumiPolicy.yaml": DESCRIPTION.format(virtualenv=virtualenv), "__main__.py": PROGRAM}
+    files = {
+        "PulumiPolicy.yaml": _ours("PulumiPolicy.yaml").format(virtualenv=virtualenv),
+        "__main__.py": _ours("main.txt"),
+    }
     once = {
-        "requirements.txt": REQUIREMENTS.format(requirement=requirement or own_requirement()),
-        "gpu-policy.yaml": SETTINGS,
+        "requirements.txt": _ours("requirements.txt").format(
+            requirement=requirement or own_requirement()
+        ),
+        "gpu-policy.yaml": _ours("gpu-policy.yaml"),
         ".gitignore": "__pycache__/\n/venv/\n",
     }
     present = {name: _text(folder / name) for name in files}
@@ -138,6 +106,10 @@ def write_pack(
         write_whole_text(folder / name, text)
     requires = _text(folder / "requirements.txt") or ""
     return PackFolder(tuple(missing), tuple(unchanged), (), local="file://" in requires)
+
+
+def _ours(name: str) -> str:
+    return (_FILES / name).read_text(encoding="utf-8")
 
 
 def _text(path: Path) -> str | None:

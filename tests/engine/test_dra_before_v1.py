@@ -28,9 +28,13 @@ PLURALS = {
 
 
 @contextmanager
-def emulated(folder: Path, *versions: str) -> Iterator[ApiServer]:
-    """An API server of 1.33 that serves these versions of resource.k8s.io."""
+def emulated(
+    folder: Path, *versions: str, minor: str = "1.33", **gates: bool
+) -> Iterator[ApiServer]:
+    """An API server of a minor that serves these versions of resource.k8s.io too."""
     served = ",".join(f"{version}=true" for version in versions)
+    switched = ",".join(f"{name}={str(on).lower()}" for name, on in gates.items())
+    gates_flag = f"DynamicResourceAllocation=true{',' if switched else ''}{switched}"
 
     def arguments(component: Any, plan: Any) -> tuple[str, ...]:
         usual = command_line(component, plan)
@@ -40,9 +44,9 @@ def emulated(folder: Path, *versions: str) -> Iterator[ApiServer]:
             # The authorizer of nodes in this program waits for ResourceSlices of v1.
             *(text for text in usual if not text.startswith("--authorization-mode=")),
             "--authorization-mode=RBAC",
-            "--emulated-version=1.33",
-            "--feature-gates=DynamicResourceAllocation=true",
-            f"--runtime-config={served}",
+            f"--emulated-version={minor}",
+            f"--feature-gates={gates_flag}",
+            *([f"--runtime-config={served}"] if served else []),
         )
 
     with (

@@ -38,6 +38,11 @@ class Cloud:
     blocks: Mapping[str, Any] = field(default_factory=FrozenDict[str, Any], hash=False)
     """How it sells blocks of capacity for a time: `weeks_ahead` at most, `minutes_before` the start
     at the latest, maximum `instances` and `days`, time of day (UTC) when each `ends`."""
+    managed: Mapping[str, str | None] = field(default_factory=FrozenDict[str, Any], hash=False)
+    """Families of machines that its own provisioner starts (EKS Auto Mode) -> its fee for each, as
+    a part of the list price on demand; None where no source has it."""
+    same_place: Mapping[str, str] = field(default_factory=FrozenDict[str, Any], hash=False)
+    """Region -> one of another cloud in the same town, state or country, for proposed fixes."""
     source: Source
 
 

@@ -14,25 +14,6 @@ from gpufleet.findings import Finding, findings_in
 
 _finding = findings_in(__file__)
 
-_SAME_PLACE = """
-africa-south1=af-south-1 asia-east1=ap-east-2 asia-east2=ap-east-1 asia-northeast1=ap-northeast-1
-asia-northeast2=ap-northeast-3 asia-northeast3=ap-northeast-2 asia-south1=ap-south-1
-asia-southeast1=ap-southeast-1 asia-southeast2=ap-southeast-3 australia-southeast1=ap-southeast-2
-australia-southeast2=ap-southeast-4 europe-north2=eu-north-1 europe-southwest1=eu-south-2
-europe-west2=eu-west-2 europe-west3=eu-central-1 europe-west6=eu-central-2 europe-west8=eu-south-1
-europe-west9=eu-west-3 me-west1=il-central-1 northamerica-northeast1=ca-central-1
-northamerica-south1=mx-central-1 southamerica-east1=sa-east-1 us-east4=us-east-1 us-east5=us-east-2
-us-west1=us-west-2 us-west2=us-west-1 us-central1=us-east-1 us-central2=us-east-1
-us-south1=us-east-1
-"""
-"""Regions in the same town or state, or the only ones of the same country, by the places that both
-clouds state beside the names. AWS has none in the middle of the United States: its first one stands
-for them. Nothing but the proposed fix depends on it."""
-_PAIRS = [pair.partition("=") for pair in _SAME_PLACE.split()]
-_NEAREST: dict[str, str] = {
-    **{google: aws for google, _, aws in _PAIRS},
-    **{aws: google for google, _, aws in reversed(_PAIRS)},
-}
 _CONTINENTS = (
     {"us"},
     {"europe", "eu"},
@@ -74,7 +55,7 @@ def check_region(
         elsewhere = known_regions(cloud, catalogue)
         meant = next((name for name in (region, around) if name in elsewhere), None)
         if cloud not in clouds and meant is not None:
-            place = _nearest_place(meant, known)
+            place = _nearest_place(meant, known, catalogue)
             return (
                 _finding(
                     "region-of-other-cloud",
@@ -109,10 +90,11 @@ def check_region(
     )
 
 
-def _nearest_place(region: str, known: Collection[str]) -> str | None:
+def _nearest_place(region: str, known: Collection[str], catalogue: Catalogue) -> str | None:
     """The region of other names in the same place, else one on the same continent whose
     name is most like it."""
-    same = _NEAREST.get(region)
+    pairs = (pair for cloud in catalogue.clouds.values() for pair in cloud.same_place.items())
+    same = next((b if a == region else a for a, b in pairs if region in (a, b)), None)
     if same in known:
         return same
     first = region.partition("-")[0]

@@ -14,10 +14,6 @@ from gpufleet.contract.contract_fact import ContractFact
 from gpufleet.contract.relation import DRA_DRIVER, GPU_OPERATOR, Broken, image_of, place_of
 from gpufleet.findings import findings_in
 
-_TWO = ContractFact(
-    "device plugin and DRA driver each offer every GPU, and the scheduler adds them up",
-    "NVIDIA/aicr#1327",
-)
 _finding = findings_in(__file__)
 
 
@@ -50,6 +46,7 @@ def validate_advertisers(cluster: ClusterModel) -> Iterator[Broken]:
     Pools with `dra` are validated by `contract.dra` for their own images and gates.
     """
     yield from _claims_alongside_plugins(cluster)
+    yield from _driver_twice(cluster)
     yield from _programs_twice(cluster)
     yield from _sharing_of_image(cluster)
     yield from _advertised_by_nobody(cluster)
@@ -65,24 +62,27 @@ def _claims_alongside_plugins(cluster: ClusterModel) -> Iterator[Broken]:
     key = "resources.gpus.enabled"
     if serves_by_claims(driver).found is not True:
         return
-    who = TITLES[Advertiser(served[0].advertiser.value)]
-    enabled = "addons.draDriver.enabled"
-    yield Broken(
-        code="two-advertisers",
-        at=driver,
-        place=enabled,
-        message=f"no pool uses `dra`, but the driver would serve the GPUs of {_names(served)} "
-        f"besides {who}",
-        fix=f"write {driver.field(key)}: false to keep compute domains only, or "
-        "`sharing: {dra: {}}` on the pools",
-        evidence={"pools": [p.name for p in served]},
-        facts=(
-            ContractFact("the DRA driver is installed", enabled),
-            ContractFact(f"{key} is true by default", "dra-driver-nvidia-gpu chart 0.5.0"),
-            ContractFact(f"{served[0].name} is served by {who}", served[0].declared_at),
-            _TWO,
-        ),
+    who, field = TITLES[Advertiser(served[0].advertiser.value)], driver.field(key)
+    enabled, pools = "addons.draDriver.enabled", [p.name for p in served]
+    names = _names(served)
+    finding = _finding("two-advertisers", enabled, names=names, who=who, field=field, pools=pools)
+    yield Broken.of(
+        finding,
+        driver,
+        ContractFact("the DRA driver is installed", enabled),
+        ContractFact(f"{key} is true by default", "dra-driver-nvidia-gpu chart 0.5.0"),
+        ContractFact(f"{served[0].name} is served by {who}", served[0].declared_at),
     )
+
+
+def _driver_twice(cluster: ClusterModel) -> Iterator[Broken]:
+    """The DRA driver of the operator's GPUCluster and that of its own chart."""
+    operator, driver = cluster.program(GPU_OPERATOR), cluster.program(DRA_DRIVER)
+    if operator is None or driver is None or driver.ownership.found == "existing":
+        return
+    if operator.switch("gpuCluster.deployCR", False).found is True:
+        finding = _finding("two-advertisers/operator", operator.field("gpuCluster.deployCR"))
+        yield Broken.of(finding, operator)
 
 
 def _programs_twice(cluster: ClusterModel) -> Iterator[Broken]:

@@ -74,6 +74,8 @@ def draft_pool(
     provisioner = pool.provisioner or spec.provisioner
     chosen, gpu, found = machines.choose(pool, path, platform, catalogue)
     findings = list(found)
+    if provisioner is Provisioner.AUTO_MODE:
+        chosen = tuple(machines.managed(one, catalogue) for one in chosen)
     capacity = pool.capacity or capacity_rules.default(facts)
     findings += pool_rules.validate(pool, path, platform, provisioner, chosen)
     if provisioner is not Provisioner.MANAGED:

@@ -1,6 +1,8 @@
 """Which machines a pool consists of: from a GPU, or from instance types that must agree."""
 
 from collections.abc import Iterator
+from dataclasses import replace
+from decimal import Decimal
 from fractions import Fraction
 
 from gpufleet.catalogue import GCP, Catalogue, Gpu, InstanceType, UnknownKeyError
@@ -72,6 +74,16 @@ def _machine(row: InstanceType) -> Machine:
         fraction=row.accelerator.fraction,
         instance=row,
     )
+
+
+def managed(machine: Machine, catalogue: Catalogue) -> Machine:
+    """The machine with the fee of its cloud's own provisioner, a part of the list price on demand
+    whatever way it is bought. AWS rounds to five decimals."""
+    row = machine.instance
+    rate = None if row is None else catalogue.clouds[row.cloud].managed.get(row.family)
+    listed = None if row is None else row.on_demand.micro_usd_per_hour
+    fee = None if rate is None or listed is None else int(round(listed * Decimal(rate), -1))
+    return replace(machine, fee_micro_usd=fee)
 
 
 def _from_gpu(

@@ -40,6 +40,8 @@ class Machine:
     """Share of a physical GPU each device is; 1 except for fractional instance types."""
     instance: InstanceType | None
     """Row of the catalogue; None for own hardware."""
+    fee_micro_usd: int | None = 0
+    """What the provisioner of the cloud costs an hour besides; None where no source has it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,14 @@ def micro(usd: str) -> int:
 
 
 def node_prices(machine: Machine, capacity: Capacity) -> tuple[int | None, int | None]:
-    """Lowest and highest micro-dollars one node can cost an hour; None where no one knows."""
+    """Lowest and highest micro-dollars one node can cost an hour, with the fee of its provisioner
+    where that is known; None where no one knows."""
+    low, high = _prices(machine, capacity)
+    fee = machine.fee_micro_usd or 0
+    return None if low is None else low + fee, None if high is None else high + fee
+
+
+def _prices(machine: Machine, capacity: Capacity) -> tuple[int | None, int | None]:
     row = machine.instance
     if capacity.on_prem is not None:
         per_gpu = capacity.on_prem.usd_per_gpu_hour
@@ -34,7 +41,7 @@ def node_prices(machine: Machine, capacity: Capacity) -> tuple[int | None, int |
     if capacity.spot is not None:
         return price_range(row, "spot", _cap(capacity.spot))
     if capacity.flex_start is not None or capacity.queued is not None:
-        return price_range(row, "flexStart")
+        return price_range(row, capacity.mode)
     return price_range(row, "onDemand")
 
 
@@ -47,7 +54,8 @@ def first_choice(machines: Sequence[Machine], capacity: Sequence[Capacity]) -> i
     """What one node is planned to cost an hour as the pool would like to buy it."""
     wanted, row = capacity[0], machines[0].instance
     if wanted.spot is not None and row is not None:
-        return planned_price(row, "spot", _cap(wanted.spot))
+        spot = planned_price(row, "spot", _cap(wanted.spot))
+        return None if spot is None else spot + (machines[0].fee_micro_usd or 0)
     low, high = node_prices(machines[0], wanted)
     return low if low is not None else high
 

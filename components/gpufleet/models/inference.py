@@ -19,9 +19,10 @@ TRANSFORMERS_WORKSPACE = GIB * 4 // 100
 CUDA_CONTEXT = GIB // 2
 """Context and libraries of one process, outside the framework's counter: 0.3 to 0.6 GiB."""
 _MIXTURE_FLOOR = 5 * GIB
-_FLOOR_TOKENS = 8192
+_FLOOR_TOKENS, _MOST_TOKENS = 8192, 16_384
 """Tokens of the steps that need so much; Qwen3-235B-A22B in steps of 2,048 had a peak of 1.4 GiB,
-sampler and all (see tests/planner/sizing/test_engine_logs.py)."""
+sampler and all (see tests/planner/sizing/test_engine_logs.py). Larger steps need more, up to the
+tokens that vLLM gives experts at once (vllm/envs.py, VLLM_FUSED_MOE_CHUNK_SIZE)."""
 _LARGE_MIXTURE = 50 * 10**9
 """Routed parameters from which an engine needs 5 GiB of activations; below in proportion."""
 
@@ -182,7 +183,7 @@ def engine_items(model: Architecture, serving: Serving, parallel: Parallelism) -
     experts = count_parameters(model).experts
     if experts:
         part_of = min(Fraction(experts, _LARGE_MIXTURE), Fraction(1))
-        floor = ceil(part_of * min(Fraction(part, _FLOOR_TOKENS), Fraction(1)) * _MIXTURE_FLOOR)
+        floor = ceil(part_of * Fraction(min(part, _MOST_TOKENS), _FLOOR_TOKENS) * _MIXTURE_FLOOR)
     profile = profile_of(serving.engine)
     rows = serving.max_sequences if model.has_head else 0
     if profile.sampler_divided:
@@ -207,12 +208,7 @@ def engine_items(model: Architecture, serving: Serving, parallel: Parallelism) -
                 f", at least {floor / GIB:.2f} GiB by experts and tokens" if floor > forward else ""
             ),
         ),
-        Item(
-            "logits",
-            logits,
-            modelled(model.basis),
-            warmed,
-        ),
+        Item("logits", logits, modelled(model.basis), warmed),
         Item(
             "engine",
             engine,

@@ -87,11 +87,6 @@ class Ledger:
         return sum(item.bytes for item in self.items if item.at_peak)
 
     @property
-    def allocator_bytes(self) -> int:
-        """The same as the framework's counter (`torch.cuda.max_memory_allocated`) shows it."""
-        return sum(item.bytes for item in self.items if item.at_peak and item.in_allocator)
-
-    @property
     def planning_bytes(self) -> int:
         """The need with its margin, rounded up: compare this with usable memory."""
         scaled = -(-self.total_bytes * (100 + self.margin.percent) // 100)

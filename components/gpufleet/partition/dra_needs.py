@@ -226,27 +226,22 @@ def _fields(need: DeviceNeed, path: str, *, mig: bool) -> Iterator[Finding]:
                 "dra-claim-alone", f"{path}.{field}", value=need.count, limit=2, field=field
             )
     wrong = {
-        "profile": not mig and need.profile,
-        "multiprocessors": not mig and need.multiprocessors,
-        "nvlink": mig and need.nvlink and need.nvlink.value,
+        "profile": (not mig and need.profile, "a whole GPU has no MIG profile"),
+        "multiprocessors": (
+            not mig and need.multiprocessors,
+            "the driver publishes multiprocessors of MIG devices only",
+        ),
+        "nvlink": (
+            mig and need.nvlink and need.nvlink.value,
+            "MIG devices reach no other GPU by NVLink",
+        ),
     }
-    reasons = {
-        "profile": "a whole GPU has no MIG profile",
-        "multiprocessors": "the driver publishes multiprocessors of MIG devices only",
-        "nvlink": "MIG devices reach no other GPU by NVLink",
-    }
-    for field, value in wrong.items():
+    has, limit = ("mig", "gpu") if mig else ("gpu", "mig")
+    for field, (value, reason) in wrong.items():
         if value:
-            other = "gpu" if mig else "mig"
-            yield _finding(
-                "dra-claim-unmet/fields",
-                f"{path}.{field}",
-                value=value,
-                limit=other,
-                reasons=reasons[field],
-                what="mig" if mig else "gpu",
-                field=field,
-            )
+            why = f"{reason}, and `devices` is {has}"
+            where = f"{path}.{field}"
+            yield _finding("dra-claim-unmet/fields", where, value=value, limit=limit, why=why)
 
 
 def _boards(
@@ -254,7 +249,7 @@ def _boards(
 ) -> tuple[tuple[str, ...], list[Finding]]:
     """Product names of the GPUs that will do."""
     if not need.products:
-        return gpu.product_names, []
+        return _names(gpu, need), []
     findings: list[Finding] = []
     named: dict[str, Gpu] = {}
     for index, text in enumerate(need.products):
@@ -277,7 +272,16 @@ def _boards(
         named[found.key] = found
     if not findings and gpu.key not in named and not elsewhere:
         findings.append(_finding("dra-claim-unmet", path, value=tuple(named), limit=gpu.key))
-    return tuple(name for one in named.values() for name in one.product_names), findings
+    return tuple(name for one in named.values() for name in _names(one, need)), findings
+
+
+def _names(gpu: Gpu, need: DeviceNeed) -> tuple[str, ...]:
+    """Product names; for `nvlink: machine` those of boards that NVLink joins without bridges. Names
+    of the others have the word of their board, `PCIe` or `NVL`."""
+    apart = [b for b, r in gpu.rates.items() if r.nvlink_bridge or not r.nvlink_bytes_per_second]
+    if need.nvlink is not NvlinkReach.MACHINE or len(apart) == len(gpu.rates):
+        return gpu.product_names
+    return tuple(name for name in gpu.product_names if not any(b in name.lower() for b in apart))
 
 
 def _meeting(

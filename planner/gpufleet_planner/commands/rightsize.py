@@ -35,6 +35,7 @@ from gpufleet.render.artefact import Artefact, ArtefactKind
 from gpufleet.spec.base import Platform
 from gpufleet.spec.document import fleet_part
 from gpufleet_planner.commands.size_choices import SELLERS
+from gpufleet_planner.explanation.line import picked
 from gpufleet_planner.planning.need import Isolation
 from gpufleet_planner.planning.offers import Market
 from gpufleet_planner.planning.option import usd
@@ -257,21 +258,15 @@ def advice_as_dict(one: Advice) -> dict[str, Any]:
     work, option = one.workload, one.proposal
     measured = [use.compute for use in work.uses if use.compute is not None]
     return {
-        "namespace": work.namespace,
-        "kind": work.kind,
-        "name": work.name,
+        **picked(work, "namespace", "kind", "name"),
         "pods": work.pods_at_once,
         "holds": one.holds,
         "hours": round(work.hours, 2),
         "peakMemoryBytes": max(use.peak_memory for use in work.uses),
         "compute": max(measured, default=None),
-        "verdict": one.verdict.value,
-        "reason": one.reason,
-        "confidence": one.confidence.value,
-        "microUsdPerHour": None if one.micro_usd is None else round(one.micro_usd),
-        "savingMicroUsdPerHour": None
-        if one.saving_micro_usd is None
-        else round(one.saving_micro_usd),
+        **picked(one, "verdict", "reason", "confidence"),
+        "microUsdPerHour": _whole(one.micro_usd),
+        "savingMicroUsdPerHour": _whole(one.saving_micro_usd),
         "risks": list(one.risks),
         "proposal": None
         if option is None
@@ -280,13 +275,16 @@ def advice_as_dict(one: Advice) -> dict[str, Any]:
             "gpu": option.machine.gpu.key,
             "share": option.share.resource_key,
             "memoryBytes": option.share.usable_bytes,
-            "devicesEach": option.devices_each,
-            "pods": option.pods,
+            **picked(option, "devices_each", "pods"),
             "machine": option.machine.name,
-            "microUsdPerHour": None if option.micro_usd is None else round(option.micro_usd),
+            "microUsdPerHour": _whole(option.micro_usd),
             "slowdown": None if one.slowdown is None else round(float(one.slowdown), 2),
         },
     }
+
+
+def _whole(micro_usd: float | None) -> int | None:
+    return None if micro_usd is None else round(micro_usd)
 
 
 def _print_text(answers: list[Advice]) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 from gpufleet.catalogue import Catalogue, load
 from gpufleet.findings import Finding, info, warning
 from gpufleet.fleet import Fleet, Pool
+from gpufleet_planner.explanation.line import picked
 from gpufleet_planner.own.own_hardware import OwnHardwarePlan, OwnMachine
 
 HOURS = Decimal(8766)
@@ -273,9 +274,7 @@ def own_or_rent_as_dict(answer: OwnOrRent) -> dict[str, Any]:
         "pools": list(answer.pools),
         "years": [
             {
-                "year": year.year,
-                "gpus": year.gpus,
-                "machines": year.machines,
+                **picked(year, "year", "gpus", "machines"),
                 "boughtUsd": _usd(year.bought),
                 "runningUsd": _usd(year.running),
                 "cloudUsd": _usd(year.cloud),

@@ -8,6 +8,7 @@ from typing import Any
 
 from gpufleet.catalogue.instance import MICRO_USD
 from gpufleet.findings import Finding, ordered
+from gpufleet_planner.explanation.line import picked
 from gpufleet_planner.packing.problem import Mode
 
 
@@ -115,9 +116,7 @@ def packing_as_dict(packing: Packing | None, findings: tuple[Finding, ...] = ())
         "gap": float(packing.gap),
         "method": packing.method.value,
         "complete": packing.complete,
-        "nodes": [
-            {"node": n.name, "machine": n.machine, "existing": n.existing} for n in packing.nodes
-        ],
+        "nodes": [{"node": n.name, **picked(n, "machine", "existing")} for n in packing.nodes],
         "assignment": [_assignment(a) for a in packing.assignments],
         "unplaced": dict(packing.unplaced),
         "findings": [finding.as_dict() for finding in packing.findings],
@@ -125,15 +124,5 @@ def packing_as_dict(packing: Packing | None, findings: tuple[Finding, ...] = ())
 
 
 def _assignment(a: Assignment) -> dict[str, Any]:
-    entry: dict[str, Any] = {
-        "share": a.share,
-        "index": a.index,
-        "node": a.node,
-        "gpus": list(a.gpus),
-        "mode": a.mode.value,
-    }
-    if a.mode is Mode.MIG:
-        entry |= {"profile": a.profile, "start": a.start}
-    elif a.mode is not Mode.WHOLE:
-        entry["replicas"] = a.replicas
-    return entry
+    further = {Mode.MIG: ("profile", "start"), Mode.WHOLE: ()}.get(a.mode, ("replicas",))
+    return picked(a, "share", "index", "node", "gpus", "mode", *further)

@@ -9,15 +9,8 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from gpufleet.cli.canvas import COLOURS, FAINT, INK, new_figure
-from gpufleet_planner.packing.packing import Assignment, Packing
-from gpufleet_planner.packing.problem import (
-    ExistingGpu,
-    ExistingNode,
-    Mode,
-    Occupant,
-    PackingMachine,
-    PackingProblem,
-)
+from gpufleet_planner.packing.packing import Packing
+from gpufleet_planner.packing.problem import ExistingNode, Mode, PackingMachine, PackingProblem
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +54,9 @@ def packing_rows(problem: PackingProblem, packing: Packing) -> tuple[PictureRow,
     for share in packing.assignments:
         for gpu in share.gpus:
             taken = loads[share.node][gpu]
-            taken.append(_assigned(share, machine_of[share.node], len(taken)))
+            turn, count = (len(taken), share.replicas), len(share.gpus)
+            place = (share.mode, share.profile, share.start, share.share)
+            taken.append(_part(machine_of[share.node], *place, turn, count))
     groups: dict[tuple[str, bool, tuple[Blocks, ...]], list[str]] = defaultdict(list)
     for node in packing.nodes:
         gpus = tuple(
@@ -85,38 +80,33 @@ def packing_rows(problem: PackingProblem, packing: Packing) -> tuple[PictureRow,
 
 def _occupied(node: ExistingNode, machine: PackingMachine) -> list[list[GpuPart]]:
     found = [
-        [_occupant(gpu, o, i, machine) for i, o in enumerate(gpu.occupants)] for gpu in node.gpus
+        [
+            _part(machine, o.mode, o.profile, o.start, o.share, (i, gpu.replicas or 1))
+            for i, o in enumerate(gpu.occupants)
+        ]
+        for gpu in node.gpus
     ]
     return [*found, *([] for _ in range(machine.gpus - len(found)))]
 
 
-def _occupant(
-    gpu: ExistingGpu, occupant: Occupant, before: int, machine: PackingMachine
+def _part(
+    machine: PackingMachine,
+    mode: Mode,
+    profile: str | None,
+    start: int | None,
+    owner: str | None,
+    turn: tuple[int, int],
+    gpus: int = 1,
 ) -> GpuPart:
-    if occupant.profile is not None and occupant.start is not None:
-        return _slice(machine, occupant.profile, occupant.start, occupant.share)
-    if occupant.mode is Mode.WHOLE:
-        return GpuPart(Fraction(0), Fraction(1), occupant.share, "GPU")
-    return _part(before, gpu.replicas or 1, occupant.share)
-
-
-def _assigned(share: Assignment, machine: PackingMachine, before: int) -> GpuPart:
-    if share.profile is not None and share.start is not None:
-        return _slice(machine, share.profile, share.start, share.share)
-    if share.mode is Mode.WHOLE:
-        text = "GPU" if len(share.gpus) == 1 else f"1 of {len(share.gpus)} GPUs"
-        return GpuPart(Fraction(0), Fraction(1), share.share, text)
-    return _part(before, share.replicas, share.share)
-
-
-def _slice(machine: PackingMachine, profile: str, start: int, owner: str | None) -> GpuPart:
-    assert machine.gpu.mig is not None
-    slots = machine.gpu.mig.memory_slots
-    size = machine.gpu.mig.profiles[profile].memory_slots
-    return GpuPart(Fraction(start, slots), Fraction(size, slots), owner, profile)
-
-
-def _part(number: int, replicas: int, owner: str | None) -> GpuPart:
+    """`turn`: which of how many shares of a divided GPU it is."""
+    if profile is not None and start is not None:
+        assert machine.gpu.mig is not None
+        slots, size = machine.gpu.mig.memory_slots, machine.gpu.mig.profiles[profile].memory_slots
+        return GpuPart(Fraction(start, slots), Fraction(size, slots), owner, profile)
+    if mode is Mode.WHOLE:
+        text = "GPU" if gpus == 1 else f"1 of {gpus} GPUs"
+        return GpuPart(Fraction(0), Fraction(1), owner, text)
+    number, replicas = turn
     return GpuPart(Fraction(number, replicas), Fraction(1, replicas), owner, f"1/{replicas}")
 
 

@@ -225,12 +225,10 @@ def bought(reached: Reached, share: Device, group: Sequence[OfferedMachine]) -> 
         option = Option(machine, share, reached, nodes, "none")
         found.setdefault((machine.platform, machine.buy), []).append(option)
     for options in found.values():
-        best = min(options, key=rank)
-        part = min(
-            options, key=lambda o: (o.part_micro_usd is None, o.part_micro_usd or 0, rank(o))
-        )
-        yield best
-        if part is not best:
+        options.sort(key=rank)
+        part = min(options, key=lambda o: (o.part_micro_usd is None, o.part_micro_usd or 0))
+        yield options[0]
+        if part is not options[0]:
             yield part
 
 

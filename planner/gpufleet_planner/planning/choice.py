@@ -3,6 +3,7 @@ set, and for each rejected option the limit that it exceeds."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 from math import ceil
 
 from gpufleet.catalogue import Catalogue
@@ -25,11 +26,14 @@ class ServingChoice:
 
     options: tuple[Option, ...]
     """All that meet the target, best first; empty: nothing does."""
-    front: tuple[Option, ...]
-    """The Pareto set: no other option is better in cost, speed and latency together."""
     rejected: tuple[Rejected, ...]
     """Everything else that was tried, each with the limit it breaks."""
     findings: tuple[Finding, ...]
+
+    @property
+    def front(self) -> tuple[Option, ...]:
+        """The Pareto set: no other option is better in cost, speed and latency together."""
+        return pareto(self.options)
 
     @property
     def best(self) -> Option | None:
@@ -83,9 +87,9 @@ def choose(
             if found.billed_micro_usd is not None:
                 cost = rank(found)[1]
                 ceiling = cost if ceiling is None else min(ceiling, cost)
-    kept = sorted(dict.fromkeys(options), key=rank)
+    kept = tuple(option for option, _ in groupby(sorted(options, key=rank)))
     findings = _findings(need, kept, rejected, offered, path, market, catalogue)
-    return ServingChoice(tuple(kept), pareto(kept), tuple(dict.fromkeys(rejected)), findings)
+    return ServingChoice(kept, tuple(rejected), findings)
 
 
 _LIMITS = {

@@ -16,7 +16,7 @@ from gpufleet_planner.planning.attempts import bought
 from gpufleet_planner.planning.choice import ServingChoice, choose
 from gpufleet_planner.planning.need import Allowed, Assurance, Isolation, WorkloadNeed, resolve
 from gpufleet_planner.planning.offers import Market, OfferedMachine, check_gpus, machines
-from gpufleet_planner.planning.option import Miss, Option, Reached, Rejected, pareto, rank
+from gpufleet_planner.planning.option import Miss, Option, Reached, Rejected, rank
 from gpufleet_planner.planning.placed import ChosenWorkload
 from gpufleet_planner.planning.shares import ISOLATED, shares
 from gpufleet_planner.planning.workloads import OWN, ModelWorkload, Notebooks, OwnHardware, PlanHead
@@ -56,7 +56,7 @@ def choose_notebooks(
     if not kept:
         text = f"no GPU on the market holds {need / GIB:.1f} GiB for one notebook of {entry.name}"
         findings = (error("nothing-fits", path, text, "lower memoryGib"),)
-    return ServingChoice(tuple(kept), pareto(kept), tuple(rejected), findings)
+    return ServingChoice(tuple(kept), tuple(rejected), findings)
 
 
 def _try(entry: Notebooks, need: int, group: Sequence[OfferedMachine]) -> Iterator[Option]:

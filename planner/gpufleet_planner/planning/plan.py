@@ -34,7 +34,6 @@ from gpufleet_planner.planning.scaling import scaling_data, validate_scaling
 from gpufleet_planner.planning.select import Selection, select
 from gpufleet_planner.planning.workloads import (
     PlanFile,
-    PlanHead,
     read_plan_file,
 )
 from gpufleet_planner.sizing.device import DeviceShare
@@ -302,10 +301,14 @@ class _Planner:
         if queues is not None:
             data["queues"] = queues
         data |= scaling_data(head, placed)
+        if head.budget is not None:
+            data["budget"] = {"usdPerHour": f"{head.budget.usd_per_hour:f}"}
         compiled = compile_data(data, as_of=self.as_of)
-        budget = _budget(head, compiled)
-        if budget is not None:
-            data["budget"] = {"usdPerHour": budget}
+        # Without a stated budget the fleet's own largest spend is it.
+        spent = None if compiled.fleet is None else compiled.fleet.spend.maximum
+        settled = head.budget is not None or has_errors(compiled.findings)
+        if not settled and spent is not None and not isinstance(spent, Unbounded):
+            data["budget"] = {"usdPerHour": max(ceil(spent / _MICRO), 1)}
             compiled = compile_data(data, as_of=self.as_of)
         told = [*_validated(placed), *_bound_findings(compiled)]
         told += validate_scaling(compiled.fleet, placed)
@@ -334,15 +337,6 @@ def _next_bans(
 def _declared(key: PoolKey) -> tuple[str, str, str, str]:
     """What of a pool another choice changes."""
     return key.machine.name, key.machine.buy, key.sharing, key.fabric
-
-
-def _budget(head: PlanHead, compiled: Compiled) -> int | str | None:
-    """The stated budget, else the largest spend rounded up; None where it has no bound."""
-    if head.budget is not None:
-        return f"{head.budget.usd_per_hour:f}"
-    if compiled.fleet is None or isinstance(compiled.fleet.spend.maximum, Unbounded):
-        return None
-    return max(ceil(compiled.fleet.spend.maximum / _MICRO), 1)
 
 
 def _bound_findings(compiled: Compiled) -> list[Finding]:

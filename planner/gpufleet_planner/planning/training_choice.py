@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from math import ceil
 
 from gpufleet.findings import has_errors
@@ -9,7 +10,7 @@ from gpufleet.models.architecture import Architecture
 from gpufleet.models.formats import WEIGHT_FORMATS, WeightFormat
 from gpufleet.models.ledger import GIB
 from gpufleet.models.parallel import Parallelism, Sharding, check_parallelism
-from gpufleet_planner.planning.need import WorkloadNeed
+from gpufleet_planner.planning.need import ServingTarget, WorkloadNeed
 from gpufleet_planner.planning.offers import OfferedMachine
 from gpufleet_planner.planning.option import Miss, Reached
 from gpufleet_planner.sizing.communication import Link, LinkKind, network, nvlink
@@ -93,6 +94,7 @@ _FASTER = 1.01
 """A larger micro-batch, or less memory, must make a job so much faster to be chosen."""
 OF_THE_GPU = frozenset({"precision", "speed-unknown"})
 """Limits that another number of the same GPUs does not change."""
+_ANY_LENGTH = ServingTarget()
 
 
 def gpu_counts(need: WorkloadNeed, on_machine: int) -> tuple[int, ...]:
@@ -135,6 +137,21 @@ def train(
     need: WorkloadNeed, device: Device, machine: OfferedMachine, gpus: int
 ) -> tuple[Reached, RdmaVerdict | None] | Miss:
     """The fastest spread of the job over so many GPUs that fits, or which limit breaks."""
+    # Jobs that differ in their length alone are spread alike.
+    alike = replace(need, name="", hub=(), target=_ANY_LENGTH, goodput=None)
+    found = _fastest(alike, device, machine, gpus)
+    if isinstance(found, Miss):
+        return found
+    useful, hours = goodput(gpus) if need.goodput is None else need.goodput, None
+    if need.target.tokens is not None:
+        hours = need.target.tokens / found.pace / 3600 / useful
+    return replace(found.reached, run_hours=hours, goodput=useful), found.verdict
+
+
+@lru_cache(maxsize=16384)
+def _fastest(
+    need: WorkloadNeed, device: Device, machine: OfferedMachine, gpus: int
+) -> "_Timed | Miss":
     first = need.training[0]
     capability = (
         *check_capability(device, _arithmetic(first)),
@@ -162,10 +179,8 @@ def train(
                 fastest = found
         if fastest is not None and (best is None or fastest.pace > best.pace):
             best = fastest
-    if best is not None:
-        return best.reached, best.verdict
-    if network is not None:
-        return network
+    if (found := best or network) is not None:
+        return found
     if smallest is None:
         return Miss("parallelism", f"no way to spread {need.model.name} over {gpus} GPUs")
     text = (
@@ -261,10 +276,6 @@ def _timed(
             f"{machine.name} next to {speed.compute_seconds:.1f} s of arithmetic: RDMA is needed "
             "above 30 %",
         )
-    useful = goodput(gpus) if need.goodput is None else need.goodput
-    hours = None
-    if need.target.tokens is not None:
-        hours = need.target.tokens / speed.tokens_per_second / 3600 / useful
     return _Timed(
         Reached(
             copies=1,
@@ -275,8 +286,6 @@ def _timed(
             usable_bytes=device.usable_bytes,
             batch=job.batch,
             tokens_per_second=speed.tokens_per_second,
-            run_hours=hours,
-            goodput=useful,
             training=job,
             compute_seconds=speed.compute_seconds,
             binding=speed.binding,

@@ -9,6 +9,7 @@ from gpufleet.documents.plain_data import camel, plain_data
 from gpufleet.models.architecture import Architecture
 from gpufleet.models.ledger import Ledger
 from gpufleet.models.parameters import count_parameters
+from gpufleet_planner.explanation.line import picked
 from gpufleet_planner.sizing.device import Device
 from gpufleet_planner.sizing.sized import Sizing
 
@@ -42,40 +43,23 @@ def ledger_as_dict(need: Ledger) -> dict[str, int]:
 def items_as_list(need: Ledger) -> list[dict[str, Any]]:
     """Every item with its formula and how well it is known."""
     return [
-        {
-            "item": camel(item.key),
-            "bytes": item.bytes,
-            "basis": item.basis.value,
-            "formula": item.formula,
-            "atPeak": item.at_peak,
-        }
+        {"item": camel(item.key), **picked(item, "bytes", "basis", "formula", "at_peak")}
         for item in need.items
     ]
 
 
 def _model(model: Architecture) -> dict[str, Any]:
     count = count_parameters(model)
-    return {
-        "name": model.name,
-        "parameters": count.total,
-        "activeParameters": count.active,
-        "layers": model.layers,
-        "hidden": model.hidden,
-        "vocabulary": model.vocabulary,
-        "source": model.source,
-        "basis": model.basis.value,
-        "assumptions": list(model.assumptions),
-    }
+    size = {"parameters": count.total, "activeParameters": count.active}
+    shape = ("layers", "hidden", "vocabulary", "source", "basis", "assumptions")
+    return {"name": model.name, **size, **picked(model, *shape)}
 
 
 def _device(device: Device) -> dict[str, Any]:
     return {
         "gpu": device.gpu.key,
         "share": device.kind.value,
-        "label": device.label,
-        "board": device.board,
-        "usableBytes": device.usable_bytes,
-        "memoryBasis": device.memory_basis.value,
+        **picked(device, "label", "board", "usable_bytes", "memory_basis"),
         "computeShare": round(float(device.compute_share), 6),
         "bandwidthShare": round(float(device.bandwidth_share), 6),
         "memoryLimitEnforced": device.enforced,

@@ -48,6 +48,9 @@ class Device:
     board: str = ""
     """Which board's rates: `sxm`, `pcie`, ..."""
 
+    def __hash__(self) -> int:
+        return hash((self.label, self.board))
+
     @property
     def usable_bytes(self) -> int:
         """Compare `Ledger.planning_bytes` with this. The context of the workload's own process is

@@ -1,6 +1,7 @@
 """Speed of serving: time to first token, time per token, tokens per second, saturation."""
 
 from dataclasses import dataclass
+from functools import lru_cache
 from math import ceil, inf, log
 
 from gpufleet.catalogue.serving_engine import ServingEngine
@@ -306,6 +307,7 @@ def _saturation(step: DecodeStep, room: int) -> int:
     return low
 
 
+@lru_cache(maxsize=8192)
 def serving_replica(
     model: Architecture,
     serving: Serving,

@@ -104,8 +104,6 @@ def check_group(
     return (_finding("share-cannot-communicate", value=gpus, limit=1, device=device.label),)
 
 
-_finding = findings_in(__file__)
-
 _ALONE = Parallelism()
 QLORA_BASE = WEIGHT_FORMATS["nf4-double"]
 """What QLoRA freezes its base in unless someone says otherwise."""

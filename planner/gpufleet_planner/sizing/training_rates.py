@@ -2,6 +2,7 @@
 and pipeline bubbles."""
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 from gpufleet.models.architecture import Architecture
 from gpufleet.models.formats import WEIGHT_FORMATS
@@ -65,6 +66,7 @@ def _operations(model: Architecture, training: Training) -> tuple[float, float]:
     return passes * matrices, passes * attention_flops(model, training.context) / 2
 
 
+@lru_cache(maxsize=16384)
 def training_speed(
     model: Architecture,
     training: Training,

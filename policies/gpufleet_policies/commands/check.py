@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from gpufleet_policies.fronts.check import CheckedFile
 
 _Function = Callable[..., Any]
+_OTHER = ("document-unreadable", "-nothing-to-judge", "dra-no-config", "wrapped-chart-unknown")
+"""Ends of the codes of a text that is not of the kind; such findings are about no part of it."""
 _COLOURS = {"accept": "green", "unjudged": "yellow", "warn": "yellow", "reject": "red"}
 
 
@@ -36,7 +38,8 @@ _PLACE: tuple[Callable[[_Function], _Function], ...] = (
         "--as",
         "kind",
         type=click.Choice(list(KINDS)),
-        help="Kind of the file: it is read as this kind, and only the rules of the kind apply. "
+        metavar="KIND",
+        help="Kind of the file (docs/check.md): it is read as this kind, with its rules alone. "
         "Default: everything that is recognised in it, with all rules of `gpufleet audit`.",
     ),
     click.option("--gpu", metavar="KEY", help="GPU of the nodes, such as A100-80GB."),
@@ -120,10 +123,7 @@ def command(
         checked = CheckedFile((error(UNREADABLE, "", str(problem)),), None, (), (), False)
     except OSError as problem:
         raise UnreadableInputError(f"{file}: {problem.strerror or problem}") from None
-    is_read = not any(
-        (one.code == UNREADABLE or one.code.endswith("-nothing-to-judge")) and not one.path
-        for one in checked.findings
-    )
+    is_read = not any(one.code.endswith(_OTHER) and not one.path for one in checked.findings)
     if checked.is_judged or checked.findings or output_format == "json":
         _print(checked, file, output_format)
     looked_at = checked.is_judged or checked.findings or not is_read

@@ -37,6 +37,8 @@ _HOLDERS = {
 _NO_HOLDERS = ("ResourceSlice", "DeviceTaintRule", "ComputeDomainClique")
 """Kinds of the same APIs that hold none."""
 _TYPE_META = ("apiVersion", "kind")
+_KEYS = frozenset({*_TYPE_META, "opaque", "sharing", "iommu", "domainID", "allocationMode"})
+"""Of configs; a document without any is another program's."""
 
 
 def validate(read: GoDocument, context: Site) -> Judgement:
@@ -67,7 +69,7 @@ def validate(read: GoDocument, context: Site) -> Judgement:
         validating.opaque(document["opaque"], "opaque")
     elif kind == "ComputeDomain" and document.get("apiVersion") == API_VERSION:
         validate_domain(document, context, report)
-    elif "metadata" in document and str(kind) not in _DRIVERS:
+    elif str(kind) not in _DRIVERS and ("metadata" in document or not _KEYS & document.keys()):
         _report_other(document, report)
     else:
         validating.config(document, "")

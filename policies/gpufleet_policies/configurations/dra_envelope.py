@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from gpufleet.catalogue.lookup import nearest_fix
 from gpufleet.cluster.site import Site
 from gpufleet.contract.dra_api import GROUP, SERVED
 from gpufleet.contract.kubernetes_gates import dropped_fields
@@ -24,7 +23,7 @@ from gpufleet.documents.paths import child, items_at, mapping_at, value_at
 from gpufleet.documents.shapes import as_list, as_mapping
 from gpufleet_policies.configurations.dra_cel import validate_selector
 from gpufleet_policies.configurations.dra_devices import CLASSES, DRIVER, FORMER, attribute_names
-from gpufleet_policies.configurations.dra_sizes import validate_resource_name
+from gpufleet_policies.configurations.dra_sizes import validate_references, validate_resource_name
 
 HOLDERS = {
     "ResourceClaim": ("spec",),
@@ -121,7 +120,9 @@ def _validate_shape(document: dict[str, Any], version: str, report: CheckReport)
     whole = {"metadata": {"name": "x"}, **document}
     for problem in schema_problems(whole):
         steps, unknown = problem.steps, problem.kind is SchemaProblemKind.UNKNOWN
-        own = steps[:1] == ("metadata",) or steps[-1:] == ("deviceClassName",)
+        # The server takes a template without a claim; that it asks for nothing is said below.
+        empty = steps == ("spec", "spec") and problem.kind is SchemaProblemKind.REQUIRED
+        own = steps[:1] == ("metadata",) or steps[-1:] == ("deviceClassName",) or empty
         if "parameters" in steps or (own and not unknown):
             continue  # of others, or with a finding of its own below
         if not unknown:
@@ -162,7 +163,6 @@ def _validate_devices(
             "the claim has no request: nothing is allocated, and its config concerns nothing",
             "write `requests: [{name: gpu, exactly: {deviceClassName: gpu.nvidia.com}}]`",
         )
-        return
     names: set[str] = set()
     requests: list[DraRequest] = []
     for index, entry in enumerate(entries):
@@ -177,7 +177,10 @@ def _validate_devices(
         for index, entry in enumerate(as_list(devices.get(group)) or []):
             place = child(f"{path}.{group}", index)
             item = as_mapping(entry) or {}
-            _validate_references(item, known, place, report)
+            validate_references(item, known, place, report)
+            if group == "config" and as_mapping(item.get("opaque")) is None:
+                path = child(place, "opaque")
+                report.add("dra-field-missing", path, "a config needs opaque", "write `opaque`")
             if group == "config":
                 _validate_fit(item, requests, place, report)
             else:
@@ -185,26 +188,20 @@ def _validate_devices(
 
 
 def _name(item: Mapping[str, Any], place: str, names: set[str], report: CheckReport) -> str:
-    name = item.get("name")
-    if not isinstance(name, str) or _LABEL.fullmatch(name) is None:
+    written = item.get("name")
+    name = written if isinstance(written, str) and _LABEL.fullmatch(written) else ""
+    if not name or name in names:
         report.add(
             "dra-request-name",
             child(place, "name"),
-            f"the name of a request is {shown(name)}, a DNS-1123 label is needed",
-            "write `name: gpu`",
-            value=shown(name),
+            f"two requests are called {name}"
+            if name
+            else f"the name of a request is {shown(written)}, a DNS-1123 label is needed",
+            "give each a name of its own" if name else "write `name: gpu`",
+            value=name or shown(written),
         )
-        return str(name)
-    if name in names:
-        report.add(
-            "dra-request-name",
-            child(place, "name"),
-            f"two requests are called {name}",
-            "give each a name of its own",
-            value=name,
-        )
-    names.add(name)
-    return name
+    names |= {name} - {""}
+    return name or str(written)
 
 
 def _ways(
@@ -309,7 +306,7 @@ def _validate_selectors(
         place = f"{path}.{at}"
         cel = as_mapping(value_at(entry, "cel"))
         expression = (cel or {}).get("expression")
-        if isinstance(expression, str) and expression.strip():
+        if isinstance(expression, str):
             gpu = None if context.gpu is None else context.gpu.key
             where = child(child(place, "cel"), "expression")
             validate_selector(expression, device_class, gpu, where, report)
@@ -319,20 +316,6 @@ def _validate_selectors(
                 child(place, "cel"),
                 "a selector needs cel",
                 "write `cel: {expression: ...}`",
-            )
-
-
-def _validate_references(
-    item: Mapping[str, Any], known: set[str], place: str, report: CheckReport
-) -> None:
-    for at, name in items_at(item, "requests"):
-        if isinstance(name, str) and name not in known:
-            report.add(
-                "dra-request-absent",
-                f"{place}.{at}",
-                f"there is no request {name} in the claim",
-                nearest_fix(name, sorted(known)),
-                value=name,
             )
 
 
@@ -377,7 +360,11 @@ def _kind_of(device_type: str) -> str:
 def _validate_constraint(
     item: Mapping[str, Any], requests: list[DraRequest], place: str, report: CheckReport
 ) -> None:
-    for key in ("matchAttribute", "distinctAttribute"):
+    keys = ("matchAttribute", "distinctAttribute")
+    if sum(key in item for key in keys) != 1:
+        text = f"exactly one of {keys[0]} and {keys[1]} is required"
+        report.add("dra-field-missing", child(place, keys[0]), text, f"write one {keys[0]}")
+    for key in keys:
         value = item.get(key)
         if not isinstance(value, str):
             continue

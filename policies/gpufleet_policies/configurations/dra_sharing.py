@@ -34,20 +34,12 @@ class StrictFields:
         for key in self.data:
             if key not in known:
                 owner = (elsewhere or {}).get(key)
-                if owner is not None:
-                    self.report.add(
-                        "dra-field-unknown",
-                        child(self.path, key),
-                        f'strict decoding error: unknown field "{key}"',
-                        f"remove it: only {owner} has it",
-                        value=key,
-                    )
-                    continue
+                near = nearest_fix(key, known, "remove it")
                 self.report.add(
                     "dra-field-unknown",
                     child(self.path, key),
                     f'strict decoding error: unknown field "{key}"',
-                    nearest_fix(key, known, "remove it"),
+                    near if owner is None else f"remove it: only {owner} has it",
                     value=key,
                 )
 

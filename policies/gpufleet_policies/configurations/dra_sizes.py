@@ -1,15 +1,17 @@
-"""Lists of a claim or class that the API server limits, rows of features.jsonl, and the name of a
-resource that a class answers."""
+"""Lists of a claim or class that the API server limits, rows of features.jsonl, the forms of names,
+what configs and constraints name, and the resource that a class answers."""
 
+import json
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from gpufleet.catalogue.lookup import nearest_fix
 from gpufleet.cluster.program import KUBERNETES
 from gpufleet.cluster.site import Site
-from gpufleet.contract.programs.go_json import shown
+from gpufleet.contract.programs.go_json import kind_of, shown
 from gpufleet.contract.programs.validation import CheckReport
-from gpufleet.documents.paths import child
+from gpufleet.documents.paths import child, items_at
 from gpufleet.documents.shapes import as_list, as_mapping
 
 _RESOURCE = re.compile(
@@ -17,6 +19,25 @@ _RESOURCE = re.compile(
     r"/[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?"
 )
 """An extended resource; with `requests.` before it the domain has at most 253 characters."""
+_DOMAIN = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*"
+_WORD = r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?"
+_ATTRIBUTE = (
+    rf"(?!.{{63}}.*/)({_DOMAIN}/[A-Za-z_]\w{{0,31}}|[^/]*)",
+    "an attribute: a domain of at most 63 characters, `/` and an identifier of at most 32",
+    "such as `gpu.nvidia.com/uuid`",
+)
+_FORMS = {
+    "deviceClassName": (rf"({_DOMAIN})?", "the name of a class", "such as `gpu.nvidia.com`"),
+    "driver": (rf"(?i)(?!.{{64}}){_DOMAIN}", "the name of a driver", "such as `gpu.nvidia.com`"),
+    "key": (rf"({_DOMAIN}/)?{_WORD}", "the key of a taint", "such as `example.com/repair`"),
+    "value": (rf"({_WORD})?", "the value of a taint", "letters, digits, `-`, `_` and `.`"),
+    "matchAttribute": _ATTRIBUTE,
+    "distinctAttribute": _ATTRIBUTE,
+}
+"""Field of a claim or class -> its form, what it is, and what to write. An attribute without its
+domain, and no class at all, have findings of their own."""
+_PARAMETERS = 10 * 1024
+"""Bytes of opaque parameters: OpaqueParametersMaxLength of pkg/apis/resource/types.go (v1.36.0)."""
 _FIXES = {
     "requests": "ask for several like devices by `count`, or make another claim",
     "firstAvailable": "keep those that are preferred",
@@ -25,10 +46,11 @@ _FIXES = {
 
 
 def validate_sizes(holder: Mapping[str, Any], path: str, site: Site, report: CheckReport) -> None:
-    """Requests, alternatives, constraints, configs, selectors and tolerations, at `path`."""
+    """Requests, alternatives, constraints, configs, selectors and tolerations, at `path`: how many
+    there are, and the form of their names and parameters."""
     limits = site.catalogue.features(KUBERNETES).limits
-    for name, place, found in _lists(holder, path):
-        row = limits.get(name)
+    for name, place, value in _fields(holder, path):
+        row, found = limits.get(name), len(as_list(value) or ())
         if row is not None and found > row.limit:
             report.add(
                 "dra-value-invalid",
@@ -38,20 +60,42 @@ def validate_sizes(holder: Mapping[str, Any], path: str, site: Site, report: Che
                 value=found,
                 limit=row.limit,
             )
+        form = _FORMS.get(name)
+        if form is not None and isinstance(value, str) and not re.fullmatch(form[0], value):
+            report.add(
+                "dra-value-invalid",
+                place,
+                f"{shown(value)} is not {form[1]}",
+                f"write {form[2]}",
+                value=value,
+            )
+        if name == "opaque":
+            _validate_parameters(as_mapping(value) or {}, child(place, "parameters"), report)
 
 
-def _lists(holder: Mapping[str, Any], path: str) -> Iterator[tuple[str, str, int]]:
-    """Name, place and length of each list under an object; opaque parameters are not looked at."""
+def _validate_parameters(opaque: Mapping[str, Any], place: str, report: CheckReport) -> None:
+    """An object of at most 10 KiB; what NVIDIA's drivers read is validated with the config."""
+    parameters = opaque.get("parameters")
+    of_nvidia = str(opaque.get("driver")).endswith("nvidia.com")
+    if as_mapping(parameters) is None and not of_nvidia:
+        text, fix = f"parameters is {kind_of(parameters)}, an object is needed", "write an object"
+        report.add("dra-value-invalid", place, text, fix, value=shown(parameters))
+    size = len(json.dumps(parameters, separators=(",", ":"), default=str).encode())
+    if size > _PARAMETERS:
+        text = f"parameters has {size} bytes: the API server takes at most {_PARAMETERS}"
+        report.add("dra-value-invalid", place, text, "shorten it", value=size, limit=_PARAMETERS)
+
+
+def _fields(holder: Mapping[str, Any], path: str) -> Iterator[tuple[str, str, Any]]:
+    """Name, place and value of each field under an object; opaque parameters are not looked at."""
     for name, value in holder.items():
         place = child(path, name)
-        entries = as_list(value)
-        if entries is not None:
-            yield name, place, len(entries)
-        for index, entry in enumerate(entries or ()):
-            yield from _lists(as_mapping(entry) or {}, child(place, index))
+        yield name, place, value
+        for index, entry in enumerate(as_list(value) or ()):
+            yield from _fields(as_mapping(entry) or {}, child(place, index))
         inner = as_mapping(value)
         if inner is not None and name != "parameters":
-            yield from _lists(inner, place)
+            yield from _fields(inner, place)
 
 
 def validate_resource_name(spec: Mapping[str, Any], path: str, report: CheckReport) -> None:
@@ -67,3 +111,22 @@ def validate_resource_name(spec: Mapping[str, Any], path: str, report: CheckRepo
         "write a name such as `nvidia.com/gpu`",
         value=name,
     )
+
+
+def validate_references(
+    item: Mapping[str, Any], known: set[str], place: str, report: CheckReport
+) -> None:
+    """The requests that a config or constraint names: each is there, and named once."""
+    before: set[str] = set()
+    for at, name in items_at(item, "requests"):
+        if isinstance(name, str) and (name in before or name not in known):
+            report.add(
+                "dra-value-invalid" if name in before else "dra-request-absent",
+                f"{place}.{at}",
+                f"{name} is written twice"
+                if name in before
+                else f"there is no request {name} in the claim",
+                "remove one" if name in before else nearest_fix(name, sorted(known)),
+                value=name,
+            )
+        before.add(str(name))

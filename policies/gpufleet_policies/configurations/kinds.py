@@ -123,7 +123,7 @@ def _validate_wrapped(
         kinds = {one.chart.kind for one in wrapped if one.chart is not None and one.chart.kind}
         left.add(
             "wrapped-chart-unknown",
-            wrapped[0].path_of(""),
+            "",
             f"the text installs {names}, which {kind} is not about",
             f"--as {' or '.join(sorted(kinds))}" if kinds else None,
         )

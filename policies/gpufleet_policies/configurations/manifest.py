@@ -80,9 +80,9 @@ def wanted_objects(
 
 
 def refuse_foreign(kind: str, text: str | bytes) -> None:
-    """Raise UnreadableDocumentError where a text is one object that no values of a chart and no
-    config of the device plugin can be: their readers ignore every key of it and accept the rest."""
-    if not (kind.endswith("-values") or kind == "device-plugin"):
+    """Raise UnreadableDocumentError where a text is one object, and the kind is about none: most
+    readers ignore every key of it and accept the rest."""
+    if not (kind.endswith("-values") or kind in ("device-plugin", "mig-placement", "mig-strategy")):
         return
     document = read_go(text)
     if document.more_documents or not _is_object(document.data):

@@ -1,9 +1,11 @@
 """`gpufleet check`: the audit of one document with a context, as a verdict."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import date
 from enum import StrEnum
+from pathlib import Path
 from typing import Any, cast
 
 from gpufleet.cluster import Locator, UncompiledFleet, WorkloadFacts
@@ -28,6 +30,7 @@ from gpufleet_policies.readers.document_text import each_document
 from gpufleet_policies.rules.checked import verdict
 from gpufleet_policies.rules.registry import PACK_RULES, type_of, validating
 from gpufleet_policies.rules.settings import RuleSettings
+from gpufleet_policies.wrappers.files import KUSTOMIZATIONS, is_kustomization_file
 
 UNREADABLE = "document-unreadable"
 """Code of the finding about a text that no one can read."""
@@ -99,8 +102,9 @@ def check_file(
         UnreadableDocumentError: no one can read its text, or it is too large.
     """
     file = replace(file, content=text_of(file)[0])
-    (reading,) = completed([read_input(file)])
+    reading, *_ = completed([read_input(file), *_kustomizations(file)])
     left_out: tuple[Unjudged, ...] = ()
+    others = () if kind is None else _other_kinds(kind, reading)
     if kind is not None:
         left_out = tuple(_left_out(kind, reading))
         reading = _read_as(kind, file, reading)
@@ -119,6 +123,10 @@ def check_file(
         found.append(error(UNREADABLE, "", reading.problem))
     elif any(one.code == UNREADABLE and not one.path for one in found):
         raise UnreadableDocumentError(next(one.message for one in found if one.code == UNREADABLE))
+    if others and any(not one.code.endswith("-nothing-to-judge") for one in found):
+        raise UnreadableDocumentError(
+            f"{kind} is not about the text: use --as {' or '.join(others)}"
+        )
     if kind is not None:
         _refuse_unknown(kind, file, found)
     advertised = None
@@ -137,12 +145,30 @@ def check_file(
     )
 
 
+def _kustomizations(file: Input) -> Iterator[Reading]:
+    """Those of the file's folder and the one above, which may name it as a patch: a part of an
+    object, which proves nothing by what it lacks."""
+    here = Path(file.name)
+    for folder in () if is_kustomization_file(file.name) else (here.parent, here.parent.parent):
+        for name in KUSTOMIZATIONS:
+            if (folder / name).is_file():
+                yield read_input(Input(str(folder / name)))
+
+
+def _other_kinds(kind: str, read: Reading) -> tuple[str, ...]:
+    """The kinds of all that is recognised in a text, where the kind is none of them. What a
+    ConfigMap holds is recognised by its first key alone."""
+    found = {(one.kind, one.locator.kind) for one in read.facts if isinstance(one, NvidiaConfig)}
+    other = {one for one, held_by in found if held_by != "ConfigMap"}
+    return () if kind in {*dict(found), "kubernetes-object"} else tuple(sorted(other))
+
+
 def _refuse_unknown(kind: str, file: Input, found: Iterable[Finding]) -> None:
     """Raise UnreadableDocumentError for a text of another program: a kind knows none of its several
     keys, or those that it knows hold something else, or it knows one of three or more. A text with
     a misspelt key is of the kind."""
     named = [one for one in found if "." not in one.path]
-    unknown = {one.path for one in named if one.code.endswith("-key-unknown")}
+    unknown = {one.path for one in named if _is_unknown(one)}
     misspelt = {one.path for one in named if one.code.endswith("-key-misspelt")}
     if not unknown:
         return  # also where the text is not YAML at all: its finding says so
@@ -161,6 +187,12 @@ def _refuse_unknown(kind: str, file: Input, found: Iterable[Finding]) -> None:
             else "has none of the keys of the text"
         )
         raise UnreadableDocumentError(f"{kind} {has} ({listed})")
+
+
+def _is_unknown(one: Finding) -> bool:
+    """Whether a kind does not know a key; what looks like a MIG profile is a misspelt one."""
+    profile = one.code == "mig-profile-malformed"
+    return one.code.endswith("-key-unknown") or (profile and not re.search(r"\dg", one.path))
 
 
 def _holds_nothing(value: object) -> bool:

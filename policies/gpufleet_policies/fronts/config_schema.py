@@ -46,81 +46,10 @@ def settings_schema() -> dict[str, Any]:
     Properties have no defaults here: the engine would send them as if a person had written them,
     over those of the settings file.
     """
-    known = (*by_id(), EXCEPTION_INVALID)
+    found = json.loads(Path(__file__).with_name("settings_schema.json").read_text(encoding="utf-8"))
     levels = {"type": "string", "enum": [level.value for level in Level]}
-    return {
-        "profile": {
-            "type": "string",
-            "enum": [AUTO, *(profile.value for profile in Profile)],
-            "description": "Levels to start from. Default `auto`: prod in production, else dev.",
-        },
-        "environment": {
-            "type": "string",
-            "description": "Environment of objects that do not declare theirs. Default: from the "
-            "name of the stack, such as `prod` or `acme-staging`.",
-        },
-        "rules": {
-            "type": "object",
-            "properties": dict.fromkeys(known, levels),
-            "additionalProperties": False,
-            "description": "Rule id -> level. The level of the policy with that name wins.",
-        },
-        "exceptions": {
-            "type": "array",
-            "description": "Findings that are accepted for a reason until a day.",
-            "items": {
-                "type": "object",
-                "properties": {
-                    "rule": {"type": "string", "enum": list(by_id())},
-                    "object": {"type": "string", "minLength": 1},
-                    "reason": {"type": "string", "minLength": 1},
-                    "until": {"type": "string", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"},
-                },
-                "required": ["rule", "object", "reason", "until"],
-                "additionalProperties": False,
-            },
-        },
-        "thresholds": {
-            "type": "object",
-            "properties": {name: threshold_schema(name) for name in THRESHOLDS},
-            "additionalProperties": False,
-            "description": "Limits of the rules; each is a property of its rules' policies too.",
-        },
-        "budgets": {
-            "type": "object",
-            "description": "Environment (or `*`) -> most that its pools may cost.",
-            "additionalProperties": {
-                "type": "object",
-                "properties": {
-                    "standingUsdPerMonth": {"type": "number", "minimum": 0},
-                    "exposureUsdPerHour": {"type": "number", "minimum": 0},
-                },
-                "additionalProperties": False,
-            },
-        },
-        "ownerTags": {
-            "type": ["array", "object"],
-            "items": {"type": "string", "minLength": 1},
-            "additionalProperties": {"type": ["string", "null"]},
-            "description": "Keys of the owner tags, or keys with the values that patches write.",
-        },
-        "requireAttribution": {
-            "type": "boolean",
-            "description": "Whether GPU cost is booked by pod from measured use.",
-        },
-        "fleet": {
-            "type": ["string", "object"],
-            "description": "The fleet of another program: a path from the pack's folder, or data.",
-        },
-        "everythingOff": {
-            "type": "string",
-            "minLength": 1,
-            "description": "Why no rule is on. Without it a pack in which none is on is a "
-            "mandatory finding.",
-        },
-        "clusters": {
-            "type": "array",
-            "items": {"type": "string", "minLength": 1},
-            "description": "Folders that are a cluster each: nothing is compared across them.",
-        },
-    }
+    found["profile"]["enum"] = [AUTO, *(profile.value for profile in Profile)]
+    found["rules"]["properties"] = dict.fromkeys((*by_id(), EXCEPTION_INVALID), levels)
+    found["exceptions"]["items"]["properties"]["rule"]["enum"] = list(by_id())
+    found["thresholds"]["properties"] = {name: threshold_schema(name) for name in THRESHOLDS}
+    return found

@@ -10,20 +10,14 @@ from gpufleet.catalogue import load
 from gpufleet.cluster.container import Container
 from gpufleet.cluster.fact import Fact, Provenance, absent, known, unknown
 from gpufleet.cluster.intent import MODES, PREFIX, WorkloadIntent
+from gpufleet_policies.names import names
 from gpufleet_policies.readers.options import Options
 from gpufleet_policies.readers.reading import decimal, fact, text, whole
 
 T = TypeVar("T")
 GIB = 1 << 30
 
-MODEL_OPTIONS = (
-    "--model",
-    "--model-id",
-    "--model-name",
-    "--model-name-or-path",
-    "--model-path",
-    "--pretrained-model-name-or-path",
-)
+MODEL_OPTIONS = names("option that names the model")
 """Options of vLLM, TGI, SGLang and transformers scripts that name the model."""
 
 MODEL_VARIABLES = ("MODEL_ID", "HF_MODEL_ID", "MODEL_NAME", "MODEL", "MODEL_PATH")

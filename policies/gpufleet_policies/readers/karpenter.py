@@ -38,7 +38,7 @@ from gpufleet_policies.readers.karpenter_requirements import (
     ways_of,
     zones_of,
 )
-from gpufleet_policies.readers.quantities import amount
+from gpufleet_policies.readers.quantities import amount, whole_amount
 from gpufleet_policies.readers.reading import fact, text
 
 _DEFAULT_POLICY = "WhenEmptyOrUnderutilized"
@@ -105,14 +105,10 @@ def _node_class(spec: Any) -> str:
 
 
 def _size(replicas: Fact[int], limits: Any) -> Size:
-    nodes = fact(inside(limits, "nodes"), _whole, "spec.limits.nodes")
+    nodes = fact(inside(limits, "nodes"), whole_amount, "spec.limits.nodes")
     if not replicas.is_absent:
         return Size(replicas, replicas, replicas, "spec.replicas", "spec.replicas", fixed=True)
     return Size(known(0), nodes, absent("spec.replicas"), "", "spec.limits")
-
-
-def _whole(value: Any) -> int | None:
-    return int(found.number) if (found := amount(value)) and found.is_whole else None
 
 
 def _quantity(value: Any) -> Fraction | None:

@@ -18,7 +18,7 @@ from gpufleet.cluster.queues import (
 from gpufleet.documents.shapes import items, mapping
 from gpufleet.findings.locator import Locator
 from gpufleet_policies.readers.blocks import inside, known_texts, word
-from gpufleet_policies.readers.quantities import amount
+from gpufleet_policies.readers.quantities import whole_amount
 from gpufleet_policies.readers.reading import boolean, fact, whole
 
 
@@ -29,11 +29,6 @@ def _texts(document: dict[str, Any]) -> dict[str, str]:
     }
 
 
-def _whole(value: Any) -> int | None:
-    found = amount(value)
-    return int(found.number) if found is not None and found.is_whole else None
-
-
 _NO_LIMIT = 10**6
 """Quotas from this on mean no limit: Kueue's own examples write 1000000000 where another system
 decides (kueue site, provisioning; GoogleCloudPlatform/kubernetes-engine-samples, batch/kueue-dws).
@@ -41,7 +36,7 @@ decides (kueue site, provisioning; GoogleCloudPlatform/kubernetes-engine-samples
 
 
 def _quota(value: Any) -> int | None:
-    found = _whole(value)
+    found = whole_amount(value)
     return None if found is None or found >= _NO_LIMIT else found
 
 
@@ -58,8 +53,8 @@ def _quotas(document: dict[str, Any]) -> Iterator[FlavorQuota]:
                     flavor=name if isinstance(name, str) else "?",
                     resource=kind,
                     nominal=fact(inside(resource, "nominalQuota"), _quota, place),
-                    borrowing_limit=fact(inside(resource, "borrowingLimit"), _whole, place),
-                    lending_limit=fact(inside(resource, "lendingLimit"), _whole, place),
+                    borrowing_limit=fact(inside(resource, "borrowingLimit"), whole_amount, place),
+                    lending_limit=fact(inside(resource, "lendingLimit"), whole_amount, place),
                     place=place,
                 )
 

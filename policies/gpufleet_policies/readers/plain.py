@@ -4,18 +4,9 @@ from typing import Any, cast
 
 from gpufleet.cluster.fact import UNKNOWN
 from gpufleet.documents.shapes import is_list, is_mapping
+from gpufleet_policies.names import names
 
-SENTINELS = frozenset(
-    {
-        "1c4a061d-8072-4f0a-a4cb-0ff528b18fe7",  # boolean
-        "3eeb2bf0-c639-47a8-9e75-3b44932eb421",  # number
-        "04da6b54-80e4-46f7-96ec-b56ff0331ba9",  # string; previews and checkpoints use it for all
-        "6a19a0b0-7e62-4c92-b797-7f8e31da9cc2",  # array
-        "030794c1-ac77-496b-92df-f27374a8bd58",  # asset
-        "e48ece36-62e2-4504-bad9-02848725956a",  # archive
-        "dd056dcd-154b-4c76-9bd3-c8f88648b5ff",  # object
-    }
-)
+SENTINELS = frozenset(names("value that is not known yet"))
 """What is on the wire for a value that is not known yet (sdk/go/common/resource/plugin/rpc.go)."""
 
 SIGNATURE = "4dabf18193072939515e22adb298388d"

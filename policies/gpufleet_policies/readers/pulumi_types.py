@@ -1,6 +1,8 @@
 """Pulumi type tokens -> how their properties are read, and Terraform's types -> tokens."""
 
+import re
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 from gpufleet.cluster.capacity import ScheduledSize
@@ -69,3 +71,13 @@ TERRAFORM = meanings("resource of Terraform")
 
 KINDS = {token: token.rsplit(":", 1)[-1] for token in READERS}
 """What messages call a resource of a type."""
+
+_UNREAD = re.compile(
+    "|".join(Path(__file__).with_name("unread_types.txt").read_text(encoding="utf-8").split())
+)
+
+
+def is_unread(kind: str) -> bool:
+    """Whether resources of a type of Terraform or CloudFormation can hold GPUs and no rule reads
+    them (`unread_types.txt`)."""
+    return _UNREAD.fullmatch(kind) is not None

@@ -18,3 +18,9 @@ def amount(value: Any) -> Amount | None:
         return None
     base = Decimal(found.numerator) / Decimal(found.denominator)
     return Amount(written, base) if is_meant(base) else None
+
+
+def whole_amount(value: Any) -> int | None:
+    """A quantity that is a whole number; None for any other."""
+    found = amount(value)
+    return int(found.number) if found is not None and found.is_whole else None

@@ -16,8 +16,9 @@ from typing import Any
 from gpufleet.cluster.fact import UNKNOWN
 from gpufleet.documents.shapes import is_list, is_mapping, items, mapping, rewritten
 from gpufleet.findings.locator import Locator
+from gpufleet_policies.names import meanings
 from gpufleet_policies.readers.pulumi_props import facts_of_properties, group_and_kind
-from gpufleet_policies.readers.pulumi_types import READERS
+from gpufleet_policies.readers.pulumi_types import READERS, is_unread
 from gpufleet_policies.wrappers.judged import NotJudged
 
 TYPE, NAME = "\0type", "\0name"
@@ -103,27 +104,10 @@ _RENAMED = {"subnets": "subnetIds", "nodegroupName": "nodeGroupName"}
 _KEPT = frozenset({"labels", "tags", "values"})
 """Mappings whose keys are the user's."""
 
-_AWS = {
-    "AWS::EKS::Nodegroup": "aws:eks/nodeGroup:NodeGroup",
-    "AWS::EKS::Addon": "aws:eks/addon:Addon",
-    "AWS::EC2::Instance": "aws:ec2/instance:Instance",
-    "AWS::EC2::CapacityReservation": "aws:ec2/capacityReservation:CapacityReservation",
-    "AWS::AutoScaling::AutoScalingGroup": "aws:autoscaling/group:Group",
-    "AWS::AutoScaling::ScheduledAction": "aws:autoscaling/schedule:Schedule",
-    "AWS::Budgets::Budget": "aws:budgets/budget:Budget",
-}
+_AWS = meanings("resource of CloudFormation")
 _TEMPLATE = "AWS::EC2::LaunchTemplate"
 _MANIFEST = "Custom::AWSCDK-EKS-KubernetesResource"
 _CHART = "Custom::AWSCDK-EKS-HelmChart"
-_UNREAD = (
-    "AWS::Batch::ComputeEnvironment",
-    "AWS::SageMaker::EndpointConfig",
-    "AWS::SageMaker::NotebookInstance",
-    "AWS::EC2::EC2Fleet",
-    "AWS::EC2::SpotFleet",
-    "AWS::ECS::CapacityProvider",
-)
-"""Types that can hold GPUs and that no rule reads."""
 
 
 def _of_template(name: str, resource: Mapping[str, Any]) -> Iterator[tuple[Steps, dict[str, Any]]]:
@@ -138,7 +122,7 @@ def _of_template(name: str, resource: Mapping[str, Any]) -> Iterator[tuple[Steps
     if kind == _CHART:
         yield place, _chart(name, written)
         return
-    if kind in _UNREAD:
+    if is_unread(kind):
         yield place, {TYPE: f"unread::{kind}", NAME: name}
         return
     properties = mapping(_camel(_without_functions(written, _is_intrinsic)))

@@ -4,7 +4,6 @@
 rest. Resources that will be deleted are left out.
 """
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -15,25 +14,11 @@ from gpufleet_policies.readers.blocks import camel_keys, inside
 from gpufleet_policies.readers.kubernetes_objects import facts_of_object
 from gpufleet_policies.readers.plain import plain
 from gpufleet_policies.readers.pulumi_props import facts_of_properties
-from gpufleet_policies.readers.pulumi_types import TERRAFORM
+from gpufleet_policies.readers.pulumi_types import TERRAFORM, is_unread
 from gpufleet_policies.wrappers.judged import NotJudged
 
 _MANIFESTS = {"kubernetes_manifest": "manifest", "kubectl_manifest": "yaml_body"}
 """Types that hold a Kubernetes object -> the attribute that holds it."""
-
-_UNREAD = re.compile(
-    r"kubernetes_(deployment|stateful_set|daemon_?set|job|cron_job|pod|replication_controller|"
-    r"resource_quota|config_map)(_v\d\w*)?"
-    r"|azurerm_kubernetes_cluster(_node_pool)?"
-    r"|azurerm_((linux|windows)_)?virtual_machine(_scale_set)?"
-    r"|google_compute_(region_)?instance(_template)?|google_workbench_instance"
-    r"|google_(vertex_ai_endpoint|notebooks_instance|container_aws_node_pool|tpu_\w+)"
-    r"|aws_(ec2_fleet|spot_fleet_request|spot_instance_request|batch_compute_environment)"
-    r"|aws_sagemaker_(endpoint_configuration|notebook_instance)"
-    r"|oci_containerengine_(node_pool|cluster)|oci_core_instance"
-    r"|(digitalocean|vultr|civo)_kubernetes_(cluster|node_pool)|linode_lke_(cluster|node_pool)"
-)
-"""Types of resources that can hold GPUs and that no rule reads yet."""
 
 MAX_DEPTH = 64
 """Maximum number of levels of modules and values in a plan."""
@@ -123,7 +108,7 @@ def facts_of_values(kind: str, values: Any, address: str, path: str) -> Iterator
         yield from _manifest(values.get(_MANIFESTS[kind]), address, path)
         return
     token = TERRAFORM.get(kind)
-    if token is None and _UNREAD.fullmatch(kind):
+    if token is None and is_unread(kind):
         yield NotJudged(
             locator=Locator(kind, address, file=path),
             what="terraform",

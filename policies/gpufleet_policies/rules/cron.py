@@ -8,15 +8,12 @@ from gpufleet_policies.names import meanings
 
 _MACROS = meanings("macro of cron")
 _FIELDS = ((0, 59), (0, 23), (1, 31), (1, 12), (0, 7))
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_WEEKDAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")
 _NAMES = {
     name: str(number)
-    for names in (
-        ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"),
-    )
-    for number, name in enumerate(names, 1)
-} | {
-    name: str(number)
-    for number, name in enumerate(("sun", "mon", "tue", "wed", "thu", "fri", "sat"))
+    for names, first in ((_MONTHS, 1), (_WEEKDAYS, 0))
+    for number, name in enumerate(names, first)
 }
 _FIRST = date(2024, 1, 1)
 _DAYS = 4 * 366

@@ -131,15 +131,22 @@ _NO_GPU_USE = re.compile(
 """Names of images of programs that cannot use a GPU."""
 
 
+_HIDES_ALL = frozenset({"", "-1"})
+"""Values of CUDA_VISIBLE_DEVICES that leave no GPU (CUDA Programming Guide, 5.2.1.1)."""
+
+
 @written_rule("gpu-for-other-program")
 def other_program(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
-    """By the image's name: curl, nginx, databases; by the command: downloads alone. What idles is a
-    finding of its own."""
+    """By the image's name: curl, nginx, databases; by the command: downloads alone; by a variable
+    that hides all GPUs. What idles is a finding of its own."""
     for group, container in workload.gpu_containers:
         image = container.image.found or ""
         if container.init or container.claimed:
             continue
         what = fetches(container) or (image if _NO_GPU_USE.search(image) else None)
+        hidden = container.variables.get("CUDA_VISIBLE_DEVICES")
+        if hidden is not None and hidden.strip() in _HIDES_ALL:
+            what = f"its program with CUDA_VISIBLE_DEVICES={hidden}, which hides every GPU"
         if what is None:
             continue
         if waits_for_ever(container, context.thresholds.idle_sleep_seconds) is not None:

@@ -2,10 +2,12 @@
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from fractions import Fraction
 
-from gpufleet.cluster import Container, WorkloadFacts
+from gpufleet.cluster import Container, PodGroup, WorkloadFacts
 from gpufleet.findings import Finding, Level, finding
+from gpufleet.findings.money import Money
 from gpufleet.rules.context import RuleContext
 from gpufleet_policies.rules.hardware import held
 from gpufleet_policies.rules.waiting import goes_on, last_statement, waits_for_ever
@@ -38,9 +40,17 @@ def idle_command(context: RuleContext, workload: WorkloadFacts) -> Iterator[Find
                 where=container.where,
                 found=f"holds {asked} x {container.source(resource)} and runs `{waiting}`",
                 alternative=idle_command.instead(),
-                money=held(context, workload, group),
+                money=_while_it_waits(held(context, workload, group), group, waiting),
                 evidence={"resource": resource, "command": waiting},
             )
+
+
+def _while_it_waits(money: Money | None, group: PodGroup, waiting: str) -> Money | None:
+    """Pods that are not started again waste no month with a sleep of hours."""
+    again = group.restarts.is_absent or group.restarts.found == "Always"
+    if money is None or again or not re.match(r"sleep \d", waiting):
+        return money
+    return replace(money, all_month=False)
 
 
 def _is_started_by_others(workload: WorkloadFacts, group: str, waiting: str) -> bool:

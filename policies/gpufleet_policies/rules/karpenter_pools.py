@@ -168,7 +168,7 @@ def slow(context: RuleContext, subject: NodePool) -> Iterator[Finding]:
             continue
         if _for_training(context, pool) is not None:
             continue
-        hours = Fraction(after.value - _SLOW_SECONDS, 3600)
+        hours = Fraction(min(after.value, 86_400) - _SLOW_SECONDS, 3600)  # of a day
         whole = nodes_money(context, pool, 1, AmountKind.WASTE)
         price = whole.micro_usd_per_hour
         yield finding(

@@ -260,7 +260,8 @@ def _slices(context: RuleContext, request: ModelRequest) -> _Better | None:
 
 @written_rule("model-exceeds-gpu-memory")
 def too_small(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
-    """The weights alone, without cache and workspace, against all memory of the pods of one copy.
+    """The weights alone, without cache and workspace, against the memory of the pods of one copy:
+    the part that the server's arguments let it take, else all of it.
 
     A named model of the catalogue and a declared size stop; a size guessed from a name is advice.
     Silent for engines that keep weights in the host's memory, and where the GPU is not known.
@@ -272,17 +273,20 @@ def too_small(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding
         held = held_memory(context, group)
         if held is None:
             continue
-        if weights.bytes <= held.bytes:
+        container = next(c for c in group.containers if c.gpu_resources)
+        share = container.launch.memory_share
+        room = held.bytes if not share.is_known else int(held.bytes * Fraction(share.value))
+        if weights.bytes <= room:
             continue
+        part = "" if room == held.bytes else f" ({share.value} of it, as its arguments say)"
         need = memory_need(workload.intent, context.catalogue)
         wanted = max(weights.bytes, 0 if need is None else need.bytes)
         shared = held.grant if held.grant is not None and held.grant.replicas > 1 else None
-        container = next(c for c in group.containers if c.gpu_resources)
         yield finding(
             where=container.where,
             found=f"asks for {held.asked} = {held.what}, and the weights of the model take "
             f"{weights}",
-            limit=f"{gib(held.bytes)} cannot hold them: the server ends while it loads, and keeps "
+            limit=f"{gib(room)}{part} cannot hold them: the server ends while it loads, and keeps "
             "its GPUs while it restarts",
             alternative=larger_share(shared, wanted)
             if shared is not None
@@ -290,6 +294,6 @@ def too_small(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding
             "model",
             provenance=weights.provenance,
             money=held_money(context, workload, group),
-            evidence={"weights_bytes": weights.bytes, "memory_bytes": held.bytes},
+            evidence={"weights_bytes": weights.bytes, "memory_bytes": room},
         )
         return

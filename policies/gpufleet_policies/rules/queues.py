@@ -141,7 +141,8 @@ def stranded(context: RuleContext, queue: ClusterQueue) -> Iterator[Finding]:
     """No cohort while other queues have GPUs, a lendingLimit of 0, or no LocalQueue here.
 
     Other queues are those of one program, or of one file: files of a folder may be of several
-    clusters. A missing LocalQueue is only reported where LocalQueues are declared at all.
+    clusters. A missing LocalQueue is only reported where LocalQueues are declared at all, and not
+    of a queue in a cohort: the others borrow its quota.
     """
     own = [quota for quota in queue.quotas if quota.nominal.is_known and quota.nominal.value > 0]
     if not own:
@@ -166,7 +167,7 @@ def stranded(context: RuleContext, queue: ClusterQueue) -> Iterator[Finding]:
     every = context.anywhere(LocalQueue)
     leads = [one for one in every if not one.cluster_queue.is_known]
     leads += [one for one in every if one.cluster_queue.found == queue.locator.name]
-    if local and not leads:
+    if local and not leads and queue.cohort.is_absent:
         yield _stranded(
             "spec.namespaceSelector",
             gpus,

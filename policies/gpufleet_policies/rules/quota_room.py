@@ -1,10 +1,11 @@
 """Pods that a quota of their namespace, or of their queue, never lets in."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 from gpufleet.cluster import WorkloadFacts
 from gpufleet.cluster.monitoring import GpuQuota
-from gpufleet.cluster.queues import ClusterQueue, LocalQueue
+from gpufleet.cluster.queues import ClusterQueue, KueueConfiguration, LocalQueue
 from gpufleet.findings import Finding, Level, finding
 from gpufleet.rules.context import RuleContext
 from gpufleet_policies.rules.written import written_rule
@@ -65,7 +66,8 @@ def _of_namespace(context: RuleContext, workload: WorkloadFacts) -> Iterator[Fin
 
 
 def _of_queue(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
-    queue = _queue_of(context, workload)
+    queue = next(_queues_of(context.declared, workload), None)
+    yield from _uncovered(context, workload, Level.ADVISORY if queue is None else Level.MANDATORY)
     if queue is None or not queue.cohort.is_absent or workload.may_say(_FEWER):
         return
     asked: dict[str, int] = {}
@@ -91,12 +93,38 @@ def _of_queue(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding
             )
 
 
-def _queue_of(context: RuleContext, workload: WorkloadFacts) -> ClusterQueue | None:
-    """The one ClusterQueue that its label leads to."""
+def _uncovered(context: RuleContext, workload: WorkloadFacts, level: Level) -> Iterator[Finding]:
+    """A resource that no queue of the name covers, in a cohort either (kubernetes-sigs/kueue#4848).
+    Not where Kueue's configuration is declared: it may leave the resource out, or rename it."""
+    queues = tuple(_queues_of(context.anywhere, workload))
+    if not queues or any(one.covered is None for one in queues):
+        return
+    covered = frozenset(name for one in queues for name in one.covered or ())
+    for resource in () if context.anywhere(KueueConfiguration) else _resources(workload):
+        if resource not in covered:
+            yield finding(
+                where="metadata.labels",
+                found=f"asks for {resource} in queue {queues[0].locator.name}",
+                limit=f"the queue covers {', '.join(sorted(covered)) or 'no resource'}: the "
+                "workload is never admitted",
+                alternative=f"give the queue quota of {resource}, or ask for what it covers",
+                at_most=level,
+                evidence={"resource": resource},
+            )
+
+
+def _resources(workload: WorkloadFacts) -> dict[str, None]:
+    return dict.fromkeys(name for g in workload.pod_groups for name in g.gpu_resources)
+
+
+def _queues_of(
+    found: Callable[[type[Any]], tuple[Any, ...]], workload: WorkloadFacts
+) -> Iterator[ClusterQueue]:
+    """The ClusterQueues of the one name that its label leads to: files may be alternatives."""
     name = workload.labels.get(_QUEUE)
     local = [
         one.cluster_queue.found
-        for one in context.declared(LocalQueue)
+        for one in found(LocalQueue)
         if one.locator.name == name and one.locator.namespace == workload.locator.namespace
     ]
-    return next((q for q in context.declared(ClusterQueue) if [q.locator.name] == local), None)
+    return (one for one in found(ClusterQueue) if {one.locator.name} == set(local))

@@ -14,7 +14,7 @@ FAMILIES = tuple(
     import_module(f"{__package__}.{name}")
     for name in Path(__file__).with_name("families.txt").read_text(encoding="utf-8").split()
 )
-"""Modules that hold rules, one a line of `families.txt`; each is a page of the documentation."""
+"""Modules that hold rules (`families.txt`); each is a page of the documentation."""
 
 PACK_RULES: tuple[Rule, ...] = tuple(
     value

@@ -92,18 +92,28 @@ def without_autoscaler(context: RuleContext, workload: WorkloadFacts) -> Iterato
     if scalers is None or scalers:
         return
     for group, _ in _gpu_groups(workload):
-        if not group.pods.is_known or group.pods.value < 2:
+        copies = _copies(workload, group)
+        if copies is None or copies < 2:
             continue
-        if group.together.is_known and group.pods.value == group.together.value:
-            continue  # one replica over several pods
         if any(one.launch.nodes.found == group.pods.value for one in group.containers):
             continue  # `--nnodes` of its server says so
         yield finding(
             where=f"{group.pods.place}",
-            found=f"{group.pods.value} replicas at all times",
+            found=f"{copies} replicas at all times",
             provenance=evidence,
             creates=_scaled(workload, group),
         )
+        if group.together.found != 1:
+            return  # a leader and its workers are one replica
+
+
+def _copies(workload: WorkloadFacts, group: PodGroup) -> int | None:
+    """Replicas of a server, each of which may be several pods, of several groups."""
+    width = group.together.found or 1
+    alike = [one for one in workload.pod_groups if one is group or width > 1]
+    if not all(one.pods.is_known for one in alike):
+        return None
+    return sum(one.pods.value for one in alike) // width
 
 
 def _scaled(workload: WorkloadFacts, group: PodGroup) -> tuple[Creation, ...]:

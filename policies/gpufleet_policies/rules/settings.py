@@ -22,16 +22,7 @@ AUTO = "auto"
 THRESHOLDS = meanings("threshold")
 
 
-_WHOLE = frozenset(
-    {
-        "idle_sleep_seconds",
-        "large_node_gpus",
-        "max_gpus",
-        "training_gpus",
-        "many_types",
-        "longest_waiver_days",
-    }
-)
+_WHOLE = names("threshold that is a count")
 """Thresholds that are counts."""
 
 

@@ -11,9 +11,10 @@ from statistics import mean, median
 from gpufleet.catalogue import load
 from gpufleet.models.architecture import Architecture, Attention, FeedForward, LayerGroup
 from gpufleet.models.catalogue_models import find_catalogue_model
+from gpufleet.models.config_model import architecture_from_config
 from gpufleet.models.formats import WEIGHT_FORMATS
 from gpufleet.models.inference import InferenceEngine, Serving, serving_ledger
-from gpufleet.models.ledger import Basis
+from gpufleet.models.ledger import Basis, Ledger
 from gpufleet.models.parallel import Parallelism, Sharding
 from gpufleet_planner.sizing.cache_capacity import capacity
 from gpufleet_planner.sizing.training import Training, TrainingMethod, training_ledger
@@ -23,6 +24,7 @@ from gpufleet_planner.sizing.training_state import (
     Loss,
     TrainingPrecision,
 )
+from tests.data.test_model_sizes import CONFIGS
 
 MIB, GB, GIB = 1 << 20, 10**9, 1 << 30
 UNIT_NAMES = {MIB: "MiB", GB: "GB", GIB: "GiB", 1: "tokens"}
@@ -48,7 +50,10 @@ class Row:
 
 
 def model(name: str) -> Architecture:
-    found = find_catalogue_model(name, load())
+    """As the catalogue has it, or as its stored configuration states it."""
+    found: object = find_catalogue_model(name, load())
+    if name in CONFIGS and not isinstance(found, Architecture):
+        found, _ = architecture_from_config(CONFIGS[name], name, "stored configuration")
     assert isinstance(found, Architecture), found
     return found
 
@@ -88,17 +93,22 @@ TORCHTITAN = "pytorch/torchtitan @ b5bcd76 llama3_h100_202412_torchtitan.md"
 QWEN = "QwenLM/Qwen @ 2df8e8a README.md"
 
 
+def allocated(ledger: Ledger) -> int:
+    """The need as the framework's counter (`torch.cuda.max_memory_allocated`) shows it."""
+    return sum(item.bytes for item in ledger.items if item.at_peak and item.in_allocator)
+
+
 def plain(which: Architecture, tokens: int, weights: str = "bf16") -> Callable[[], int]:
     """Transformers-style generation; the framework's counter, no CUDA context."""
     serving = Serving(tokens, engine=InferenceEngine.TRANSFORMERS, weights=WEIGHT_FORMATS[weights])
-    return lambda: serving_ledger(which, serving).allocator_bytes
+    return lambda: allocated(serving_ledger(which, serving))
 
 
 def train(
     which: Architecture, parallel: Parallelism | None = None, **job: object
 ) -> Callable[[], int]:
     training = Training(**job)
-    return lambda: training_ledger(which, training, parallel).allocator_bytes
+    return lambda: allocated(training_ledger(which, training, parallel))
 
 
 def lora(which: Architecture, tokens: int, batch: int, weights: str = "bf16") -> Callable[[], int]:

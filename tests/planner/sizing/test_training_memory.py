@@ -10,7 +10,7 @@ from gpufleet.models.ledger import GIB
 from gpufleet.models.parallel import Parallelism, Sharding
 from gpufleet_planner.sizing.training import Training, training_ledger
 from gpufleet_planner.sizing.training_state import Checkpointing, Loss, Optimizer, TrainingPrecision
-from tests.planner.sizing.measurements import GB, ROWS, model
+from tests.planner.sizing.measurements import GB, ROWS, allocated, model
 
 TITAN = "pytorch/torchtitan @ 31a17bf benchmarks/llama3_h100_202412_torchtitan.md"
 TITAN_H200 = "pytorch/torchtitan @ bcdeaa3 benchmarks/llama3_8b_h200_2025-06_torchtitan.md"
@@ -31,7 +31,7 @@ class MemoryRun:
     @property
     def error(self) -> float:
         found = training_ledger(model(self.model), self.job, self.parallel)
-        return found.allocator_bytes / self.unit / self.measured - 1
+        return allocated(found) / self.unit / self.measured - 1
 
 
 def titan(context: int, batch: int = 1, **more: object) -> Training:

@@ -242,3 +242,34 @@ def test_no_node_has_two_advertisers(way: dict[str, Any]) -> None:
     cut_beforehand = "layouts" in str(way)
     assert cut_beforehand == (labels.get("nvidia.com/mig.config", "all-disabled") != "all-disabled")
     assert fleet.addons.gpu_operator.mig_manager == cut_beforehand
+
+
+OWNER = {"gpuCluster": {"deployCR": True}, "clusterPolicy": {"deployCR": False}}
+
+
+@pytest.mark.parametrize(
+    ("driver", "expected"),
+    [
+        ({}, [("two-advertisers", "addons.gpuOperator.values.gpuCluster.deployCR")]),
+        ({"ownership": "existing"}, []),
+        ({"enabled": False}, [("dra-driver-disabled", "addons.draDriver.enabled")]),
+    ],
+)
+def test_the_operator_or_the_chart_owns_the_driver(
+    driver: dict[str, Any], expected: list[tuple[str, str]]
+) -> None:
+    """NVIDIA/cloud-native-docs gpu-operator/gpu-operator-dra.rst (pull 445): by a GPUCluster, or as
+    a chart of its own next to the operator."""
+    values = {**OWNER, "driver": {"nvidiaDriverCRD": {"enabled": True}}}
+    pool = {
+        **dra(namespaces=["lab"]),
+        "gpusPerNode": 8,
+        "image": "plain",
+        "existing": {"namePattern": "gpu-*"},
+    }
+    spec = {
+        "platform": "existing",
+        "cluster": {"kubernetesVersion": "1.36", "region": None},
+        "addons": {"gpuOperator": {"values": values}, "draDriver": driver},
+    }
+    assert errors(pool, **spec) == expected

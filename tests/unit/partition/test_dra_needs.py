@@ -179,6 +179,26 @@ def test_nvlink_is_that_of_the_machines(machine: str, reach: str, expected: list
     assert {f.path for f in found if f.code == "dra-claim-unmet"} <= {f"{PLACE}.nvlink"}
 
 
+@pytest.mark.parametrize(
+    ("products", "names"),
+    [
+        ((), ["NVIDIA H100 80GB HBM3"]),
+        (("H100-80GB", "A100-80GB"), ["NVIDIA H100 80GB HBM3", "NVIDIA A100-SXM4-80GB"]),
+        # Its boards are joined in pairs alone, so the names say nothing.
+        (("H100-80GB", "H100-94GB"), ["NVIDIA H100 80GB HBM3", "NVIDIA H100 NVL"]),
+        (("H100-80GB", "H200-141GB"), ["NVIDIA H100 80GB HBM3", "NVIDIA H200"]),
+    ],
+)
+def test_a_claim_over_nvlink_names_the_boards_that_a_switch_joins(
+    products: tuple[str, ...], names: list[str]
+) -> None:
+    """NVIDIA: H100 PCIe, A100 PCIe and H200 NVL have bridges, SXM boards are on NVSwitch."""
+    claim = {"count": 2, "nvlink": "machine", "products": list(products)}
+    (need,), found = compiled(claim)
+    assert [f for f in found if f.severity is Severity.ERROR] == []
+    assert list(need.product_names) == names
+
+
 def test_of_own_hardware_nvlink_is_not_known() -> None:
     pool = {
         "name": "p",

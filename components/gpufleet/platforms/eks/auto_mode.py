@@ -23,14 +23,6 @@ KIND = "NodeClass"
 IMAGE = "eks-auto"
 """Image of the catalogue: the one that AWS chooses."""
 
-FAMILIES = frozenset(
-    (
-        *("g4ad", "g4dn", "g5", "g5g", "g6", "g6e", "g7e", "gr6", "inf1", "inf2", "p3dn", "p4d"),
-        *("p4de", "p5", "p5e", "p5en", "p6-b200", "p6-b300", "trn1", "trn1n", "trn2"),
-    )
-)
-"""Families with accelerators that it starts."""
-
 LIFETIME_HOURS = 21 * 24
 """Longest life of a node. AWS enforces it, with expiry and grace period together."""
 

@@ -9,9 +9,10 @@ device plugin has no configuration), `ml/device-management-efa` 43d79bd and `ml/
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
+from gpufleet.catalogue import AWS, load
 from gpufleet.findings import Finding, findings_in, warning
 from gpufleet.fleet.model import Fleet, Pool
-from gpufleet.platforms.eks.auto_mode import FAMILIES, IMAGE, LIFETIME_HOURS
+from gpufleet.platforms.eks.auto_mode import IMAGE, LIFETIME_HOURS
 from gpufleet.platforms.eks.karpenter_intent import disruption
 from gpufleet.platforms.eks.shape import eks_shape
 from gpufleet.spec.base import Ownership
@@ -88,18 +89,20 @@ def _fleet(spec: FleetSpec, pools: Sequence[Pool]) -> Iterable[Finding]:
     if not pools:
         return
     names = ", ".join(pool.name for pool in pools)
-    yield _finding("auto-mode-fee", names=names)
+    unknown = [one.name for p in pools for one in p.machines if one.fee_micro_usd is None]
+    if unknown:
+        yield _finding("auto-mode-fee/unknown", names=names, unknown=unknown)
+    else:
+        yield _finding("auto-mode-fee", names=names)
     if spec.tags:
         yield _finding("auto-mode-tags-need-permission", names=names)
 
 
 def _validate(pool: Pool) -> Iterable[Finding]:
-    options = pool.spec.eks or EksOptions()
-    wrong = [
-        machine.name for machine in pool.machines if machine.name.split(".")[0] not in FAMILIES
-    ]
+    options, families = pool.spec.eks or EksOptions(), load().clouds[AWS].managed
+    wrong = [one.name for one in pool.machines if one.name.split(".")[0] not in families]
     if wrong:
-        yield _finding("auto-mode-instance-type", pool.path, found=wrong, families=sorted(FAMILIES))
+        yield _finding("auto-mode-instance-type", pool.path, found=wrong, families=sorted(families))
     if pool.fabric is Fabric.EFA:
         yield _finding("auto-mode-efa", pool.path, found=pool.fabric.value)
     if not options.node_repair:

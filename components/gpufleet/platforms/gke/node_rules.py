@@ -54,14 +54,14 @@ def validate_node(
     """Disks, networks and driver of one pool's nodes."""
     yield from _disks(pool, shape, row)
     yield from _networks(pool, shape, row, spec)
-    yield from _driver(pool, shape)
+    yield from _driver(pool, shape, row)
     yield from _autoscaled(pool, shape)
     if shape.options.confidential:
         yield from _confidential(pool, row)
 
 
 def _confidential(pool: Pool, row: InstanceType) -> Iterable[Finding]:
-    """Machine, sharing and purchase of nodes whose GPU is in confidential mode."""
+    """Machine, sharing, purchase and driver of nodes whose GPU is in confidential mode."""
     if row.confidential is None:
         able = [one.name for one in load().instances.values() if one.confidential]
         yield _finding("gke-confidential-machine", pool.path, found=row.name, allowed=able)
@@ -71,6 +71,8 @@ def _confidential(pool: Pool, row: InstanceType) -> Iterable[Finding]:
         if entry.mode not in CONFIDENTIAL_PURCHASES:
             place = f"{pool.path}.capacity[{index}]"
             yield _finding("gke-confidential-purchase", place, found=entry.mode)
+    if needs_installer(pool):
+        yield _finding("gke-confidential-driver", pool.path)
 
 
 def _disks(pool: Pool, shape: GkeShape, row: InstanceType) -> Iterable[Finding]:
@@ -165,12 +167,13 @@ def _networks(pool: Pool, shape: GkeShape, row: InstanceType, spec: FleetSpec) -
         yield _finding("gke-fast-socket-with-gpudirect", pool.path, fabric=pool.fabric.value)
 
 
-def _driver(pool: Pool, shape: GkeShape) -> Iterable[Finding]:
+def _driver(pool: Pool, shape: GkeShape, row: InstanceType) -> Iterable[Finding]:
     options = shape.options
     if shape.operator and not needs_installer(pool) and options.driver_version != "default":
         yield _finding("gke-driver-version-of-operator", pool.path, found=options.driver_version)
-    unsigned = shape.operator or shape.image_type != "COS_CONTAINERD"
-    if options.secure_boot and unsigned:
+    if row.fractional and needs_installer(pool):
+        yield _finding("gke-parts-driver", pool.path, machine=row.name)
+    if options.secure_boot and (shape.operator or shape.image_type != "COS_CONTAINERD"):
         yield _finding("gke-secure-boot-unsigned-driver", pool.path)
     streamed = options.image_streaming or options.image_cache is not None
     if streamed and shape.image_type != "COS_CONTAINERD":

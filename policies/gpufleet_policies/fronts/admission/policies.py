@@ -19,19 +19,13 @@ from gpufleet.rules.rule import Profile, Rule
 from gpufleet_policies.fronts.admission.check import Constants, ObjectCheck, cel, listed, quoted
 from gpufleet_policies.fronts.admission.container_checks import CHECKS, HOLDS_GPU
 from gpufleet_policies.fronts.admission.targets import JUDGED_OWNERS, POD_TARGETS, AdmissionTarget
+from gpufleet_policies.names import names
 from gpufleet_policies.rules.registry import by_id
 from gpufleet_policies.rules.settings import RuleSettings
 
 API_VERSION = "admissionregistration.k8s.io/v1"
 PREFIX = "gpufleet"
-EXEMPT_NAMESPACES = (
-    "kube-system",
-    "gpu-operator",
-    "nvidia-device-plugin",
-    "nvidia-dra-driver-gpu",
-    "nvidia-network-operator",
-    "karpenter",
-)
+EXEMPT_NAMESPACES = names("namespace of operators")
 """Namespaces of operators: what runs there belongs on GPU nodes."""
 
 

@@ -5,15 +5,15 @@ import os
 import signal
 import threading
 from collections.abc import Sequence
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 
 from gpufleet_policies.fronts.audit.inputs import STANDARD_INPUT, Input
 from gpufleet_policies.fronts.audit.reading import Reading, read_input
 from gpufleet_policies.fronts.audit.run import EndedEarlyError
 
-_FILES_AT_ONCE = 20
-"""Files that a process is given at a time."""
+_FILES_AT_ONCE = 20  # that a process is given
+_LONGEST_WAIT = 0.1  # seconds from Ctrl-C to its effect, while this process waits for another
 
 
 def read_in_processes(inputs: Sequence[Input], count: int) -> list[Reading]:
@@ -22,46 +22,53 @@ def read_in_processes(inputs: Sequence[Input], count: int) -> list[Reading]:
     Raises EndedEarlyError when a process cannot be started, or ends without an answer.
     """
     files = [one for one in inputs if _is_plain_file(one)]
+    pressed = threading.Event()
+
+    def press(*_: object) -> None:
+        # An exception that is raised while a compiled library calls Python (the validator of
+        # schemas does) is lost there. Ctrl-C waits for the file; a second one does not.
+        if pressed.is_set():
+            raise KeyboardInterrupt
+        pressed.set()
+
+    before = signal.signal(signal.SIGINT, press)
     try:
-        readings = _answers(files, count)
-    except KeyboardInterrupt:
-        # A process whose answer no one reads any more would wait for ever, and this one for it.
-        _terminate_children()
-        raise
+        readings = _answers(files, count, pressed)
+    finally:
+        signal.signal(signal.SIGINT, before)
     return [readings.get(one.name) or read_input(one) for one in inputs]
 
 
-def _answers(files: Sequence[Input], count: int) -> dict[str, Reading]:
+def _answers(files: Sequence[Input], count: int, pressed: threading.Event) -> dict[str, Reading]:
     """Read by this process too, which takes the last files that no other has begun."""
     parts = [files[at : at + _FILES_AT_ONCE] for at in range(0, len(files), _FILES_AT_ONCE)]
     with ProcessPoolExecutor(count - 1, initializer=_prepare_process) as pool:
         try:
             asked = [(part, pool.submit(_read, part)) for part in parts]
+            readings: list[Reading] = []
+            for part, answer in reversed(asked):
+                own = answer.cancel()
+                while not (own or pressed.is_set() or wait((answer,), _LONGEST_WAIT).done):
+                    pass
+                if pressed.is_set():
+                    raise KeyboardInterrupt
+                readings += _read(part) if own else answer.result()
+            return {one.name: one for one in readings}
         except OSError as problem:
             # The executor leaves the processes that it did start waiting for work.
-            _terminate_children()
-            raise EndedEarlyError(
-                f"a process of the audit cannot be started: {problem.strerror}; try --jobs 1"
-            ) from None
-        try:
-            taken = [_read(part) for part, answer in reversed(asked) if answer.cancel()]
-            given = [answer.result() for _, answer in asked if not answer.cancelled()]
-            return {one.name: one for part in (*taken, *given) for one in part}
+            for process in multiprocessing.active_children():
+                process.terminate()
+                process.join()
+            why = f"a process of the audit cannot be started: {problem.strerror}; try --jobs 1"
+            raise EndedEarlyError(why) from None
         except BrokenProcessPool:
             raise EndedEarlyError("a process of the audit ended early; try --jobs 1") from None
         finally:
-            for _, answer in asked:
-                answer.cancel()
+            pool.shutdown(cancel_futures=True)
 
 
 def _read(files: Sequence[Input]) -> list[Reading]:
     return [read_input(one) for one in files]
-
-
-def _terminate_children() -> None:
-    for process in multiprocessing.active_children():
-        process.terminate()
-        process.join()
 
 
 def _is_plain_file(one: Input) -> bool:

@@ -1,5 +1,6 @@
 """EKS Auto Mode. Expected values are those of the Amazon EKS user guide (see `auto_mode`)."""
 
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -198,10 +199,47 @@ def test_a_second_karpenter_is_refused_unless_it_is_there_already() -> None:
     assert codes(CHAT, {"gpu": "L4", "provisioner": "managed"}) == {}
 
 
-def test_the_fee_is_named_as_not_in_the_spend() -> None:
-    found = [one for one in compile_data(data(CHAT)).findings if one.code == "auto-mode-fee"]
-    assert len(found) == 1
-    assert found[0].severity.value == "info"
+@pytest.mark.parametrize(
+    ("region", "machine", "listed", "fee"),
+    [
+        # AWS' price lists AmazonEC2 and AmazonEKS, September and October 2026.
+        ("ap-northeast-1", "g6.xlarge", "1.1672", "0.09104"),
+        ("ap-northeast-2", "g6.xlarge", "0.9896", "0.07719"),
+        ("ap-northeast-2", "g5.xlarge", "1.237", "0.09649"),
+    ],
+)
+def test_the_fee_is_that_of_the_price_list(
+    region: str, machine: str, listed: str, fee: str
+) -> None:
+    pool = {"instanceTypes": [machine], "nodes": {"min": 2, "max": 3}}
+    fleet = fleet_of(pool, cluster={"name": "ml", "region": region})
+    one = Decimal(listed) + Decimal(fee)
+    assert fleet.pools[0].hourly_usd == one
+    assert fleet.spend.usd(fleet.spend.minimum) == 2 * one
+    assert fleet.spend.usd(fleet.spend.maximum) == 3 * one
+
+
+def test_the_fee_is_paid_for_spot_and_for_blocks_too() -> None:
+    """60 % less than 12 % of the list price (July 2026): 4.8 % of 55.04 USD."""
+    fee = Decimal("2.64192")
+    paid = {"capacityBlock": {**BLOCK, "usdPerHour": "31.464"}}
+    for capacity in ([paid], [{"spot": {}}], [{"onDemand": {}}]):
+        pool = {"instanceTypes": ["p5.48xlarge"], "capacity": capacity}
+        managed = fleet_of(pool).pools[0].spend.maximum
+        own = fleet_of({**pool, "provisioner": "karpenter"}).pools[0].spend.maximum
+        assert isinstance(managed, int)
+        assert isinstance(own, int)
+        assert managed - own == 4 * fee * 1_000_000
+
+
+def test_a_fee_that_no_source_has_is_named() -> None:
+    def named(pool: dict[str, Any]) -> str:
+        found = [one for one in compile_data(data(pool)).findings if one.code == "auto-mode-fee"]
+        assert [one.severity.value for one in found] == ["info"]
+        return found[0].message
+
+    assert "contains it" in named({"instanceTypes": ["g6.xlarge"]})
+    assert "does not contain that of gr6.4xlarge" in named({"instanceTypes": ["gr6.4xlarge"]})
 
 
 def test_a_change_of_the_provisioner_makes_new_nodes() -> None:

@@ -53,3 +53,18 @@ def test_the_release_that_has_it() -> None:
     assert path == "pools[0].gke.confidential"
     assert "1.32.2-gke.1297000" in message
     assert "gke-version-too-old" not in found(POOL, "1.32")
+
+
+def test_the_driver_is_googles() -> None:
+    """GoogleCloudPlatform/container-engine-accelerators#449: another installer is needed there."""
+    by_operator = {**POOL, "gke": {"confidential": True, "driver": "gpuOperator"}}
+    assert found(by_operator)["gke-confidential-driver"][0] == "pools[0].gke.driver"
+    assert "gke-confidential-driver" not in found(POOL)
+    assert "gke-confidential-driver" not in found({**POOL, "gke": {"driver": "gpuOperator"}})
+
+
+def test_parts_of_a_gpu_have_another_installer() -> None:
+    parts = {"instanceTypes": ["g4-standard-12"], "gke": {"driver": "gpuOperator"}}
+    assert "gke-parts-driver" in found(parts, "1.36")
+    assert "gke-parts-driver" not in found({**parts, "gke": {}}, "1.36")
+    assert "gke-parts-driver" not in found({**parts, "instanceTypes": ["g4-standard-48"]}, "1.36")
