@@ -26,9 +26,10 @@ from gpufleet.platforms.eks.karpenter_values import (
     needed_gates,
 )
 from gpufleet.platforms.eks.launch_template import launch_template
-from gpufleet.platforms.eks.node_group_arguments import node_group
+from gpufleet.platforms.eks.node_group_arguments import group_labels, node_group
 from gpufleet.platforms.eks.scheduled_actions import scheduled_actions
 from gpufleet.platforms.eks.shape import eks_shape
+from gpufleet.platforms.eks.user_data import user_data
 from gpufleet.render.artefact import Artefact, ArtefactKind
 from gpufleet.render.fleet_release import FleetRelease, fleet_release
 from gpufleet.render.platform_files import PlatformFiles
@@ -96,19 +97,21 @@ def _installed(addon: Addon) -> bool:
 def _node_group(fleet: Fleet, pool: Pool, prefix: str) -> Iterator[Artefact]:
     shape, tags = eks_shape(pool), fleet.spec.tags
     version = fleet.spec.cluster.kubernetes_version
+    template = launch_template(pool, shape, prefix, tags)
+    grouped = shape.placement_group and "placement" not in template
     arguments = {
         "nodeGroup": node_group(pool, shape, prefix, tags, version),
-        "launchTemplate": launch_template(pool, shape, prefix, tags),
+        "launchTemplate": template,
+        "placementGroup": {"strategy": "cluster"} if grouped else None,
+        "userData": None if shape.custom else user_data(pool, shape, group_labels(pool), None),
+        "schedules": scheduled_actions(pool),
     }
-    actions = scheduled_actions(pool)
-    if actions:
-        arguments["schedules"] = actions
     yield Artefact(
         f"clouds/aws/{pool.name}.yaml",
         ArtefactKind.ARGUMENTS,
         f"arguments of the node group {pool.name} and its launch template, but for cluster, role, "
-        "subnets, security groups and user data",
-        yaml_text(arguments),
+        "subnets and security groups; user data before Base64",
+        yaml_text({key: value for key, value in arguments.items() if value}),
     )
 
 
