@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from gpufleet.documents.writing import yaml_text
-from gpufleet.fleet.chart_values import merged
+from gpufleet.fleet.chart_values import Values, merged
 from gpufleet.fleet.model import Fleet, Pool
 from gpufleet.platforms.eks.cluster_autoscaler_values import CHART as AUTOSCALER
 from gpufleet.platforms.eks.cluster_autoscaler_values import (
@@ -56,13 +56,8 @@ class EksFiles(PlatformFiles):
                 yield fleet_release(fleet, DEFINITIONS, dict(KEPT), addons.karpenter)
             values = karpenter_values(needed_gates(fleet.pools, addons.karpenter.node_overlay))
             named = merged(values, {"settings": {"clusterName": cluster.name}})
-            yield fleet_release(
-                fleet,
-                KARPENTER,
-                merged(named, addons.karpenter.values),
-                addons.karpenter,
-                wired=("settings.interruptionQueue",),
-            )
+            wired = ("settings.interruptionQueue",)
+            yield _release(fleet, KARPENTER, named, addons.karpenter, wired)
         if scaled_pools(fleet.pools) and _installed(addons.cluster_autoscaler):
             queues = fleet.spec.queues
             values = cluster_autoscaler_values(
@@ -74,20 +69,17 @@ class EksFiles(PlatformFiles):
                 provisioning_requests=queues is not None and bool(queues.atomic_scale_up),
             )
             named = merged(values, {"autoDiscovery": {"clusterName": cluster.name}})
-            yield fleet_release(
-                fleet,
-                AUTOSCALER,
-                merged(named, addons.cluster_autoscaler.values),
-                addons.cluster_autoscaler,
-            )
+            yield _release(fleet, AUTOSCALER, named, addons.cluster_autoscaler)
         if efa_pools(fleet.pools) and _installed(addons.efa_device_plugin):
             values = efa_fleet_values(fleet.pools)
-            yield fleet_release(
-                fleet,
-                EFA,
-                merged(values, addons.efa_device_plugin.values),
-                addons.efa_device_plugin,
-            )
+            yield _release(fleet, EFA, values, addons.efa_device_plugin)
+
+
+def _release(
+    fleet: Fleet, chart: str, values: Values, addon: Addon, wired: tuple[str, ...] = ()
+) -> FleetRelease:
+    """With the declared values merged last."""
+    return fleet_release(fleet, chart, merged(values, addon.values), addon, wired=wired)
 
 
 def _installed(addon: Addon) -> bool:
