@@ -274,8 +274,11 @@ def too_small(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding
         if held is None:
             continue
         container = next(c for c in group.containers if c.gpu_resources)
-        share = container.launch.memory_share
-        room = held.bytes if not share.is_known else int(held.bytes * Fraction(share.value))
+        share, room = container.launch.memory_share, held.bytes
+        if share.is_known and not workload.intent.min_gpu_memory_bytes.is_known:
+            # A declared need is more than weights. Clients of a shared GPU see all of its memory.
+            whole = held.bytes * (1 if held.grant is None else held.grant.replicas)
+            room = min(room, int(whole * Fraction(share.value)))
         if weights.bytes <= room:
             continue
         part = "" if room == held.bytes else f" ({share.value} of it, as its arguments say)"
