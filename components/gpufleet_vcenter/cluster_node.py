@@ -16,9 +16,8 @@ from gpufleet.components_base.resource_plugin import CANCELLED
 from gpufleet_vcenter.cluster_api import ClusterApi
 from gpufleet_vcenter.errors import failed, interrupted
 from gpufleet_vcenter.settings import NodeSettings
+from gpufleet_vcenter.tasks import turns
 
-_PAUSE = 0.5
-_LONGEST_PAUSE = 5.0
 _NAMED = 5
 """Pods that an error names."""
 
@@ -158,23 +157,15 @@ class ClusterNode:
             {"metadata": {"annotations": {CORDONED_BY: machine}}, "spec": {"unschedulable": True}},
         )
 
-    def _until(self, seconds: int, doing: str, left: str) -> Iterator[None]:
-        """Turns with growing pauses until the seconds are over; at least one.
+    def _until(self, seconds: int, doing: str, left: str) -> Iterator[float]:
+        """Turns of a wait, none once the update was interrupted.
 
         Raises:
             VsphereError: the update was interrupted.
         """
-        deadline = self._clock() + seconds
-        pause = _PAUSE
-        while True:
-            if CANCELLED.is_set():
-                raise interrupted(doing, left)
-            yield
-            now = self._clock()
-            if now >= deadline:
-                return
-            self._sleep(min(pause, deadline - now))
-            pause = min(pause * 1.5, _LONGEST_PAUSE)
+        if CANCELLED.is_set():
+            raise interrupted(doing, left)
+        return turns(seconds, doing, left, sleep=self._sleep, clock=self._clock)
 
 
 def _listed(left: list[Mapping[str, Any]], held: set[str]) -> str:

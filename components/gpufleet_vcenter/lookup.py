@@ -19,7 +19,7 @@ from pyVmomi.SoapAdapter import SoapStubAdapter
 from gpufleet_vcenter.adapters import FoundNetwork, WantedAdapter, found_network
 from gpufleet_vcenter.certificate import tls_context
 from gpufleet_vcenter.errors import Code, VsphereError, failed, near
-from gpufleet_vcenter.reading import children, one
+from gpufleet_vcenter.reading import children, one, properties
 from gpufleet_vcenter.session import CALL_SECONDS, Session
 from gpufleet_vcenter.settings import NodeSettings, Place
 
@@ -54,6 +54,9 @@ class FoundPlace:
         if name is None:
             return None
         return by_name(self._session, root or self.datacenter, kind, name, what)
+
+    def _network(self, name: str) -> FoundNetwork:
+        return _network(self._session, self.datacenter, name)
 
     @cached_property
     def datacenter(self) -> Any:
@@ -104,8 +107,10 @@ class FoundPlace:
     @cached_property
     def adapters(self) -> tuple[WantedAdapter, ...]:
         """An adapter for each that is declared."""
-        wishes = self._place.adapters
-        return tuple(_adapter(self._session, self.datacenter, *wish) for wish in wishes)
+        return tuple(
+            WantedAdapter(None if name is None else self._network(name), kind)
+            for name, kind in self._place.adapters
+        )
 
     @cached_property
     def policy(self) -> str | None:
@@ -116,7 +121,10 @@ class FoundPlace:
     @cached_property
     def disk_stores(self) -> Mapping[str, FoundStore]:
         """Datastores of further disks, as the declaration names them."""
-        return {name: _store(self._session, self.datacenter, name) for name in self._stores}
+        stores = {name: self._named(name, vim.Datastore, "datastore") for name in self._stores}
+        found = properties(self._session, list(stores.values()), vim.Datastore, ("name",))
+        names = {store: str(known["name"]) for store, known in found if "name" in known}
+        return {name: FoundStore(item, names.get(item, name)) for name, item in stores.items()}
 
 
 def find_place(session: Session, settings: NodeSettings) -> FoundPlace:
@@ -142,20 +150,8 @@ def datacenter_of(session: Session, name: str) -> Any:
     return session.places[name]
 
 
-def _adapter(
-    session: Session, datacenter: Any, network: str | None, kind: str | None
-) -> WantedAdapter:
-    return WantedAdapter(None if network is None else _network(session, datacenter, network), kind)
-
-
 def _network(session: Session, datacenter: Any, wanted: str) -> FoundNetwork:
     return found_network(session, by_name(session, datacenter, vim.Network, wanted, "network"))
-
-
-def _store(session: Session, datacenter: Any, wanted: str) -> FoundStore:
-    found = by_name(session, datacenter, vim.Datastore, wanted, "datastore")
-    known = one(session, found, vim.Datastore, ("name",)) or {}
-    return FoundStore(found, str(known.get("name", wanted)))
 
 
 def former_networks(

@@ -10,6 +10,7 @@ from typing import Any
 from gpufleet_vcenter.adapters import adapter_type, on_network, unmatched
 from gpufleet_vcenter.described import Description, wanted_of
 from gpufleet_vcenter.disks import disk_bytes, disk_drift, disks_told, first_disk, store_of
+from gpufleet_vcenter.errors import said
 from gpufleet_vcenter.lookup import last_name
 from gpufleet_vcenter.observed import Observed
 from gpufleet_vcenter.properties import UNKNOWN, plain_differences
@@ -216,27 +217,22 @@ def outputs(
 
 
 def _warnings(settings: NodeSettings, live: Observed, seen: MachineContext) -> list[str]:
-    found: list[str] = []
     strange = Counter(gpu.backing for gpu in live.gpus) - Counter(wanted_gpus(settings))
-    for mode, what, _ in sorted(strange):
-        found.append(f"the machine has a {mode} device {what} that is not declared")
-    found += [
-        f"the machine has an adapter on {card['network']} that is not declared"
-        for card in strange_adapters(settings.place, told_adapters(live, seen.networks))
+    cards = strange_adapters(settings.place, told_adapters(live, seen.networks))
+    lost = bool(seen.node_lost_since and seen.cannot_be_replaced)
+    states = {
+        "node-lost": lost,
+        "hot-add": live.hot_add,
+        "is-suspended": live.power == "suspended",
+        "connection": live.connection not in ("", "connected"),
+        "question": bool(live.question),
+    }
+    return [
+        *(said("host-state/device", mode=mode, what=what) for mode, what, _ in sorted(strange)),
+        *(said("host-state/adapter", network=card["network"]) for card in cards),
+        *(
+            said(f"host-state/{row}", live=live, seen=seen)
+            for row, holds in states.items()
+            if holds
+        ),
     ]
-    if seen.node_lost_since and seen.cannot_be_replaced:
-        found.append(
-            f"its node is not Ready since {seen.node_lost_since}, and a new machine is not "
-            f"possible: {seen.cannot_be_replaced}"
-        )
-    if live.hot_add:
-        found.append(
-            "the machine has CPU or memory hot add, which may leave its guest one NUMA node"
-        )
-    if live.power == "suspended":
-        found.append("the machine is suspended, which is not declared")
-    if live.connection not in ("", "connected"):
-        found.append(f"vCenter says the machine is {live.connection}")
-    if live.question:
-        found.append(f"the machine waits for an answer: {live.question}")
-    return found

@@ -2,25 +2,23 @@
 """Starting and stopping a machine, how far its guest and its node have come, and clearing what it
 no longer needs."""
 
-import time
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
 from pyVmomi import vim
 
-from gpufleet.components_base.resource_plugin import CANCELLED
 from gpufleet.spec.platforms.vsphere import VsphereWaitFor
 from gpufleet.spec.platforms.vsphere_policy import DeletePolicy
 from gpufleet_vcenter.cluster_node import node_of
-from gpufleet_vcenter.errors import OutcomeUnknownError, failed, interrupted, said
+from gpufleet_vcenter.errors import OutcomeUnknownError, failed, said
 from gpufleet_vcenter.guest_data import JOINED_KEY, USER_DATA_KEYS
 from gpufleet_vcenter.identity import PENDING
 from gpufleet_vcenter.observed import Observed, observe
 from gpufleet_vcenter.owned import MachineWork
 from gpufleet_vcenter.session import Session
 from gpufleet_vcenter.specs import mmio_of
-from gpufleet_vcenter.tasks import changed_until, reported, run, wait
+from gpufleet_vcenter.tasks import changed_until, reported, run, turns, wait
 
 _ATTEMPTS = 3
 AUTOMATIC = vim.option.OptionValue(key="OverrideAutomationLevel", value="fullyAutomated")
@@ -29,8 +27,6 @@ a recommendation for a machine or cluster whose behaviour is `manual` (vSphere A
 ClusterPowerOnVmOption; openshift/machine-api-operator, `pkg/controller/vsphere/reconciler.go`)."""
 _LOST_SECONDS = 2.0
 """How long a machine is watched after the answer to a call was lost, before it is repeated."""
-_POLL_SECONDS = 0.25
-_LONGEST_POLL_SECONDS = 5.0
 
 
 def power_on(work: MachineWork, live: Observed) -> Observed:
@@ -145,16 +141,12 @@ def until(
     Raises:
         VsphereError: the update was interrupted before, or the machine is gone.
     """
-    deadline = time.monotonic() + seconds
-    pause = _POLL_SECONDS
-    while True:
+    doing = f"waiting for {live.name}"
+    for _ in turns(seconds, doing, f"{live.name} ({live.moref}) stays"):
         live = still_there(session, live)
-        if done(live) or live.question or time.monotonic() >= deadline:
-            return live
-        if CANCELLED.is_set():
-            raise interrupted(f"waiting for {live.name}", f"{live.name} ({live.moref}) stays")
-        CANCELLED.wait(min(pause, max(0.0, deadline - time.monotonic())))
-        pause = min(pause * 1.5, _LONGEST_POLL_SECONDS)
+        if done(live) or live.question:
+            break
+    return live
 
 
 def await_ready(work: MachineWork, live: Observed, *, completes: bool = True) -> Observed:

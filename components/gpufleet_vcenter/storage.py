@@ -109,13 +109,9 @@ def check_datastore(
         raise failed("datastore-state", store=store)
     needed = with_reserve(size) * count
     if store.free_bytes < needed:
-        raise failed(
-            "datastore-full",
-            store=store,
-            free=store.free_bytes >> 30,
-            subject=_subject(settings, count),
-            gib=-(-needed >> 30),
-        )
+        row = "datastore-full" if count == 1 else "datastore-full/several"
+        free, gib = store.free_bytes >> 30, -(-needed >> 30)
+        raise failed(row, store=store, free=free, settings=settings, count=count, gib=gib)
 
 
 def check_pod(
@@ -212,12 +208,6 @@ def chosen_store(
     finally:
         with _LOCK:
             _TAKEN[server, best.id].pop(machine, None)
-
-
-def _subject(settings: NodeSettings, count: int) -> str:
-    if count == 1:
-        return f"{settings.name} needs"
-    return f"{count} machines like {settings.name} need"
 
 
 def _listed(rooms: Sequence[DatastoreRoom]) -> str:

@@ -2,7 +2,7 @@
 """Waiting for a task of vCenter, with a deadline. pyVmomi's own waiter has none that holds."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Any
 
@@ -15,8 +15,6 @@ from gpufleet_vcenter.faults import RETRIED, translated
 from gpufleet_vcenter.reading import last_event, one
 from gpufleet_vcenter.session import Session, patience
 
-_FIRST_PAUSE = 0.05
-_LONGEST_PAUSE = 2.0
 _WATCHED_FROM = 0.5
 """Pause from which a task is long enough under way to look at what it works on, too."""
 _PATHS = ("info.state", "info.error", "info.progress", "info.result", "info.cancelable")
@@ -48,25 +46,53 @@ def wait(session: Session, task: Any, seconds: int, watch: Callable[[], None] | 
         VsphereError: the update was interrupted; the task goes on.
         vmodl.MethodFault: the fault it ended with.
     """
-    deadline = time.monotonic() + seconds
-    pause = _FIRST_PAUSE
-    while True:
+    found: Mapping[str, Any] | None = {}
+    for pause in turns(seconds, f"waiting for {task._moId}", pauses=(0.05, 2.0)):
         found = one(session, task, vim.Task, _PATHS)
         if found is None:
             raise OutcomeUnknownError(f"vCenter does not know {task._moId} any more")
-        state = found.get("info.state")
-        if state == vim.TaskInfo.State.success:
+        if found.get("info.state") == vim.TaskInfo.State.success:
             return found.get("info.result")
-        if state == vim.TaskInfo.State.error:
+        if found.get("info.state") == vim.TaskInfo.State.error:
             raise found["info.error"]
-        if CANCELLED.is_set():
-            raise interrupted(f"waiting for {task._moId}")
-        if time.monotonic() >= deadline:
-            raise TaskTimeoutError(seconds, found.get("info.progress"), str(task._moId))
         if watch is not None and pause >= _WATCHED_FROM:
             watch()
-        CANCELLED.wait(min(pause, max(0.0, deadline - time.monotonic())))
-        pause = min(pause * 1.6, _LONGEST_PAUSE)
+    raise TaskTimeoutError(seconds, found.get("info.progress"), str(task._moId))
+
+
+def turns(
+    seconds: float,
+    doing: str,
+    left: str = "",
+    *,
+    pauses: tuple[float, float] = (0.25, 5.0),
+    sleep: Callable[[float], object] = CANCELLED.wait,
+    clock: Callable[[], float] = time.monotonic,
+) -> Iterator[float]:
+    """Turns of a wait until the seconds are over, at least one. Each is the pause that follows it.
+
+    Args:
+        seconds: Longest it may take; the last turn is then.
+        doing: What waits, for errors.
+        left: What exists if the wait is cut short.
+        pauses: First and longest pause.
+        sleep: How pauses are made. Default: real ones, which an interrupt ends.
+        clock: What time it is. Default: the real one.
+
+    Raises:
+        VsphereError: the update was interrupted.
+    """
+    deadline = clock() + seconds
+    pause, longest = pauses
+    while True:
+        yield pause
+        now = clock()
+        if now >= deadline:
+            return
+        sleep(min(pause, deadline - now))
+        if CANCELLED.is_set():
+            raise interrupted(doing, left)
+        pause = min(pause * 1.5, longest)
 
 
 def run(

@@ -100,6 +100,7 @@ NIGHTLY = {
     "test_karpenter_upgrade.py": 20,
     "test_nvidia_parsers.py": 15,
     "vsphere/test_engine_chaos.py": 15,
+    "vsphere/test_many.py": 90,
     "test_left_behind.py": 10,
     **dict.fromkeys(
         (

@@ -168,10 +168,10 @@ def test_the_scheduler_allocates(
 
 def allocated(cluster: Cluster) -> list[str]:
     """Every device of every claim."""
-    listed = cluster.custom.list_namespaced_custom_object(
+    listed: Any = cluster.custom.list_namespaced_custom_object(
         "resource.k8s.io", "v1", cluster.namespace, "resourceclaims"
     )
-    devices = [
+    devices: list[Any] = [
         ((one.get("status") or {}).get("allocation") or {}).get("devices") or {}
         for one in listed["items"]
     ]
