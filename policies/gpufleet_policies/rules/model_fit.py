@@ -261,7 +261,7 @@ def _slices(context: RuleContext, request: ModelRequest) -> _Better | None:
 @written_rule("model-exceeds-gpu-memory")
 def too_small(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """The weights alone, without cache and workspace, against the memory of the pods of one copy:
-    the part that the server's arguments let it take, else all of it.
+    the part of a GPU that the server's arguments let it take, else, or for a declared need, all.
 
     A named model of the catalogue and a declared size stop; a size guessed from a name is advice.
     Silent for engines that keep weights in the host's memory, and where the GPU is not known.
@@ -276,7 +276,6 @@ def too_small(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding
         container = next(c for c in group.containers if c.gpu_resources)
         share, room = container.launch.memory_share, held.bytes
         if share.is_known and not workload.intent.min_gpu_memory_bytes.is_known:
-            # A declared need is more than weights. Clients of a shared GPU see all of its memory.
             whole = held.bytes * (1 if held.grant is None else held.grant.replicas)
             room = min(room, int(whole * Fraction(share.value)))
         if weights.bytes <= room:
