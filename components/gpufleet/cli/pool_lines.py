@@ -104,7 +104,7 @@ def _idle(pool: Pool, usd_per_kwh: float | None) -> str:
     month = idle_month(pool)
     mode = " in MIG mode" if month.mig else ""
     if month.watts is None:
-        return f"of {pool.gpu.key}{mode} is not known"
+        return f"not known for {pool.gpu.key}{mode}"
     return (
         f"{physical_gpus(pool)} x {month.watts} W{mode} on a node that no pod uses: "
         f"{month.kwh:,.1f} kWh a month, {month.money(usd_per_kwh)}"
