@@ -67,6 +67,8 @@ def _of_namespace(context: RuleContext, workload: WorkloadFacts) -> Iterator[Fin
 
 
 def _of_queue(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
+    if _QUEUE not in workload.labels:
+        return
     queue = next(_queues_of(context.declared, workload), None)
     level = Level.ADVISORY if queue is None else Level.MANDATORY
     yield from _uncovered(context, workload, level)
