@@ -10,10 +10,12 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from html import escape
 from typing import cast
 
 from gpufleet.secret_text import masked
 
+_CODE = re.compile(r"`([^`]+)`")
 _SHOWN = 60
 """Maximum characters of a value in a message."""
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
@@ -33,6 +35,11 @@ def one_line(text: str) -> str:
     if text.isprintable():
         return text
     return _FORMAT.sub(_escape, _CONTROL.sub(" ", text))
+
+
+def marked(text: str) -> str:
+    """A text for HTML on one line, with what is between backticks as code."""
+    return _CODE.sub(r"<code>\1</code>", escape(one_line(text)))
 
 
 def visible(text: str) -> str:

@@ -12,12 +12,14 @@
 Pulumi's documentation; these also answer what only a cloud knows, and keep what was registered.
 """
 
+import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
 
 import pulumi.runtime
 from pulumi.runtime.mocks import MockCallArgs, MockResourceArgs, Mocks
+from pulumi.runtime.stack import wait_for_rpcs
 
 MADE: dict[str, dict[str, Any]] = {
     "aws:cloudwatch/eventRule:EventRule": {"name": "made-rule"},
@@ -65,6 +67,8 @@ class RecordingMocks(Mocks):
 
     answers: Mapping[str, Mapping[str, Any]] = field(default_factory=dict[str, Mapping[str, Any]])
     """Function -> its answer, before `ANSWERED`. Any other function is answered with nothing."""
+    stacks: Mapping[str, Mapping[str, Any]] = field(default_factory=dict[str, Mapping[str, Any]])
+    """Name of another stack -> its outputs, for a StackReference. Any other stack has none."""
     resources: list[MadeResource] = field(default_factory=list[MadeResource])
 
     def new_resource(self, args: MockResourceArgs) -> tuple[str | None, dict[Any, Any]]:
@@ -75,6 +79,8 @@ class RecordingMocks(Mocks):
         if args.typ == "aws:eks/cluster:Cluster":
             network = {"clusterSecurityGroupId": "made-group"}
             known["vpcConfig"] = {**known.get("vpcConfig", {}), **network}
+        if args.typ == "pulumi:pulumi:StackReference":
+            known["outputs"] = dict(self.stacks.get(str(inputs.get("name")), {}))
         if args.typ == "gcp:serviceaccount/account:Account":
             known["email"] = f"{known.get('accountId')}@{known.get('project')}.example"
         return f"{args.name}-id", known
@@ -84,7 +90,11 @@ class RecordingMocks(Mocks):
         return dict(self.answers.get(args.token, ANSWERED.get(args.token, {})))
 
     def all(self, type_: str) -> list[MadeResource]:
-        """The resources of a type, in the order in which they were registered."""
+        """The resources of a type, in the order in which they were registered. Outside of an
+        `apply` it waits for those that the program still registers, and raises what fails there."""
+        loop = asyncio.get_event_loop()
+        if not loop.is_running():
+            loop.run_until_complete(wait_for_rpcs())
         return [one for one in self.resources if one.type == type_]
 
     def one(self, type_: str) -> MadeResource:
@@ -102,6 +112,7 @@ def use_mocks(
     stack: str = "test",
     preview: bool = False,
     answers: Mapping[str, Mapping[str, Any]] | None = None,
+    stacks: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> RecordingMocks:
     """Put mocks in the place of the engine, for all resources that are registered from now on.
 
@@ -110,7 +121,8 @@ def use_mocks(
         stack: Name of the stack that the program reads. Default `test`.
         preview: Whether `pulumi.runtime.is_dry_run()` says so. Default false: an update.
         answers: Function of a provider -> its answer. Default: nothing exists yet.
+        stacks: Name of another stack -> its outputs, for a StackReference. Default: none.
     """
-    mocks = RecordingMocks(dict(answers or {}))
+    mocks = RecordingMocks(dict(answers or {}), dict(stacks or {}))
     pulumi.runtime.set_mocks(mocks, project=project, stack=stack, preview=preview)
     return mocks

@@ -9,9 +9,9 @@ group's uplinks it gets, the host decides at power-on (`sriovBacking` is left ou
 """
 
 import copy
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import unquote
 
 from pyVmomi import vim
@@ -20,6 +20,8 @@ from gpufleet_vcenter.observed import Observed
 from gpufleet_vcenter.reading import one, properties
 from gpufleet_vcenter.session import Session
 
+W = TypeVar("W")
+C = TypeVar("C")
 _Card = vim.vm.device.VirtualEthernetCard
 _Portgroup = vim.dvs.DistributedVirtualPortgroup
 
@@ -142,24 +144,14 @@ def adapter_changes(
 
     Args:
         wanted: What is declared.
-        live: The machine.
         former: Ids of the networks of the adapters that were declared before, None for one that is
             not known; None instead of them: the guest has not started, and every adapter is the
             template's.
         all_told: Whether the declaration names all adapters: then the template's others go before
             the first boot.
     """
-    free = list(live.adapters)
-    lacking: list[WantedAdapter] = []
-    matched = 0
-    # Those that name a network choose first: one that does not takes what is left.
-    for wish in sorted(wanted, key=lambda item: item.network is None):
-        card = next((card for card in free if _is(card, wish)), None)
-        if card is None:
-            lacking.append(wish)
-        else:
-            free.remove(card)
-            matched += 1
+    lacking, free = unmatched(sorted(wanted, key=lambda w: w.network is None), live.adapters, _is)
+    matched = len(live.adapters) - len(free)
     ours = len(free) if former is None else max(0, max(1, len(former)) - matched)
     edited: list[Any] = []
     removed: list[Any] = []
@@ -183,6 +175,21 @@ def adapter_changes(
     gone = [_Change(operation=_Change.Operation.remove, device=card) for card in removed]
     of_host = any(adapter_type(one.device) == SRIOV for one in (*edited, *added))
     return AdapterChanges([*gone, *edited, *added], bool(gone) or of_host)
+
+
+def unmatched(
+    wanted: Iterable[W], cards: Iterable[C], fits: Callable[[C, W], bool]
+) -> tuple[list[W], list[C]]:
+    """Wishes that no adapter fulfils, and adapters that no wish takes. Each takes the first that
+    fits: wishes that name a network come first, and what names none takes what is left."""
+    free, lacking = list(cards), list[W]()
+    for wish in wanted:
+        card = next((card for card in free if fits(card, wish)), None)
+        if card is None:
+            lacking.append(wish)
+        else:
+            free.remove(card)
+    return lacking, free
 
 
 def _is(card: Any, wish: WantedAdapter) -> bool:

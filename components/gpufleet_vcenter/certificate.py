@@ -3,7 +3,7 @@
 import hashlib
 import ssl
 
-from gpufleet_vcenter.errors import Code, VsphereError
+from gpufleet_vcenter.errors import VsphereError, failed
 from gpufleet_vcenter.settings import Endpoint
 
 CONNECT_SECONDS = 20
@@ -30,22 +30,15 @@ def tls_context(endpoint: Endpoint) -> ssl.SSLContext:
     try:
         return ssl.create_default_context(cafile=endpoint.ca_cert_file)
     except OSError as problem:
-        raise VsphereError(
-            Code.CERTIFICATE,
-            f"the file with authorities, {endpoint.ca_cert_file}, cannot be used: {problem}",
-            "give a PEM file that this machine can read as caCertFile",
-        ) from None
+        raise failed("certificate/authorities", endpoint=endpoint, problem=problem) from None
 
 
 def _pinned(endpoint: Endpoint, fingerprint: str) -> ssl.SSLContext:
     offered = _offered(endpoint)
     found = _fingerprint(offered)
     if found != fingerprint:
-        raise VsphereError(
-            Code.CERTIFICATE,
-            f"{endpoint.server}:{endpoint.port} offers a certificate with the SHA-256 fingerprint "
-            f"{found}, and thumbprintSha256 is {fingerprint}",
-            "compare with the vCenter's administrator; after a renewal write the new fingerprint",
+        raise failed(
+            "certificate/fingerprint", endpoint=endpoint, found=found, fingerprint=fingerprint
         )
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False  # the one certificate is known; its names say nothing more
@@ -60,13 +53,11 @@ def untrusted(endpoint: Endpoint, problem: ssl.SSLError) -> VsphereError:
         offered = f"; it offers the SHA-256 fingerprint {_fingerprint(_offered(endpoint))}"
     except VsphereError:
         offered = ""  # it does not speak TLS as we do, and offers nothing one could compare
-    return VsphereError(
-        Code.CERTIFICATE,
-        f"the certificate of {endpoint.server}:{endpoint.port} is not trusted: "
-        f"{getattr(problem, 'verify_message', '') or problem.reason or problem}{offered}",
-        "give its authority as caCertFile, or, once the vCenter's administrator has confirmed it, "
-        "its fingerprint as thumbprintSha256; one that is not valid yet, or no longer, may mean "
-        "that a clock is wrong",
+    return failed(
+        "certificate/untrusted",
+        endpoint=endpoint,
+        why=getattr(problem, "verify_message", "") or problem.reason or problem,
+        offered=offered,
     )
 
 
@@ -85,8 +76,4 @@ def _offered(endpoint: Endpoint) -> str:
 
 def unreachable(endpoint: Endpoint, problem: object) -> VsphereError:
     """That the server could not be talked to, and why."""
-    return VsphereError(
-        Code.CONNECTION,
-        f"{endpoint.server}:{endpoint.port} cannot be reached: {problem}",
-        "check server, port, and the way there (firewall, proxy, VPN)",
-    )
+    return failed("connection/unreachable", endpoint=endpoint, problem=problem)

@@ -10,8 +10,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpufleet.spec.platforms.vsphere import VsphereUpdatePolicy as UpdatePolicy
-from gpufleet_vcenter.objects import Objects, has_unknown, meant, plain_value, value_at
-from gpufleet_vcenter.properties import PROPERTIES, MachineChangeKind, Rows
+from gpufleet_vcenter.errors import said
+from gpufleet_vcenter.properties import (
+    PROPERTIES,
+    MachineChangeKind,
+    Objects,
+    Rows,
+    has_unknown,
+    meant,
+    plain_value,
+    value_at,
+)
 
 
 def by_name(rows: Any) -> Any:
@@ -47,10 +56,8 @@ def _impossible_disk(name: str, old: Mapping[str, Any], new: Mapping[str, Any]) 
     for key, default, why in fixed:
         before, after = old.get(key, default), new.get(key, default)
         if before != after:
-            wrong.append(
-                f"{name}: {key} {before!r} cannot become {after!r}: it {why}. Give the disk "
-                "another name for a new one"
-            )
+            facts = {"name": name, "key": key, "before": before, "after": after, "why": why}
+            wrong.append(said("unsupported/disk-property", **facts))
     return wrong
 
 
@@ -103,11 +110,7 @@ def changes(
             continue
         elif meant(row, before, objects) == meant(row, after, objects):
             kind = MachineChangeKind.SETTING  # another name of the same object
-        if (
-            row.takes_away
-            and not has_unknown(after)
-            and row.takes_away(_rows(before), _rows(after))
-        ):
+        if not has_unknown(after) and row.takes_away(_rows(before), _rows(after)):
             kind = MachineChangeKind.POWERED_OFF
         found.append(MachineChange(path, kind, before, after))
     return tuple(found)
@@ -168,12 +171,12 @@ def refused(found: tuple[MachineChange, ...], policy: str) -> list[tuple[str, st
 
 
 def _ends(change: MachineChange) -> str:
-    if PROPERTIES[change.path].first_boot:  # what it holds may be secret
-        return f"a guest reads it once, so that its change needs another machine: {WORD}"
-    return f"{change.old!r} cannot become {change.new!r} without another machine: {WORD}"
+    first_boot = PROPERTIES[change.path].first_boot  # what it holds may be secret
+    row = "replacement-impossible/first-boot" if first_boot else "replacement-impossible/other"
+    return said(row, change=change, word=WORD)
 
 
-WORD = "write `updatePolicy: replace` if running machines may be ended, or take the change back"
+WORD = said("replacement-impossible/word")
 """What lets a change end machines that run."""
 
 
@@ -193,44 +196,30 @@ def impossible(change: MachineChange) -> str | None:
 
 
 def _refused(change: MachineChange) -> str:
-    found = f"{change.old!r} cannot become {change.new!r}"
-    if change.path == "firmware":
-        found = f"it is {change.old!r} now"
-    because = PROPERTIES[change.path].because
-    return f"{found}: {because}. For a new machine give the node another ordinal or name"
+    row = "unsupported/firmware" if change.path == "firmware" else "unsupported/change"
+    return said(row, change=change, because=PROPERTIES[change.path].because)
 
 
 def older_hardware(has: int, wanted: int) -> str | None:
     """Why a machine cannot have this version of virtual hardware, or None."""
-    if wanted >= has:
-        return None
-    return (
-        f"{wanted} is older than the {has} the machine has, and virtual hardware cannot go back: "
-        f"write {has} or later, or replace the machine"
-    )
+    return None if wanted >= has else said("unsupported/hardware", has=has, wanted=wanted)
 
 
 def smaller_disk(has_gib: int, wanted_gib: int, otherwise: str = "") -> str | None:
     """Why a disk cannot have this size, or None."""
     if wanted_gib >= has_gib:
         return None
-    return (
-        f"{wanted_gib} GiB is less than the present {has_gib} GiB, and a disk cannot shrink: write "
-        f"{has_gib} or more{otherwise}"
-    )
+    return said("unsupported/disk", has=has_gib, wanted=wanted_gib, otherwise=otherwise)
 
 
 ANOTHER_DISK = ", or another name to get a new disk"
 
 
 def _needs_power_off(change: MachineChange) -> str:
-    found = f"{change.old!r} becomes {change.new!r}"
     if change.path == "extraConfig":  # its values are free text, and may be secrets
-        found = f"{', '.join(_keys_that_differ(change.old, change.new))} changes"
-    return (
-        f"{found} only while the machine is off, and updatePolicy is "
-        "refuse: drain the node and set restart, or replace"
-    )
+        keys = _keys_that_differ(change.old, change.new)
+        return said("needs-power-off/keys", keys=keys)
+    return said("needs-power-off/value", change=change)
 
 
 def _keys_that_differ(old: Any, new: Any) -> list[str]:

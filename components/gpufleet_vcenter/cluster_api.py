@@ -11,7 +11,7 @@ import urllib3
 from urllib3.exceptions import HTTPError
 from yaml import YAMLError
 
-from gpufleet_vcenter.errors import Code, VsphereError
+from gpufleet_vcenter.errors import failed
 from gpufleet_vcenter.settings import KubernetesAccess
 
 CALL_TIMEOUT = urllib3.Timeout(connect=10, read=30)
@@ -33,21 +33,15 @@ class ClusterApi:
             from kubernetes import config
             from kubernetes.client import Configuration
         except ModuleNotFoundError:
-            raise VsphereError(
-                Code.KUBERNETES,
-                "the package kubernetes is not installed, and a kubeconfig is given",
-                "install the extra `vsphere` of pulumi-gpufleet",
-            ) from None
+            raise failed("kubernetes/no-client") from None
         path = Path(access.kubeconfig).expanduser()
         self._path = str(path)
         known: Any = Configuration()
         try:
             config.load_kube_config(str(path), access.context, client_configuration=known)
         except (config.ConfigException, YAMLError, OSError, ValueError) as problem:
-            raise VsphereError(
-                Code.KUBERNETES,
-                f"the kubeconfig {path} cannot be used ({type(problem).__name__})",
-                "give the path of a file that this machine can read, and a context it has",
+            raise failed(
+                "kubernetes/kubeconfig", path=path, problem=type(problem).__name__
             ) from None
         self._known = known
         self._pool = urllib3.PoolManager(
@@ -134,21 +128,19 @@ class ClusterApi:
                 headers={"Accept": "application/json", "Content-Type": kind, **self._identity()},
             )
         except (HTTPError, OSError) as problem:
-            raise VsphereError(
-                Code.KUBERNETES,
-                f"the cluster of {self._path} cannot be reached ({type(problem).__name__})",
-                "see that its API server runs; where the cluster is gone for good, set "
-                "VSPHERE_SKIP_DRAIN=1 (the credentials' key is its first part)",
+            raise failed(
+                "kubernetes/unreachable", path=self._path, problem=type(problem).__name__
             ) from None
         if answer.status in absent:
             return None
         if answer.status >= 300:
-            raise VsphereError(
-                Code.KUBERNETES,
-                f"the cluster of {self._path} answers {answer.status} to {method} {path}: "
-                f"{_message(answer)}",
-                "see that the kubeconfig's user may read, patch and delete nodes, list pods and "
-                "create evictions",
+            raise failed(
+                "kubernetes/answer",
+                file=self._path,
+                path=path,
+                answer=answer,
+                method=method,
+                said=_message(answer),
             )
         return answer.json()
 

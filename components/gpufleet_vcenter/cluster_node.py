@@ -14,11 +14,10 @@ from typing import Any
 
 from gpufleet.components_base.resource_plugin import CANCELLED
 from gpufleet_vcenter.cluster_api import ClusterApi
-from gpufleet_vcenter.errors import Code, VsphereError, interrupted
+from gpufleet_vcenter.errors import failed, interrupted
 from gpufleet_vcenter.settings import NodeSettings
+from gpufleet_vcenter.tasks import turns
 
-_PAUSE = 0.5
-_LONGEST_PAUSE = 5.0
 _NAMED = 5
 """Pods that an error names."""
 
@@ -71,11 +70,12 @@ class ClusterNode:
             if node is not None and belongs(node, self._bios_uuid) and is_ready(node):
                 return
         why = why_not_ready(self._cluster.node(self._name), self._bios_uuid)
-        raise VsphereError(
-            Code.TIMEOUT,
-            f"{self._name} runs, and was no Ready node of its cluster after {seconds} s: {why}",
-            f"{_WITH_IGNITION if self._ignition else _WITH_CLOUD_INIT} and the kubelet's log in "
-            "the guest; allow more with kubernetes.readySeconds",
+        raise failed(
+            "timeout/node",
+            name=self._name,
+            seconds=seconds,
+            why=why,
+            look=_WITH_IGNITION if self._ignition else _WITH_CLOUD_INIT,
         )
 
     def empty(self, machine: str) -> None:
@@ -110,13 +110,7 @@ class ClusterNode:
             }
         if self._access.when_not_drained == "remove":
             return
-        raise VsphereError(
-            Code.DRAIN,
-            f"node {self._name} was not empty after {seconds} s: {_listed(left, held)}",
-            "end those pods or loosen their disruption budgets, then run again; allow more with "
-            "kubernetes.drainSeconds, or set kubernetes.whenNotDrained to remove",
-            left=f"{self._name} still runs, and its node is cordoned",
-        )
+        raise failed("drain", name=self._name, seconds=seconds, pods=_listed(left, held))
 
     def lost_since(self, minutes: int) -> str:
         """Since when the node has not been Ready, where that is longer than so many minutes; empty:
@@ -163,23 +157,15 @@ class ClusterNode:
             {"metadata": {"annotations": {CORDONED_BY: machine}}, "spec": {"unschedulable": True}},
         )
 
-    def _until(self, seconds: int, doing: str, left: str) -> Iterator[None]:
-        """Turns with growing pauses until the seconds are over; at least one.
+    def _until(self, seconds: int, doing: str, left: str) -> Iterator[float]:
+        """Turns of a wait, none once the update was interrupted.
 
         Raises:
             VsphereError: the update was interrupted.
         """
-        deadline = self._clock() + seconds
-        pause = _PAUSE
-        while True:
-            if CANCELLED.is_set():
-                raise interrupted(doing, left)
-            yield
-            now = self._clock()
-            if now >= deadline:
-                return
-            self._sleep(min(pause, deadline - now))
-            pause = min(pause * 1.5, _LONGEST_PAUSE)
+        if CANCELLED.is_set():
+            raise interrupted(doing, left)
+        return turns(seconds, doing, left, sleep=self._sleep, clock=self._clock)
 
 
 def _listed(left: list[Mapping[str, Any]], held: set[str]) -> str:

@@ -9,7 +9,7 @@ from pyVmomi import vim
 from gpufleet.spec.platforms.vsphere import VsphereUpdatePolicy
 from gpufleet.spec.platforms.vsphere_policy import LatencySensitivity
 from gpufleet_vcenter.cluster_node import node_of
-from gpufleet_vcenter.errors import Code, OutcomeUnknownError, VsphereError
+from gpufleet_vcenter.errors import Code, OutcomeUnknownError, VsphereError, failed
 from gpufleet_vcenter.observed import Observed
 from gpufleet_vcenter.owned import MachineWork
 from gpufleet_vcenter.power import power_off, still_there
@@ -33,7 +33,6 @@ def converge(
 
     Args:
         work: What is declared.
-        live: The machine.
         first_boot: Whether its guest has not started yet.
         before: What was declared before, and goes if it is not wanted. Default: nothing.
 
@@ -50,13 +49,7 @@ def converge(
             return live
         if lacking.powered_off and live.power != "poweredOff":
             if settings.update_policy is not VsphereUpdatePolicy.RESTART:
-                raise VsphereError(
-                    Code.NEEDS_POWER_OFF,
-                    f"{live.name} is {live.power}, and it must be off to change "
-                    f"{', '.join(lacking.powered_off)}",
-                    "drain the node and set updatePolicy to restart, or to replace for a new "
-                    "machine",
-                )
+                raise failed("needs-power-off", live=live, paths=lacking.powered_off)
             if live.power == "poweredOn":
                 with node_of(settings, live.bios_uuid) as node:
                     if node is not None:
@@ -82,11 +75,8 @@ def converge(
         live = still_there(session, live)
         if not _lacks(work, live, first_boot, before).properties:
             return live
-    raise VsphereError(
-        Code.CONFLICT,
-        f"{live.name} still differs after {_ATTEMPTS} reconfigurations"
-        f"{last_event(session, live.reference)}",
-        "look at the machine's events for who else changes it",
+    raise failed(
+        "conflict/machine", live=live, attempts=_ATTEMPTS, event=last_event(session, live.reference)
     )
 
 
@@ -121,11 +111,11 @@ def _fixed_backings(work: MachineWork, host: Any) -> dict[str, Any]:
     offered: Mapping[str, Any] = {entry.pciDevice.id: entry for entry in known}
     absent = [address for address in addresses if address not in offered]
     if absent:
-        raise VsphereError(
-            Code.GPU_NONE,
-            f"{getattr(host, '_moId', 'the host')} offers no passthrough device "
-            f"{', '.join(absent)}; it offers {', '.join(sorted(offered)) or 'none'}",
-            "toggle passthrough for the device and reboot the host, or write another address",
+        raise failed(
+            "gpu-none/no-device",
+            host=getattr(host, "_moId", "the host"),
+            absent=absent,
+            offered=sorted(offered),
         )
     kind = vim.vm.device.VirtualPCIPassthrough.DeviceBackingInfo
     return {

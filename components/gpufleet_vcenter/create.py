@@ -1,7 +1,6 @@
 """Making a machine, or going on with one that an earlier run began: one machine, even when the
 answer to the clone call is lost, late, or the name is taken."""
 
-import time
 from contextlib import nullcontext
 from typing import Any
 
@@ -13,16 +12,22 @@ from gpufleet_vcenter.cluster_node import node_of
 from gpufleet_vcenter.converge import converge, move
 from gpufleet_vcenter.described import describe
 from gpufleet_vcenter.drs import add, behave, group_of, regroup
-from gpufleet_vcenter.errors import Code, OutcomeUnknownError, VsphereError, interrupted
+from gpufleet_vcenter.errors import (
+    Code,
+    OutcomeUnknownError,
+    VsphereError,
+    failed,
+    interrupted,
+    said,
+)
 from gpufleet_vcenter.faults import translated
 from gpufleet_vcenter.identity import OWNER, PENDING, Standing
-from gpufleet_vcenter.inventory import read_inventory
+from gpufleet_vcenter.inventory import Host, read_inventory
 from gpufleet_vcenter.lookup import machines_with
 from gpufleet_vcenter.observed import Observed, observe
-from gpufleet_vcenter.owned import Flight, MachineWork, await_clone_of_before
+from gpufleet_vcenter.owned import MachineWork, await_clones
 from gpufleet_vcenter.power import await_ready, power_on, stays, still_there
 from gpufleet_vcenter.preflight import check_before, check_name
-from gpufleet_vcenter.reading import children
 from gpufleet_vcenter.remove import destroy
 from gpufleet_vcenter.rooms import Rooms, check_still_fits, release, runs
 from gpufleet_vcenter.settings import NodeSettings
@@ -96,11 +101,10 @@ def _begun(work: MachineWork) -> Observed | None:
     live = work.find()
     if live is not None:
         return live
-    seconds = work.settings.timeouts.clone
-    flight = await_clone_of_before(work, seconds)
-    if flight is Flight.STILL_UP:
-        raise _clone_timed_out(work, TaskTimeoutError(seconds, None))
-    return work.find() if flight is Flight.LANDED else None
+    name, seconds = work.settings.name, work.settings.timeouts.clone
+    left, doing = said("interrupted/clone", work=work), f"cloning {name}"
+    known = await_clones(work.session, seconds, doing, left, lambda clone: name in clone.names)
+    return work.find() if known else None
 
 
 def _taken_over(work: MachineWork) -> Observed | None:
@@ -115,13 +119,8 @@ def _taken_over(work: MachineWork) -> Observed | None:
     if live is None and not listed:
         return None
     if live is None or OWNER not in live.extra_config or live.name != name:
-        raise VsphereError(
-            Code.FOREIGN,
-            f"adopt is {uuid}, which is "
-            + (f"{live.name} ({live.moref})" if live else f"{len(listed)} machines")
-            + f", and only a machine of gpufleet named {name} can become {name}",
-            "correct the uuid",
-        )
+        which = f"{live.name} ({live.moref})" if live else f"{len(listed)} machines"
+        raise failed("foreign-machine/adopt", uuid=uuid, which=which, name=name)
     return live
 
 
@@ -135,9 +134,8 @@ def rooms_of(work: MachineWork) -> Rooms:
 
 def _make(work: MachineWork, rooms: Rooms) -> Observed:
     """Clone and start, on one host after the other until one can."""
-    _clear_incomplete(work)
-    check_name(work)
-    reach, size = check_before(work)
+    _clear_name(work)
+    reach, size = rooms.checked or check_before(work)
     group, machine = group_of(work), work.identity.instance_uuid
     refused: set[str] = set()
     last: VsphereError | None = None
@@ -148,7 +146,7 @@ def _make(work: MachineWork, rooms: Rooms) -> Observed:
             raise last
         live: Observed | None = None
         try:
-            live = _cloned(work, name, size)
+            live = _cloned(work, rooms.host(name), size)
             live = run_declared(work, live)
         except VsphereError as failure:
             release(work.identity)
@@ -169,7 +167,6 @@ def run_declared(work: MachineWork, live: Observed, before: NodeSettings | None 
 
     Args:
         work: What is declared.
-        live: The machine.
         before: What was declared before. Default: nothing, it is new.
     """
     settings, machine = work.settings, live.reference
@@ -196,34 +193,30 @@ def _pool_and_folder(settings: NodeSettings) -> tuple[str | None, str | None]:
     return settings.place.resource_pool, settings.place.folder
 
 
-def _clear_incomplete(work: MachineWork) -> None:
+def _clear_name(work: MachineWork) -> None:
     """Remove the incomplete machine that an earlier run of this stack began under this name, for a
-    declaration that has changed since."""
+    declaration that has changed since.
+
+    Raises:
+        VsphereError: another machine has the name.
+    """
     live = work.named()
-    if live is None or work.standing(live) is not Standing.PENDING:
+    if live is None:
         return
-    if work.identity.is_key(live.extra_config):
+    if work.standing(live) is Standing.PENDING and work.identity.is_key(live.extra_config):
         destroy(work, live)
+    else:
+        check_name(work)
 
 
-def _cloned(work: MachineWork, name: str, size: int) -> Observed:
-    """The clone on the host of this name: where a datastore cluster is declared, on the datastore
-    of it that has most room."""
-    host, mounted = _host(work, name)
+def _cloned(work: MachineWork, host: Host, size: int) -> Observed:
+    """The clone on the host: where a datastore cluster is declared, on the datastore of it that has
+    most room."""
     store: Any = nullcontext(work.place.datastore)
     if work.place.pod is not None:
-        store = chosen_store(work, members(work.session, work.place), mounted, size)
+        store = chosen_store(work, members(work.session, work.place), host.datastores, size)
     with store as datastore:
-        return clone(work, host, datastore)
-
-
-def _host(work: MachineWork, name: str) -> tuple[Any, frozenset[str]]:
-    """The host, and ids of the datastores it mounts."""
-    paths = ("name", "datastore")
-    for host, entry in children(work.session, work.place.compute, vim.HostSystem, paths):
-        if entry.get("name") == name:
-            return host, frozenset(str(store._moId) for store in entry.get("datastore") or ())
-    raise VsphereError(Code.NOT_FOUND, f"host {name} is gone", "run again")
+        return clone(work, work.session.object(vim.HostSystem, host.id), datastore)
 
 
 def clone(work: MachineWork, host: Any, datastore: Any | None) -> Observed:
@@ -238,11 +231,7 @@ def clone(work: MachineWork, host: Any, datastore: Any | None) -> Observed:
         live = _attempt(work, spec, doing)
         if live is not None:
             return live
-    raise VsphereError(
-        Code.CONNECTION,
-        f"{doing}: the connection broke, or vCenter was restarted, before it was done",
-        "run again",
-    )
+    raise failed("connection/clone", doing=doing)
 
 
 def _attempt(work: MachineWork, spec: Any, doing: str) -> Observed | None:
@@ -257,7 +246,7 @@ def _attempt(work: MachineWork, spec: Any, doing: str) -> Observed | None:
             settings.timeouts.clone,
         )
     except OutcomeUnknownError:
-        return _after_lost_answer(work)
+        return _begun(work)  # it was carried out, is under way, or never arrived
     except TaskTimeoutError as problem:
         raise _clone_timed_out(work, problem) from None
     except VsphereError as failure:
@@ -269,35 +258,13 @@ def _attempt(work: MachineWork, spec: Any, doing: str) -> Observed | None:
         if live is not None:
             return live
         check_name(work)
-        raise VsphereError(
-            Code.NAME_TAKEN,
-            f"{doing} failed: the name is taken by an object this user cannot see",
-            "rename the machine, or grant the user read access to its folder",
-        ) from None
+        raise failed("name-taken/unseen", doing=doing) from None
     except vmodl.MethodFault as fault:
         raise translated(fault, doing) from None
     live = work.find()
     if live is None:
-        raise VsphereError(
-            Code.CONFLICT,
-            f"{doing} succeeded, but no machine has the instance uuid "
-            f"{work.identity.instance_uuid}: vCenter assigned another uuid, or someone removed the "
-            "machine",
-            "look for the machine by its name and remove it, then run again",
-        )
+        raise failed("conflict/clone", doing=doing, work=work)
     return live
-
-
-def _after_lost_answer(work: MachineWork) -> Observed | None:
-    """The answer to the clone call was lost: it was carried out, is under way, or never arrived."""
-    deadline = time.monotonic() + work.settings.timeouts.clone
-    while time.monotonic() < deadline:
-        live = work.find()
-        if live is not None:
-            return live
-        if await_clone_of_before(work, 30) is Flight.NONE:
-            break
-    return work.find()
 
 
 def _clone_timed_out(work: MachineWork, problem: TaskTimeoutError) -> VsphereError:
@@ -308,20 +275,12 @@ def _clone_timed_out(work: MachineWork, problem: TaskTimeoutError) -> VsphereErr
 def _in_flight(work: MachineWork) -> str:
     """What exists of a machine whose clone was not waited for to its end."""
     live = work.find()
-    if live is not None:
-        return _kept(live)
-    return (
-        "the clone task continues in vCenter, and the next run adopts the machine; its instance "
-        f"uuid will be {work.identity.instance_uuid}"
-    )
+    return said("interrupted/clone", work=work) if live is None else _kept(live)
 
 
 def _kept(live: Observed) -> str:
     """What a failed create leaves, and what becomes of it."""
-    return (
-        f"{live.name} ({live.moref}, instance uuid {live.instance_uuid}) was kept: the next "
-        "`pulumi up` continues with it, and `pulumi destroy` removes it"
-    )
+    return said("interrupted/kept", live=live)
 
 
 def _clean_up(work: MachineWork, live: Observed, failure: VsphereError) -> None:

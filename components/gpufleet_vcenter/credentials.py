@@ -6,7 +6,7 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from gpufleet_vcenter.errors import Code, VsphereError
+from gpufleet_vcenter.errors import Code, VsphereError, failed
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,12 +21,13 @@ class Credentials:
     def refused(self, server: str, fault: str) -> VsphereError:
         """That a server does not let this user in."""
         key = self.key
-        return VsphereError(
-            Code.AUTHENTICATION,
-            f"{server} refuses the user name or the password of {self.user}",
-            f"they were read from {key.upper()}_USER and {key.upper()}_PASSWORD, else from the "
-            f"stack's settings {key}:user and {key}:password",
-            fault,
+        return failed(
+            "authentication/refused",
+            server=server,
+            user=self.user,
+            prefix=key.upper(),
+            key=key,
+            fault=fault,
         )
 
 
@@ -80,9 +81,4 @@ def credentials(key: str, setting: Callable[[str], str | None]) -> Credentials:
     lacking = " and ".join(
         name for name, value in (("user name", user), ("password", password)) if not value
     )
-    raise VsphereError(
-        Code.AUTHENTICATION,
-        f"no {lacking} for vCenter",
-        f"set {prefix}_USER and {prefix}_PASSWORD in the environment, or `pulumi config set "
-        f"{key}:user` and `pulumi config set --secret {key}:password`",
-    )
+    raise failed("authentication/absent", lacking=lacking, prefix=prefix, key=key)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from pyVmomi import vim, vmodl
 
-from gpufleet_vcenter.errors import Code, VsphereError, near
+from gpufleet_vcenter.errors import Code, VsphereError, failed, near
 from gpufleet_vcenter.faults import translated
 from gpufleet_vcenter.observed import Observed
 from gpufleet_vcenter.owned import MachineWork
@@ -73,7 +73,6 @@ def describe(work: MachineWork, live: Observed, before: NodeSettings | None) -> 
 
     Args:
         work: Notes that are declared were written with the machine's other settings.
-        live: The machine.
         before: What was declared before; None: nothing.
 
     Raises:
@@ -143,12 +142,7 @@ def _keys(session: Session, attributes: Mapping[str, str]) -> dict[str, int]:
     known = _known_keys(session)
     lacking = sorted(attributes.keys() - known.keys())
     if lacking:
-        raise VsphereError(
-            Code.NOT_FOUND,
-            f"virtual machines have no custom attribute {', '.join(map(repr, lacking))}; they have "
-            f"{', '.join(sorted(known)) or 'none'}",
-            "create it in vCenter for virtual machines, or correct customAttributes",
-        )
+        raise failed("not-found/attribute", lacking=[*map(repr, lacking)], known=sorted(known))
     return {name: known[name] for name in attributes}
 
 
@@ -202,11 +196,7 @@ def _learn(session: Session, category: str, key: str) -> None:
 
 
 def _unknown(what: str, wanted: str, names: Iterable[str]) -> VsphereError:
-    return VsphereError(
-        Code.NOT_FOUND,
-        f"no {what} named {wanted!r} that this user can see{near(wanted, names)}",
-        "create it in vCenter, or correct `tags`",
-    )
+    return failed("not-found/tag", what=what, wanted=wanted, near=near(wanted, names))
 
 
 def attached(session: Session, live: Observed, ids: dict[Tag, str]) -> frozenset[Tag]:

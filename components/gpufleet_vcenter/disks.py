@@ -19,6 +19,7 @@ from pyVmomi import vim
 
 from gpufleet.spec.platforms.vsphere_devices import DiskFormat, VsphereDisk
 from gpufleet_vcenter.changes import ANOTHER_DISK, smaller_disk
+from gpufleet_vcenter.errors import said
 from gpufleet_vcenter.lookup import FoundStore
 from gpufleet_vcenter.observed import Observed
 
@@ -124,7 +125,6 @@ def disk_changes(
 
     Args:
         wanted: What is declared.
-        live: The machine.
         stores: Datastores that the declaration names.
         policy: Storage policy of disks that name no datastore. Default: the datastore's own.
     """
@@ -173,9 +173,7 @@ def not_to_be_kept(live: Observed, gone: Iterable[MarkedDisk]) -> list[str]:
     it is deleted with the snapshot, at the latest with the machine.
     """
     return [
-        f"disk {disk.name} is to be kept and {live.name} has snapshots, which have a part of it "
-        "and delete it when they go: delete the snapshots first, or write keep: false and apply "
-        "that, if the disk may go"
+        said("unsupported/kept-disk", disk=disk, live=live)
         for disk in gone
         if disk.keep and disk.device is not None and live.has_snapshots
     ]
@@ -240,19 +238,10 @@ def _units(live: Observed, controller: int) -> tuple[int, ...]:
 
 def _no_place(name: str, live: Observed, first: Any | None) -> str:
     if first is None:
-        return (
-            f"extraDisks has {name}, but the machine has no first disk whose controller it can use"
-        )
+        return said("unsupported/no-first-disk", name=name)
     units = len(_units(live, int(first.controllerKey or 0)))
-    if not units:
-        return (
-            f"extraDisks has {name}, and the first disk is on a controller of another kind than "
-            "SCSI, SATA or NVMe: build the template with a paravirtual SCSI controller"
-        )
-    return (
-        f"extraDisks has {name}, and all {units} places of the first disk's controller are taken: "
-        "declare fewer disks, or build the template with its own on another controller"
-    )
+    row = "unsupported/places" if units else "unsupported/controller"
+    return said(row, name=name, units=units)
 
 
 def _addition(disk: VsphereDisk, slot: Slot, key: int, stores: Mapping[str, FoundStore]) -> Any:

@@ -15,7 +15,7 @@ from typing import Any
 from pyVmomi import vim
 
 from gpufleet.spec.platforms.vsphere_devices import DrsBehavior
-from gpufleet_vcenter.errors import Code, VsphereError
+from gpufleet_vcenter.errors import Code, VsphereError, failed
 from gpufleet_vcenter.lookup import FoundPlace
 from gpufleet_vcenter.observed import Observed
 from gpufleet_vcenter.owned import MachineWork
@@ -109,11 +109,9 @@ def check_cluster(settings: NodeSettings, found: FoundPlace) -> None:
     }
     wrong = [f"{name} is {value}" for name, value in declared.items() if value is not None]
     if wrong and not found.is_cluster:
-        raise VsphereError(
-            Code.DRS_BEHAVIOR if settings.vm_group is None else Code.DRS_GROUP,
-            f"{', '.join(wrong)}, and a standalone host has no DRS",
-            "name a cluster, or leave it out",
-        )
+        of_group = settings.vm_group is not None
+        row = "drs-group/standalone" if of_group else "drs-behavior/standalone"
+        raise failed(row, wrong=wrong)
 
 
 def drs_group(work: MachineWork, name: str) -> DrsGroup:
@@ -127,12 +125,7 @@ def drs_group(work: MachineWork, name: str) -> DrsGroup:
     machines = {item.name: item for item in groups if isinstance(item, vim.cluster.VmGroup)}
     if name not in machines:
         listed = ", ".join(sorted(machines)) or "none"
-        raise VsphereError(
-            Code.DRS_GROUP,
-            f"cluster {work.settings.place.cluster} has no DRS group of virtual machines named "
-            f"{name!r}; it has {listed}",
-            "create the group in the cluster's settings, or correct vmGroup",
-        )
+        raise failed("drs-group", work=work, name=name, listed=listed)
     hosts = {item.name: item for item in groups if isinstance(item, vim.cluster.HostGroup)}
     only: frozenset[str] | None = None
     never: frozenset[str] = frozenset()

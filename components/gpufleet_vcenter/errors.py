@@ -1,8 +1,12 @@
 """VsphereError: what a person sees when a machine cannot be made, changed or removed."""
 
 import difflib
-from collections.abc import Iterable
+import json
+from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
+from functools import cache
+from pathlib import Path
+from typing import cast
 
 
 class Code(StrEnum):
@@ -86,6 +90,45 @@ class VsphereError(Exception):
         return VsphereError(self.code, self.summary, self.remedy, self.fault, left)
 
 
+@cache
+def _rows() -> Mapping[str, Mapping[str, str]]:
+    text = Path(__file__).with_name("failures.jsonl").read_text(encoding="utf-8")
+    return {row["row"]: row for row in map(json.loads, text.splitlines())}
+
+
+Fact = object | Sequence[str]
+"""What a text names; of several the text has all, with commas, or `none`."""
+
+
+def failed(row: str, *, fault: str = "", left: str = "", **facts: Fact) -> VsphereError:
+    """The failure of a row of `failures.jsonl`, which has the texts: each is written once.
+
+    Args:
+        row: Its name: the code without `vsphere-`, and after `/` what distinguishes its texts.
+        fault: vCenter's type name of the fault. Default: vCenter raised none.
+        left: What exists now because the work stopped here. Default: what the row says.
+        facts: What the texts name.
+    """
+    code = Code(f"vsphere-{row.partition('/')[0]}")
+    message, fix, stays = (said(row, part, **facts) for part in ("message", "fix", "left"))
+    return VsphereError(code, message, fix, fault, left or stays)
+
+
+def said(row: str, part: str = "message", **facts: Fact) -> str:
+    """One text of a row, with its facts; empty: the row has none.
+
+    Args:
+        row: Its name.
+        part: `message`, `fix` or `left`. Default: the message.
+        facts: What the text names.
+    """
+    told: dict[str, object] = {}
+    for name, fact in facts.items():
+        several = isinstance(fact, (list, tuple))
+        told[name] = ", ".join(cast("Sequence[str]", fact)) or "none" if several else fact
+    return _rows()[row].get(part, "").format_map(told)
+
+
 def interrupted(doing: str, left: str = "") -> VsphereError:
     """That an interrupt ended a wait, which is neither its success nor its time-out.
 
@@ -93,12 +136,7 @@ def interrupted(doing: str, left: str = "") -> VsphereError:
         doing: What was under way.
         left: What exists now. Default: nothing is said of it.
     """
-    return VsphereError(
-        Code.INTERRUPTED,
-        f"{doing}: the update was interrupted; a task that vCenter has begun goes on there",
-        "run again",
-        left=left,
-    )
+    return failed("interrupted", doing=doing, left=left)
 
 
 def near(wanted: str, names: Iterable[str]) -> str:

@@ -10,9 +10,9 @@ from gpufleet_vcenter.credentials import credentials
 from gpufleet_vcenter.errors import VsphereError
 from gpufleet_vcenter.group_plan import Machine
 from gpufleet_vcenter.identity import UNKNOWN_LIFE, key_of
-from gpufleet_vcenter.objects import UNKNOWN, Objects, has_unknown
 from gpufleet_vcenter.opened import setting
 from gpufleet_vcenter.outputs import CUSTOM_TIMEOUT, SECRETS
+from gpufleet_vcenter.properties import UNKNOWN, Objects, has_unknown
 
 _UNKNOWN_GENERATION = "0" * 12
 _KEPT = ("group", "life", "width", "rolloutWidth", "order", "after", "names", "preflight")

@@ -16,9 +16,8 @@ from gpufleet_vcenter.changes import (
     replaces,
 )
 from gpufleet_vcenter.identity import Standing
-from gpufleet_vcenter.objects import UNKNOWN, Objects, has_unknown
 from gpufleet_vcenter.outputs import inputs_kept
-from gpufleet_vcenter.properties import MachineChangeKind
+from gpufleet_vcenter.properties import UNKNOWN, MachineChangeKind, Objects, has_unknown
 from gpufleet_vcenter.remove import GroupMachine
 
 Machine = Mapping[str, Any]

@@ -18,7 +18,7 @@ from pulumi.dynamic import (
 
 from gpufleet.components_base.resource_plugin import DetailedDiff, NotReadyError, warn
 from gpufleet.spec.platforms.vsphere import VsphereUpdatePolicy
-from gpufleet_vcenter.errors import Code, VsphereError
+from gpufleet_vcenter.errors import VsphereError, failed
 from gpufleet_vcenter.faults import in_words
 from gpufleet_vcenter.group_inputs import GroupInputs, placed, state_of
 from gpufleet_vcenter.group_plan import (
@@ -34,10 +34,10 @@ from gpufleet_vcenter.group_run import GroupRun, recorded
 from gpufleet_vcenter.identity import UNKNOWN_LIFE, stack_of
 from gpufleet_vcenter.lookup import datacenter_of, references
 from gpufleet_vcenter.machine import look
-from gpufleet_vcenter.objects import Objects, has_unknown, names_of
 from gpufleet_vcenter.opened import VsphereProvider, declared, logged_in
 from gpufleet_vcenter.owned import clones_in_flight
-from gpufleet_vcenter.remove import GroupMachine, await_clones, machines_of, sweep
+from gpufleet_vcenter.properties import Objects, has_unknown, names_of
+from gpufleet_vcenter.remove import GroupMachine, await_clones_of, machines_of
 from gpufleet_vcenter.session import Session
 from gpufleet_vcenter.settings import Endpoint, normalised, problems
 
@@ -154,9 +154,10 @@ class VsphereGpuNodeGroupProvider(VsphereProvider):
         some = next(iter(before.values()))
         _refuse_rename(str(outs["group"]), before)
         session = logged_in(Endpoint.model_validate(some["endpoint"]))
-        known = {str(node["instanceUuid"]): node for node in before.values() if _has_uuid(node)}
+        known = {key: node for key, node in before.items() if _has_uuid(node)}
         width, life = int(outs.get("rolloutWidth") or outs["width"]), str(some.get("life") or "")
-        sweep(session, some, str(outs["group"]), life, width, known, str(outs.get("names") or ""))
+        run = GroupRun(session, str(outs["group"]), width, width, {}, some, known)
+        run.sweep(life, str(outs.get("names") or ""))
 
 
 _MADE: set[str] = set()
@@ -175,13 +176,7 @@ def _refuse_rename(group: str, before: Mapping[str, Machine]) -> None:
     names = [str(node["name"]) for node in running if node.get("updatePolicy") != word]
     others = _MADE - {group}
     if names and any(stack_of(other) == stack_of(group) for other in others):
-        raise VsphereError(
-            Code.REPLACEMENT,
-            f"{group} is declared no more, while another group was made: that would end "
-            f"{', '.join(names)}",
-            "take the new name of the pool back; or, where these machines are to go, remove the "
-            f"pool in an update of its own, or write `updatePolicy: {word}` in it before",
-        )
+        raise failed("replacement-impossible/renamed", group=group, names=names, word=word)
 
 
 def _has_uuid(node: Machine) -> bool:
@@ -312,7 +307,7 @@ def _reconciled(given: GroupInputs, before: Mapping[str, Machine], id_: str) -> 
     run = _run(session, given, before)
     with in_words(f"looking at the machines of {given.group}"):
         if _in_flight(session, given):
-            await_clones(session, run.common, given.group, given.names)
+            await_clones_of(session, run.common, given.group, given.names)
         objects = _objects(session, given, before, given.objects)
         rows = _rows(session, given, before)
     nodes = settled(before, given.nodes, objects)

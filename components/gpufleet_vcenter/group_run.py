@@ -6,14 +6,15 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from gpufleet.components_base.resource_plugin import warn
 from gpufleet_vcenter.create import clone, rooms_of
 from gpufleet_vcenter.drs import group_of, keep_apart
-from gpufleet_vcenter.errors import Code, VsphereError
+from gpufleet_vcenter.errors import Code, VsphereError, failed, said
 from gpufleet_vcenter.faults import in_words
-from gpufleet_vcenter.group_plan import GroupStep, Machine, StepKind, refusals_of
+from gpufleet_vcenter.group_plan import GroupStep, Machine, StepKind, refusals_of, steps_of
 from gpufleet_vcenter.identity import Standing
 from gpufleet_vcenter.inventory import read_host
-from gpufleet_vcenter.lookup import machines_with
+from gpufleet_vcenter.lookup import datacenter_of, machines_with
 from gpufleet_vcenter.machine import change, look, make
 from gpufleet_vcenter.observed import Observed, observe
 from gpufleet_vcenter.opened import read_settings
@@ -21,7 +22,7 @@ from gpufleet_vcenter.outputs import inputs_kept, observed_of
 from gpufleet_vcenter.owned import MachineWork, work_on
 from gpufleet_vcenter.placement import slots_of
 from gpufleet_vcenter.preflight import check_before, validate_new, wish_for
-from gpufleet_vcenter.remove import drop, drop_found, each
+from gpufleet_vcenter.remove import await_clones_of, drop, drop_found, each, machines_of
 from gpufleet_vcenter.rooms import Rooms
 from gpufleet_vcenter.session import Session
 
@@ -66,10 +67,10 @@ class GroupRun:
             wrong = self.reasons([step for step in steps if step in again or not step.new])
         if wrong:
             count = sum(bool(step.refusals) for step in steps) or len(again)
-            raise VsphereError(
-                Code.REPLACEMENT,
-                f"{count} machines cannot be changed, and none was: "
-                f"{'; '.join(dict.fromkeys(wrong))}",
+            raise failed(
+                "replacement-impossible/refused",
+                count=count,
+                reasons="; ".join(dict.fromkeys(wrong)),
             )
 
     def reasons(self, steps: Sequence[GroupStep]) -> list[str]:
@@ -94,6 +95,32 @@ class GroupRun:
             # What had no place may have one now.
             again = [step for step in made if self.failures.pop(step.name, None) is not None]
             self._each(again, self.creation_width, self._make)
+
+    def sweep(self, life: str, names: str) -> None:
+        """Remove all machines of the group, also those that a killed run made. A copy that someone
+        made of one stays, and is named in a warning.
+
+        Args:
+            life: Id of the stack; machines of another one stay.
+            names: What the names of the group's machines begin with; empty: unknown.
+
+        Raises:
+            VsphereError: one could not be removed; the others are.
+        """
+        session, place = self.session, self.common["place"]["datacenter"]
+        await_clones_of(session, self.common, self.group, names)
+        with in_words(f"looking for machines of {self.group}"):
+            found = machines_of(session, datacenter_of(session, place), self.group, life)
+        rows = [row for row in found if row.life == life]
+        for row in rows:
+            if row.standing is Standing.COPY and row.uuid not in session.checked:
+                session.checked.add(row.uuid)
+                warn(said("foreign-machine/copy", machine=row))
+        steps = steps_of(dict(self.machines), {}, rows, {})
+        self._each(steps, self.rollout_width, self._remove)
+        if self.failures:
+            listed = "; ".join(f"{name}: {text}" for name, text in sorted(self.failures.items()))
+            raise failed("fault/sweep", group=self.group, listed=listed)
 
     def separate(self, wanted: Mapping[str, Machine], had: Any) -> None:
         """Write the DRS rule that keeps the machines of the group on different hosts, or remove the
@@ -128,7 +155,8 @@ class GroupRun:
         with suppress(VsphereError), in_words(f"looking for the place of {steps[0].name}"):
             # What prevents it is said of each machine that it concerns.
             if new:
-                rooms.assign(new, check_before(works[0], len(new))[0], group_of(works[0]))
+                rooms.checked = check_before(works[0], len(new))
+                rooms.assign(new, rooms.checked[0], group_of(works[0]))
         return rooms
 
     def _make(self, step: GroupStep, rooms: Rooms | None = None) -> None:
@@ -202,10 +230,10 @@ class GroupRun:
         ]
         failures = each(tasks, self.creation_width)
         if failures:
-            raise VsphereError(
-                Code.REPLACEMENT,
-                f"{len(steps)} machines cannot be changed, and none was: "
-                f"{'; '.join(text for _, text in sorted(failures.items()))}",
+            raise failed(
+                "replacement-impossible/refused",
+                count=len(steps),
+                reasons="; ".join(text for _, text in sorted(failures.items())),
             )
 
 

@@ -147,25 +147,18 @@ def guest_keys(
     macs: Sequence[str] = (),
 ) -> Mapping[str, str]:
     """Keys of the extra configuration that the guest's first boot reads."""
+    keys: dict[str, str] = {}
+    texts = {"ignition.config.data": user_data}
     if user_data_format == "ignition":
-        kargs = {KARGS_KEY: network_kargs(addresses)} if addresses else {}
-        if user_data is None:
-            return kargs
-        return {
-            **kargs,
-            "guestinfo.ignition.config.data": packed(user_data),
-            "guestinfo.ignition.config.data.encoding": ENCODING,
-        }
-    if addresses:
-        family = "ipv6" if all(":" in item.address for item in addresses) else "ipv4"
-        waits = {"wait-on-network": {family: True}}
-        more = {**waits, **more, "network": network_config(addresses, macs)}
-    keys = {
-        "guestinfo.metadata": packed(meta_data(instance_id, host_name, more)),
-        "guestinfo.metadata.encoding": ENCODING,
-    }
-    for name, text in (("userdata", user_data), ("vendordata", vendor_data)):
+        keys |= {KARGS_KEY: network_kargs(addresses)} if addresses else {}
+    else:
+        if addresses:
+            family = "ipv6" if all(":" in item.address for item in addresses) else "ipv4"
+            waits = {"wait-on-network": {family: True}}
+            more = {**waits, **more, "network": network_config(addresses, macs)}
+        meta = meta_data(instance_id, host_name, more)
+        texts = {"metadata": meta, "userdata": user_data, "vendordata": vendor_data}
+    for name, text in texts.items():
         if text is not None:
-            keys[f"guestinfo.{name}"] = packed(text)
-            keys[f"guestinfo.{name}.encoding"] = ENCODING
+            keys |= {f"guestinfo.{name}": packed(text), f"guestinfo.{name}.encoding": ENCODING}
     return keys

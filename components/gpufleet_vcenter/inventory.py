@@ -12,7 +12,7 @@ from pyVmomi import vim
 from gpufleet.catalogue import load
 from gpufleet.partition.vgpu import most_per_gpu
 from gpufleet_vcenter.identity import LIFE, OWNER, PENDING, group_of
-from gpufleet_vcenter.observed import GpuDevice, extra_config_of, gpu_devices
+from gpufleet_vcenter.observed import GpuDevice, Observed, paths_of, seen
 from gpufleet_vcenter.reading import children, properties
 from gpufleet_vcenter.session import Session
 from gpufleet_vcenter.settings import MELLANOX, NVIDIA, device_kind
@@ -192,19 +192,11 @@ _HOST_PATHS = (
     "datastore",
     "network",
 )
-_MACHINE_PATHS = (
-    "name",
-    "runtime.host",
-    "runtime.powerState",
-    "config.instanceUuid",
-    "config.template",
-    "config.hardware.memoryMB",
-    "config.memoryReservationLockedToMax",
-    "config.memoryAllocation.reservation",
-    "config.cpuAllocation.reservation",
-    "config.changeVersion",
+_MACHINE_PATHS = paths_of(
+    *("name", "host", "power", "instance_uuid", "is_template", "memory_mib", "memory_locked"),
+    *("memory_reservation_mib", "cpu_reservation_mhz", "change_version"),
 )
-_DEVICES = ("config.hardware.device", "config.extraConfig")
+_DEVICES = paths_of("devices", "extra_config")
 
 
 def read_inventory(session: Session, datacenter: Any, compute: Any) -> Inventory:
@@ -235,70 +227,43 @@ def _inventory(
     reserved: dict[str, tuple[int, int]] = defaultdict(lambda: (0, 0))
     reserving: dict[Any, Any] = {}
     for machine, found in machines:
-        host = found.get("runtime.host")
-        if host is None or found.get("config.template"):
+        live = seen(machine, found)
+        if live.host is None or live.is_template:
             continue
-        if _powered_on(found):
-            mib, mhz = reserved[str(host._moId)]
-            reserved[str(host._moId)] = (mib + _reservation(found), mhz + _mhz(found))
-        if _reservation(found):
+        if live.is_on:
+            mib, mhz = reserved[live.host._moId]
+            more = live.reserves_mib, live.cpu_reservation_mhz
+            reserved[live.host._moId] = (mib + more[0], mhz + more[1])
+        if live.reserves_mib:
             reserving[machine] = found
     for machine, devices in properties(session, list(reserving), vim.VirtualMachine, _DEVICES):
-        found = reserving[machine]
-        holding = _holding(machine, {**found, **devices}, _powered_on(found))
-        if holding is not None:
-            held[str(found["runtime.host"]._moId)].append(holding)
-    return Inventory(
-        tuple(
-            sorted(
-                (
-                    _host(item, found, tuple(held[item._moId]), reserved[item._moId])
-                    for item, found in hosts
-                ),
-                key=lambda host: host.name,
-            )
-        )
-    )
+        live = seen(machine, {**reserving[machine], **devices})
+        if live.gpus:
+            held[live.host._moId].append(_holding(live))
+    found = (_host(one, about, tuple(held[one._moId]), reserved[one._moId]) for one, about in hosts)
+    return Inventory(tuple(sorted(found, key=lambda host: host.name)))
 
 
-def _powered_on(found: Any) -> bool:
-    return str(found.get("runtime.powerState")) == "poweredOn"
-
-
-def _reservation(found: Any) -> int:
-    if found.get("config.memoryReservationLockedToMax"):
-        return int(found.get("config.hardware.memoryMB") or 0)
-    return int(found.get("config.memoryAllocation.reservation") or 0)
-
-
-def _mhz(found: Any) -> int:
-    return int(found.get("config.cpuAllocation.reservation") or 0)
-
-
-def _holding(machine: Any, found: Any, powered_on: bool) -> MachineHolding | None:
-    devices = gpu_devices(found.get("config.hardware.device"))
-    if not devices:
-        return None
-    dynamic = [gpu for gpu in devices if gpu.mode == "dynamic"]
-    assigned = tuple(gpu.assigned for gpu in dynamic if powered_on and gpu.assigned)
-    waiting = [gpu for gpu in dynamic if not (powered_on and gpu.assigned)]
-    marks = extra_config_of(found)
+def _holding(live: Observed) -> MachineHolding:
+    dynamic = [gpu for gpu in live.gpus if gpu.mode == "dynamic"]
+    waiting = [gpu for gpu in dynamic if not (live.is_on and gpu.assigned)]
+    marks = live.extra_config
     return MachineHolding(
-        str(machine._moId),
-        str(found.get("name", "")),
-        powered_on,
-        _what(devices, "fixed"),
-        assigned,
+        live.moref,
+        live.name,
+        live.is_on,
+        _what(live.gpus, "fixed"),
+        tuple(gpu.assigned for gpu in dynamic if gpu not in waiting),
         len(waiting),
-        _what(devices, "vgpu"),
-        _reservation(found) if powered_on else 0,
-        str(found.get("config.instanceUuid") or "").lower(),
+        _what(live.gpus, "vgpu"),
+        live.reserves_mib if live.is_on else 0,
+        live.instance_uuid,
         marks.get(LIFE) or group_of(marks.get(OWNER, "")),
         tuple((tuple(gpu.what.split(",")), gpu.label) for gpu in waiting),
         bool(marks.get(PENDING)),
-        str(found.get("config.changeVersion") or ""),
-        _reservation(found),
-        _mhz(found) if powered_on else 0,
+        live.change_version,
+        live.reserves_mib,
+        live.cpu_reservation_mhz if live.is_on else 0,
     )
 
 

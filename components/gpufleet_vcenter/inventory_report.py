@@ -12,6 +12,7 @@ from gpufleet_vcenter.lookup import by_name
 from gpufleet_vcenter.opened import asked
 from gpufleet_vcenter.placement import Wish, place
 from gpufleet_vcenter.settings import ATTACHMENT, GpuAttachment, SharedProfile
+from gpufleet_vcenter.slots import uses
 from gpufleet_vcenter.vgpu_readiness import HostSetup, read_setups, vgpu_readiness
 
 Machines = Sequence[Mapping[str, Any]]
@@ -23,11 +24,7 @@ def host_row(host: Host) -> dict[str, Any]:
 
     Memory is not counted here: how much a machine reserves is the pool's to say.
     """
-    held = {
-        address: holding.name
-        for holding in host.holdings
-        for address in (*holding.fixed, *holding.assigned)
-    }
+    held = uses(host).passthrough
     return {
         "host": host.name,
         "connected": host.connected,

@@ -18,8 +18,8 @@ from pyVmomi.SoapAdapter import SoapStubAdapter
 
 from gpufleet_vcenter.adapters import FoundNetwork, WantedAdapter, found_network
 from gpufleet_vcenter.certificate import tls_context
-from gpufleet_vcenter.errors import Code, VsphereError, near
-from gpufleet_vcenter.reading import children, one
+from gpufleet_vcenter.errors import Code, VsphereError, failed, near
+from gpufleet_vcenter.reading import children, one, properties
 from gpufleet_vcenter.session import CALL_SECONDS, Session
 from gpufleet_vcenter.settings import NodeSettings, Place
 
@@ -45,7 +45,6 @@ class FoundPlace:
         """Nothing is looked up yet.
 
         Args:
-            session: Login.
             place: The declaration.
             stores: Datastores of further disks, as the declaration names them.
         """
@@ -55,6 +54,9 @@ class FoundPlace:
         if name is None:
             return None
         return by_name(self._session, root or self.datacenter, kind, name, what)
+
+    def _network(self, name: str) -> FoundNetwork:
+        return _network(self._session, self.datacenter, name)
 
     @cached_property
     def datacenter(self) -> Any:
@@ -105,8 +107,10 @@ class FoundPlace:
     @cached_property
     def adapters(self) -> tuple[WantedAdapter, ...]:
         """An adapter for each that is declared."""
-        wishes = self._place.adapters
-        return tuple(_adapter(self._session, self.datacenter, *wish) for wish in wishes)
+        return tuple(
+            WantedAdapter(None if name is None else self._network(name), kind)
+            for name, kind in self._place.adapters
+        )
 
     @cached_property
     def policy(self) -> str | None:
@@ -117,7 +121,10 @@ class FoundPlace:
     @cached_property
     def disk_stores(self) -> Mapping[str, FoundStore]:
         """Datastores of further disks, as the declaration names them."""
-        return {name: _store(self._session, self.datacenter, name) for name in self._stores}
+        stores = {name: self._named(name, vim.Datastore, "datastore") for name in self._stores}
+        found = properties(self._session, list(stores.values()), vim.Datastore, ("name",))
+        names = {store: str(known["name"]) for store, known in found if "name" in known}
+        return {name: FoundStore(item, names.get(item, name)) for name, item in stores.items()}
 
 
 def find_place(session: Session, settings: NodeSettings) -> FoundPlace:
@@ -143,20 +150,8 @@ def datacenter_of(session: Session, name: str) -> Any:
     return session.places[name]
 
 
-def _adapter(
-    session: Session, datacenter: Any, network: str | None, kind: str | None
-) -> WantedAdapter:
-    return WantedAdapter(None if network is None else _network(session, datacenter, network), kind)
-
-
 def _network(session: Session, datacenter: Any, wanted: str) -> FoundNetwork:
     return found_network(session, by_name(session, datacenter, vim.Network, wanted, "network"))
-
-
-def _store(session: Session, datacenter: Any, wanted: str) -> FoundStore:
-    found = by_name(session, datacenter, vim.Datastore, wanted, "datastore")
-    known = one(session, found, vim.Datastore, ("name",)) or {}
-    return FoundStore(found, str(known.get("name", wanted)))
 
 
 def former_networks(
@@ -186,7 +181,7 @@ def by_name(session: Session, root: Any, kind: type, wanted: str, what: str) -> 
         found = session.call(lambda: index.FindByInventoryPath(wanted.lstrip("/")))
         if isinstance(found, kind):
             return found
-        raise VsphereError(Code.NOT_FOUND, f"no {what} at {wanted}", "give the full inventory path")
+        raise failed("not-found/path", what=what, wanted=wanted)
     rows = [
         (item, unquote(entry["name"]))
         for item, entry in children(session, root, kind, ("name",))
@@ -197,17 +192,9 @@ def by_name(session: Session, root: Any, kind: type, wanted: str, what: str) -> 
         return matches[0]
     if matches:
         places = ", ".join(sorted(inventory_path(session, item) for item in matches))
-        raise VsphereError(
-            Code.AMBIGUOUS,
-            f"{len(matches)} objects are a {what} named {wanted!r}: {places}",
-            "write one of these paths instead of the name",
-        )
+        raise failed("ambiguous/name", count=len(matches), what=what, wanted=wanted, places=places)
     hint = near(wanted, (name for _, name in rows))
-    raise VsphereError(
-        Code.NOT_FOUND,
-        f"no {what} named {wanted!r} that this user can see{hint}",
-        "correct the name, or grant the user read access to it",
-    )
+    raise failed("not-found/name", what=what, wanted=wanted, hint=hint)
 
 
 def last_name(wanted: str) -> str:
@@ -260,11 +247,7 @@ def policy_id(session: Session, name: str) -> str:
     known = session.call(ask)
     if name in known:
         return known[name]
-    raise VsphereError(
-        Code.NOT_FOUND,
-        f"no storage policy named {name!r} that this user can see{near(name, known)}",
-        "correct the name, or grant the user `StorageProfile.View` on the vCenter",
-    )
+    raise failed("not-found/policy", name=name, near=near(name, known))
 
 
 def not_compliant(session: Session, policy: str, stores: Sequence[Any]) -> Mapping[str, str]:
@@ -325,7 +308,6 @@ def references(
     several, is left out.
 
     Args:
-        session: Login.
         datacenter: Name or inventory path of the datacenter that they are in.
         names: Key -> kind and name (`objects.names_of`).
     """

@@ -12,14 +12,14 @@ from gpufleet_vcenter.cluster_node import node_of
 from gpufleet_vcenter.create import create, run_declared
 from gpufleet_vcenter.described import check_description, found_on
 from gpufleet_vcenter.drs import check_cluster
-from gpufleet_vcenter.errors import Code, VsphereError
+from gpufleet_vcenter.errors import Code, VsphereError, failed
 from gpufleet_vcenter.faults import in_words
 from gpufleet_vcenter.lookup import by_name
 from gpufleet_vcenter.observed import Observed
 from gpufleet_vcenter.opened import logged_in, read_settings
 from gpufleet_vcenter.outputs import MachineContext, inputs_kept, observed_of, outputs
 from gpufleet_vcenter.owned import MachineWork, work_on
-from gpufleet_vcenter.power import await_ready, still_there
+from gpufleet_vcenter.power import await_ready
 from gpufleet_vcenter.preflight import validate_new
 from gpufleet_vcenter.properties import MachineChangeKind
 from gpufleet_vcenter.reading import one
@@ -105,16 +105,11 @@ def change(
     with in_words(f"changing {settings.name}"):
         live = work.find(str(olds.get("moRef") or ""))
         if live is None:
-            raise VsphereError(
-                Code.NOT_FOUND,
-                f"{settings.name} (instance uuid {work.identity.instance_uuid}) is gone from "
-                "vCenter",
-                "run `pulumi refresh`, then `pulumi up` to recreate it",
-            )
+            raise failed("not-found/machine", settings=settings, work=work)
         check_description(work.session, settings)
         check_cluster(settings, work.place)
         live = run_declared(work, live, read_settings(olds))
-        live = still_there(work.session, await_ready(work, live))
+        live = await_ready(work, live)
         seen = _seen(work, live, olds)
     return outputs(given, settings, live, seen)
 

@@ -7,12 +7,13 @@ from typing import Any
 
 from pyVmomi import vim
 
-from gpufleet_vcenter.errors import Code, VsphereError
+from gpufleet_vcenter.errors import failed
+from gpufleet_vcenter.properties import PROPERTIES
 from gpufleet_vcenter.reading import one
 from gpufleet_vcenter.session import Session
 from gpufleet_vcenter.settings import device_kind
 
-NUMA_PATH = "config.numaInfo"
+NUMA_PATH = PROPERTIES["coresPerNumaNode"].read
 NUMA_API = (8, 0, 0, 1)
 """First API that has it: an older one refuses to read it."""
 
@@ -47,6 +48,11 @@ def _read(path: str, value: Callable[[Any], Any]) -> Any:
     return field(default=None, metadata={"path": path, "value": value})
 
 
+def _shown(path: str, value: Callable[[Any], Any]) -> Any:
+    """The same of a declared property: its row says where vCenter shows it."""
+    return _read(PROPERTIES[path].read, value)
+
+
 def _text(value: Any) -> str:
     return str(value or "")
 
@@ -64,25 +70,29 @@ class Observed:
     """One machine."""
 
     reference: Any
-    name: str = _read("name", _text)
-    instance_uuid: str = _read("config.instanceUuid", lambda value: str(value).lower())
+    name: str = _shown("name", _text)
+    instance_uuid: str = _read("config.instanceUuid", lambda value: _text(value).lower())
     bios_uuid: str = _read("config.uuid", _text)
     change_version: str = _read("config.changeVersion", _text)
-    hardware_version: int = _read("config.version", lambda value: _version(_text(value)))
-    firmware: str = _read("config.firmware", lambda value: str(value or "bios"))
+    hardware_version: int = _read(
+        PROPERTIES["hardwareVersion"].read, lambda value: _version(_text(value))
+    )
+    firmware: str = _shown("firmware", lambda value: str(value or "bios"))
     is_template: bool = _read("config.template", bool)
-    extra_config: Mapping[str, str] = _read("config.extraConfig", lambda rows: _keys(rows))
-    memory_locked: bool = _read("config.memoryReservationLockedToMax", bool)
+    extra_config: Mapping[str, str] = _read(
+        PROPERTIES["extraConfig"].read, lambda rows: _keys(rows)
+    )
+    memory_locked: bool = _shown("memoryLocked", bool)
     memory_reservation_mib: int = _read("config.memoryAllocation.reservation", _number)
     latency_sensitivity: str = _read(
-        "config.latencySensitivity.level", lambda value: str(value or "normal")
+        PROPERTIES["latencySensitivity"].read, lambda value: str(value or "normal")
     )
-    cpus: int = _read("config.hardware.numCPU", _number)
-    memory_mib: int = _read("config.hardware.memoryMB", _number)
+    cpus: int = _shown("cpus", _number)
+    memory_mib: int = _shown("memoryMib", _number)
     devices: tuple[Any, ...] = _read("config.hardware.device", _listed)
     """All virtual devices, as vCenter lists them."""
-    gpus: tuple[GpuDevice, ...] = _read("config.hardware.device", lambda rows: gpu_devices(rows))
-    power: str = _read("runtime.powerState", _text)
+    gpus: tuple[GpuDevice, ...] = _shown("gpu", lambda rows: gpu_devices(rows))
+    power: str = _shown("powerState", _text)
     """`poweredOn`, `poweredOff`, `suspended`."""
     connection: str = _read("runtime.connectionState", _text)
     host: Any = _read("runtime.host", lambda value: value)  # noqa: RUF009 - a field
@@ -92,17 +102,19 @@ class Observed:
         "guest.toolsRunningStatus", lambda value: value == "guestToolsRunning"
     )
     datastores: tuple[Any, ...] = _read("datastore", _listed)
-    guest_id: str = _read("config.guestId", _text)
-    annotation: str = _read("config.annotation", _text)
-    cores_per_socket: int = _read("config.hardware.numCoresPerSocket", _number)
+    guest_id: str = _shown("guestId", _text)
+    annotation: str = _shown("annotation", _text)
+    cores_per_socket: int = _shown("coresPerSocket", _number)
     """0: vCenter does not say."""
-    custom_values: Mapping[int, str] = _read("customValue", lambda rows: _custom_values(rows))
+    custom_values: Mapping[int, str] = _read(
+        PROPERTIES["customAttributes"].read, lambda rows: _custom_values(rows)
+    )
     """Key of a custom attribute -> value; vCenter's custom attributes manager has the names."""
-    networks: tuple[Any, ...] = _read("network", _listed)
+    networks: tuple[Any, ...] = _shown("place.network", _listed)
     """Networks that its adapters are on."""
     has_snapshots: bool = _read("snapshot", lambda value: value is not None)
-    cpu_reservation_mhz: int = _read("config.cpuAllocation.reservation", _number)
-    cpu_shares: str = _read("config.cpuAllocation.shares.level", _text)
+    cpu_reservation_mhz: int = _shown("cpuReservationMhz", _number)
+    cpu_shares: str = _shown("cpuShares", _text)
     """`low`, `normal`, `high` or `custom`."""
     cores_per_numa_node: int = _read(NUMA_PATH, lambda value: _numa_cores(value))
     """0: the host decides, or the vCenter is older than 8.0."""
@@ -117,6 +129,16 @@ class Observed:
     def hot_add(self) -> bool:
         """Whether processors or memory can be added while it runs."""
         return self.cpu_hot_add or self.memory_hot_add
+
+    @property
+    def is_on(self) -> bool:
+        """Whether it runs."""
+        return self.power == "poweredOn"
+
+    @property
+    def reserves_mib(self) -> int:
+        """Memory that it reserves when it runs."""
+        return self.memory_mib if self.memory_locked else self.memory_reservation_mib
 
     @property
     def moref(self) -> str:
@@ -145,6 +167,17 @@ _FIELDS = tuple(row for row in fields(Observed) if row.metadata)
 PATHS = tuple(dict.fromkeys(str(row.metadata["path"]) for row in _FIELDS))
 
 
+def paths_of(*names: str) -> tuple[str, ...]:
+    """vCenter's paths of these fields."""
+    return tuple(str(row.metadata["path"]) for row in _FIELDS if row.name in names)
+
+
+def seen(machine: Any, found: Mapping[str, Any]) -> Observed:
+    """The machine as these of its properties show it; what was not read is as if it were unset."""
+    read = {row.name: row.metadata["value"](found.get(row.metadata["path"])) for row in _FIELDS}
+    return Observed(machine, **read)
+
+
 def observe(session: Session, machine: Any) -> Observed | None:
     """What the machine is, or None when it is gone.
 
@@ -158,14 +191,12 @@ def observe(session: Session, machine: Any) -> Observed | None:
         return None
     if "config.instanceUuid" not in found:
         name = f"{found.get('name', 'the machine')} ({machine._moId})"
-        raise VsphereError(
-            Code.UNREADABLE,
-            f"vCenter has {name}, and cannot read its configuration; the machine is "
-            f"{found.get('runtime.connectionState', 'in an unknown state')}",
-            "make its host and its datastore available again, then run again",
+        raise failed(
+            "unreadable-machine/configuration",
+            name=name,
+            state=found.get("runtime.connectionState", "in an unknown state"),
         )
-    read = {row.name: row.metadata["value"](found.get(row.metadata["path"])) for row in _FIELDS}
-    return Observed(machine, **read)
+    return seen(machine, found)
 
 
 def extra_config_of(found: Mapping[str, Any]) -> dict[str, str]:

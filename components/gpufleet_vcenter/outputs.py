@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from gpufleet_vcenter.adapters import adapter_type, on_network
+from gpufleet_vcenter.adapters import adapter_type, on_network, unmatched
 from gpufleet_vcenter.described import Description, wanted_of
 from gpufleet_vcenter.disks import disk_bytes, disk_drift, disks_told, first_disk, store_of
+from gpufleet_vcenter.errors import said
 from gpufleet_vcenter.lookup import last_name
-from gpufleet_vcenter.objects import UNKNOWN
 from gpufleet_vcenter.observed import Observed
-from gpufleet_vcenter.properties import plain_differences
+from gpufleet_vcenter.properties import UNKNOWN, plain_differences
 from gpufleet_vcenter.settings import NodeSettings, Place
 from gpufleet_vcenter.specs import MMIO_SIZE, mmio_of, wanted_gpus
 
@@ -88,7 +88,6 @@ def told_adapters(live: Observed, networks: Mapping[str, str]) -> list[dict[str,
     """Network and type of each adapter, by names.
 
     Args:
-        live: The machine.
         networks: Id of a network -> name.
     """
     return [
@@ -120,18 +119,12 @@ def _matched(
     place: Place, told: Sequence[Mapping[str, str]]
 ) -> tuple[list[tuple[str | None, str | None]], list[Mapping[str, str]]]:
     """Declared adapters that the machine lacks, and its adapters that are not declared."""
-    free = list(told)
-    lacking: list[tuple[str | None, str | None]] = []
-    for network, kind in sorted(place.adapters, key=lambda wish: wish[0] is None):
-        name = None if network is None else last_name(network)
-        card = next(
-            (c for c in free if name in (None, c["network"]) and kind in (None, c["adapter"])), None
-        )
-        if card is None:
-            lacking.append((network, kind))
-        else:
-            free.remove(card)
-    return lacking, free
+
+    def fits(card: Mapping[str, str], wish: tuple[str | None, str | None]) -> bool:
+        name = wish[0] and last_name(wish[0])
+        return name in (None, card["network"]) and wish[1] in (None, card["adapter"])
+
+    return unmatched(sorted(place.adapters, key=lambda wish: wish[0] is None), told, fits)
 
 
 def device_row(mode: str, what: str, label: str) -> dict[str, str]:
@@ -190,7 +183,6 @@ def outputs(
     Args:
         properties: The inputs, or the outputs of before.
         settings: The same, read.
-        live: The machine.
         seen: Facts about the machine that its own properties do not contain.
     """
     firmware = seen.firmware or live.firmware
@@ -225,27 +217,22 @@ def outputs(
 
 
 def _warnings(settings: NodeSettings, live: Observed, seen: MachineContext) -> list[str]:
-    found: list[str] = []
     strange = Counter(gpu.backing for gpu in live.gpus) - Counter(wanted_gpus(settings))
-    for mode, what, _ in sorted(strange):
-        found.append(f"the machine has a {mode} device {what} that is not declared")
-    found += [
-        f"the machine has an adapter on {card['network']} that is not declared"
-        for card in strange_adapters(settings.place, told_adapters(live, seen.networks))
+    cards = strange_adapters(settings.place, told_adapters(live, seen.networks))
+    lost = bool(seen.node_lost_since and seen.cannot_be_replaced)
+    states = {
+        "node-lost": lost,
+        "hot-add": live.hot_add,
+        "is-suspended": live.power == "suspended",
+        "connection": live.connection not in ("", "connected"),
+        "question": bool(live.question),
+    }
+    return [
+        *(said("host-state/device", mode=mode, what=what) for mode, what, _ in sorted(strange)),
+        *(said("host-state/adapter", network=card["network"]) for card in cards),
+        *(
+            said(f"host-state/{row}", live=live, seen=seen)
+            for row, holds in states.items()
+            if holds
+        ),
     ]
-    if seen.node_lost_since and seen.cannot_be_replaced:
-        found.append(
-            f"its node is not Ready since {seen.node_lost_since}, and a new machine is not "
-            f"possible: {seen.cannot_be_replaced}"
-        )
-    if live.hot_add:
-        found.append(
-            "the machine has CPU or memory hot add, which may leave its guest one NUMA node"
-        )
-    if live.power == "suspended":
-        found.append("the machine is suspended, which is not declared")
-    if live.connection not in ("", "connected"):
-        found.append(f"vCenter says the machine is {live.connection}")
-    if live.question:
-        found.append(f"the machine waits for an answer: {live.question}")
-    return found

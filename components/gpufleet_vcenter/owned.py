@@ -1,25 +1,22 @@
 # pyright: standard
 """The one machine that is worked on: found by its uuid, believed by its marks."""
 
-import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from enum import Enum
 from typing import Any
 
 from pyVmomi import vim, vmodl
 
-from gpufleet.components_base.resource_plugin import CANCELLED
-from gpufleet_vcenter.errors import Code, VsphereError, interrupted
+from gpufleet_vcenter.errors import Code, OutcomeUnknownError, VsphereError, failed
 from gpufleet_vcenter.identity import OWNER, MachineIdentity, Standing, standing
 from gpufleet_vcenter.lookup import FoundPlace, datacenter_of, find_place, machines_with
 from gpufleet_vcenter.observed import Observed, extra_config_of, observe
 from gpufleet_vcenter.reading import one, properties
 from gpufleet_vcenter.session import Session
 from gpufleet_vcenter.settings import NodeSettings
+from gpufleet_vcenter.tasks import reported, wait
 
 CLONE_STARTS = "VmBeingClonedEvent"
-_POLL_SECONDS = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +82,6 @@ def work_on(
     """The work on a declared machine.
 
     Args:
-        session: Login.
         settings: What is declared.
         known_uuid: The machine's uuid, where a state has it. Default: it is computed.
         pending: Whether the machine is not complete. Default false.
@@ -100,18 +96,9 @@ def work_on(
 def _not_ours(identity: MachineIdentity, found: Sequence[Observed]) -> VsphereError:
     names = ", ".join(f"{live.name} ({live.moref})" for live in found)
     if len(found) > 1:
-        return VsphereError(
-            Code.AMBIGUOUS,
-            f"{len(found)} machines have the instance uuid {identity.instance_uuid}: {names}",
-            "give the copies another uuid, or remove them",
-        )
+        return failed("ambiguous/uuid", count=len(found), identity=identity, names=names)
     owner = found[0].extra_config.get(OWNER, "an unknown owner")
-    return VsphereError(
-        Code.FOREIGN,
-        f"{names} has the instance uuid {identity.instance_uuid} of {identity.owner}, and belongs "
-        f"to {owner}",
-        "remove that machine, or change its instance uuid",
-    )
+    return failed("foreign-machine", names=names, identity=identity, owner=owner)
 
 
 def _check_gone(session: Session, identity: MachineIdentity, moref: str) -> None:
@@ -126,41 +113,41 @@ def _check_gone(session: Session, identity: MachineIdentity, moref: str) -> None
     marks = extra_config_of(found)
     if marks and not identity.is_key(marks):
         return  # another machine has the reference now
-    raise VsphereError(
-        Code.UNREADABLE,
-        f"vCenter does not find the instance uuid {identity.instance_uuid}, and {moref}, which had "
-        f"it, exists as {found.get('name', 'a machine without a name')}",
-        "grant the user read access to the machine, or restore its instance uuid",
+    raise failed(
+        "unreadable-machine/not-found",
+        identity=identity,
+        moref=moref,
+        name=found.get("name", "a machine without a name"),
     )
 
 
-class Flight(Enum):
-    """What became of a clone that an earlier run may have started."""
+def await_clones(
+    session: Session, seconds: int, doing: str, left: str, is_ours: Callable[["RunningClone"], bool]
+) -> bool:
+    """Wait for clones in flight that an earlier, killed or interrupted run may have begun. Between
+    the call and the machine's appearance nothing can be found by uuid, and no marks are seen.
 
-    NONE = "none"
-    LANDED = "landed"
-    STILL_UP = "stillUp"
-    """It was not done in time: starting another to the same name would make two."""
+    Args:
+        session: Login.
+        seconds: Longest that one may take.
+        doing: What waits, for errors.
+        left: What exists if one takes longer.
+        is_ours: Whether a clone is one of those.
 
-
-def await_clone_of_before(work: MachineWork, seconds: float) -> Flight:
-    """Wait for a clone to the machine's name that an earlier, killed run may have left in flight.
-
-    Between the call and the machine's appearance nothing can be found by uuid; vCenter's running
-    tasks name only the source, and its events only the destination: both together name ours.
-
-    Raises:
-        VsphereError: the update was interrupted before.
+    Returns whether there were any. Raises VsphereError for a clone that is not done in time, and
+    where the update was interrupted.
     """
-    deadline = time.monotonic() + seconds
-    flight = Flight.NONE
-    while work.settings.name in clones_in_flight(work.session):
-        flight = Flight.LANDED
-        if time.monotonic() > deadline:
-            return Flight.STILL_UP
-        if CANCELLED.wait(_POLL_SECONDS):
-            raise interrupted(f"waiting for the clone of {work.settings.name}")
-    return flight
+    ours = [clone for clone in running_clones(session) if is_ours(clone)]
+    for clone in ours:
+        try:
+            with reported(doing, "clone", left):
+                wait(session, clone.task, seconds)
+        except OutcomeUnknownError:
+            continue  # it is over
+        except VsphereError as failure:
+            if failure.code in (Code.INTERRUPTED, Code.TIMEOUT, Code.CONNECTION):
+                raise  # any other is the clone's own failure
+    return bool(ours)
 
 
 def clones_in_flight(session: Session) -> set[str]:
@@ -171,7 +158,8 @@ def clones_in_flight(session: Session) -> set[str]:
 
 @dataclass(frozen=True, slots=True)
 class RunningClone:
-    """A task that clones a machine now, or will."""
+    """A task that clones a machine now, or will. A task names only the source, and its event only
+    the destination: both together name the machine."""
 
     task: Any
     source: Any

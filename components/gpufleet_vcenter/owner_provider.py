@@ -1,6 +1,6 @@
 # pyright: standard
 """The provider of the id of a group: it is in the state before any machine is made, and it ends all
-machines that carry it."""
+machines that carry it. And that of the resources that there were before the group."""
 
 import uuid
 from collections.abc import Mapping
@@ -10,10 +10,11 @@ from pulumi.dynamic import CheckResult, CreateResult, DiffResult, UpdateResult
 
 from gpufleet.components_base.resource_plugin import DetailedDiff
 from gpufleet_vcenter.drs import remove_rule
+from gpufleet_vcenter.errors import failed
 from gpufleet_vcenter.faults import in_words
+from gpufleet_vcenter.group_run import GroupRun
 from gpufleet_vcenter.lookup import compute_of
 from gpufleet_vcenter.opened import VsphereProvider, logged_in
-from gpufleet_vcenter.remove import sweep
 from gpufleet_vcenter.settings import Endpoint, Place, normalised
 
 _REACHED_BY = ("endpoint", "kubernetes", "timeouts", "deletePolicy", "separateHosts")
@@ -48,7 +49,8 @@ class VsphereGpuNodeOwnerProvider(VsphereProvider):
         endpoint = Endpoint.model_validate(old["common"]["endpoint"])
         width, group, common = int(old["width"]), str(old["group"]), old["common"]
         session = logged_in(endpoint)
-        sweep(session, common, group, _id, width, {}, str(old.get("names") or ""))
+        run = GroupRun(session, group, width, width, {}, common, {})
+        run.sweep(_id, str(old.get("names") or ""))
         if common.get("separateHosts"):
             with in_words(f"removing the DRS rule of {group}"):
                 place = Place.model_validate(common["place"])
@@ -67,3 +69,17 @@ def _decides(given: Mapping[str, Any]) -> dict[str, Any]:
 
 def _kept(given: Mapping[str, Any]) -> dict[str, Any]:
     return {key: given.get(key) for key in _KEPT}
+
+
+class FormerResourceProvider(VsphereProvider):
+    """A record of what the group has now, in states of earlier versions until the next update:
+    nothing differs, and its removal forgets it.
+
+    Its machine carries the id of the group: an update has that group, which keeps or removes it,
+    and a destroy removes the resource of the id next, with every machine that carries it.
+    """
+
+    def create(self, props: dict[str, Any]) -> CreateResult:
+        """Refuse: no program of this version makes one."""
+        del props
+        raise failed("unsupported/single-machine")

@@ -2,25 +2,23 @@
 """Starting and stopping a machine, how far its guest and its node have come, and clearing what it
 no longer needs."""
 
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
 from pyVmomi import vim
 
-from gpufleet.components_base.resource_plugin import CANCELLED
 from gpufleet.spec.platforms.vsphere import VsphereWaitFor
 from gpufleet.spec.platforms.vsphere_policy import DeletePolicy
 from gpufleet_vcenter.cluster_node import node_of
-from gpufleet_vcenter.errors import Code, OutcomeUnknownError, VsphereError, interrupted
+from gpufleet_vcenter.errors import OutcomeUnknownError, failed, said
 from gpufleet_vcenter.guest_data import JOINED_KEY, USER_DATA_KEYS
 from gpufleet_vcenter.identity import PENDING
 from gpufleet_vcenter.observed import Observed, observe
 from gpufleet_vcenter.owned import MachineWork
 from gpufleet_vcenter.session import Session
 from gpufleet_vcenter.specs import mmio_of
-from gpufleet_vcenter.tasks import changed_until, reported, run, wait
+from gpufleet_vcenter.tasks import changed_until, reported, run, turns, wait
 
 _ATTEMPTS = 3
 AUTOMATIC = vim.option.OptionValue(key="OverrideAutomationLevel", value="fullyAutomated")
@@ -29,8 +27,6 @@ a recommendation for a machine or cluster whose behaviour is `manual` (vSphere A
 ClusterPowerOnVmOption; openshift/machine-api-operator, `pkg/controller/vsphere/reconciler.go`)."""
 _LOST_SECONDS = 2.0
 """How long a machine is watched after the answer to a call was lost, before it is repeated."""
-_POLL_SECONDS = 0.25
-_LONGEST_POLL_SECONDS = 5.0
 
 
 def power_on(work: MachineWork, live: Observed) -> Observed:
@@ -41,13 +37,9 @@ def power_on(work: MachineWork, live: Observed) -> Observed:
             `vsphere-gpu-capacity`.
     """
     if live.power == "suspended":
-        raise VsphereError(
-            Code.HOST_STATE,
-            f"{live.name} is suspended, which is not declared",
-            "resume it or power it off in the vSphere client, then run again",
-        )
+        raise failed("host-state/suspended", live=live)
     if live.power == "poweredOn":
-        return live
+        return still_there(work.session, live)  # as it is after what was changed
     doing, mmio = f"powering on {live.name}", mmio_of(work.settings)
     with reported(doing, "powerOn", f"{live.name} exists", mmio):
         try:
@@ -55,13 +47,9 @@ def power_on(work: MachineWork, live: Observed) -> Observed:
         except vim.fault.InvalidPowerState:
             live = still_there(work.session, live)
     if live.question:
-        raise _asks(live)
+        raise failed("question", live=live)
     if live.power != "poweredOn":
-        raise VsphereError(
-            Code.HOST_STATE,
-            f"{live.name} received the request to power on, but is {live.power}",
-            "look at the machine's last events in vCenter",
-        )
+        raise failed("host-state/not-started", live=live)
     return live
 
 
@@ -79,12 +67,7 @@ def _started(work: MachineWork, live: Observed) -> Observed:
             live = until(work.session, live, _LOST_SECONDS, lambda now: now.power == "poweredOn")
             if live.power == "poweredOn":
                 return live
-    raise VsphereError(
-        Code.CONNECTION,
-        f"powering on {live.name}: the connection broke {_ATTEMPTS} times",
-        "run again",
-        left=f"{live.name} ({live.moref}) exists and is {live.power}",
-    )
+    raise failed("connection/start", live=live, attempts=_ATTEMPTS)
 
 
 def _start(work: MachineWork, live: Observed) -> None:
@@ -95,7 +78,7 @@ def _start(work: MachineWork, live: Observed) -> None:
         """A question holds the task up until someone answers it."""
         now = still_there(session, live)
         if now.question:
-            raise _asks(now)
+            raise failed("question", live=now)
 
     if not found.is_cluster:
         run(session, machine.PowerOnVM_Task, seconds, watch)
@@ -115,27 +98,8 @@ def _start(work: MachineWork, live: Observed) -> None:
         if attempt.task is not None:
             wait(session, attempt.task, seconds, watch)
     if not attempted and getattr(outcome, "recommendations", None):
-        raise _recommended(live, outcome.recommendations)
-
-
-def _recommended(live: Observed, recommendations: Sequence[Any]) -> VsphereError:
-    keys = ", ".join(str(one.key) for one in recommendations)
-    return VsphereError(
-        Code.DRS_BEHAVIOR,
-        f"powering on {live.name}: DRS does not start it, and only recommends a host "
-        f"(recommendation {keys})",
-        "write drsBehavior: fullyAutomated or partiallyAutomated, or set the cluster's DRS "
-        "automation level to one of them, then run again",
-    )
-
-
-def _asks(live: Observed) -> VsphereError:
-    return VsphereError(
-        Code.QUESTION,
-        f"powering on {live.name}: it asks: {live.question}",
-        "answer it in the vSphere client, then run again",
-        left=f"{live.name} ({live.moref}) waits for the answer",
-    )
+        keys = [str(one.key) for one in outcome.recommendations]
+        raise failed("drs-behavior/recommended", live=live, keys=keys)
 
 
 def power_off(work: MachineWork, live: Observed) -> Observed:
@@ -165,11 +129,7 @@ def still_there(session: Session, live: Observed) -> Observed:
     """
     now = observe(session, live.reference)
     if now is None:
-        raise VsphereError(
-            Code.NOT_FOUND,
-            f"{live.name} ({live.moref}) was removed while it was worked on",
-            "run again: the machine is recreated",
-        )
+        raise failed("not-found/removed", live=live)
     return now
 
 
@@ -181,16 +141,12 @@ def until(
     Raises:
         VsphereError: the update was interrupted before, or the machine is gone.
     """
-    deadline = time.monotonic() + seconds
-    pause = _POLL_SECONDS
-    while True:
+    doing = f"waiting for {live.name}"
+    for _ in turns(seconds, doing, f"{live.name} ({live.moref}) stays"):
         live = still_there(session, live)
-        if done(live) or live.question or time.monotonic() >= deadline:
-            return live
-        if CANCELLED.is_set():
-            raise interrupted(f"waiting for {live.name}", f"{live.name} ({live.moref}) stays")
-        CANCELLED.wait(min(pause, max(0.0, deadline - time.monotonic())))
-        pause = min(pause * 1.5, _LONGEST_POLL_SECONDS)
+        if done(live) or live.question:
+            break
+    return live
 
 
 def await_ready(work: MachineWork, live: Observed, *, completes: bool = True) -> Observed:
@@ -237,21 +193,20 @@ def _await_guest(work: MachineWork, live: Observed) -> Observed:
     joined = ""
     if settings.wait_for is VsphereWaitFor.JOINED:
         joined = f", {JOINED_KEY} is {live.extra_config.get(JOINED_KEY) or 'not set'}"
-    raise VsphereError(
-        Code.TIMEOUT,
-        f"{live.name} runs, and its guest was not ready after {settings.timeouts.address} s: "
-        f"VMware tools {tools}, address {live.address or 'none'}{joined}",
-        "look at /var/log/cloud-init-output.log in the guest; allow more with timeouts.address",
+    raise failed(
+        "timeout/guest",
+        live=live,
+        settings=settings,
+        tools=tools,
+        address=live.address or "none",
+        joined=joined,
         left=stays(live),
     )
 
 
 def stays(live: Observed) -> str:
     """What becomes of a machine that runs and is late."""
-    return (
-        f"{live.name} ({live.moref}, instance uuid {live.instance_uuid}) runs and stays: the next "
-        "`pulumi up` waits for it again, and `pulumi destroy` removes it"
-    )
+    return said("timeout/stays", live=live)
 
 
 def routable(address: str) -> bool:
@@ -265,10 +220,13 @@ def _emptied(work: MachineWork, live: Observed, keys: tuple[str, ...]) -> Observ
     Raises:
         VsphereError: vCenter refuses.
     """
-    machine = live.reference
+    machine, now = live.reference, live
+    known = True  # how it is
 
     def lacking() -> Callable[[], Any] | None:
-        now = still_there(work.session, live)
+        nonlocal now, known
+        now = now if known else still_there(work.session, now)
+        known = False
         empty = [
             vim.option.OptionValue(key=key, value="") for key in keys if now.extra_config.get(key)
         ]
@@ -278,4 +236,4 @@ def _emptied(work: MachineWork, live: Observed, keys: tuple[str, ...]) -> Observ
     listed = ", ".join(key for key in keys if live.extra_config.get(key))
     what, seconds = f"the value of {listed} in {live.name}", work.settings.timeouts.reconfigure
     changed_until(work.session, machine, lacking, seconds, what, "machine")
-    return still_there(work.session, live)
+    return now

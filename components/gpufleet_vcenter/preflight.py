@@ -1,10 +1,13 @@
 """Everything that must hold before a machine is cloned: asked of vCenter in the preview and before
 cloning, validated without it."""
 
-import itertools
-from collections.abc import Sequence
+import csv
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
 from typing import Any
 
+from pydantic.alias_generators import to_snake
 from pyVmomi import vim
 
 from gpufleet.spec.platforms.vsphere import DYNAMIC_HARDWARE, NUMA_HARDWARE
@@ -12,7 +15,7 @@ from gpufleet.spec.platforms.vsphere_policy import LatencySensitivity
 from gpufleet_vcenter.described import check_description
 from gpufleet_vcenter.disks import disk_bytes, first_disk
 from gpufleet_vcenter.drs import DrsGroup, check_cluster, group_of
-from gpufleet_vcenter.errors import Code, VsphereError
+from gpufleet_vcenter.errors import Code, VsphereError, failed, said
 from gpufleet_vcenter.faults import in_words
 from gpufleet_vcenter.identity import OWNER, Standing
 from gpufleet_vcenter.inventory import Inventory, MachineHolding, read_inventory
@@ -27,12 +30,7 @@ from gpufleet_vcenter.placement import (
     place,
 )
 from gpufleet_vcenter.session import Session
-from gpufleet_vcenter.settings import (
-    DynamicPassthrough,
-    FixedPassthrough,
-    GpuAttachment,
-    NodeSettings,
-)
+from gpufleet_vcenter.settings import GpuAttachment, NodeSettings, SharedProfile
 from gpufleet_vcenter.storage import check_storage, sizes
 
 DYNAMIC_API = (7, 0)
@@ -54,65 +52,41 @@ def check_api(session: Session, settings: NodeSettings) -> None:
     for what, api, remedy in needed:
         if session.api_version < api:
             least, speaks = (".".join(map(str, one)) for one in (api, session.api_version))
-            raise VsphereError(
-                Code.UNSUPPORTED,
-                f"{what} needs vSphere API {least}, and {settings.endpoint.server} speaks {speaks}",
-                f"{remedy}, or use a newer vCenter",
+            raise failed(
+                "unsupported/api",
+                what=what,
+                least=least,
+                settings=settings,
+                speaks=speaks,
+                remedy=remedy,
             )
 
 
 def check_template(settings: NodeSettings, template: Observed) -> None:
     """Refuse a template whose clones could not run with GPUs. All reasons at once."""
-    wrong: list[str] = []
-    if not template.is_template and template.power != "poweredOff":
-        wrong.append(f"it is not a template and is {template.power}: power it off")
-    if template.firmware != "efi":
-        wrong.append(
-            f"its firmware is {template.firmware}: GPUs need EFI, and the guest must have been "
-            "installed under it"
-        )
     version, wanted = template.hardware_version, settings.hardware_version
-    if settings.dynamic and max(version, wanted or 0) < DYNAMIC_HARDWARE:
-        wrong.append(
-            f"its hardware version is {version}: dynamic passthrough needs {DYNAMIC_HARDWARE}, and "
-            "hardwareVersion does not ask for it"
-        )
-    if settings.cores_per_numa_node is not None and max(version, wanted or 0) < NUMA_HARDWARE:
-        wrong.append(
-            f"its hardware version is {version}: coresPerNumaNode needs {NUMA_HARDWARE}, and "
-            "hardwareVersion does not ask for it"
-        )
-    if template.encrypted:
-        wrong.append(
-            "it is encrypted, or has a virtual TPM: clones would need a key provider and would "
-            "share the secrets of the TPM, and gpufleet makes no such machines"
-        )
-    if wanted is not None and wanted < version:
-        wrong.append(
-            f"its hardware version is {version} and hardwareVersion is {wanted}: virtual hardware "
-            "cannot go back"
-        )
-    if settings.guest_id not in (None, template.guest_id):
-        wrong.append(
-            f"its guest is {template.guest_id or 'unknown'} and guestId is {settings.guest_id}: "
-            "the guest is what was installed"
-        )
-    first = first_disk(template)
-    has = disk_bytes(first)
-    if settings.disk_gib is not None and settings.disk_gib << 30 < has:
-        wrong.append(
-            f"its disk has {has >> 30} GiB and diskGib is {settings.disk_gib}: a disk can only grow"
-        )
-    if (settings.disk_gib is not None or settings.extra_disks) and first is None:
-        wrong.append("it has no disk, and disks are declared")
-    if not template.adapters and settings.place.adapters == ((None, None),):
-        wrong.append("it has no network adapter, and networks declares none")
+    newest, first = max(version, wanted or 0), first_disk(template)
+    has, size = disk_bytes(first), settings.disk_gib
+    no_disk = first is None and (size is not None or bool(settings.extra_disks))
+    no_adapter = not template.adapters and settings.place.adapters == ((None, None),)
+    numa = settings.cores_per_numa_node is not None
+    reasons = {
+        "running": not template.is_template and template.power != "poweredOff",
+        "firmware": template.firmware != "efi",
+        "dynamic": bool(settings.dynamic) and newest < DYNAMIC_HARDWARE,
+        "numa": numa and newest < NUMA_HARDWARE,
+        "encrypted": template.encrypted,
+        "newer": wanted is not None and wanted < version,
+        "guest": settings.guest_id not in (None, template.guest_id),
+        "larger-disk": size is not None and size << 30 < has,
+        "no-disk": no_disk,
+        "no-adapter": no_adapter,
+    }
+    facts: dict[str, Any] = {"template": template, "settings": settings, "has_gib": has >> 30}
+    facts |= {"dynamic_hardware": DYNAMIC_HARDWARE, "numa_hardware": NUMA_HARDWARE}
+    wrong = [said(f"template/{row}", **facts) for row, holds in reasons.items() if holds]
     if wrong:
-        raise VsphereError(
-            Code.TEMPLATE,
-            f"template {template.name} will not do: {'; '.join(wrong)}",
-            "build the template again (docs/vsphere-template.md says how)",
-        )
+        raise failed("template", template=template, wrong="; ".join(wrong))
 
 
 def check_name(work: MachineWork) -> None:
@@ -125,12 +99,12 @@ def check_name(work: MachineWork) -> None:
 def _name_taken(settings: NodeSettings, live: Observed) -> VsphereError:
     """That the name belongs to another machine, and whose it is."""
     owner = live.extra_config.get(OWNER, "an unknown owner")
-    return VsphereError(
-        Code.NAME_TAKEN,
-        f"the folder has a machine named {settings.name} ({live.moref}, instance uuid "
-        f"{live.instance_uuid}) that belongs to {owner}; the folder is "
-        f"{settings.place.folder or 'the root of the datacenter'}",
-        "rename one of them, or remove that machine",
+    return failed(
+        "name-taken",
+        settings=settings,
+        live=live,
+        owner=owner,
+        folder=settings.place.folder or "the root of the datacenter",
     )
 
 
@@ -170,31 +144,15 @@ def choose_hosts(
     if placement.complete:
         return placement
     gpu = settings.gpu
-    code = Code.GPU_CAPACITY
+    row = "gpu-capacity"
     if not any(host.gpus for host in inventory.hosts):
-        code = Code.GPU_NONE
-    elif not isinstance(gpu, (FixedPassthrough, DynamicPassthrough)) and not any(
+        row = "gpu-none"
+    elif isinstance(gpu, SharedProfile) and not any(
         gpu.profile in host.profiles for host in inventory.hosts
     ):
-        code = Code.GPU_PROFILE
-    raise VsphereError(
-        code, f"{_subject(settings, count)}: {placement.refusal()}", _NO_PLACE_REMEDY[code]
-    )
-
-
-_NO_PLACE_REMEDY = {
-    Code.GPU_NONE: "toggle passthrough for the GPUs of a host and reboot it, or for vGPU set them "
-    "to Shared Direct and install NVIDIA's vGPU manager; see `gpufleet vsphere inventory`",
-    Code.GPU_PROFILE: "write a profile that is offered, or set the GPUs of a host to Shared Direct "
-    "and install NVIDIA's vGPU manager; see `gpufleet vsphere inventory`",
-    Code.GPU_CAPACITY: "free GPUs or memory, add a host, or see `gpufleet vsphere inventory`",
-}
-
-
-def _subject(settings: NodeSettings, count: int) -> str:
-    if count == 1:
-        return f"no host can take {settings.name}"
-    return f"the hosts cannot take {count} machines like {settings.name}"
+        row = "gpu-profile"
+    subject = f"the hosts cannot take {count} machines like" if count > 1 else "no host can take"
+    raise failed(row, subject=subject, settings=settings, refusal=placement.refusal())
 
 
 def check_before(work: MachineWork, count: int = 1) -> tuple[RequiredAccess, int]:
@@ -209,9 +167,7 @@ def check_before(work: MachineWork, count: int = 1) -> tuple[RequiredAccess, int
     check_cluster(settings, found)
     template = observe(session, found.template)
     if template is None:
-        raise VsphereError(
-            Code.NOT_FOUND, f"template {settings.place.template} is gone", "name another template"
-        )
+        raise failed("not-found/template", settings=settings)
     check_template(settings, template)
     check_privileges(work, template)
     check_description(session, settings)
@@ -227,7 +183,6 @@ def validate_new(
     """What prevents making these machines of one group, each reason once.
 
     Args:
-        session: Login.
         absent: Machines that are to be made, replaced, or changed while they are off.
         leaving: Instance uuids of machines whose place counts as free: the same update removes,
             replaces or restarts them.
@@ -302,37 +257,11 @@ def without_place(
     return reasons
 
 
-ON_FOLDER = (
-    "VirtualMachine.Inventory.CreateFromExisting",
-    "VirtualMachine.Inventory.Delete",
-    "VirtualMachine.Config.AddRemoveDevice",
-    "VirtualMachine.Config.AdvancedConfig",
-    "VirtualMachine.Config.CPUCount",
-    "VirtualMachine.Config.DiskExtend",
-    "VirtualMachine.Config.EditDevice",
-    "VirtualMachine.Config.Memory",
-    "VirtualMachine.Config.Resource",
-    "VirtualMachine.Config.Settings",
-    "VirtualMachine.Interact.PowerOff",
-    "VirtualMachine.Interact.PowerOn",
-)
-"""On the machine's folder: it has them from there."""
-WHERE_DECLARED = {
-    "extra_disks": ("VirtualMachine.Config.AddNewDisk", "VirtualMachine.Config.RemoveDisk"),
-    "annotation": ("VirtualMachine.Config.Annotation",),
-    "custom_attributes": ("Global.SetCustomField",),
-    "tags": ("InventoryService.Tagging.AttachTag",),
-}
-"""On the folder too, where these are declared."""
-FOR_UPGRADE = "VirtualMachine.Config.UpgradeVirtualHardware"
-ON_POOL = ("Resource.AssignVMToPool",)
-ON_DATASTORE = ("Datastore.AllocateSpace",)
-ON_NETWORK = ("Network.Assign",)
-ON_CLUSTER = ("Host.Inventory.EditCluster",)
-"""Where vmGroup, drsBehavior or separateHosts is declared."""
-ON_TEMPLATE = ("VirtualMachine.Provisioning.DeployTemplate",)
-ON_SOURCE_MACHINE = ("VirtualMachine.Provisioning.Clone",)
-"""The template, where it is a machine that is switched off."""
+@cache
+def _privileges() -> tuple[tuple[str, str, str], ...]:
+    """Kind of object, what must hold, and the privilege that a user then needs on it."""
+    with Path(__file__).with_name("privileges.csv").open(encoding="utf-8") as file:
+        return tuple((row["object"], row["when"], row["privilege"]) for row in csv.DictReader(file))
 
 
 def check_privileges(work: MachineWork, template: Observed) -> None:
@@ -344,34 +273,37 @@ def check_privileges(work: MachineWork, template: Observed) -> None:
         VsphereError: privileges are missing.
     """
     session, settings, found = work.session, work.settings, work.place
-    own = (rights for name, rights in WHERE_DECLARED.items() if getattr(settings, name))
-    upgraded = (settings.hardware_version or 0) > template.hardware_version
-    on_folder = [*ON_FOLDER, *itertools.chain(*own), *((FOR_UPGRADE,) if upgraded else ())]
-    asked: list[tuple[Any, Sequence[str]]] = [
-        (found.folder, on_folder),
-        (found.pool, ON_POOL),
-        (found.template, ON_TEMPLATE if template.is_template else ON_SOURCE_MACHINE),
-    ]
-    asked += [(item, ON_DATASTORE) for item in _stores(found, template)]
+    states = {
+        "": True,
+        "upgrade": (settings.hardware_version or 0) > template.hardware_version,
+        "template": template.is_template,
+        "machine": not template.is_template,
+    }
     networks = [wish.network.reference for wish in found.adapters if wish.network is not None]
-    asked += [(network, ON_NETWORK) for network in dict.fromkeys(networks)]
-    if settings.vm_group or settings.drs_behavior or settings.separate_hosts:
-        asked.append((found.compute, ON_CLUSTER))
-    known = ("privileges", *((str(item._moId), tuple(names)) for item, names in asked))
+    objects: Mapping[str, Sequence[Any]] = {
+        "folder": [found.folder],
+        "pool": [found.pool],
+        "template": [found.template],
+        "datastore": _stores(found, template),
+        "network": list(dict.fromkeys(networks)),
+        "cluster": [found.compute],
+    }
+    asked: dict[Any, list[str]] = {}
+    for kind, when, privilege in _privileges():
+        if states[when] if when in states else getattr(settings, to_snake(when)):
+            for item in objects[kind]:
+                asked.setdefault(item, []).append(privilege)
+    known = ("privileges", *((str(item._moId), tuple(names)) for item, names in asked.items()))
     if known in session.checked:
         return
-    granted = _granted(session, [item for item, _ in asked], {p for _, ps in asked for p in ps})
+    granted = _granted(session, list(asked), {p for ps in asked.values() for p in ps})
     lacking: list[str] = []
-    for item, privileges in asked:
-        missing = [name for name in privileges if (str(item._moId), name) not in granted]
+    for item, privileges in asked.items():
+        missing = [n for n in dict.fromkeys(privileges) if (str(item._moId), n) not in granted]
         if missing:
             lacking.append(f"{', '.join(missing)} on {inventory_path(session, item)}")
     if lacking:
-        raise VsphereError(
-            Code.PERMISSION,
-            f"the user lacks {'; '.join(lacking)}",
-            "grant them to the user in a role on these objects, with propagation",
-        )
+        raise failed("permission/privileges", lacking="; ".join(lacking))
     session.checked.add(known)
 
 

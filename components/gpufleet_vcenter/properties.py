@@ -1,9 +1,14 @@
-"""What the provider knows of each property of a machine: the one table of it."""
+# pyright: standard
+"""What the provider knows of each property of a machine: the one table of it, `properties.csv`; and
+what the names of vCenter's objects in a declaration lead to: two names of one object are the same
+declaration."""
 
+import csv
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from pathlib import Path
 from typing import Any
 
 from pydantic.alias_generators import to_snake
@@ -34,28 +39,52 @@ class MachineProperty:
     """Name of the input."""
     kind: MachineChangeKind
     """What its change means."""
-    names: str = ""
+    read: str
+    """vCenter's path of what shows it; empty: no property of the machine alone does."""
+    plain: str | None
+    """Where it is one value that `NodeSettings` and `Observed` have under the same name: the
+    attribute of vCenter's `ConfigSpec` that it is written into; empty: it is not written alone, or
+    not at all (`-` in the table). None: it is no such value."""
+    names: str
     """Kind of vCenter's object that it names; empty: it names none."""
-    names_in: tuple[str, str] | None = None
+    names_in: tuple[str, str] | None
     """Of a list of rows, the field that names an object, and the kind of the object."""
-    as_in_template: bool = False
+    as_in_template: bool
     """Left out, it is what the template has, and afterwards what the machine has."""
-    actual: str = ""
-    """Output with what the machine has of it, declared or not; empty: there is none."""
-    first_boot: bool = False
-    """Whether a guest reads it once: `ignoreUserDataChanges` leaves its changes alone."""
-    drift_only: bool = False
+    drift_only: bool
     """Whether it is not declared, and vCenter or the cluster shows it: all memory is always
     reserved, a machine always runs, its firmware is the one its guest was installed under, and its
     node is Ready."""
-    because: str = ""
+    first_boot: bool
+    """Whether a guest reads it once: `ignoreUserDataChanges` leaves its changes alone."""
+    actual: str
+    """Output with what the machine has of it, declared or not; empty: there is none."""
+    because: str
     """Why its change is refused."""
-    plain: str | None = None
-    """Where it is one value that `NodeSettings` and `Observed` have under the same name: the
-    attribute of vCenter's `ConfigSpec` that it is written into; empty: it is not written alone, or
-    not at all. None: it is no such value."""
-    takes_away: Callable[[Rows, Rows], bool] | None = None
-    """Of a list of devices, whether a change takes one away: only while the machine is off."""
+
+    def takes_away(self, old: Rows, new: Rows) -> bool:
+        """Of a list of devices, whether a change takes one away: only while the machine is off."""
+        if self.path == "extraDisks":
+            return disks_need_power_off(old, new)
+        return self.path == "place.networks" and adapters_need_power_off(old, new)
+
+
+def _property(row: Mapping[str, str]) -> MachineProperty:
+    field, _, kind = row["names"].rpartition("/")
+    flags = row["flags"].split()
+    return MachineProperty(
+        row["path"],
+        MachineChangeKind(row["change"]),
+        row["read"],
+        row["plain"].removeprefix("-") if row["plain"] else None,
+        "" if field else kind,
+        (field, kind) if field else None,
+        "template" in flags,
+        "drift" in flags,
+        "firstBoot" in flags,
+        row["actual"],
+        row["because"],
+    )
 
 
 def disks_need_power_off(old: Rows, new: Rows) -> bool:
@@ -82,96 +111,10 @@ def _names(rows: Rows) -> set[str]:
     return {str(row.get("name")) for row in rows}
 
 
-_REPLACE, _OFF = MachineChangeKind.REPLACE, MachineChangeKind.POWERED_OFF
-_IN_PLACE, _REFUSED = MachineChangeKind.IN_PLACE, MachineChangeKind.REFUSED
-_DISKS = "disks move by an administrator, with Storage vMotion while off"
-_Row = MachineProperty
-_ROWS = (
-    _Row("endpoint.server", _REPLACE, names="server"),
-    _Row("place.datacenter", _REPLACE, names="datacenter"),
-    _Row("place.template", _REPLACE, names="template"),
-    _Row(
-        "place.cluster",
-        _REFUSED,
-        names="cluster",
-        because="a machine with GPUs moves cold, by an administrator",
-    ),
-    _Row("place.datastore", _REFUSED, names="datastore", because=_DISKS),
-    _Row("place.datastoreCluster", _REFUSED, names="datastoreCluster", because=_DISKS),
-    _Row(
-        "place.storagePolicy",
-        _REFUSED,
-        because="vCenter moves or rewrites the disks: by an administrator",
-    ),
-    _Row("place.resourcePool", _IN_PLACE, names="resourcePool"),
-    _Row("place.folder", _IN_PLACE, names="folder"),
-    _Row("place.network", _IN_PLACE, names="network"),
-    _Row("place.adapter", _OFF, as_in_template=True),
-    _Row(
-        "place.networks",
-        _IN_PLACE,
-        names_in=("network", "network"),
-        takes_away=adapters_need_power_off,
-    ),
-    _Row("name", _REPLACE),
-    _Row("cpus", _OFF, plain="numCPUs"),
-    _Row("coresPerSocket", _OFF, as_in_template=True, plain="numCoresPerSocket"),
-    _Row("coresPerNumaNode", _OFF, as_in_template=True, plain="virtualNuma.coresPerNumaNode"),
-    _Row("cpuReservationMhz", _IN_PLACE, as_in_template=True, plain=""),
-    _Row("cpuShares", _IN_PLACE, as_in_template=True, plain=""),
-    _Row("memoryMib", _OFF, plain="memoryMB"),
-    _Row("memoryLocked", _IN_PLACE, drift_only=True),
-    _Row("diskGib", _IN_PLACE, as_in_template=True),
-    _Row(
-        "extraDisks",
-        _IN_PLACE,
-        names_in=("datastore", "datastore"),
-        takes_away=disks_need_power_off,
-    ),
-    _Row(
-        "firmware",
-        _REFUSED,
-        drift_only=True,
-        because="the guest was installed under the other firmware and does not start under this "
-        "one: set it back in the vSphere client",
-    ),
-    _Row(
-        "guestId",
-        _REFUSED,
-        as_in_template=True,
-        actual="guestIdActual",
-        plain="",
-        because="vCenter chose the machine's devices for its guest: correct guestId, or build "
-        "another template",
-    ),
-    _Row("hardwareVersion", _OFF, as_in_template=True, actual="hardwareVersionActual", plain=""),
-    *(_Row(path, _OFF) for path in ("gpu", "nics", "gpuMemoryGib", "mmioGib")),
-    _Row("latencySensitivity", _OFF, plain="latencySensitivity.level"),
-    _Row("extraConfig", _OFF),
-    _Row("bootSha256", _REPLACE, first_boot=True),
-    _Row("userDataSha256", _REPLACE, first_boot=True),
-    _Row("userDataFormat", _REPLACE),
-    _Row("vendorDataSha256", _REPLACE, first_boot=True),
-    _Row("metaData", _REPLACE, first_boot=True),
-    _Row("addresses", _REPLACE, first_boot=True),
-    _Row("annotation", _IN_PLACE, plain="annotation"),
-    *(_Row(path, _IN_PLACE) for path in ("customAttributes", "tags")),
-    _Row("powerState", _IN_PLACE, drift_only=True),
-    _Row("nodeReady", _REPLACE, drift_only=True),
-    _Row("vmGroup", _IN_PLACE),
-    _Row("drsBehavior", _IN_PLACE),
-    *(
-        _Row(path, MachineChangeKind.SETTING)
-        for path in (
-            *("endpoint.port", "endpoint.insecure", "endpoint.caCertFile"),
-            *("endpoint.thumbprintSha256", "endpoint.credentialsKey", "endpoint.plainHttp"),
-            *("place.hosts", "place.denyHosts", "waitFor", "kubernetes"),
-            *("replaceNotReadyMinutes", "maxPerHost", "separateHosts", "updatePolicy"),
-            *("ignoreUserDataChanges", "onCreateFailure", "deletePolicy", "timeouts"),
-        )
-    ),
-)
-PROPERTIES: Mapping[str, MachineProperty] = {row.path: row for row in _ROWS}
+with Path(__file__).with_name("properties.csv").open(encoding="utf-8") as _file:
+    PROPERTIES: Mapping[str, MachineProperty] = {
+        row["path"]: _property(row) for row in csv.DictReader(_file)
+    }
 """By path. A property that is not here is not compared: what may move by itself (host, addresses,
 change version)."""
 
@@ -184,10 +127,81 @@ def plain_differences(settings: Any, live: Any) -> Mapping[str, Any]:
         live: `Observed`.
     """
     found: dict[str, Any] = {}
-    for row in _ROWS:
+    for row in PROPERTIES.values():
         if row.plain is not None:
             name = to_snake(row.path)
             wanted, has = getattr(settings, name), getattr(live, name)
             if wanted is not None and wanted != has:
                 found[row.path] = has
     return found
+
+
+UNKNOWN = "04da6b54-80e4-46f7-96ec-b56ff0331ba9"
+"""What the engine hands on for a value it does not know yet (pulumi.runtime.rpc.UNKNOWN)."""
+
+
+Objects = Mapping[str, str]
+"""`<kind> <name or path>` -> vCenter's reference of the object."""
+
+
+def names_of(given: Mapping[str, Any]) -> dict[str, tuple[str, str]]:
+    """Every object that a declaration names: key in `Objects` -> kind and name."""
+    listed: list[tuple[str, Any]] = []
+    for one in PROPERTIES.values():
+        value: Any = value_at(given, one.path)
+        if one.names:
+            listed.append((one.names, value))
+        if one.names_in is not None:
+            name, kind = one.names_in
+            listed += [(kind, row.get(name)) for row in value or () if isinstance(row, Mapping)]
+    return {
+        f"{kind} {name}": (kind, name)
+        for kind, name in listed
+        if isinstance(name, str) and name != UNKNOWN
+    }
+
+
+def meant(one: MachineProperty, value: Any, objects: Objects) -> Any:
+    """The value of a property with each name that is known as the reference of its object."""
+    if one.names:
+        return objects.get(f"{one.names} {value}", value)
+    if one.names_in is not None and isinstance(value, list):
+        name, kind = one.names_in
+        rows: list[Any] = value
+        return [
+            {**row, name: objects.get(f"{kind} {row.get(name)}", row.get(name))}
+            if isinstance(row, Mapping)
+            else row
+            for row in rows
+        ]
+    return value
+
+
+def value_at(properties: Mapping[str, Any], path: str) -> Any:
+    """The value at a dotted path; absent and empty are both None."""
+    value: Any = properties
+    for part in path.split("."):
+        if value == UNKNOWN:
+            return UNKNOWN
+        if not isinstance(value, Mapping):
+            return None
+        value = value.get(part)
+    return plain_value(value)
+
+
+def plain_value(value: Any) -> Any:
+    """A value as it is compared."""
+    if isinstance(value, tuple):
+        return [plain_value(item) for item in value]
+    if value in ({}, [], ""):
+        return None  # absent and empty are the same wish
+    return value
+
+
+def has_unknown(value: Any) -> bool:
+    """Whether the engine does not know some part of it yet."""
+    if isinstance(value, Mapping):
+        return any(has_unknown(item) for item in value.values())
+    if isinstance(value, list):
+        return any(has_unknown(item) for item in value)
+    return value == UNKNOWN

@@ -12,7 +12,7 @@ from typing import Any
 
 from pyVmomi import vim, vmodl
 
-from gpufleet_vcenter.errors import Code, VsphereError
+from gpufleet_vcenter.errors import failed
 from gpufleet_vcenter.session import Session
 
 _PAGE = 500
@@ -116,12 +116,12 @@ def checked(answer: Any) -> Any:
             if isinstance(fault, vmodl.fault.ManagedObjectNotFound):
                 continue
             if isinstance(fault, vmodl.fault.SecurityError):  # NoPermission is one
-                raise VsphereError(
-                    Code.PERMISSION,
-                    f"property {missing.path} of {item.obj._moId} may not be read: the privilege "
-                    f"{getattr(fault, 'privilegeId', 'System.Read')} is missing",
-                    "grant it to the user on that object",
-                    type(fault).__name__,
+                raise failed(
+                    "permission/property",
+                    missing=missing,
+                    item=item,
+                    privilege=getattr(fault, "privilegeId", "System.Read"),
+                    fault=type(fault).__name__,
                 )
             raise fault
     return answer

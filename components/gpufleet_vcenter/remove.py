@@ -2,7 +2,7 @@
 """Removing machines and their nodes: one that is declared no more, and those that carry the marks
 of a group and that no state has. Idempotent, and never a stranger's."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
@@ -10,22 +10,22 @@ from urllib.parse import unquote
 
 from pyVmomi import vim, vmodl
 
-from gpufleet.components_base.resource_plugin import CANCELLED, warn
+from gpufleet.components_base.resource_plugin import CANCELLED
 from gpufleet.spec.platforms.vsphere_policy import VsphereTimeouts
 from gpufleet_vcenter.cluster_node import node_of
 from gpufleet_vcenter.disks import MARK, marked_disks, not_to_be_kept, removal
-from gpufleet_vcenter.errors import Code, OutcomeUnknownError, VsphereError, interrupted
+from gpufleet_vcenter.errors import Code, OutcomeUnknownError, VsphereError, failed, interrupted
 from gpufleet_vcenter.faults import in_words
 from gpufleet_vcenter.identity import GENERATION, LIFE, OWNER, Standing, key_of, standing
-from gpufleet_vcenter.lookup import datacenter_of, last_name
+from gpufleet_vcenter.lookup import last_name
 from gpufleet_vcenter.observed import Observed, extra_config_of, observe
 from gpufleet_vcenter.opened import logged_in, read_settings
-from gpufleet_vcenter.owned import MachineWork, running_clones, work_on
+from gpufleet_vcenter.owned import MachineWork, RunningClone, await_clones, work_on
 from gpufleet_vcenter.power import power_off
 from gpufleet_vcenter.reading import children, one, properties
 from gpufleet_vcenter.rooms import release
 from gpufleet_vcenter.session import Session
-from gpufleet_vcenter.tasks import reported, run, wait
+from gpufleet_vcenter.tasks import reported, run
 
 _ATTEMPTS = 3
 
@@ -71,7 +71,6 @@ def destroy(work: MachineWork, live: Observed, *, spare: bool = False) -> None:
 
     Args:
         work: What was declared.
-        live: The machine.
         spare: Whether disks that are to be kept are detached before. Default: nothing is on them
             yet, and they go.
     """
@@ -101,12 +100,7 @@ def destroy(work: MachineWork, live: Observed, *, spare: bool = False) -> None:
             else:
                 return
     if observe(work.session, live.reference) is not None:
-        raise VsphereError(
-            Code.CONNECTION,
-            f"{doing}: the connection broke {_ATTEMPTS} times",
-            "run again",
-            left=left,
-        )
+        raise failed("connection/destroy", doing=doing, attempts=_ATTEMPTS, left=left)
 
 
 def _detach_kept(work: MachineWork, live: Observed) -> None:
@@ -118,11 +112,8 @@ def _detach_kept(work: MachineWork, live: Observed) -> None:
         deviceChange=[removal(disk) for disk in kept],
         extraConfig=[vim.option.OptionValue(key=MARK + disk.name, value="") for disk in kept],
     )
-    run(
-        work.session,
-        lambda: live.reference.ReconfigVM_Task(spec),
-        work.settings.timeouts.reconfigure,
-    )
+    seconds = work.settings.timeouts.reconfigure
+    run(work.session, lambda: live.reference.ReconfigVM_Task(spec), seconds)
 
 
 FEW = ("name", "config.instanceUuid", "config.template", "runtime.powerState", "config.uuid")
@@ -174,7 +165,6 @@ def machines_of(
     """The machines of a group that vCenter has, and copies of them, in the order of their names.
 
     Args:
-        session: Login.
         datacenter: Where they are.
         group: Owner of the group: decides for a machine that was made before there were ids.
         life: Id of the stack.
@@ -199,67 +189,6 @@ def machines_of(
     return tuple(sorted(rows, key=lambda row: row.name))
 
 
-def without_copies(session: Session, rows: Iterable[GroupMachine]) -> list[GroupMachine]:
-    """The machines that gpufleet made. Each copy stays, and is named in a warning once."""
-    made: list[GroupMachine] = []
-    for row in rows:
-        if row.standing is not Standing.COPY:
-            made.append(row)
-        elif row.uuid not in session.checked:
-            session.checked.add(row.uuid)
-            warn(
-                f"{row.name} (instance uuid {row.uuid}) stays: it is a copy of a machine of "
-                f"{row.owner}, and gpufleet did not make it"
-            )
-    return made
-
-
-def sweep(
-    session: Session,
-    common: Mapping[str, Any],
-    group: str,
-    life: str,
-    width: int,
-    known: Mapping[str, Mapping[str, Any]],
-    names: str,
-) -> None:
-    """Remove all machines of a group, also those that a killed run made. A copy that someone made
-    of one stays, and is named in a warning.
-
-    Args:
-        session: Login.
-        common: Inputs that the machines of the group have in common.
-        group: Owner of the group.
-        life: Id of the stack; machines of another one stay.
-        width: Machines that are removed at the same time.
-        known: Instance uuid -> outputs, of those that the state has.
-        names: What the names of its machines begin with; empty: unknown.
-
-    Raises:
-        VsphereError: one could not be removed; the others are.
-    """
-    place = common["place"]["datacenter"]
-    await_clones(session, common, group, names)
-    with in_words(f"looking for machines of {group}"):
-        found = machines_of(session, datacenter_of(session, place), group, life)
-        rows = without_copies(session, (row for row in found if row.life == life))
-    tasks: list[Task] = [
-        (str(outs["name"]), lambda uuid=uuid, outs=outs: drop(uuid, outs))
-        for uuid, outs in known.items()
-    ]
-    tasks += [
-        (row.name, lambda row=row: drop_found(session, common, row))
-        for row in rows
-        if row.uuid not in known
-    ]
-    failures = each(tasks, width)
-    if failures:
-        listed = "; ".join(f"{name}: {text}" for name, text in sorted(failures.items()))
-        raise VsphereError(
-            Code.FAULT, f"machines of {group} could not be removed: {listed}", "run again"
-        )
-
-
 _OWN = ("adopt", "addresses", "name", "owner", "generation", "userData", "vendorData")
 """Inputs that a machine of a group has alone, and its secret ones."""
 
@@ -281,7 +210,6 @@ def drop_found(session: Session, common: Mapping[str, Any], row: GroupMachine) -
     """Remove a machine of a group that its state does not have.
 
     Args:
-        session: Login.
         common: Inputs of the group's machines, or of one of them.
         row: The machine.
     """
@@ -293,9 +221,8 @@ def drop_found(session: Session, common: Mapping[str, Any], row: GroupMachine) -
         remove(work_on(session, settings, row.uuid), row.bios_uuid)
 
 
-def await_clones(session: Session, common: Mapping[str, Any], group: str, names: str) -> None:
-    """Wait for the clones in flight that may be the group's: one that a killed or interrupted run
-    began carries no marks that could be seen before it is done.
+def await_clones_of(session: Session, common: Mapping[str, Any], group: str, names: str) -> None:
+    """Wait for the clones in flight that may be the group's.
 
     Args:
         session: Login.
@@ -307,21 +234,14 @@ def await_clones(session: Session, common: Mapping[str, Any], group: str, names:
     template = last_name(str(common["place"]["template"]))
     seconds = VsphereTimeouts.model_validate(common.get("timeouts") or {}).clone
     doing = f"waiting for clones of {template} before machines of {group} are removed"
-    left = "what they make may belong to the group"
+
+    def is_ours(clone: RunningClone) -> bool:
+        source = one(session, clone.source, vim.VirtualMachine, ("name",)) or {}
+        of_group = bool(names) and any(name.startswith(names) for name in clone.names)
+        return of_group or unquote(str(source.get("name", ""))) == template
+
     with in_words(doing):
-        for clone in running_clones(session):
-            source = one(session, clone.source, vim.VirtualMachine, ("name",)) or {}
-            of_group = names and any(name.startswith(names) for name in clone.names)
-            if not of_group and unquote(str(source.get("name", ""))) != template:
-                continue
-            try:
-                with reported(doing, "clone", left):
-                    wait(session, clone.task, seconds)
-            except OutcomeUnknownError:
-                continue  # it is over
-            except VsphereError as failure:
-                if failure.code in (Code.INTERRUPTED, Code.TIMEOUT, Code.CONNECTION):
-                    raise  # any other is the clone's own failure
+        await_clones(session, seconds, doing, "what they make may belong to the group", is_ours)
 
 
 Task = tuple[str, Callable[[], object]]

@@ -4,14 +4,14 @@
 It uses `/rest/com/vmware/cis`, which every vCenter from 6.5 has. Newer versions have `/api` too.
 """
 
-import base64
-import http.client
+import contextlib
 import json
 import threading
 from typing import Any
 from urllib.parse import quote
 
-from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait_random_exponential
+import urllib3
+from urllib3.exceptions import HTTPError
 
 from gpufleet_vcenter.certificate import tls_context, unreachable
 from gpufleet_vcenter.credentials import Credentials, one_login
@@ -19,19 +19,20 @@ from gpufleet_vcenter.errors import Code, VsphereError
 from gpufleet_vcenter.settings import Endpoint
 
 _ROOT = "/rest/com/vmware/cis"
-_LOST = (OSError, http.client.HTTPException)
 _SECONDS = 60
+_AGAIN = urllib3.Retry(4, backoff_factor=0.2, allowed_methods=None, redirect=False)
+"""Every call here may be repeated: none does more when it is done twice."""
 
 
 class Rest:
     """A login to the REST interface: made at the first call, renewed when it ends, shared by all
-    threads. Every call here may be repeated: none does more when it is done twice."""
+    threads."""
 
     def __init__(self, endpoint: Endpoint, known: Credentials) -> None:
         """Nothing is called yet."""
         self._endpoint, self._known = endpoint, known
         self._lock = threading.Lock()
-        self._connection: http.client.HTTPConnection | None = None
+        self._pool: urllib3.HTTPConnectionPool | None = None
         self._token = ""
 
     def get(self, path: str) -> Any:
@@ -48,49 +49,31 @@ class Rest:
 
     def close(self) -> None:
         """Log out and hang up. A server that is gone is not a failure then."""
-        with self._lock:
-            if self._connection is None:
-                return
-            try:
-                if self._token:
-                    self._answer("DELETE", "/session", None, {})
-            except _LOST:
-                pass  # it ends there by itself
-            self._hang_up()
+        with self._lock, contextlib.suppress(HTTPError, OSError):
+            if self._token:
+                self._answer("DELETE", "/session", None)  # else it ends there by itself
+            self._token = ""
+        if self._pool is not None:
+            self._pool.close()
 
     def _done(self, method: str, path: str, body: Any) -> Any:
-        attempts = Retrying(
-            retry=retry_if_exception_type(_LOST),
-            stop=stop_after_attempt(5),
-            wait=wait_random_exponential(multiplier=0.2, max=10),
-            reraise=True,
-        )
         with self._lock:
             try:
-                status, answer = attempts(self._authenticated, method, path, body)
-            except _LOST as problem:
+                status, answer = self._answer(method, path, body) if self._token else (401, None)
+                if status == 401:
+                    self._log_in()
+                    status, answer = self._answer(method, path, body)
+            except (HTTPError, OSError) as problem:
                 raise unreachable(self._endpoint, problem) from None
         if status < 300:
             return answer.get("value") if isinstance(answer, dict) else None
         raise _refusal(self._endpoint, f"{method} {_ROOT}{path}", status, answer)
 
-    def _authenticated(self, method: str, path: str, body: Any) -> tuple[int, Any]:
-        try:
-            if self._token:
-                status, answer = self._answer(method, path, body, {})
-                if status != 401:
-                    return status, answer
-            self._log_in()
-            return self._answer(method, path, body, {})
-        except _LOST:
-            self._hang_up()
-            raise
-
     def _log_in(self) -> None:
-        pair = f"{self._known.user}:{self._known.password}".encode()
-        basic = {"Authorization": f"Basic {base64.b64encode(pair).decode()}"}
+        pair = f"{self._known.user}:{self._known.password}"
         self._token = ""
         with one_login(self._endpoint.server, self._endpoint.port, self._known):
+            basic = urllib3.make_headers(basic_auth=pair)
             status, answer = self._answer("POST", "/session", None, basic)
             call = f"POST {_ROOT}/session"
             if status in (401, 403):
@@ -99,34 +82,28 @@ class Rest:
                 raise _refusal(self._endpoint, call, status, answer)
         self._token = str(answer["value"])
 
-    def _answer(self, method: str, path: str, body: Any, more: dict[str, str]) -> tuple[int, Any]:
-        connection = self._connected()
-        headers = {"Accept": "application/json", **more}
-        if self._token:
-            headers["vmware-api-session-id"] = self._token
-        if body is not None:
-            headers["Content-Type"] = "application/json"
-        text = None if body is None else json.dumps(body)
-        connection.request(method, _ROOT + path, text, headers)
-        answer = connection.getresponse()
-        return answer.status, _read(answer.read())
+    def _answer(self, method: str, path: str, body: Any, more: Any = None) -> tuple[int, Any]:
+        pool = self._pool = self._pool or _pool(self._endpoint)
+        session = {"vmware-api-session-id": self._token} if self._token else {}
+        answer = pool.request(
+            method,
+            _ROOT + path,
+            body=None if body is None else json.dumps(body).encode(),
+            headers={"Accept": "application/json", "Content-Type": "application/json"}
+            | session
+            | (more or {}),
+        )
+        return answer.status, _read(answer.data)
 
-    def _connected(self) -> http.client.HTTPConnection:
-        if self._connection is None:
-            where = (self._endpoint.server, self._endpoint.port)
-            if self._endpoint.plain_http:
-                self._connection = http.client.HTTPConnection(*where, timeout=_SECONDS)
-            else:
-                context = tls_context(self._endpoint)
-                self._connection = http.client.HTTPSConnection(
-                    *where, timeout=_SECONDS, context=context
-                )
-        return self._connection
 
-    def _hang_up(self) -> None:
-        if self._connection is not None:
-            self._connection.close()
-        self._connection, self._token = None, ""
+def _pool(endpoint: Endpoint) -> urllib3.HTTPConnectionPool:
+    options: dict[str, Any] = {"retries": _AGAIN, "timeout": _SECONDS}
+    if endpoint.plain_http:
+        return urllib3.HTTPConnectionPool(endpoint.server, endpoint.port, **options)
+    trust = tls_context(endpoint)
+    # A pinned certificate is known: its names say nothing more.
+    options |= {"ssl_context": trust, "assert_hostname": None if trust.check_hostname else False}
+    return urllib3.HTTPSConnectionPool(endpoint.server, endpoint.port, **options)
 
 
 def _read(text: bytes) -> Any:

@@ -8,15 +8,14 @@ believed.
 
 import threading
 import time
-from collections import defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from gpufleet.components_base.resource_plugin import CANCELLED
 from gpufleet_vcenter.drs import DrsGroup
-from gpufleet_vcenter.errors import Code, VsphereError, interrupted
+from gpufleet_vcenter.errors import failed, interrupted
 from gpufleet_vcenter.identity import MachineIdentity
-from gpufleet_vcenter.inventory import Inventory, MachineHolding, read_host
+from gpufleet_vcenter.inventory import Host, Inventory, MachineHolding, read_host
 from gpufleet_vcenter.observed import Observed
 from gpufleet_vcenter.owned import MachineWork
 from gpufleet_vcenter.placement import (
@@ -57,10 +56,8 @@ def check_still_fits(work: MachineWork, live: Observed) -> None:
     taken = replace(host, holdings=tuple(others), reserved_mib=host.reserved_mib + claimed)
     slots = slots_of(taken, wish_for(work.settings, ANYWHERE))
     if slots.free < 1:
-        raise VsphereError(
-            Code.GPU_CAPACITY,
-            f"another update was faster on {host.name}: {'; '.join(slots.limits) or 'it is full'}",
-            "free GPUs or memory, or add a host",
+        raise failed(
+            "gpu-capacity/faster", host=host, limits="; ".join(slots.limits) or "it is full"
         )
 
 
@@ -86,6 +83,21 @@ class Rooms:
         self._read, self._server = read, server
         self._lock = threading.Lock()
         self._known: tuple[Inventory, float] | None = None
+        self.checked: tuple[RequiredAccess, int] | None = None
+        """What `check_before` returned for all machines of a group at once. Default: each machine
+        asks for itself."""
+
+    def host(self, name: str) -> Host:
+        """The host of this name.
+
+        Raises:
+            VsphereError: it is gone.
+        """
+        (inventory, _), _ = self._inventory(None)
+        found = inventory.by_name().get(name)
+        if found is None:
+            raise failed("not-found/host", name=name)
+        return found
 
     def assign(
         self,
@@ -122,36 +134,25 @@ class Rooms:
         Raises:
             VsphereError: no host has room; the text says what each lacks.
         """
-        assigned = _assigned(self._server, machine)
-        if assigned is not None and assigned not in refused:
-            return assigned
+        assigned = _CLAIMED.get((self._server, machine))
+        if assigned is not None and assigned.runs_since is None and assigned.host not in refused:
+            return assigned.host
         deadline = time.monotonic() + settings.timeouts.clone
         wish = wish_for(settings, reach, group)
         pause = _PAUSE
         (inventory, read_at), fresh = self._inventory(None)
         while True:
-            if refused and refused >= {host.name for host in inventory.hosts}:
-                return None
-            try:
-                placement = choose_hosts(inventory, settings, reach, group)
-            except VsphereError:
-                if fresh:
-                    raise
-                (inventory, read_at), fresh = self._inventory(inventory)
-                continue
             name = claim(self._server, machine, inventory, read_at, wish, refused)
             if name is not None:
                 return name
-            if refused and all(not row.free or row.host in refused for row in placement.slots):
+            if refused and refused >= {host.name for host in inventory.hosts}:
                 return None
-            if time.monotonic() >= deadline:
-                raise VsphereError(
-                    Code.GPU_CAPACITY,
-                    f"every free slot for {settings.name} was claimed by other machines of this "
-                    f"update for {settings.timeouts.clone} s",
-                    "add a host, or make fewer machines",
-                )
             if fresh:
+                placement = choose_hosts(inventory, settings, reach, group)
+                if refused and all(not row.free or row.host in refused for row in placement.slots):
+                    return None
+                if time.monotonic() >= deadline:
+                    raise failed("gpu-capacity/claimed", settings=settings)
                 if CANCELLED.wait(pause):
                     raise interrupted(f"waiting for a place of {settings.name}")
                 pause = min(pause * 1.5, _LONGEST_PAUSE)
@@ -172,13 +173,14 @@ class Rooms:
 class Claim:
     """What a machine that is being made will hold of its host."""
 
+    host: str
     holding: MachineHolding
-    runs_since: float | None
-    """`time.monotonic()` when its maker saw it run; None: not yet."""
+    runs_since: float | None = None
+    """`time.monotonic()` when its maker saw it run. Default: not yet."""
 
 
-_CLAIMED: dict[tuple[str, str], dict[str, Claim]] = defaultdict(dict)
-"""Vcenter and host -> instance uuid of each machine that goes there, and what it will hold."""
+_CLAIMED: dict[tuple[str, str], Claim] = {}
+"""By vCenter and instance uuid of the machine."""
 _LOCK = threading.Lock()
 
 
@@ -197,46 +199,32 @@ def claim(
         refused: Hosts that already failed this machine.
     """
     with _LOCK:
+        hosts = inventory.hosts
+        shown = {held.instance_uuid for host in hosts for held in host.holdings if held.powered_on}
         claimed: dict[str, tuple[MachineHolding, ...]] = {}
-        for host in inventory.hosts:
-            shown = {held.instance_uuid for held in host.holdings if held.powered_on} | {machine}
-            claimed[host.name] = tuple(
-                other.holding
-                for uuid, other in _CLAIMED[server, host.name].items()
-                if uuid not in shown and (other.runs_since is None or other.runs_since > read_at)
-            )
+        for (of, uuid), other in _CLAIMED.items():
+            counts = other.runs_since is None or other.runs_since > read_at
+            if of == server and counts and uuid not in shown | {machine}:
+                claimed[other.host] = (*claimed.get(other.host, ()), other.holding)
         slots = place(inventory.with_holdings(claimed), wish).slots
         left = {row.host: row.free for row in slots if row.host not in refused}
         best = min(left, key=lambda name: (-left[name], name), default=None)
         if best is None or left[best] < 1:
             return None
-        _CLAIMED[server, best][machine] = Claim(
-            wish.holding(machine, inventory.by_name()[best]), None
-        )
+        holding = wish.holding(machine, inventory.by_name()[best])
+        _CLAIMED[server, machine] = Claim(best, holding)
         return best
-
-
-def _assigned(server: str, machine: str) -> str | None:
-    """The host that a machine which is yet to be made has claimed."""
-    with _LOCK:
-        for (of, host), machines in _CLAIMED.items():
-            if of == server and machine in machines and machines[machine].runs_since is None:
-                return host
-    return None
 
 
 def runs(identity: MachineIdentity) -> None:
     """The machine that claimed a slot runs: an inventory read from now on shows it."""
-    now, machine = time.monotonic(), identity.instance_uuid
+    key = (identity.server, identity.instance_uuid)
     with _LOCK:
-        for (server, _), machines in _CLAIMED.items():
-            if server == identity.server and machine in machines:
-                machines[machine] = Claim(machines[machine].holding, now)
+        if key in _CLAIMED:
+            _CLAIMED[key] = replace(_CLAIMED[key], runs_since=time.monotonic())
 
 
 def release(identity: MachineIdentity) -> None:
     """Forget what a machine claimed: it failed, or it is gone."""
     with _LOCK:
-        for (server, _), machines in _CLAIMED.items():
-            if server == identity.server:
-                machines.pop(identity.instance_uuid, None)
+        _CLAIMED.pop((identity.server, identity.instance_uuid), None)

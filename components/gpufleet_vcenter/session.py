@@ -29,7 +29,7 @@ from tenacity import stop_after_attempt as stop_after_attempts
 from gpufleet.components_base.resource_plugin import CANCELLED
 from gpufleet_vcenter.certificate import tls_context, unreachable, untrusted
 from gpufleet_vcenter.credentials import Credentials, forget_refusals, one_login
-from gpufleet_vcenter.errors import Code, OutcomeUnknownError, VsphereError, interrupted
+from gpufleet_vcenter.errors import OutcomeUnknownError, VsphereError, failed, interrupted
 from gpufleet_vcenter.rest import Rest
 from gpufleet_vcenter.settings import Endpoint
 
@@ -147,11 +147,8 @@ class Session:
         try:
             return operation()
         except vim.fault.NotAuthenticated as refused:
-            raise VsphereError(
-                Code.SESSION,
-                f"{self.endpoint.server} ended the session twice in a row",
-                "compare the clocks, and look at the vCenter's session time-out",
-                type(refused).__name__,
+            raise failed(
+                "session", server=self.endpoint.server, fault=type(refused).__name__
             ) from None
 
     def _renew(self, logins: int) -> None:

@@ -21,8 +21,9 @@ from gpufleet.spec.platforms.vsphere_devices import (
     VsphereAdapter,
     named_twice,
 )
+from gpufleet_vcenter.errors import said
 from gpufleet_vcenter.guest_data import GUEST_DATA_LIMIT, META_DATA_KEYS, StaticAddress, packed
-from gpufleet_vcenter.objects import UNKNOWN
+from gpufleet_vcenter.properties import UNKNOWN
 
 NVIDIA = 0x10DE
 MELLANOX = 0x15B3
@@ -130,10 +131,7 @@ class KubernetesAccess(SpecModel):
     @model_validator(mode="after")
     def _is_a_path(self) -> Self:
         if "\n" in self.kubeconfig or "apiVersion" in self.kubeconfig:
-            raise ValueError(
-                "kubeconfig is the path of a file, and this is the content of one, which would be "
-                "kept in the state: write it to a file"
-            )
+            raise ValueError(said("fault/kubeconfig"))
         return self
 
 
@@ -194,10 +192,7 @@ class Place(VspherePlaceOptions):
     @model_validator(mode="after")
     def _said_once(self) -> Self:
         if self.datastore is not None and self.datastore_cluster is not None:
-            raise ValueError(
-                f"datastore is {self.datastore} and datastoreCluster {self.datastore_cluster}: "
-                "give one of them"
-            )
+            raise ValueError(said("fault/two-datastores", place=self))
         if self.networks and (self.network is not None or self.adapter is not None):
             raise ValueError("networks has every adapter: leave out network and adapter")
         return self
@@ -271,26 +266,17 @@ class NodeSettings(VsphereMachineOptions):
     @model_validator(mode="after")
     def _hardware_fits(self) -> Self:
         if self.cores_per_socket is not None and self.cpus % self.cores_per_socket:
-            raise ValueError(
-                f"{self.cpus} cpus cannot be divided into sockets of {self.cores_per_socket}: "
-                "write a coresPerSocket that divides them"
-            )
+            raise ValueError(said("fault/sockets", settings=self))
         version = self.hardware_version
         if self.dynamic and version is not None and version < DYNAMIC_HARDWARE:
-            raise ValueError(
-                f"hardwareVersion is {version}, and dynamic passthrough needs {DYNAMIC_HARDWARE}: "
-                f"write {DYNAMIC_HARDWARE} or later"
-            )
+            raise ValueError(said("fault/hardware", version=version, needed=DYNAMIC_HARDWARE))
         return self
 
     @model_validator(mode="after")
     def _disks_are_told_apart(self) -> Self:
         twice = named_twice(disk.name for disk in self.extra_disks)
         if twice:
-            raise ValueError(
-                f"extraDisks has {', '.join(twice)} more than once: give each disk a name of its "
-                "own"
-            )
+            raise ValueError(said("fault/disk-twice", twice=twice))
         return self
 
     @model_validator(mode="after")
@@ -298,10 +284,7 @@ class NodeSettings(VsphereMachineOptions):
         network = {"network"} if self.addresses else set[str]()
         taken = sorted((META_DATA_KEYS | network) & self.meta_data.keys())
         if taken:
-            raise ValueError(
-                f"metaData holds {', '.join(taken)}, which the provider writes itself; leave them "
-                "out"
-            )
+            raise ValueError(said("fault/taken", name="metaData", taken=taken))
         for name, given in (("metaData", self.meta_data), ("vendorData", self.vendor_data)):
             if given and self.user_data_format == "ignition":
                 raise ValueError(f"{name} is cloud-init's, and the first-boot data is Ignition")
@@ -311,17 +294,11 @@ class NodeSettings(VsphereMachineOptions):
     def _keys_are_free(self) -> Self:
         taken = owned_keys(self.extra_config)
         if taken:
-            raise ValueError(
-                f"extraConfig holds {', '.join(taken)}, which the provider writes itself; "
-                "leave them out"
-            )
+            raise ValueError(said("fault/taken", name="extraConfig", taken=taken))
         for name, text in (("userData", self.user_data), ("vendorData", self.vendor_data)):
             size = 0 if text is None else len(packed(text))
             if size > GUEST_DATA_LIMIT:
-                raise ValueError(
-                    f"{name} is {size} bytes compressed, more than the {GUEST_DATA_LIMIT} that "
-                    "guestinfo holds; fetch the larger part from the network"
-                )
+                raise ValueError(said("fault/size", name=name, size=size, limit=GUEST_DATA_LIMIT))
         return self
 
 

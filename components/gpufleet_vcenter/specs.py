@@ -74,10 +74,10 @@ _PARTS = {"virtualNuma": vim.vm.VirtualNuma, "latencySensitivity": vim.LatencySe
 """Attributes of a `ConfigSpec` that are objects of one value."""
 
 
-def _write(spec: Any, where: str, value: Any) -> None:
+def _written(where: str, value: Any) -> dict[str, Any]:
     part, _, name = where.partition(".")
     value = value if isinstance(value, int) else str(value)
-    setattr(spec, part, _PARTS[part](**{name: value}) if name else value)
+    return {part: _PARTS[part](**{name: value}) if name else value}
 
 
 def mmio_of(settings: NodeSettings) -> int:
@@ -148,62 +148,50 @@ def difference(
         cpu_mhz: Processor time that must be reserved.
     """
     settings, identity, found = work.settings, work.identity, work.place
-    spec: Any = vim.vm.ConfigSpec()
-    off: list[str] = []
+    parts: dict[str, Any] = {}  # of the spec
+    paths: list[str] = []  # of what differs
     refused: list[str] = []
-    changed = False
     if first_boot and live.name != settings.name:
-        spec.name, changed = settings.name, True  # it was cloned next to the one that it replaces
+        parts["name"] = settings.name  # it was cloned next to the one that it replaces
     for path in plain_differences(settings, live):
-        row = PROPERTIES[path]
-        if row.plain:
-            _write(spec, row.plain, getattr(settings, to_snake(path)))
-            changed = True
-            off += [path] if row.kind is MachineChangeKind.POWERED_OFF else []
+        if attribute := PROPERTIES[path].plain:
+            parts |= _written(attribute, getattr(settings, to_snake(path)))
+            paths.append(path)
     if first_boot and live.hot_add:
         # With hot add the guest sees one NUMA node (VMware KB 2040375).
-        spec.cpuHotAddEnabled = spec.memoryHotAddEnabled = False
-        changed = True
+        parts |= {"cpuHotAddEnabled": False, "memoryHotAddEnabled": False}
     if not live.memory_locked or live.memory_reservation_mib != settings.memory_mib:
-        spec.memoryReservationLockedToMax = True
-        spec.memoryAllocation = vim.ResourceAllocationInfo(reservation=settings.memory_mib)
-        changed = True
+        parts["memoryReservationLockedToMax"] = True
+        parts["memoryAllocation"] = vim.ResourceAllocationInfo(reservation=settings.memory_mib)
     cpu = _cpu_allocation(settings, live, cpu_mhz)
-    if cpu is not None:
-        spec.cpuAllocation, changed = cpu, True
+    parts |= {} if cpu is None else {"cpuAllocation": cpu}
     keys = wanted_extra_config(settings, identity)
     if first_boot:
         keys.setdefault(DISK_UUID, "TRUE")
-        keys.update(
-            guest_keys(
-                identity.instance_uuid,
-                settings.name,
-                settings.user_data,
-                settings.user_data_format,
-                settings.meta_data,
-                settings.vendor_data,
-                settings.addresses,
-                live.mac_addresses,
-            )
+        keys |= guest_keys(
+            identity.instance_uuid,
+            settings.name,
+            settings.user_data,
+            settings.user_data_format,
+            settings.meta_data,
+            settings.vendor_data,
+            settings.addresses,
+            live.mac_addresses,
         )
     if live.extra_config.get(PENDING) and not identity.pending:
         keys[PENDING] = ""  # its resource takes over
     disks = disk_changes(settings.extra_disks, live, found.disk_stores, profiles(found.policy))
-    keys.update(disks.marks)
+    keys |= disks.marks
     refused += disks.refused
-    off += [f"extraDisks ({name} goes)" for name in disks.removed]
     stale = {key: value for key, value in keys.items() if live.extra_config.get(key, "") != value}
     if stale:
-        spec.extraConfig, changed = _options(stale), True
-        if set(stale) & {USE_MMIO, MMIO_SIZE}:
-            off.append("mmioGib")
-        if set(stale) & set(settings.extra_config):
-            off.append("extraConfig")
+        parts["extraConfig"] = _options(stale)
+        paths += ["mmioGib"] if set(stale) & {USE_MMIO, MMIO_SIZE} else []
+        paths += ["extraConfig"] if set(stale) & set(settings.extra_config) else []
     declared = (settings,) if before is None else (settings, before)
     own = None if first_boot else [gpu for one in declared for gpu in wanted_gpus(one)]
     changes = _gpu_changes(settings, live, devices, own)
-    if changes:
-        off.append("gpu")
+    paths += ["gpu"] if changes else []
     changes += _disk_change(settings, live, refused) + disks.changes
     adapters = adapter_changes(
         found.adapters,
@@ -211,15 +199,16 @@ def difference(
         None if first_boot else _former_networks(work, before),
         all_told=bool(settings.place.networks),
     )
+    changes += adapters.changes
+    parts |= {"deviceChange": changes} if changes else {}
+    upgrade = _upgrade(settings, live, refused)
+    paths += [] if upgrade is None else ["hardwareVersion"]
+    off = [path for path in paths if PROPERTIES[path].kind is MachineChangeKind.POWERED_OFF]
+    off += [f"extraDisks ({name} goes)" for name in disks.removed]
     if adapters.needs_power_off:
         off.append("place.networks" if settings.place.networks else "place.adapter")
-    changes += adapters.changes
-    if changes:
-        spec.deviceChange, changed = changes, True
-    upgrade = _upgrade(settings, live, refused)
-    if upgrade is not None:
-        off.append("hardwareVersion")
-    return MachineDifference(spec if changed else None, tuple(off), tuple(refused), upgrade)
+    spec = vim.vm.ConfigSpec(**parts) if parts else None
+    return MachineDifference(spec, tuple(off), tuple(refused), upgrade)
 
 
 def _former_networks(work: MachineWork, before: NodeSettings | None) -> Sequence[str | None]:

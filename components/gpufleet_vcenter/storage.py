@@ -11,7 +11,7 @@ from typing import Any
 from pyVmomi import vim
 
 from gpufleet_vcenter.disks import disk_bytes, first_disk
-from gpufleet_vcenter.errors import Code, VsphereError
+from gpufleet_vcenter.errors import failed
 from gpufleet_vcenter.lookup import FoundPlace, not_compliant
 from gpufleet_vcenter.observed import Observed
 from gpufleet_vcenter.owned import MachineWork
@@ -106,19 +106,12 @@ def check_datastore(
     """Refuse a datastore without room, or that takes nothing. All memory is reserved, so no swap
     file is counted."""
     if store.shut:
-        raise VsphereError(
-            Code.DATASTORE_STATE,
-            f"datastore {store.name} {store.shut}",
-            "end its maintenance mode, mount it again, or name another datastore",
-        )
+        raise failed("datastore-state", store=store)
     needed = with_reserve(size) * count
     if store.free_bytes < needed:
-        raise VsphereError(
-            Code.DATASTORE_FULL,
-            f"datastore {store.name} has {store.free_bytes >> 30} GiB free, and "
-            f"{_subject(settings, count)} {-(-needed >> 30)} GiB",
-            "free space, or name another datastore",
-        )
+        row = "datastore-full" if count == 1 else "datastore-full/several"
+        free, gib = store.free_bytes >> 30, -(-needed >> 30)
+        raise failed(row, store=store, free=free, settings=settings, count=count, gib=gib)
 
 
 def check_pod(
@@ -130,12 +123,13 @@ def check_pod(
     fit = sum(room.free_bytes // each for room in rooms if not room.shut) if each else count
     if fit >= count:
         return
-    raise VsphereError(
-        Code.DATASTORE_FULL,
-        f"datastore cluster {settings.place.datastore_cluster} has room for {fit} of {count} "
-        f"machines like {settings.name}, each with {-(-each >> 30)} GiB on one datastore: "
-        f"{_listed(rooms)}",
-        "free space, add a datastore to the cluster, or name another",
+    raise failed(
+        "datastore-full/cluster",
+        settings=settings,
+        fit=fit,
+        count=count,
+        gib=-(-each >> 30),
+        rooms=_listed(rooms),
     )
 
 
@@ -152,7 +146,6 @@ def datastore_rooms(
     """What each datastore has free; one that is gone meanwhile is left out.
 
     Args:
-        session: Login.
         stores: The datastores.
         policy: Id of a storage policy that they must comply with. Default: none.
     """
@@ -202,11 +195,11 @@ def chosen_store(
         }
         fitting = [room for room in rooms if left.get(room.id, -1) >= with_reserve(size)]
         if not fitting:
-            raise VsphereError(
-                Code.DATASTORE_FULL,
-                f"no datastore of cluster {settings.place.datastore_cluster} that the host mounts "
-                f"has {-(-with_reserve(size) >> 30)} GiB for {settings.name}: {_listed(rooms)}",
-                "free space, or make fewer machines at a time",
+            raise failed(
+                "datastore-full/members",
+                settings=settings,
+                gib=-(-with_reserve(size) >> 30),
+                rooms=_listed(rooms),
             )
         best = min(fitting, key=lambda room: (-left[room.id], room.name))
         _TAKEN[server, best.id][machine] = with_reserve(size)
@@ -215,12 +208,6 @@ def chosen_store(
     finally:
         with _LOCK:
             _TAKEN[server, best.id].pop(machine, None)
-
-
-def _subject(settings: NodeSettings, count: int) -> str:
-    if count == 1:
-        return f"{settings.name} needs"
-    return f"{count} machines like {settings.name} need"
 
 
 def _listed(rooms: Sequence[DatastoreRoom]) -> str:

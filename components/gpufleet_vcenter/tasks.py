@@ -2,7 +2,7 @@
 """Waiting for a task of vCenter, with a deadline. pyVmomi's own waiter has none that holds."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Any
 
@@ -10,13 +10,11 @@ from pyVmomi import vim, vmodl
 from tenacity import Retrying, retry_if_exception_type, sleep_using_event, wait_random_exponential
 
 from gpufleet.components_base.resource_plugin import CANCELLED
-from gpufleet_vcenter.errors import Code, OutcomeUnknownError, VsphereError, interrupted
+from gpufleet_vcenter.errors import Code, OutcomeUnknownError, VsphereError, failed, interrupted
 from gpufleet_vcenter.faults import RETRIED, translated
 from gpufleet_vcenter.reading import last_event, one
 from gpufleet_vcenter.session import Session, patience
 
-_FIRST_PAUSE = 0.05
-_LONGEST_PAUSE = 2.0
 _WATCHED_FROM = 0.5
 """Pause from which a task is long enough under way to look at what it works on, too."""
 _PATHS = ("info.state", "info.error", "info.progress", "info.result", "info.cancelable")
@@ -36,7 +34,6 @@ def wait(session: Session, task: Any, seconds: int, watch: Callable[[], None] | 
     """The result of a task.
 
     Args:
-        session: Login.
         task: The task.
         seconds: Longest it may take.
         watch: Called now and then while the task takes long; what it raises ends the wait.
@@ -49,25 +46,53 @@ def wait(session: Session, task: Any, seconds: int, watch: Callable[[], None] | 
         VsphereError: the update was interrupted; the task goes on.
         vmodl.MethodFault: the fault it ended with.
     """
-    deadline = time.monotonic() + seconds
-    pause = _FIRST_PAUSE
-    while True:
+    found: Mapping[str, Any] | None = {}
+    for pause in turns(seconds, f"waiting for {task._moId}", pauses=(0.05, 2.0)):
         found = one(session, task, vim.Task, _PATHS)
         if found is None:
             raise OutcomeUnknownError(f"vCenter does not know {task._moId} any more")
-        state = found.get("info.state")
-        if state == vim.TaskInfo.State.success:
+        if found.get("info.state") == vim.TaskInfo.State.success:
             return found.get("info.result")
-        if state == vim.TaskInfo.State.error:
+        if found.get("info.state") == vim.TaskInfo.State.error:
             raise found["info.error"]
-        if CANCELLED.is_set():
-            raise interrupted(f"waiting for {task._moId}")
-        if time.monotonic() >= deadline:
-            raise TaskTimeoutError(seconds, found.get("info.progress"), str(task._moId))
         if watch is not None and pause >= _WATCHED_FROM:
             watch()
-        CANCELLED.wait(min(pause, max(0.0, deadline - time.monotonic())))
-        pause = min(pause * 1.6, _LONGEST_PAUSE)
+    raise TaskTimeoutError(seconds, found.get("info.progress"), str(task._moId))
+
+
+def turns(
+    seconds: float,
+    doing: str,
+    left: str = "",
+    *,
+    pauses: tuple[float, float] = (0.25, 5.0),
+    sleep: Callable[[float], object] = CANCELLED.wait,
+    clock: Callable[[], float] = time.monotonic,
+) -> Iterator[float]:
+    """Turns of a wait until the seconds are over, at least one. Each is the pause that follows it.
+
+    Args:
+        seconds: Longest it may take; the last turn is then.
+        doing: What waits, for errors.
+        left: What exists if the wait is cut short.
+        pauses: First and longest pause.
+        sleep: How pauses are made. Default: real ones, which an interrupt ends.
+        clock: What time it is. Default: the real one.
+
+    Raises:
+        VsphereError: the update was interrupted.
+    """
+    deadline = clock() + seconds
+    pause, longest = pauses
+    while True:
+        yield pause
+        now = clock()
+        if now >= deadline:
+            return
+        sleep(min(pause, deadline - now))
+        if CANCELLED.is_set():
+            raise interrupted(doing, left)
+        pause = min(pause * 1.5, longest)
 
 
 def run(
@@ -111,7 +136,6 @@ def step(
     the object meanwhile, are nothing to report.
 
     Args:
-        session: Login.
         start: Starts the task.
         seconds: Longest it may take.
         doing: The step and its object, for errors.
@@ -143,7 +167,6 @@ def changed_until(
     that is lost, only makes it look again.
 
     Args:
-        session: Login.
         item: The object.
         lacking: Looks at the object and returns what starts the task that changes it; None: it is
             as it should be.
@@ -160,10 +183,12 @@ def changed_until(
             return
         step(session, start, seconds, f"changing {what}", f"{what} may change yet")
     if lacking() is not None:
-        raise VsphereError(
-            Code.CONFLICT,
-            f"{what} still differs after {_ATTEMPTS} changes{last_event(session, item)}",
-            f"look at the {kind}'s events for who else changes it",
+        raise failed(
+            "conflict/object",
+            what=what,
+            attempts=_ATTEMPTS,
+            event=last_event(session, item),
+            kind=kind,
         )
 
 
@@ -205,9 +230,6 @@ def timed_out(step: str, problem: TaskTimeoutError, setting: str, exists: str) -
     """A step that took too long, what exists now, and which setting allows more."""
     progress = "" if problem.progress is None else f" at {problem.progress} %"
     progress += f" ({problem.task})" if problem.task else ""
-    return VsphereError(
-        Code.TIMEOUT,
-        f"{step} was not done after {problem.seconds} s{progress}",
-        f"look at the task in vCenter; allow more with timeouts.{setting}",
-        left=exists,
+    return failed(
+        "timeout", step=step, problem=problem, progress=progress, setting=setting, left=exists
     )

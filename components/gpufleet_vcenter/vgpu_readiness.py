@@ -7,9 +7,12 @@ MIG mode of the host); vSphere API (`HostGraphicsConfig`, `HostSriovInfo`, `Soft
 `LicenseAssignmentManager`).
 """
 
+import json
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cache
+from pathlib import Path
 from typing import Any, TypeVar
 
 from pyVmomi import vim, vmodl
@@ -60,23 +63,33 @@ class ReadinessCheck:
     fix: str = ""
 
 
+@cache
+def _rows() -> dict[str, dict[str, str]]:
+    text = Path(__file__).with_name("vgpu_readiness.jsonl").read_text(encoding="utf-8")
+    return {row["check"]: row for row in map(json.loads, text.splitlines())}
+
+
+def _check(row: str, **facts: object) -> ReadinessCheck:
+    """What a row of `vgpu_readiness.jsonl` says; after `/` is what distinguishes its answers."""
+    known = _rows()[row]
+    found, fix = (known.get(name, "").format_map(facts) for name in ("found", "fix"))
+    return ReadinessCheck(row.partition("/")[0], ReadinessState(known["state"]), found, fix)
+
+
 def vgpu_readiness(
     host: Host, setup: HostSetup, wanted: Iterable[str]
 ) -> tuple[ReadinessCheck, ...]:
     """Every condition of one host; `wanted` are the vGPU types that pools ask for."""
+    default = {"": "/unknown", SHARED_DIRECT: ""}.get(setup.default_graphics, "/other")
+    packages = {None: "/unknown", (): "/none"}.get(setup.packages, "")
     return (
         _graphics(host),
-        _default_graphics(setup),
-        _manager(setup),
+        _check(f"defaultGraphicsType{default}", setup=setup),
+        _check(f"vgpuManager{packages}", setup=setup, packages=", ".join(setup.packages or ())),
         *_types(host, wanted),
         *_bios(host, setup),
-        _licence(setup),
-        ReadinessCheck(
-            "scheduler",
-            ReadinessState.UNKNOWN,
-            "the API of vCenter does not show the scheduler of a host",
-            "`esxcli system module parameters list -m nvidia` on the host",
-        ),
+        _check("licence" if setup.licence is not None else "licence/unknown", setup=setup),
+        _check("scheduler"),
     )
 
 
@@ -87,108 +100,31 @@ def _graphics(host: Host) -> ReadinessCheck:
         if gpu.graphics_type != SHARED_DIRECT
     ]
     if not host.gpus:
-        return ReadinessCheck("graphicsType", ReadinessState.WRONG, "the host has no NVIDIA GPU")
-    if not other:
-        return ReadinessCheck("graphicsType", ReadinessState.OK, SHARED_DIRECT)
-    return ReadinessCheck(
-        "graphicsType",
-        ReadinessState.WRONG,
-        ", ".join(other),
-        "set Shared Direct (host, Configure, Graphics), then restart the host",
-    )
-
-
-def _default_graphics(setup: HostSetup) -> ReadinessCheck:
-    found = setup.default_graphics
-    if not found:
-        return ReadinessCheck("defaultGraphicsType", ReadinessState.UNKNOWN, "not reported")
-    state = ReadinessState.OK if found == SHARED_DIRECT else ReadinessState.HINT
-    fix = "" if state is ReadinessState.OK else "a GPU that is added gets it: set Shared Direct"
-    return ReadinessCheck("defaultGraphicsType", state, found, fix)
-
-
-def _manager(setup: HostSetup) -> ReadinessCheck:
-    """The vGPU Manager is a package (VIB) of NVIDIA."""
-    if setup.packages is None:
-        return ReadinessCheck(
-            "vgpuManager",
-            ReadinessState.UNKNOWN,
-            "the packages of the host may not be read",
-            "`esxcli software vib list` on the host",
-        )
-    if not setup.packages:
-        return ReadinessCheck(
-            "vgpuManager",
-            ReadinessState.WRONG,
-            f"no package of NVIDIA is installed on ESXi {setup.version}",
-            "install the vGPU Manager of your NVIDIA AI Enterprise branch",
-        )
-    return ReadinessCheck("vgpuManager", ReadinessState.OK, ", ".join(setup.packages))
+        return _check("graphicsType/none")
+    return _check("graphicsType/other" if other else "graphicsType", other=", ".join(other))
 
 
 def _types(host: Host, wanted: Iterable[str]) -> Iterator[ReadinessCheck]:
     """MIG mode is not shown by itself: which types are offered follows from it."""
     if not host.profiles:
-        yield ReadinessCheck(
-            "types",
-            ReadinessState.WRONG,
-            "the host offers no vGPU type",
-            "look at the vGPU Manager and the graphics type",
-        )
+        yield _check("types/none")
         return
     offered = {one for name in host.profiles if (one := parse_type(name)) is not None}
-    backed = any(one.slices is not None for one in offered)
-    sliced = any(one.slices is None for one in offered)
+    kinds = {one.slices is None for one in offered}
     asked_for = {one for name in wanted if (one := parse_type(name)) is not None}
     for asked in sorted(asked_for - offered, key=lambda one: one.name):
-        name = asked.name
-        if asked.slices is not None and not backed:
-            yield ReadinessCheck(
-                "migMode",
-                ReadinessState.WRONG,
-                f"{name} is MIG-backed, and only time-sliced types are offered: MIG mode is off",
-                "`nvidia-smi -i <gpu> -mig 1` on the host, without machines on the GPU",
-            )
-        elif asked.slices is None and not sliced:
-            yield ReadinessCheck(
-                "migMode",
-                ReadinessState.WRONG,
-                f"{name} is time-sliced, and only MIG-backed types are offered: MIG mode is on",
-                "`nvidia-smi -i <gpu> -mig 0` on the host, without machines on the GPU",
-            )
-        else:
-            yield ReadinessCheck(
-                "types",
-                ReadinessState.WRONG,
-                f"{name} is not offered; offered: {', '.join(sorted(host.profiles))}",
-            )
+        sliced = asked.slices is None
+        row = "types/other" if sliced in kinds else "migMode/on" if sliced else "migMode/off"
+        yield _check(row, name=asked.name, offered=", ".join(sorted(host.profiles)))
 
 
 def _bios(host: Host, setup: HostSetup) -> Iterator[ReadinessCheck]:
     """Settings of the BIOS are not in the API: what devices report of their effect is."""
     without = [gpu.address for gpu in host.gpus if gpu.passthrough is PassthroughState.NONE]
     if without:
-        yield ReadinessCheck(
-            "iommu",
-            ReadinessState.HINT,
-            f"{', '.join(without)} cannot be passed through",
-            "enable VT-d or AMD-Vi (IOMMU) in the BIOS",
-        )
-    gpus = {gpu.address for gpu in host.gpus}
-    if lacking := sorted(gpus & set(setup.without_sriov)):
-        yield ReadinessCheck(
-            "sriov",
-            ReadinessState.HINT,
-            f"{', '.join(lacking)} reports no SR-IOV, which vGPUs need from Ampere on",
-            "enable SR-IOV in the BIOS",
-        )
-
-
-def _licence(setup: HostSetup) -> ReadinessCheck:
-    """Which editions include vGPU is the vendor's word, and is not judged."""
-    if setup.licence is None:
-        return ReadinessCheck("licence", ReadinessState.UNKNOWN, "licences may not be read")
-    return ReadinessCheck("licence", ReadinessState.OK, setup.licence)
+        yield _check("iommu", gpus=", ".join(without))
+    if lacking := sorted({gpu.address for gpu in host.gpus} & set(setup.without_sriov)):
+        yield _check("sriov", gpus=", ".join(lacking))
 
 
 T = TypeVar("T")

@@ -9,6 +9,10 @@ import pytest
 from gpufleet.catalogue import load
 from tests.data.second_sources import DRAWN, RECORDED, draw, rows
 
+CLOUDS = RECORDED.with_name("cloud_rows.jsonl")
+"""A fourth draw, of machines and prices alone: 60 rows that no earlier draw had, those with the
+smallest hashes of `39/TABLE/ROW`, on 2026-11-29."""
+OF_CLOUDS: list[dict[str, Any]] = [json.loads(line) for line in CLOUDS.read_text().splitlines()]
 CHECKED: list[dict[str, Any]] = [json.loads(line) for line in RECORDED.read_text().splitlines()]
 DRAWS = sorted({check["draw"] for check in CHECKED})
 BY_HASH = (1, 2)
@@ -25,7 +29,9 @@ def _field(row: dict[str, Any], path: str) -> Any:
     return value
 
 
-@pytest.mark.parametrize("check", CHECKED, ids=lambda c: f"{c['draw']}-{c['table']}-{c['row']}")
+@pytest.mark.parametrize(
+    "check", [*CHECKED, *OF_CLOUDS], ids=lambda c: f"{c.get('draw', 4)}-{c['table']}-{c['row']}"
+)
 def test_a_row_is_what_the_second_source_says(check: dict[str, Any]) -> None:
     assert check["verdict"] in VERDICTS
     row = dict(rows(check["table"]))[check["row"]]
@@ -54,3 +60,13 @@ def test_each_draw_is_complete_and_few_rows_cannot_be_verified(seed: int) -> Non
         assert len(set(checked) & set(draw(seed))) >= 45
     else:
         assert earlier.isdisjoint(checked)
+
+
+def test_none_of_60_machines_and_prices_is_wrong() -> None:
+    """44 rows agree; of 16 prices of Google's regions no second document has a figure."""
+    drawn = {(check["table"], check["row"]) for check in OF_CLOUDS}
+    assert len(drawn) == 60
+    assert drawn.isdisjoint((check["table"], check["row"]) for check in CHECKED)
+    assert Counter(check["verdict"] for check in OF_CLOUDS) == {"same": 44, "not verifiable": 16}
+    unseen = {check["table"] for check in OF_CLOUDS if check["verdict"] == "not verifiable"}
+    assert unseen == {"prices-gcp"}

@@ -10,9 +10,9 @@ from gpufleet_vcenter.changes import (
     refusals,
     replaces,
 )
-from gpufleet_vcenter.objects import UNKNOWN
 from gpufleet_vcenter.properties import (
     PROPERTIES,
+    UNKNOWN,
     MachineChangeKind,
 )
 

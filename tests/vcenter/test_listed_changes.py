@@ -10,8 +10,8 @@ from gpufleet_vcenter.changes import (
     refusals,
     replaces,
 )
-from gpufleet_vcenter.objects import UNKNOWN
 from gpufleet_vcenter.properties import (
+    UNKNOWN,
     MachineChangeKind,
 )
 from tests.vcenter.test_changes import OLD

@@ -11,8 +11,8 @@ from pulumi.runtime.proto import provider_pb2
 import gpufleet_vcenter
 from gpufleet.components_base.resource_plugin import DetailedDiff
 from gpufleet_vcenter.group_provider import VsphereGpuNodeGroupProvider
-from gpufleet_vcenter.objects import UNKNOWN
 from gpufleet_vcenter.outputs import inputs_kept
+from gpufleet_vcenter.properties import UNKNOWN
 from gpufleet_vcenter.settings import normalised
 
 PROVIDER = VsphereGpuNodeGroupProvider()

@@ -107,7 +107,7 @@ def test_a_session_that_ends_is_renewed_once() -> None:
 
 
 def test_a_lost_answer_is_asked_for_again() -> None:
-    played = Played((200, {"value": "s1"}), None, (200, {"value": "s2"}), (200, {"value": 3}))
+    played = Played((200, {"value": "s1"}), None, (200, {"value": 3}))
     with serving(played) as rest:
         assert rest.get("/tagging/category") == 3
 

@@ -17,8 +17,9 @@ def price_range(
     if way == "spot":
         return _spot(row, cap_micro_usd)
     if way in ("flexStart", "queued"):
-        # Sold below the list price by a discount no public list carries: the list price bounds it.
-        return None, listed
+        # Where no public list carries the discount, the list price bounds it.
+        flex = row.price("flexStart").micro_usd_per_hour
+        return flex, listed if flex is None or way == "queued" else flex
     return listed, listed
 
 

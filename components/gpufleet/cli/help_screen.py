@@ -1,5 +1,7 @@
-"""Help that fits one screen: `--help` has the options that people use first, `--help-all` all."""
+"""Help that fits one screen: `--help` has the options that people use first, each with the first
+sentence about it, and the text up to a form feed; `--help-all` has all."""
 
+import re
 from typing import Any
 
 import click
@@ -37,22 +39,22 @@ class ScreenCommand(click.Command):
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Called for the part `Options` of the help."""
         shown = [
-            record
+            record if ctx.meta.get(_ALL) else (record[0], re.split(r"(?<=\.)\s|;\s", record[1])[0])
             for parameter in self.get_params(ctx)
             if (record := parameter.get_help_record(ctx)) is not None
-            and (ctx.meta.get(_ALL) or self._first_screen(parameter))
+            and (
+                ctx.meta.get(_ALL) or parameter not in self.params or parameter.name in self._first
+            )
         ]
         with formatter.section("Options"):
             formatter.write_dl(shown)
-
-    def _first_screen(self, parameter: click.Parameter) -> bool:
-        own = any(parameter is one for one in self.params)
-        return not own or parameter.name in self._first
 
 
 def _show_all(ctx: click.Context, option: click.Parameter, value: bool) -> None:
     del option
     if value and not ctx.resilient_parsing:
         ctx.meta[_ALL] = True
+        first, ctx.command.help = ctx.command.help, (ctx.command.help or "").replace("\f", "")
         click.echo(ctx.get_help())
+        ctx.command.help = first
         ctx.exit()

@@ -1,7 +1,6 @@
 """`--html`: a fleet as one page that needs no other file, host or script."""
 
 import base64
-import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -15,9 +14,9 @@ from gpufleet.cli.tables import sharing_line, usd
 from gpufleet.findings import Finding, Severity, ordered
 from gpufleet.fleet import Fleet, Pool, Unbounded
 from gpufleet.fleet.model import Money
+from gpufleet.messages import marked
 from gpufleet.render.slots_svg import NARROW, WIDE, draw_partition_svg
 
-_CODE = re.compile(r"`([^`]+)`")
 _HOURS_PER_MONTH = 730
 _NUMBER = ' class="number"'
 
@@ -80,12 +79,11 @@ def _counted(found: Sequence[Finding]) -> str:
 
 def _pool(pool: Pool) -> list[str]:
     wide, narrow = (
-        draw_partition_svg(pool.gpu, pool.partition, f"Pool {pool.name}", width)
-        for width in (WIDE, NARROW)
+        draw_partition_svg(pool.gpu, pool.partition, "One node", width) for width in (WIDE, NARROW)
     )
     facts = [
         f"<dt>{escape(fact.name[:1].upper() + fact.name[1:])}</dt>"
-        f"<dd>{'<br>'.join(map(_marked, (fact.text,) if fact.text else fact.items))}</dd>"
+        f"<dd>{'<br>'.join(map(marked, (fact.text,) if fact.text else fact.items))}</dd>"
         for fact in pool_lines(pool)
     ]
     name, title = escape(pool.name), escape(pool_title(pool))
@@ -112,19 +110,14 @@ def _findings(found: Sequence[Finding]) -> list[str]:
         kind = (one.severity.value, one.code, one.statement, one.fix or "")
         alike.setdefault(kind, []).append(one.place)
     lines = [
-        f'<div class="finding {level}"><p><span class="level">{level}</span>{_marked(text)}</p>'
-        + (f"<p>Fix: {_marked(fix)}</p>" if fix else "")
+        f'<div class="finding {level}"><p><span class="level">{level}</span>{marked(text)}</p>'
+        + (f"<p>Fix: {marked(fix)}</p>" if fix else "")
         + f'<p class="where">{escape(code)}: '
         + ", ".join(f"<code>{escape(place)}</code>" for place in places)
         + "</p></div>"
         for (level, code, text, fix), places in alike.items()
     ]
     return ['<h2 id="findings">Findings</h2>', *lines] if lines else []
-
-
-def _marked(text: str) -> str:
-    """The text with what is between backticks as code."""
-    return _CODE.sub(r"<code>\1</code>", escape(text))
 
 
 def _month(bound: Money) -> str:
@@ -174,18 +167,17 @@ def _spend(fleet: Fleet, pools: Sequence[Pool]) -> list[str]:
         *('<div class="tiles">', *tiles, "</div>"),
         f'<section><h2>Spend</h2><div class="wide"><table><thead><tr>{columns}</tr></thead><tbody>',
         *(*rows, "</tbody></table></div>"),
-        _picture("Spend of each pool", _bars(pools, 22, 500), _bars(pools, 15, 150)),
+        _picture("Spend of each pool", _bars(pools, 600), _bars(pools, 180)),
         "</section>",
     ]
 
 
-def _bars(pools: Sequence[Pool], letters: int, length: int) -> str:
+def _bars(pools: Sequence[Pool], length: int) -> str:
     """From the least to the most that each pool can cost an hour, with the expected as a mark.
 
-    `letters` of a pool's name are shown, and the longest bar has `length` pixels.
+    The longest bar has `length` pixels; the pool's name is above its bar, where all of it fits.
     """
-    left = 8 * letters + 4
-    width = left + length + 120
+    left, width = 8, length + 128
     bounds = [
         [
             None if isinstance(bound, Unbounded) else float(bound)
@@ -194,15 +186,15 @@ def _bars(pools: Sequence[Pool], letters: int, length: int) -> str:
         for pool in pools
     ]
     top = max((value for row in bounds for value in row if value is not None), default=0.0) or 1.0
-    height = 26 * len(pools) + 16
+    height = 44 * len(pools) + 8
     out = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" role="img">',
         "<style>text{font:13px system-ui,sans-serif;fill:#1f2328}</style>",
         f'<rect width="{width}" height="{height}" fill="#fff"/>',
     ]
     for number, (pool, (low, usual, high)) in enumerate(zip(pools, bounds, strict=True)):
-        y = 12 + number * 26
-        out.append(f'<text x="8" y="{y + 12}">{escape(pool.name[:letters])}</text>')
+        y = 26 + number * 44
+        out.append(f'<text x="{left}" y="{y - 8}">{escape(pool.name)}</text>')
         if low is None or usual is None or high is None:
             out.append(f'<text x="{left}" y="{y + 12}">unknown</text>')
             continue

@@ -52,7 +52,12 @@ def refusing(*problems: type[Exception], file: object = None) -> Generator[None,
         yield
     except OSError as problem:
         name = problem.filename if file is None else file
-        text = f"{name or 'standard output'}: {problem.strerror or problem}"
+        why = (
+            "this is a folder, and a file is needed"
+            if isinstance(problem, IsADirectoryError)
+            else None
+        )
+        text = f"{name or 'standard output'}: {why or problem.strerror or problem}"
         raise UnreadableInputError(text) from None
     except problems as problem:
         if file is None:  # a line for each problem, which names no file on more than one

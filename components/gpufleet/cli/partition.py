@@ -1,7 +1,5 @@
 """`gpufleet partition`: can these MIG instances be placed on that GPU?"""
 
-import json
-import math
 import re
 from pathlib import Path
 from typing import Any, cast
@@ -17,6 +15,8 @@ from gpufleet.cli.output import (
     print_json,
     refusing,
 )
+from gpufleet.documents.limits import UnreadableDocumentError
+from gpufleet.documents.reading import read_strict
 from gpufleet.documents.whole_file import write_whole_text
 from gpufleet.findings import Finding, error
 from gpufleet.partition.nearest import NearestLayout
@@ -92,54 +92,28 @@ def _sets_on_one(gpu: Gpu, wanted: dict[str, Any], answer: MigPlacement | Refusa
 def _wanted(text: str) -> dict[str, Any]:
     """The request, checked for shape; whether it is possible is validated later."""
     if _COUNTED_LIST.fullmatch(text):
-        return _without_repeats([(name, int(n)) for name, n in _COUNTED.findall(text)])
+        text = ", ".join(f'"{name}": {count}' for name, count in _COUNTED.findall(text))
+        text = f"{{{text}}}"
+    given: str | bytes = text
+    if text == "-":
+        from gpufleet.cli.source import read_bytes  # what reads declarations imports all of them
+
+        given = read_bytes("-")
     try:
-        wanted = json.loads(
-            _standard_input() if text == "-" else text,
-            object_pairs_hook=_without_repeats,
-            parse_constant=_no_number,
-            parse_float=_finite,
-        )
-    except (ValueError, RecursionError) as problem:  # also a number of thousands of digits
-        raise UnreadableInputError(
-            f"--want is not valid JSON ({problem}); write profile and count, such as "
-            '1g.10gb=3,3g.40gb=1 or \'{"1g.10gb": 3, "3g.40gb": 1}\''
-        ) from problem
-    if not isinstance(wanted, dict) or not wanted:
-        raise UnreadableInputError(
-            "--want must be a JSON object with at least one profile, such as '{\"1g.10gb\": 3}'"
-        )
-    return cast(dict[str, Any], wanted)
+        wanted = read_strict(given).data
+    except UnreadableDocumentError as problem:
+        raise UnreadableInputError(f"--want: {problem}; {_WRITE}") from problem
+    if not isinstance(wanted, dict) or not any(cast("dict[str, Any]", wanted).values()):
+        raise UnreadableInputError(f"--want names no instance with a count; {_WRITE}")
+    return cast("dict[str, Any]", wanted)
 
 
+_WRITE = (
+    """write profile and count, such as 1g.10gb=3,3g.40gb=1 or '{"1g.10gb": 3, "3g.40gb": 1}'"""
+)
 _COUNTED = re.compile(r"([^=\s,{\[\"'][^=\s{\[\"']{0,60})=([0-9]{1,9})(?=[,\s]|$)")
 _COUNTED_LIST = re.compile(rf"\s*{_COUNTED.pattern}(?:[,\s]+{_COUNTED.pattern})*\s*")
 """`3g.40gb=1,1g.10gb+me=2`: profile and count, as NVIDIA's programs and shells write pairs."""
-
-
-def _standard_input() -> bytes:
-    # What reads declarations imports all of them: only who pipes waits for that.
-    from gpufleet.cli.source import read_bytes
-
-    return read_bytes("-")
-
-
-def _finite(text: str) -> float:
-    """`1e999` is infinity, which no JSON answer could repeat."""
-    value = float(text)
-    return value if math.isfinite(value) else _no_number(text)
-
-
-def _no_number(text: str) -> float:
-    raise UnreadableInputError(f"--want holds {text}, which is not a count")
-
-
-def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    names = [name for name, _ in pairs]
-    for name in names:
-        if names.count(name) > 1:
-            raise UnreadableInputError(f"--want names {name!r} twice; write one count")
-    return dict(pairs)
 
 
 def _document(

@@ -14,6 +14,7 @@ from gpufleet.fleet.neuron import is_neuron
 from gpufleet.fleet.price_rules import price_region
 from gpufleet.render.pod_request import requested_units
 from gpufleet.render.slots import draw_partition
+from gpufleet.spec.base import Ownership
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +104,7 @@ def _idle(pool: Pool, usd_per_kwh: float | None) -> str:
     month = idle_month(pool)
     mode = " in MIG mode" if month.mig else ""
     if month.watts is None:
-        return f"of {pool.gpu.key}{mode} is not known"
+        return f"not known for {pool.gpu.key}{mode}"
     return (
         f"{physical_gpus(pool)} x {month.watts} W{mode} on a node that no pod uses: "
         f"{month.kwh:,.1f} kWh a month, {month.money(usd_per_kwh)}"
@@ -130,11 +131,9 @@ def _claims(pool: Pool) -> Iterator[str]:
 
 
 def _nodes(pool: Pool) -> str:
-    nodes = pool.nodes
-    return (
-        f"{nodes.minimum} to {nodes.maximum}, {nodes.expected} expected, "
-        f"provisioned by {pool.provisioner.value}"
-    )
+    nodes, managed = pool.nodes, pool.ownership is Ownership.MANAGED
+    made = f"provisioned by {pool.provisioner.value}" if managed else "made by others"
+    return f"{nodes.minimum} to {nodes.maximum}, {nodes.expected} expected, {made}"
 
 
 def _brought_by(pool: Pool) -> str:

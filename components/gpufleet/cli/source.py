@@ -33,7 +33,7 @@ def read_bytes(source: str) -> bytes:
 def read_mapping(source: str) -> dict[str, Any]:
     """The one document of a file or of standard input. Raises UnreadableInputError."""
     with refusing(UnreadableDocumentError, file=source):
-        return read_document(read_bytes(source))
+        return read_document(read_bytes(source), "")
 
 
 def read_text(source: str) -> str:
@@ -42,10 +42,8 @@ def read_text(source: str) -> str:
     Raises UnreadableInputError when there is no such file, or it is not text.
     """
     try:
-        with click.open_file(source, encoding="utf-8") as file:
+        with refusing(file=source), click.open_file(source, encoding="utf-8") as file:
             return file.read()
-    except OSError as problem:
-        raise UnreadableInputError(f"{source}: {problem.strerror or problem}") from None
     except UnicodeDecodeError:
         raise UnreadableInputError(f"{source}: it is not a text") from None
 

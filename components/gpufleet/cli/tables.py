@@ -106,8 +106,9 @@ def print_fleet(fleet: Fleet, console: Console | None = None) -> None:
             f"{pool.nodes.minimum} to {pool.nodes.maximum}",
             "\n".join(f"{count} {name}" for name, count in pool.advertised.items())
             or "ResourceSlices",
-            f"{'unknown' if price is None else f'{price:,.2f}'} a node\n"
-            f"{usd(pool.spend.minimum)} to {usd(pool.spend.maximum)}",
+            "unknown"
+            if price is None
+            else f"{price:,.2f} a node\n{usd(pool.spend.minimum)} to {usd(pool.spend.maximum)}",
             end_section=True,
         )
     console.print(table)

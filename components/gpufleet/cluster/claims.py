@@ -30,6 +30,8 @@ class DeviceRequest:
     """Number of CEL selectors; absent: none."""
     alternative: bool = False
     """Whether it is one of several under `firstAvailable`."""
+    admin_access: bool = False
+    """Whether it asks for devices that are in use, as monitoring does."""
     product: str = ""
     """Product that a selector requires; empty: none, or said in another way."""
 

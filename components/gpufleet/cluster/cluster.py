@@ -1,10 +1,12 @@
-"""ClusterModel: the pools and programs of one cluster together, declared or read from files."""
+"""ClusterModel: pools, programs and claims of one cluster together, declared or read from files."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from gpufleet.catalogue import Catalogue
+from gpufleet.cluster.claims import DeviceClaim, DeviceClass
 from gpufleet.cluster.fact import NOTHING, Fact
+from gpufleet.cluster.monitoring import DeclaredNamespace
 from gpufleet.cluster.pool import NodePool
 from gpufleet.cluster.program import Program
 from gpufleet.cluster.site import Site
@@ -12,11 +14,14 @@ from gpufleet.cluster.site import Site
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterModel:
-    """What relations between pools and programs are asked about."""
+    """What relations between them are asked about."""
 
     site: Site
     """Minor version of Kubernetes, programs, catalogue."""
     pools: tuple[NodePool, ...]
+    claims: tuple[DeviceClaim, ...] = ()
+    classes: tuple[DeviceClass, ...] = ()
+    namespaces: tuple[DeclaredNamespace, ...] = ()
     complete: bool = False
     """Whether all of it is declared, so that what is not in it is not there."""
     elsewhere: frozenset[str] = frozenset()

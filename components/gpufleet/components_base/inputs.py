@@ -6,20 +6,21 @@ numbers arrive as floats from a component host. Both are put right here, once, b
 registered.
 """
 
-import difflib
 import inspect
 import typing
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from functools import cache
+from functools import cache, reduce
 from typing import Any, NoReturn, TypeVar, cast
 
 import pulumi
 from pydantic import BaseModel, ValidationError
 from pydantic.alias_generators import to_camel as _to_camel
 
+from gpufleet.documents.paths import child
 from gpufleet.environment import MOMENT, start_moment
 from gpufleet.findings import Finding, FleetError, Severity, error
+from gpufleet.spec.meant import folded, meant_key
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -89,9 +90,7 @@ def checked(
 
 
 def _finding(detail: Any) -> Finding:
-    path = ""
-    for part in detail["loc"]:
-        path += f"[{part}]" if isinstance(part, int) else f".{part}" if path else str(part)
+    path = reduce(child, detail["loc"], "")
     message = str(detail["msg"]).removeprefix("Value error, ")
     message = message[:1].lower() + message[1:]
     if detail["type"] == "missing":
@@ -160,6 +159,10 @@ def _value(hint: Any, value: object, path: str, findings: list[Finding]) -> Any:
         return {k: _value(arguments[1], v, f'{path}["{k}"]', findings) for k, v in entries.items()}
     if typing.is_typeddict(hint):
         return _mapping(cast("type", hint), value, path, findings)
+    if wanted := {list: "a list", dict: "a mapping"}.get(origin or hint):
+        message = f"{wanted} is wanted, found {type(value).__name__}"
+        findings.append(error("argument-invalid", path, message, f"write {wanted}"))
+        return None
     return whole_numbers(value)
 
 
@@ -180,12 +183,11 @@ def _joined(path: str, key: str) -> str:
 
 def _unknown(path: str, key: str, value: object, hints: Mapping[str, Any]) -> Finding:
     known = list(hints)
-    folded = {name.replace("_", ""): name for name in known}
-    near = difflib.get_close_matches(key.lower().replace("_", ""), list(folded), 1, 0.6)
+    near = meant_key((), key, known)
     inside = [name for name, hint in hints.items() if _takes(hint, key)]
     held = list(cast("Mapping[str, object]", value)) if isinstance(value, Mapping) else []
-    own = [name for one in held if (name := folded.get(one.lower().replace("_", "")))]
-    fix = f"nearest: {folded[near[0]]}" if near else "remove it"
+    own = [name for one in held for name in known if folded(name) == folded(one)]
+    fix = f"nearest: {near}" if near else "remove it"
     if inside:
         fix = f"write it inside `{inside[0]}`"
     elif own:

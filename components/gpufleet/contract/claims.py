@@ -2,10 +2,13 @@
 driver is configured to use."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from gpufleet.catalogue.features import Release
 from gpufleet.cluster.cluster import ClusterModel
 from gpufleet.cluster.program import Program
+from gpufleet.contract.advertisers import Advertiser
+from gpufleet.contract.advertising_programs import serves_by_claims
 from gpufleet.contract.contract_fact import ContractFact
 from gpufleet.contract.dra_api import CHART_KEY, FIRST_WITH_V1, GROUP, SERVED
 from gpufleet.contract.relation import DRA_DRIVER, Broken
@@ -17,6 +20,12 @@ FIRST_BETA = (1, 32)
 """First minor with an API of claims that can be switched on (kubernetes/website
 `feature-gates/dynamic-resource-allocation.md`: beta and off in 1.32 and 1.33, on since 1.34)."""
 
+ADMIN_LABEL = "resource.kubernetes.io/admin-access"
+"""Label of namespaces in which claims may have administrative access, `true` (k8s.io/api v0.34.13
+to v0.37.0, DRAAdminNamespaceLabelKey)."""
+FIRST_ADMIN_LABEL = "resource.k8s.io/admin-access"
+"""Its name in Kubernetes 1.33, the first release that asks for it."""
+
 
 def validate_claims(cluster: ClusterModel) -> Iterator[Broken]:
     """The DRA driver in a cluster without its API. What a platform switches on, the rules of
@@ -27,6 +36,46 @@ def validate_claims(cluster: ClusterModel) -> Iterator[Broken]:
             yield from _version(driver, minor.value)
             if not cluster.complete and FIRST_BETA <= minor.value < FIRST_WITH_V1:
                 yield _minor(driver, minor.value, minor.place)
+    yield from _unserved(cluster)
+    yield from _without_label(cluster)
+
+
+def _unserved(cluster: ClusterModel) -> Iterator[Broken]:
+    """GPUs that are claimed, and a driver that serves compute domains alone."""
+    drivers = tuple(cluster.programs(DRA_DRIVER))
+    classes = {one.locator.name for one in cluster.classes}
+    asking = [pool.name for pool in cluster.pools if pool.advertiser.found == Advertiser.DRA]
+    asking += [
+        f"{claim.locator}"
+        for claim in cluster.claims
+        if any(one.is_gpu and one.device_class.value not in classes for one in claim.requests)
+    ]
+    if not asking or not drivers or any(serves_by_claims(d).found is not False for d in drivers):
+        return
+    finding = _finding(
+        "dra-driver-serves-no-gpus", drivers[0].field("resources.gpus.enabled"), asking=asking[:3]
+    )
+    off = ContractFact("resources.gpus.enabled is false", finding.path)
+    # Files of one folder may belong to several clusters.
+    yield replace(Broken.of(finding, drivers[0], off), certain=cluster.complete)
+
+
+def _without_label(cluster: ClusterModel) -> Iterator[Broken]:
+    """Administrative access in a namespace that is declared without the label."""
+    minor = cluster.site.kubernetes.found or (1, 33)
+    labels = (ADMIN_LABEL, FIRST_ADMIN_LABEL) if minor == (1, 33) else (ADMIN_LABEL,)
+    for claim in cluster.claims if minor >= (1, 33) else ():
+        name = claim.locator.namespace
+        spaces = [one for one in cluster.namespaces if one.locator.name == name]
+        fields = [f"{one.place}.adminAccess" for one in claim.requests if one.admin_access]
+        if not spaces or not fields:
+            continue
+        if not any(one.labels.get(label) == "true" for one in spaces for label in labels):
+            finding = _finding(
+                "dra-admin-namespace/label", fields[0], admin_label=ADMIN_LABEL, namespace=name
+            )
+            fact = ContractFact(f"{spaces[0].locator} has no such label", "metadata.labels")
+            yield Broken.of(finding, claim, fact)
 
 
 def _version(driver: Program, minor: Release) -> Iterator[Broken]:

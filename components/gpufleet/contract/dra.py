@@ -4,18 +4,19 @@ The driver's chart checks none of this, and what is wrong shows only when a clai
 pod hangs in ContainerCreating. Kubernetes' gates: `pkg/features/kube_features.go` of v1.36.3.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, cast
+from collections.abc import Iterable, Iterator, Sequence
 
 from gpufleet.catalogue import Catalogue, NodeImage
 from gpufleet.cluster.program import KUBERNETES
 from gpufleet.cluster.site import Site
+from gpufleet.contract.claims import ADMIN_LABEL
 from gpufleet.contract.declared_site import declared_site
 from gpufleet.contract.dra_api import CHART_KEY, FIRST_WITH_V1, claims_api
 from gpufleet.contract.kubernetes_gates import gate_off, own_gates
 from gpufleet.contract.platform import PlatformValue
 from gpufleet.contract.programs.dra_gates import DRIVER, unknown_gate
-from gpufleet.findings import Finding, error, findings_in, info, warning
+from gpufleet.documents.shapes import mapping
+from gpufleet.findings import Finding, findings_in
 from gpufleet.partition import dra_gates
 from gpufleet.partition.partition import Partition
 from gpufleet.spec.cluster import minor_of
@@ -30,10 +31,6 @@ Member = tuple[GpuPool, str, Partition, NodeImage | None]
 EXTENDED_RESOURCE, PARTITIONABLE = "DRAExtendedResource", "DRAPartitionableDevices"
 """Gates of Kubernetes: classes that answer the name of a resource, and devices cut on demand."""
 CAPACITY, TAINT_RULES = "DRAConsumableCapacity", "DRADeviceTaintRules"
-ADMIN_LABEL = "resource.kubernetes.io/admin-access"
-"""Label of namespaces in which claims may have administrative access, `true` (k8s.io/api v0.34.13
-to v0.37.0, DRAAdminNamespaceLabelKey; `resource.k8s.io/admin-access` in 1.33)."""
-
 OPERATOR_ROOT = "/run/nvidia/driver"
 
 
@@ -55,7 +52,8 @@ def validate_dra(
         yield from _validate_version(partition, place, version, platform, site)
         yield from _validate_advertiser(f"{path}.sharing.dra", image, platform)
         yield from _validate_admin(partition, place)
-    yield from _validate_taint_rules(spec, site)
+    if spec.addons.dra_driver.device_taints:
+        yield from _gates_off([(TAINT_RULES, "addons.draDriver.deviceTaints", "")], site)
     yield from _validate_shares(dynamic)
     yield from _validate_driver(dynamic, spec, platform)
     yield from _validate_gates(dynamic, spec, site)
@@ -91,30 +89,24 @@ def _validate_version(
             limit=beta.since,
             value=said,
             source=beta.source,
-            on_since=_on_since(site, EXTENDED_RESOURCE),
+            on_since=site.catalogue.features(KUBERNETES).gates[EXTENDED_RESOURCE].on_since,
         )
         return
     if version < FIRST_WITH_V1:
-        yield warning(
-            "dra-kubernetes-beta",
-            place,
-            f"resource.k8s.io is a beta API in Kubernetes {said}, which {facts.title} has switched "
-            f"on ({beta.source})"
-            if not beta.switch
-            else f"resource.k8s.io is a beta API in Kubernetes {said}, off unless it is switched "
-            f"on ({beta.source})",
-            (f"{beta.switch}; " if beta.switch else "")
-            + "NVIDIA documents GPUs by claims from Kubernetes 1.34.2 on",
-            value=said,
-            limit="1.34",
-        )
+        on = f"which {facts.title} has switched on"
+        state = "off unless it is switched on" if beta.switch else on
+        first = f"{beta.switch}; " if beta.switch else ""
+        state = f"{state} ({beta.source})"
+        yield _finding("dra-kubernetes-beta/declared", place, value=said, state=state, first=first)
     wanted: list[tuple[str, str, str]] = []
     if made.on_demand:
-        wanted.append((PARTITIONABLE, "devices", "say in `layouts` what is cut"))
+        wanted.append((PARTITIONABLE, f"{place}.devices", ", or say in `layouts` what is cut"))
     if any(offer.extended_resource for offer in made.offers):
-        wanted.append((EXTENDED_RESOURCE, "extendedResource", "write `extendedResource: false`"))
+        without = ", or write `extendedResource: false`"
+        wanted.append((EXTENDED_RESOURCE, f"{place}.extendedResource", without))
+    remove = ", or remove the line"
     if made.consumable_shares is not None:
-        wanted.append((CAPACITY, "consumableShares", "remove the line"))
+        wanted.append((CAPACITY, f"{place}.consumableShares", remove))
     kept = site.catalogue.features(KUBERNETES).fields
     for index, need in enumerate(made.needs):
         asked = {
@@ -123,21 +115,27 @@ def _validate_version(
             "adminAccess": need.admin_access,
         }
         wanted += [
-            (kept[field].gate, f"claims[{index}].{field}", "remove the line")
+            (kept[field].gate, f"{place}.claims[{index}].{field}", remove)
             for field, value in asked.items()
             if value
         ]
+    yield from _gates_off(wanted, site)
+
+
+def _gates_off(wanted: Iterable[tuple[str, str, str]], site: Site) -> Iterable[Finding]:
+    """Gate, field that needs it, and what to do instead."""
     for gate, field, instead in wanted:
         off = gate_off(gate, site)
         if off is None:
             continue
-        yield error(
+        newer = f'write `kubernetesVersion: "{off.on_since}"`, or ' if off.on_since else ""
+        yield _finding(
             "dra-kubernetes-gate-off",
-            f"{place}.{field}",
-            off.message,
-            (f'write `kubernetesVersion: "{off.on_since}"`, ' if off.on_since else "")
-            + f"name it in `cluster.featureGates` where it is on, or {instead}",
-            value=said,
+            field,
+            why=off.message,
+            newer=newer,
+            instead=instead,
+            value=".".join(map(str, site.minor or ())),
             limit=off.on_since,
             gate=gate,
         )
@@ -156,30 +154,12 @@ def _validate_admin(partition: Partition, place: str) -> Iterable[Finding]:
             )
 
 
-def _validate_taint_rules(spec: FleetSpec, site: Site) -> Iterable[Finding]:
-    off = gate_off(TAINT_RULES, site)
-    if off is not None and spec.addons.dra_driver.device_taints:
-        yield error(
-            "dra-kubernetes-gate-off",
-            "addons.draDriver.deviceTaints",
-            off.message,
-            f'write `kubernetesVersion: "{off.on_since}"`, or name it in `cluster.featureGates` '
-            "where it is on",
-            limit=off.on_since,
-            gate=TAINT_RULES,
-        )
-
-
 def _validate_shares(dynamic: Sequence[Member]) -> Iterable[Finding]:
     """One driver serves the cluster, and has one setting."""
     ways = {path: part.dra.consumable_shares for _, path, part, _ in dynamic if part.dra}
     if len(set(ways.values())) > 1:
         shown = "; ".join(f"{path}: {way or 'none'}" for path, way in ways.items())
         yield _finding("dra-shares-differ", next(iter(ways)), shown=shown)
-
-
-def _on_since(site: Site, gate: str) -> str | None:
-    return site.catalogue.features(KUBERNETES).gates[gate].on_since
 
 
 def fleet_claims_api(spec: FleetSpec) -> str:
@@ -201,7 +181,7 @@ def _validate_advertiser(
         if plugin is None
         else f"write `{plugin.switched_off_by}`, which keeps {plugin.owner}'s plugin off the nodes"
     )
-    yield _finding("dra-two-advertisers", place, fix=(fix), image=image.key, rule="OUR-16")
+    yield _finding("dra-two-advertisers", place, fix=fix, image=image.key, rule="OUR-16")
 
 
 def _validate_driver(
@@ -209,11 +189,7 @@ def _validate_driver(
 ) -> Iterable[Finding]:
     addon = spec.addons.dra_driver
     if addon.enabled is False:
-        names = ", ".join(pool.name for pool, _, _, _ in dynamic)
-        yield _finding("dra-driver-disabled", names=names)
-    resources = _mapping(addon.values.get("resources"))
-    if _mapping(resources.get("gpus")).get("enabled") is False:
-        yield _finding("dra-driver-serves-no-gpus")
+        yield _finding("dra-driver-disabled", names=[pool.name for pool, *_ in dynamic])
     roots: dict[str, list[str]] = {}
     for pool, _, _, image in dynamic:
         roots.setdefault(driver_root(image, platform), []).append(pool.name)
@@ -231,14 +207,12 @@ def _validate_driver(
 def _validate_gates(dynamic: Sequence[Member], spec: FleetSpec, site: Site) -> Iterable[Finding]:
     """One driver for the cluster: the gates of all pools and of the raw values hold together."""
     place = "addons.draDriver.values.featureGates"
-    written = _mapping(spec.addons.dra_driver.values.get("featureGates"))
+    written = mapping(spec.addons.dra_driver.values.get("featureGates"))
     needed = set(driver_gates(partition for _, _, partition, _ in dynamic))
     for gate in sorted(needed):
         if written.get(gate) is False:
             asking = [p.name for p, _, part, _ in dynamic if part.dra and gate in part.dra.gates]
-            yield _finding(
-                "dra-gate-switched-off", f"{place}.{gate}", asking=asking, gate=gate, rule="DRA-1"
-            )
+            yield _finding("dra-gate-switched-off", f"{place}.{gate}", asking=asking, gate=gate)
     on = needed | {name for name, value in written.items() if value is True}
     driver = site.release_of(DRIVER)
     for gate in sorted(needed - set(driver.gates)):
@@ -255,7 +229,6 @@ def _validate_gates(dynamic: Sequence[Member], spec: FleetSpec, site: Site) -> I
             clash="; ".join(clash),
             asking="; ".join(asking),
             gates=sorted(on),
-            rule="DRA-11",
         )
 
 
@@ -278,18 +251,7 @@ def _validate_classes(members: Sequence[Member], site: Site) -> Iterable[Finding
         if not names:
             continue
         both = [name for name in names if name in plugin]
-        say = warning if both else info
-        yield say(
-            "dra-class-answers-everywhere",
-            f"{path}.sharing.dra.extendedResource",
-            f"pods that ask for {', '.join(names)} can land here although `extendedResource` is "
-            "false: the DeviceClass of the whole cluster answers that name"
-            + (f", and other pools advertise {', '.join(both)}" if both else ""),
-            "write `extendedResource: true`, or keep such pods away with a taint under `taints` of "
-            "the pool: they tolerate that of GPUs",
-            resources=tuple(names),
-        )
-
-
-def _mapping(value: object) -> Mapping[str, Any]:
-    return cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {}
+        if not both:
+            yield _finding("dra-class-answers-everywhere", path, resources=names)
+            continue
+        yield _finding("dra-class-answers-everywhere/advertised", path, resources=names, both=both)

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Self
 
+from gpufleet.cluster.claims import DeviceClaim
 from gpufleet.cluster.pool import NodePool
 from gpufleet.cluster.program import Program
 from gpufleet.contract.contract_fact import ContractFact, chain, image_fact
@@ -31,7 +32,7 @@ class Broken:
     """A relation that does not hold."""
 
     code: str
-    at: NodePool | Program | None
+    at: NodePool | Program | DeviceClaim | None
     """The object that it is reported at; None: what is missing, or the cluster."""
     place: str
     """The field, as its author wrote it."""
@@ -44,7 +45,9 @@ class Broken:
     evidence: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
     @classmethod
-    def of(cls, row: Finding, at: NodePool | Program | None, *facts: ContractFact | None) -> Self:
+    def of(
+        cls, row: Finding, at: NodePool | Program | DeviceClaim | None, *facts: ContractFact | None
+    ) -> Self:
         """The relation of a row of `findings.jsonl`: an error is certain, and the row's source,
         `where: what`, is the last fact."""
         evidence = dict(row.evidence)

@@ -28,7 +28,8 @@ class Limits:
         try:
             return raw.decode("utf-8-sig")
         except UnicodeDecodeError as problem:
-            raise UnreadableDocumentError(f"byte {problem.start}: this is not UTF-8 text") from None
+            what = f"byte {problem.start}: this is not UTF-8 text: save the file as UTF-8"
+            raise UnreadableDocumentError(what) from None
 
     def check_size(self, size: int) -> None:
         """Raise UnreadableDocumentError for more bytes than are read."""

@@ -54,12 +54,30 @@ def open_reader(text: str, limits: Limits) -> Any:
     return NodeReader(text)
 
 
-def _as_reported(problem: str, mark: Any) -> str:  # noqa: ARG001
-    return problem
+_PLAIN_WORDS = {
+    "did not find expected '-' indicator": "this line begins neither an item of the list (`- `) "
+    "nor in the column of the keys above it: indent it as they are",
+    "did not find expected key": "this line is not indented as the keys above it",
+    "mapping values are not allowed in this context": "a `:` is not allowed here: indent this line "
+    "as the key above it, or put a text that holds `: ` in quotes",
+    "could not find expected ':'": "a `:` with a space after it is missing after this key",
+    "did not find expected ',' or '}'": "a `,` or the `}` is missing; a text that holds one of "
+    "`{ } [ ] ,` is written in quotes",
+    "did not find expected ',' or ']'": "a `,` or the `]` is missing; a text that holds one of "
+    "`{ } [ ] ,` is written in quotes",
+    "found undefined alias": "`*` refers to a value with `&` that is not there: put a text that "
+    "begins with `*` in quotes",
+}
+"""What libyaml reports -> what to do."""
+
+
+def as_reported(problem: str, mark: Any) -> str:  # noqa: ARG001
+    """The words of libyaml, in plain ones where they name only a token."""
+    return _PLAIN_WORDS.get(problem, problem)
 
 
 @contextmanager
-def readable(explain: Callable[[str, Any], str] = _as_reported) -> Generator[None]:
+def readable(explain: Callable[[str, Any], str] = as_reported) -> Generator[None]:
     """Raise what libyaml cannot read as UnreadableDocumentError, with line and column.
 
     `explain` may replace the words of libyaml; it gets them and their mark, None without one.
@@ -69,6 +87,8 @@ def readable(explain: Callable[[str, Any], str] = _as_reported) -> Generator[Non
     except yaml.YAMLError as error:
         problem: Any = error
         mark = getattr(problem, "problem_mark", None)
+        if getattr(problem, "problem", None) == "could not find expected ':'":
+            mark = problem.context_mark  # where the key is, not the line after it
         place = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
         words = getattr(problem, "problem", None) or str(problem).partition('\n  in "<')[0]
         explained = explain(str(words).replace("\n", " "), mark)

@@ -28,6 +28,7 @@ from gpufleet.documents.limits import (
 from gpufleet.documents.nodes import (
     MappingNode,
     SequenceNode,
+    as_reported,
     is_merge,
     line_of,
     open_reader,
@@ -52,7 +53,11 @@ def read_strict(text: str | bytes, holds: str = "document") -> Document:
             return "a tab is not allowed here in YAML: indent with spaces"
         if "another document" in problem:
             return f"a second document starts here: one {holds} per file"
-        return problem
+        if any(one.lstrip().startswith(("//", "/*")) for one in lines):
+            return (
+                "`//` and `/*` begin no comment in JSON and YAML: remove them, or write `#` in YAML"
+            )
+        return as_reported(problem, mark)
 
     with readable(explain):
         node = open_reader(decoded, CONFIGURATION).get_single_node()

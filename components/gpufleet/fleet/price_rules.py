@@ -36,28 +36,30 @@ def price_region(pool: Pool) -> str | None:
     """Region whose list price the pool is counted with; None where there is none, or the price is
     the declaration's own."""
     row, wanted = pool.machines[0].instance, pool.capacity[0]
-    option = None if row is None else _listed_option(wanted)
+    option = None if row is None else _listed_option(row, wanted)
     if row is None or option is None:
         return None
     price = row.price(option)
     return price.region if price.micro_usd_per_hour is not None else None
 
 
-def _listed_option(wanted: Capacity) -> str | None:
+def _listed_option(row: InstanceType, wanted: Capacity) -> str | None:
     """The purchase option whose list price counts; None where the declaration has the price."""
     if wanted.on_prem is not None or wanted.capacity_block is not None:
         return None
+    if wanted.flex_start and row.price("flexStart").micro_usd_per_hour is not None:
+        return "flexStart"
     return "spot" if wanted.spot is not None else "onDemand"
 
 
 def _listed(pool: Pool) -> Iterator[tuple[InstanceType, str, Price]]:
     """Each list price that the pool's spend rests on."""
     for machine in pool.machines:
-        if machine.instance is None:
-            continue
-        for option in dict.fromkeys(map(_listed_option, pool.capacity)):
-            if option is not None:
-                yield machine.instance, option, machine.instance.price(option)
+        row = machine.instance
+        options = () if row is None else (_listed_option(row, one) for one in pool.capacity)
+        for option in dict.fromkeys(options):
+            if row is not None and option is not None:
+                yield row, option, row.price(option)
 
 
 def validate_prices(
@@ -79,12 +81,9 @@ def validate_prices(
 def _elsewhere(region: str, pools: Sequence[Pool]) -> Iterable[Finding]:
     named = [(pool.name, price.region) for pool in pools for _, _, price in _listed(pool)]
     others = {name: place for name, place in named if place is not None and place != region}
-    places = sorted(set(others.values()))
-    if not places:
-        return
-    yield _finding(
-        "price-of-other-region", found=region, pools=list(others), region=", ".join(places)
-    )
+    if others:
+        where = ", ".join(sorted(set(others.values())))
+        yield _finding("price-of-other-region", found=region, pools=list(others), region=where)
 
 
 def _unknown_here(region: str, pools: Sequence[Pool], catalogue: Catalogue) -> Iterable[Finding]:
@@ -95,7 +94,8 @@ def _unknown_here(region: str, pools: Sequence[Pool], catalogue: Catalogue) -> I
         for row, option, price in _listed(pool):
             regions = _priced_regions(row, option, price, catalogue)
             if price.micro_usd_per_hour is None and regions:
-                missing[f"{row.name} as {option}"] = None
+                listed = f" ({price.notes})" if price.region == region else ""
+                missing[f"{row.name} as {option}{listed}"] = None
                 known |= regions
                 names[pool.name] = None
     own = partition(region)
@@ -133,10 +133,9 @@ def _old(pools: Sequence[Pool], as_of: date) -> Iterable[Finding]:
     old: dict[str, int] = {}
     for pool in pools:
         for row, option, price in _listed(pool):
-            if price.micro_usd_per_hour is None:
-                continue
             days = (as_of - price.source.date).days
-            if days > PRICE_AGE_DAYS.get(option, DEFAULT_PRICE_AGE_DAYS):
+            limit = PRICE_AGE_DAYS.get(option, DEFAULT_PRICE_AGE_DAYS)
+            if price.micro_usd_per_hour is not None and days > limit:
                 old[f"{row.name} as {option} ({price.source.date})"] = days
     if old:
         yield _finding(

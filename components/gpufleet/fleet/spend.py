@@ -41,7 +41,7 @@ def _prices(machine: Machine, capacity: Capacity) -> tuple[int | None, int | Non
     if capacity.spot is not None:
         return price_range(row, "spot", _cap(capacity.spot))
     if capacity.flex_start is not None or capacity.queued is not None:
-        return price_range(row, "flexStart")
+        return price_range(row, capacity.mode)
     return price_range(row, "onDemand")
 
 

@@ -236,11 +236,12 @@ def _fields(need: DeviceNeed, path: str, *, mig: bool) -> Iterator[Finding]:
             "MIG devices reach no other GPU by NVLink",
         ),
     }
-    has, other = ("mig", "gpu") if mig else ("gpu", "mig")
+    has, limit = ("mig", "gpu") if mig else ("gpu", "mig")
     for field, (value, reason) in wrong.items():
         if value:
-            said = {"value": value, "limit": other, "reasons": reason, "what": has, "field": field}
-            yield _finding("dra-claim-unmet/fields", f"{path}.{field}", **said)
+            why = f"{reason}, and `devices` is {has}"
+            where = f"{path}.{field}"
+            yield _finding("dra-claim-unmet/fields", where, value=value, limit=limit, why=why)
 
 
 def _boards(

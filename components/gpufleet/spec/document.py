@@ -9,8 +9,11 @@ from gpufleet.documents.strict_rules import kind_in_yaml
 __all__ = ["UnreadableDocumentError", "fleet_part", "read_document"]
 
 
-def read_document(text: str | bytes) -> dict[str, Any]:
-    """Plain data of one YAML or JSON mapping.
+_FLEET = ": a FleetSpec starts with keys such as `platform:` and `pools:`"
+
+
+def read_document(text: str | bytes, begins: str = _FLEET) -> dict[str, Any]:
+    """Plain data of one YAML or JSON mapping; `begins` ends the message about anything else.
 
     Raises UnreadableDocumentError for text that is malformed, beyond the limits of
     `gpufleet.documents.limits.CONFIGURATION`, empty, or not a mapping.
@@ -21,8 +24,7 @@ def read_document(text: str | bytes) -> dict[str, Any]:
     data: object = document.data
     if not isinstance(data, dict):
         raise UnreadableDocumentError(
-            f"the document is {kind_in_yaml(data)}, not a mapping: a FleetSpec starts with keys "
-            "such as `platform:` and `pools:`"
+            f"the document is {kind_in_yaml(data)}, not a mapping{begins}"
         )
     return cast("dict[str, Any]", data)
 

@@ -2,17 +2,18 @@
 every known key is known, and spelling alone leads to another key."""
 
 import re
-import types
 from collections.abc import Mapping, Sequence
-from typing import Union, cast, get_args, get_origin
+from decimal import Decimal
+from typing import cast, get_args, get_origin
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from gpufleet.messages import shown_value
 from gpufleet.spec.fleet_spec import FleetSpec
 from gpufleet.spec.mig_names import ProfileName
-from gpufleet.spec.pool import GpuPool
+from gpufleet.spec.pool import GpuPool, Nodes
 from gpufleet.spec.sharing import Mig
+from gpufleet.spec.spelling import models_in
 
 _PROFILE = TypeAdapter[str](ProfileName)
 Place = tuple[str | int, ...]
@@ -62,19 +63,6 @@ def misplaced_key(place: Place, found: object) -> str | None:
     return None
 
 
-def misplaced_value(place: Place, value: object) -> str | None:
-    """What to write where a mapping is wanted and a number is found; None: not known."""
-    if (
-        isinstance(value, int)
-        and _is_count(value)
-        and value > 0
-        and place[0] == "pools"
-        and place[2:] == ("nodes",)
-    ):
-        return f"write `nodes: {{min: {value}, max: {value}}}`"
-    return None
-
-
 def wanted_form(place: Place, wanted: str, value: object) -> str | None:
     """A value of the wanted form; None: no form is known.
 
@@ -83,23 +71,40 @@ def wanted_form(place: Place, wanted: str, value: object) -> str | None:
         wanted: What the message says: `a list is wanted`.
         value: The value that is there.
     """
-    key = str(place[-1]) if place and isinstance(place[-1], str) else ""
+    key = f"{place[-1]}: " if place and isinstance(place[-1], str) else ""
+    plain = isinstance(value, (str, int, float))
+    shown = shown_value(value).strip("'")
+    model = _model_at(place)
+    named = None if model is None else _named(list(_fields(model)), value)
     if wanted.startswith("a list"):
-        plain = isinstance(value, (str, int, float))
-        held = "{...}" if _model_at(place) else shown_value(value).strip("'") if plain else "..."
-        return f"write a list: `{key}: [{held}]`" if key else f"write a list: `[{held}]`"
-    if keys := keys_at(place):
-        named = _named(keys, value)
-        return (
-            f"write `{key}: {{{named}: {{...}}}}`"
-            if named
-            else (f"write a mapping; its keys are {', '.join(keys)}")
-        )
+        held = f"{{{named}: {{...}}}}" if named else "{...}" if model else shown if plain else "..."
+        return f"write a list: `{key}[{held}]`"
+    if named:
+        return f"write `{key}{{{named}: {{...}}}}`"
+    if model is Nodes and isinstance(value, int) and value > 0 and _is_count(value):
+        return f"write `{key}{{min: {value}, max: {value}}}`"
+    if model is not None:
+        needed = [one for one, field in model.model_fields.items() if field.is_required()]
+        field = model.model_fields[needed[0]] if len(needed) == 1 and plain else None
+        if field is not None and field.annotation in _TAKES.get(type(value), ()):
+            return f"write `{key}{{{field.alias or needed[0]}: {shown}}}`"
+        return f"write a mapping; its keys are {', '.join(_fields(model))}"
     if wanted.startswith("a mapping"):
-        return f"write a mapping: `{key}: {{NAME: VALUE}}`" if key else "write a mapping"
+        return f"write a mapping: `{key}{{NAME: VALUE}}`"
     if wanted.startswith("text") and isinstance(value, (list, tuple, Mapping)):
-        return "write one text"
+        items = cast("Sequence[object]", value if isinstance(value, list) else ())
+        one = shown_value(items[0]).strip("'") if len(items) == 1 else ""
+        return f"write `{key}{one}`" if one and isinstance(items[0], str) else "write one text"
     return f"write {wanted.removesuffix(' is wanted')}" if wanted.endswith(" is wanted") else None
+
+
+_TAKES: Mapping[type, tuple[object, ...]] = {
+    int: (int, Decimal),
+    float: (Decimal,),
+    Decimal: (Decimal,),
+    str: (str,),
+}
+"""Type of a value -> annotations of fields that take it."""
 
 
 def _named(keys: Sequence[str], value: object) -> str | None:
@@ -153,11 +158,4 @@ def _model_at(place: Place) -> type[BaseModel] | None:
 
 
 def _model_in(annotation: object) -> type[BaseModel] | None:
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return annotation
-    if get_origin(annotation) in {Union, types.UnionType, tuple, list} or get_args(annotation):
-        for argument in get_args(annotation):
-            found = _model_in(argument)
-            if found is not None:
-                return found
-    return None
+    return next(models_in(annotation), None)

@@ -1,22 +1,25 @@
 """From plain data to a FleetSpec: every structural problem at once, as findings."""
 
-import difflib
+import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from decimal import Decimal
+from functools import reduce
 from typing import Any, cast
 
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
+from gpufleet.documents.paths import at_steps, child
 from gpufleet.documents.quantities import quantity
 from gpufleet.findings import Finding, error
 from gpufleet.messages import shown_value
 from gpufleet.spec.cluster import OPENSHIFT_BEHIND
 from gpufleet.spec.fleet_spec import FleetSpec
-from gpufleet.spec.misplaced import keys_at, misplaced_key, misplaced_value, wanted_form
+from gpufleet.spec.meant import folded, meant_key, meant_word
+from gpufleet.spec.misplaced import keys_at, misplaced_key, wanted_form
 from gpufleet.spec.missing_keys import missing_key
 from gpufleet.spec.secrets import validate_secrets
 
@@ -41,7 +44,7 @@ class Parsed:
 
 def parse(data: Mapping[str, Any]) -> Parsed:
     """Read plain data (as YAML or JSON gives it) as a FleetSpec. Never raises for bad input."""
-    foreign = tuple(_foreign_values(data, ""))
+    foreign = tuple(_foreign_values(data, "")) or tuple(_kubernetes_object(data))
     if foreign:
         return Parsed(None, None, (), foreign)
     secrets = tuple(validate_secrets(data))
@@ -55,40 +58,29 @@ def parse(data: Mapping[str, Any]) -> Parsed:
     return Parsed(None if secrets else spec, spec, everything, secrets)
 
 
-def _foreign_values(value: object, path: str) -> list[Finding]:
+def _foreign_values(value: object, path: str) -> Iterator[Finding]:
     """Values no file can hold: an Output of a program, above all."""
-    if isinstance(value, Mapping):
-        found: list[Finding] = []
-        for key, item in cast("Mapping[object, object]", value).items():
-            found += _foreign_values(item, f"{path}.{key}" if path else str(key))
-        return found
-    if isinstance(value, Sequence) and not isinstance(value, (str, bytes)):
-        found = []
-        for index, item in enumerate(cast("Sequence[object]", value)):
-            found += _foreign_values(item, f"{path}[{index}]")
-        return found
-    if isinstance(value, _PLAIN):
-        return []
     kind = type(value).__name__
-    if kind in {"Output", "Unknown"}:  # Unknown: an Output inside a component host
-        return [
-            error(
-                "spec-holds-output",
-                path,
-                "the value is a Pulumi Output, which is not known before deployment",
-                "the spec is plain data: pass values that other resources produce in `connection`",
-                type=kind,
-            )
-        ]
-    return [
-        error(
-            "spec-value-foreign",
-            path,
-            f"the value has type {kind}; a spec holds only text, numbers, booleans, times, lists "
-            "and mappings",
-            type=kind,
-        )
-    ]
+    if isinstance(value, Mapping):
+        for key, item in cast("Mapping[object, object]", value).items():
+            yield from _foreign_values(item, f"{path}.{key}" if path else str(key))
+    elif isinstance(value, Sequence) and not isinstance(value, (str, bytes)):
+        for index, item in enumerate(cast("Sequence[object]", value)):
+            yield from _foreign_values(item, f"{path}[{index}]")
+    elif kind in {"Output", "Unknown"}:  # Unknown: an Output inside a component host
+        message = "the value is a Pulumi Output, which is not known before deployment"
+        fix = "the spec is plain data: pass values that other resources produce in `connection`"
+        yield error("spec-holds-output", path, message, fix, type=kind)
+    elif not isinstance(value, _PLAIN):
+        held = "a spec holds only text, numbers, booleans, times, lists and mappings"
+        yield error("spec-value-foreign", path, f"the value has type {kind}; {held}", type=kind)
+
+
+def _kubernetes_object(data: Mapping[str, Any]) -> Iterator[Finding]:
+    if {"apiVersion", "kind"} <= set(data) and "pools" not in data:
+        message = f"this is a Kubernetes object ({shown_value(data['kind'])}), not a FleetSpec"
+        fix = "`gpufleet audit FILE` validates objects, `gpufleet adopt FILE` reads a dump of them"
+        yield error("spec-value-foreign", "kind", message, fix)
 
 
 def _without(
@@ -135,98 +127,65 @@ def _findings(problem: ValidationError, data: Mapping[str, Any]) -> list[Finding
     return list(by_path.values())
 
 
-def _folded(word: str) -> str:
-    return re.sub("[^a-z0-9]", "", word.lower())
-
-
 def _finding(detail: ErrorDetails, data: Mapping[str, Any]) -> Finding:
     place = _real_place(detail["loc"], data)
-    path = _written(place)
+    path = reduce(child, place, "")
+    if detail["type"] == "extra_forbidden":
+        return _unknown_key(place, path, str(detail["loc"][-1]), data)
+    if detail["type"] == "missing":
+        return missing_key(path)
+    code, message, fix, facts = _wrong_value(detail, place)
+    return error(code, path, message, fix, **facts)
+
+
+def _wrong_value(
+    detail: ErrorDetails, place: tuple[int | str, ...]
+) -> tuple[str, str, str | None, dict[str, Any]]:
+    """Code, message, fix and facts of a value that its field does not take."""
     value: object = detail.get("input")
     context: dict[str, Any] = dict(detail.get("ctx") or {})
-    kind = detail["type"]
-    found = shown_value(value)
-    if kind == "extra_forbidden":
-        return _unknown_key(place, path, str(detail["loc"][-1]), data)
-    if kind == "missing":
-        return missing_key(path)
+    kind, found = detail["type"], shown_value(value)
     if kind in {"enum", "literal_error"}:
         allowed = re.findall(r"'([^']*)'|(\b\d+\b)", str(context.get("expected", "")))
         names = [a or b for a, b in allowed]
-        # Platforms have names of one form, `aks` and `eks`: only a slip of the pen is near.
-        likeness = 0.8 if path == "platform" else 0.4
-        # Clouds write `NO_SCHEDULE` where Kubernetes writes `NoSchedule`.
-        near = [name for name in names if _folded(name) == _folded(str(value))]
-        near = near or difflib.get_close_matches(str(value), names, 1, likeness)
-        fix = f"nearest: {near[0]}" if near else None
-        if fix is None and path == "platform":
-            fix = "write `existing` for nodes that another tool has made"
-        return error(
-            "spec-value-unknown",
-            path,
-            f"{found} is none of {', '.join(names)}",
-            fix,
-            found=found,
-            allowed=names,
-        )
+        message = f"{found} is none of {', '.join(names)}"
+        fix = meant_word(str(place[-1]), str(value), names)
+        return "spec-value-unknown", message, fix, {"found": found, "allowed": names}
     if kind in _BOUNDS:
         word, key = _BOUNDS[kind]
         limit = context.get(key)
-        return error(
-            "spec-value-out-of-range",
-            path,
-            f"{found} is not {word} {limit}",
-            f"write {_nearest(kind, limit)}",
-            found=found,
-            limit=str(limit),
-        )
+        message = f"{found} is not {word} {limit}"
+        fix = f"write {limit}" if kind.endswith("equal") else f"write a value {word} {limit}"
+        return "spec-value-out-of-range", message, fix, {"found": found, "limit": str(limit)}
     if kind in {"too_long", "too_short", "string_too_long", "string_too_short"}:
         limit = context.get("max_length", context.get("min_length"))
         word = "at most" if "max_length" in context else "at least"
         length = context.get("actual_length", len(value) if isinstance(value, str) else 0)
         unit = "characters" if kind.startswith("string") else "entries"
-        return error(
-            "spec-length-out-of-range",
-            path,
-            f"{length} {unit} found, {word} {limit} allowed",
-            found=length,
-            limit=limit,
-        )
+        message, fix = f"{length} {unit} found, {word} {limit} allowed", f"write {word} {limit}"
+        return "spec-length-out-of-range", message, fix, {"found": length, "limit": limit}
     if kind == "string_pattern_mismatch":
-        return error(
-            "spec-value-malformed",
-            path,
-            f"{found} does not have the form {context.get('pattern')}",
-            _form_hint(place, value, str(context.get("pattern"))),
-            found=found,
-            pattern=context.get("pattern"),
-        )
+        pattern = str(context.get("pattern"))
+        fix = _form_hint(place, value, pattern)
+        message = f"{found} does not have the form {pattern}"
+        return "spec-value-malformed", message, fix, {"found": found, "pattern": pattern}
     message = detail["msg"].removeprefix("Value error, ")
     if kind == "value_error":
-        return error("spec-value-inconsistent", path, message, found=found)
+        message, _, fix = message.partition("; write ")
+        fix = f"write {fix}" if fix else None
+        return "spec-value-inconsistent", message, fix, {"found": found}
     if kind == "string_type" and isinstance(value, (int, float)):
-        return error(
-            "spec-value-wrong-type",
-            path,
-            f"{found} is read as a {'truth value' if isinstance(value, bool) else 'number'}, and "
-            "text is wanted",
-            f'put it in quotes: "{found}"',
-            found=found,
-        )
+        read_as = "truth value" if isinstance(value, bool) else "number"
+        message = f"{found} is read as a {read_as}, and text is wanted"
+        return "spec-value-wrong-type", message, f'put it in quotes: "{found}"', {"found": found}
     digits = len(value) if isinstance(value, str) and value.isdigit() else 0
     if kind == "int_type" and digits > _MOST_DIGITS:  # the reader leaves it as text
-        return error(
-            "spec-value-out-of-range",
-            path,
-            f"a number of {digits} digits is found, and at most {_MOST_DIGITS} are allowed",
-            "write a smaller number",
-            found=f"{digits} digits",
-            limit=f"{_MOST_DIGITS} digits",
-        )
-    hint = _plain_hint(kind, place, value) or misplaced_value(place, value)
+        message = f"a number of {digits} digits is found, and at most {_MOST_DIGITS} are allowed"
+        facts = {"found": f"{digits} digits", "limit": f"{_MOST_DIGITS} digits"}
+        return "spec-value-out-of-range", message, "write a smaller number", facts
     wanted = _said(message.replace("Decimal input should be", "Input should be a number,"))
-    hint = hint or wanted_form(place, wanted, value)
-    return error("spec-value-wrong-type", path, f"found {found}: {wanted}", hint, found=found)
+    hint = _plain_hint(kind, place, value) or wanted_form(place, wanted, value)
+    return "spec-value-wrong-type", f"found {found}: {wanted}", hint, {"found": found}
 
 
 _BOUNDS = {
@@ -235,10 +194,6 @@ _BOUNDS = {
     "less_than_equal": ("at most", "le"),
     "less_than": ("less than", "lt"),
 }
-
-
-def _nearest(kind: str, limit: object) -> str:
-    return f"{limit}" if kind.endswith("equal") else f"a value {_BOUNDS[kind][0]} {limit}"
 
 
 def _said(message: str) -> str:
@@ -269,14 +224,16 @@ def _plain_hint(kind: str, place: tuple[str | int, ...], value: object) -> str |
         plain = " without quotes" if isinstance(value, str) else ""
         meant = (one for one, words in _WORDS.items() if str(value).lower() in words)
         return next((f"write {one}{plain}" for one in meant), None)
-    if kind in {"float_type", "decimal_type"}:
+    if kind in {"float_type", "decimal_type", "decimal_parsing"}:
         text = _DECIMAL.fullmatch(value) if isinstance(value, str) else None
-        return f"write {text[1]} without quotes" if text else None
+        return f"write {text[1]}{'' if text[2] else ' without quotes'}" if text else None
     if not kind.startswith("int"):
         return None
     key = str(place[-1]) if place else ""
     if isinstance(value, float) and key.endswith("Percentage") and 0 < value < 1:
         return f"write it in percent: {value * 100:.0f}"
+    if isinstance(value, float) and abs(value) < 10**_MOST_DIGITS:  # no infinity, no NaN
+        return f"write {math.floor(value)} or {math.ceil(value)}"
     found = _NUMBER_AND_UNIT.fullmatch(value) if isinstance(value, str) else None
     if found is None:
         return None
@@ -291,7 +248,7 @@ def _plain_hint(kind: str, place: tuple[str | int, ...], value: object) -> str |
 
 
 _NUMBER_AND_UNIT = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z]*)\s*")
-_DECIMAL = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*")
+_DECIMAL = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*(USD(?:/h)?)?\s*")
 _WORDS = {
     "true": {"yes", "y", "on", "true", "t", "1"},
     "false": {"no", "n", "off", "false", "f", "0"},
@@ -317,6 +274,10 @@ def _form_hint(place: tuple[str | int, ...], value: object, pattern: str) -> str
     if pattern.startswith("^all-"):
         return "write all-balanced, or all- and a profile: all-1g.10gb"
     last = place[-1] if place else ""
+    if last == "kubernetesVersion" and (minor := re.match(r"v?(1\.[1-9][0-9])(?![0-9])", value)):
+        return f'write "{minor[1]}"'
+    if last == "catalogue":
+        return missing_key("catalogue").fix
     if last in {"name", "namePrefix", "environment", "team"}:
         near = re.sub(r"[^a-z0-9]+", "-", value.lower()).strip("-").lstrip("0123456789-")[:40]
         return f"write {near}" if near and near != value else None
@@ -347,41 +308,15 @@ def _real_place(place: tuple[int | str, ...], data: object) -> tuple[int | str, 
     return tuple(real)
 
 
-def _at(data: object, place: tuple[str | int, ...]) -> object:
-    """What is at a place of the data, all of which is there."""
-    for part in place:
-        data = cast("Any", data)[part]
-    return data
-
-
-def _written(place: tuple[int | str, ...]) -> str:
-    text = ""
-    for part in place:
-        if isinstance(part, int):
-            text += f"[{part}]"
-        elif not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", part):
-            text += f'["{part}"]'
-        else:
-            text += f".{part}" if text else part
-    return text
-
-
 def _unknown_key(
     place: tuple[int | str, ...], path: str, key: str, data: Mapping[str, Any]
 ) -> Finding:
     allowed = keys_at(place[:-1])
-    folded = {name.lower(): name for name in allowed}
-    same = folded.get(key.lower().replace("_", "").replace("-", ""))
-    near = (
-        [same]
-        if same is not None
-        else difflib.get_close_matches(key, allowed, 1, 0.8)
-        or [name for name in allowed if key.lower() in _words(name)]
-        or difflib.get_close_matches(key, allowed, 1, 0.6)
-    )
-    nearest = near[0] if near else None
-    other = None if same is not None else misplaced_key(place, _at(data, place[:-1]))
-    fix = other or (f"nearest: {nearest}" if nearest else None)
+    nearest = meant_key(place[:-1], key, allowed)
+    same = nearest is not None and folded(nearest) == folded(key)
+    other = None if same else misplaced_key(place, at_steps(data, place[:-1]))
+    said = "nearest:" if nearest in allowed else "write"
+    fix = other or (f"{said} {nearest}" if nearest else None)
     keys = ", ".join(allowed)
     return error(
         "spec-key-unknown",
@@ -390,8 +325,3 @@ def _unknown_key(
         fix or "remove it",
         allowed=allowed,
     )
-
-
-def _words(name: str) -> list[str]:
-    """The words of a key: `version` is one of `kubernetesVersion`."""
-    return re.sub(r"([A-Z])", r" \1", name).lower().split()

@@ -52,7 +52,9 @@ class Nodes(SpecModel):
     @model_validator(mode="after")
     def _in_order(self) -> Self:
         if self.min > self.max:
-            raise ValueError(f"min {self.min} is greater than max {self.max}")
+            raise ValueError(
+                f"min {self.min} is greater than max {self.max}; write max: {self.min}"
+            )
         if self.expected is not None and not self.min <= self.expected <= self.max:
             raise ValueError(
                 f"expected {self.expected} is outside min {self.min} and max {self.max}"

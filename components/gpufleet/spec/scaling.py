@@ -127,7 +127,9 @@ class Scaling(SpecModel):
     @model_validator(mode="after")
     def _in_order(self) -> Self:
         if self.min > self.max:
-            raise ValueError(f"min {self.min} is greater than max {self.max}")
+            raise ValueError(
+                f"min {self.min} is greater than max {self.max}; write max: {self.min}"
+            )
         return self
 
 

@@ -39,9 +39,6 @@ def _holds_secret(name: str, value: object) -> bool:
 
 
 def _finding(path: str, why: str) -> Finding:
-    return error(
-        "spec-holds-secret",
-        path,
-        f"{why}; specs are committed and end up in state, so they never hold secrets",
-        "put it into a Kubernetes Secret and name that Secret here",
-    )
+    message = f"{why}; specs are committed and end up in state, so they never hold secrets"
+    fix = "put it into a Kubernetes Secret and name that Secret here"
+    return error("spec-holds-secret", path, message, fix)

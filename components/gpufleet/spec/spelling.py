@@ -40,12 +40,13 @@ def _fields(model: type[BaseModel]) -> dict[str, tuple[str, tuple[type[BaseModel
     found: dict[str, tuple[str, tuple[type[BaseModel], ...]]] = {}
     for name, field in model.model_fields.items():
         alias = field.alias or name
-        found[name] = found[alias] = (alias, tuple(_models_in(field.annotation)))
+        found[name] = found[alias] = (alias, tuple(models_in(field.annotation)))
     return found
 
 
-def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:
+def models_in(annotation: Any) -> Iterator[type[BaseModel]]:
+    """The models that an annotation holds, in a union, a list or by itself."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         yield annotation
     for argument in get_args(annotation):
-        yield from _models_in(argument)
+        yield from models_in(argument)

@@ -27,7 +27,7 @@ def rejected_as_list(choice: ServingChoice) -> list[dict[str, Any]]:
     """Everything that does not work, with the limit it breaks."""
     return [
         {**picked(lost, "what", "gpu"), **picked(lost.miss, "code", "reason", "figure")}
-        for lost in choice.rejected
+        for lost in dict.fromkeys(choice.rejected)
     ]
 
 

@@ -89,7 +89,7 @@ def choose(
                 ceiling = cost if ceiling is None else min(ceiling, cost)
     kept = tuple(option for option, _ in groupby(sorted(options, key=rank)))
     findings = _findings(need, kept, rejected, offered, path, market, catalogue)
-    return ServingChoice(kept, tuple(dict.fromkeys(rejected)), findings)
+    return ServingChoice(kept, tuple(rejected), findings)
 
 
 _LIMITS = {

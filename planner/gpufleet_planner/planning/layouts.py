@@ -104,7 +104,8 @@ def _fewest(gpu: Gpu, wanted: Pattern) -> Counter[Pattern]:
     integer program where one after the other needs more than the volume."""
     assert gpu.mig is not None
     filled = _filled(gpu, wanted)
-    tight = filled.total() == volume_bound(gpu, dict(wanted)) and not _lost(gpu, filled)
+    lost = any(stranded_of(gpu, devices) for devices in filled)
+    tight = filled.total() == volume_bound(gpu, dict(wanted)) and not lost
     if tight or not highs.available():
         return filled
     patterns = maximal_patterns(gpu.mig, dict(wanted))
@@ -171,10 +172,6 @@ def _completed(gpu: Gpu, devices: Pattern) -> Pattern:
     for name, count in best.items():
         wanted[name] = wanted.get(name, 0) + count
     return tuple(wanted.items())
-
-
-def _lost(gpu: Gpu, layouts: Counter[Pattern]) -> int:
-    return sum(stranded_of(gpu, devices) * count for devices, count in layouts.items())
 
 
 @lru_cache(maxsize=4096)

@@ -8,7 +8,6 @@ choice or proves that there is none.
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from math import ceil
 
 from gpufleet_planner.packing import highs
@@ -25,7 +24,7 @@ from gpufleet_planner.planning.layouts import (
 from gpufleet_planner.planning.offers import OfferedMachine
 from gpufleet_planner.planning.option import Option
 from gpufleet_planner.planning.placed import ChosenWorkload
-from gpufleet_planner.sizing.device import Device, DeviceShare
+from gpufleet_planner.sizing.device import DeviceShare
 
 GAP, LARGE = 2e-3, 1_500
 """Relative gap at which a program of more columns stops; smaller ones are solved to the end."""
@@ -42,6 +41,10 @@ class OptionRow:
     part: float
     order: int
     """Place among the workload's options: the best alone is first."""
+    whole: float
+    """Micro-dollars an hour of its machines, nothing else on them."""
+    least: tuple[float, float]
+    """The same of its part of them, by compute alone and by memory alone."""
 
 
 def choose_rows(
@@ -166,9 +169,10 @@ def select(
     name none. `allowed` refuses pools that cannot be declared. Raises KeyError
     with the name of a candidate that has no allowed option, or no room on own machines."""
     keys: dict[PoolKey, int] = {}
+    known: dict[tuple[object, ...], int] = {}
     usable: dict[str, list[OptionRow]] = {}
     for candidate in candidates:
-        rows = _rows(candidate, keys, one_profile, allowed, zones)
+        rows = _rows(candidate, keys, known, one_profile, allowed, zones)
         if not rows:
             raise KeyError(candidate.name)
         usable[candidate.name] = rows[:1] if candidate.ends else rows
@@ -260,26 +264,31 @@ def _by_program(
 def _within(usable: Sequence[Sequence[OptionRow]], spent: float) -> list[list[OptionRow]]:
     """Options with which all workloads may still cost no more than a known choice: the others take
     more than that with the least parts of the rest."""
-    least, weight = tightest([[row.option for row in rows] for rows in usable])
+    least, weight = _tightest(usable)
     kept: list[list[OptionRow]] = []
     for rows in usable:
-        parts = [least_part(row.option, weight) for row in rows]
+        parts = [weight * row.least[0] + (1 - weight) * row.least[1] for row in rows]
         limit = spent - least + min(parts)
         kept.append([r for r, part in zip(rows, parts, strict=True) if part <= limit * (1 + 1e-9)])
     return kept
 
 
 def _bound(candidates: Sequence[ChosenWorkload], usable: Mapping[str, list[OptionRow]]) -> float:
-    """Sum over the intents: workloads of two intents never share a machine."""
-    groups: dict[str, list[list[Option]]] = defaultdict(list)
+    """Sum over the intents: workloads of two intents never share a machine. The machines are there
+    at least of the workload that is dearest at its cheapest, the one who else is on them."""
+    groups: dict[str, list[list[OptionRow]]] = defaultdict(list)
     for candidate in candidates:
-        groups[candidate.intent].append([row.option for row in usable[candidate.name]])
-    return sum(max(dearest_alone(group), tightest(group)[0]) for group in groups.values())
+        groups[candidate.intent].append(usable[candidate.name])
+    return sum(
+        max(max(min(row.whole for row in rows) for rows in group), _tightest(group)[0])
+        for group in groups.values()
+    )
 
 
 def _rows(
     candidate: ChosenWorkload,
     keys: dict[PoolKey, int],
+    known: dict[tuple[object, ...], int],
     one_profile: bool,
     allowed: Fits,
     zones: tuple[str, ...],
@@ -287,17 +296,25 @@ def _rows(
     """The options that may be declared, best alone first; of those that ask the same of the same
     pool, the one that asks for least."""
     found: dict[tuple[int, str | int], OptionRow] = {}
+    zones = candidate.entry.zones or zones
     for order, option in enumerate(candidate.choice.options[:OPTIONS]):
-        key = pool_key(candidate.intent, option, one_profile, candidate.entry.zones or zones)
-        if key not in keys:
-            if not allowed(key):
-                continue
-            keys[key] = len(keys)
+        # Most options go where another one went: the key is made once for each.
+        seen = id(option.machine), option.share.label, option.fabric, candidate.intent, zones
+        if seen not in known:
+            key = pool_key(candidate.intent, option, one_profile, zones)
+            known[seen] = keys.setdefault(key, len(keys)) if allowed(key) else -1
+        pool = known[seen]
+        if pool < 0:
+            continue
         item, count = item_of(option)
-        row = OptionRow(option, keys[key], item, count, _part(option), order)
-        kept = found.get((row.pool, item))
-        if kept is None or row.count < kept.count:
-            found[row.pool, item] = row
+        kept = found.get((pool, item))
+        if kept is None or count < kept.count:
+            price = machine_price(option.machine)
+            each, whole = price * option.devices / option.machine.gpus, price * option.machines
+            compute, memory = option.share.slice_parts
+            least = each * float(compute), each * float(memory)
+            row = OptionRow(option, pool, item, count, _part(option), order, whole, least)
+            found[pool, item] = row
     return sorted(found.values(), key=lambda row: row.order)
 
 
@@ -312,46 +329,18 @@ UNPRICED = 1e12
 """Micro-dollars a GPU without a price counts as: above all that have one."""
 
 
-def tightest(workloads: Sequence[Sequence[Option]]) -> tuple[float, float]:
+def _tightest(workloads: Sequence[Sequence[OptionRow]]) -> tuple[float, float]:
     """Micro-dollars an hour of the least parts, which no search undercuts as each workload takes
     its part of some machine, and the weight of compute in them. Slices weigh
     compute and memory; with one weight for all the parts of one GPU never add up to more than it,
     so the best weight counts."""
-    costs = [{_costs(option) for option in options} for options in workloads]
+    costs = [{row.least for row in rows} for rows in workloads]
     return max(
         (sum(min(w * compute + (1 - w) * memory for compute, memory in own) for own in costs), w)
         for w in _WEIGHTS
     )
 
 
-def dearest_alone(workloads: Sequence[Sequence[Option]]) -> float:
-    """What the workload costs that is dearest at its cheapest: its machines are there at least,
-    the one who else is on them."""
-    return max(
-        min(machine_price(option.machine) * option.machines for option in options)
-        for options in workloads
-    )
-
-
 def machine_price(machine: OfferedMachine) -> float:
     """Micro-dollars an hour; one without a price counts by its GPUs."""
     return float(machine.micro_usd) if machine.micro_usd is not None else UNPRICED * machine.gpus
-
-
-def least_part(option: Option, weight: float) -> float:
-    """Least an option costs whatever else is on its machines."""
-    compute, memory = _costs(option)
-    return weight * compute + (1 - weight) * memory
-
-
-def _costs(option: Option) -> tuple[float, float]:
-    """The same by compute alone, and by memory alone."""
-    compute, memory = _parts(option.share)
-    each = machine_price(option.machine) * option.devices / option.machine.gpus
-    return each * compute, each * memory
-
-
-@lru_cache(maxsize=4096)
-def _parts(share: Device) -> tuple[float, float]:
-    compute, memory = share.slice_parts
-    return float(compute), float(memory)

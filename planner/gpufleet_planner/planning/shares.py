@@ -35,6 +35,7 @@ def allowed_kinds(need: WorkloadNeed) -> tuple[DeviceShare, ...]:
     return (DeviceShare.WHOLE,) if need.large_training else kinds
 
 
+@lru_cache(maxsize=4096)
 def whole(machine: OfferedMachine) -> Device | None:
     """A whole device of a machine: a GPU, or the vGPU slice the machine carries."""
     device = whole_gpu(machine.gpu)

@@ -5,6 +5,7 @@ config.json, and the safetensors index or headers next to it.
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, cast
 
@@ -81,6 +82,7 @@ def choose_model(
     )
 
 
+@lru_cache(maxsize=512)
 def _named(text: str, catalogue: Catalogue) -> ChosenModel | tuple[Finding, ...]:
     """A model of the catalogue by its name or a release's, which may end in its format."""
     found = find_catalogue_model(text, catalogue)

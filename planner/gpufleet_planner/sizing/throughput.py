@@ -201,6 +201,7 @@ def kind_of_model(model: Architecture) -> str:
     return "mixture" if model.is_mixture else "dense"
 
 
+@cache
 def spread_of(kind: ServedKind, *, burst: bool = False) -> Spread:
     """That of a steady load, or of prompts that come all at once. What has no row of its own is of
     the rest at its place."""

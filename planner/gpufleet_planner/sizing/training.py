@@ -70,6 +70,9 @@ class Training:
     arithmetic: Arithmetic = Arithmetic.BF16
     """Speed only: weights and gradients are kept as `precision` says."""
 
+    def __hash__(self) -> int:
+        return hash((self.context, self.batch, self.accumulation, self.method, self.checkpointing))
+
     @property
     def tokens(self) -> int:
         """Tokens of a micro-batch on one GPU."""

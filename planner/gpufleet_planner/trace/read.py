@@ -10,9 +10,9 @@ import csv
 from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 from io import StringIO
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, ClassVar, Self, TypeVar
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import BaseModel, BeforeValidator, Field, model_validator
 
 from gpufleet.catalogue import Catalogue, UnknownKeyError
 from gpufleet.catalogue.lookup import nearest_names
@@ -51,6 +51,10 @@ Memory = Annotated[int, BeforeValidator(read_memory)]
 PartOfGpu = Annotated[Fraction, BeforeValidator(_read_part)]
 Name = Annotated[str, Field(min_length=1, max_length=253)]
 Seconds = Annotated[int, Field(ge=0, le=10**12)]
+_Gpus = Annotated[int, Field(ge=0, le=MOST_GPUS)]
+_Milli = Annotated[int, Field(ge=0, le=10**8)]
+_Mebibytes = Annotated[int, Field(ge=0, le=10**9)]
+_NOTHING = ("", "nan", "none")
 
 
 class NodeEntry(RequestModel):
@@ -221,135 +225,110 @@ def _numbered(name: str, count: int) -> list[str]:
 # -- tables --------------------------------------------------------------------------------------
 
 
+class _Line(BaseModel):
+    """One line of a table; columns that no reader knows are ignored."""
+
+    COLUMNS: ClassVar[tuple[str, ...]]
+    """Those that must be there."""
+
+
+class _NodeLine(_Line):
+    COLUMNS = ("sn", "cpu_milli", "memory_mib", "gpu", "model")
+
+    sn: Name
+    cpu_milli: _Milli
+    memory_mib: _Mebibytes
+    gpu: _Gpus = 0
+    model: str = ""
+
+    @model_validator(mode="after")
+    def _named(self) -> Self:
+        if self.gpu and not self.model:
+            raise ValueError(f"{self.gpu} GPUs of no model: write the model")
+        return self
+
+
+class _TaskLine(_Line):
+    COLUMNS = ("name", "cpu_milli", "memory_mib", "num_gpu", "gpu_milli")
+
+    name: Name
+    cpu_milli: _Milli = 0
+    memory_mib: _Mebibytes = 0
+    num_gpu: _Gpus = 0
+    gpu_milli: Annotated[int, Field(ge=0, le=WHOLE_GPU)] = WHOLE_GPU
+    gpu_spec: str = ""
+    creation_time: Seconds = 0
+    deletion_time: Seconds | None = None
+
+    @model_validator(mode="after")
+    def _sound(self) -> Self:
+        if self.num_gpu and not self.gpu_milli:
+            raise ValueError(f"0 of each of {self.num_gpu} GPUs: write 1 to 1000, or num_gpu 0")
+        if self.deletion_time is not None and self.deletion_time < self.creation_time:
+            raise ValueError(f"deletion_time {self.deletion_time} is before creation_time")
+        return self
+
+
+_AnyLine = TypeVar("_AnyLine", bound=_Line)
+
+
 def read_trace(nodes: str, tasks: str, sharing: GpuSharing) -> Read:
     """The trace of two tables. None exactly when there are findings.
 
     Tasks arrive by `creation_time`, then in the order of the table; without that column in the
     order of the table. A part of a GPU counts as what `sharing` hands out for it.
     """
-    of_nodes = _Table("nodes", ("sn", "cpu_milli", "memory_mib", "gpu", "model"), MOST_NODES)
-    of_tasks = _Table(
-        "tasks", ("name", "cpu_milli", "memory_mib", "num_gpu", "gpu_milli"), MOST_TASKS
-    )
-    found = [node for row in of_nodes.rows(nodes) if (node := _node(row)) is not None]
-    arrivals = [task for row in of_tasks.rows(tasks) if (task := _task(row, sharing)) is not None]
-    return _trace(found, arrivals, [*of_nodes.all(found), *of_tasks.all(arrivals)])
-
-
-class _Table:
-    """One CSV file and what is wrong with it."""
-
-    def __init__(self, name: str, columns: tuple[str, ...], most: int) -> None:
-        self.name, self._columns, self._most = name, columns, most
-        self.findings: list[Finding] = []
-
-    def report(self, code: str, path: str, message: str, fix: str) -> None:
-        """Add a finding."""
-        self.findings.append(error(code, path, message, fix))
-
-    def all(self, rows: Iterable[TraceNode | TraceTask]) -> list[Finding]:
-        """All findings, names that are there twice too; of many the first, and how many more."""
-        found = [*self.findings, *_repeated(self.name, rows)]
-        more = len(found) - _SHOWN
-        if more <= 0:
-            return found
+    wrong: list[Finding] = []
+    found = [
+        TraceNode(row.sn, row.cpu_milli, row.memory_mib, row.gpu, row.model if row.gpu else "")
+        for row in _lines(_NodeLine, "nodes", nodes, MOST_NODES, wrong)
+    ]
+    arrivals: list[TraceTask] = []
+    for row in _lines(_TaskLine, "tasks", tasks, MOST_TASKS, wrong):
+        models = [part for part in row.gpu_spec.split("|") if part]
+        shape = _shape(row.cpu_milli, row.memory_mib, row.num_gpu, row.gpu_milli, models, sharing)
+        arrivals.append(TraceTask(row.name, shape, row.creation_time, row.deletion_time))
+    wrong += [*_repeated("nodes", found), *_repeated("tasks", arrivals)]
+    more = len(wrong) - _SHOWN
+    if more > 0:
         text = f"{more} more values are wrong in this way"
-        return [*found[:_SHOWN], error("pack-trace-value", self.name, text)]
+        wrong[_SHOWN:] = [error("pack-trace-value", wrong[_SHOWN].path, text)]
+    return _trace(found, arrivals, wrong)
 
-    def rows(self, text: str) -> Iterator["_Row"]:
-        """The lines that are complete."""
-        # What a quotation mark opens must close: else it swallows the lines that follow.
-        reader = csv.DictReader(StringIO(text, newline=""), strict=True)
-        try:
-            given = [(column or "").strip() for column in reader.fieldnames or ()]
-            reader.fieldnames = given
-            missing = [column for column in self._columns if column not in given]
-            if missing:
-                found = f"{', '.join(missing)}; it has {', '.join(given) or 'nothing'}"
-                text = f"the first line lacks the column{'s' * (len(missing) > 1)} {found}"
-                fix = f"write a CSV table with the columns {', '.join(self._columns)}"
-                self.report("pack-trace-columns", self.name, text, fix)
-                return
-            yield from self._complete(reader)
-        except csv.Error as problem:
-            text = f"line {reader.line_num} is not valid CSV: {problem}"
-            self.report("pack-trace-columns", self.name, text, "write a CSV table")
 
-    def _complete(self, lines: Iterable[dict[str | Any, Any]]) -> Iterator["_Row"]:
-        number = -1
-        for number, values in enumerate(lines):
-            if number == self._most:
-                text = f"more than {self._most} lines"
-                self.report("pack-trace-too-long", self.name, text, "take a part of the trace")
-                return
-            row = _Row(self, number, values)
+def _lines(
+    kind: type[_AnyLine], name: str, text: str, most: int, findings: list[Finding]
+) -> Iterator[_AnyLine]:
+    """The sound lines of a table; what is wrong with the others is added to the findings."""
+
+    def wrong(code: str, message: str, fix: str) -> None:
+        findings.append(error(f"pack-trace-{code}", name, message, fix))
+
+    # What a quotation mark opens must close: else it swallows the lines that follow.
+    reader = csv.DictReader(StringIO(text, newline=""), strict=True)
+    number = -1
+    try:
+        reader.fieldnames = given = [(column or "").strip() for column in reader.fieldnames or ()]
+        missing = [column for column in kind.COLUMNS if column not in given]
+        if missing:
+            text = f"it has {', '.join(given) or 'nothing'}, and not {', '.join(missing)}"
+            fix = f"write a CSV table with the columns {', '.join(kind.COLUMNS)}"
+            return wrong("columns", f"the first line lacks columns: {text}", fix)
+        for number, values in enumerate(reader):
+            if number == most:
+                return wrong("too-long", f"more than {most} lines", "take a part of the trace")
+            path = f"{name}[{number}]"
             if None in values or None in values.values():
-                row.wrong("", "the line has more or fewer values than the first", "complete it")
-            else:
-                yield row
-        if number < 0:
-            text = "there is no line after the first"
-            self.report("pack-trace-empty", self.name, text, "add one")
-
-
-class _Row:
-    """One line of a table: values by column, and the place of each."""
-
-    def __init__(self, table: _Table, number: int, values: Mapping[str, str]) -> None:
-        self._table, self._number, self._values = table, number, values
-        self.sound = True
-
-    def text(self, column: str) -> str:
-        """The value; empty where it is `nan` or the column is missing."""
-        text = self._values.get(column, "").strip()
-        return "" if text.lower() in ("nan", "none") else text
-
-    def number(self, column: str, default: int | None, most: int) -> int:
-        """The value as a whole number of 0 to `most`. `default` None: it must be there."""
-        text = self.text(column)
-        if not text and default is not None:
-            return default
-        try:
-            value = float(text)
-        except ValueError:
-            value = -1.0
-        if not 0 <= value <= most or value != int(value):
-            self.wrong(column, f"{text!r} is not a whole number of 0 to {most}", "write one")
-            return 0
-        return int(value)
-
-    def wrong(self, column: str, message: str, fix: str) -> None:
-        """Report a value."""
-        self.sound = False
-        path = f"{self._table.name}[{self._number}]" + (f".{column}" if column else "")
-        self._table.report("pack-trace-value", path, message, fix)
-
-
-def _node(row: _Row) -> TraceNode | None:
-    name, model = row.text("sn"), row.text("model")
-    gpus = row.number("gpu", 0, MOST_GPUS)
-    cpu, memory = row.number("cpu_milli", None, 10**8), row.number("memory_mib", None, 10**9)
-    if not name:
-        row.wrong("sn", "a node needs a name", "write one")
-    if gpus and not model:
-        row.wrong("model", f"{gpus} GPUs of no model", "write the model")
-    return TraceNode(name, cpu, memory, gpus, model if gpus else "") if row.sound else None
-
-
-def _task(row: _Row, sharing: GpuSharing) -> TraceTask | None:
-    name = row.text("name")
-    gpus = row.number("num_gpu", 0, MOST_GPUS)
-    milli = row.number("gpu_milli", WHOLE_GPU if gpus else 0, WHOLE_GPU)
-    cpu, memory = row.number("cpu_milli", 0, 10**8), row.number("memory_mib", 0, 10**9)
-    created = row.number("creation_time", 0, 10**12)
-    deleted = row.number("deletion_time", -1, 10**12) if row.text("deletion_time") else None
-    if not name:
-        row.wrong("name", "a task needs a name", "write one")
-    if gpus and not milli and row.sound:
-        row.wrong("gpu_milli", f"0 of each of {gpus} GPUs", "write 1 to 1000, or num_gpu 0")
-    if deleted is not None and deleted < created:
-        row.wrong("deletion_time", f"{deleted} is before creation_time {created}", "swap them")
-    if not row.sound:
-        return None
-    models = [part for part in row.text("gpu_spec").split("|") if part]
-    return TraceTask(name, _shape(cpu, memory, gpus, milli, models, sharing), created, deleted)
+                text = "the line has more or fewer values than the first"
+                findings.append(error("pack-trace-value", path, text, "complete it"))
+                continue
+            there = {c: v for c, v in values.items() if v.strip().lower() not in _NOTHING}
+            line = read_model(kind, there, path, "pack-trace-value", findings)
+            if line is not None:
+                yield line
+    except csv.Error as problem:
+        text = f"line {reader.line_num} is not valid CSV: {problem}"
+        return wrong("columns", text, "write a CSV table")
+    if number < 0:
+        wrong("empty", "there is no line after the first", "add one")
+    return None

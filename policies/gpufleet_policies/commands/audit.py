@@ -34,9 +34,8 @@ EXAMPLES = """\b
 Examples:
   gpufleet audit deploy charts/serving/values.yaml
   helm template charts/serving | gpufleet audit -
-  gpufleet audit . --format github --output sarif=gpufleet.sarif --output junit=gpufleet.xml
-  gpufleet audit . --top 10        the dearest ten objects; --output html=audit.html for a page
-  kubectl get nodes,pods,deploy,sts,ds,jobs,cronjobs,hpa,ns,quota -A -o json | gpufleet audit -
+  gpufleet audit . --format github --output sarif=gpufleet.sarif
+  gpufleet audit . --top 10 --output html=audit.html
   gpufleet audit . --fix --diff            then: --fix
 """
 FIRST = (
@@ -108,7 +107,7 @@ FIRST = (
     type=click.Choice(["mandatory", "advisory", "never"]),
     default="mandatory",
     show_default=True,
-    help="Findings of which level, or of a higher one, make the exit status 1.",
+    help="Findings of this level; those of a higher one count too.",
 )
 @click.option(
     "--fail-on-unread", is_flag=True, help="Exit 2 when any file cannot be read, named or not."
@@ -124,8 +123,8 @@ FIRST = (
 @click.option(
     "--fix",
     is_flag=True,
-    help="Make those changes in YAML files, comments kept; validate them again, and print what "
-    "remains.",
+    help="Make the changes of --patch in YAML files, comments kept; validate them again, and "
+    "print what remains.",
 )
 @click.option("--diff", is_flag=True, help="With --fix: print a unified diff, and write nothing.")
 @click.option(
@@ -148,7 +147,7 @@ FIRST = (
     type=click.Choice(FORMATS),
     default="text",
     show_default=True,
-    help="text and html for people, json for programs, sarif for code scanning, junit for test "
+    help="text and html are for people; json for programs, sarif for code scanning, junit for test "
     "reports, github for annotations of changed lines.",
 )
 @click.option(
@@ -168,7 +167,7 @@ FIRST = (
 @click.option(
     "--require-judged",
     is_flag=True,
-    help="Fail when something was not judged: unreadable files, templates, unknown kinds, charts.",
+    help="Fail when something was not judged; unreadable files, templates, unknown kinds, charts.",
 )
 @place_options
 @click.option("--verbose", is_flag=True, help="List everything that was not judged.")
@@ -210,14 +209,15 @@ def command(
 
     PATH is a file, a folder, or `-`: Kubernetes manifests, Helm values and templates, `terraform
     show -json` plans, `pulumi preview --json`, `pulumi stack export`, `kubectl get -o json`,
-    declarations of fleets. Folders are searched for .yaml, .yml and .json. Rules that compare
+    declarations of fleets. Folders are searched for .yaml, .yml, .json and .tf. Rules that compare
     objects see everything of one run together. What no rule looked at is named and counted.
     --as, --gpu, --select and --context give a verdict on one document (docs/check.md).
 
-    Exits 0 when nothing fails, 1 when a finding of the level of --fail-on is left, or with
-    --require-judged when something was not judged, 2 when a named file, the settings or the own
-    rules cannot be read, the call is wrong, or nothing was looked at: no file, or no document that
-    rules know. --allow-nothing makes that 0.
+    Exits 0 when nothing fails, 1 when a finding of the level of --fail-on is left, 2 when a file,
+    the settings or own rules cannot be read, or nothing was looked at.
+    \f
+    Exits 1 with --require-judged when something was not judged, too. Nothing was looked at where
+    there is no file, or no document that rules know; --allow-nothing makes that 0.
 
     JSON: {"findings": [...], "waived": [...], "files", "objects", "unread": [...], "notJudged":
     [{"file", "line", "object", "what", "reason"}], "inBaseline", "usdPerMonth": {"waste",

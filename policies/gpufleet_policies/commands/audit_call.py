@@ -99,7 +99,7 @@ def require_rules(settings: "RuleSettings") -> None:
 def why_nothing(paths: Sequence[str], result: "Audit") -> str:
     """Why nothing was looked at."""
     count = len(result.files)
-    why = "no .yaml, .yml or .json file is there"
+    why = "no .yaml, .yml, .json or .tf file is there"
     if count:
         files = "the file holds" if count == 1 else f"the {count:,} files hold"
         why = f"{files} no object, values, plan, state or declaration that a rule reads"

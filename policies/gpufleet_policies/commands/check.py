@@ -38,7 +38,8 @@ _PLACE: tuple[Callable[[_Function], _Function], ...] = (
         "--as",
         "kind",
         type=click.Choice(list(KINDS)),
-        help="Kind of the file: it is read as this kind, and only the rules of the kind apply. "
+        metavar="KIND",
+        help="Kind of the file (docs/check.md): it is read as this kind, with its rules alone. "
         "Default: everything that is recognised in it, with all rules of `gpufleet audit`.",
     ),
     click.option("--gpu", metavar="KEY", help="GPU of the nodes, such as A100-80GB."),

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import date
 from enum import StrEnum
+from pathlib import Path
 from typing import Any, cast
 
 from gpufleet.cluster import Locator, UncompiledFleet, WorkloadFacts
@@ -29,6 +30,7 @@ from gpufleet_policies.readers.document_text import each_document
 from gpufleet_policies.rules.checked import verdict
 from gpufleet_policies.rules.registry import PACK_RULES, type_of, validating
 from gpufleet_policies.rules.settings import RuleSettings
+from gpufleet_policies.wrappers.files import KUSTOMIZATIONS, is_kustomization_file
 
 UNREADABLE = "document-unreadable"
 """Code of the finding about a text that no one can read."""
@@ -100,7 +102,7 @@ def check_file(
         UnreadableDocumentError: no one can read its text, or it is too large.
     """
     file = replace(file, content=text_of(file)[0])
-    (reading,) = completed([read_input(file)])
+    reading, *_ = completed([read_input(file), *_kustomizations(file)])
     left_out: tuple[Unjudged, ...] = ()
     others = () if kind is None else _other_kinds(kind, reading)
     if kind is not None:
@@ -141,6 +143,16 @@ def check_file(
             isinstance(fact, UncompiledFleet) or validating(type_of(fact)) for fact in reading.facts
         ),
     )
+
+
+def _kustomizations(file: Input) -> Iterator[Reading]:
+    """Those of the file's folder and the one above, which may name it as a patch: a part of an
+    object, which proves nothing by what it lacks."""
+    here = Path(file.name)
+    for folder in () if is_kustomization_file(file.name) else (here.parent, here.parent.parent):
+        for name in KUSTOMIZATIONS:
+            if (folder / name).is_file():
+                yield read_input(Input(str(folder / name)))
 
 
 def _other_kinds(kind: str, read: Reading) -> tuple[str, ...]:

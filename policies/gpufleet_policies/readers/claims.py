@@ -82,6 +82,7 @@ def _request(
         count=fact(fields.get("count"), natural, f"{place}.count").or_default(1),
         selectors=_number_of(fields.get("selectors"), f"{place}.selectors"),
         alternative=alternative,
+        admin_access=fields.get("adminAccess") is True,
         product=_product(fields.get("selectors")),
     )
 

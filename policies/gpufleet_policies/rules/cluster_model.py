@@ -4,8 +4,10 @@ about."""
 from dataclasses import replace
 
 from gpufleet.catalogue import Catalogue
+from gpufleet.cluster.claims import DeviceClaim, DeviceClass
 from gpufleet.cluster.cluster import ClusterModel
 from gpufleet.cluster.fact import NOTHING, Fact, known, unknown
+from gpufleet.cluster.monitoring import DeclaredNamespace
 from gpufleet.cluster.pool import Maker, NodePool
 from gpufleet.cluster.program import Program
 from gpufleet.cluster.site import Site
@@ -37,6 +39,9 @@ def cluster_of(context: RuleContext) -> ClusterModel:
             kubernetes=kubernetes_minor(context), programs=programs, catalogue=context.catalogue
         ),
         pools=tuple(_pool(context, completed(pool, context.surroundings)) for pool in pools),
+        claims=context.declared(DeviceClaim),
+        classes=context.declared(DeviceClass),
+        namespaces=context.declared(DeclaredNamespace),
         ofed=_ofed(programs),
     )
 

@@ -4,8 +4,10 @@ of a declaration, asked of files."""
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
+from gpufleet.cluster.claims import DeviceClaim
 from gpufleet.cluster.pool import NodePool
 from gpufleet.cluster.program import Program
+from gpufleet.cluster.subject import Subject
 from gpufleet.contract.contract_fact import chain
 from gpufleet.contract.relation import Broken
 from gpufleet.findings import Finding, Level, finding
@@ -32,18 +34,19 @@ def _relations(context: RuleContext) -> Mapping[str, tuple[Broken, ...]]:
 def _relation(code: str) -> Rule:
     """The rule of a relation, all of whose texts are in its row."""
 
-    def check(context: RuleContext, subject: Program | NodePool) -> Iterator[Finding]:
+    def check(context: RuleContext, subject: Program | NodePool | DeviceClaim) -> Iterator[Finding]:
         for one in _relations(context).get(code, ()):
             if one.at is not None and _same(one.at, subject):
                 yield _finding(context, one)
 
     check.__doc__ = rule_rows()[code]["detail"]
-    return replace(written_rule(code, (Program, NodePool))(check), group=RELATIONS)
+    return replace(written_rule(code, (Program, NodePool, DeviceClaim))(check), group=RELATIONS)
 
 
-def _same(at: Program | NodePool, subject: Program | NodePool) -> bool:
+def _same(at: Subject, subject: Subject) -> bool:
     """Whether a relation is reported at an object. Pools are completed: other data, same place."""
-    return (type(at), at.locator, at.name) == (type(subject), subject.locator, subject.name)
+    same = type(at) is type(subject) and at.locator == subject.locator
+    return same and getattr(at, "name", "") == getattr(subject, "name", "")
 
 
 def _finding(context: RuleContext, one: Broken) -> Finding:

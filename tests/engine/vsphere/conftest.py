@@ -20,10 +20,12 @@ def shared() -> Iterator[Vcenter]:
 
 @pytest.fixture(autouse=True)
 def known(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """The credentials, and no session of this process that outlives its test."""
+    """The credentials, and nothing of this process that outlives its test: no session, and no group
+    that another update made."""
     monkeypatch.setenv("VSPHERE_USER", USER)
     monkeypatch.setenv("VSPHERE_PASSWORD", PASSWORD)
     monkeypatch.setattr("gpufleet_vcenter.session.PATIENCE_SECONDS", 6.0)
+    monkeypatch.setattr("gpufleet_vcenter.group_provider._MADE", set[str]())
     yield
     close_all()
     gc.collect()  # while the connection of a refused login is still passed over

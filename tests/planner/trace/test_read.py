@@ -44,18 +44,20 @@ def test_published_lines() -> None:
 def test_every_problem_at_once() -> None:
     nodes = "sn,cpu_milli,memory_mib,gpu,model\na,1,1,2,\na,x,1,65,G\n"
     tasks = (
-        "name,cpu_milli,memory_mib,num_gpu,gpu_milli,creation_time,deletion_time\n,1,1,1,0,9,3\n"
+        "name,cpu_milli,memory_mib,num_gpu,gpu_milli,creation_time,deletion_time\n"
+        ",1,1,1,0,9,3\nx,1,1,1,1,9,3\n"
     )
     trace, findings = read_trace(nodes, tasks, GpuSharing())
     assert trace is None
     assert [(f.code, f.path) for f in findings] == [
-        ("pack-trace-value", "nodes[0].model"),
-        ("pack-trace-value", "nodes[1].gpu"),
+        ("pack-trace-value", "nodes[0]"),
         ("pack-trace-value", "nodes[1].cpu_milli"),
+        ("pack-trace-value", "nodes[1].gpu"),
         ("pack-trace-value", "tasks[0].name"),
-        ("pack-trace-value", "tasks[0].deletion_time"),
+        ("pack-trace-value", "tasks[1]"),
     ]
-    assert "'x' is not a whole number" in findings[2].message
+    assert "should be a valid integer" in findings[1].message
+    assert "'x'" in findings[1].message
     assert all(f.fix for f in findings)
 
 

@@ -56,7 +56,7 @@ HOSTILE = {
     "cycle": ("a: &a\n  b: *a\n", "an alias contains itself"),
     "cycle of lists": ("&a [*a]", "an alias contains itself"),
     "merge of itself": ("a: &a\n  <<: *a\n", "an alias contains itself"),
-    "no anchor": ("a: *nothing\n", "undefined alias"),
+    "no anchor": ("a: *nothing\n", "refers to a value with `&` that is not there"),
     "a list as key": ("[a, b]: c\n", "cannot be a key"),
     "tabs": ("a:\n\t- b\n", "cannot start any token"),
     "null byte": ("a: \x00", "characters are not allowed"),

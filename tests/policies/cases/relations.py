@@ -116,6 +116,20 @@ CUT_NODES = manifest(
 )
 
 
+def claim(**how: object) -> Thing:
+    """A template of claims for one GPU."""
+    request = {"name": "gpu", "exactly": {"deviceClassName": "gpu.nvidia.com", **how}}
+    return manifest(
+        {
+            "apiVersion": "resource.k8s.io/v1",
+            "kind": "ResourceClaimTemplate",
+            "metadata": {"name": "gpu", "namespace": "ml"},
+            "spec": {"spec": {"devices": {"requests": [request]}}},
+        }
+    )
+
+
+ML = manifest({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "ml"}})
 OVERRIDE: dict[str, object] = {"gpuResourcesEnabledOverride": True}
 NETWORK = Thing(
     PLUGIN,
@@ -284,6 +298,21 @@ CASES = (
         "resource.k8s.io is a beta API in Kubernetes 1.33",
         Level.ADVISORY,
         alongside=(node_group({"version": "1.33"}),),
+    ),
+    Case(
+        "dra-driver-serves-no-gpus",
+        dra_driver({**OVERRIDE, "resources": {"gpus": {"enabled": True}}}),
+        dra_driver({"resources": {"gpus": {"enabled": False}}}),
+        "the driver serves compute domains only, and ResourceClaimTemplate ml/gpu asks it for GPUs",
+        Level.ADVISORY,
+        alongside=(claim(),),
+    ),
+    Case(
+        "dra-admin-namespace",
+        claim(),
+        claim(adminAccess=True),
+        'namespace ml lacks the label resource.kubernetes.io/admin-access: "true"',
+        alongside=(ML,),
     ),
     Case(
         "health-without-floor",

@@ -30,3 +30,16 @@ def test_check_says_what_the_server_says(written: Written) -> None:
         assert found.verdict is Verdict.ACCEPT, found.findings
     else:
         assert any(path.startswith(written.refused) for path in errors), found.findings
+
+
+def test_the_context_may_name_gates_of_the_cluster() -> None:
+    """As the finding about a gate that is off advises; of no driver they are gates."""
+    manifest = next(one.manifest for one in ACCEPTED if one.name == "a-taint-that-is-borne")
+    place = {"kubernetesVersion": "1.35"}
+    off = validate_text("dra-config", json.dumps(manifest), context=place).findings
+    assert [one.code for one in off] == ["dra-kubernetes-gate-off"]
+    on = {**place, "featureGates": {"DRADeviceTaints": True}}
+    assert validate_text("dra-config", json.dumps(manifest), context=on).findings == ()
+    wrong = {**place, "featureGates": {"DRADeviceTaints": True, "DeviceTaints": True}}
+    found = validate_text("dra-config", json.dumps(manifest), context=wrong).findings
+    assert [one.code for one in found] == ["dra-gate-unknown"]

@@ -92,7 +92,9 @@ class Nothing:
 
 OBJECTS = "the file holds no object, values, plan, state or declaration that a rule reads"
 CASES = (
-    Nothing(("audit", "empty"), "empty: nothing was looked at: no .yaml, .yml or .json file is"),
+    Nothing(
+        ("audit", "empty"), "empty: nothing was looked at: no .yaml, .yml, .json or .tf file is"
+    ),
     Nothing(("audit", "empty", "--require-judged"), "nothing was looked at"),
     Nothing(("audit", "empty", "--fail-on", "never"), "nothing was looked at"),
     Nothing(("audit", "empty", "--write-baseline"), "nothing was looked at"),

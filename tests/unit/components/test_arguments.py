@@ -101,3 +101,17 @@ def test_a_spec_may_have_the_spelling_of_python() -> None:
 def test_what_is_given_twice_or_not_known_stays_for_validation(keys: tuple[str, str]) -> None:
     given = {"cluster": dict.fromkeys(keys, "1.36"), "pools": "no list", 1: 2}
     assert spelled_as_files(FleetSpec, given) == given
+
+
+def test_a_list_and_a_mapping_are_not_taken_for_one_another() -> None:
+    from gpufleet.gpu_fleet import GpuFleetArgs
+
+    given: Any = {"spec": "fleet.yaml", "connection": {"subnet_ids_by_zone": ["subnet-1"]}}
+    with pytest.raises(InvalidArgumentsError) as caught:
+        declared('GpuFleet "x"', GpuFleetArgs, given)
+    text = str(caught.value)
+    assert "spec: a mapping is wanted, found str" in text
+    assert "connection.subnetIdsByZone: a mapping is wanted, found list" in text
+    zones: Any = {"name": "p", "nodes": {"min": 0, "max": 1}, "zones": "us-east-1a"}
+    with pytest.raises(InvalidArgumentsError, match="zones: a list is wanted, found str"):
+        declared('Thing "x"', arguments.GpuPoolArgs, zones)

@@ -88,7 +88,7 @@ def test_a_gpu_without_a_figure_is_not_known_and_not_0(tmp_path: Path) -> None:
     (one,) = run(tmp_path, fleet("L4"), 0, "nvidia_com_gpu", "--usd-per-kwh", "0.2")
     assert (one["watts"], one["kwh"], one["usd"]) == (None, None, None)
     text = CliRunner().invoke(explain, [str(tmp_path / "fleet.yaml")]).stdout
-    assert "idle power   of L4 is not known" in text
+    assert "idle power   not known for L4" in text
 
 
 def test_a_cloud_has_the_energy_in_its_price(tmp_path: Path) -> None:

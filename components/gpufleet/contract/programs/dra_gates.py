@@ -4,7 +4,8 @@ from collections.abc import Mapping
 
 from gpufleet.catalogue.features import numbers
 from gpufleet.catalogue.lookup import nearest_names
-from gpufleet.cluster.program import Reader
+from gpufleet.cluster.fact import NOTHING
+from gpufleet.cluster.program import KUBERNETES, Reader, decided_release
 from gpufleet.cluster.site import Site
 from gpufleet.contract.programs.validation import CheckReport
 from gpufleet.documents.paths import child
@@ -18,9 +19,13 @@ _GROUPS = ("AllAlpha", "AllBeta")
 
 
 def gates_in_force(context: Site, report: CheckReport) -> Mapping[str, bool]:
-    """Every gate with its value; contradictions and unknown gates are reported."""
-    written, path = _written(context)
-    return validate_gates(written, path, context.release_of(DRIVER), report)
+    """Every gate with its value; contradictions and unknown gates are reported. A context names
+    those of Kubernetes in the same place."""
+    (written, path), driver = _written(context), context.release_of(DRIVER)
+    if path == "context.featureGates":
+        of_cluster = context.catalogue.features(KUBERNETES).gates.keys() - driver.gates.keys()
+        written = {name: on for name, on in written.items() if name not in of_cluster}
+    return validate_gates(written, path, driver, report)
 
 
 def validate_gates(
@@ -38,17 +43,18 @@ def validate_gates(
             gates[name] = on
         elif name not in _GROUPS and not _may_be_newer(name, driver):
             message, fix = unknown_gate(name, driver)
-            report.add("dra-gate-unknown", child(path, name), message, fix, value=name)
+            place, some = child(path, name), driver.numbers is None
+            report.add("dra-gate-unknown", place, message, fix, uncertain=some, value=name)
     _check(gates, path, report)
     return gates
 
 
 def _may_be_newer(name: str, driver: Reader) -> bool:
-    """Whether a gate that no release in the catalogue has may be of a release that is not in it."""
-    known = driver.features.gates
-    if name in known or driver.numbers is None or nearest_names(name, driver.gates, limit=1):
+    """Whether a gate that no release in the catalogue has may be of one after the pinned one."""
+    if name in driver.features.gates or nearest_names(name, driver.gates, limit=1):
         return False
-    return driver.at[:2] > max(numbers(one.since) for one in known.values())[:2]
+    pinned = numbers(decided_release(DRIVER, NOTHING).value)
+    return driver.numbers is not None and driver.at[:2] > pinned[:2]
 
 
 def gates_known(context: Site) -> bool:
@@ -86,21 +92,14 @@ def unknown_gate(name: str, driver: Reader) -> tuple[str, str]:
 
 
 def _check(gates: Mapping[str, bool], path: str, report: CheckReport) -> None:
-    for one, other in EXCLUDES:
-        if gates.get(one) and gates.get(other):
+    pairs = [*((*pair, True) for pair in EXCLUDES), *((*pair, False) for pair in NEEDS)]
+    for one, other, excluded in pairs:
+        if gates.get(one) and bool(gates.get(other)) is excluded:
             report.add(
                 "dra-gates-conflict",
                 path,
-                f"feature gate {one} is mutually exclusive with {other}",
-                f"turn off {one} or {other}",
-                gates=(one, other),
-            )
-    for one, other in NEEDS:
-        if gates.get(one) and not gates.get(other):
-            report.add(
-                "dra-gates-conflict",
-                path,
-                f"feature gate {one} requires {other}",
-                f"turn on {other}, or turn off {one}",
+                f"feature gate {one} "
+                f"{'is mutually exclusive with' if excluded else 'requires'} {other}",
+                f"turn off {one} or {other}" if excluded else f"turn on {other}, or turn off {one}",
                 gates=(one, other),
             )

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gpufleet.cluster.site import Site
+from gpufleet.contract.programs.dra_gates import DRIVER, gates_of, validate_gates
 from gpufleet.contract.programs.gpu_operator_images import (
     validate_driver_version,
     validate_policy_images,
@@ -60,7 +61,7 @@ def validate_objects(
         if kind == "NVIDIADriver":
             _driver(item, spec, place, context, report)
         elif kind == "GPUCluster":
-            _cluster(item, path, report)
+            _cluster(item, path, context, report)
         problems = object_problems(item, GROUP)
         if kind == "ClusterPolicy":
             problems = _cluster_policy(spec, problems, place, report)
@@ -193,7 +194,9 @@ def _driver_pairs(drivers: Sequence[tuple[str, dict[str, Any]]], report: CheckRe
                 )
 
 
-def _cluster(item: dict[str, Any], path: str, report: CheckReport) -> None:
+def _cluster(item: dict[str, Any], path: str, context: Site, report: CheckReport) -> None:
+    gates, driver = "spec.draDriver.featureGates", context.release_of(DRIVER)
+    validate_gates(gates_of(value_at(item, gates)), f"{path}.{gates}".lstrip("."), driver, report)
     if _name(item) != "gpu-cluster":
         report.add(
             "gpu-operator-cluster-name",

@@ -64,7 +64,9 @@ def platform_fleet(fleet: Fleet, connection: Connection) -> OpenShiftFleet:
     findings: list[Finding] = []
     pools: dict[str, MachineSetPlan] = {}
     if managed and given is None:
-        findings.append(connection_missing(cloud.connection, *cloud.place_missing))
+        place = f"pools on OpenShift need the cluster's place on {cloud.where}: "
+        fix = "pass it besides the spec, with the values of an existing MachineSet"
+        findings.append(connection_missing(cloud.connection, place + cloud.place_fields, fix))
     elif given is not None:
         for pool in managed:
             pools[pool.name], found = machine_set_plan(

@@ -41,8 +41,10 @@ class MachineCloud(ABC):
     a MachineSet for each of its zones."""
     connection: str
     """Section of a fleet's connection that has the place."""
-    place_missing: tuple[str, str]
-    """What such a connection has to say, and how it is found out."""
+    where: str
+    """Where its machines are, in words."""
+    place_fields: str
+    """What such a connection has to say."""
 
     @abstractmethod
     def options(self, pool: GpuPool) -> OpenShiftMachineOptions | None:
@@ -91,16 +93,12 @@ class MachineCloud(ABC):
         return ()
 
     def capacity(self, pool: Pool) -> Mapping[str, str]:
-        """Annotations with CPU and memory of a machine, next to those that every set has."""
-        return {}
-
-
-def machine_size(pool: Pool) -> dict[str, str]:
-    """CPU and memory of the pool's machine type, as far as they are known."""
-    machine = pool.machines[0]
-    memory = None if machine.memory_bytes is None else machine.memory_bytes >> 20
-    found = {VCPU_ANNOTATION: machine.vcpu, MEMORY_ANNOTATION: memory}
-    return {key: str(value) for key, value in found.items() if value is not None}
+        """Annotations with CPU and memory of a machine, next to those that every set has, as far
+        as its type is known."""
+        machine = pool.machines[0]
+        memory = None if machine.memory_bytes is None else machine.memory_bytes >> 20
+        found = {VCPU_ANNOTATION: machine.vcpu, MEMORY_ANNOTATION: memory}
+        return {key: str(value) for key, value in found.items() if value is not None}
 
 
 def named_zones(pool: GpuPool) -> tuple[str, ...]:

@@ -47,13 +47,8 @@ class OnVsphere(MachineCloud):
     provider_kind = KIND
     zonal = False
     connection = "openshift"
-    place_missing = (
-        (
-            "pools on OpenShift need the cluster's place on its vCenter: infrastructureName, "
-            "server, datacenter, network"
-        ),
-        "pass it besides the spec, with the values of an existing MachineSet",
-    )
+    where = "its vCenter"
+    place_fields = "infrastructureName, server, datacenter, network"
 
     def options(self, pool: GpuPool) -> OpenShiftOptions | None:
         return pool.openshift
@@ -84,6 +79,9 @@ class OnVsphere(MachineCloud):
             "snapshot": "",
             "workspace": {key: value for key, value in workspace.items() if value is not None},
         }
+
+    def capacity(self, pool: Pool) -> Mapping[str, str]:
+        return {}  # the machine API writes them from `numCPUs` and `memoryMiB`
 
     def placeholders(self, spec: FleetSpec) -> dict[str, Any]:
         zones = sorted({zone for pool in spec.pools for zone in named_zones(pool)})

@@ -1,9 +1,8 @@
 """The resources of vSphere that the package's own plugin serves."""
 
 from gpufleet_vcenter.group_provider import VsphereGpuNodeGroupProvider
-from gpufleet_vcenter.legacy import FormerResourceProvider
 from gpufleet_vcenter.node import BATCH, GROUP, MACHINE, OWNER
-from gpufleet_vcenter.owner_provider import VsphereGpuNodeOwnerProvider
+from gpufleet_vcenter.owner_provider import FormerResourceProvider, VsphereGpuNodeOwnerProvider
 
 RESOURCES = {
     GROUP: VsphereGpuNodeGroupProvider(),

@@ -5,7 +5,7 @@ from html import escape
 from pathlib import Path
 
 from gpufleet.findings import Finding
-from gpufleet.messages import one_line
+from gpufleet.messages import marked, one_line
 from gpufleet_policies.fronts.audit.ranked import RankedObject, ranked
 from gpufleet_policies.fronts.audit.run import Audit
 from gpufleet_policies.fronts.audit.text import counted, sums_of
@@ -48,7 +48,8 @@ def _lines(result: Audit, top: int) -> Iterator[str]:
 
 
 def _row(one: RankedObject) -> str:
-    amount = "" if one.usd_per_month is None else f"{one.usd_per_month:,}"
+    dearest = one.dearest()
+    amount = "" if dearest is None else f"{dearest[0]:,}<br>{dearest[1].value}"
     place = _text(f"{one.file}:{one.findings[0].line}")
     parts = "".join(_finding(found) for found in one.findings)
     return (
@@ -59,9 +60,9 @@ def _row(one: RankedObject) -> str:
 
 def _finding(one: Finding) -> str:
     level = "error" if one.is_mandatory else "advice"
-    fix = f" <em>Instead: {_text(one.fix)}.</em>" if one.fix else ""
+    fix = f" Instead: {marked(one.fix)}." if one.fix else ""
     return (
-        f'<p><span class="{level}">{level}</span> {_text(one.statement)}.{fix} '
+        f'<p><span class="{level}">{level}</span> {marked(one.statement)}.{fix} '
         f'<span class="rule">{_text(one.code)}</span></p>'
     )
 

@@ -18,11 +18,11 @@ class RankedObject:
     object: str
     findings: tuple[Finding, ...]
 
-    @property
-    def usd_per_month(self) -> int | None:
-        """What it wastes: the largest of its findings, as they are about the same GPUs; None where
-        no finding of waste has a price."""
-        return max(_amounts(self.findings, AmountKind.WASTE), default=None)
+    def dearest(self) -> tuple[int, AmountKind] | None:
+        """The first of waste, standing cost and exposure that has a price, in USD a month: the
+        largest of its findings, as they are about the same GPUs."""
+        amounts = ((max(_amounts(self.findings, kind), default=None), kind) for kind in _KINDS)
+        return next(((one, kind) for one, kind in amounts if one is not None), None)
 
 
 def ranked(findings: Iterable[Finding]) -> list[RankedObject]:

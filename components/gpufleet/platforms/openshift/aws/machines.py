@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from gpufleet.documents.shapes import items, mapping
-from gpufleet.findings import Finding, error, findings_in
+from gpufleet.findings import Finding, findings_in
 from gpufleet.fleet.config_names import POOL_LABEL
 from gpufleet.fleet.model import Pool
 from gpufleet.platforms.openshift.aws.rules import validate_aws_fleet, validate_aws_pool
@@ -20,7 +20,6 @@ from gpufleet.platforms.openshift.machine_cloud import (
     USER_DATA,
     MachineCloud,
     MachinePlace,
-    machine_size,
     named_zones,
 )
 from gpufleet.spec.base import Ownership
@@ -45,13 +44,8 @@ class OnAws(MachineCloud):
     provider_kind = KIND
     infrastructure_type = "AWS"
     connection = "openshiftAws"
-    place_missing = (
-        (
-            "pools on OpenShift need the cluster's place on AWS: infrastructureName, "
-            "iamInstanceProfile, amiId, subnets by zone, security groups"
-        ),
-        "pass it besides the spec, with the values of an existing MachineSet",
-    )
+    where = "AWS"
+    place_fields = "infrastructureName, iamInstanceProfile, amiId, subnets by zone, security groups"
 
     def options(self, pool: GpuPool) -> OpenShiftAwsOptions:
         return pool.openshift_aws or OpenShiftAwsOptions()
@@ -142,18 +136,14 @@ class OnAws(MachineCloud):
         for zone in named_zones(pool.spec):
             there = [one for one in subnets if zone in one]
             if len(there) != 1:
-                known = sorted({*subnets[0], *subnets[1]})
-                yield error(
-                    "zone-without-subnet" if not there else "zone-with-two-subnets",
-                    f"{path}.subnetIdsByZone",
-                    f"{pool.name} is in {zone}, and the connection names {len(there)} subnets "
-                    f"there; it has {', '.join(known) or 'none'}",
-                    f"name one subnet of {zone}, by id or by name",
-                    found=known,
+                known = sorted({*subnets[0], *subnets[1]}) or ["none"]
+                yield (
+                    _finding("zone-with-two-subnets", path, pool=pool.name, zone=zone, found=known)
+                    if there
+                    else _finding(
+                        "zone-without-subnet", path, pool=pool.name, zone=zone, found=known
+                    )
                 )
-
-    def capacity(self, pool: Pool) -> Mapping[str, str]:
-        return machine_size(pool)
 
 
 def aws_machine(pool: Pool) -> MANIFEST:

@@ -22,7 +22,6 @@ from gpufleet.platforms.openshift.machine_cloud import (
     USER_DATA,
     MachineCloud,
     MachinePlace,
-    machine_size,
 )
 from gpufleet.spec.base import Ownership
 from gpufleet.spec.fleet_spec import FleetSpec
@@ -43,13 +42,8 @@ class OnGcp(MachineCloud):
     provider_kind = KIND
     infrastructure_type = "GCP"
     connection = "openshiftGcp"
-    place_missing = (
-        (
-            "pools on OpenShift need the cluster's place on Google Cloud: infrastructureName, "
-            "projectId, network, subnetwork, serviceAccount, image"
-        ),
-        "pass it besides the spec, with the values of an existing MachineSet",
-    )
+    where = "Google Cloud"
+    place_fields = "infrastructureName, projectId, network, subnetwork, serviceAccount, image"
 
     def options(self, pool: GpuPool) -> OpenShiftGcpOptions:
         return pool.openshift_gcp or OpenShiftGcpOptions()
@@ -124,9 +118,6 @@ class OnGcp(MachineCloud):
     ) -> Iterable[Finding]:
         if self.options(pool.spec).image is None and connection.get("image") is None:
             yield _finding("openshift-image-missing", path, pool=pool.name)
-
-    def capacity(self, pool: Pool) -> Mapping[str, str]:
-        return machine_size(pool)
 
 
 def gcp_machine(pool: Pool) -> MANIFEST:
