@@ -213,3 +213,74 @@ spec:
     found = [f for f in audit(tmp_path)["findings"] if f["code"] == "karpenter-consolidates-slowly"]
     # g6.xlarge is 0.8048 USD/h (AWS, us-east-1): 730 h / 24 h x the hours above one.
     assert [one["evidence"]["usd_per_month"] for one in found] == ([] if usd is None else [usd])
+
+
+@pytest.mark.parametrize(
+    ("name", "misspelt"),
+    [
+        ("nvidia.com/gpus", True),
+        ("nvidia.com/GPU", True),
+        ("nvidia/gpu", True),
+        ("nvidia.com.gpu", True),
+        ("NVIDIA.com/gpu", True),
+        ("nvidia.com/gpumem", False),
+        ("nvidia.com/gpucores", False),
+        ("nvidia.com/gpu.shared", False),
+        ("nvidia.com/pgpu", False),
+        ("amd.com/gpu", False),
+    ],
+)
+def test_a_name_that_nothing_publishes(tmp_path: Path, name: str, misspelt: bool) -> None:
+    found = codes(tmp_path, job(resources=f"{name}: 1"), "prod")
+    assert ("gpu-toleration-misspelt" in found) is misspelt
+
+
+@pytest.mark.parametrize(
+    ("hard", "gpus", "found"),
+    [
+        ("requests.nvidia.com/gpu: 1", 2, True),
+        ('requests.nvidia.com/gpu: "1"', 1, False),
+        ("requests.nvidia.com/gpu: 8", 8, False),
+        ("requests.nvidia.com/gpu: 4", 8, True),
+        ("requests.cpu: 4", 8, False),
+    ],
+)
+def test_a_quota_of_another_folder_is_of_its_namespace(
+    tmp_path: Path, hard: str, gpus: int, found: bool
+) -> None:
+    quota = "apiVersion: v1\nkind: ResourceQuota\nmetadata: {name: q, namespace: ml}\n"
+    quota += f"spec: {{hard: {{{hard}}}}}\n"
+    text = job(resources=f"nvidia.com/gpu: {gpus}")
+    write(tmp_path, {"namespaces/a.yaml": quota, "jobs/a.yaml": text})
+    rows = [f for f in audit(tmp_path)["findings"] if f["code"] == "gpu-quota-never-admits"]
+    assert [one["level"] for one in rows] == (["advisory"] if found else [])
+
+
+@pytest.mark.parametrize(
+    ("layout", "unfit"),
+    [
+        ('"1g.5gb": 9', True),
+        ('"3g.40gb": 3', True),
+        ('"7g.80gb": 2', True),
+        ('"1g.5gb": 7', False),
+        ('"3g.40gb": 1, "1g.10gb": 4', False),
+    ],
+)
+def test_a_layout_that_no_gpu_holds_is_wrong_though_the_default_is_another(
+    tmp_path: Path, layout: str, unfit: bool
+) -> None:
+    layouts = f"""\
+apiVersion: v1
+kind: ConfigMap
+metadata: {{name: own, namespace: gpu-operator}}
+data:
+  config.yaml: |
+    version: v1
+    mig-configs:
+      all-disabled: [{{devices: all, mig-enabled: false}}]
+      own: [{{devices: all, mig-enabled: true, mig-devices: {{{layout}}}}}]
+"""
+    values = "# gpu-operator\nmig: {strategy: mixed}\nmigManager: {config: {name: own}}\n"
+    write(tmp_path, {"own.yaml": layouts, "gpu-operator-values.yaml": values})
+    found = {one["code"] for one in audit(tmp_path)["findings"]}
+    assert ("mig-layout-nowhere" in found) is unfit
