@@ -44,11 +44,6 @@ class NodeLayout:
         return self.nodes * sum(count for _, count in self.gpus)
 
 
-def gpus_needed(gpu: Gpu, wanted: Mapping[str, int]) -> int:
-    """GPUs that hold these slices, filled one after the other: a few more than the fewest."""
-    return _filled(gpu, tuple(sorted(wanted.items()))).total()
-
-
 def lay_out_pools(
     gpu: Gpu, wanted: Mapping[str, int], gpus_per_node: int, largest: int = 1
 ) -> tuple[NodeLayout, ...]:
@@ -289,7 +284,8 @@ def nodes_of(key: PoolKey, demand: Demand) -> int:
     if key.profile is not None:
         return _one_profile(machine, slices).nodes
     if slices:
-        sizes[1] = sizes.get(1, 0) + gpus_needed(machine.gpu, slices)
+        filled = _filled(machine.gpu, tuple(sorted(slices.items())))
+        sizes[1] = sizes.get(1, 0) + filled.total()
     return _whole_nodes(machine.gpus, sizes)
 
 
