@@ -6,7 +6,7 @@ what they say there, in transitions.jsonl, in features.jsonl and in the schema o
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,9 +22,11 @@ ROWS = [json.loads(line) for line in PINS.read_text(encoding="utf-8").splitlines
 SCHEMAS = Path(load().folder) / "schemas"
 
 
-def missing(pins: Mapping[str, str], catalogue: Catalogue) -> Iterator[str]:
+def missing(
+    pins: Mapping[str, str], catalogue: Catalogue, written: Sequence[dict[str, Any]] = ROWS
+) -> Iterator[str]:
     """What a release lacks before its chart may be pinned."""
-    rows = {row["program"]: row for row in ROWS}
+    rows = {row["program"]: row for row in written}
     for name, version in pins.items():
         row = rows.get(name)
         if row is None or row["release"] != version:
@@ -38,7 +40,8 @@ def _lacking(row: dict[str, Any], catalogue: Catalogue, pins: Mapping[str, str])
     name, version = row["program"], row["release"]
     breaks = [one for one in catalogue.transitions.get(name, ()) if _same(one.at, version)]
     said = row.get("breaks", "")
-    if not breaks and said != "nothing" and not said.startswith("not known"):
+    before = said == f"not known: {version} was pinned before this table"
+    if not breaks and said != "nothing" and not before:
         yield "no row in transitions.jsonl, and its row does not say that nothing breaks"
     if breaks and said:
         yield f"its row says {said!r}, and transitions.jsonl has rows of it"
@@ -69,6 +72,25 @@ def pinned(**moved: str) -> dict[str, str]:
 
 def test_every_pin_has_its_rows() -> None:
     assert list(missing(pinned(), load())) == []
+
+
+def later(version: str) -> str:
+    """The next patch release."""
+    return re.sub(r"[0-9]+$", lambda number: str(int(number[0]) + 1), version)
+
+
+@pytest.mark.parametrize("name", sorted(pinned()))
+def test_each_pin_that_is_moved_by_hand_is_missed(name: str) -> None:
+    """Alone, and with the release of its row: what breaks on the way is still not said."""
+    version = later(pinned()[name])
+    moved = {**pinned(), name: version}
+    assert f"{name} {version}: no row in pins.jsonl" in " ".join(missing(moved, load()))
+    rows = [{**row, "release": version} if row["program"] == name else row for row in ROWS]
+    found = [text for text in missing(moved, load(), rows) if text.startswith(f"{name} {version}:")]
+    assert any("no row in transitions.jsonl" in text for text in found)
+    if (SCHEMAS / f"chart-{name}.json").is_file():
+        keyed = name != "karpenter"  # the keys of its next minor release are read already
+        assert keyed is any("the keys of its chart are those of" in text for text in found)
 
 
 @pytest.mark.parametrize(

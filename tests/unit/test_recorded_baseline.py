@@ -14,6 +14,7 @@ from tests.recorded.programs import DECLARATIONS, RECORDINGS, programs
 from tests.recorded.registrations import registered
 
 ALLOWED: tuple[Allowed, ...] = (
+    Allowed("render", "*", "/clouds/aws/*/userData", "Files have the user data of the nodes."),
     Allowed(
         "plan",
         "sandbox-training",

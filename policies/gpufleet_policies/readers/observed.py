@@ -1,6 +1,7 @@
 """Documents as resources that exist: dumps of clusters, plans, states, values of charts."""
 
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 from gpufleet.cluster.fact import UNKNOWN
@@ -19,18 +20,7 @@ _MORE_TERRAFORM = {
     "aws_subnet": "aws:ec2/subnet:Subnet",
 }
 _MANIFESTS = {"kubernetes_manifest": "manifest"}
-_LISTS = frozenset(
-    {
-        *("taints", "blockDeviceMappings", "networkInterfaces", "tagSpecifications", "set"),
-        *(
-            "guestAccelerators",
-            "additionalNodeNetworkConfigs",
-            "secondaryBootDisks",
-            "instanceTypes",
-        ),
-        *("subnetIds", "nodeLocations", "oauthScopes", "values", "securityGroups", "tags"),
-    }
-)
+_LISTS = frozenset(Path(__file__).with_name("block_lists.txt").read_text(encoding="utf-8").split())
 """Lists in Pulumi's spelling. Every other list of one block is the block itself."""
 _RENAMED = {
     "taint": "taints",

@@ -1,7 +1,7 @@
 """Settings of the rules: one format for all integrations, with all problems reported at once."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from datetime import date
 from decimal import Decimal, InvalidOperation
 from typing import Any
@@ -11,6 +11,7 @@ from gpufleet.documents.shapes import is_list, is_mapping, items, mapping
 from gpufleet.findings import Finding, FleetError, Level, error
 from gpufleet.rules.context import EnvironmentBudget, RuleContext, Thresholds
 from gpufleet.rules.rule import Profile, Rule
+from gpufleet_policies.readers.blocks import camel
 from gpufleet_policies.rules.exceptions import SettledException
 from gpufleet_policies.rules.registry import EXCEPTION_INVALID, all_rules, by_id
 
@@ -30,33 +31,9 @@ KEYS = (
 AUTO = "auto"
 """Profile by environment: prod in production, dev elsewhere."""
 
-THRESHOLDS = {
-    "oversizedRatio": "oversized_ratio",
-    "oversizedMandatoryRatio": "oversized_mandatory_ratio",
-    "smallestSaving": "smallest_saving",
-    "idleSleepSeconds": "idle_sleep_seconds",
-    "largeNodeGpus": "large_node_gpus",
-    "standingUsdPerMonth": "standing_usd_per_month",
-    "maxGpus": "max_gpus",
-    "quietUsdPerMonth": "quiet_usd_per_month",
-    "trainingGpus": "training_gpus",
-    "manyTypes": "many_types",
-    "budgetUsdPerHour": "budget_usd_per_hour",
-    "refusedWasteUsdPerMonth": "refused_waste_usd_per_month",
-    "longestWaiverDays": "longest_waiver_days",
-}
-
-
-_WHOLE = frozenset(
-    {
-        "idle_sleep_seconds",
-        "large_node_gpus",
-        "max_gpus",
-        "training_gpus",
-        "many_types",
-        "longest_waiver_days",
-    }
-)
+_NUMBERS = (int, Decimal, Decimal | None)
+THRESHOLDS = {camel(f.name): f.name for f in fields(Thresholds) if f.type in _NUMBERS}
+_WHOLE = frozenset(one.name for one in fields(Thresholds) if one.type is int)
 """Thresholds that are counts."""
 
 

@@ -5,8 +5,10 @@ api/v1beta1 spec.go; k0sproject/k0s pkg/apis/k0s/v1beta1 extensions.go; harveste
 pkg/apis/harvesterhci.io/v1beta1 addon.go.
 """
 
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from gpufleet.cluster.release_values import HeldElsewhere, ValuesSource, WrappedRelease
@@ -34,48 +36,8 @@ class ChartFields:
     """Whether the values are a template that the tool fills in for each cluster."""
 
 
-_SVELTOS = ChartFields(
-    "chartName",
-    "chartVersion",
-    "values",
-    each="spec.helmCharts",
-    name="releaseName",
-    namespace="releaseNamespace",
-    references="valuesFrom",
-    template=True,
-)
-
-KINDS: dict[tuple[str, str], ChartFields] = {
-    ("helm.crossplane.io", "Release"): ChartFields(
-        "spec.forProvider.chart.name",
-        "spec.forProvider.chart.version",
-        "spec.forProvider.values",
-        namespace="spec.forProvider.namespace",
-        single="spec.forProvider.set",
-        references="spec.forProvider.valuesFrom",
-    ),
-    ("config.projectsveltos.io", "ClusterProfile"): _SVELTOS,
-    ("config.projectsveltos.io", "Profile"): _SVELTOS,
-    ("addons.cluster.x-k8s.io", "HelmChartProxy"): ChartFields(
-        "spec.chartName",
-        "spec.version",
-        "spec.valuesTemplate",
-        namespace="spec.namespace",
-        template=True,
-    ),
-    ("k0s.k0sproject.io", "ClusterConfig"): ChartFields(
-        "chartname",
-        "version",
-        "values",
-        each="spec.extensions.helm.charts",
-        name="name",
-        namespace="namespace",
-    ),
-    ("helm.k0sproject.io", "Chart"): ChartFields(
-        "spec.chartName", "spec.version", "spec.values", namespace="spec.namespace"
-    ),
-    ("harvesterhci.io", "Addon"): ChartFields("spec.chart", "spec.version", "spec.valuesContent"),
-}
+_ROWS = Path(__file__).with_name("others.jsonl").read_text(encoding="utf-8").splitlines()
+KINDS = {(row.pop("group"), row.pop("kind")): ChartFields(**row) for row in map(json.loads, _ROWS)}
 """Group and kind -> where its charts are."""
 
 

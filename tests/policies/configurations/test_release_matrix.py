@@ -19,7 +19,7 @@ RELEASES = {
     "gpu-operator": ("v25.3.4", "v25.10.0", "v25.10.1", "v26.3.0", "v26.3.1", "v26.7.0"),
     "dra-driver-nvidia-gpu": ("25.3.2", "25.8.1", "25.12.0", "0.4.0", "0.4.1", "0.5.0"),
     "nvidia-device-plugin": ("0.17.3", "0.17.4", "0.18.0", "0.18.2", "0.19.2", "0.20.0"),
-    "network-operator": ("24.1.1", "24.7.0", "24.10.0", "25.1.0", "25.10.0", "26.4.1"),
+    "network-operator": ("24.1.1", "24.7.0", "24.10.0", "25.10.0", "26.4.1", "26.7.0"),
     "kueue": ("0.15.2", "0.16.1", "0.17.0", "0.18.0", "0.19.2", "0.20.0"),
     "karpenter": ("1.10.2", "1.11.0", "1.12.0", "1.13.1", "1.14.1", "1.15.0"),
     "mig-manager": ("v0.12.1", "v0.12.3", "v0.13.1", "v0.14.0", "v0.14.2", "v0.15.0"),
@@ -142,6 +142,10 @@ KEYS = (
         "network-operator", "nicConfigurationOperator",
         "{nicConfigurationOperator: {enabled: true}, nfd: {enabled: false}}",
         "network-operator-section-moved", _NETWORK, gone="25.10.0",
+    ),
+    Key(
+        "network-operator", "keepNCP", "keepNCP: true", "config-key-unknown",
+        "spectrocloud/pack-central packs/nvidia-network-operator-26.7.0/values.yaml", "26.7.0",
     ),
     kueue_gate("DynamicResourceAllocation", None, "0.19.2"),
     kueue_gate("DRAExtendedResources", "0.17.0", "0.18.0"),
@@ -293,3 +297,49 @@ def test_a_release_that_cannot_be_read_is_never_the_default(written: str) -> Non
     key = Key("dra-driver-nvidia-gpu", "gates", json.dumps(values), "dra-gate-unknown", "")
     assert helm_release(key, written) == argo(key, written) == []
     assert "dra-gate-unknown" in bare(key, "0.4.1")
+
+
+@pytest.mark.parametrize(
+    ("release", "verdict"),
+    [
+        # The catalogue has every gate up to the pinned release.
+        ("0.5.0", "reject"),
+        ("0.4.1", "reject"),
+        # A later one may have gates that nobody has read, and so may what a range stands for.
+        ("0.6.0", "accept"),
+        (">=0.5.0", "warn"),
+        ("*", "warn"),
+    ],
+)
+def test_a_gate_that_is_not_known_may_be_of_a_later_release(release: str, verdict: str) -> None:
+    values = yaml.safe_load(driver_gate("QuantumLinks", "0.5.0").values)
+    chart = {"chart": "dra-driver-nvidia-gpu", "version": release}
+    wrapper = {
+        "apiVersion": "helm.toolkit.fluxcd.io/v2",
+        "kind": "HelmRelease",
+        "metadata": {"name": "a", "namespace": "gpu"},
+        "spec": {
+            "interval": "1h",
+            "chart": {"spec": {**chart, "sourceRef": {"kind": "HelmRepository", "name": "x"}}},
+            "values": values,
+        },
+    }
+    found = validate_text("dra-driver-values", yaml.safe_dump(wrapper))
+    assert found.verdict.value == verdict, found.findings
+
+
+@pytest.mark.parametrize("gates", [{}, ""])
+def test_no_gates_are_the_defaults(gates: Any) -> None:
+    """TimeSlicing needs TimeSlicingSettings, which is off: said of the driver, not guessed."""
+    config = {
+        "apiVersion": "resource.nvidia.com/v1beta1",
+        "kind": "GpuConfig",
+        "sharing": {"strategy": "TimeSlicing", "timeSlicingConfig": {"interval": "Long"}},
+    }
+    found = validate_text("dra-config", json.dumps(config), context={"featureGates": gates})
+    assert [one.code for one in found.findings] == ["dra-gate-missing"]
+    chart = {"name": "gpu-operator", "values": {"draDriver": {"featureGates": {}}}}
+    found = validate_text("dra-config", json.dumps(config), context={"chart": chart})
+    assert "dra-gate-missing" in {one.code for one in found.findings}
+    found = validate_text("dra-config", json.dumps(config), context={})
+    assert [one.code for one in found.findings] == ["dra-gate-needed"]

@@ -4,7 +4,8 @@ from collections.abc import Mapping
 
 from gpufleet.catalogue.features import numbers
 from gpufleet.catalogue.lookup import nearest_names
-from gpufleet.cluster.program import KUBERNETES, Reader
+from gpufleet.cluster.fact import NOTHING
+from gpufleet.cluster.program import KUBERNETES, Reader, decided_release
 from gpufleet.cluster.site import Site
 from gpufleet.contract.programs.validation import CheckReport
 from gpufleet.documents.paths import child
@@ -42,17 +43,18 @@ def validate_gates(
             gates[name] = on
         elif name not in _GROUPS and not _may_be_newer(name, driver):
             message, fix = unknown_gate(name, driver)
-            report.add("dra-gate-unknown", child(path, name), message, fix, value=name)
+            place, some = child(path, name), driver.numbers is None
+            report.add("dra-gate-unknown", place, message, fix, uncertain=some, value=name)
     _check(gates, path, report)
     return gates
 
 
 def _may_be_newer(name: str, driver: Reader) -> bool:
-    """Whether a gate that no release in the catalogue has may be of a release that is not in it."""
-    known = driver.features.gates
-    if name in known or driver.numbers is None or nearest_names(name, driver.gates, limit=1):
+    """Whether a gate that no release in the catalogue has may be of one after the pinned one."""
+    if name in driver.features.gates or nearest_names(name, driver.gates, limit=1):
         return False
-    return driver.at[:2] > max(numbers(one.since) for one in known.values())[:2]
+    pinned = numbers(decided_release(DRIVER, NOTHING).value)
+    return driver.numbers is not None and driver.at[:2] > pinned[:2]
 
 
 def gates_known(context: Site) -> bool:
