@@ -284,3 +284,59 @@ data:
     write(tmp_path, {"own.yaml": layouts, "gpu-operator-values.yaml": values})
     found = {one["code"] for one in audit(tmp_path)["findings"]}
     assert ("mig-layout-nowhere" in found) is unfit
+
+
+MIXED_POOL = """\
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata: {name: gpu}
+spec:
+  template:
+    metadata: {labels: {pool: gpu}}
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: node.kubernetes.io/instance-type, operator: In, values: [TYPES]}
+  limits: {nvidia.com/gpu: "8"}
+"""
+SCALED = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: server, namespace: ml}
+spec:
+  selector: {matchLabels: {app: server}}
+  template:
+    metadata: {labels: {app: server}}
+    spec:
+      nodeSelector: {pool: gpu}
+      containers:
+        - {name: server, image: example.org/server:1, resources: {limits: {nvidia.com/gpu: 1}}}
+---
+apiVersion: keda.sh/v1alpha1
+kind: ScaledObject
+metadata: {name: server, namespace: ml}
+spec:
+  scaleTargetRef: {name: server}
+  maxReplicaCount: MAXIMUM
+  triggers:
+    - {type: prometheus, metadata: {serverAddress: "http://p", query: waiting, threshold: "1"}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("types", "maximum", "found"),
+    [
+        ("g4dn.xlarge, g5.xlarge, g6.xlarge", 10, True),
+        ("g5.xlarge, g5.2xlarge, g4dn.2xlarge", 9, True),
+        ("g4dn.xlarge, g5.xlarge, g6.xlarge", 8, False),
+        ("g5.xlarge, p4d.24xlarge", 10, False),
+        ("g4dn.xlarge, g5.xlarge, g99.xlarge", 10, False),
+    ],
+)
+def test_a_pool_of_several_gpus_none_of_which_can_be_cut_holds_so_many(
+    tmp_path: Path, types: str, maximum: int, found: bool
+) -> None:
+    server = SCALED.replace("MAXIMUM", str(maximum))
+    write(tmp_path, {"pool.yaml": MIXED_POOL.replace("TYPES", types), "server.yaml": server})
+    codes_found = {one["code"] for one in audit(tmp_path)["findings"]}
+    assert ("gpu-autoscaler-exceeds-pool" in codes_found) is found
