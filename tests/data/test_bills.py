@@ -89,4 +89,28 @@ def test_flex_start_is_that_of_the_sheet_and_queues_are_not_known(
     assert spend(flexStart={}) == 2 * 8 * Decimal(per_gpu) * 1_000_000
     queued = spend(queued={})
     assert isinstance(queued, Unbounded)
-    assert queued.causes == (f"p: no price is known for {machine} as queued",)
+    assert queued.causes == (f"p: nothing bounds the price of {machine} as queued",)
+
+
+def test_a_spot_price_without_one_on_demand_is_bounded_by_nothing() -> None:
+    """Google sells `a3-highgpu-1g` as spot and flex start alone: nothing bounds what spot costs."""
+    result = compile_data(
+        {
+            "catalogue": "2026.11",
+            "platform": "gke",
+            "cluster": {"name": "bill", "region": "us-central1"},
+            "pools": [
+                {
+                    "name": "p",
+                    "instanceTypes": ["a3-highgpu-1g"],
+                    "nodes": {"min": 0, "max": 2, "expected": 1},
+                    **SPOT,
+                }
+            ],
+        }
+    )
+    assert result.fleet is not None
+    spend = result.fleet.spend
+    assert spend.expected == 6_326_193  # of the list, rounded to no cent
+    assert isinstance(spend.maximum, Unbounded)
+    assert spend.maximum.causes == ("p: nothing bounds the price of a3-highgpu-1g as spot",)

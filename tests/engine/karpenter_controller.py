@@ -9,6 +9,7 @@ import json
 import os
 import signal
 import subprocess
+import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -17,7 +18,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from kubernetes import client
 
+from gpufleet.fleet.config_names import POOL_LABEL
 from gpufleet.fleet.model import Machine, Pool
 from gpufleet_sandbox import custom_resources
 from gpufleet_sandbox.ports import choose, listens
@@ -136,6 +139,39 @@ class Karpenter:
             yield
         finally:
             self.process.send_signal(signal.SIGCONT)
+
+
+class DevicePlugin(threading.Thread):
+    """Publishes on each node what the compiled pool says its operands will."""
+
+    def __init__(self, api: Any, pools: Sequence[Pool]) -> None:
+        super().__init__(daemon=True)
+        self.core, self.over = client.CoreV1Api(api), threading.Event()
+        self.pools = pools
+
+    def run(self) -> None:
+        while not self.over.wait(0.1):
+            for node in self.core.list_node(label_selector=POOL_LABEL).items:
+                self._publish(node)
+
+    def _publish(self, node: Any) -> None:
+        pool = next((p for p in self.pools if p.name == node.metadata.labels[POOL_LABEL]), None)
+        if pool is None:
+            return
+        wanted: dict[str, str | None] = {n: str(a) for n, a in pool.advertised.items()}
+        if pool.fabric.value == "efa":
+            # The EFA driver sets 5128 pages of 2 MiB aside (Amazon EKS user guide, node-efa).
+            wanted |= {EFA: str(pool.machines[0].efa_interfaces), "hugepages-2Mi": "10256Mi"}
+        there = node.status.allocatable or {}
+        if "nvidia.com/gpu" in there and "nvidia.com/gpu" not in wanted:
+            wanted["nvidia.com/gpu"] = "0"
+        if any(there.get(name) != amount for name, amount in wanted.items()):
+            status = {"capacity": wanted, "allocatable": wanted}
+            try:
+                self.core.patch_node_status(node.metadata.name, {"status": status})
+            except client.ApiException as gone:
+                if gone.status not in {404, 409}:
+                    raise
 
 
 @contextmanager

@@ -5,7 +5,6 @@ GPU, a slice or a share, stop at the pool's limit, and take idle machines away. 
 would publish on each new node is published by the test, from the compiled pool.
 """
 
-import threading
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -26,6 +25,7 @@ from gpufleet_sandbox.sandbox import Sandbox
 from tests.engine.karpenter_controller import (
     EFA,
     RESERVATION,
+    DevicePlugin,
     Karpenter,
     karpenter,
     with_kwok_class,
@@ -40,6 +40,7 @@ LATER = {"disruption": {"consolidateAfter": "10m", "consolidationPolicy": "WhenE
 """Of pools of which no node is given back here: after a second, Karpenter may take a node for empty
 whose pod it has not seen yet, and the pod goes with it."""
 BLOCK = {"id": "cr-0123456789abcdef0", "zone": "us-east-1a", "until": "2026-12-20T11:30:00Z"}
+TENANCY = "karpenter.k8s.aws/instance-tenancy"
 FULL = ("cr-0123456789abcdef3", "cr-0123456789abcdef4")
 
 
@@ -106,6 +107,14 @@ POOLS: dict[str, dict[str, Any]] = {
         "instanceTypes": ["g6e.12xlarge"],
         "nodes": {"min": 1, "max": 2},
         "karpenter": {"buffer": True},
+    },
+    "alone": {
+        "instanceTypes": ["g5.xlarge"],
+        "nodes": {"min": 0, "max": 1},
+        "karpenter": {
+            "requirements": [{"key": TENANCY, "operator": "In", "values": ["dedicated"]}],
+            **LATER,
+        },
     },
 }
 
@@ -190,38 +199,6 @@ class Cluster:
             self.core.delete_namespaced_pod(name, self.namespace, grace_period_seconds=0)
 
 
-class DevicePlugin(threading.Thread):
-    """Publishes on each node what the compiled pool says its operands will."""
-
-    def __init__(self, api: Any) -> None:
-        super().__init__(daemon=True)
-        self.core, self.over = client.CoreV1Api(api), threading.Event()
-
-    def run(self) -> None:
-        while not self.over.wait(0.1):
-            for node in self.core.list_node(label_selector=POOL_LABEL).items:
-                self._publish(node)
-
-    def _publish(self, node: Any) -> None:
-        pool = next((p for p in FLEET.pools if p.name == node.metadata.labels[POOL_LABEL]), None)
-        if pool is None:
-            return
-        wanted: dict[str, str | None] = {n: str(a) for n, a in pool.advertised.items()}
-        if pool.fabric.value == "efa":
-            # The EFA driver sets 5128 pages of 2 MiB aside (Amazon EKS user guide, node-efa).
-            wanted |= {EFA: str(pool.machines[0].efa_interfaces), "hugepages-2Mi": "10256Mi"}
-        there = node.status.allocatable or {}
-        if "nvidia.com/gpu" in there and "nvidia.com/gpu" not in wanted:
-            wanted["nvidia.com/gpu"] = "0"
-        if any(there.get(name) != amount for name, amount in wanted.items()):
-            status = {"capacity": wanted, "allocatable": wanted}
-            try:
-                self.core.patch_node_status(node.metadata.name, {"status": status})
-            except client.ApiException as gone:
-                if gone.status not in {404, 409}:
-                    raise
-
-
 @pytest.fixture(scope="module")
 def running(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     """Karpenter with all pools; every node is gone before it ends."""
@@ -235,7 +212,7 @@ def running(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Itera
         made = list(_objects())
         for path, document in made:
             server.apply(path, _text(document))
-        plugin = DevicePlugin(api)
+        plugin = DevicePlugin(api, FLEET.pools)
         plugin.start()
         cluster = Cluster(api, namespace, controller)
         try:
@@ -339,6 +316,21 @@ def test_machines_come_from_two_blocks_and_then_on_demand(running: Cluster) -> N
     assert len(named) == 2
     # Of blocks at one price the kwok provider takes any, and it counts none that it gave away.
     assert set(named) <= {one["capacityBlock"]["id"] for one in TWO_BLOCKS}
+
+
+def test_a_machine_of_dedicated_tenancy_is_claimed_and_labelled_as_such(running: Cluster) -> None:
+    """The AWS provider reads the tenancy from the requirements of the NodeClaim: getTenancyType in
+    aws/karpenter-provider-aws v1.14.3 `pkg/controllers/nodeclass/validation.go`."""
+    running.ask("alone", "nvidia.com/gpu", names("alone", 1))
+    running.running(names("alone", 1))
+    assert running.only_node("alone").metadata.labels[TENANCY] == "dedicated"
+    custom = client.CustomObjectsApi(running.core.api_client)
+    claims: Any = custom.list_cluster_custom_object(
+        "karpenter.sh", "v1", "nodeclaims", label_selector=f"{POOL_LABEL}=alone"
+    )
+    (claim,) = claims["items"]
+    wanted = {one["key"]: one.get("values") for one in claim["spec"]["requirements"]}
+    assert wanted[TENANCY] == ["dedicated"]
 
 
 def test_a_static_pool_has_its_nodes_without_a_pod(running: Cluster) -> None:

@@ -213,3 +213,130 @@ spec:
     found = [f for f in audit(tmp_path)["findings"] if f["code"] == "karpenter-consolidates-slowly"]
     # g6.xlarge is 0.8048 USD/h (AWS, us-east-1): 730 h / 24 h x the hours above one.
     assert [one["evidence"]["usd_per_month"] for one in found] == ([] if usd is None else [usd])
+
+
+@pytest.mark.parametrize(
+    ("name", "misspelt"),
+    [
+        ("nvidia.com/gpus", True),
+        ("nvidia.com/GPU", True),
+        ("nvidia/gpu", True),
+        ("nvidia.com.gpu", True),
+        ("NVIDIA.com/gpu", True),
+        ("nvidia.com/gpumem", False),
+        ("nvidia.com/gpucores", False),
+        ("nvidia.com/gpu.shared", False),
+        ("nvidia.com/pgpu", False),
+        ("amd.com/gpu", False),
+    ],
+)
+def test_a_name_that_nothing_publishes(tmp_path: Path, name: str, misspelt: bool) -> None:
+    found = codes(tmp_path, job(resources=f"{name}: 1"), "prod")
+    assert ("gpu-toleration-misspelt" in found) is misspelt
+
+
+@pytest.mark.parametrize(
+    ("hard", "gpus", "found"),
+    [
+        ("requests.nvidia.com/gpu: 1", 2, True),
+        ('requests.nvidia.com/gpu: "1"', 1, False),
+        ("requests.nvidia.com/gpu: 8", 8, False),
+        ("requests.nvidia.com/gpu: 4", 8, True),
+        ("requests.cpu: 4", 8, False),
+    ],
+)
+def test_a_quota_of_another_folder_is_of_its_namespace(
+    tmp_path: Path, hard: str, gpus: int, found: bool
+) -> None:
+    quota = "apiVersion: v1\nkind: ResourceQuota\nmetadata: {name: q, namespace: ml}\n"
+    quota += f"spec: {{hard: {{{hard}}}}}\n"
+    text = job(resources=f"nvidia.com/gpu: {gpus}")
+    write(tmp_path, {"namespaces/a.yaml": quota, "jobs/a.yaml": text})
+    rows = [f for f in audit(tmp_path)["findings"] if f["code"] == "gpu-quota-never-admits"]
+    assert [one["level"] for one in rows] == (["advisory"] if found else [])
+
+
+@pytest.mark.parametrize(
+    ("layout", "unfit"),
+    [
+        ('"1g.5gb": 9', True),
+        ('"3g.40gb": 3', True),
+        ('"7g.80gb": 2', True),
+        ('"1g.5gb": 7', False),
+        ('"3g.40gb": 1, "1g.10gb": 4', False),
+    ],
+)
+def test_a_layout_that_no_gpu_holds_is_wrong_though_the_default_is_another(
+    tmp_path: Path, layout: str, unfit: bool
+) -> None:
+    layouts = f"""\
+apiVersion: v1
+kind: ConfigMap
+metadata: {{name: own, namespace: gpu-operator}}
+data:
+  config.yaml: |
+    version: v1
+    mig-configs:
+      all-disabled: [{{devices: all, mig-enabled: false}}]
+      own: [{{devices: all, mig-enabled: true, mig-devices: {{{layout}}}}}]
+"""
+    values = "# gpu-operator\nmig: {strategy: mixed}\nmigManager: {config: {name: own}}\n"
+    write(tmp_path, {"own.yaml": layouts, "gpu-operator-values.yaml": values})
+    found = {one["code"] for one in audit(tmp_path)["findings"]}
+    assert ("mig-layout-nowhere" in found) is unfit
+
+
+MIXED_POOL = """\
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata: {name: gpu}
+spec:
+  template:
+    metadata: {labels: {pool: gpu}}
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: node.kubernetes.io/instance-type, operator: In, values: [TYPES]}
+  limits: {nvidia.com/gpu: "8"}
+"""
+SCALED = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: server, namespace: ml}
+spec:
+  selector: {matchLabels: {app: server}}
+  template:
+    metadata: {labels: {app: server}}
+    spec:
+      nodeSelector: {pool: gpu}
+      containers:
+        - {name: server, image: example.org/server:1, resources: {limits: {nvidia.com/gpu: 1}}}
+---
+apiVersion: keda.sh/v1alpha1
+kind: ScaledObject
+metadata: {name: server, namespace: ml}
+spec:
+  scaleTargetRef: {name: server}
+  maxReplicaCount: MAXIMUM
+  triggers:
+    - {type: prometheus, metadata: {serverAddress: "http://p", query: waiting, threshold: "1"}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("types", "maximum", "found"),
+    [
+        ("g4dn.xlarge, g5.xlarge, g6.xlarge", 10, True),
+        ("g5.xlarge, g5.2xlarge, g4dn.2xlarge", 9, True),
+        ("g4dn.xlarge, g5.xlarge, g6.xlarge", 8, False),
+        ("g5.xlarge, p4d.24xlarge", 10, False),
+        ("g4dn.xlarge, g5.xlarge, g99.xlarge", 10, False),
+    ],
+)
+def test_a_pool_of_several_gpus_none_of_which_can_be_cut_holds_so_many(
+    tmp_path: Path, types: str, maximum: int, found: bool
+) -> None:
+    server = SCALED.replace("MAXIMUM", str(maximum))
+    write(tmp_path, {"pool.yaml": MIXED_POOL.replace("TYPES", types), "server.yaml": server})
+    codes_found = {one["code"] for one in audit(tmp_path)["findings"]}
+    assert ("gpu-autoscaler-exceeds-pool" in codes_found) is found

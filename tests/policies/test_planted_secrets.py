@@ -6,9 +6,11 @@ data of Secrets. The forms are those of their issuers; the values were made up.
 
 import importlib
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 from click.testing import CliRunner
 
@@ -86,6 +88,23 @@ FILES = {
     "dump.json": {"apiVersion": "v1", "kind": "List", "items": [POD, NODE, SECRET]},
     "state.json": {"version": 3, "deployment": {"resources": [RESOURCE]}},
 }
+FLEET: dict[str, Any] = {
+    "catalogue": "2026.11",
+    "platform": "eks",
+    "cluster": {"name": "ml", "region": "us-east-1", **SECRETS},
+    "pools": [{"name": "chat", "gpu": "L4", "nodes": {"min": 0, "max": 2}, "labels": SECRETS}],
+    **{f"{key}Token": value for key, value in SECRETS.items()},
+}
+SAMPLES = {
+    "status": "success",
+    "data": {
+        "resultType": "matrix",
+        "result": [{"metric": {"__name__": "gpu:node:pool", **SECRETS}, "values": [[0, "1"]]}],
+    },
+}
+FILES |= {"fleet.json": FLEET, "samples.json": SAMPLES, "list.json": list(SECRETS.values())}
+RIGHT = "right.json"
+"""A declaration without secrets, for commands that read another file as well."""
 REPORTS = ("text", "json", "sarif", "junit", "github", "html")
 CALLS = [
     *(("audit", ["--format", name]) for name in REPORTS),
@@ -95,22 +114,57 @@ CALLS = [
     ("check", ["--format", "json"]),
     ("doctor", ["--all"]),
     ("doctor", ["--format", "json"]),
+    ("doctor", ["--mask"]),
     ("adopt", []),
-    ("compile", []),
-    ("explain", []),
-    ("plan", []),
-    ("size", []),
-    ("pack", []),
+    ("adopt", ["--format", "json"]),
+    *((name, []) for name in ("compile", "explain", "mirror", "preflight", "calendar")),
+    *((name, ["--format", "json"]) for name in ("compile", "explain", "mirror", "calendar")),
+    *((name, []) for name in ("plan", "size", "pack")),
+    *((name, ["--format", "json"]) for name in ("plan", "size", "pack")),
+    ("plan", ["--regions", "us-east-1,eu-west-1"]),
+    ("audit", ["--fix", "--diff"]),
+    ("render", ["--out", "out", "--dry-run"]),
+    ("change", [RIGHT]),
+    ("change", [RIGHT, "--format", "json"]),
+    ("cost", ["--spec", RIGHT]),
+    ("rightsize", ["--spec", RIGHT]),
+    ("own", [RIGHT]),
+    ("policies init", []),
+    ("policies admission", ["--config"]),
+    ("vsphere orphans", ["--server", "vc.example", "--datacenter", "DC1"]),
+    ("vsphere inventory", ["--server", "v", "--datacenter", "DC1", "--cluster", "gpu"]),
 ]  # fmt: skip
+READS_NO_FILE = {"catalogue", "partition", "policies explain", "policies rules", "schema"}
+
+
+def leaves() -> Iterator[str]:
+    """Every command and subcommand but those of the sandbox, another distribution."""
+    for name, row in commands().items():
+        command = importlib.import_module(row.module).command
+        inner = command.commands if isinstance(command, click.Group) else None
+        if name != "sandbox":
+            yield from [name] if inner is None else (f"{name} {one}" for one in inner)
+
+
+def test_every_command_is_asked() -> None:
+    assert {name for name, _ in CALLS} | READS_NO_FILE == set(leaves())
 
 
 @pytest.mark.parametrize(("name", "options"), CALLS, ids=lambda one: str(one))
 @pytest.mark.parametrize("file", FILES)
-def test_no_secret_is_printed(file: str, name: str, options: list[str], tmp_path: Path) -> None:
-    path = tmp_path / file
-    path.write_text(json.dumps(FILES[file]), encoding="utf-8")
-    command = importlib.import_module(commands()[name].module).command
-    done = CliRunner().invoke(command, [str(path), *options])
+def test_no_secret_is_printed(
+    file: str, name: str, options: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path(file).write_text(json.dumps(FILES[file]), encoding="utf-8")
+    right = {**FLEET, "cluster": {"name": "ml", "region": "us-east-1"}}
+    right["pools"] = [{"name": "chat", "gpu": "L4", "nodes": {"min": 0, "max": 2}}]
+    names = ("catalogue", "platform", "cluster", "pools")
+    Path(RIGHT).write_text(json.dumps({key: right[key] for key in names}), encoding="utf-8")
+    first, *inner = name.split()
+    command = importlib.import_module(commands()[first].module).command
+    arguments = [*options, file] if "--config" in options else [file, *options]
+    done = CliRunner().invoke(command, [*inner, *arguments])
     said = f"{done.output}{done.exception or ''}"
     assert said.strip()
     assert [key for key, value in SECRETS.items() if value in said] == []

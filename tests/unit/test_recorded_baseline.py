@@ -14,6 +14,14 @@ from tests.recorded.programs import DECLARATIONS, RECORDINGS, programs
 from tests.recorded.registrations import registered
 
 ALLOWED: tuple[Allowed, ...] = (
+    Allowed("render", "*", "/clouds/aws/*/userData", "Files have the user data of the nodes."),
+    *(
+        Allowed(part, "workload-kinds", place, "What other pools advertise is evidence, too.")
+        for part, place in (
+            ("compile", "/findings/*/evidence/both/*"),
+            ("resources", "*GpuFleet::fleet/inputs/findings/*/evidence/both/*"),
+        )
+    ),
     Allowed(
         "plan",
         "sandbox-training",

@@ -83,7 +83,8 @@ def pool_spend(
         for entry in capacity:
             low, high = node_prices(machine, entry)
             if high is None:
-                causes[f"{name}: no price is known for {machine.name} as {entry.mode}"] = None
+                lack = "no price is known for" if low is None else "nothing bounds the price of"
+                causes[f"{name}: {lack} {machine.name} as {entry.mode}"] = None
             else:
                 highs.append(high)
                 lows.append(low if low is not None else high)

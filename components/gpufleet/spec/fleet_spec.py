@@ -2,6 +2,7 @@
 
 from decimal import Decimal
 from enum import StrEnum
+from functools import cached_property
 from typing import Annotated
 
 from pydantic import Field, StringConstraints
@@ -82,7 +83,7 @@ class FleetSpec(SpecModel):
         """First part of the names of what the fleet makes."""
         return self.name_prefix or self.cluster.name
 
-    @property
+    @cached_property  # asked for each pool
     def nvsentinel_acts(self) -> bool:
         """Whether NVSentinel touches nodes of a pool."""
         policies = (pool.health or self.health for pool in self.pools)

@@ -6,7 +6,8 @@ for the most nodes it may have, at the beginning of the year that needs them.
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from decimal import ROUND_CEILING, Decimal
+from decimal import Decimal
+from math import ceil
 from typing import Any
 
 from gpufleet.catalogue import Catalogue, load
@@ -182,7 +183,7 @@ def _years(sides: tuple[_Side, ...], plan: OwnHardwarePlan) -> tuple[ComparedYea
         bought = running = cloud = Decimal(0)
         gpus = 0
         for index, side in enumerate(sides):
-            needed = _up(side.gpus * factor)
+            needed = ceil(side.gpus * factor)
             gpus += needed
             more = max(0, -(-needed // side.machine.gpus) - have[index])
             have[index] += more
@@ -262,10 +263,6 @@ def _even_at(sides: tuple[_Side, ...], plan: OwnHardwarePlan) -> Decimal | None:
     if idle <= 0:
         return Decimal(0)
     return None if full > 0 else idle / (idle - full)
-
-
-def _up(number: Decimal) -> int:
-    return int(number.to_integral_value(ROUND_CEILING))
 
 
 def own_or_rent_as_dict(answer: OwnOrRent) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from gpufleet_planner.packing.problem import (
     PackingProblem,
     ShareClass,
 )
-from gpufleet_planner.packing.slots import Slot, host_parts, slots_for
+from gpufleet_planner.packing.slots import Slot, host_parts, slot_parts, slots_for
 from gpufleet_planner.packing.workspace import OpenGpu, OpenNode, Workspace
 
 _Entry = tuple[tuple[int, ...], int, int, Slot]
@@ -65,17 +65,7 @@ def _size(share: ShareClass, problem: PackingProblem) -> Fraction:
 
 
 def _slot_size(slot: Slot, machine: PackingMachine) -> Fraction:
-    if slot.mode == Mode.MIG:
-        geometry = machine.gpu.mig
-        assert geometry is not None
-        profile = geometry.profiles[slot.profile]
-        return max(
-            Fraction(profile.memory_slots, geometry.memory_slots),
-            Fraction(profile.compute_slices, geometry.compute_slices),
-        )
-    if slot.mode == Mode.WHOLE:
-        return Fraction(slot.gpus)
-    return Fraction(1, slot.replicas)
+    return max(slot_parts(slot, machine)[:2])
 
 
 def _place_class(

@@ -1,7 +1,6 @@
 """Reads a packing file into a problem: resolves names, parses units, and reports all errors."""
 
 from collections.abc import Iterable
-from fractions import Fraction
 from typing import Any
 
 from gpufleet.catalogue import Catalogue, Gpu, UnknownKeyError
@@ -25,7 +24,6 @@ from gpufleet_planner.packing.problem import (
 from gpufleet_planner.packing.request import (
     ExistingGpuRequest,
     ExistingRequest,
-    FractionRequest,
     MachineRequest,
     PackRequest,
     ShareRequest,
@@ -179,10 +177,11 @@ class _Reader:
             mode, asked = Mode.MIG, {"profile": entry.mig}
         elif (part := entry.mps or entry.time_slicing) is not None:
             mode = Mode.MPS if entry.mps is not None else Mode.TIME_SLICING
-            asked = {"memory_bytes": part.memory or 0, "replicas": _replicas(part)}
+            replicas = None if part.part is None else int(1 / part.part)
+            asked = {"memory_bytes": part.memory or 0, "replicas": replicas}
         if entry.machines is not None:
             asked["machines"] = self._chosen(entry.machines, f"{path}.machines")
-        host = (entry.cpu or 0, _mib_up(entry.host_memory))
+        host = (entry.cpu or 0, -(-(entry.host_memory or 0) // MIB))
         return ShareClass(entry.name, entry.count, mode, path=path, host=host, **asked)
 
     def _groups(self, names: list[str]) -> tuple[SpreadGroup, ...]:
@@ -315,11 +314,3 @@ _HOST_KEYS = (("CPU", "freeCpu"), ("memory", "freeHostMemory"))
 
 def _mib(size: int | None) -> int | None:
     return None if size is None else size // MIB
-
-
-def _mib_up(size: int | None) -> int:
-    return -(-(size or 0) // MIB)
-
-
-def _replicas(part: FractionRequest) -> int | None:
-    return None if part.part is None else int(Fraction(1) / part.part)

@@ -2,12 +2,13 @@
 GPU, a set of GPUs, a share.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, gcd
 
-from gpufleet.catalogue.gpu import MigGeometry, MigProfile
+from gpufleet.catalogue.gpu import MigProfile
+from gpufleet.partition.grant import slice_parts
 from gpufleet.partition.shares import MIB, mps_memory
 from gpufleet_planner.packing.problem import (
     REPLICATED,
@@ -164,7 +165,7 @@ def volume_bound(problem: PackingProblem) -> int:
     """
     totals = [
         sum(share.count * _least(problem, share, part) for share in problem.shares)
-        for part in _PARTS
+        for part in range(3)
     ]
     totals += [_least_host(problem, part) for part in range(2)]
     return whole_nodes(problem, max(totals))
@@ -182,25 +183,18 @@ def whole_nodes(problem: PackingProblem, bound: float | Fraction) -> int:
     return ceil((bound - slack) / step) * step if bound > slack else 0
 
 
-def _memory(profile: MigProfile, geometry: MigGeometry) -> Fraction:
-    return Fraction(profile.memory_slots, geometry.memory_slots)
+def slot_parts(slot: Slot, machine: PackingMachine) -> tuple[Fraction, Fraction, Fraction]:
+    """GPUs of a slot by its memory, by its compute, and 1 for more than half of the compute slices,
+    of which no GPU holds two, else 0."""
+    geometry = machine.gpu.mig
+    if slot.mode != Mode.MIG or geometry is None:
+        gpus = Fraction(slot.gpus, slot.replicas)
+        return gpus, gpus, gpus
+    compute, memory = slice_parts(geometry, slot.profile)
+    return memory, compute, Fraction(compute > Fraction(1, 2))
 
 
-def _compute(profile: MigProfile, geometry: MigGeometry) -> Fraction:
-    return Fraction(profile.compute_slices, geometry.compute_slices)
-
-
-def _alone(profile: MigProfile, geometry: MigGeometry) -> Fraction:
-    """1 for more than half of the compute slices, of which no GPU holds two, else 0."""
-    return Fraction(2 * profile.compute_slices > geometry.compute_slices)
-
-
-_PARTS = (_memory, _compute, _alone)
-
-
-def _least(
-    problem: PackingProblem, share: ShareClass, part: Callable[[MigProfile, MigGeometry], Fraction]
-) -> Fraction:
+def _least(problem: PackingProblem, share: ShareClass, part: int) -> Fraction:
     """The least cost of one share, 0 where an existing node can hold it."""
     existing = {node.machine for node in problem.existing}
     costs: list[Fraction] = []
@@ -209,7 +203,7 @@ def _least(
             if machine.name in existing:
                 return Fraction(0)
             if machine.max_nodes != 0:
-                gpus = _gpus(slot, machine, part)
+                gpus = slot_parts(slot, machine)[part]
                 costs.append(problem.cost_of(machine) * gpus / machine.gpus)
     return min(costs, default=Fraction(0))
 
@@ -227,12 +221,3 @@ def _least_host(problem: PackingProblem, part: int) -> Fraction:
         ]
         total += share.count * min(costs, default=Fraction(0))
     return total
-
-
-def _gpus(
-    slot: Slot, machine: PackingMachine, part: Callable[[MigProfile, MigGeometry], Fraction]
-) -> Fraction:
-    geometry = machine.gpu.mig
-    if slot.mode == Mode.MIG and geometry is not None:
-        return part(geometry.profiles[slot.profile], geometry)
-    return Fraction(slot.gpus, slot.replicas)

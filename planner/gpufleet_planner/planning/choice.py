@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from math import ceil
+from operator import itemgetter
 
 from gpufleet.catalogue import Catalogue
 from gpufleet.documents.plain_data import camel
@@ -17,7 +18,7 @@ from gpufleet_planner.planning.attempts import (
 )
 from gpufleet_planner.planning.need import Arrivals, WorkloadNeed
 from gpufleet_planner.planning.offers import Market, OfferedMachine, machines
-from gpufleet_planner.planning.option import Option, Rejected, better_at, dearer, pareto, rank
+from gpufleet_planner.planning.option import Option, Rank, Rejected, better_at, dearer, pareto, rank
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +66,7 @@ def choose(
     raises for a bad need: when nothing works, an error says what comes nearest.
     """
     offered = machines(market, catalogue, interruptible=need.interruptible, job=need.trains)
-    options: list[Option] = []
+    options: list[tuple[Rank, Option]] = []
     rejected: list[Rejected] = []
     by_gpu: dict[tuple[str, str, object], list[OfferedMachine]] = {}
     for machine in offered:
@@ -83,11 +84,12 @@ def choose(
             if broken is not None:
                 rejected.append(Rejected(found.label, found.machine.gpu.key, broken))
                 continue
-            options.append(found)
+            standing = rank(found)
+            options.append((standing, found))
             if found.billed_micro_usd is not None:
-                cost = rank(found)[1]
-                ceiling = cost if ceiling is None else min(ceiling, cost)
-    kept = tuple(option for option, _ in groupby(sorted(options, key=rank)))
+                ceiling = standing[1] if ceiling is None else min(ceiling, standing[1])
+    options.sort(key=itemgetter(0))
+    kept = tuple(option for option, _ in groupby(option for _, option in options))
     findings = _findings(need, kept, rejected, offered, path, market, catalogue)
     return ServingChoice(kept, tuple(rejected), findings)
 

@@ -16,12 +16,11 @@ from gpufleet_planner.explanation.line import picked
 from gpufleet_planner.planning.entries import choose_entry, market_of
 from gpufleet_planner.planning.layouts import FilledPool
 from gpufleet_planner.planning.offered import not_provisioned, offered_machines
-from gpufleet_planner.planning.offers import OfferedMachine
 from gpufleet_planner.planning.option import usd
 from gpufleet_planner.planning.placed import ChosenWorkload, PricedFleet
 from gpufleet_planner.planning.plan import PlannedFleet, plan
 from gpufleet_planner.planning.select import select
-from gpufleet_planner.planning.workloads import PlanFile, read_plan_file
+from gpufleet_planner.planning.workloads import read_plan_file
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +44,10 @@ class ProviderPlan:
 def plan_on_offers(
     data: Mapping[str, Any], names: Sequence[str]
 ) -> tuple[tuple[ProviderPlan, ...], tuple[Finding, ...]]:
-    """Plain data of a workloads file on the offers that names mean. Problems of the file itself are
-    those of `plan`, and are not repeated here."""
+    """Plain data of a workloads file on the offers that names mean: the cheapest machines of each
+    provider, the cheapest provider first. The file's platform, region and own hardware do not
+    count; its GPUs, targets and sharing do. Its own problems are those of `plan`, and are not
+    repeated here."""
     file, findings = read_plan_file(data)
     if file is None or not names or has_errors(findings):
         return (), ()
@@ -58,15 +59,6 @@ def plan_on_offers(
     machines, findings = offered_machines(names, catalogue)
     if has_errors(findings):
         return (), findings
-    plans = provider_plans(file, machines, catalogue)
-    return plans, (*findings, *not_provisioned(plan.provider for plan in plans))
-
-
-def provider_plans(
-    file: PlanFile, machines: Sequence[OfferedMachine], catalogue: Catalogue
-) -> tuple[ProviderPlan, ...]:
-    """The cheapest machines of each provider, cheapest provider first. The file's platform, region
-    and own hardware do not count; its GPUs, targets and sharing do."""
     asked, _ = market_of(file.head, catalogue)
     plans: list[ProviderPlan] = []
     for provider in dict.fromkeys(machine.platform for machine in machines):
@@ -75,16 +67,16 @@ def provider_plans(
         candidates: list[ChosenWorkload] = []
         lost: dict[str, str] = {}
         for path, entry in file.workloads:
-            chosen, findings = choose_entry(entry, path, market, catalogue)
+            chosen, found = choose_entry(entry, path, market, catalogue)
             if chosen is not None:
                 candidates.append(chosen)
             else:
-                wrong = [found.message for found in findings if has_errors([found])]
-                lost[entry.name] = wrong[0] if wrong else "no machine runs it"
+                wrong = (one.message for one in found if has_errors([one]))
+                lost[entry.name] = next(wrong, "no machine runs it")
         pools = select(candidates, False, lambda _: True).pools if candidates and not lost else ()
         plans.append(ProviderPlan(provider, pools, lost))
     plans.sort(key=lambda one: (one.usd_per_hour is None, one.usd_per_hour or 0, one.provider))
-    return tuple(plans)
+    return tuple(plans), (*findings, *not_provisioned(plan.provider for plan in plans))
 
 
 def provider_plans_as_list(plans: Sequence[ProviderPlan]) -> list[dict[str, Any]]:

@@ -44,11 +44,6 @@ class NodeLayout:
         return self.nodes * sum(count for _, count in self.gpus)
 
 
-def gpus_needed(gpu: Gpu, wanted: Mapping[str, int]) -> int:
-    """GPUs that hold these slices, filled one after the other: a few more than the fewest."""
-    return _filled(gpu, tuple(sorted(wanted.items()))).total()
-
-
 def lay_out_pools(
     gpu: Gpu, wanted: Mapping[str, int], gpus_per_node: int, largest: int = 1
 ) -> tuple[NodeLayout, ...]:
@@ -104,7 +99,8 @@ def _fewest(gpu: Gpu, wanted: Pattern) -> Counter[Pattern]:
     integer program where one after the other needs more than the volume."""
     assert gpu.mig is not None
     filled = _filled(gpu, wanted)
-    tight = filled.total() == volume_bound(gpu, dict(wanted)) and not _lost(gpu, filled)
+    lost = any(stranded_of(gpu, devices) for devices in filled)
+    tight = filled.total() == volume_bound(gpu, dict(wanted)) and not lost
     if tight or not highs.available():
         return filled
     patterns = maximal_patterns(gpu.mig, dict(wanted))
@@ -171,10 +167,6 @@ def _completed(gpu: Gpu, devices: Pattern) -> Pattern:
     for name, count in best.items():
         wanted[name] = wanted.get(name, 0) + count
     return tuple(wanted.items())
-
-
-def _lost(gpu: Gpu, layouts: Counter[Pattern]) -> int:
-    return sum(stranded_of(gpu, devices) * count for devices, count in layouts.items())
 
 
 @lru_cache(maxsize=4096)
@@ -292,7 +284,8 @@ def nodes_of(key: PoolKey, demand: Demand) -> int:
     if key.profile is not None:
         return _one_profile(machine, slices).nodes
     if slices:
-        sizes[1] = sizes.get(1, 0) + gpus_needed(machine.gpu, slices)
+        filled = _filled(machine.gpu, tuple(sorted(slices.items())))
+        sizes[1] = sizes.get(1, 0) + filled.total()
     return _whole_nodes(machine.gpus, sizes)
 
 

@@ -191,10 +191,10 @@ def usd(micro: float | None) -> Decimal | None:
 
 
 _SIMPLEST = (DeviceShare.WHOLE, DeviceShare.MIG, DeviceShare.MPS, DeviceShare.TIME_SLICE)
-_Rank = tuple[bool, float, int, float, float, float, str]
+Rank = tuple[bool, float, int, float, float, float, str]
 
 
-def rank(option: Option) -> _Rank:
+def rank(option: Option) -> Rank:
     """Cheapest first: a run's cost for training with a length, cost per token for training without,
     else dollars an hour; without prices GPU-hours, after everything that has one. Equal cost: the
     simpler share, the smaller part of the machines, the faster one."""
@@ -216,7 +216,7 @@ def rank(option: Option) -> _Rank:
     )
 
 
-def _objectives(option: Option, standing: _Rank) -> tuple[float, ...]:
+def _objectives(option: Option, standing: Rank) -> tuple[float, ...]:
     """What is better smaller: cost, latency, time; throughput negated."""
     reached = option.reached
     return (

@@ -116,15 +116,9 @@ def serve(
     batch, speed = found
     copies = max(need.replicas, ceil(serving.batch / batch))
     lowest, highest = speed.tokens_per_second_range
-    expected = need.confidence is Assurance.EXPECTED
-    if asked is not None:
-        copies = max(copies, ceil(asked / (speed.tokens_per_second if expected else lowest)))
-    if copies * parallel.serving_gpus > need.most_gpus:
-        return Miss(
-            "gpus",
-            f"{copies} replicas of {parallel.serving_gpus} GPUs are more than {need.most_gpus}",
-            float(copies * parallel.serving_gpus),
-        )
+    copies = _copies(need, copies, parallel.serving_gpus, asked, (speed.tokens_per_second, lowest))
+    if isinstance(copies, Miss):
+        return copies
     # What each replica holds at once when the load is spread.
     held = batch if asked is not None else min(batch, ceil(serving.batch / copies))
     full = serving_ledger(need.model, replace(serving, batch=held), parallel)
@@ -206,23 +200,31 @@ def _first_token_ms(replica: ServingReplica, target: ServingTarget, batch: int) 
     return 1000 * replica.loaded_first_token_seconds(batch, PERCENTILE)
 
 
+def _copies(
+    need: WorkloadNeed, least: int, gpus: int, asked: float | None, rates: tuple[float, float]
+) -> int | Miss:
+    """Copies of so many GPUs that reach what is asked. `rates`: of one copy, expected and least."""
+    rate = rates[0] if need.confidence is Assurance.EXPECTED else rates[1]
+    copies = least if asked is None else max(least, ceil(asked / rate))
+    if copies * gpus <= need.most_gpus:
+        return copies
+    text = f"{copies} replicas of {gpus} GPUs are more than {need.most_gpus}"
+    return Miss("gpus", text, float(copies * gpus))
+
+
 def _embed(
     need: WorkloadNeed, serving: Serving, device: Device, parallel: Parallelism, least: int
 ) -> Reached | Miss:
     speed = embedding_speed(need.model, serving, device, parallel)
     if speed is None:
         return Miss("speed-unknown", f"the rates of {device.gpu.key} are not sourced")
-    asked = need.target.input_tokens_per_second
-    copies = need.replicas
+    asked, gpus = need.target.input_tokens_per_second, parallel.serving_gpus
     # No load test of embeddings is known: the spread of generation is assumed.
     spread = spread_of(kind_of(need.model, serving.engine, serving.weights))
     lowest, highest = (speed.tokens_per_second / part for part in (spread.most, spread.least))
-    rate = speed.tokens_per_second if need.confidence is Assurance.EXPECTED else lowest
-    if asked is not None:
-        copies = max(copies, ceil(asked / rate))
-    if copies * parallel.serving_gpus > need.most_gpus:
-        text = f"{copies} replicas are more than {need.most_gpus} GPUs"
-        return Miss("gpus", text, float(copies))
+    copies = _copies(need, need.replicas, gpus, asked, (speed.tokens_per_second, lowest))
+    if isinstance(copies, Miss):
+        return copies
     return Reached(
         copies=copies,
         gpus_each=parallel.serving_gpus,

@@ -144,7 +144,11 @@ def advise(
         return replace(unknown, verdict=Conclusion.IDLE, reason=text, risks=risks)
     if any(most is None for most in measured):
         return replace(unknown, reason="compute in use is not measured on its devices")
-    working = [use for use in workload.uses if not _idle(use)]
+    working = [
+        use
+        for use in workload.uses
+        if (use.most_compute or 0.0) > IDLE or use.peak_memory >= CONTEXT_BYTES
+    ]
     needed = _devices_each(working)
     # Without pods of which no device ever worked.
     busy_pods = replace(workload, uses=tuple(working)).pods_at_once
@@ -329,10 +333,6 @@ def _may_be_reserved(use: DeviceUse, device: Device) -> bool:
         use.peak_memory >= RESERVED_PART * device.usable_bytes
         and use.usual_memory >= STEADY * use.peak_memory
     )
-
-
-def _idle(use: DeviceUse) -> bool:
-    return (use.most_compute or 0.0) <= IDLE and use.peak_memory < CONTEXT_BYTES
 
 
 def _devices_each(uses: Sequence[DeviceUse]) -> int:

@@ -76,7 +76,7 @@ def changes(
             _add(objects, one, "patch", _patch(one, _pool(compiled.fleet, data["name"])))
     for one in answers:
         if one.verdict is Conclusion.IDLE and _patchable(one):
-            _add(objects, one, "patch", _to_zero(one))
+            _add(objects, one, "patch", {**_head(one), "spec": {"replicas": 0}})
             if hours is not None:
                 _add(objects, one, "scaledobject", _ready_in(one, hours))
     return Changes(spec, objects, (*compiled.findings, *_left(answers)))
@@ -162,38 +162,20 @@ def _held(one: Advice) -> list[str]:
     return ["nvidia.com/gpu", *([f"nvidia.com/mig-{profile}"] if profile else [])]
 
 
-def _to_zero(one: Advice) -> dict[str, Any]:
-    return {**_head(one), "spec": {"replicas": 0}}
-
-
 def _ready_in(one: Advice, hours: WorkingHours) -> dict[str, Any]:
     """KEDA's cron scaler: pods in working hours, none outside (kedacore/keda, scaler `cron`)."""
-    work = one.workload
-    return {
-        "apiVersion": "keda.sh/v1alpha1",
-        "kind": "ScaledObject",
-        "metadata": {"name": work.name, "namespace": work.namespace},
-        "spec": {
-            "scaleTargetRef": {
-                "apiVersion": SCALABLE[work.kind],
-                "kind": work.kind,
-                "name": work.name,
-            },
-            "minReplicaCount": 0,
-            "maxReplicaCount": work.pods_at_once,
-            "triggers": [
-                {
-                    "type": "cron",
-                    "metadata": {
-                        "timezone": hours.timezone,
-                        "start": hours.start,
-                        "end": hours.end,
-                        "desiredReplicas": str(work.pods_at_once),
-                    },
-                }
-            ],
-        },
+    head, most = _head(one), one.workload.pods_at_once
+    metadata = head.pop("metadata")
+    times = {"timezone": hours.timezone, "start": hours.start, "end": hours.end}
+    trigger = {"type": "cron", "metadata": {**times, "desiredReplicas": str(most)}}
+    spec = {
+        "scaleTargetRef": {**head, "name": one.workload.name},
+        "minReplicaCount": 0,
+        "maxReplicaCount": most,
+        "triggers": [trigger],
     }
+    kind = {"apiVersion": "keda.sh/v1alpha1", "kind": "ScaledObject"}
+    return {**kind, "metadata": metadata, "spec": spec}
 
 
 def _head(one: Advice) -> dict[str, Any]:

@@ -192,7 +192,7 @@ def serving_of(
         weights=weights,
         kv_cache=cache,
         head_apart=request.head_apart if request.head_apart is not None else chosen.head_apart,
-        stored_bytes=_stored_bytes(chosen, weights),
+        stored_bytes=chosen.stored_bytes if chosen.weight_format == weights.name else None,
         utilisation=None if request.utilisation is None else Fraction(request.utilisation),
         batched_tokens=request.batched_tokens,
         max_sequences=max(request.max_sequences, request.batch),
@@ -247,11 +247,6 @@ def context_rules(
     if asked > request.context and not workload.trains:
         findings.append(_finding("mean-beyond-context", value=request.context, limit=asked))
     return tuple(findings)
-
-
-def _stored_bytes(chosen: ChosenModel, weights: WeightFormat) -> int | None:
-    """Bytes on disk, where the checkpoint is served as it is stored."""
-    return chosen.stored_bytes if chosen.weight_format == weights.name else None
 
 
 def training_of(request: SizeRequest, workload: SizedWorkload, weights: WeightFormat) -> Training:

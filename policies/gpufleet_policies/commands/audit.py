@@ -28,6 +28,7 @@ from gpufleet_policies.commands.audit_reports import (
 )
 from gpufleet_policies.commands.check import command as check
 from gpufleet_policies.commands.check import place_options
+from gpufleet_policies.names import names
 
 BASELINE = "gpufleet-baseline.json"
 EXAMPLES = """\b
@@ -38,16 +39,7 @@ Examples:
   gpufleet audit . --top 10 --output html=audit.html
   gpufleet audit . --fix --diff            then: --fix
 """
-FIRST = (
-    "profile",
-    "config",
-    "baseline",
-    "fail_on",
-    "fix",
-    "output_format",
-    "top",
-    "require_judged",
-)
+FIRST = names("option of audit that --help shows")
 
 
 @click.command("audit", cls=ScreenCommand, first=FIRST, epilog=EXAMPLES)

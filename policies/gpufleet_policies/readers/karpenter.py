@@ -18,6 +18,7 @@ from gpufleet.cluster.pool import (
 from gpufleet.contract.programs.karpenter_machines import mixes_gpus
 from gpufleet.documents.shapes import is_list, items, mapping
 from gpufleet.findings.locator import Locator
+from gpufleet_policies.names import meanings
 from gpufleet_policies.readers.blocks import (
     all_known,
     inside,
@@ -193,13 +194,7 @@ def node_class(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
     )
 
 
-_IMAGES = {
-    "Ubuntu": "aks",
-    "Ubuntu2204": "aks",
-    "Ubuntu2404": "aks",
-    "AzureLinux": "aks",
-    "ContainerOptimizedOS": "cos",
-}
+_IMAGES = meanings("image family of other clouds")
 """Family of an AKSNodeClass or GCENodeClass -> key of the catalogue: AKS brings the driver and GKE
 the device plugin too."""
 

@@ -12,17 +12,12 @@ from gpufleet.cluster.fact import Fact, absent, known
 from gpufleet.cluster.node import ObservedNode, PodOnNode
 from gpufleet.documents.shapes import mapping
 from gpufleet.findings.locator import Locator
+from gpufleet_policies.names import meanings
 from gpufleet_policies.readers.blocks import inside, known_texts
 from gpufleet_policies.readers.quantities import amount
 from gpufleet_policies.readers.reserved import reserved
 
-_SPOT = {
-    "karpenter.sh/capacity-type": "spot",
-    "eks.amazonaws.com/capacityType": "SPOT",
-    "cloud.google.com/gke-spot": "true",
-    "cloud.google.com/gke-provisioning": "spot",
-    "kubernetes.azure.com/scalesetpriority": "spot",
-}
+_SPOT = meanings("label of spot nodes")
 _ENDED = ("Succeeded", "Failed")
 
 

@@ -58,9 +58,16 @@ def verdict(context: RuleContext, config: NvidiaConfig) -> Judgement:
         _validated(context, config, text, gpu, name)
         for text, (name, gpu) in zip(texts, chosen, strict=True)
     ]
-    if len(found) == 1:
+    # A label of a node may choose any other: what fits no GPU at all is wrong all the same.
+    unfit = [
+        one
+        for name in parts.keys() - dict(chosen).keys()
+        for one in _validated(context, config, parts[name], None, name).findings
+        if one.code == "mig-layout-nowhere"
+    ]
+    if len(found) == 1 and not unfit:
         return found[0]
-    return Judgement(ordered(finding for one in found for finding in one.findings))
+    return Judgement(ordered([*unfit, *(finding for one in found for finding in one.findings)]))
 
 
 def _together(context: RuleContext, config: NvidiaConfig) -> Judgement:

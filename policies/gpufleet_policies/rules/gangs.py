@@ -9,6 +9,7 @@ from gpufleet.cluster.queues import LocalQueue
 from gpufleet.findings import Finding, Level, finding
 from gpufleet.findings.remediation import JsonPatch
 from gpufleet.rules.context import RuleContext, once
+from gpufleet_policies.names import names
 from gpufleet_policies.rules.owners import label_patch
 from gpufleet_policies.rules.placement import candidates, gpu_requests, offering
 from gpufleet_policies.rules.purpose import is_inference, is_training, serving, training
@@ -28,13 +29,7 @@ _VOLCANO = ("batch.volcano.sh", "Job")
 all of them by default (volcano-sh/volcano pkg/controllers/job/job_controller_util.go and
 pkg/webhooks/admission/jobs/mutate/mutate_job.go)."""
 
-_POD_GROUPS = (
-    "scheduling.x-k8s.io/pod-group",
-    "scheduling.k8s.io/group-name",
-    "pod-group.scheduling.sigs.k8s.io",
-    "pod-group.scheduling.sigs.k8s.io/name",
-    "ray.io/gang-scheduling-enabled",
-)
+_POD_GROUPS = names("label of a group of pods")
 """Labels and annotations that name a group of pods."""
 
 

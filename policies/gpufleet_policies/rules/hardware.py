@@ -13,6 +13,7 @@ from gpufleet.findings.money import AmountKind, Money, usd_hour
 from gpufleet.rules.context import RuleContext, once
 from gpufleet_policies.money import cheapest_offers, gpu_hour
 from gpufleet_policies.money.prices import GpuOffer, cloud_of
+from gpufleet_policies.names import names
 from gpufleet_policies.rules.placed import pools_for
 from gpufleet_policies.rules.placement import (
     GPU_NAME_LABELS,
@@ -92,13 +93,7 @@ def _is_elsewhere(group: PodGroup, region: str | None) -> bool:
     return bool(values) and not any(region and one.startswith(region) for one in values)
 
 
-SHARING_LABELS = (
-    "cloud.google.com/gke-gpu-sharing-strategy",
-    "cloud.google.com/gke-max-shared-clients-per-gpu",
-    "cloud.google.com/gke-gpu-partition-size",
-    "nvidia.com/gpu.sharing-strategy",
-    "nvidia.com/mig.config",
-)
+SHARING_LABELS = names("label of shared GPUs")
 """Labels of nodes with shared or partitioned GPUs: one requested GPU is only a part there."""
 
 

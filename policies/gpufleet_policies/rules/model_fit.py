@@ -261,7 +261,7 @@ def _slices(context: RuleContext, request: ModelRequest) -> _Better | None:
 @written_rule("model-exceeds-gpu-memory")
 def too_small(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """The weights alone, without cache and workspace, against the memory of the pods of one copy:
-    the part that the server's arguments let it take, else all of it.
+    the part of a GPU that the server's arguments let it take, else, or for a declared need, all.
 
     A named model of the catalogue and a declared size stop; a size guessed from a name is advice.
     Silent for engines that keep weights in the host's memory, and where the GPU is not known.
@@ -274,8 +274,10 @@ def too_small(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding
         if held is None:
             continue
         container = next(c for c in group.containers if c.gpu_resources)
-        share = container.launch.memory_share
-        room = held.bytes if not share.is_known else int(held.bytes * Fraction(share.value))
+        share, room = container.launch.memory_share, held.bytes
+        if share.is_known and not workload.intent.min_gpu_memory_bytes.is_known:
+            whole = held.bytes * (1 if held.grant is None else held.grant.replicas)
+            room = min(room, int(whole * Fraction(share.value)))
         if weights.bytes <= room:
             continue
         part = "" if room == held.bytes else f" ({share.value} of it, as its arguments say)"

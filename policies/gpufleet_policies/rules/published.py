@@ -174,9 +174,15 @@ def published(context: RuleContext, pool: NodePool) -> AdvertisedDevices | None:
 
 def _without_mig(context: RuleContext, pool: NodePool) -> bool:
     """Whether nothing can partition these GPUs. Another program may install an operator for it."""
-    if not pool.gpu.is_known or geometry(context, pool) is not None:
+    if geometry(context, pool) is not None:
         return False
-    return not context.catalogue.gpu(pool.gpu.value).has_mig
+    if pool.gpu.is_known:
+        return not context.catalogue.gpu(pool.gpu.value).has_mig
+    names = pool.instance_types.value if pool.instance_types.is_known else ()
+    rows = [context.catalogue.instances.get(name) for name in names]
+    return bool(rows) and all(
+        row is not None and not context.catalogue.gpu(row.accelerator.gpu).has_mig for row in rows
+    )
 
 
 _Devices = list[tuple[str, str | None, int]]

@@ -43,7 +43,8 @@ def counts_nothing(context: RuleContext, quota: GpuQuota) -> Iterator[Finding]:
 
 def _of_namespace(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     space = workload.locator.namespace
-    quotas = [one for one in context.declared(GpuQuota) if one.locator.namespace == space]
+    here = [one for one in context.declared(GpuQuota) if one.locator.namespace == space]
+    quotas = here or [q for q in context.anywhere(GpuQuota) if q.locator.namespace == space]
     for group in workload.running_groups() if space else ():
         for resource in group.gpu_resources:
             asked = group.pod_gpus(resource)
@@ -60,14 +61,20 @@ def _of_namespace(context: RuleContext, workload: WorkloadFacts) -> Iterator[Fin
                 limit=f"the quota of namespace {space} is {most}: the API server refuses "
                 f"{'its pods' if alone else 'the others'}",
                 alternative="raise the quota, or ask for less",
-                at_most=Level.MANDATORY if alone else Level.ADVISORY,
+                at_most=Level.MANDATORY if alone and here else Level.ADVISORY,
                 evidence={"resource": resource, "quota": most},
             )
 
 
 def _of_queue(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
+    if _QUEUE not in workload.labels:
+        return
     queue = next(_queues_of(context.declared, workload), None)
-    yield from _uncovered(context, workload, Level.ADVISORY if queue is None else Level.MANDATORY)
+    level = Level.ADVISORY if queue is None else Level.MANDATORY
+    yield from _uncovered(context, workload, level)
+    queues = tuple(_queues_of(context.anywhere, workload))
+    if queue is None and len(queues) == 1:
+        queue = queues[0]
     if queue is None or not queue.cohort.is_absent or workload.may_say(_FEWER):
         return
     asked: dict[str, int] = {}
@@ -89,6 +96,7 @@ def _of_queue(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding
                 limit=f"its nominal quota is {room}, and it has no cohort to borrow from: the "
                 "workload is never admitted",
                 alternative="raise nominalQuota, or ask for less",
+                at_most=level,
                 evidence={"resource": resource, "quota": room},
             )
 

@@ -1,9 +1,10 @@
 """Rollouts and tolerations of GPU pods that leave them waiting."""
 
+import re
 from collections.abc import Iterator
 from difflib import SequenceMatcher
 
-from gpufleet.cluster import WorkloadFacts
+from gpufleet.cluster import PodGroup, WorkloadFacts
 from gpufleet.cluster.container import GPU, MIG_PREFIX
 from gpufleet.findings import Finding, finding
 from gpufleet.rules.context import RuleContext
@@ -44,18 +45,14 @@ def misspelt(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]
     """A key that is nearly that of the taint, and the right one is not tolerated; or the right key
     without operator and value. Not where a declared pool has such a taint: its value may be empty.
     """
-    taints = {
-        taint.key
-        for pool in all_pools(context)
-        if pool.taints.is_known
-        for taint in pool.taints.value
-    }
     for group in workload.pod_groups:
+        yield from _no_such_resource(group)
         if not group.gpu_resources or not group.tolerations.is_known:
             continue
         tolerated = group.tolerations.value
         if any(one.tolerates_everything for one in tolerated):
             continue
+        taints = {taint.key for pool in all_pools(context) for taint in pool.taints.found or ()}
         ours = [one for one in tolerated if one.key == GPU]
         if ours and GPU not in taints and all(o.operator == "Equal" and not o.value for o in ours):
             yield finding(
@@ -75,6 +72,23 @@ def misspelt(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]
                 alternative=f"write `key: {GPU}`",
                 evidence={"key": one.key},
             )
+
+
+_NO_SUCH = re.compile(r"nvidia(\W?com)?\W?gpus?", re.IGNORECASE)
+"""Spellings of the resource of GPUs; others (`nvidia.com/gpumem`) are published by someone."""
+
+
+def _no_such_resource(group: PodGroup) -> Iterator[Finding]:
+    for container in group.containers:
+        for name in {**container.limits, **container.requests}:
+            if name != GPU and _NO_SUCH.fullmatch(name):
+                yield finding(
+                    where=container.where,
+                    found=f"asks for {name}",
+                    limit=f"the device plugin publishes {GPU}: the pods stay Pending",
+                    alternative=f"write {GPU}",
+                    evidence={"key": name},
+                )
 
 
 _NEARLY = 0.8

@@ -1,7 +1,7 @@
 """Settings of the rules: one format for all integrations, with all problems reported at once."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from datetime import date
 from decimal import Decimal, InvalidOperation
 from typing import Any
@@ -11,7 +11,8 @@ from gpufleet.documents.shapes import is_list, is_mapping, items, mapping
 from gpufleet.findings import Finding, FleetError, Level, error
 from gpufleet.rules.context import EnvironmentBudget, RuleContext, Thresholds
 from gpufleet.rules.rule import Profile, Rule
-from gpufleet_policies.names import meanings, names
+from gpufleet_policies.names import names
+from gpufleet_policies.readers.blocks import camel
 from gpufleet_policies.rules.exceptions import SettledException
 from gpufleet_policies.rules.registry import EXCEPTION_INVALID, all_rules, by_id
 
@@ -19,10 +20,9 @@ KEYS = names("key of the settings")
 AUTO = "auto"
 """Profile by environment: prod in production, dev elsewhere."""
 
-THRESHOLDS = meanings("threshold")
-
-
-_WHOLE = names("threshold that is a count")
+_NUMBERS = (int, Decimal, Decimal | None)
+THRESHOLDS = {camel(f.name): f.name for f in fields(Thresholds) if f.type in _NUMBERS}
+_WHOLE = frozenset(one.name for one in fields(Thresholds) if one.type is int)
 """Thresholds that are counts."""
 
 

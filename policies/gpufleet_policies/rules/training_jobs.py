@@ -9,16 +9,11 @@ from gpufleet.cluster.container import GPU
 from gpufleet.findings import Finding, Level, finding
 from gpufleet.findings.money import AmountKind
 from gpufleet.rules.context import RuleContext
+from gpufleet_policies.names import meanings
 from gpufleet_policies.rules.hardware import held
 from gpufleet_policies.rules.written import written_rule
 
-_CONTAINER = {
-    "PyTorchJob": "pytorch",
-    "TFJob": "tensorflow",
-    "XGBoostJob": "xgboost",
-    "PaddleJob": "paddle",
-    "JAXJob": "jax",
-}
+_CONTAINER = meanings("container of a training job")
 """Kind -> the name by which its controller finds the container to set up."""
 
 

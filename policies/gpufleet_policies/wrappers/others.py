@@ -36,10 +36,8 @@ class ChartFields:
     """Whether the values are a template that the tool fills in for each cluster."""
 
 
-_ROWS = map(
-    json.loads, Path(__file__).with_suffix(".jsonl").read_text(encoding="utf-8").splitlines()
-)
-KINDS = {(row.pop("group"), row.pop("kind")): ChartFields(**row) for row in _ROWS}
+_ROWS = Path(__file__).with_name("others.jsonl").read_text(encoding="utf-8").splitlines()
+KINDS = {(row.pop("group"), row.pop("kind")): ChartFields(**row) for row in map(json.loads, _ROWS)}
 """Group and kind -> where its charts are."""
 
 

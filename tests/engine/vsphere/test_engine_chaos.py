@@ -79,7 +79,25 @@ def operation(chance: random.Random, now: Group) -> Group | None:
     return nodes, cpus, tier
 
 
-def declare(made: Project, cloud: Vcenter, group: Group, renewed: int, name: str = "train") -> None:
+def declare(
+    made: Project,
+    cloud: Vcenter,
+    group: Group,
+    renewed: int,
+    name: str = "train",
+    *,
+    word: bool = False,
+) -> None:
+    """Write the declaration.
+
+    Args:
+        made: The project.
+        cloud: The vCenter.
+        group: What is declared.
+        renewed: How often the join token was renewed.
+        name: Of the pool.
+        word: Whether machines that run may be replaced. Default: where they have 16 processors.
+    """
     nodes, cpus, tier = group
     pool = {
         "name": name,
@@ -90,7 +108,7 @@ def declare(made: Project, cloud: Vcenter, group: Group, renewed: int, name: str
             "cpus": cpus,
             "memory_gib": 64,
             "template": "gpu-template",
-            "update_policy": "restart" if cpus == 8 else "replace",
+            "update_policy": "replace" if word or cpus != 8 else "restart",
         },
     }
     given = {"pool": pool, "port": cloud.proxy.port, "token": f"{SECRET}-{renewed}"}
@@ -236,10 +254,11 @@ def _one_life(made: Project, cloud: Vcenter, seed: int, rival: Callable[[], Riva
             left = [name for name, owner in cloud.machines().items() if owner]
             assert len(left) == (other is not None), f"{where}: {left}"
             uuids = {}
-        elif wanted[2] != now[2]:
+        word = wanted is not None and wanted[2] != now[2]
+        if word:
             uuids = {}
         now = wanted or now
-        renew = functools.partial(declare, made, cloud, now)
+        renew = functools.partial(declare, made, cloud, now, word=word)
         said += _until_done(made, cloud, chance, "up", renew)
         after = _validate(made, cloud, now, where)
         kept = {name: uuids[name] for name in uuids.keys() & after.keys()}

@@ -50,5 +50,6 @@ def test_every_planted_mistake_is_shown_and_nothing_else(tmp_path: Path) -> None
         for number, line in enumerate(program.read_text().splitlines(), 1)
         if line.endswith("# wrong")
     ]
-    assert len(planted) == 20
+    assert len(list(programs.glob("*.py"))) == 5
+    assert len(planted) == 26
     assert sorted(shown) == sorted(planted)

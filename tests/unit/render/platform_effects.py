@@ -13,7 +13,6 @@ from gpufleet.fleet import Fleet, Pool
 from gpufleet.fleet.as_dict import fleet_as_dict
 from gpufleet.platforms.compiled import compile_data
 from gpufleet.platforms.eks.shape import eks_shape
-from gpufleet.platforms.eks.user_data import user_data
 from gpufleet.platforms.gke.shape import gke_shape
 from gpufleet.platforms.sandbox.simulated_node import simulated_nodes
 from gpufleet.platforms.vsphere.machine_arguments import (
@@ -98,8 +97,7 @@ def _nodes(fleet: Fleet) -> dict[str, Any]:
         shape = eks_shape(pool)
         wired = {
             "subnets": ", ".join(shape.zones) or "of all zones",
-            "placementGroup": shape.placement_group,
-            "userData": "joins" if shape.custom else user_data(pool, shape, pool.labels, None),
+            **({"userData": "joins"} if shape.custom else {}),
             **_taken_over(pool, shape.options.imported),
         }
         return {"node": wired}

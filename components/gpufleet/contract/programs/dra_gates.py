@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping
 
-from gpufleet.catalogue import load
 from gpufleet.catalogue.features import numbers
 from gpufleet.catalogue.lookup import nearest_names
-from gpufleet.cluster.program import KUBERNETES, Reader
+from gpufleet.cluster.fact import NOTHING
+from gpufleet.cluster.program import KUBERNETES, Reader, decided_release
 from gpufleet.cluster.site import Site
 from gpufleet.contract.programs.validation import CheckReport
 from gpufleet.documents.paths import child
@@ -53,7 +53,8 @@ def _may_be_newer(name: str, driver: Reader) -> bool:
     """Whether a gate that no release in the catalogue has may be of one after the pinned one."""
     if name in driver.features.gates or nearest_names(name, driver.gates, limit=1):
         return False
-    return driver.numbers is not None and driver.at[:2] > numbers(load().chart(DRIVER).version)[:2]
+    pinned = numbers(decided_release(DRIVER, NOTHING).value)
+    return driver.numbers is not None and driver.at[:2] > pinned[:2]
 
 
 def gates_known(context: Site) -> bool:

@@ -47,7 +47,7 @@ def values_problems(
         path
         for path, last in former.items()
         if older or at is None or (not reader.is_default and at <= numbers(last))
-    }
+    } | reader.features.newer_values(numbers(data["source"]["release"])).keys()
     problems = tuple(
         replace(problem, asks_for_nothing=_asks_for_nothing(at_steps(values, problem.steps)))
         if problem.kind is SchemaProblemKind.UNKNOWN

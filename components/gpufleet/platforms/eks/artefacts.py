@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from gpufleet.documents.writing import yaml_text
-from gpufleet.fleet.chart_values import merged
+from gpufleet.fleet.chart_values import Values, merged
 from gpufleet.fleet.model import Fleet, Pool
 from gpufleet.platforms.eks.cluster_autoscaler_values import CHART as AUTOSCALER
 from gpufleet.platforms.eks.cluster_autoscaler_values import (
@@ -26,9 +26,10 @@ from gpufleet.platforms.eks.karpenter_values import (
     needed_gates,
 )
 from gpufleet.platforms.eks.launch_template import launch_template
-from gpufleet.platforms.eks.node_group_arguments import node_group
+from gpufleet.platforms.eks.node_group_arguments import group_labels, node_group
 from gpufleet.platforms.eks.scheduled_actions import scheduled_actions
 from gpufleet.platforms.eks.shape import eks_shape
+from gpufleet.platforms.eks.user_data import user_data
 from gpufleet.render.artefact import Artefact, ArtefactKind
 from gpufleet.render.fleet_release import FleetRelease, fleet_release
 from gpufleet.render.platform_files import PlatformFiles
@@ -55,13 +56,8 @@ class EksFiles(PlatformFiles):
                 yield fleet_release(fleet, DEFINITIONS, dict(KEPT), addons.karpenter)
             values = karpenter_values(needed_gates(fleet.pools, addons.karpenter.node_overlay))
             named = merged(values, {"settings": {"clusterName": cluster.name}})
-            yield fleet_release(
-                fleet,
-                KARPENTER,
-                merged(named, addons.karpenter.values),
-                addons.karpenter,
-                wired=("settings.interruptionQueue",),
-            )
+            wired = ("settings.interruptionQueue",)
+            yield _release(fleet, KARPENTER, named, addons.karpenter, wired)
         if scaled_pools(fleet.pools) and _installed(addons.cluster_autoscaler):
             queues = fleet.spec.queues
             values = cluster_autoscaler_values(
@@ -73,20 +69,17 @@ class EksFiles(PlatformFiles):
                 provisioning_requests=queues is not None and bool(queues.atomic_scale_up),
             )
             named = merged(values, {"autoDiscovery": {"clusterName": cluster.name}})
-            yield fleet_release(
-                fleet,
-                AUTOSCALER,
-                merged(named, addons.cluster_autoscaler.values),
-                addons.cluster_autoscaler,
-            )
+            yield _release(fleet, AUTOSCALER, named, addons.cluster_autoscaler)
         if efa_pools(fleet.pools) and _installed(addons.efa_device_plugin):
             values = efa_fleet_values(fleet.pools)
-            yield fleet_release(
-                fleet,
-                EFA,
-                merged(values, addons.efa_device_plugin.values),
-                addons.efa_device_plugin,
-            )
+            yield _release(fleet, EFA, values, addons.efa_device_plugin)
+
+
+def _release(
+    fleet: Fleet, chart: str, values: Values, addon: Addon, wired: tuple[str, ...] = ()
+) -> FleetRelease:
+    """With the declared values merged last."""
+    return fleet_release(fleet, chart, merged(values, addon.values), addon, wired=wired)
 
 
 def _installed(addon: Addon) -> bool:
@@ -96,19 +89,21 @@ def _installed(addon: Addon) -> bool:
 def _node_group(fleet: Fleet, pool: Pool, prefix: str) -> Iterator[Artefact]:
     shape, tags = eks_shape(pool), fleet.spec.tags
     version = fleet.spec.cluster.kubernetes_version
+    template = launch_template(pool, shape, prefix, tags)
+    grouped = shape.placement_group and "placement" not in template
     arguments = {
         "nodeGroup": node_group(pool, shape, prefix, tags, version),
-        "launchTemplate": launch_template(pool, shape, prefix, tags),
+        "launchTemplate": template,
+        "placementGroup": {"strategy": "cluster"} if grouped else None,
+        "userData": None if shape.custom else user_data(pool, shape, group_labels(pool), None),
+        "schedules": scheduled_actions(pool),
     }
-    actions = scheduled_actions(pool)
-    if actions:
-        arguments["schedules"] = actions
     yield Artefact(
         f"clouds/aws/{pool.name}.yaml",
         ArtefactKind.ARGUMENTS,
         f"arguments of the node group {pool.name} and its launch template, but for cluster, role, "
-        "subnets, security groups and user data",
-        yaml_text(arguments),
+        "subnets and security groups; user data before Base64",
+        yaml_text({key: value for key, value in arguments.items() if value}),
     )
 
 

@@ -11,6 +11,7 @@ from gpufleet_policies.fronts.admission.targets import (
     TRAINING_RUNTIMES,
     AdmissionTarget,
 )
+from gpufleet_policies.names import names
 
 LIMITS = "c.?resources.?limits.orValue({})"
 REQUESTS = "c.?resources.?requests.orValue({})"
@@ -30,14 +31,7 @@ _UNCHECKED = tuple(target for target in POD_TARGETS if not target.checked_on_cre
 
 _SHELLS = ("sh", "bash", "ash", "dash", "zsh")
 _WORDS = "(c.?command.orValue([]) + c.?args.orValue([]))"
-_GPU_NODE_LABELS = (
-    "cloud.google.com/gke-accelerator",
-    "nvidia.com/gpu.present",
-    "nvidia.com/gpu.product",
-    "karpenter.k8s.aws/instance-gpu-name",
-    "karpenter.k8s.aws/instance-gpu-count",
-    "k8s.amazonaws.com/accelerator",
-)
+_GPU_NODE_LABELS = names("label of nodes with GPUs")
 
 
 def _last_statement(pattern: str) -> str:
