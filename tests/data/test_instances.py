@@ -92,7 +92,14 @@ def test_prices_are_positive_and_dated(edition: str, row: InstanceType) -> None:
             assert price.high_micro_usd_per_hour > figure
         if price.offer is PriceStatus.NOT_SOLD:
             assert option not in row.purchase_options
-    assert not row.other_prices
+    # The list of flex start gives the prices of two machines by themselves, and of no other way.
+    assert set(row.other_prices) <= {"flexStart"}
+    for price in row.other_prices.values():
+        figure = price.micro_usd_per_hour
+        assert figure is not None
+        assert figure < (row.on_demand.micro_usd_per_hour or figure + 1)
+        assert price.region
+        assert price.source.date <= catalogue.about.date
 
 
 @of_every_row
