@@ -70,6 +70,9 @@ ELSEWHERE = {
     "python3 -m venv .venv && . .venv/bin/activate": WHEEL,
     "gpufleet sandbox status": WHEEL,
     "gpufleet preflight fleet.yaml": "tests/unit/preflight/test_aws.py",
+    "pip install 'CHECKOUT[preflight]'": (
+        "tests/wheel/test_light_cli.py::test_preflight_has_enough_with_its_extra"
+    ),
     "cd examples/existing-nodes": "tests/engine/test_existing.py",
     "pulumi stack init prod": NOTHING,
     "VSPHERE_USER=... VSPHERE_PASSWORD=... gpufleet vsphere inventory fleet.yaml \\": (

@@ -159,6 +159,14 @@ def test_each_platform_names_its_extra_and_has_enough_with_it(
     install(tmp_path / "with", [wheel], extras=[extra]).run("python", "-c", code)
 
 
+def test_preflight_has_enough_with_its_extra(wheel: Path, tmp_path: Path) -> None:
+    arguments, missing = NEED_MORE["preflight"]
+    installed = install(tmp_path, [wheel], extras=["preflight"])
+    (installed.folder / "fleet.yaml").write_text(yaml.safe_dump(SPEC))
+    # It asks, and has no credentials.
+    assert missing not in installed.refused("gpufleet", "preflight", *arguments)
+
+
 def test_the_component_package_starts_with_its_own_requirements(
     wheel: Path, tmp_path: Path
 ) -> None:
