@@ -25,8 +25,9 @@ _PINNED = re.compile(r"^\s*(\S+) v\S+(?: // indirect)?$", re.MULTILINE)
 
 _FAST = ("-gcflags=all=-dwarf=false -l", "-gcflags=std=-dwarf=false")
 """How packages are compiled: without debug data, which the linker drops, and without inlining, but
-for Go's own. It takes a third less time; twelve engine tests of admission took no longer. It does
-not change what a program does, so it is no part of the key in the cache."""
+for Go's own. All programs of `make up` take 15 min 2 s of processor time (17 min 40 s before);
+twelve engine tests of admission took no longer. It does not change what a program does, so it is no
+part of the key in the cache."""
 
 _SCHEMA = Path("cmd/pulumi-resource-kubernetes/schema.json")
 _TAIL_LINES = 15
