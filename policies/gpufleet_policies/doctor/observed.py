@@ -12,7 +12,7 @@ from gpufleet.change.live_node import live_node
 from gpufleet.documents.paths import mapping_at, value_at
 from gpufleet.documents.shapes import items, mapping
 from gpufleet_policies.readers.reserved import amounts, reserved
-from gpufleet_policies.readers.scheduling import toleration_list
+from gpufleet_policies.readers.scheduling import toleration_list, uncovered
 
 DOMAINS = ("nvidia.com/", "amd.com/", "gpu.intel.com/", "habana.ai/", "aws.amazon.com/neuron")
 """Domains of extended resources that are GPUs or parts of them, beside `google.com/tpu`."""
@@ -52,12 +52,9 @@ def repelling(taints: Iterable[Mapping[str, Any]], given: object) -> Iterator[di
     """Taints that keep pods with these tolerations away, with `shown`: all of it in one word.
     Tolerations that cannot be read may cover any."""
     own = toleration_list(given or [])
-    for taint in taints if own is not None else ():
-        found = {part: text(taint.get(part)) for part in ("key", "value", "effect")}
+    for found in uncovered(taints, own) if own is not None else ():
         key, value, effect = found.values()
-        hard = effect in {"NoSchedule", "NoExecute"}
-        if hard and not any(one.covers(key, effect, value) for one in own or ()):
-            yield found | {"shown": f"{key}={value}:{effect}"}
+        yield found | {"shown": f"{key}={value}:{effect}"}
 
 
 class Named(dict[str, str]):

@@ -1,6 +1,6 @@
 """Where pods may run: node labels, tolerations, zones, claims, priority, scheduler."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from gpufleet.cluster.fact import UNKNOWN, Fact, absent, unknown
@@ -88,6 +88,18 @@ def toleration_list(value: Any) -> tuple[PodToleration, ...] | None:
         written = value if isinstance(value, str) else "" if value is None else "?"
         found.append(PodToleration(key, operator or "Equal", effect, written))
     return tuple(found)
+
+
+def uncovered(
+    taints: Iterable[Mapping[str, Any]], own: Iterable[PodToleration]
+) -> Iterator[dict[str, str]]:
+    """Key, value and effect of each taint of a node that keeps pods with these tolerations away."""
+    for taint in taints:
+        found = {part: str(taint.get(part) or "") for part in ("key", "value", "effect")}
+        key, value, effect = found.values()
+        hard = effect in {"NoSchedule", "NoExecute"}
+        if hard and not any(one.covers(key, effect, value) for one in own):
+            yield found
 
 
 def claims(spec: dict[str, Any], place: str) -> Iterator[PodClaim]:

@@ -26,6 +26,7 @@ from gpufleet.rules.context import RuleContext, once
 from gpufleet.rules.rule import Rule
 from gpufleet_policies.configurations.groups import RELATIONS
 from gpufleet_policies.readers.raw_objects import RawObject
+from gpufleet_policies.readers.scheduling import uncovered
 from gpufleet_policies.rules.fractions_of_gpus import FRACTIONS
 from gpufleet_policies.rules.placement import GPU_NAME_LABELS, PRODUCT_LABEL, labelled_gpu
 from gpufleet_policies.rules.written import rule_rows, written_rule
@@ -61,7 +62,13 @@ def _written(**facts: Fact[Any]) -> dict[str, Any]:
     return {name: value for name, value in read.items() if value is not None}
 
 
-def _sides(context: RuleContext, subject: Any) -> Iterator[tuple[str, _Side]]:
+@once
+def _sides(context: RuleContext, subject: Any) -> tuple[tuple[str, _Side], ...]:
+    """What a subject is for pairs: made once, for all rows."""
+    return tuple(_made(context, subject))
+
+
+def _made(context: RuleContext, subject: Any) -> Iterator[tuple[str, _Side]]:
     if isinstance(subject, Program):
         written = _written(release=subject.release, namespace=subject.namespace)
         values: Any = UNKNOWN if subject.values is None else subject.values
@@ -174,14 +181,7 @@ def _repels(group: PodGroup, taints: Any) -> bool:
     """Whether a node has a taint that certainly keeps the pods away."""
     if group.tolerations.is_unknown:
         return False
-    mine = group.tolerations.found or ()
-    for taint in map(mapping, items(taints)):
-        key, effect = str(taint.get("key")), str(taint.get("effect"))
-        if effect != "PreferNoSchedule" and not any(
-            one.covers(key, effect, str(taint.get("value") or "")) for one in mine
-        ):
-            return True
-    return False
+    return any(uncovered(map(mapping, items(taints)), group.tolerations.found or ()))
 
 
 def _fits(side: _Side, wanted: Mapping[str, Any], at: _Side | None = None) -> bool | None:
