@@ -26,6 +26,7 @@ from gpufleet_vcenter.inventory import Host, read_inventory
 from gpufleet_vcenter.lookup import machines_with
 from gpufleet_vcenter.observed import Observed, observe
 from gpufleet_vcenter.owned import MachineWork, await_clones
+from gpufleet_vcenter.placement import Wish
 from gpufleet_vcenter.power import await_ready, power_on, stays, still_there
 from gpufleet_vcenter.preflight import check_before, check_name
 from gpufleet_vcenter.remove import destroy
@@ -136,11 +137,11 @@ def _make(work: MachineWork, rooms: Rooms) -> Observed:
     """Clone and start, on one host after the other until one can."""
     _clear_name(work)
     reach, size = rooms.checked or check_before(work)
-    group, machine = group_of(work), work.identity.instance_uuid
+    wish, machine = Wish(work.settings, reach, group_of(work)), work.identity.instance_uuid
     refused: set[str] = set()
     last: VsphereError | None = None
     while True:
-        name = rooms.claim(work.settings, machine, reach, group, refused)
+        name = rooms.claim(wish, machine, refused)
         if name is None:
             assert last is not None
             raise last

@@ -20,8 +20,8 @@ from gpufleet_vcenter.observed import Observed, observe
 from gpufleet_vcenter.opened import read_settings
 from gpufleet_vcenter.outputs import inputs_kept, observed_of
 from gpufleet_vcenter.owned import MachineWork, work_on
-from gpufleet_vcenter.placement import slots_of
-from gpufleet_vcenter.preflight import check_before, validate_new, wish_for
+from gpufleet_vcenter.placement import Wish, slots_of
+from gpufleet_vcenter.preflight import check_before, validate_new
 from gpufleet_vcenter.remove import await_clones_of, drop, drop_found, each, machines_of
 from gpufleet_vcenter.rooms import Rooms
 from gpufleet_vcenter.session import Session
@@ -267,9 +267,8 @@ def _clone_replacement(session: Session, step: GroupStep) -> None:
             if failure.code is Code.DATASTORE_FULL:
                 return  # validated with the old machine gone
             raise
-        host = read_host(session, old.host)
-        host = host.without(lambda held: held.instance_uuid == old.instance_uuid)
-        if work.place.pod is None and slots_of(host, wish_for(settings, reach)).free:
+        host = read_host(session, old.host).without((old.instance_uuid,))
+        if work.place.pod is None and slots_of(host, Wish(settings, reach)).free:
             other_name = settings.model_copy(update={"name": f"{settings.name}{NEXT}"})
             clone(replace(work, settings=other_name), old.host, work.place.datastore)
 

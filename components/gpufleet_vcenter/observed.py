@@ -8,10 +8,11 @@ from typing import Any
 from pyVmomi import vim
 
 from gpufleet_vcenter.errors import failed
+from gpufleet_vcenter.identity import LIFE, OWNER, group_of
 from gpufleet_vcenter.properties import PROPERTIES
 from gpufleet_vcenter.reading import one
 from gpufleet_vcenter.session import Session
-from gpufleet_vcenter.settings import device_kind
+from gpufleet_vcenter.settings import Device, device_kind
 
 NUMA_PATH = PROPERTIES["coresPerNumaNode"].read
 NUMA_API = (8, 0, 0, 1)
@@ -33,7 +34,7 @@ class GpuDevice:
     """PCI address of the device a running dynamic attachment has."""
 
     @property
-    def backing(self) -> tuple[str, str, str]:
+    def backing(self) -> Device:
         """What decides whether two devices are the same wish."""
         return (self.mode, self.what, self.label)
 
@@ -139,6 +140,29 @@ class Observed:
     def reserves_mib(self) -> int:
         """Memory that it reserves when it runs."""
         return self.memory_mib if self.memory_locked else self.memory_reservation_mib
+
+    @property
+    def group(self) -> str:
+        """Id of the stack's group that it belongs to, or the owner of the group where it was made
+        before there was an id; empty: not gpufleet's."""
+        return self.extra_config.get(LIFE) or group_of(self.extra_config.get(OWNER, ""))
+
+    @property
+    def held(self) -> tuple[str, ...]:
+        """Addresses of the host's devices that it has whole: fixed ones also while it is off."""
+        on = [gpu.assigned for gpu in self.gpus if gpu.assigned and self.is_on]
+        return (*(gpu.what for gpu in self.gpus if gpu.mode == "fixed"), *on)
+
+    @property
+    def waiting(self) -> tuple[GpuDevice, ...]:
+        """Dynamic devices that it has not got: off, it will want them back."""
+        dynamic = (gpu for gpu in self.gpus if gpu.mode == "dynamic")
+        return tuple(gpu for gpu in dynamic if not (self.is_on and gpu.assigned))
+
+    @property
+    def profiles(self) -> tuple[str, ...]:
+        """A name for each vGPU."""
+        return tuple(gpu.what for gpu in self.gpus if gpu.mode == "vgpu")
 
     @property
     def moref(self) -> str:

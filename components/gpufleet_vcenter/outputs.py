@@ -15,7 +15,7 @@ from gpufleet_vcenter.lookup import last_name
 from gpufleet_vcenter.observed import Observed
 from gpufleet_vcenter.properties import UNKNOWN, plain_differences
 from gpufleet_vcenter.settings import NodeSettings, Place
-from gpufleet_vcenter.specs import MMIO_SIZE, mmio_of, wanted_gpus
+from gpufleet_vcenter.specs import MMIO_SIZE, mmio_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ def drifted(
     disks = disk_drift(settings.extra_disks, live)
     if disks is not None:
         found["extraDisks"] = disks
-    if Counter(wanted_gpus(settings)) - Counter(gpu.backing for gpu in live.gpus):
+    if Counter(settings.devices) - Counter(gpu.backing for gpu in live.gpus):
         found["gpu"] = [device_row(gpu.mode, gpu.what, gpu.label) for gpu in live.gpus]
     if live.extra_config.get(MMIO_SIZE) != str(mmio_of(settings)):
         found["mmioGib"] = live.extra_config.get(MMIO_SIZE, "")
@@ -217,7 +217,7 @@ def outputs(
 
 
 def _warnings(settings: NodeSettings, live: Observed, seen: MachineContext) -> list[str]:
-    strange = Counter(gpu.backing for gpu in live.gpus) - Counter(wanted_gpus(settings))
+    strange = Counter(gpu.backing for gpu in live.gpus) - Counter(settings.devices)
     cards = strange_adapters(settings.place, told_adapters(live, seen.networks))
     lost = bool(seen.node_lost_since and seen.cannot_be_replaced)
     states = {

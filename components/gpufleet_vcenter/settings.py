@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
 
 from pulumi.output import Unknown
-from pydantic import Field, StringConstraints, TypeAdapter, ValidationError, model_validator
+from pydantic import Field, StringConstraints, ValidationError, model_validator
 
 from gpufleet.spec.base import SpecModel
 from gpufleet.spec.platforms.vsphere import (
@@ -43,6 +43,10 @@ PciAddress = Annotated[
 ]
 
 
+Device = tuple[str, str, str]
+"""A GPU, or a NIC by passthrough, as it is compared: its mode (`fixed`, `dynamic`, `vgpu`), its PCI
+address, comma-separated kinds or profile, and its label."""
+
 UUID_PATTERN = r"^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$"
 
 
@@ -54,9 +58,9 @@ class FixedPassthrough(SpecModel):
     """Addresses on the host, `0000:3b:00.0`, 1 to 16."""
 
     @property
-    def count(self) -> int:
+    def devices(self) -> list[Device]:
         """Devices of the machine."""
-        return len(self.pci_addresses)
+        return [(self.mode, address, "") for address in self.pci_addresses]
 
 
 class DynamicPassthrough(SpecModel):
@@ -77,6 +81,11 @@ class DynamicPassthrough(SpecModel):
         """Devices that will do, as `device_kind` names them."""
         return tuple(device_kind(self.vendor, int(one, 16)) for one in self.device_ids)
 
+    @property
+    def devices(self) -> list[Device]:
+        """Devices of the machine."""
+        return [(self.mode, ",".join(sorted(self.kinds)), self.label)] * self.count
+
 
 class SharedProfile(SpecModel):
     """vGPUs of one profile."""
@@ -87,13 +96,15 @@ class SharedProfile(SpecModel):
     count: int = Field(default=1, ge=1, le=16)
     """vGPUs of the machine, 1 to 16. Default 1."""
 
+    @property
+    def devices(self) -> list[Device]:
+        """vGPUs of the machine."""
+        return [(self.mode, self.profile, "")] * self.count
+
 
 GpuAttachment = Annotated[
     FixedPassthrough | DynamicPassthrough | SharedProfile, Field(discriminator="mode")
 ]
-
-
-ATTACHMENT: TypeAdapter[GpuAttachment] = TypeAdapter(GpuAttachment)
 
 
 def nic_attachment(nics: VsphereNics) -> FixedPassthrough | DynamicPassthrough:
@@ -248,10 +259,14 @@ class NodeSettings(VsphereMachineOptions):
         return (self.gpu, *(() if self.nics is None else (nic_attachment(self.nics),)))
 
     @property
+    def devices(self) -> list[Device]:
+        """GPUs and NICs that the machine is to have."""
+        return [device for one in self.attachments for device in one.devices]
+
+    @property
     def fixed_addresses(self) -> tuple[str, ...]:
         """PCI addresses on the host of all devices that are named."""
-        fixed = (one for one in self.attachments if isinstance(one, FixedPassthrough))
-        return tuple(address for one in fixed for address in one.pci_addresses)
+        return tuple(what for mode, what, _ in self.devices if mode == "fixed")
 
     @property
     def dynamic(self) -> tuple[DynamicPassthrough, ...]:

@@ -17,13 +17,7 @@ from gpufleet_vcenter.lookup import former_networks
 from gpufleet_vcenter.observed import GpuDevice, Observed
 from gpufleet_vcenter.owned import MachineWork
 from gpufleet_vcenter.properties import PROPERTIES, MachineChangeKind, plain_differences
-from gpufleet_vcenter.settings import (
-    NVIDIA,
-    DynamicPassthrough,
-    FixedPassthrough,
-    GpuAttachment,
-    NodeSettings,
-)
+from gpufleet_vcenter.settings import NVIDIA, Device, NodeSettings
 
 USE_MMIO = "pciPassthru.use64bitMMIO"
 MMIO_SIZE = "pciPassthru.64bitMMIOSizeGB"
@@ -82,20 +76,7 @@ def _written(where: str, value: Any) -> dict[str, Any]:
 
 def mmio_of(settings: NodeSettings) -> int:
     """The MMIO window of the machine in GiB."""
-    return settings.mmio_gib or mmio_gib([settings.gpu_memory_gib] * settings.gpu.count)
-
-
-def wanted_gpus(settings: NodeSettings) -> list[tuple[str, str, str]]:
-    """Backings of the GPUs and NICs the machine is to have, as `GpuDevice.backing` spells them."""
-    return [backing for devices in settings.attachments for backing in _backings(devices)]
-
-
-def _backings(gpu: GpuAttachment) -> list[tuple[str, str, str]]:
-    if isinstance(gpu, FixedPassthrough):
-        return [("fixed", address, "") for address in gpu.pci_addresses]
-    if isinstance(gpu, DynamicPassthrough):
-        return [("dynamic", ",".join(sorted(gpu.kinds)), gpu.label)] * gpu.count
-    return [("vgpu", gpu.profile, "")] * gpu.count
+    return settings.mmio_gib or mmio_gib([settings.gpu_memory_gib] * len(settings.gpu.devices))
 
 
 def wanted_extra_config(settings: NodeSettings, identity: MachineIdentity) -> dict[str, str]:
@@ -189,7 +170,7 @@ def difference(
         paths += ["mmioGib"] if set(stale) & {USE_MMIO, MMIO_SIZE} else []
         paths += ["extraConfig"] if set(stale) & set(settings.extra_config) else []
     declared = (settings,) if before is None else (settings, before)
-    own = None if first_boot else [gpu for one in declared for gpu in wanted_gpus(one)]
+    own = None if first_boot else [gpu for one in declared for gpu in one.devices]
     changes = _gpu_changes(settings, live, devices, own)
     paths += ["gpu"] if changes else []
     changes += _disk_change(settings, live, refused) + disks.changes
@@ -237,11 +218,11 @@ def _gpu_changes(
     settings: NodeSettings,
     live: Observed,
     devices: dict[str, Any],
-    own: Collection[tuple[str, str, str]] | None,
+    own: Collection[Device] | None,
 ) -> list[Any]:
     """Add what lacks and remove what is ours (None: all) and not wanted; matched by backing,
     removed by key."""
-    lacking = wanted_gpus(settings)
+    lacking = settings.devices
     surplus: list[GpuDevice] = []
     for gpu in live.gpus:
         if gpu.backing in lacking:
@@ -261,7 +242,7 @@ def _gpu_changes(
     return removed + added
 
 
-def _backing(wish: tuple[str, str, str], devices: dict[str, Any]) -> Any:
+def _backing(wish: Device, devices: dict[str, Any]) -> Any:
     mode, what, label = wish
     if mode == "vgpu":
         return _Device.VmiopBackingInfo(vgpu=what)

@@ -16,7 +16,7 @@ from gpufleet_vcenter.inventory import (
     PhysicalGpu,
 )
 from gpufleet_vcenter.opened import addressed
-from gpufleet_vcenter.placement import ANYWHERE
+from gpufleet_vcenter.placement import Wish
 from gpufleet_vcenter.preflight import choose_hosts
 from gpufleet_vcenter.reading import checked
 from gpufleet_vcenter.settings import NodeSettings
@@ -146,7 +146,7 @@ def test_why_no_host_will_do(
     hosts: tuple[Host, ...], gpu: dict[str, object], code: Code, expected: str
 ) -> None:
     with pytest.raises(VsphereError) as caught:
-        choose_hosts(Inventory(hosts), settings(gpu), ANYWHERE)
+        choose_hosts(Inventory(hosts), Wish(settings(gpu)))
     assert caught.value.code is code
     assert expected in str(caught.value)
 
