@@ -18,7 +18,7 @@ from gpufleet_vcenter.reading import last_event, one
 from gpufleet_vcenter.session import Session
 from gpufleet_vcenter.settings import NodeSettings
 from gpufleet_vcenter.specs import MachineDifference, difference, mmio_of
-from gpufleet_vcenter.tasks import changed_until, reported, run, step
+from gpufleet_vcenter.tasks import changed_until, in_words, run, step
 
 _ATTEMPTS = 4
 """Times a reconfiguration is worked out anew when someone else changed the machine meanwhile."""
@@ -140,7 +140,7 @@ def upgrade(session: Session, settings: NodeSettings, live: Observed, version: i
     doing = f"upgrading the virtual hardware of {live.name} from {live.hardware_version}"
     doing = f"{doing} to {version}"
     with (
-        reported(doing, "reconfigure", f"{live.name} exists"),
+        in_words(doing, "reconfigure", f"{live.name} exists"),
         suppress(vim.fault.AlreadyUpgraded, OutcomeUnknownError),
     ):
         run(

@@ -20,7 +20,6 @@ from gpufleet_vcenter.errors import (
     interrupted,
     said,
 )
-from gpufleet_vcenter.faults import translated
 from gpufleet_vcenter.identity import OWNER, PENDING, Standing
 from gpufleet_vcenter.inventory import Host, read_inventory
 from gpufleet_vcenter.lookup import machines_with
@@ -34,7 +33,7 @@ from gpufleet_vcenter.rooms import Rooms, check_still_fits, release, runs
 from gpufleet_vcenter.settings import NodeSettings
 from gpufleet_vcenter.specs import clone_spec
 from gpufleet_vcenter.storage import chosen_store, members
-from gpufleet_vcenter.tasks import TaskTimeoutError, run, timed_out
+from gpufleet_vcenter.tasks import TaskTimeoutError, run, timed_out, translated
 
 _ATTEMPTS = 3
 

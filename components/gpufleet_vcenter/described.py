@@ -11,13 +11,12 @@ from dataclasses import dataclass, field
 from pyVmomi import vim, vmodl
 
 from gpufleet_vcenter.errors import Code, VsphereError, failed, near
-from gpufleet_vcenter.faults import translated
 from gpufleet_vcenter.observed import Observed
 from gpufleet_vcenter.owned import MachineWork
 from gpufleet_vcenter.reading import one
 from gpufleet_vcenter.session import Session
 from gpufleet_vcenter.settings import NodeSettings
-from gpufleet_vcenter.tasks import reported, run
+from gpufleet_vcenter.tasks import translated
 
 Tag = tuple[str, str]
 """Category and name."""
@@ -25,9 +24,8 @@ Tag = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """Notes, attributes and tags, declared or found."""
+    """Attributes and tags, declared or found."""
 
-    annotation: str = ""
     attributes: Mapping[str, str] = field(default_factory=dict[str, str])
     tags: frozenset[Tag] = frozenset()
 
@@ -35,7 +33,6 @@ class Description:
 def wanted_of(settings: NodeSettings) -> Description:
     """What is declared."""
     return Description(
-        settings.annotation or "",
         settings.custom_attributes,
         frozenset((tag.category, tag.name) for tag in settings.tags),
     )
@@ -65,14 +62,14 @@ def found_on(session: Session, settings: NodeSettings, live: Observed) -> Descri
     tags: frozenset[Tag] = frozenset()
     if wanted.tags:
         tags = attached(session, live, _existing(session, wanted.tags))
-    return Description(live.annotation, attributes, tags)
+    return Description(attributes, tags)
 
 
 def describe(work: MachineWork, live: Observed, before: NodeSettings | None) -> None:
-    """Make notes, attributes and tags what is declared. Safe to run again.
+    """Make attributes and tags what is declared; notes are written with the machine's other
+    settings. Safe to run again.
 
     Args:
-        work: Notes that are declared were written with the machine's other settings.
         before: What was declared before; None: nothing.
 
     Raises:
@@ -80,8 +77,6 @@ def describe(work: MachineWork, live: Observed, before: NodeSettings | None) -> 
     """
     session, wanted = work.session, wanted_of(work.settings)
     former = Description() if before is None else wanted_of(before)
-    if former.annotation and not wanted.annotation and live.annotation == former.annotation:
-        _clear_notes(work, live)
     if wanted.attributes or former.attributes:
         _set_attributes(session, live, wanted, former)
     if wanted.tags or former.tags:
@@ -93,16 +88,6 @@ def describe(work: MachineWork, live: Observed, before: NodeSettings | None) -> 
             _tag(session, live, gone[tag], "detach")
         for tag in sorted(ids.keys() - there):
             _tag(session, live, ids[tag], "attach")
-
-
-def _clear_notes(work: MachineWork, live: Observed) -> None:
-    spec = vim.vm.ConfigSpec(annotation="")
-    with reported(f"clearing the notes of {live.name}", "reconfigure", f"{live.name} exists"):
-        run(
-            work.session,
-            lambda: live.reference.ReconfigVM_Task(spec),
-            work.settings.timeouts.reconfigure,
-        )
 
 
 def _set_attributes(

@@ -19,7 +19,6 @@ from pulumi.dynamic import (
 from gpufleet.components_base.resource_plugin import DetailedDiff, NotReadyError, warn
 from gpufleet.spec.platforms.vsphere import VsphereUpdatePolicy
 from gpufleet_vcenter.errors import VsphereError, failed
-from gpufleet_vcenter.faults import in_words
 from gpufleet_vcenter.group_inputs import GroupInputs, placed, state_of
 from gpufleet_vcenter.group_plan import (
     GroupStep,
@@ -40,6 +39,7 @@ from gpufleet_vcenter.properties import Objects, has_unknown, names_of
 from gpufleet_vcenter.remove import GroupMachine, await_clones_of, machines_of
 from gpufleet_vcenter.session import Session
 from gpufleet_vcenter.settings import Endpoint, normalised, problems
+from gpufleet_vcenter.tasks import in_words
 
 _READ_AT_ONCE = 16
 

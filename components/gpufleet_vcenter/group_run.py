@@ -10,7 +10,6 @@ from gpufleet.components_base.resource_plugin import warn
 from gpufleet_vcenter.create import clone, rooms_of
 from gpufleet_vcenter.drs import group_of, keep_apart
 from gpufleet_vcenter.errors import Code, VsphereError, failed, said
-from gpufleet_vcenter.faults import in_words
 from gpufleet_vcenter.group_plan import GroupStep, Machine, StepKind, refusals_of, steps_of
 from gpufleet_vcenter.identity import Standing
 from gpufleet_vcenter.inventory import read_host
@@ -25,6 +24,7 @@ from gpufleet_vcenter.preflight import check_before, validate_new
 from gpufleet_vcenter.remove import await_clones_of, drop, drop_found, each, machines_of
 from gpufleet_vcenter.rooms import Rooms
 from gpufleet_vcenter.session import Session
+from gpufleet_vcenter.tasks import in_words
 
 NEXT = "-next"
 """End of the name of a replacement while the machine that it replaces is there."""

@@ -13,7 +13,6 @@ from gpufleet_vcenter.create import create, run_declared
 from gpufleet_vcenter.described import check_description, found_on
 from gpufleet_vcenter.drs import check_cluster
 from gpufleet_vcenter.errors import Code, VsphereError, failed
-from gpufleet_vcenter.faults import in_words
 from gpufleet_vcenter.lookup import by_name
 from gpufleet_vcenter.observed import Observed
 from gpufleet_vcenter.opened import logged_in, read_settings
@@ -26,6 +25,7 @@ from gpufleet_vcenter.reading import one
 from gpufleet_vcenter.rooms import Rooms
 from gpufleet_vcenter.session import Session
 from gpufleet_vcenter.settings import NodeSettings
+from gpufleet_vcenter.tasks import in_words
 
 
 @dataclass(frozen=True, slots=True)

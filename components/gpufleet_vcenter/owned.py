@@ -2,6 +2,7 @@
 """The one machine that is worked on: found by its uuid, believed by its marks."""
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,7 +15,7 @@ from gpufleet_vcenter.observed import Observed, extra_config_of, observe
 from gpufleet_vcenter.reading import one, properties
 from gpufleet_vcenter.session import Session
 from gpufleet_vcenter.settings import NodeSettings
-from gpufleet_vcenter.tasks import reported, wait
+from gpufleet_vcenter.tasks import in_words, wait
 
 CLONE_STARTS = "VmBeingClonedEvent"
 
@@ -140,10 +141,9 @@ def await_clones(
     ours = [clone for clone in running_clones(session) if is_ours(clone)]
     for clone in ours:
         try:
-            with reported(doing, "clone", left):
+            # A task that vCenter does not know is over.
+            with in_words(doing, "clone", left), suppress(OutcomeUnknownError):
                 wait(session, clone.task, seconds)
-        except OutcomeUnknownError:
-            continue  # it is over
         except VsphereError as failure:
             if failure.code in (Code.INTERRUPTED, Code.TIMEOUT, Code.CONNECTION):
                 raise  # any other is the clone's own failure

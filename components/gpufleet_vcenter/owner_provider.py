@@ -11,11 +11,11 @@ from pulumi.dynamic import CheckResult, CreateResult, DiffResult, UpdateResult
 from gpufleet.components_base.resource_plugin import DetailedDiff
 from gpufleet_vcenter.drs import remove_rule
 from gpufleet_vcenter.errors import failed
-from gpufleet_vcenter.faults import in_words
 from gpufleet_vcenter.group_run import GroupRun
 from gpufleet_vcenter.lookup import compute_of
 from gpufleet_vcenter.opened import VsphereProvider, logged_in
 from gpufleet_vcenter.settings import Endpoint, Place, normalised
+from gpufleet_vcenter.tasks import in_words
 
 _REACHED_BY = ("endpoint", "kubernetes", "timeouts", "deletePolicy", "separateHosts")
 _KEPT = ("group", "common", "width", "names")

@@ -18,7 +18,7 @@ from gpufleet_vcenter.observed import Observed, observe
 from gpufleet_vcenter.owned import MachineWork
 from gpufleet_vcenter.session import Session
 from gpufleet_vcenter.specs import mmio_of
-from gpufleet_vcenter.tasks import changed_until, reported, run, turns, wait
+from gpufleet_vcenter.tasks import changed_until, in_words, run, turns, wait
 
 _ATTEMPTS = 3
 AUTOMATIC = vim.option.OptionValue(key="OverrideAutomationLevel", value="fullyAutomated")
@@ -41,7 +41,7 @@ def power_on(work: MachineWork, live: Observed) -> Observed:
     if live.power == "poweredOn":
         return still_there(work.session, live)  # as it is after what was changed
     doing, mmio = f"powering on {live.name}", mmio_of(work.settings)
-    with reported(doing, "powerOn", f"{live.name} exists", mmio):
+    with in_words(doing, "powerOn", f"{live.name} exists", mmio):
         try:
             live = _started(work, live)
         except vim.fault.InvalidPowerState:
@@ -108,7 +108,7 @@ def power_off(work: MachineWork, live: Observed) -> Observed:
     soft = work.settings.delete_policy is DeletePolicy.TRY_SOFT
     # What refuses to go off is off already, or cannot be asked: then it is looked at again.
     passes = (vim.fault.InvalidPowerState, vim.fault.ToolsUnavailable, OutcomeUnknownError)
-    with reported(f"powering off {live.name}", "shutdown", f"{live.name} still runs"):
+    with in_words(f"powering off {live.name}", "shutdown", f"{live.name} still runs"):
         if soft and live.power == "poweredOn" and live.tools_running:
             with suppress(*passes):
                 session.call(machine.ShutdownGuest, changes=True)

@@ -15,7 +15,6 @@ from gpufleet_vcenter.described import check_description
 from gpufleet_vcenter.disks import disk_bytes, first_disk
 from gpufleet_vcenter.drs import DrsGroup, check_cluster, group_of
 from gpufleet_vcenter.errors import Code, VsphereError, failed, said
-from gpufleet_vcenter.faults import in_words
 from gpufleet_vcenter.identity import OWNER, Standing
 from gpufleet_vcenter.inventory import Inventory, read_inventory
 from gpufleet_vcenter.lookup import FoundPlace, inventory_path
@@ -25,6 +24,7 @@ from gpufleet_vcenter.placement import MachinePlacement, RequiredAccess, Wish, p
 from gpufleet_vcenter.session import Session
 from gpufleet_vcenter.settings import NodeSettings, SharedProfile
 from gpufleet_vcenter.storage import check_storage, sizes
+from gpufleet_vcenter.tasks import in_words
 
 DYNAMIC_API = (7, 0)
 LABEL_API = (7, 0, 2)

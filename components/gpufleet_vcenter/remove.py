@@ -15,7 +15,6 @@ from gpufleet.spec.platforms.vsphere_policy import VsphereTimeouts
 from gpufleet_vcenter.cluster_node import node_of
 from gpufleet_vcenter.disks import MARK, marked_disks, not_to_be_kept, removal
 from gpufleet_vcenter.errors import Code, OutcomeUnknownError, VsphereError, failed, interrupted
-from gpufleet_vcenter.faults import in_words
 from gpufleet_vcenter.identity import GENERATION, LIFE, OWNER, Standing, key_of, standing
 from gpufleet_vcenter.lookup import last_name
 from gpufleet_vcenter.observed import Observed, extra_config_of, observe
@@ -25,7 +24,7 @@ from gpufleet_vcenter.power import power_off
 from gpufleet_vcenter.reading import children, one, properties
 from gpufleet_vcenter.rooms import release
 from gpufleet_vcenter.session import Session
-from gpufleet_vcenter.tasks import reported, run
+from gpufleet_vcenter.tasks import in_words, run
 
 _ATTEMPTS = 3
 
@@ -75,7 +74,7 @@ def destroy(work: MachineWork, live: Observed, *, spare: bool = False) -> None:
             yet, and they go.
     """
     doing, left = f"removing {live.name}", f"{live.name} still exists"
-    with reported(doing, "destroy", left):
+    with in_words(doing, "destroy", left):
         for attempt in range(_ATTEMPTS):
             now = observe(work.session, live.reference)
             if now is None:
