@@ -6,7 +6,7 @@ from typing import Any
 
 from pyVmomi import vim
 
-from gpufleet_vcenter.adapters import network_names
+from gpufleet_vcenter.adapters import found_network
 from gpufleet_vcenter.changes import MachineChange, changes, impossible
 from gpufleet_vcenter.cluster_node import node_of
 from gpufleet_vcenter.create import create, run_declared
@@ -154,7 +154,8 @@ def _network_names(work: MachineWork, live: Observed) -> dict[str, str]:
     """Names of the networks the machine is on; asked only where adapters are declared."""
     if all(network is None for network, _ in work.settings.place.adapters):
         return {}
-    return network_names(work.session, live.networks)
+    found = (found_network(work.session, network) for network in live.networks)
+    return {network.id: network.name for network in found}
 
 
 def _host_name(session: Session, live: Observed) -> str:

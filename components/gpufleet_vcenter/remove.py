@@ -13,7 +13,7 @@ from pyVmomi import vim, vmodl
 from gpufleet.components_base.resource_plugin import CANCELLED
 from gpufleet.spec.platforms.vsphere_policy import VsphereTimeouts
 from gpufleet_vcenter.cluster_node import node_of
-from gpufleet_vcenter.disks import MARK, marked_disks, not_to_be_kept, removal
+from gpufleet_vcenter.disks import MARK, marked_disks, not_to_be_kept, plugged_disks, removal
 from gpufleet_vcenter.errors import Code, OutcomeUnknownError, VsphereError, failed, interrupted
 from gpufleet_vcenter.identity import GENERATION, LIFE, OWNER, Standing, key_of, standing
 from gpufleet_vcenter.lookup import last_name
@@ -104,7 +104,7 @@ def destroy(work: MachineWork, live: Observed, *, spare: bool = False) -> None:
 
 def _detach_kept(work: MachineWork, live: Observed) -> None:
     """Take the disks off that are to outlive the machine: destroying it deletes all others."""
-    kept = [disk for disk in marked_disks(live).values() if disk.keep and disk.device is not None]
+    kept = [disk for disk in plugged_disks(live) if disk.keep]
     if not kept:
         return
     spec = vim.vm.ConfigSpec(
