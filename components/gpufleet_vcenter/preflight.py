@@ -163,7 +163,11 @@ def validate_new(
         with in_words(f"looking at the place of {absent[0].name}"):
             for settings in absent:
                 _validate_name(work_on(session, settings), reasons)
-            _validate_place(session, absent, leaving, reasons)
+            work = work_on(session, absent[0])
+            reach, _ = check_before(work, len(absent))
+            group = group_of(work)
+            inventory = read_inventory(session, work.datacenter, work.place.compute)
+            reasons += without_place(inventory.without(leaving), absent, reach, group)
     except VsphereError as failure:
         reasons.append(str(failure))
     return reasons
@@ -184,20 +188,6 @@ def _validate_name(work: MachineWork, reasons: list[str]) -> None:
         known = work.standing(live)
         if known in (Standing.COPY, Standing.FOREIGN):
             reasons.append(str(_name_taken(settings, live)))
-
-
-def _validate_place(
-    session: Session, absent: Sequence[NodeSettings], leaving: frozenset[str], reasons: list[str]
-) -> None:
-    work = work_on(session, absent[0])
-    try:
-        reach, _ = check_before(work, len(absent))
-        group = group_of(work)
-    except VsphereError as failure:
-        reasons.append(str(failure))
-        return
-    inventory = read_inventory(session, work.datacenter, work.place.compute).without(leaving)
-    reasons += without_place(inventory, absent, reach, group)
 
 
 def without_place(

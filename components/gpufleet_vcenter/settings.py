@@ -279,37 +279,25 @@ class NodeSettings(VsphereMachineOptions):
         return self.owner.rpartition("/")[0]
 
     @model_validator(mode="after")
-    def _hardware_fits(self) -> Self:
+    def _fits_together(self) -> Self:
         if self.cores_per_socket is not None and self.cpus % self.cores_per_socket:
             raise ValueError(said("fault/sockets", settings=self))
         version = self.hardware_version
         if self.dynamic and version is not None and version < DYNAMIC_HARDWARE:
             raise ValueError(said("fault/hardware", version=version, needed=DYNAMIC_HARDWARE))
-        return self
-
-    @model_validator(mode="after")
-    def _disks_are_told_apart(self) -> Self:
-        twice = named_twice(disk.name for disk in self.extra_disks)
-        if twice:
+        if twice := named_twice(disk.name for disk in self.extra_disks):
             raise ValueError(said("fault/disk-twice", twice=twice))
-        return self
-
-    @model_validator(mode="after")
-    def _meta_data_is_read(self) -> Self:
         network = {"network"} if self.addresses else set[str]()
-        taken = sorted((META_DATA_KEYS | network) & self.meta_data.keys())
-        if taken:
-            raise ValueError(said("fault/taken", name="metaData", taken=taken))
+        taken = {
+            "metaData": sorted((META_DATA_KEYS | network) & self.meta_data.keys()),
+            "extraConfig": owned_keys(self.extra_config),
+        }
+        for name, keys in taken.items():
+            if keys:
+                raise ValueError(said("fault/taken", name=name, taken=keys))
         for name, given in (("metaData", self.meta_data), ("vendorData", self.vendor_data)):
             if given and self.user_data_format == "ignition":
                 raise ValueError(f"{name} is cloud-init's, and the first-boot data is Ignition")
-        return self
-
-    @model_validator(mode="after")
-    def _keys_are_free(self) -> Self:
-        taken = owned_keys(self.extra_config)
-        if taken:
-            raise ValueError(said("fault/taken", name="extraConfig", taken=taken))
         for name, text in (("userData", self.user_data), ("vendorData", self.vendor_data)):
             size = 0 if text is None else len(packed(text))
             if size > GUEST_DATA_LIMIT:
