@@ -1,7 +1,6 @@
 """Making a machine what is declared, from whatever state it is in. Safe to run again and again."""
 
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from typing import Any
 
 from pyVmomi import vim
@@ -9,7 +8,7 @@ from pyVmomi import vim
 from gpufleet.spec.platforms.vsphere import VsphereUpdatePolicy
 from gpufleet.spec.platforms.vsphere_policy import LatencySensitivity
 from gpufleet_vcenter.cluster_node import node_of
-from gpufleet_vcenter.errors import Code, OutcomeUnknownError, VsphereError, failed
+from gpufleet_vcenter.errors import Code, VsphereError, failed
 from gpufleet_vcenter.observed import Observed
 from gpufleet_vcenter.owned import MachineWork
 from gpufleet_vcenter.power import power_off, still_there
@@ -18,7 +17,7 @@ from gpufleet_vcenter.reading import last_event, one
 from gpufleet_vcenter.session import Session
 from gpufleet_vcenter.settings import NodeSettings
 from gpufleet_vcenter.specs import MachineDifference, difference, mmio_of
-from gpufleet_vcenter.tasks import changed_until, in_words, run, step
+from gpufleet_vcenter.tasks import changed_until, step
 
 _ATTEMPTS = 4
 """Times a reconfiguration is worked out anew when someone else changed the machine meanwhile."""
@@ -83,21 +82,17 @@ def converge(
 def _lacks(
     work: MachineWork, live: Observed, first_boot: bool, before: NodeSettings | None
 ) -> MachineDifference:
-    """What differs between declaration and machine."""
-    devices = _fixed_backings(work, live.host)
-    cpu_mhz = _reserved_mhz(work, live.host)
-    return difference(work, live, devices, first_boot, before, cpu_mhz)
+    """What differs between declaration and machine.
 
-
-def _reserved_mhz(work: MachineWork, host: Any) -> int:
-    """Processor time that must be reserved: with high latency sensitivity all of it, else ESXi does
-    not start the machine ("Invalid CPU reservation for the latency-sensitive VM, (sched.cpu.min)
-    should be at least ...", RedHatOfficial/ocp4-vsphere-upi-automation#36; vSphere 8.0 Resource
-    Management)."""
-    if work.settings.latency_sensitivity is not LatencySensitivity.HIGH or host is None:
-        return 0
-    known = one(work.session, host, vim.HostSystem, ("hardware.cpuInfo.hz",)) or {}
-    return work.settings.cpus * int(known.get("hardware.cpuInfo.hz") or 0) // 1_000_000
+    With high latency sensitivity all processor time must be reserved, else ESXi does not start the
+    machine ("Invalid CPU reservation for the latency-sensitive VM, (sched.cpu.min) should be at
+    least ...", RedHatOfficial/ocp4-vsphere-upi-automation#36; vSphere 8.0 Resource Management).
+    """
+    devices, mhz = _fixed_backings(work, live.host), 0
+    if work.settings.latency_sensitivity is LatencySensitivity.HIGH and live.host is not None:
+        known = one(work.session, live.host, vim.HostSystem, ("hardware.cpuInfo.hz",)) or {}
+        mhz = work.settings.cpus * int(known.get("hardware.cpuInfo.hz") or 0) // 1_000_000
+    return difference(work, live, devices, first_boot, before, mhz)
 
 
 def _fixed_backings(work: MachineWork, host: Any) -> dict[str, Any]:
@@ -137,17 +132,13 @@ def upgrade(session: Session, settings: NodeSettings, live: Observed, version: i
     Raises:
         VsphereError: vCenter refuses, as for a version that no host of the cluster knows.
     """
-    doing = f"upgrading the virtual hardware of {live.name} from {live.hardware_version}"
-    doing = f"{doing} to {version}"
-    with (
-        in_words(doing, "reconfigure", f"{live.name} exists"),
-        suppress(vim.fault.AlreadyUpgraded, OutcomeUnknownError),
-    ):
-        run(
-            session,
-            lambda: live.reference.UpgradeVM_Task(f"vmx-{version}"),
-            settings.timeouts.reconfigure,
-        )
+    step(
+        session,
+        lambda: live.reference.UpgradeVM_Task(f"vmx-{version}"),
+        settings.timeouts.reconfigure,
+        f"upgrading the virtual hardware of {live.name} from {live.hardware_version} to {version}",
+        f"{live.name} exists",
+    )
 
 
 def move(work: MachineWork, live: Observed) -> None:
@@ -159,7 +150,7 @@ def move(work: MachineWork, live: Observed) -> None:
     machine, pool, folder = live.reference, work.place.pool, work.place.folder
     spec = vim.vm.RelocateSpec(pool=pool)
     if _at(work, live, "parent") != folder:
-        check_name(work)
+        check_name(work, work.named())
     for path, target, start in (
         ("resourcePool", pool, lambda: machine.RelocateVM_Task(spec)),
         ("parent", folder, lambda: folder.MoveIntoFolder_Task([machine])),

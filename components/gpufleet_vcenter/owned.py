@@ -50,6 +50,10 @@ class MachineWork:
         server = self.session.server_id
         return standing(server, group, life, live.instance_uuid, live.extra_config)
 
+    def is_begun(self, live: Observed) -> bool:
+        """Whether it is incomplete, and an earlier run of this stack began it for this key."""
+        return self.standing(live) is Standing.PENDING and self.identity.is_key(live.extra_config)
+
     def named(self) -> Observed | None:
         """The machine of this name in the declared folder, whosever it is."""
         index, folder = self.session.content.searchIndex, self.place.folder

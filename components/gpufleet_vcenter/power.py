@@ -25,6 +25,7 @@ AUTOMATIC = vim.option.OptionValue(key="OverrideAutomationLevel", value="fullyAu
 """Option of a start that lets DRS choose the host and start the machine. Without it, DRS only makes
 a recommendation for a machine or cluster whose behaviour is `manual` (vSphere API, DrsBehavior and
 ClusterPowerOnVmOption; openshift/machine-api-operator, `pkg/controller/vsphere/reconciler.go`)."""
+_LINK_LOCAL = ("169.254.", "fe80:", "127.", "::1")
 _LOST_SECONDS = 2.0
 """How long a machine is watched after the answer to a call was lost, before it is repeated."""
 
@@ -38,36 +39,29 @@ def power_on(work: MachineWork, live: Observed) -> Observed:
     """
     if live.power == "suspended":
         raise failed("host-state/suspended", live=live)
-    if live.power == "poweredOn":
+    if live.is_on:
         return still_there(work.session, live)  # as it is after what was changed
     doing, mmio = f"powering on {live.name}", mmio_of(work.settings)
     with in_words(doing, "powerOn", f"{live.name} exists", mmio):
-        try:
-            live = _started(work, live)
-        except vim.fault.InvalidPowerState:
-            live = still_there(work.session, live)
+        for _ in range(_ATTEMPTS):
+            # A second request is safe: vCenter answers that the machine runs or is about to run.
+            # Therefore a lost answer is not awaited for the full time of a start.
+            try:
+                with suppress(vim.fault.InvalidPowerState):
+                    _start(work, live)
+                live = still_there(work.session, live)
+                break
+            except OutcomeUnknownError:
+                live = until(work.session, live, _LOST_SECONDS, lambda now: now.is_on)
+                if live.is_on:
+                    break
+        else:
+            raise failed("connection/start", live=live, attempts=_ATTEMPTS)
     if live.question:
         raise failed("question", live=live)
-    if live.power != "poweredOn":
+    if not live.is_on:
         raise failed("host-state/not-started", live=live)
     return live
-
-
-def _started(work: MachineWork, live: Observed) -> Observed:
-    """The machine after the request to start it.
-
-    A second request is safe: vCenter answers that the machine runs or is about to run. Therefore a
-    lost answer is not awaited for the full time of a start.
-    """
-    for _ in range(_ATTEMPTS):
-        try:
-            _start(work, live)
-            return still_there(work.session, live)
-        except OutcomeUnknownError:
-            live = until(work.session, live, _LOST_SECONDS, lambda now: now.power == "poweredOn")
-            if live.power == "poweredOn":
-                return live
-    raise failed("connection/start", live=live, attempts=_ATTEMPTS)
 
 
 def _start(work: MachineWork, live: Observed) -> None:
@@ -80,17 +74,15 @@ def _start(work: MachineWork, live: Observed) -> None:
         if now.question:
             raise failed("question", live=now)
 
+    def start() -> Any:
+        return found.datacenter.PowerOnMultiVM_Task([machine], [AUTOMATIC])
+
     if not found.is_cluster:
         run(session, machine.PowerOnVM_Task, seconds, watch)
         return
     # The call that lets DRS place what is free to move. Its own success says nothing of the
     # machine: that is in the task of the one attempt.
-    outcome = run(
-        session,
-        lambda: found.datacenter.PowerOnMultiVM_Task([machine], [AUTOMATIC]),
-        seconds,
-        watch,
-    )
+    outcome = run(session, start, seconds, watch)
     for attempt in getattr(outcome, "notAttempted", None) or []:
         raise attempt.fault
     attempted = getattr(outcome, "attempted", None) or []
@@ -184,12 +176,12 @@ def _await_guest(work: MachineWork, live: Observed) -> Observed:
             return now.tools_running
         if settings.wait_for is VsphereWaitFor.JOINED:
             return now.extra_config.get(JOINED_KEY) == "done"
-        return routable(now.address)
+        # An address that can be reached from elsewhere.
+        return bool(now.address) and not now.address.startswith(_LINK_LOCAL)
 
     live = until(work.session, live, settings.timeouts.address, ready)
     if ready(live):
         return live
-    tools = "run" if live.tools_running else "do not run"
     joined = ""
     if settings.wait_for is VsphereWaitFor.JOINED:
         joined = f", {JOINED_KEY} is {live.extra_config.get(JOINED_KEY) or 'not set'}"
@@ -197,7 +189,7 @@ def _await_guest(work: MachineWork, live: Observed) -> Observed:
         "timeout/guest",
         live=live,
         settings=settings,
-        tools=tools,
+        tools="run" if live.tools_running else "do not run",
         address=live.address or "none",
         joined=joined,
         left=stays(live),
@@ -207,11 +199,6 @@ def _await_guest(work: MachineWork, live: Observed) -> Observed:
 def stays(live: Observed) -> str:
     """What becomes of a machine that runs and is late."""
     return said("timeout/stays", live=live)
-
-
-def routable(address: str) -> bool:
-    """Whether the address can be reached from elsewhere: not empty and not link-local."""
-    return bool(address) and not address.startswith(("169.254.", "fe80:", "127.", "::1"))
 
 
 def _emptied(work: MachineWork, live: Observed, keys: tuple[str, ...]) -> Observed:

@@ -82,9 +82,13 @@ def check_template(settings: NodeSettings, template: Observed) -> None:
         raise failed("template", template=template, wrong="; ".join(wrong))
 
 
-def check_name(work: MachineWork) -> None:
-    """Refuse a name that another machine of the folder has."""
-    live = work.named()
+def check_name(work: MachineWork, live: Observed | None) -> None:
+    """Refuse a name that another machine of the folder has.
+
+    Args:
+        work: What is declared.
+        live: The machine of the name, or None.
+    """
     if live is not None and live.instance_uuid != work.identity.instance_uuid:
         raise _name_taken(work.settings, live)
 
@@ -92,13 +96,8 @@ def check_name(work: MachineWork) -> None:
 def _name_taken(settings: NodeSettings, live: Observed) -> VsphereError:
     """That the name belongs to another machine, and whose it is."""
     owner = live.extra_config.get(OWNER, "an unknown owner")
-    return failed(
-        "name-taken",
-        settings=settings,
-        live=live,
-        owner=owner,
-        folder=settings.place.folder or "the root of the datacenter",
-    )
+    folder = settings.place.folder or "the root of the datacenter"
+    return failed("name-taken", settings=settings, live=live, owner=owner, folder=folder)
 
 
 def choose_hosts(inventory: Inventory, wish: Wish) -> MachinePlacement:

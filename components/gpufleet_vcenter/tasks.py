@@ -196,7 +196,7 @@ def step(
     mmio_gib: int | None = None,
 ) -> None:
     """One step whose outcome the caller looks at: an answer that is lost, and someone who changed
-    the object meanwhile, are nothing to report.
+    or upgraded the object meanwhile, are nothing to report.
 
     Args:
         start: Starts the task.
@@ -210,7 +210,7 @@ def step(
     """
     with (
         in_words(doing, "reconfigure", left, mmio_gib),
-        suppress(vim.fault.ConcurrentAccess, OutcomeUnknownError),
+        suppress(vim.fault.ConcurrentAccess, vim.fault.AlreadyUpgraded, OutcomeUnknownError),
     ):
         run(session, start, seconds)
 
