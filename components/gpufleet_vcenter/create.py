@@ -9,7 +9,7 @@ from pyVmomi import vim, vmodl
 from gpufleet.components_base.resource_plugin import CANCELLED
 from gpufleet.spec.platforms.vsphere_policy import CreateFailure
 from gpufleet_vcenter.cluster_node import node_of
-from gpufleet_vcenter.converge import converge, move
+from gpufleet_vcenter.converge import await_ready, converge, move, power_on, stays, still_there
 from gpufleet_vcenter.described import describe
 from gpufleet_vcenter.drs import add, behave, group_of, regroup
 from gpufleet_vcenter.errors import (
@@ -26,7 +26,6 @@ from gpufleet_vcenter.lookup import machines_with
 from gpufleet_vcenter.observed import Observed, observe
 from gpufleet_vcenter.owned import MachineWork, await_clones
 from gpufleet_vcenter.placement import Wish
-from gpufleet_vcenter.power import await_ready, power_on, stays, still_there
 from gpufleet_vcenter.preflight import check_before, check_name
 from gpufleet_vcenter.remove import destroy
 from gpufleet_vcenter.rooms import Rooms, check_still_fits, release, runs

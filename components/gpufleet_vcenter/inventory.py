@@ -11,7 +11,6 @@ from pyVmomi import vim
 
 from gpufleet.catalogue import load
 from gpufleet.partition.vgpu import most_per_gpu
-from gpufleet_vcenter.identity import LIFE, OWNER, PENDING
 from gpufleet_vcenter.observed import Observed, paths_of, seen
 from gpufleet_vcenter.reading import children, properties
 from gpufleet_vcenter.session import Session
@@ -198,9 +197,7 @@ def _inventory(
     for machine, devices in properties(session, list(reserving), vim.VirtualMachine, _DEVICES):
         live = seen(machine, {**reserving[machine], **devices})
         if live.gpus:
-            # The rest of what it has is not held in memory.
-            marks = {key: live.extra_config.get(key, "") for key in (LIFE, OWNER, PENDING)}
-            held[live.host._moId].append(replace(live, devices=(), extra_config=marks))
+            held[live.host._moId].append(live.slim)
     found = (_host(one, about, tuple(held[one._moId]), reserved[one._moId]) for one, about in hosts)
     return Inventory(tuple(sorted(found, key=lambda host: host.name)))
 

@@ -9,6 +9,7 @@ from pyVmomi import vim
 from gpufleet_vcenter.adapters import found_network
 from gpufleet_vcenter.changes import MachineChange, changes, impossible
 from gpufleet_vcenter.cluster_node import node_of
+from gpufleet_vcenter.converge import await_ready
 from gpufleet_vcenter.create import create, run_declared
 from gpufleet_vcenter.described import check_description, found_on
 from gpufleet_vcenter.drs import check_cluster
@@ -18,7 +19,6 @@ from gpufleet_vcenter.observed import Observed
 from gpufleet_vcenter.opened import logged_in, read_settings
 from gpufleet_vcenter.outputs import MachineContext, inputs_kept, observed_of, outputs
 from gpufleet_vcenter.owned import MachineWork, work_on
-from gpufleet_vcenter.power import await_ready
 from gpufleet_vcenter.preflight import validate_new
 from gpufleet_vcenter.properties import MachineChangeKind
 from gpufleet_vcenter.reading import one

@@ -2,13 +2,13 @@
 """What a machine is now, read from vCenter in one call."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from pyVmomi import vim
 
 from gpufleet_vcenter.errors import failed
-from gpufleet_vcenter.identity import LIFE, OWNER, group_of
+from gpufleet_vcenter.identity import LIFE, MARKS, OWNER, group_of
 from gpufleet_vcenter.properties import PROPERTIES
 from gpufleet_vcenter.reading import one
 from gpufleet_vcenter.session import Session
@@ -168,6 +168,13 @@ class Observed:
         return self.memory_mib if self.memory_locked else self.memory_reservation_mib
 
     @property
+    def slim(self) -> "Observed":
+        """The same without the bulk of it, to hold many in memory: its devices next to GPUs, and
+        what others have in its configuration."""
+        marks = {key: value for key, value in self.extra_config.items() if key.startswith(MARKS)}
+        return replace(self, devices=(), extra_config=marks)
+
+    @property
     def group(self) -> str:
         """Id of the stack's group that it belongs to, or the owner of the group where it was made
         before there was an id; empty: not gpufleet's."""
@@ -247,8 +254,3 @@ def observe(session: Session, machine: Any) -> Observed | None:
             state=found.get("runtime.connectionState", "in an unknown state"),
         )
     return seen(machine, found)
-
-
-def extra_config_of(found: Mapping[str, Any]) -> dict[str, str]:
-    """Key -> value of the extra configuration among a machine's properties."""
-    return _keys(found.get("config.extraConfig"))

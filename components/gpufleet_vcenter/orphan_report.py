@@ -8,6 +8,7 @@ from typing import Any
 
 from gpufleet_vcenter.identity import LIFE, OWNER, PENDING, Standing, group_of, stack_of, standing
 from gpufleet_vcenter.lookup import inventory_path
+from gpufleet_vcenter.observed import Observed
 from gpufleet_vcenter.opened import asked
 from gpufleet_vcenter.remove import marked_machines
 
@@ -101,22 +102,19 @@ def _uuids(resource: Mapping[str, Any]) -> set[str]:
     return {str(row["instanceUuid"]).lower() for row in ours}
 
 
-def state_standing(
-    server: str, found: Mapping[str, Any], extra: Mapping[str, str], declared: Declared
-) -> StateStanding:
+def state_standing(server: str, live: Observed, declared: Declared) -> StateStanding:
     """What a machine is to the states.
 
     Args:
         server: The vCenter's own instance uuid.
-        found: Its row of the report.
-        extra: Its extra configuration: the marks.
+        live: The machine, with its marks.
         declared: What the states say.
     """
-    owner, life, uuid = extra[OWNER], extra.get(LIFE, ""), found["instanceUuid"]
-    own = standing(server, group_of(owner), life, uuid, extra)
+    owner, life = live.extra_config[OWNER], live.extra_config.get(LIFE, "")
+    own = standing(server, group_of(owner), life, live.instance_uuid, live.extra_config)
     if own is Standing.COPY:
         return StateStanding.COPY
-    if uuid in declared.uuids:
+    if live.instance_uuid in declared.uuids:
         return StateStanding.DECLARED
     of_group = own is Standing.PENDING and group_of(owner) in declared.groups
     if life in declared.ids or (not life and of_group):
@@ -140,19 +138,20 @@ def ask_orphans(
     """
     rows: list[dict[str, Any]] = []
     with asked(endpoint, datacenter, f"looking for machines in {datacenter}") as (session, center):
-        for machine, about, extra in marked_machines(session, center):
-            owner = extra[OWNER]
-            found = {
-                "name": str(about.get("name", "")),
-                "path": inventory_path(session, machine),
-                "moRef": str(machine._moId),
-                "instanceUuid": str(about.get("config.instanceUuid", "")).lower(),
-                "owner": owner,
-                "stack": stack_of(owner),
-                "poweredOn": str(about.get("runtime.powerState")) == "poweredOn",
-                "pending": bool(extra.get(PENDING)),
-            }
-            known = state_standing(session.server_id, found, extra, declared)
-            rows.append({"standing": known.value, **found})
+        for live in marked_machines(session, center):
+            owner = live.extra_config[OWNER]
+            rows.append(
+                {
+                    "standing": state_standing(session.server_id, live, declared).value,
+                    "name": live.name,
+                    "path": inventory_path(session, live.reference),
+                    "moRef": live.moref,
+                    "instanceUuid": live.instance_uuid,
+                    "owner": owner,
+                    "stack": stack_of(owner),
+                    "poweredOn": live.is_on,
+                    "pending": bool(live.extra_config.get(PENDING)),
+                }
+            )
     order = [item.value for item in StateStanding]
     return sorted(rows, key=lambda item: (order.index(item["standing"]), item["path"]))

@@ -11,7 +11,7 @@ from pyVmomi import vim, vmodl
 from gpufleet_vcenter.errors import Code, OutcomeUnknownError, VsphereError, failed
 from gpufleet_vcenter.identity import OWNER, MachineIdentity, Standing, standing
 from gpufleet_vcenter.lookup import FoundPlace, datacenter_of, find_place, machines_with
-from gpufleet_vcenter.observed import Observed, extra_config_of, observe
+from gpufleet_vcenter.observed import Observed, observe, seen
 from gpufleet_vcenter.reading import one, properties
 from gpufleet_vcenter.session import Session
 from gpufleet_vcenter.settings import NodeSettings
@@ -115,7 +115,7 @@ def _check_gone(session: Session, identity: MachineIdentity, moref: str) -> None
     found = one(session, machine, vim.VirtualMachine, ("name", "config.extraConfig"))
     if not found:
         return
-    marks = extra_config_of(found)
+    marks = seen(machine, found).extra_config
     if marks and not identity.is_key(marks):
         return  # another machine has the reference now
     raise failed(
