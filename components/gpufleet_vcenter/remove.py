@@ -20,7 +20,7 @@ from gpufleet_vcenter.identity import GENERATION, LIFE, OWNER, Standing, key_of,
 from gpufleet_vcenter.lookup import last_name
 from gpufleet_vcenter.observed import Observed, observe, paths_of, seen
 from gpufleet_vcenter.opened import logged_in, read_settings
-from gpufleet_vcenter.owned import MachineWork, RunningClone, await_clones, work_on
+from gpufleet_vcenter.owned import MachineWork, RunningClone, await_clones
 from gpufleet_vcenter.reading import children, one, properties
 from gpufleet_vcenter.rooms import release
 from gpufleet_vcenter.session import Session
@@ -47,11 +47,11 @@ def remove(work: MachineWork, bios_uuid: str = "", moref: str = "") -> None:
     with node_of(work.settings, bios_uuid if live is None else live.bios_uuid) as node:
         if live is not None:
             if node is not None and live.power == "poweredOn":
-                node.empty(work.identity.instance_uuid)
+                node.empty(work.uuid)
             destroy(work, live, spare=True)
         if node is not None:
             node.forget()
-    release(work.identity)
+    release(work)
 
 
 def check_kept(live: Observed) -> None:
@@ -196,7 +196,7 @@ def drop(uuid: str, outs: Mapping[str, Any]) -> None:
     """
     settings = read_settings(outs)
     with in_words(f"removing {settings.name}"):
-        work = work_on(logged_in(settings.endpoint), settings, uuid)
+        work = MachineWork(logged_in(settings.endpoint), settings, uuid)
         remove(work, str(outs.get("biosUuid") or ""), str(outs.get("moRef") or ""))
 
 
@@ -212,7 +212,7 @@ def drop_found(session: Session, common: Mapping[str, Any], row: GroupMachine) -
     # An administrator may have given it a name that no node can have.
     settings = read_settings({**common, **own}).model_copy(update={"name": row.name})
     with in_words(f"removing {row.name}"):
-        remove(work_on(session, settings, row.uuid), row.bios_uuid)
+        remove(MachineWork(session, settings, row.uuid), row.bios_uuid)
 
 
 def await_clones_of(session: Session, common: Mapping[str, Any], group: str, names: str) -> None:

@@ -186,7 +186,7 @@ def chosen_store(
     Raises:
         VsphereError: none has room; the text says what each has.
     """
-    settings, server, machine = work.settings, work.identity.server, work.identity.instance_uuid
+    settings, server, machine = work.settings, work.session.server_id, work.uuid
     with _LOCK:
         left = {
             room.id: room.free_bytes - sum(_TAKEN[server, room.id].values())
