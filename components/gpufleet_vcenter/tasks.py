@@ -87,9 +87,7 @@ class TaskTimeoutError(Exception):
     """The task did not end in time. It may still."""
 
     def __init__(self, seconds: int, progress: int | None, task: str = "") -> None:
-        self.seconds = seconds
-        self.progress = progress
-        self.task = task
+        self.seconds, self.progress, self.task = seconds, progress, task
         super().__init__(f"not done after {seconds} s")
 
 
