@@ -48,7 +48,6 @@ def create(
     for its own clone in flight, and does what is left.
 
     Args:
-        work: What is declared.
         rooms: Inventory shared with machines that are made at the same time. Default: its own.
 
     Raises:
@@ -171,7 +170,6 @@ def run_declared(work: MachineWork, live: Observed, before: NodeSettings | None 
     """The machine as declared, powered on.
 
     Args:
-        work: What is declared.
         before: What was declared before. Default: nothing, it is new.
     """
     settings, machine = work.settings, live.reference

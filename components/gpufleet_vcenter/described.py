@@ -139,7 +139,6 @@ def tag_ids(session: Session, tags: Iterable[Tag], *, of_all: bool = True) -> di
     """The id of each tag.
 
     Args:
-        session: The login.
         tags: The tags.
         of_all: Whether one that does not exist is an error. Default true.
 

@@ -266,7 +266,6 @@ def _write_rule(
     """Write the rule, or remove it.
 
     Args:
-        cluster: The cluster.
         name: Of the rule.
         wanted: `required` or `preferred`; None: no rule.
         members: Machines that the rule has -> those it is to have; of none a rule is not made.

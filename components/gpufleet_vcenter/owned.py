@@ -152,7 +152,6 @@ def await_clones(
     the call and the machine's appearance nothing can be found by uuid, and no marks are seen.
 
     Args:
-        session: Login.
         seconds: Longest that one may take.
         doing: What waits, for errors.
         left: What exists if one takes longer.

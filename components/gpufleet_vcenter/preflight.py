@@ -86,7 +86,6 @@ def check_name(work: MachineWork, live: Observed | None) -> None:
     """Refuse a name that another machine of the folder has.
 
     Args:
-        work: What is declared.
         live: The machine of the name, or None.
     """
     if live is not None and live.instance_uuid != work.uuid:

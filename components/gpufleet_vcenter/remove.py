@@ -33,7 +33,6 @@ def remove(work: MachineWork, bios_uuid: str = "", moref: str = "") -> None:
     """Drain the node, remove the machine, forget the node.
 
     Args:
-        work: What was declared.
         bios_uuid: Of the machine as it was last seen, for the node of one that is gone already.
         moref: Its reference as it was last seen: one that has it still is not gone.
 
@@ -69,7 +68,6 @@ def destroy(work: MachineWork, live: Observed, *, spare: bool = False) -> None:
     """Power off and destroy, with all disks. A machine that vanishes meanwhile is a success.
 
     Args:
-        work: What was declared.
         spare: Whether disks that are to be kept are detached before. Default: nothing is on them
             yet, and they go.
     """
@@ -205,7 +203,6 @@ def drop_found(session: Session, common: Mapping[str, Any], row: GroupMachine) -
 
     Args:
         common: Inputs of the group's machines, or of one of them.
-        row: The machine.
     """
     common = {key: value for key, value in common.items() if key not in _OWN}
     own = {"name": "machine", "owner": row.owner, "generation": row.generation, "life": row.life}
@@ -219,7 +216,6 @@ def await_clones_of(session: Session, common: Mapping[str, Any], group: str, nam
     """Wait for the clones in flight that may be the group's.
 
     Args:
-        session: Login.
         common: Inputs of the group's machines, or of one of them.
         group: Owner of the group.
         names: What the names of its machines begin with; empty: unknown. A killed run may have had

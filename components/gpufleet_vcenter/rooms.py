@@ -31,7 +31,6 @@ def check_still_fits(work: MachineWork, live: Observed) -> None:
     one that was changed first has the host: the other one sees it.
 
     Args:
-        work: What is declared.
         live: The machine, off, with its devices.
 
     Raises:

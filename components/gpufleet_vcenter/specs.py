@@ -120,7 +120,6 @@ def difference(
     """What to change on a live machine.
 
     Args:
-        work: What is declared.
         live: What it is now.
         devices: Address -> fixed backing of the host's device; only for fixed passthrough.
         first_boot: Whether the guest has not started yet: only then is first-boot data written.

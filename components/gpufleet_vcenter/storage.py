@@ -178,7 +178,6 @@ def chosen_store(
     made.
 
     Args:
-        work: What is declared.
         rooms: Datastores to choose from.
         mounted: Ids of the datastores that the host mounts.
         size: Bytes of the machine's disks.

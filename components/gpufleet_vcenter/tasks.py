@@ -95,7 +95,6 @@ def wait(session: Session, task: Any, seconds: int, watch: Callable[[], None] | 
     """The result of a task.
 
     Args:
-        task: The task.
         seconds: Longest it may take.
         watch: Called now and then while the task takes long; what it raises ends the wait.
             Default: nothing is.
@@ -228,7 +227,6 @@ def changed_until(
     that is lost, only makes it look again.
 
     Args:
-        item: The object.
         lacking: Looks at the object and returns what starts the task that changes it; None: it is
             as it should be.
         seconds: Longest one change may take.
