@@ -131,7 +131,7 @@ def _seen(work: MachineWork, live: Observed, olds: Mapping[str, Any]) -> Machine
         _host_name(work.session, live),
         bool(olds.get("adopted", False)),
         str(olds.get("firmware") or ""),
-        found_on(work.session, work.settings, live),
+        *found_on(work.session, work.settings, live),
         _network_names(work, live),
     )
 
