@@ -3,21 +3,26 @@
 Works on the arguments of `aws:eks/nodeGroup` and `aws:ec2/launchTemplate` in the provider's
 spelling, complete or in part. Enumerations, bounds and exclusions of the provider are rows of
 `catalogue.provider_inputs`. What remains are combinations and quotas that no schema has. Sources:
-EKS service model (botocore 1.44.5, LaunchTemplateSpecification, CreateNodegroup) and EKS user guide
-`nodes/launch-templates`, `ml/capacity-blocks-mng`.
+EKS and EC2 service models (botocore 1.44.5, LaunchTemplateSpecification, CreateNodegroup,
+WarmPoolConfig), EKS user guide `nodes/launch-templates`, `ml/capacity-blocks-mng`, and EC2 user
+guide `efa-acc-inst-types`.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any
 
+from gpufleet.catalogue import load
+from gpufleet.catalogue.features import numbers
+from gpufleet.cluster.fact import NOTHING, known
 from gpufleet.components_base.refused_arguments import refused_arguments
+from gpufleet.contract.machine_images import ended_image
+from gpufleet.documents.shapes import items, mapping
 from gpufleet.findings import Finding, error, findings_in
-from gpufleet.platforms.eks.launch_template_interfaces import validate_interfaces
-from gpufleet.platforms.eks.node_group_image import validate_image
-from gpufleet.platforms.eks.provider_arguments import Arguments, items, mapping, number
 
 _finding = findings_in(__file__)
 
 NODE_GROUP_TYPE = "aws:eks/nodeGroup:NodeGroup"
+HIBERNATED = "HIBERNATED"
 LAUNCH_TEMPLATE_TYPE = "aws:ec2/launchTemplate:LaunchTemplate"
 MAX_TYPES = 20
 """Maximum of `instanceTypes` of one node group."""
@@ -26,7 +31,10 @@ MAX_TAGS = 50
 
 
 def validate_node_group(
-    group: Arguments, template: Arguments | None, group_path: str, template_path: str
+    group: Mapping[str, Any],
+    template: Mapping[str, Any] | None,
+    group_path: str,
+    template_path: str,
 ) -> list[Finding]:
     """Everything EKS or EC2 would refuse about the two together.
 
@@ -35,13 +43,14 @@ def validate_node_group(
     findings = [
         *_group(group, group_path),
         *_sizes(group, group_path),
-        *validate_image(group, group_path),
+        *_image(group, group_path),
     ]
     if template is not None:
         findings += [
             *_forbidden(template, template_path),
             *_alongside_template(group, template, group_path, template_path),
-            *validate_interfaces(template, template_path),
+            *_groups(template, template_path),
+            *_places(template, template_path),
             *_capacity_block(group, template, group_path, template_path),
         ]
     return [
@@ -51,15 +60,15 @@ def validate_node_group(
     ]
 
 
-def _group(group: Arguments, path: str) -> Iterable[Finding]:
-    types = items(group, "instanceTypes")
+def _group(group: Mapping[str, Any], path: str) -> Iterable[Finding]:
+    types = items(group.get("instanceTypes"))
     if len(types) > MAX_TYPES:
         yield _finding("node-group-too-many-types", path, found=len(types), limit=MAX_TYPES)
-    tags = mapping(group, "tags")
+    tags = mapping(group.get("tags"))
     if len(tags) > MAX_TAGS:
         yield _finding("node-group-too-many-tags", path, found=len(tags), limit=MAX_TAGS)
     for section, pair in _EITHER:
-        given = mapping(group, section)
+        given = mapping(group.get(section))
         if all(key in given for key in pair):
             yield _finding(
                 "node-group-count-and-percentage",
@@ -69,12 +78,15 @@ def _group(group: Arguments, path: str) -> Iterable[Finding]:
             )
 
 
-def _sizes(group: Arguments, path: str) -> Iterable[Finding]:
-    scaling = mapping(group, "scalingConfig")
-    least, wanted, most = (number(scaling, f"{name}Size") for name in ("min", "desired", "max"))
-    known = [size for size in (least, wanted, most) if size is not None]
-    if known != sorted(known):
-        yield _finding("node-group-sizes", path, least=least, wanted=wanted, most=most, found=known)
+def _sizes(group: Mapping[str, Any], path: str) -> Iterable[Finding]:
+    scaling = mapping(group.get("scalingConfig"))
+    given = [scaling.get(f"{name}Size") for name in ("min", "desired", "max")]
+    least, wanted, most = (size if type(size) is int else None for size in given)
+    written = [size for size in (least, wanted, most) if size is not None]
+    if written != sorted(written):
+        yield _finding(
+            "node-group-sizes", path, least=least, wanted=wanted, most=most, found=written
+        )
 
 
 _EITHER = (
@@ -99,7 +111,7 @@ _FORBIDDEN = {
 """Template argument -> code, and what takes its place."""
 
 
-def _forbidden(template: Arguments, path: str) -> Iterable[Finding]:
+def _forbidden(template: Mapping[str, Any], path: str) -> Iterable[Finding]:
     for key, (code, instead) in _FORBIDDEN.items():
         if template.get(key) is not None:
             yield error(
@@ -108,16 +120,16 @@ def _forbidden(template: Arguments, path: str) -> Iterable[Finding]:
                 f"a template of a managed node group must not set {key}",
                 f"remove it; what counts is {instead}",
             )
-    market = mapping(template, "instanceMarketOptions")
+    market = mapping(template.get("instanceMarketOptions"))
     if market.get("marketType") == "spot" or "spotOptions" in market:
         yield _finding("launch-template-spot", path)
-    for index, interface in enumerate(items(template, "networkInterfaces")):
+    for index, interface in enumerate(items(template.get("networkInterfaces"))):
         if interface.get("subnetId") is not None:
             yield _finding("launch-template-subnet", f"{path}.networkInterfaces[{index}]")
 
 
 def _alongside_template(
-    group: Arguments, template: Arguments, group_path: str, template_path: str
+    group: Mapping[str, Any], template: Mapping[str, Any], group_path: str, template_path: str
 ) -> Iterable[Finding]:
     instead = {
         "diskSize": (
@@ -135,7 +147,7 @@ def _alongside_template(
                 f"write {where}",
                 found=group[key],
             )
-    types, one = items(group, "instanceTypes"), template.get("instanceType")
+    types, one = items(group.get("instanceTypes")), template.get("instanceType")
     if "instanceTypes" in group and not types and one is None:
         yield _finding("node-group-no-type", group_path, found=[])
     if types and one is not None:
@@ -152,15 +164,14 @@ def _alongside_template(
 
 
 def _capacity_block(
-    group: Arguments, template: Arguments, group_path: str, template_path: str
+    group: Mapping[str, Any], template: Mapping[str, Any], group_path: str, template_path: str
 ) -> Iterable[Finding]:
-    market = mapping(template, "instanceMarketOptions").get("marketType") == "capacity-block"
+    market = mapping(template.get("instanceMarketOptions")).get("marketType") == "capacity-block"
     capacity = group.get("capacityType")
     if not market and capacity != "CAPACITY_BLOCK":
         return
-    target = mapping(
-        mapping(template, "capacityReservationSpecification"), "capacityReservationTarget"
-    )
+    reserved = mapping(template.get("capacityReservationSpecification"))
+    target = mapping(reserved.get("capacityReservationTarget"))
     missing = [
         name
         for name, there in (
@@ -178,3 +189,76 @@ def _capacity_block(
         yield _finding(
             "capacity-block-incomplete", template_path, lacking="; ".join(missing), missing=missing
         )
+
+
+def _image(group: Mapping[str, Any], path: str) -> Iterable[Finding]:
+    """`amiType` next to `version` and `warmPoolConfig`: for whom the image is published."""
+    image, version = group.get("amiType"), group.get("version")
+    if not isinstance(image, str):
+        return
+    minor = known(numbers(version)) if isinstance(version, str) else NOTHING
+    if (problem := ended_image(image, minor, load())) is not None:
+        yield _finding("node-group-image-ended", path, problem=problem, found=version)
+    if image.startswith("BOTTLEROCKET"):
+        yield from _warm_pool(group, image, f"{path}.warmPoolConfig")
+
+
+def _warm_pool(group: Mapping[str, Any], image: str, path: str) -> Iterable[Finding]:
+    warm = mapping(group.get("warmPoolConfig"))
+    if warm.get("poolState") == HIBERNATED:
+        yield _finding("node-group-warm-pool", path, image=image, found=HIBERNATED)
+    if warm.get("reuseOnScaleIn") is True:
+        yield _finding("node-group-warm-pool/reuse", path, image=image, found=True)
+
+
+def _groups(template: Mapping[str, Any], path: str) -> Iterable[Finding]:
+    interfaces = items(template.get("networkInterfaces"))
+    groups = [
+        key for key in ("vpcSecurityGroupIds", "securityGroupNames") if items(template.get(key))
+    ] + [
+        f"networkInterfaces[{index}].securityGroups"
+        for index, interface in enumerate(interfaces)
+        if items(interface.get("securityGroups"))
+    ]
+    if groups:
+        yield _finding("launch-template-own-security-groups", f"{path}.{groups[0]}")
+    for key in ("vpcSecurityGroupIds", "securityGroupNames"):
+        if interfaces and template.get(key):
+            yield _finding("launch-template-security-groups-twice", f"{path}.{key}", key=key)
+
+
+def _places(template: Mapping[str, Any], path: str) -> Iterable[Finding]:
+    interfaces = items(template.get("networkInterfaces"))
+    if not interfaces:
+        return
+    places = [(i.get("networkCardIndex") or 0, i.get("deviceIndex") or 0) for i in interfaces]
+    for index, place in enumerate(places):
+        if place in places[:index]:
+            yield _finding(
+                "launch-template-interface-twice",
+                f"{path}.networkInterfaces[{index}]",
+                key=place[0],
+                expected=place[1],
+                found=place,
+            )
+    if (0, 0) not in places:
+        yield _finding("launch-template-no-primary", path)
+    cards: set[int] = set()
+    for index, interface in enumerate(interfaces):
+        kind = interface.get("interfaceType")
+        card = interface.get("networkCardIndex") or 0
+        if kind == "efa-only" and places[index] == (0, 0):
+            yield _finding("launch-template-primary-efa-only", f"{path}.networkInterfaces[{index}]")
+        if kind in {"efa", "efa-only"} and card in cards:
+            yield _finding(
+                "launch-template-efa-per-card", f"{path}.networkInterfaces[{index}]", found=card
+            )
+        if kind in {"efa", "efa-only"}:
+            cards.add(card)
+        public = interface.get("associatePublicIpAddress")
+        if len(interfaces) > 1 and public in {True, "true"}:
+            yield _finding(
+                "launch-template-public-address",
+                f"{path}.networkInterfaces[{index}]",
+                found=len(interfaces),
+            )

@@ -1,16 +1,18 @@
 # pyright: standard
 """Whether node pools that are to be taken over exist, and are what the fleet says they are."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from gpufleet.components_base.answers import Answers
+from gpufleet.findings import Finding, findings_in
 from gpufleet.fleet.model import Pool
 from gpufleet.platforms.gke.names import imported_place
 from gpufleet.platforms.gke.node_pool_arguments import node_pools
 
+_finding = findings_in(__file__)
 
-def validate_imports(pools: Sequence[Pool], found: Iterable[Any], answers: Answers) -> None:
+
+def validate_imports(pools: Sequence[Pool], found: Iterable[Any]) -> Iterator[Finding]:
     """Compare each declaration with the node pool of that name.
 
     A node pool that is taken over keeps its machine, its GPUs and how they are shared: what the
@@ -19,36 +21,23 @@ def validate_imports(pools: Sequence[Pool], found: Iterable[Any], answers: Answe
     Args:
         pools: the fleet's pools.
         found: the cluster's node pools, as the container API has them.
-        answers: where findings go.
     """
     there = {str(one.name): one for one in found}
     for pool in pools:
         place = None if pool.spec.import_id is None else imported_place(pool.spec.import_id)
         if place is None:
             continue
-        path = f"{pool.path}.importId"
-        one = there.get(place["name"])
-        if one is None:
-            answers.error(
-                "import-not-found",
-                path,
-                f"the cluster has no node pool {place['name']}",
-                f"one of {', '.join(sorted(there))}" if there else "remove importId",
-                found=place["name"],
-            )
+        name = place["name"]
+        if name not in there:
+            fix = f"one of {', '.join(sorted(there))}" if there else "remove importId"
+            yield _finding("import-not-found", pool.path, fix=fix, found=name)
             continue
         (arguments,) = node_pools(pool, "", {}).values()
-        declared, real = _said(arguments["nodeConfig"]), _is(one.config)
-        for what in declared:
-            if declared[what] != real[what]:
-                answers.error(
-                    "import-differs",
-                    path,
-                    f"{place['name']} has {what} {real[what]}, and the pool declares "
-                    f"{declared[what]}: taken over, it stays as it is",
-                    "declare what it is, or make a new pool",
-                    found=real[what],
-                    declared=declared[what],
+        declared, real = _said(arguments["nodeConfig"]), _is(there[name].config)
+        for what, value in declared.items():
+            if value != (actual := real[what]):
+                yield _finding(
+                    "import-differs", pool.path, name=name, what=what, found=actual, declared=value
                 )
 
 
