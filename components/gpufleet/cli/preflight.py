@@ -14,8 +14,7 @@ from gpufleet.cli.output import (
     require_something,
 )
 from gpufleet.cli.source import compile_source
-from gpufleet.components_base.answers import Answers, CannotAskError, Wiring
-from gpufleet.components_base.platform_preflight import platform_preflight
+from gpufleet.components_base.answers import Answers, CannotAskError, Wiring, platform_preflight
 from gpufleet.findings import ordered
 from gpufleet.platforms.registry import PLATFORMS
 

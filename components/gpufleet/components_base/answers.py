@@ -2,9 +2,11 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar, cast
 
+from gpufleet.contract.platform import PlatformValue
 from gpufleet.findings import Finding, ordered, warning
+from gpufleet.fleet import Fleet
 
 Answer = TypeVar("Answer")
 
@@ -80,3 +82,19 @@ class MissingError(Exception):
 
 class CannotAskError(Exception):
     """No question can be asked at all; the text says what is missing."""
+
+
+class PlatformPreflight(Protocol):
+    """Questions to the real cloud before anything is made."""
+
+    def ask(self, fleet: Fleet, wiring: Wiring) -> Answers:
+        """What the cloud answers about every pool. Raises CannotAskError when it cannot be
+        reached at all."""
+        ...
+
+
+def platform_preflight(platform: PlatformValue) -> PlatformPreflight | None:
+    """What asks the real cloud; None where there is none to ask. Uses the network."""
+    if not platform.preflight:
+        return None
+    return cast("PlatformPreflight", platform.module("preflight"))

@@ -7,7 +7,7 @@ import pytest
 from gpufleet.contract.owners import Owner
 from gpufleet.fleet import Fleet
 from gpufleet.fleet.unit_weights import unit_capacity, unit_weights
-from gpufleet.platforms.accounts.vcpu_quotas import bucket_of
+from gpufleet.platforms.accounts.aws_offers import bucket_of
 from gpufleet.platforms.compiled import Compiled, compile_data
 from gpufleet.platforms.eks.autoscaler_tags import (
     ACCELERATOR_LABEL,

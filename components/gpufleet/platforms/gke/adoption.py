@@ -23,15 +23,12 @@ from gpufleet.platforms.gke.driver_installers import NAME as DRIVER
 from gpufleet.platforms.gke.facts import fabric_of
 from gpufleet.platforms.gke.gpudirect_installers import INSTALLER
 from gpufleet.platforms.gke.names import NODE_POOL
+from gpufleet.platforms.gke.node_pool_arguments import EFFECTS
 from gpufleet.platforms.gke.shape import COMPUTE_CLASS, GKE_TAINTS
 from gpufleet.spec.base import Platform
 
 CLUSTER = "gcp:container/cluster:Cluster"
-_EFFECTS = {
-    "NO_SCHEDULE": "NoSchedule",
-    "PREFER_NO_SCHEDULE": "PreferNoSchedule",
-    "NO_EXECUTE": "NoExecute",
-}
+_EFFECTS = {spelt: effect for effect, spelt in EFFECTS.items()}
 _OWN_TAINTS = ("nvidia.com/gpu", "google.com/tpu", COMPUTE_CLASS, *(one.key for one in GKE_TAINTS))
 _DYNAMIC = ("flexStart", "queued")
 _SUFFIXES = {"onDemand": "on-demand", "flexStart": "flex"}

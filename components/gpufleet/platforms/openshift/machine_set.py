@@ -17,10 +17,13 @@ from gpufleet.platforms.declarations import compiled_pool
 from gpufleet.platforms.openshift.aws.connection import OpenShiftAwsConnectionArgs
 from gpufleet.platforms.openshift.connection import OpenShiftConnectionArgs
 from gpufleet.platforms.openshift.gcp.connection import OpenShiftGcpConnectionArgs
-from gpufleet.platforms.openshift.kubelet_config import kubelet_config
 from gpufleet.platforms.openshift.machine_cloud import MachinePlace
 from gpufleet.platforms.openshift.machine_clouds import CLOUDS, options_of, zones_of
-from gpufleet.platforms.openshift.machine_config import machine_config, machine_config_pool
+from gpufleet.platforms.openshift.machine_config import (
+    kubelet_config,
+    machine_config,
+    machine_config_pool,
+)
 from gpufleet.platforms.openshift.machine_set_manifest import (
     health_check,
     machine_autoscaler,

@@ -12,8 +12,8 @@ import yaml
 
 from gpufleet.platforms.compiled import compile_data
 from gpufleet.platforms.eks.karpenter_values import karpenter_values, needed_gates
-from gpufleet.platforms.eks.provisioner_options import WITHOUT_EFFECT
 from gpufleet.platforms.eks.registered import registered
+from gpufleet.platforms.eks.rules import WITHOUT_EFFECT
 from gpufleet.render.artefacts import artefacts
 from gpufleet.spec.pool import Provisioner
 
