@@ -56,7 +56,7 @@ def command(
         sys.exit(1)
     preflight = platform_preflight(compiled.fleet.platform)
     if preflight is None:
-        asked = ", ".join(platform for platform, one in PLATFORMS.items() if one.preflight)
+        asked = ", ".join(platform for platform, one in PLATFORMS.items() if one.has("preflight"))
         raise UnreadableInputError(
             f"{source}: preflight does not support platform {compiled.fleet.spec.platform.value}; "
             f"it supports {asked}"

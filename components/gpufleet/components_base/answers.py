@@ -95,6 +95,6 @@ class PlatformPreflight(Protocol):
 
 def platform_preflight(platform: PlatformValue) -> PlatformPreflight | None:
     """What asks the real cloud; None where there is none to ask. Uses the network."""
-    if not platform.preflight:
+    if not platform.has("preflight"):
         return None
     return cast("PlatformPreflight", platform.module("preflight"))

@@ -121,6 +121,6 @@ class PlatformAdoption:
         return {}
 
 
-def platform_adoption(platform: PlatformValue) -> PlatformAdoption:
-    """What the platform reads out of resources that exist. Pure."""
-    return platform.module("adoption").ADOPTION
+def platform_adoption(platform: PlatformValue) -> PlatformAdoption | None:
+    """What the platform reads out of resources that exist; None where it reads none. Pure."""
+    return platform.module("adoption").ADOPTION if platform.has("adoption") else None
