@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 from gpufleet.contract.platform import PlatformValue
 from gpufleet.documents.paths import value_at
+from gpufleet.documents.shapes import mapping
 from gpufleet.spec.base import Platform
 
 Declaration = dict[str, Any]
@@ -26,6 +27,21 @@ class ObservedResource:
     """Id in the cloud; None before it exists."""
     address: str = ""
     """Where it was found: URN, Terraform address, `kind/namespace/name`."""
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """Of an object of a cluster."""
+        return mapping(self.properties.get("metadata"))
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """Of an object of a cluster."""
+        return texts(self.metadata.get("labels"))
+
+    @property
+    def spec(self) -> dict[str, Any]:
+        """Of an object of a cluster."""
+        return mapping(self.properties.get("spec"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +135,11 @@ class PlatformAdoption:
     def addons(self, seen: Observations, pools: Sequence[Declaration]) -> Declaration:  # noqa: ARG002
         """`addons` of the declaration, as far as objects that no chart brings say them."""
         return {}
+
+
+def texts(value: Any) -> dict[str, str]:
+    """Those entries of a mapping that are texts."""
+    return {key: item for key, item in mapping(value).items() if isinstance(item, str)}
 
 
 def platform_adoption(platform: PlatformValue) -> PlatformAdoption | None:

@@ -206,10 +206,7 @@ def _nodes(seen: Observations) -> dict[str, tuple[dict[str, str], list[Any]]]:
     """Name of each Node -> its labels and taints."""
     found: dict[str, tuple[dict[str, str], list[Any]]] = {}
     for one in seen.objects("Node"):
-        metadata = mapping(one.properties.get("metadata"))
-        labels = {k: v for k, v in mapping(metadata.get("labels")).items() if isinstance(v, str)}
-        taints = items(mapping(one.properties.get("spec")).get("taints"))
-        found[str(metadata.get("name"))] = (labels, taints)
+        found[str(one.metadata.get("name"))] = (one.labels, items(one.spec.get("taints")))
     return found
 
 
