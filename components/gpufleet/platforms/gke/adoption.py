@@ -25,10 +25,8 @@ from gpufleet.fleet.observed_nodes import (
     regions_of_nodes,
 )
 from gpufleet.platforms.gke.adopted_options import adopted_options
-from gpufleet.platforms.gke.daemon_sets import chosen_pools
-from gpufleet.platforms.gke.driver_installers import NAME as DRIVER
+from gpufleet.platforms.gke.daemon_sets import DRIVER, INSTALLER, chosen_pools
 from gpufleet.platforms.gke.facts import fabric_of
-from gpufleet.platforms.gke.gpudirect_installers import INSTALLER
 from gpufleet.platforms.gke.names import NODE_POOL
 from gpufleet.platforms.gke.node_pool_arguments import EFFECTS
 from gpufleet.platforms.gke.shape import COMPUTE_CLASS, GKE_TAINTS

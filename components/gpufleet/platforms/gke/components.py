@@ -15,8 +15,8 @@ from gpufleet.components_base.platform_components import (
 from gpufleet.findings import findings_in
 from gpufleet.fleet import Fleet, Pool
 from gpufleet.platforms.gke.connection import GkeConnection, GkeNetworkArgs, gke_connection
+from gpufleet.platforms.gke.daemon_sets import google_daemon_sets
 from gpufleet.platforms.gke.gcp_objects import GcpObject
-from gpufleet.platforms.gke.google_daemon_sets import google_daemon_sets
 from gpufleet.platforms.gke.gpu_networks import (
     FIREWALL,
     NETWORK,

@@ -2,7 +2,7 @@
 
 GoogleCloudPlatform/container-engine-accelerators, release notes `gpudirect-tcpx/README.md` 98c85a6,
 `gpudirect-tcpxo/README.md` 0a2b482 and `gpudirect-rdma/README.md` 4dc1fb6; versions of RDMA that
-they do not have are those of Google's manifests (`gpudirect_installers`). Read 2026-11-23. Notes of
+they do not have are those of Google's manifests (`daemon_sets.yaml`). Read 2026-11-23. Notes of
 the daemon from 2025-08-21 on drop two arguments, and the plugin then aborts a job in which
 NCCL_NVLSTREE_MAX_CHUNKSIZE is not set.
 """
