@@ -8,8 +8,8 @@ import pulumi
 from pulumi_kubernetes import _utilities as kubernetes_sdk
 
 from gpufleet.components_base.charts import ChosenChart, chart_location
+from gpufleet.components_base.cluster_objects import operator_namespace
 from gpufleet.components_base.component import ComponentPlan, GpuComponent
-from gpufleet.components_base.namespaces import operator_namespace
 from gpufleet.fleet.chart_values import merged
 from gpufleet.fleet.image_sources import image_values
 

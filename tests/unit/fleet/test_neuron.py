@@ -14,8 +14,7 @@ from gpufleet.platforms.eks.autoscaler_tags import (
     autoscaler_tags,
     node_group_labels,
 )
-from gpufleet.platforms.eks.karpenter_node_pool_manifest import limits
-from gpufleet.platforms.eks.karpenter_overlay import node_overlay
+from gpufleet.platforms.eks.karpenter_objects import limits, node_overlay
 from gpufleet.platforms.eks.shape import eks_shape
 from gpufleet.render.kueue_flavors import resource_flavor
 from gpufleet.render.kueue_queues import team_quota

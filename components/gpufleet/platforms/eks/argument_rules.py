@@ -23,8 +23,7 @@ from gpufleet.findings import Finding, error, findings_in
 from gpufleet.fleet.model import Pool
 from gpufleet.platforms.eks.autoscaler_tags import validate_autoscaler_tags
 from gpufleet.platforms.eks.karpenter_node_class import node_class
-from gpufleet.platforms.eks.karpenter_node_pool_manifest import karpenter_name, node_pool
-from gpufleet.platforms.eks.karpenter_overlay import node_overlay
+from gpufleet.platforms.eks.karpenter_objects import karpenter_name, node_overlay, node_pool
 from gpufleet.platforms.eks.launch_template import launch_template
 from gpufleet.platforms.eks.node_group_arguments import node_group
 from gpufleet.platforms.eks.shape import EksShape, eks_shape

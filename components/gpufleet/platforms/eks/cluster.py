@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
 
 import pulumi
 
+from gpufleet.components_base.cloud_object import ready_output
 from gpufleet.components_base.component import GpuComponent, Options
 from gpufleet.components_base.inputs import checked, refuse
-from gpufleet.components_base.ready_output import ready_output
 from gpufleet.findings import has_errors
 from gpufleet.platforms.eks import aws_objects as aws
 from gpufleet.platforms.eks.aws_objects import AwsObject

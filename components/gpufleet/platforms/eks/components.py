@@ -31,9 +31,9 @@ from gpufleet.platforms.eks.cluster_autoscaler_values import (
     scaled_pools,
 )
 from gpufleet.platforms.eks.connection import EksConnection, eks_connection
+from gpufleet.platforms.eks.efa import efa_fleet_values, efa_pools
 from gpufleet.platforms.eks.efa_device_plugin import CHART as EFA_CHART
 from gpufleet.platforms.eks.efa_device_plugin import EfaDevicePlugin
-from gpufleet.platforms.eks.efa_device_plugin_values import efa_fleet_values, efa_pools
 from gpufleet.platforms.eks.karpenter import CHART as KARPENTER_CHART
 from gpufleet.platforms.eks.karpenter import Karpenter, KarpenterPlan, validate_karpenter
 from gpufleet.platforms.eks.karpenter_node_pool import KarpenterGpuNodePool

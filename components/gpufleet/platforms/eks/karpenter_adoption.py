@@ -29,7 +29,7 @@ from gpufleet.platforms.eks.adopted_fields import (
     prefix_of,
     sorted_taints,
 )
-from gpufleet.platforms.eks.karpenter_intent import disruption
+from gpufleet.platforms.eks.karpenter_objects import disruption
 from gpufleet.spec.karpenter import KarpenterPoolOptions
 from gpufleet.spec.pool import Intent
 

@@ -22,9 +22,8 @@ from gpufleet.platforms.eks.bottlerocket import (
     validate_bottlerocket_sharing,
 )
 from gpufleet.platforms.eks.cluster_autoscaler_values import validate_autoscaler
-from gpufleet.platforms.eks.efa_pages import HUGE_PAGES, MIB, least_pages
-from gpufleet.platforms.eks.karpenter_intent import disruption
-from gpufleet.platforms.eks.karpenter_node_pool_manifest import CAPACITY_TYPES, KARPENTER_ORDER
+from gpufleet.platforms.eks.efa import HUGE_PAGES, MIB, least_pages
+from gpufleet.platforms.eks.karpenter_objects import CAPACITY_TYPES, KARPENTER_ORDER, disruption
 from gpufleet.platforms.eks.karpenter_rules import validate_karpenter
 from gpufleet.platforms.eks.registered import ENGINE_NAMES, input_class, registered
 from gpufleet.platforms.eks.rules import validate_eks

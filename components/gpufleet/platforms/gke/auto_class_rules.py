@@ -1,6 +1,6 @@
 """Findings about pools whose node pools GKE makes by itself, for a ComputeClass.
 
-Sources next to those of `auto_class`: GKE documentation, about node pool auto-creation (no smallest
+Sources next to those of `compute_class`: GKE documentation, about node pool auto-creation (no smallest
 size; limits are those of the cluster; no surge settings), read 2026-11-23.
 """
 
@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 
 from gpufleet.findings import Finding, findings_in
 from gpufleet.fleet.model import Pool
-from gpufleet.platforms.gke.auto_class import auto_created
+from gpufleet.platforms.gke.compute_class import auto_created
 from gpufleet.platforms.gke.shape import COMPUTE_CLASS, GkeShape
 from gpufleet.platforms.gke.tpu import is_tpu
 from gpufleet.spec.platforms.gke import GkeOptions

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 
 from gpufleet.findings import Finding, findings_in
 from gpufleet.fleet.model import AddonPlan, Pool
-from gpufleet.platforms.gke.auto_class import auto_created
+from gpufleet.platforms.gke.compute_class import auto_created
 from gpufleet.platforms.gke.tpu import is_tpu
 from gpufleet.spec.base import Ownership
 from gpufleet.spec.fleet_spec import FleetSpec

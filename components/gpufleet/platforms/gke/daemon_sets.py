@@ -20,7 +20,7 @@ from gpufleet.fleet.config_names import POOL_LABEL
 from gpufleet.fleet.image_sources import mirrored
 from gpufleet.fleet.model import Fleet, Pool
 from gpufleet.platforms.gke.facts import FACTS
-from gpufleet.platforms.gke.gpudirect_releases import (
+from gpufleet.platforms.gke.gpudirect import (
     RELEASES,
     default_version,
     gpudirect_kind,

@@ -13,7 +13,7 @@ from gpufleet.fleet.kubelet import MEMORY_POLICIES, manager_policies
 from gpufleet.fleet.layout_waves import group_labels
 from gpufleet.fleet.model import Pool
 from gpufleet.platforms.clouds.gcp_labels import resource_labels
-from gpufleet.platforms.gke.auto_class import auto_created
+from gpufleet.platforms.gke.compute_class import auto_created
 from gpufleet.platforms.gke.names import node_pool_name
 from gpufleet.platforms.gke.shape import (
     GKE_TAINTS,

@@ -20,11 +20,11 @@ from gpufleet.findings import Finding, findings_in
 from gpufleet.fleet.model import Pool
 from gpufleet.fleet.raw_arguments import validate_raw_arguments
 from gpufleet.platforms.clouds.gcp_labels import validate_tags
-from gpufleet.platforms.gke.auto_class import auto_created
 from gpufleet.platforms.gke.auto_class_rules import validate_auto_class
+from gpufleet.platforms.gke.compute_class import auto_created
 from gpufleet.platforms.gke.facts import FACTS
 from gpufleet.platforms.gke.gpu_networks import validate_gpu_networks
-from gpufleet.platforms.gke.gpudirect_releases import validate_release
+from gpufleet.platforms.gke.gpudirect import validate_release
 from gpufleet.platforms.gke.names import CLUSTER_NAME, LONGEST_NAME, NODE_POOL, node_pool_name
 from gpufleet.platforms.gke.node_rules import validate_node
 from gpufleet.platforms.gke.place_rules import validate_place

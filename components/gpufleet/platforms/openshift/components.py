@@ -7,8 +7,7 @@ from typing import Any
 import pulumi
 
 from gpufleet.addons.network_operator import POLICY_TIMEOUT_SECONDS, READY
-from gpufleet.components_base.core_objects import ConfigMap
-from gpufleet.components_base.manifest_object import ManifestObject
+from gpufleet.components_base.cluster_objects import ConfigMap, ManifestObject
 from gpufleet.components_base.platform_components import (
     Connection,
     OperatorResources,
@@ -24,14 +23,17 @@ from gpufleet.platforms.openshift.cluster_autoscaler import (
     OpenShiftClusterAutoscaler,
     openshift_autoscaler_plan,
 )
-from gpufleet.platforms.openshift.lifecycle import NODE_FEATURE_DISCOVERY
 from gpufleet.platforms.openshift.machine_clouds import CLOUDS
 from gpufleet.platforms.openshift.machine_set import (
     MachineSetPlan,
     OpenShiftGpuMachineSet,
     machine_set_plan,
 )
-from gpufleet.platforms.openshift.olm import fleet_cluster_policy, node_feature_discovery
+from gpufleet.platforms.openshift.olm import (
+    NODE_FEATURE_DISCOVERY,
+    fleet_cluster_policy,
+    node_feature_discovery,
+)
 from gpufleet.platforms.openshift.olm_operator import WAIT, OlmOperator, OlmOperatorPlan
 from gpufleet.render.gpu_operator_values import (
     ConfigFiles,

@@ -7,10 +7,10 @@ from typing import Any, NotRequired, TypedDict
 import pulumi
 
 from gpufleet.arguments import AddonsArgs, GpuPoolArgs
+from gpufleet.components_base.cluster_objects import ManifestObject
 from gpufleet.components_base.component import GpuPoolComponent, Options, PoolPlan
 from gpufleet.components_base.configurations import checked_labels, validate_known_labels
 from gpufleet.components_base.inputs import declared, refuse
-from gpufleet.components_base.manifest_object import ManifestObject
 from gpufleet.findings import Finding, findings_in, has_errors
 from gpufleet.fleet import Pool
 from gpufleet.platforms.declarations import compiled_pool
