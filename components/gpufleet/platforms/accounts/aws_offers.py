@@ -8,7 +8,10 @@ believed.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 
+from gpufleet.catalogue.edition import read_rows
 from gpufleet.components_base.answers import Answers, MissingError, NotAnsweredError
 from gpufleet.findings import findings_in
 from gpufleet.fleet.model import Pool
@@ -110,25 +113,14 @@ class Bucket:
     """How its name calls the families: `P`, `G and VT`."""
     market: str
     """How its name calls the market: `On-Demand`, `Spot`."""
+    prefixes: tuple[str, ...]
+    """What the names of its machine types begin with, where no earlier row has them."""
 
     def is_named(self, name: str) -> bool:
         """Whether a quota's name is that of this bucket."""
         words = name.replace(",", " ").split()
         letters = self.families.replace(" and ", " ").split()
         return self.market.lower() in name.lower() and all(one in words for one in letters)
-
-
-ON_DEMAND_P = Bucket("L-417A185B", "P", "On-Demand")
-ON_DEMAND_G = Bucket("L-DB2E81BA", "G and VT", "On-Demand")
-SPOT_P = Bucket("L-7212CCBC", "P4", "Spot")
-SPOT_P5 = Bucket("L-C4BD4855", "P5", "Spot")
-SPOT_NEWER_P = Bucket("", "P6", "Spot")
-"""P6 and later: neither of the two quotas of spot P instances names them."""
-SPOT_G = Bucket("L-3819A6DF", "G and VT", "Spot")
-ON_DEMAND_INF = Bucket("L-1945791B", "Inf", "On-Demand")
-ON_DEMAND_TRN = Bucket("L-2C3B7624", "Trn", "On-Demand")
-SPOT_INF = Bucket("L-B5D1601B", "Inf", "Spot")
-SPOT_TRN = Bucket("L-6B0D517C", "Trn", "Spot")
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,22 +138,16 @@ def bucket_of(family: str, mode: str) -> Bucket | None:
 
     Capacity Blocks have quotas of their own; reservations count as on demand.
     """
-    if mode == "capacityBlock":
-        return None
-    spot = mode == "spot"
-    if family.startswith("p"):
-        if not spot:
-            return ON_DEMAND_P
-        if family.startswith("p5"):
-            return SPOT_P5
-        return SPOT_P if family.startswith(("p2", "p3", "p4")) else SPOT_NEWER_P
-    if family.startswith("inf"):
-        return SPOT_INF if spot else ON_DEMAND_INF
-    if family.startswith("trn"):
-        return SPOT_TRN if spot else ON_DEMAND_TRN
-    if family.startswith(("g", "vt")):
-        return SPOT_G if spot else ON_DEMAND_G
-    return None
+    market = "Spot" if mode == "spot" else "On-Demand"
+    rows = () if mode == "capacityBlock" else _buckets()
+    ours = (one for one in rows if one.market == market and family.startswith(one.prefixes))
+    return next(ours, None)
+
+
+@cache
+def _buckets() -> Sequence[Bucket]:
+    rows = read_rows(Path(__file__).parent, "vcpu_quotas")
+    return [Bucket(**{**row, "prefixes": tuple(row["prefixes"])}) for row in rows]
 
 
 def needs(pools: Iterable[Pool]) -> list[QuotaNeed]:

@@ -9,8 +9,10 @@ take for granted and the node will not have is set to 0, or they would start nod
 never run there.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 
+from gpufleet.catalogue.edition import read_rows
 from gpufleet.findings import Finding, findings_in
 from gpufleet.fleet.autoscaler_rules import UNNEEDED, has_whole_gpus
 from gpufleet.fleet.model import GIB, Pool
@@ -45,17 +47,8 @@ file system and 1 GiB of reserve. Promising more would start nodes for pods that
 _OWN_TAGS = 10
 """Tags left to the one who makes the group: name, cluster, discovery, cost allocation."""
 
-_ACCELERATORS = {
-    "K80": "nvidia-tesla-k80",
-    "P100": "nvidia-tesla-p100",
-    "V100-16GB": "nvidia-tesla-v100",
-    "V100-32GB": "nvidia-tesla-v100",
-    "T4": "nvidia-tesla-t4",
-    "A100-40GB": "nvidia-tesla-a100",
-    "A100-80GB": "nvidia-tesla-a100",
-    "A10G": "nvidia-a10g",
-    "L4": "nvidia-l4",
-    "L40S": "nvidia-l40s",
+_ACCELERATORS: Mapping[str, str] = {
+    row["gpu"]: row["label"] for row in read_rows(Path(__file__).parent, "accelerator_labels")
 }
 """Names Cluster Autoscaler's metrics know; others work and are counted as `not-listed`."""
 

@@ -1,13 +1,10 @@
 """Findings about pools on EKS that no single layer sees: image, zones, purchase, raw arguments."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from pydantic import BaseModel
-
-from gpufleet.catalogue.edition import read_rows
 from gpufleet.contract.driver_ranges import is_older
 from gpufleet.findings import Finding, Severity, error, findings_in, warning
 from gpufleet.fleet.autoscaler_rules import validate_scaled_group
@@ -24,6 +21,7 @@ from gpufleet.platforms.eks.node_repair_rules import validate_node_repair
 from gpufleet.platforms.eks.purchase_rules import validate_purchase, validate_ultraserver
 from gpufleet.platforms.eks.raw_rules import validate_raw
 from gpufleet.platforms.eks.shape import EksShape, eks_shape
+from gpufleet.platforms.unused_options import unused_options
 from gpufleet.spec.base import Ownership
 from gpufleet.spec.fleet_spec import FleetSpec
 from gpufleet.spec.pool import Provisioner
@@ -228,18 +226,6 @@ def validate_release_driver(pool: Pool, release: str) -> Iterable[Finding]:
     )
 
 
-def _without_effect() -> Mapping[Provisioner, Mapping[str, Mapping[str, str]]]:
-    found: dict[Provisioner, dict[str, dict[str, str]]] = {}
-    for row in read_rows(Path(__file__).parent, "provisioner_options"):
-        sections = found.setdefault(Provisioner(row["provisioner"]), {})
-        sections.setdefault(row["section"], {})[row["option"]] = row["because"]
-    return found
-
-
-WITHOUT_EFFECT = _without_effect()
-"""Provisioner -> section of the pool -> option -> why it has no effect: such options are refused,
-never dropped. Sources: Amazon EKS user guide, `automode/create-node-class` 6121ad5 (fields of the
-NodeClass); the definitions karpenter.sh/v1 and karpenter.k8s.aws/v1 of v1.14.1."""
 _CODES = {
     Provisioner.KARPENTER: ("karpenter-decides", "Karpenter"),
     Provisioner.AUTO_MODE: ("auto-mode-decides", "EKS Auto Mode"),
@@ -247,24 +233,16 @@ _CODES = {
 
 
 def validate_options(pool: Pool) -> Iterable[Finding]:
-    """Each such option that is written."""
-    sections: Mapping[str, BaseModel | None] = {
-        "eks": pool.spec.eks,
-        "karpenter": pool.spec.karpenter,
-    }
-    for section, options in WITHOUT_EFFECT.get(pool.provisioner, {}).items():
-        written = sections[section]
-        if written is None:
-            continue
-        for key in sorted(options.keys() & written.model_fields_set):
-            name = type(written).model_fields[key].alias or key
-            code, who = _CODES[pool.provisioner]
-            yield error(
-                code,
-                f"{pool.path}.{section}.{name}",
-                f"`{name}` has no effect with {who}: {options[key]}",
-                "remove it, or write `provisioner: managed`"
-                if section == "eks"
-                else "remove it, or write `provisioner: karpenter`",
-                found=name,
-            )
+    """Each written option that has no effect. Sources: Amazon EKS user guide,
+    `automode/create-node-class` 6121ad5 (fields of the NodeClass); the definitions karpenter.sh/v1
+    and karpenter.k8s.aws/v1 of v1.14.1."""
+    for section, name, because in unused_options(pool, Path(__file__).parent):
+        code, who = _CODES[pool.provisioner]
+        instead = "managed" if section == "eks" else "karpenter"
+        yield error(
+            code,
+            f"{pool.path}.{section}.{name}",
+            f"`{name}` has no effect with {who}: {because}",
+            f"remove it, or write `provisioner: {instead}`",
+            found=name,
+        )
