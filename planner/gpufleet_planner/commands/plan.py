@@ -25,8 +25,7 @@ from gpufleet.fleet import fleet_as_dict
 from gpufleet_planner.commands.pictures import draw, picture_options
 from gpufleet_planner.explanation.explain import explain_option
 from gpufleet_planner.explanation.line import lines_as_list
-from gpufleet_planner.pictures.packing_picture import packing_picture
-from gpufleet_planner.pictures.plan_rows import plan_rows
+from gpufleet_planner.pictures.packing_picture import packing_picture, plan_rows
 from gpufleet_planner.planning.elsewhere import (
     places_text,
     plan_in_places,

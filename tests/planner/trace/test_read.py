@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from gpufleet_planner.commands.pack import command
-from gpufleet_planner.commands.pack_trace import trace_as_dict
+from gpufleet_planner.commands.pack import command, trace_as_dict
 from gpufleet_planner.trace.read import read_trace
 from gpufleet_planner.trace.trace import GpuSharing, read_sharing
 
