@@ -26,7 +26,7 @@ from gpufleet_planner.packing.problem import Mode, PackingProblem
 from gpufleet_planner.packing.read import read_problem
 from gpufleet_planner.packing.request import parse_request
 from gpufleet_planner.pictures.packing_picture import packing_picture, packing_rows
-from gpufleet_planner.trace.place import FailureCause, TracePolicy, TraceRun, place_trace
+from gpufleet_planner.trace.place import FailureCause, TraceRun, place_trace
 from gpufleet_planner.trace.read import Read, is_tasks_file, read_tasks_file, read_trace
 from gpufleet_planner.trace.trace import GpuSharing, Trace, read_sharing
 
@@ -57,11 +57,11 @@ def read_tables(nodes: str, tasks: str, sharing: GpuSharing) -> Read:
     return read_trace(_text(nodes), _text(tasks), sharing)
 
 
-def place_and_print(found: Read, policy: TracePolicy, departures: bool, output_format: str) -> int:
+def place_and_print(found: Read, departures: bool, output_format: str) -> int:
     """Place a trace that was read, or print what is wrong with it; gives the exit code."""
     trace, findings = found
     try:
-        run = None if trace is None else place_trace(trace, policy, departures=departures)
+        run = None if trace is None else place_trace(trace, departures=departures)
     except ModuleNotFoundError as missing:
         raise click.UsageError(
             f"placing tasks needs {missing.name}: install the extra `planner`"
@@ -84,9 +84,7 @@ def _text(file: str) -> str:
 
 
 def _print_placed(document: dict[str, Any]) -> None:
-    click.echo(
-        f"{document['nodes']:,} nodes with {document['gpus']:,} GPUs, policy {document['policy']}"
-    )
+    click.echo(f"{document['nodes']:,} nodes with {document['gpus']:,} GPUs")
     click.echo(
         f"{document['placed']:,} of {document['tasks']:,} tasks placed; at most "
         f"{document['mostTasksOnOneGpu']} on one GPU"
@@ -110,7 +108,7 @@ def _print_parts(document: dict[str, Any]) -> None:
 
 
 _KEYS = (
-    "policy", "nodes", "gpus", "tasks", "placed", "allocation", "peakAllocation", "requested",
+    "nodes", "gpus", "tasks", "placed", "allocation", "peakAllocation", "requested",
     "fragmentation", "mostTasksOnOneGpu", "failures", "assignment", "unplaced",
 )  # fmt: skip
 
@@ -126,7 +124,6 @@ def trace_as_dict(
         capacity = run.capacity_milli
         failures = Counter(p.cause for p in run.placements if p.cause is not None)
         found |= {
-            "policy": run.policy.value,
             "nodes": len(trace.nodes),
             "gpus": sum(node.gpus for node in trace.nodes),
             "tasks": len(trace.tasks),
@@ -175,13 +172,6 @@ def _part(milli: float, capacity: int) -> float | None:
     help="Place the tasks of this CSV table one by one on the nodes of FILE, a CSV table too.",
 )
 @click.option(
-    "--policy",
-    type=click.Choice([policy.value for policy in TracePolicy]),
-    default=TracePolicy.FRAGMENTATION.value,
-    show_default=True,
-    help="With tasks: how a node and a GPU are chosen.",
-)
-@click.option(
     "--sharing",
     callback=sharing_of,
     default="milli",
@@ -200,7 +190,6 @@ def command(
     file: str,
     solver: bool | None,
     trace: str | None,
-    policy: str,
     sharing: GpuSharing,
     departures: bool,
     svg: str | None,
@@ -226,7 +215,7 @@ def command(
             found = read_tables(file, trace, sharing)
         else:
             found = read_tasks_file(document, sharing, load())
-        raise SystemExit(place_and_print(found, TracePolicy(policy), departures, output_format))
+        raise SystemExit(place_and_print(found, departures, output_format))
     _refuse_given(_OF_TASKS, "places tasks: it needs --trace, or a file with tasks")
     packed, findings = _solve(document, solver)
     if packed is not None:
@@ -246,7 +235,7 @@ def command(
 
 
 _OF_SHARES = ("solver", "svg", "png")
-_OF_TASKS = ("policy", "sharing", "departures")
+_OF_TASKS = ("sharing", "departures")
 
 
 def _refuse_given(names: tuple[str, ...], why: str) -> None:
