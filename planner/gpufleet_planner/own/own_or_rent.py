@@ -385,17 +385,13 @@ def own_or_rent_text(answer: OwnOrRent) -> str:
     even = answer.months_to_even
     paid = "not in these years" if even is None else f"for good after {even} months"
     lines.append(f"own hardware has paid for itself {paid}")
-    lines.append(_even_text(answer.even_at))
-    lines += answer.taken
+    even_at = "the cloud costs less even when the machines are needed all the time"
+    if answer.even_at is not None:
+        needed = f"needed {100 * answer.even_at:.0f} % of the time"
+        even_at = f"both cost the same when the machines are {needed}"
+        even_at = even_at if answer.even_at else "own hardware costs less at any use"
+    lines += [even_at, *answer.taken]
     return "\n".join(lines) + "\n"
-
-
-def _even_text(part: Decimal | None) -> str:
-    if part is None:
-        return "the cloud costs less even when the machines are needed all the time"
-    if not part:
-        return "own hardware costs less at any use"
-    return f"both cost the same when the machines are needed {100 * part:.0f} % of the time"
 
 
 def _usd(amount: Decimal) -> float:
