@@ -19,7 +19,7 @@ from gpufleet.components_base.resource_plugin import NotReadyError
 from gpufleet_vcenter.changes import changes, refusals, replaces
 from gpufleet_vcenter.errors import Code, VsphereError
 from gpufleet_vcenter.group_provider import VsphereGpuNodeGroupProvider
-from gpufleet_vcenter.machine import change, look, make
+from gpufleet_vcenter.group_run import change, look, make
 from gpufleet_vcenter.outputs import inputs_kept
 from gpufleet_vcenter.remove import drop
 from gpufleet_vcenter.settings import normalised, problems
