@@ -32,26 +32,15 @@ from gpufleet_vcenter.reading import one
 from gpufleet_vcenter.remove import await_clones_of, drop, drop_found, each, machines_of
 from gpufleet_vcenter.rooms import Rooms
 from gpufleet_vcenter.session import Session
-from gpufleet_vcenter.settings import Endpoint, NodeSettings
+from gpufleet_vcenter.settings import Endpoint
 from gpufleet_vcenter.tasks import in_words
 
 
-@dataclass(frozen=True, slots=True)
-class MadeMachine:
-    """A machine that was made."""
-
-    outs: dict[str, Any]
-    late: VsphereError | None
-    """Why it is not ready, where it is late: it runs then and stays."""
-
-    @property
-    def uuid(self) -> str:
-        """Its instance uuid."""
-        return str(self.outs["instanceUuid"])
-
-
-def make(given: Mapping[str, Any], known_uuid: str = "", rooms: Rooms | None = None) -> MadeMachine:
-    """Make the machine, or go on with one that an earlier run began.
+def make(
+    given: Mapping[str, Any], known_uuid: str = "", rooms: Rooms | None = None
+) -> tuple[dict[str, Any], VsphereError | None]:
+    """Make the machine, or go on with one that an earlier run began. Returns its outputs, and why
+    it is not ready, where it is late: it runs then and stays.
 
     Args:
         given: Inputs.
@@ -65,7 +54,7 @@ def make(given: Mapping[str, Any], known_uuid: str = "", rooms: Rooms | None = N
     with in_words(f"making {work.settings.name}"):
         live, adopted, late = create(work, rooms)
         seen = _seen(work, live, {"adopted": adopted})
-    return MadeMachine(outputs(given, work.settings, live, seen), late)
+    return outputs(given, work.settings, live, seen), late
 
 
 def look(uuid: str, given: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -109,7 +98,10 @@ def change(
         return {**observed_of(olds), **inputs_kept(given)}
     work = _opened(given, uuid)
     settings = work.settings
-    _refuse_impossible(settings, found)
+    # What `check` could not know: it sees the inputs of before, and not what vCenter has.
+    wrong = [f"{change.path}: {reason}" for change in found if (reason := impossible(change))]
+    if wrong:
+        raise VsphereError(Code.UNSUPPORTED, f"changing {settings.name}: {'; '.join(wrong)}")
     with in_words(f"changing {settings.name}"):
         live = work.find(str(olds.get("moRef") or ""))
         if live is None:
@@ -127,20 +119,18 @@ def _opened(given: Mapping[str, Any], known_uuid: str = "") -> MachineWork:
     return MachineWork(logged_in(settings.endpoint), settings, known_uuid)
 
 
-def _refuse_impossible(settings: NodeSettings, found: tuple[MachineChange, ...]) -> None:
-    """What `check` could not know: it sees the inputs of before, and not what vCenter has."""
-    wrong = [f"{change.path}: {reason}" for change in found if (reason := impossible(change))]
-    if wrong:
-        raise VsphereError(Code.UNSUPPORTED, f"changing {settings.name}: {'; '.join(wrong)}")
-
-
 def _seen(work: MachineWork, live: Observed, olds: Mapping[str, Any]) -> MachineContext:
+    session, host = work.session, live.host
+    about = None if host is None else one(session, host, vim.HostSystem, ("name",))
+    # Names of the networks that the machine is on are asked only where adapters are declared.
+    told = any(network is not None for network, _ in work.settings.place.adapters)
+    networks = [found_network(session, network) for network in live.networks if told]
     return MachineContext(
-        _host_name(work.session, live),
+        "" if about is None else str(about["name"]),
         bool(olds.get("adopted", False)),
         str(olds.get("firmware") or ""),
-        *found_on(work.session, work.settings, live),
-        _network_names(work, live),
+        *found_on(session, work.settings, live),
+        {network.id: network.name for network in networks},
     )
 
 
@@ -156,21 +146,6 @@ def _with_node(work: MachineWork, live: Observed, seen: MachineContext) -> Machi
         return seen
     reasons = validate_new(work.session, [settings], frozenset((live.instance_uuid,)))
     return replace(seen, node_lost_since=since, cannot_be_replaced="; ".join(reasons))
-
-
-def _network_names(work: MachineWork, live: Observed) -> dict[str, str]:
-    """Names of the networks the machine is on; asked only where adapters are declared."""
-    if all(network is None for network, _ in work.settings.place.adapters):
-        return {}
-    found = (found_network(work.session, network) for network in live.networks)
-    return {network.id: network.name for network in found}
-
-
-def _host_name(session: Session, live: Observed) -> str:
-    if live.host is None:
-        return ""
-    found = one(session, live.host, vim.HostSystem, ("name",))
-    return "" if found is None else str(found["name"])
 
 
 @dataclass(slots=True)
@@ -317,10 +292,9 @@ class GroupRun:
         self._made(step, known, rooms)
 
     def _made(self, step: GroupStep, known_uuid: str, rooms: Rooms | None = None) -> None:
-        made = make(step.new, known_uuid, rooms)
-        self.machines[step.key] = made.outs
-        if made.late is not None:
-            raise made.late
+        self.machines[step.key], late = make(step.new, known_uuid, rooms)
+        if late is not None:
+            raise late
 
     def _remove(self, step: GroupStep) -> None:
         """The machine that runs goes, by what the state has of it, or by its marks."""

@@ -91,10 +91,10 @@ class Machines:
         return DiffResult(bool(found), replaced)
 
     def create(self, props: dict[str, Any]) -> CreateResult:
-        made = make(normalised(props))
-        if made.late is not None:
-            raise NotReadyError(str(made.late), made.uuid, made.outs)
-        return CreateResult(made.uuid, made.outs)
+        outs, late = make(normalised(props))
+        if late is not None:
+            raise NotReadyError(str(late), outs["instanceUuid"], outs)
+        return CreateResult(outs["instanceUuid"], outs)
 
     def read(self, id_: str, props: dict[str, Any]) -> ReadResult:
         outs = look(id_, normalised(props))
