@@ -50,9 +50,9 @@ if TYPE_CHECKING:
 @click.option(
     "--offers",
     multiple=True,
-    metavar="NAME|FILE",
-    help="Also plan on machines that no platform provisions: `catalogue` or a provider of it "
-    "(azure, oci, coreweave, lambda, nebius), or a file of gpuhunt or SkyPilot. May be repeated.",
+    metavar="NAME",
+    help="Also plan on machines that no platform provisions: `catalogue`, or a provider of it "
+    "(azure, oci, coreweave, lambda, nebius). May be repeated.",
 )
 @click.option(
     "--regions",
@@ -85,7 +85,7 @@ def command(
         gpufleet plan workloads.yaml > fleet.yaml
         gpufleet plan workloads.yaml --manifests pods.yaml
         gpufleet plan workloads.yaml --regions us-east-1,eu-west-1,us-central1
-        gpufleet plan workloads.yaml --offers catalogue --offers vast.csv
+        gpufleet plan workloads.yaml --offers catalogue
 
     JSON: {"spec", "pools", "workloads", "cost", "confidence", "offers", "places", "findings"}.
     Exits 1 when a workload or the fleet has an error, 2 when FILE cannot be read.

@@ -119,7 +119,7 @@ def _fewest_gpus(model: PackingProgram, values: tuple[float, ...]) -> tuple[floa
 def _apart(
     problem: PackingProblem, workspace: Workspace, left: dict[str, int], bound: int
 ) -> Packing:
-    """Spread groups the program in counts did not see through: node by node, or the heuristic."""
+    """CPUs and memory that the counts did not see through: node by node, or the heuristic."""
     unplaced = place_rest(workspace, problem, left)
     rough = _finish(problem, workspace, unplaced, bound, PackingMethod.HEURISTIC, ())
     sources = _one_by_one(sources_of(problem), rough)

@@ -114,10 +114,6 @@ class ShareRequest(RequestModel):
     time_slicing: FractionRequest | None = None
     machines: tuple[str, ...] | None = None
     """Machine types, by name or by GPU, that it may go to. Default: all."""
-    max_per_node: Annotated[int, Field(ge=1)] | None = None
-    """Maximum number of shares of this entry on one node."""
-    max_per_gpu: Annotated[int, Field(ge=1)] | None = None
-    """Maximum number of shares of this entry on one GPU."""
     cpu: Cpu | None = None
     """CPUs of each share. Default: not counted."""
     host_memory: Memory | None = None
@@ -136,29 +132,12 @@ class ShareRequest(RequestModel):
         return self
 
 
-class GroupRequest(RequestModel):
-    """Several shares that must not crowd together."""
-
-    name: Name
-    shares: Annotated[tuple[str, ...], Field(min_length=1)]
-    max_per_node: Annotated[int, Field(ge=1)] | None = None
-    max_per_gpu: Annotated[int, Field(ge=1)] | None = None
-
-    @model_validator(mode="after")
-    def _something(self) -> Self:
-        if self.max_per_node is None and self.max_per_gpu is None:
-            raise ValueError("write maxPerNode, maxPerGpu or both")
-        return self
-
-
 class ExistingInstance(RequestModel):
     """A MIG instance that is there."""
 
     profile: str
     start: Annotated[int, Field(ge=0, le=63)]
     """First memory slot (`nvidia-smi mig -lgi`)."""
-    share: str | None = None
-    """Share of this file it belongs to; counts for spread groups only."""
 
 
 class ExistingClients(RequestModel):
@@ -167,8 +146,6 @@ class ExistingClients(RequestModel):
     replicas: Annotated[int, Field(ge=1, le=1024)]
     used: Count = 0
     """Shares of it that are taken."""
-    share: str | None = None
-    """Share of this file they belong to."""
 
 
 class ExistingGpuRequest(RequestModel):
@@ -178,8 +155,6 @@ class ExistingGpuRequest(RequestModel):
     """Instances; an empty list: in MIG mode without any."""
     whole: bool = False
     """A workload has all of it."""
-    share: str | None = None
-    """With whole: share of this file it belongs to."""
     mps: ExistingClients | None = None
     time_slicing: ExistingClients | None = None
 
@@ -220,7 +195,6 @@ class PackRequest(RequestModel):
     """Edition; default: the current one."""
     machines: Annotated[tuple[MachineRequest, ...], Field(min_length=1, max_length=200)]
     shares: Annotated[tuple[ShareRequest, ...], Field(min_length=1, max_length=5000)]
-    groups: tuple[GroupRequest, ...] = ()
     existing: Annotated[tuple[ExistingRequest, ...], Field(max_length=5000)] = ()
     quotas: tuple[QuotaRequest, ...] = ()
 

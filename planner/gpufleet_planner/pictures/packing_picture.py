@@ -79,13 +79,14 @@ def packing_rows(problem: PackingProblem, packing: Packing) -> tuple[PictureRow,
 
 
 def _occupied(node: ExistingNode, machine: PackingMachine) -> list[list[GpuPart]]:
-    found = [
-        [
-            _part(machine, o.mode, o.profile, o.start, o.share, (i, gpu.replicas or 1))
-            for i, o in enumerate(gpu.occupants)
+    found: list[list[GpuPart]] = []
+    for gpu in node.gpus:
+        parts = [
+            _part(machine, Mode.MIG, one.profile, one.start, None, (0, 1)) for one in gpu.occupied
         ]
-        for gpu in node.gpus
-    ]
+        mode, taken = (Mode.WHOLE, 1) if gpu.full else (gpu.mode or Mode.WHOLE, gpu.taken)
+        parts += [_part(machine, mode, None, None, None, (i, gpu.replicas)) for i in range(taken)]
+        found.append(parts)
     return [*found, *([] for _ in range(machine.gpus - len(found)))]
 
 

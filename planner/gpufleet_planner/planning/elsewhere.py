@@ -6,21 +6,20 @@ from datetime import date
 from decimal import Decimal
 from typing import Any
 
-from gpufleet.catalogue import DEFAULT_EDITION, Catalogue, UnknownEditionError, load
+from gpufleet.catalogue import Catalogue
 from gpufleet.catalogue.regions import known_regions
-from gpufleet.findings import Finding, FleetError, error, has_errors
+from gpufleet.findings import Finding, error, has_errors
 from gpufleet.models.ledger import Basis
 from gpufleet.platforms.registry import PLATFORMS
 from gpufleet.spec.base import Platform
 from gpufleet_planner.explanation.line import picked
-from gpufleet_planner.planning.entries import choose_entry, market_of
+from gpufleet_planner.planning.entries import choose_entry
 from gpufleet_planner.planning.layouts import FilledPool
-from gpufleet_planner.planning.offered import not_provisioned, offered_machines
+from gpufleet_planner.planning.offers import not_provisioned, offered_machines
 from gpufleet_planner.planning.option import usd
 from gpufleet_planner.planning.placed import ChosenWorkload, PricedFleet
-from gpufleet_planner.planning.plan import PlannedFleet, plan
+from gpufleet_planner.planning.plan import PlannedFleet, plan, planner_of
 from gpufleet_planner.planning.select import select
-from gpufleet_planner.planning.workloads import read_plan_file
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,26 +47,20 @@ def plan_on_offers(
     provider, the cheapest provider first. The file's platform, region and own hardware do not
     count; its GPUs, targets and sharing do. Its own problems are those of `plan`, and are not
     repeated here."""
-    file, findings = read_plan_file(data)
-    if file is None or not names or has_errors(findings):
+    planner, findings = planner_of(data)
+    if planner is None or not names or has_errors(findings):
         return (), ()
-    try:
-        overlay = file.head.spec.get("catalogueOverlay")
-        catalogue = load(file.head.catalogue or DEFAULT_EDITION, overlay=overlay)
-    except (UnknownEditionError, FleetError):
-        return (), ()
-    machines, findings = offered_machines(names, catalogue)
-    if has_errors(findings):
+    machines, findings = offered_machines(names, planner.catalogue)
+    if findings:
         return (), findings
-    asked, _ = market_of(file.head, catalogue)
     plans: list[ProviderPlan] = []
     for provider in dict.fromkeys(machine.platform for machine in machines):
         offers = tuple(machine for machine in machines if machine.platform == provider)
-        market = replace(asked, platforms=(), region=None, offers=offers)
+        market = replace(planner.market, platforms=(), region=None, offers=offers)
         candidates: list[ChosenWorkload] = []
         lost: dict[str, str] = {}
-        for path, entry in file.workloads:
-            chosen, found = choose_entry(entry, path, market, catalogue)
+        for path, entry in planner.file.workloads:
+            chosen, found = choose_entry(entry, path, market, planner.catalogue)
             if chosen is not None:
                 candidates.append(chosen)
             else:
@@ -76,7 +69,7 @@ def plan_on_offers(
         pools = select(candidates, False, lambda _: True).pools if candidates and not lost else ()
         plans.append(ProviderPlan(provider, pools, lost))
     plans.sort(key=lambda one: (one.usd_per_hour is None, one.usd_per_hour or 0, one.provider))
-    return tuple(plans), (*findings, *not_provisioned(plan.provider for plan in plans))
+    return tuple(plans), tuple(not_provisioned(plan.provider for plan in plans))
 
 
 def provider_plans_as_list(plans: Sequence[ProviderPlan]) -> list[dict[str, Any]]:
@@ -168,26 +161,27 @@ def plan_in_places(
     """A file's workloads in each region, on its platform, else on the first that buys in the
     region's cloud. Zones of the file are of its own region and left out. Findings: regions that no
     cloud of the catalogue has."""
+    planner, _ = planner_of(data)
+    if planner is None:
+        return (), ()  # as `plan` says
     places: list[PlannedPlace] = []
     findings: list[Finding] = []
-    catalogue = load(data.get("catalogue") or DEFAULT_EDITION)
     for region in dict.fromkeys(regions):
-        platform = _platform_of(region, str(data.get("platform")), catalogue)
+        platform = _platform_of(region, planner.file.head.platform, planner.catalogue)
         if platform is None:
             text = f"no cloud of the catalogue has a region {region!r}"
             fix = "`gpufleet catalogue prices` names regions"
             findings.append(error("region-unknown", "--regions", text, fix))
             continue
         there = {key: value for key, value in data.items() if key != "zones"}
-        cluster = {**dict(data.get("cluster") or {}), "region": region}
+        cluster = {**planner.file.head.cluster, "region": region}
         there |= {"platform": platform.value, "cluster": cluster}
         places.append(PlannedPlace(region, platform, plan(there, as_of=as_of)))
     return (() if has_errors(findings) else tuple(places)), tuple(findings)
 
 
-def _platform_of(region: str, own: str, catalogue: Catalogue) -> Platform | None:
-    mine = [platform for platform in Platform if platform.value == own]
-    for platform in (*mine, *Platform):
+def _platform_of(region: str, own: Platform, catalogue: Catalogue) -> Platform | None:
+    for platform in (own, *Platform):
         cloud = PLATFORMS[platform].facts.cloud
         if cloud is not None and region in known_regions(cloud, catalogue):
             return platform
