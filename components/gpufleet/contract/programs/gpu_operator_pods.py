@@ -21,20 +21,14 @@ def validate_extra_objects(
             if not _asks_for_gpu(spec):
                 continue
             if spec.get("hostUsers") is False:
-                report.add(
-                    "gpu-operator-host-users",
-                    child(path, "hostUsers"),
-                    "a GPU container cannot be created in a user namespace",
-                    "remove `hostUsers: false`",
-                )
+                report.say("gpu-operator-host-users", child(path, "hostUsers"))
             product = mapping_at(spec, "nodeSelector").get(_PRODUCT)
             if suffix and isinstance(product, str) and not product.endswith(suffix):
-                report.add(
+                report.say(
                     "gpu-operator-product-selector",
                     child(child(path, "nodeSelector"), _PRODUCT),
-                    f"nodes with shared GPUs are labelled {product}{suffix}, not {product}",
-                    f"write `{product}{suffix}`, or select nvidia.com/gpu.family",
                     value=product,
+                    suffix=suffix,
                 )
 
 

@@ -61,31 +61,26 @@ def _select(
         if report.rejected:
             return None
         if select is None:
-            report.add(
-                "mig-parted-no-config",
-                "mig-configs",
-                "the document has no config: every node label would end as `failed`",
-                "write at least one config under `mig-configs`",
-            )
+            report.say("mig-parted-no-config", "mig-configs")
             return None
     if select is None and len(configs) > 1:
-        report.add(
+        report.say(
             "mig-parted-config-not-selected",
             "mig-configs",
-            f"there are {len(configs)} configs and none is selected: each is validated",
-            f"--select one of {', '.join(list(configs)[:12])} to validate what a node gets",
+            fix=f"--select one of {', '.join(list(configs)[:12])} to validate what a node gets",
             configs=tuple(configs),
+            number=len(configs),
         )
         return None
     name = next(iter(configs)) if select is None else select
     if name not in configs:
         near = ", ".join(configs) if len(configs) <= 6 else f"{len(configs)} others"
-        report.add(
+        report.say(
             "mig-parted-config-absent",
             child("mig-configs", name),
-            f"there is no config {name!r} in the document, which has {near or 'none'}",
-            _nearest_config(name, configs),
+            fix=_nearest_config(name, configs),
             value=name,
+            near=near or "none",
         )
         return None
     return configs[name]
@@ -147,21 +142,9 @@ def _validate_hardware(
 
 def _validate_entry(entry: MigConfigEntry, gpu: Gpu, place: str, report: CheckReport) -> None:
     if not gpu.has_mig and entry.indices is None:
-        report.add(
-            "mig-parted-skipped",
-            child(entry.path, "devices"),
-            f"{gpu.key} has no MIG: `devices: all` skips it, and it stays whole",
-            "write `mig-enabled: false` for this GPU",
-            gpu=gpu.key,
-        )
+        report.say("mig-parted-skipped", child(entry.path, "devices"), gpu=gpu.key)
     elif not gpu.has_mig:
-        report.add(
-            "mig-unsupported",
-            child(entry.path, "mig-enabled"),
-            f"{gpu.key} has no MIG: cannot set MIG mode on non MIG-capable GPU",
-            "write `mig-enabled: false` for this GPU",
-            gpu=gpu.key,
-        )
+        report.say("mig-unsupported", child(entry.path, "mig-enabled"), gpu=gpu.key)
     else:
         validate_gpu(gpu, entry.mig_devices, place, report)
 
@@ -170,13 +153,7 @@ def _validate_spelling(name: str, place: str, report: CheckReport) -> None:
     """A full prefix (`3c.3g.40gb`) or a leading zero is never what the driver reports."""
     parsed = parse(name)
     if parsed is not None and parsed.compute_instance_slices == parsed.compute_slices:
-        report.add(
-            "mig-parted-spelling",
-            place,
-            f"the driver reports {parsed.gpu_instance}, so {name} never equals what is on the GPU",
-            f"write `{parsed.gpu_instance}`",
-            value=name,
-        )
+        report.say("mig-parted-spelling", place, value=name, gpu_instance=parsed.gpu_instance)
 
 
 MOST_GPUS = 248
@@ -240,13 +217,7 @@ def _validate_indices(entry: MigConfigEntry, count: int | None, report: CheckRep
         )
     twice = sorted({i for i in indices if indices.count(i) > 1})
     if twice:
-        report.add(
-            "mig-parted-devices-repeated",
-            place,
-            f"GPU {', '.join(map(str, twice))} is listed twice",
-            "list each index once",
-            value=tuple(twice),
-        )
+        report.say("mig-parted-devices-repeated", place, value=tuple(twice))
 
 
 def _validate_overlap(
@@ -282,11 +253,9 @@ def _validate_strategy(
         for entry in entries:
             for name in entry.mig_devices:
                 if divides(name):
-                    report.add(
+                    report.say(
                         "mig-parted-compute-instance-mixed",
                         child(child(entry.path, "mig-devices"), name),
-                        f"under the mixed strategy the device plugin has no resource for {name}",
-                        "use the strategy `single` with this profile alone",
                         value=name,
                     )
     if strategy != "single":
@@ -312,13 +281,7 @@ def _validate_reset(entries: Sequence[MigConfigEntry], context: Site, report: Ch
     if context.env.get("WITH_REBOOT", "").lower() == "true":
         return
     if any(entry.mig_enabled for entry in entries):
-        report.add(
-            "mig-parted-reset-needed",
-            "context.env",
-            f"{gpu.key} needs a GPU reset to switch MIG mode, and WITH_REBOOT is not set",
-            'set WITH_REBOOT to "true" on clouds, where GPUs cannot be reset',
-            gpu=gpu.key,
-        )
+        report.say("mig-parted-reset-needed", "context.env", gpu=gpu.key)
 
 
 def _note_hardware(

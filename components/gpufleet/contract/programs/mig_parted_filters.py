@@ -57,11 +57,10 @@ def validate_filters(
         place = child(entry.path, "device-filter")
         newer = [t for t in dead if device_id(t, SUBSYSTEM_SINCE) is not None]
         if newer and len(dead) == len(entry.filters):
-            report.add(
+            report.say(
                 "mig-parted-filter-too-new",
                 place,
-                f"{', '.join(newer)} names a subsystem, which mig-parted before v0.15 cannot read",
-                f"write `{newer[0].partition(':')[0]}`",
+                fix=f"write `{newer[0].partition(':')[0]}`",
                 value=tuple(newer),
             )
         elif len(dead) == len(entry.filters):

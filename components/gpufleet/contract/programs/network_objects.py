@@ -50,22 +50,14 @@ def validate_objects(objects: Objects, version: tuple[int, ...], report: CheckRe
         if kind in ("NicClusterPolicy", "NicNodePolicy"):
             validate_policy(spec, place, version, report)
         if kind == "NicClusterPolicy" and name != NAME:
-            report.add(
-                "nic-policy-name",
-                naming,
-                f"only {NAME} is reconciled, and this is {shown(name)}",
-                f"write `name: {NAME}`",
-                value=shown(name),
-            )
+            report.say("nic-policy-name", naming, value=shown(name))
         if kind == "NicNodePolicy" and len(str(name or "")) > LONGEST_NODE_POLICY:
-            report.add(
+            report.say(
                 "nic-node-policy-name",
                 naming,
-                f"the name has {len(str(name))} characters, at most {LONGEST_NODE_POLICY} are "
-                "allowed",
-                "choose a shorter name",
                 value=name,
                 limit=LONGEST_NODE_POLICY,
+                characters=len(str(name)),
             )
         if kind in ("MacvlanNetwork", "IPoIBNetwork"):
             _validate_ipam(spec.get("ipam"), child(place, "ipam"), report)
@@ -85,32 +77,22 @@ def _validate_ipam(ipam: Any, path: str, report: CheckReport) -> None:
         return
     problem = json_problem(GoDocument(None, text=ipam))
     if problem is not None:
-        report.add(
-            "network-ipam-not-json",
-            path,
-            f"ipam is copied into the network as it is, and is not a JSON object: {problem}",
-            "write JSON, with braces, quoted keys and no trailing comma",
-        )
+        report.say("network-ipam-not-json", path, problem=problem)
 
 
 def _validate_host_device(spec: Mapping[str, Any], place: str, report: CheckReport) -> None:
     name = spec.get("resourceName")
     bare = name.removeprefix("nvidia.com/") if isinstance(name, str) else None
     if bare is not None and bare != name and is_rdma_resource(bare):
-        report.add(
-            "host-device-network-prefix",
-            child(place, "resourceName"),
-            f"the operator's webhook, where it is on, refuses resourceName {shown(name)}",
-            f"write `resourceName: {bare}`: the operator adds nvidia.com/",
-            value=shown(name),
+        report.say(
+            "host-device-network-prefix", child(place, "resourceName"), value=shown(name), bare=bare
         )
     elif bare is None or not is_rdma_resource(bare):
-        report.add(
+        report.say(
             "host-device-network-name",
             child(place, "resourceName"),
-            f"resourceName {shown(name if name is not None else '')} is not valid",
-            "write letters, digits, `-`, `_` and `.`, such as hostdev",
             value=shown(name),
+            name=shown(name if name is not None else ""),
         )
 
 
@@ -122,20 +104,17 @@ def _validate_together(objects: Objects, report: CheckReport) -> None:
         spec = as_mapping(item.get("spec")) or {}
         for section in NODE_SECTIONS:
             if spec.get(section) is not None and (whole or {}).get(section) is not None:
-                report.add(
+                report.say(
                     "nic-node-policy-section-twice",
                     child(child(path, "spec"), section),
-                    f"{section} is also defined in the NicClusterPolicy",
-                    "keep it in one of them",
+                    section=section,
                 )
     for index, (path, item) in enumerate(nodes):
         for first, other in nodes[:index]:
             if _overlap(item, other):
-                report.add(
+                report.say(
                     "nic-node-policy-overlap",
                     child(child(path, "spec"), "nodeSelector"),
-                    f"{first} selects the same nodes",
-                    "give them selectors that exclude each other",
                     first=first,
                 )
 

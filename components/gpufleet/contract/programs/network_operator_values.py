@@ -51,11 +51,7 @@ def validate(read: GoDocument, context: Site) -> Judgement:
     version = operator.at
     values = {} if read.data is None else as_mapping(read.data)
     if values is None:
-        report.add(
-            "network-operator-no-mapping",
-            "",
-            f"the document is {kind_of(read.data)}, values or a custom resource are needed",
-        )
+        report.say("network-operator-no-mapping", "", kind=kind_of(read.data))
         return report.validation()
     objects = objects_of(values)
     if objects is not None:
@@ -65,13 +61,7 @@ def validate(read: GoDocument, context: Site) -> Judgement:
     for path in _SWITCHES:
         value = value_at(values, path)
         if isinstance(value, str):
-            report.add(
-                "network-operator-switch-as-text",
-                path,
-                f'{path} is the text "{value}", which templates take for true',
-                "write true or false without quotes",
-                value=value,
-            )
+            report.say("network-operator-switch-as-text", path, value=value, place=path)
     _validate_cluster(values, version, context, report)
     return report.validation()
 
@@ -84,12 +74,7 @@ def _validate_keys(values: Mapping[str, Any], operator: Reader, report: CheckRep
     sections = [key for key in values if key in known and key not in own]
     moved = [key for key in (*sections, "deployCR") if key in values and not _is_read(key, version)]
     if sections and len(sections) == len(values):
-        report.add(
-            "network-operator-bare-spec",
-            "",
-            "this is validated as the spec of a NicClusterPolicy; as chart values it does nothing",
-            "put it under `spec:` of a NicClusterPolicy called nic-cluster-policy",
-        )
+        report.say("network-operator-bare-spec", "")
         validate_spec(values, version, report)
         return
     if moved and not (sections and all(_is_off(values[key]) for key in sections)):
@@ -130,12 +115,7 @@ def _validate_cluster(
     chart = next((one for one in context.programs if one.name == "gpu-operator"), None)
     known = chart is not None and chart.switch("nfd.enabled", True).found is True
     if known and enabled:
-        report.add(
-            "network-operator-nfd-twice",
-            "nfd.enabled",
-            "both charts install Node Feature Discovery",
-            "write `nfd: {enabled: false}` in one of them",
-        )
+        report.say("network-operator-nfd-twice", "nfd.enabled")
     limit = (1, 32) if version >= (26, 7) else (1, 21)
     minor = context.minor
     if minor is not None and minor < limit:
