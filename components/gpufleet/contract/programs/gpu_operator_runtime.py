@@ -33,14 +33,14 @@ def validate_runtime_paths(data: Mapping[str, Any], path: str, report: CheckRepo
     rancher = config.startswith(_RANCHER[0])
     if (rancher or socket.startswith(_RANCHER)) and socket != SOCKET:
         report.say(
-            "gpu-operator-containerd-socket/1",
+            "gpu-operator-containerd-socket/unset",
             socket_place,
             fix=_FIX,
             value=socket,
             socket=socket or "not set, so /run/containerd/containerd.sock",
         )
     elif socket and not socket.startswith("/"):
-        report.say("gpu-operator-containerd-socket/2", socket_place, value=socket)
+        report.say("gpu-operator-containerd-socket/relative", socket_place, value=socket)
     if rancher:
         report.say(
             "gpu-operator-containerd-config/template",
