@@ -23,7 +23,11 @@ from gpufleet.contract.programs.gpu_operator_nested import (
     validate_mig_config,
     validate_plugin_config,
 )
-from gpufleet.contract.programs.gpu_operator_nodes import validate_images, validate_list_strategy
+from gpufleet.contract.programs.gpu_operator_nodes import (
+    validate_extra_objects,
+    validate_images,
+    validate_list_strategy,
+)
 from gpufleet.contract.programs.gpu_operator_objects import (
     CODES,
     objects_of,
@@ -31,7 +35,6 @@ from gpufleet.contract.programs.gpu_operator_objects import (
     validate_mig_default,
     validate_objects,
 )
-from gpufleet.contract.programs.gpu_operator_pods import validate_extra_objects
 from gpufleet.contract.programs.gpu_operator_runtime import validate_runtime_paths
 from gpufleet.contract.programs.rule_tables import rules_in
 from gpufleet.contract.programs.text_notes import note_text
