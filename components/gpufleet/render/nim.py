@@ -7,8 +7,8 @@ from typing import Any
 
 from gpufleet.findings import Finding, findings_in
 from gpufleet.fleet.config_names import POOL_LABEL
+from gpufleet.fleet.manifest import manifest
 from gpufleet.fleet.model import GPU_TAINT
-from gpufleet.render.horizontal_pod_autoscaler import LABELS
 from gpufleet.spec.nim import Nim
 
 API_VERSION = "apps.nvidia.com/v1alpha1"
@@ -38,12 +38,7 @@ def cache_name(nim: Nim) -> str:
 
 def nim_cache(nim: Nim) -> dict[str, Any]:
     """The volume, and the job that fills it once. Fetching needs no GPU: it stays off GPU nodes."""
-    return {
-        "apiVersion": API_VERSION,
-        "kind": "NIMCache",
-        "metadata": _metadata(nim, cache_name(nim)),
-        "spec": _cache_spec(nim),
-    }
+    return manifest(API_VERSION, "NIMCache", cache_name(nim), nim.namespace, spec=_cache_spec(nim))
 
 
 def _cache_spec(nim: Nim) -> dict[str, Any]:
@@ -129,16 +124,7 @@ def nim_service(nim: Nim) -> dict[str, Any]:
                 ],
             },
         }
-    return {
-        "apiVersion": API_VERSION,
-        "kind": "NIMService",
-        "metadata": _metadata(nim, nim.name),
-        "spec": spec,
-    }
-
-
-def _metadata(nim: Nim, name: str) -> dict[str, Any]:
-    return {"name": name, "namespace": nim.namespace, "labels": dict(LABELS)}
+    return manifest(API_VERSION, "NIMService", nim.name, nim.namespace, spec=spec)
 
 
 def _metrics(nim: Nim) -> dict[str, Any]:

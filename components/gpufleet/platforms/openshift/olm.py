@@ -10,12 +10,13 @@ from typing import Any
 
 from gpufleet.contract.tolerations import GPU_TOLERATION
 from gpufleet.documents.writing import yaml_text
+from gpufleet.fleet.manifest import MANAGED_BY
 from gpufleet.fleet.model import Fleet, OperatorSubscription
 from gpufleet.fleet.network_operator_chart import PCI_CLASSES
 from gpufleet.platforms.openshift.cluster_policy import cluster_policy
 from gpufleet.platforms.openshift.lifecycle import discovery_image
 from gpufleet.render.gpu_operator_values import mig_parted_files, plugin_files
-from gpufleet.render.manifests import MANAGED_BY, PRIVILEGED, gpu_operator_release_values
+from gpufleet.render.manifests import PRIVILEGED, gpu_operator_release_values
 
 INSTALLED = "jsonpath={.status.installedCSV}"
 """What a Subscription has once its operator is installed and its kinds exist."""
