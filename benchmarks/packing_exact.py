@@ -1,23 +1,22 @@
 """The packer against trying everything, on 2,000 small instances: 1,000 of MIG shares on one
-machine type, 1,000 over three machine types with prices, node limits, quotas, spread groups and an
-existing node. The suite checks fresh ones in each run."""
+machine type, 1,000 over three machine types with prices, node limits, quotas and an existing
+node. The suite checks fresh ones in each run."""
 
 import random
 import time
 from collections import Counter
 
 from gpufleet.catalogue import load
+from gpufleet.partition.placement import PlacedInstance
 from gpufleet_planner.packing.pack import pack
 from gpufleet_planner.packing.problem import (
-    ExistingGpu,
     ExistingNode,
+    GpuState,
     Mode,
-    Occupant,
     PackingMachine,
     PackingProblem,
     Quota,
     ShareClass,
-    SpreadGroup,
 )
 from gpufleet_planner.packing.verify import verify
 from tests.property.exhaustive_packing import cheapest, fewest_gpus
@@ -90,19 +89,12 @@ def _mixed_problem(chance: random.Random) -> PackingProblem:
         ShareClass("s", chance.randint(0, 3), Mode.MPS, replicas=2, path="s"),
     )
     shares = tuple(chance.sample(kinds, chance.randint(1, 3)))
-    groups: tuple[SpreadGroup, ...] = ()
-    if chance.random() < 0.5:
-        most, on_gpu = chance.randint(1, 2), chance.random() < 0.5
-        members = frozenset(share.name for share in shares[:2])
-        limits = (None, most) if on_gpu else (most, None)
-        groups = (SpreadGroup("g", members, *limits, "g"),)
     existing: tuple[ExistingNode, ...] = ()
     if chance.random() < 0.5:
-        share = chance.choice((None, shares[0].name))
-        occupant = Occupant(Mode.MIG, "1g.6gb", chance.choice((0, 1, 3)), share)
-        gpus = (ExistingGpu((occupant,), mig=True), ExistingGpu())[: machines[0].gpus]
+        there = PlacedInstance("1g.6gb", chance.choice((0, 1, 3)), 1, 1)
+        gpus = (GpuState((there,), mig=True), GpuState())[: machines[0].gpus]
         existing = (ExistingNode("old", "a", gpus, "old"),)
     quotas: tuple[Quota, ...] = ()
     if chance.random() < 0.5:
         quotas = (Quota("q", frozenset({"a", "b"}), chance.randint(0, 3), "q"),)
-    return PackingProblem({m.name: m for m in machines}, shares, existing, groups, quotas)
+    return PackingProblem({m.name: m for m in machines}, shares, existing, quotas)

@@ -6,7 +6,7 @@ Compared are the inputs of the last run (`old`, with what a refresh found differ
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from gpufleet.spec.platforms.vsphere import VsphereUpdatePolicy as UpdatePolicy
@@ -59,6 +59,20 @@ def _impossible_disk(name: str, old: Mapping[str, Any], new: Mapping[str, Any]) 
             facts = {"name": name, "key": key, "before": before, "after": after, "why": why}
             wrong.append(said("unsupported/disk-property", **facts))
     return wrong
+
+
+@dataclass(slots=True)
+class DeviceChanges:
+    """What a live machine lacks of its devices of one kind."""
+
+    changes: list[Any] = field(default_factory=list[Any])
+    """Parts of one reconfiguration that fix it."""
+    off: list[str] = field(default_factory=list[str])
+    """Properties, and what of them, that change only while the machine is off."""
+    refused: list[str] = field(default_factory=list[str])
+    """What cannot be done, a sentence for each."""
+    marks: dict[str, str] = field(default_factory=dict[str, str])
+    """Keys of the extra configuration to write with them; an empty one goes."""
 
 
 @dataclass(frozen=True, slots=True)

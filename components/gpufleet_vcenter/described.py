@@ -7,17 +7,17 @@ has is left alone.
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from pyVmomi import vim, vmodl
 
-from gpufleet_vcenter.errors import Code, VsphereError, failed, near
-from gpufleet_vcenter.faults import translated
+from gpufleet_vcenter.errors import VsphereError, failed, near
 from gpufleet_vcenter.observed import Observed
 from gpufleet_vcenter.owned import MachineWork
 from gpufleet_vcenter.reading import one
 from gpufleet_vcenter.session import Session
 from gpufleet_vcenter.settings import NodeSettings
-from gpufleet_vcenter.tasks import reported, run
+from gpufleet_vcenter.tasks import translated
 
 Tag = tuple[str, str]
 """Category and name."""
@@ -25,9 +25,8 @@ Tag = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """Notes, attributes and tags, declared or found."""
+    """Attributes and tags, declared or found."""
 
-    annotation: str = ""
     attributes: Mapping[str, str] = field(default_factory=dict[str, str])
     tags: frozenset[Tag] = frozenset()
 
@@ -35,7 +34,6 @@ class Description:
 def wanted_of(settings: NodeSettings) -> Description:
     """What is declared."""
     return Description(
-        settings.annotation or "",
         settings.custom_attributes,
         frozenset((tag.category, tag.name) for tag in settings.tags),
     )
@@ -64,15 +62,15 @@ def found_on(session: Session, settings: NodeSettings, live: Observed) -> Descri
         }
     tags: frozenset[Tag] = frozenset()
     if wanted.tags:
-        tags = attached(session, live, _existing(session, wanted.tags))
-    return Description(live.annotation, attributes, tags)
+        tags = attached(session, live, tag_ids(session, wanted.tags, of_all=False))
+    return Description(attributes, tags)
 
 
 def describe(work: MachineWork, live: Observed, before: NodeSettings | None) -> None:
-    """Make notes, attributes and tags what is declared. Safe to run again.
+    """Make attributes and tags what is declared; notes are written with the machine's other
+    settings. Safe to run again.
 
     Args:
-        work: Notes that are declared were written with the machine's other settings.
         before: What was declared before; None: nothing.
 
     Raises:
@@ -80,29 +78,17 @@ def describe(work: MachineWork, live: Observed, before: NodeSettings | None) -> 
     """
     session, wanted = work.session, wanted_of(work.settings)
     former = Description() if before is None else wanted_of(before)
-    if former.annotation and not wanted.annotation and live.annotation == former.annotation:
-        _clear_notes(work, live)
     if wanted.attributes or former.attributes:
         _set_attributes(session, live, wanted, former)
     if wanted.tags or former.tags:
-        gone = _existing(session, former.tags - wanted.tags)
+        gone = tag_ids(session, former.tags - wanted.tags, of_all=False)
         ids = tag_ids(session, wanted.tags)
         there = attached(session, live, {**gone, **ids})
         # A category may allow one tag only: the old one goes first.
         for tag in sorted(there & gone.keys()):
-            _tag(session, live, gone[tag], "detach")
-        for tag in sorted(ids.keys() - there):
-            _tag(session, live, ids[tag], "attach")
-
-
-def _clear_notes(work: MachineWork, live: Observed) -> None:
-    spec = vim.vm.ConfigSpec(annotation="")
-    with reported(f"clearing the notes of {live.name}", "reconfigure", f"{live.name} exists"):
-        run(
-            work.session,
-            lambda: live.reference.ReconfigVM_Task(spec),
-            work.settings.timeouts.reconfigure,
-        )
+            _tagged(session, live, f"/id:{gone[tag]}", "detach")
+        for tag in sorted(ids.keys() - there):  # one that is as wanted is fine
+            _tagged(session, live, f"/id:{ids[tag]}", "attach")
 
 
 def _set_attributes(
@@ -146,53 +132,40 @@ def _keys(session: Session, attributes: Mapping[str, str]) -> dict[str, int]:
     return {name: known[name] for name in attributes}
 
 
-def _existing(session: Session, tags: frozenset[Tag]) -> dict[Tag, str]:
-    """Ids of those of the tags that exist."""
-    found: dict[Tag, str] = {}
-    for tag in tags:
-        try:
-            found |= tag_ids(session, [tag])
-        except VsphereError as problem:
-            if problem.code is not Code.NOT_FOUND:
-                raise
-    return found
-
-
 _TAGGING = "/tagging"
 
 
-def tag_ids(session: Session, tags: Iterable[Tag]) -> dict[Tag, str]:
+def tag_ids(session: Session, tags: Iterable[Tag], *, of_all: bool = True) -> dict[Tag, str]:
     """The id of each tag.
+
+    Args:
+        session: The login.
+        tags: The tags.
+        of_all: Whether one that does not exist is an error. Default true.
 
     Raises:
         VsphereError: a category or a tag does not exist, or the user cannot see it; the text has
             near names.
     """
-    wanted = list(tags)
-    known = session.tag_ids
+    wanted, known = list(tags), session.tag_ids
     lacking = {category for category, name in wanted if (category, name) not in known}
-    if lacking:
-        categories = {
-            str(row["name"]): str(row["id"])
-            for key in session.rest.get(f"{_TAGGING}/category") or []
-            if (row := session.rest.get(f"{_TAGGING}/category/id:{key}"))
-        }
-        for category in sorted(lacking):
-            if category not in categories:
-                raise _unknown("category of tags", category, categories)
-            _learn(session, category, categories[category])
-    for category, name in wanted:
+    categories: dict[str, str] = {}
+    for key in (session.rest.get(f"{_TAGGING}/category") or []) if lacking else ():
+        if row := session.rest.get(f"{_TAGGING}/category/id:{key}"):
+            categories[str(row["name"])] = str(row["id"])
+    for category in sorted(lacking):
+        if category in categories:
+            path = f"{_TAGGING}/tag/id:{categories[category]}"
+            for tag in session.rest.post(path, "list-tags-for-category") or []:
+                if row := session.rest.get(f"{_TAGGING}/tag/id:{tag}"):
+                    known[category, str(row["name"])] = str(tag)
+        elif of_all:
+            raise _unknown("category of tags", category, categories)
+    for category, name in wanted if of_all else ():
         if (category, name) not in known:
             others = [other for of, other in known if of == category]
             raise _unknown(f"tag of category {category!r}", name, others)
-    return {tag: known[tag] for tag in wanted}
-
-
-def _learn(session: Session, category: str, key: str) -> None:
-    for tag in session.rest.post(f"{_TAGGING}/tag/id:{key}", "list-tags-for-category") or []:
-        row = session.rest.get(f"{_TAGGING}/tag/id:{tag}")
-        if row:
-            session.tag_ids[category, str(row["name"])] = str(tag)
+    return {tag: known[tag] for tag in wanted if tag in known}
 
 
 def _unknown(what: str, wanted: str, names: Iterable[str]) -> VsphereError:
@@ -201,17 +174,10 @@ def _unknown(what: str, wanted: str, names: Iterable[str]) -> VsphereError:
 
 def attached(session: Session, live: Observed, ids: dict[Tag, str]) -> frozenset[Tag]:
     """Those of the tags that the machine has."""
-    there = session.rest.post(
-        f"{_TAGGING}/tag-association", "list-attached-tags", {"object_id": _machine(live)}
-    )
+    there = _tagged(session, live, "", "list-attached-tags")
     return frozenset(tag for tag, key in ids.items() if key in (there or ()))
 
 
-def _tag(session: Session, live: Observed, tag_id: str, action: str) -> None:
-    """Put a tag on the machine, or take it off; one that is as wanted is fine."""
-    path = f"{_TAGGING}/tag-association/id:{tag_id}"
-    session.rest.post(path, action, {"object_id": _machine(live)})
-
-
-def _machine(live: Observed) -> dict[str, str]:
-    return {"id": live.moref, "type": "VirtualMachine"}
+def _tagged(session: Session, live: Observed, path: str, action: str) -> Any:
+    about = {"object_id": {"id": live.moref, "type": "VirtualMachine"}}
+    return session.rest.post(f"{_TAGGING}/tag-association{path}", action, about)

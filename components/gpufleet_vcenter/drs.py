@@ -120,12 +120,16 @@ def drs_group(work: MachineWork, name: str) -> DrsGroup:
     Raises:
         VsphereError: the cluster has no such group; the text names those it has.
     """
+
+    def hosts_of(group: Any) -> frozenset[str]:
+        rows = properties(work.session, list(group.host or ()), vim.HostSystem, ("name",))
+        return frozenset(str(found["name"]) for _, found in rows if "name" in found)
+
     cluster = _cluster(work)
     groups = cluster.rows("group")
     machines = {item.name: item for item in groups if isinstance(item, vim.cluster.VmGroup)}
     if name not in machines:
-        listed = ", ".join(sorted(machines)) or "none"
-        raise failed("drs-group", work=work, name=name, listed=listed)
+        raise failed("drs-group", work=work, name=name, listed=sorted(machines))
     hosts = {item.name: item for item in groups if isinstance(item, vim.cluster.HostGroup)}
     only: frozenset[str] | None = None
     never: frozenset[str] = frozenset()
@@ -134,16 +138,11 @@ def drs_group(work: MachineWork, name: str) -> DrsGroup:
         if not binding or rule.vmGroupName != name:
             continue
         if rule.affineHostGroupName in hosts:
-            members = _names(work.session, hosts[rule.affineHostGroupName])
+            members = hosts_of(hosts[rule.affineHostGroupName])
             only = members if only is None else only & members
         if rule.antiAffineHostGroupName in hosts:
-            never |= _names(work.session, hosts[rule.antiAffineHostGroupName])
+            never |= hosts_of(hosts[rule.antiAffineHostGroupName])
     return DrsGroup(name, tuple(machines[name].vm or ()), only, never)
-
-
-def _names(session: Session, group: Any) -> frozenset[str]:
-    rows = properties(session, list(group.host or ()), vim.HostSystem, ("name",))
-    return frozenset(str(found["name"]) for _, found in rows if "name" in found)
 
 
 def group_of(work: MachineWork) -> DrsGroup | None:

@@ -10,21 +10,22 @@ from gpufleet.components_base.resource_plugin import warn
 from gpufleet_vcenter.create import clone, rooms_of
 from gpufleet_vcenter.drs import group_of, keep_apart
 from gpufleet_vcenter.errors import Code, VsphereError, failed, said
-from gpufleet_vcenter.faults import in_words
 from gpufleet_vcenter.group_plan import GroupStep, Machine, StepKind, refusals_of, steps_of
 from gpufleet_vcenter.identity import Standing
 from gpufleet_vcenter.inventory import read_host
 from gpufleet_vcenter.lookup import datacenter_of, machines_with
 from gpufleet_vcenter.machine import change, look, make
-from gpufleet_vcenter.observed import Observed, observe
-from gpufleet_vcenter.opened import read_settings
+from gpufleet_vcenter.observed import observe
+from gpufleet_vcenter.opened import logged_in, read_settings
 from gpufleet_vcenter.outputs import inputs_kept, observed_of
-from gpufleet_vcenter.owned import MachineWork, work_on
-from gpufleet_vcenter.placement import slots_of
-from gpufleet_vcenter.preflight import check_before, validate_new, wish_for
+from gpufleet_vcenter.owned import work_on
+from gpufleet_vcenter.placement import Wish, slots_of
+from gpufleet_vcenter.preflight import check_before, validate_new
 from gpufleet_vcenter.remove import await_clones_of, drop, drop_found, each, machines_of
 from gpufleet_vcenter.rooms import Rooms
 from gpufleet_vcenter.session import Session
+from gpufleet_vcenter.settings import Endpoint
+from gpufleet_vcenter.tasks import in_words
 
 NEXT = "-next"
 """End of the name of a replacement while the machine that it replaces is there."""
@@ -34,21 +35,25 @@ NEXT = "-next"
 class GroupRun:
     """One update of a group."""
 
-    session: Session
     group: str
     """Owner of the group."""
+    common: Machine
+    """Inputs of one of the machines: how those are reached that only vCenter has."""
     creation_width: int
     """Machines that are made at a time."""
     rollout_width: int
     """Machines that are changed, replaced or removed at a time."""
-    after: Mapping[str, Sequence[str]]
+    after: Mapping[str, Sequence[str]] = field(default_factory=dict[str, Sequence[str]])
     """Key -> keys of machines that are changed before it."""
-    common: Machine
-    """Inputs of one of the machines: how those are reached that only vCenter has."""
-    machines: dict[str, Machine]
+    machines: dict[str, Machine] = field(default_factory=dict[str, Machine])
     """Outputs of each machine, by key: of before, and in the end of what there is."""
     failures: dict[str, str] = field(default_factory=dict[str, str])
     """Name of a machine -> why it is not what is declared."""
+    session: Session = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Log in."""
+        self.session = logged_in(Endpoint.model_validate(self.common["endpoint"]))
 
     def validate(self, steps: Sequence[GroupStep], excluded: Collection[str]) -> None:
         """Refuse the steps, before anything is done.
@@ -167,22 +172,22 @@ class GroupRun:
                 self.machines[step.key] = change(step.uuid, seen, step.new)
                 return
             self.machines.pop(step.key, None)
-        made = make(step.new, known, rooms)
+        self._made(step, known, rooms)
+
+    def _made(self, step: GroupStep, known_uuid: str, rooms: Rooms | None = None) -> None:
+        made = make(step.new, known_uuid, rooms)
         self.machines[step.key] = made.outs
         if made.late is not None:
             raise made.late
 
     def _remove(self, step: GroupStep) -> None:
-        self._drop(step)
-        if step.old:
-            self.machines.pop(step.key, None)
-
-    def _drop(self, step: GroupStep) -> None:
         """The machine that runs goes, by what the state has of it, or by its marks."""
         if step.old and step.uuid:
             drop(step.uuid, step.old)
         elif step.row is not None:
             drop_found(self.session, step.new or self.common, step.row)
+        if step.old:
+            self.machines.pop(step.key, None)
 
     def _roll(self, steps: Sequence[GroupStep]) -> None:
         """Change and replace: the first machine alone, then lanes. One that fails stops its lane,
@@ -210,12 +215,8 @@ class GroupRun:
         self.machines[step.key] = done or change(step.uuid, step.old, step.new, step.changes)
 
     def _replace(self, step: GroupStep) -> None:
-        self._drop(step)
-        self.machines.pop(step.key, None)
-        made = make(step.new, "" if step.next is None else step.next.uuid)
-        self.machines[step.key] = made.outs
-        if made.late is not None:
-            raise made.late
+        self._remove(step)
+        self._made(step, "" if step.next is None else step.next.uuid)
 
     def _prepare(self, steps: Sequence[GroupStep]) -> None:
         """Clone the replacements, while what they replace still runs.
@@ -256,7 +257,8 @@ def _clone_replacement(session: Session, step: GroupStep) -> None:
     settings, identity = work.settings, work.identity
     with in_words(f"making the replacement of {settings.name}"):
         assert step.row is not None
-        old = _of_uuid(work, step.row.uuid)
+        found = machines_with(session, work.datacenter, step.row.uuid)
+        old = observe(session, found[0]) if len(found) == 1 else None
         if old is None or old.host is None or old.instance_uuid == identity.instance_uuid:
             return
         if step.next is not None or work.find() is not None:
@@ -267,13 +269,7 @@ def _clone_replacement(session: Session, step: GroupStep) -> None:
             if failure.code is Code.DATASTORE_FULL:
                 return  # validated with the old machine gone
             raise
-        host = read_host(session, old.host)
-        host = host.without(lambda held: held.instance_uuid == old.instance_uuid)
-        if work.place.pod is None and slots_of(host, wish_for(settings, reach)).free:
+        host = read_host(session, old.host).without((old.instance_uuid,))
+        if work.place.pod is None and slots_of(host, Wish(settings, reach)).free:
             other_name = settings.model_copy(update={"name": f"{settings.name}{NEXT}"})
             clone(replace(work, settings=other_name), old.host, work.place.datastore)
-
-
-def _of_uuid(work: MachineWork, uuid: str) -> Observed | None:
-    found = machines_with(work.session, work.datacenter, uuid)
-    return observe(work.session, found[0]) if len(found) == 1 else None

@@ -14,6 +14,8 @@ from enum import Enum
 NAMESPACE = uuid.UUID("6ed7a5f1-52b2-5b6c-9a7e-3b1f6f0c4d21")
 """This value must never change: with another value no existing machine would be recognised."""
 
+MARKS = "gpufleet."
+"""What each key of a mark begins with."""
 OWNER = "gpufleet.owner"
 GENERATION = "gpufleet.generation"
 SCHEMA = "gpufleet.schema"

@@ -6,26 +6,26 @@ from typing import Any
 
 from pyVmomi import vim
 
-from gpufleet_vcenter.adapters import network_names
+from gpufleet_vcenter.adapters import found_network
 from gpufleet_vcenter.changes import MachineChange, changes, impossible
 from gpufleet_vcenter.cluster_node import node_of
+from gpufleet_vcenter.converge import await_ready
 from gpufleet_vcenter.create import create, run_declared
 from gpufleet_vcenter.described import check_description, found_on
 from gpufleet_vcenter.drs import check_cluster
 from gpufleet_vcenter.errors import Code, VsphereError, failed
-from gpufleet_vcenter.faults import in_words
 from gpufleet_vcenter.lookup import by_name
 from gpufleet_vcenter.observed import Observed
 from gpufleet_vcenter.opened import logged_in, read_settings
 from gpufleet_vcenter.outputs import MachineContext, inputs_kept, observed_of, outputs
 from gpufleet_vcenter.owned import MachineWork, work_on
-from gpufleet_vcenter.power import await_ready
 from gpufleet_vcenter.preflight import validate_new
 from gpufleet_vcenter.properties import MachineChangeKind
 from gpufleet_vcenter.reading import one
 from gpufleet_vcenter.rooms import Rooms
 from gpufleet_vcenter.session import Session
 from gpufleet_vcenter.settings import NodeSettings
+from gpufleet_vcenter.tasks import in_words
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +154,8 @@ def _network_names(work: MachineWork, live: Observed) -> dict[str, str]:
     """Names of the networks the machine is on; asked only where adapters are declared."""
     if all(network is None for network, _ in work.settings.place.adapters):
         return {}
-    return network_names(work.session, live.networks)
+    found = (found_network(work.session, network) for network in live.networks)
+    return {network.id: network.name for network in found}
 
 
 def _host_name(session: Session, live: Observed) -> str:

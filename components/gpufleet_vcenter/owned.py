@@ -2,6 +2,7 @@
 """The one machine that is worked on: found by its uuid, believed by its marks."""
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,11 +11,11 @@ from pyVmomi import vim, vmodl
 from gpufleet_vcenter.errors import Code, OutcomeUnknownError, VsphereError, failed
 from gpufleet_vcenter.identity import OWNER, MachineIdentity, Standing, standing
 from gpufleet_vcenter.lookup import FoundPlace, datacenter_of, find_place, machines_with
-from gpufleet_vcenter.observed import Observed, extra_config_of, observe
+from gpufleet_vcenter.observed import Observed, observe, seen
 from gpufleet_vcenter.reading import one, properties
 from gpufleet_vcenter.session import Session
 from gpufleet_vcenter.settings import NodeSettings
-from gpufleet_vcenter.tasks import reported, wait
+from gpufleet_vcenter.tasks import in_words, wait
 
 CLONE_STARTS = "VmBeingClonedEvent"
 
@@ -48,6 +49,10 @@ class MachineWork:
         group, life = self.settings.group, self.identity.life
         server = self.session.server_id
         return standing(server, group, life, live.instance_uuid, live.extra_config)
+
+    def is_begun(self, live: Observed) -> bool:
+        """Whether it is incomplete, and an earlier run of this stack began it for this key."""
+        return self.standing(live) is Standing.PENDING and self.identity.is_key(live.extra_config)
 
     def named(self) -> Observed | None:
         """The machine of this name in the declared folder, whosever it is."""
@@ -110,7 +115,7 @@ def _check_gone(session: Session, identity: MachineIdentity, moref: str) -> None
     found = one(session, machine, vim.VirtualMachine, ("name", "config.extraConfig"))
     if not found:
         return
-    marks = extra_config_of(found)
+    marks = seen(machine, found).extra_config
     if marks and not identity.is_key(marks):
         return  # another machine has the reference now
     raise failed(
@@ -140,10 +145,9 @@ def await_clones(
     ours = [clone for clone in running_clones(session) if is_ours(clone)]
     for clone in ours:
         try:
-            with reported(doing, "clone", left):
+            # A task that vCenter does not know is over.
+            with in_words(doing, "clone", left), suppress(OutcomeUnknownError):
                 wait(session, clone.task, seconds)
-        except OutcomeUnknownError:
-            continue  # it is over
         except VsphereError as failure:
             if failure.code in (Code.INTERRUPTED, Code.TIMEOUT, Code.CONNECTION):
                 raise  # any other is the clone's own failure

@@ -10,7 +10,6 @@ MIG mode of the host); vSphere API (`HostGraphicsConfig`, `HostSriovInfo`, `Soft
 import json
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from enum import StrEnum
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
@@ -23,18 +22,6 @@ from gpufleet_vcenter.reading import children
 from gpufleet_vcenter.session import Session
 
 SHARED_DIRECT = "sharedDirect"
-
-
-class ReadinessState(StrEnum):
-    """What is known of one condition."""
-
-    OK = "ok"
-    WRONG = "wrong"
-    """vGPUs do not start like this."""
-    HINT = "hint"
-    """A possible cause where vGPUs do not start."""
-    UNKNOWN = "notKnown"
-    """The API did not answer, or shows no such setting."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,14 +40,10 @@ class HostSetup:
     """Addresses of the devices that report no SR-IOV although they have a report of it."""
 
 
-@dataclass(frozen=True, slots=True)
-class ReadinessCheck:
-    """One condition of a host."""
-
-    check: str
-    state: ReadinessState
-    found: str
-    fix: str = ""
+Check = dict[str, str]
+"""One condition of a host: its name (`check`), what is known (`state`), what was `found`, and the
+`fix`. States: `ok`; `wrong`, vGPUs do not start like this; `hint`, a possible cause where they do
+not; `notKnown`, the API did not answer, or shows no such setting."""
 
 
 @cache
@@ -69,20 +52,19 @@ def _rows() -> dict[str, dict[str, str]]:
     return {row["check"]: row for row in map(json.loads, text.splitlines())}
 
 
-def _check(row: str, **facts: object) -> ReadinessCheck:
+def _check(row: str, **facts: object) -> Check:
     """What a row of `vgpu_readiness.jsonl` says; after `/` is what distinguishes its answers."""
     known = _rows()[row]
     found, fix = (known.get(name, "").format_map(facts) for name in ("found", "fix"))
-    return ReadinessCheck(row.partition("/")[0], ReadinessState(known["state"]), found, fix)
+    check = row.partition("/")[0]
+    return {"check": check, "state": known["state"], "found": found, "fix": fix}
 
 
-def vgpu_readiness(
-    host: Host, setup: HostSetup, wanted: Iterable[str]
-) -> tuple[ReadinessCheck, ...]:
+def vgpu_readiness(host: Host, setup: HostSetup, wanted: Iterable[str]) -> list[Check]:
     """Every condition of one host; `wanted` are the vGPU types that pools ask for."""
     default = {"": "/unknown", SHARED_DIRECT: ""}.get(setup.default_graphics, "/other")
     packages = {None: "/unknown", (): "/none"}.get(setup.packages, "")
-    return (
+    return [
         _graphics(host),
         _check(f"defaultGraphicsType{default}", setup=setup),
         _check(f"vgpuManager{packages}", setup=setup, packages=", ".join(setup.packages or ())),
@@ -90,10 +72,10 @@ def vgpu_readiness(
         *_bios(host, setup),
         _check("licence" if setup.licence is not None else "licence/unknown", setup=setup),
         _check("scheduler"),
-    )
+    ]
 
 
-def _graphics(host: Host) -> ReadinessCheck:
+def _graphics(host: Host) -> Check:
     other = [
         f"{gpu.address} is {gpu.graphics_type or 'no graphics device'}"
         for gpu in host.gpus
@@ -104,7 +86,7 @@ def _graphics(host: Host) -> ReadinessCheck:
     return _check("graphicsType/other" if other else "graphicsType", other=", ".join(other))
 
 
-def _types(host: Host, wanted: Iterable[str]) -> Iterator[ReadinessCheck]:
+def _types(host: Host, wanted: Iterable[str]) -> Iterator[Check]:
     """MIG mode is not shown by itself: which types are offered follows from it."""
     if not host.profiles:
         yield _check("types/none")
@@ -118,7 +100,7 @@ def _types(host: Host, wanted: Iterable[str]) -> Iterator[ReadinessCheck]:
         yield _check(row, name=asked.name, offered=", ".join(sorted(host.profiles)))
 
 
-def _bios(host: Host, setup: HostSetup) -> Iterator[ReadinessCheck]:
+def _bios(host: Host, setup: HostSetup) -> Iterator[Check]:
     """Settings of the BIOS are not in the API: what devices report of their effect is."""
     without = [gpu.address for gpu in host.gpus if gpu.passthrough is PassthroughState.NONE]
     if without:

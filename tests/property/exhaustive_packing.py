@@ -8,7 +8,7 @@ from itertools import combinations_with_replacement, product
 from gpufleet.catalogue import Gpu, load
 from gpufleet.partition.placement import MigPlacement, PlacedInstance, place
 from gpufleet_planner.packing.problem import (
-    ExistingGpu,
+    GpuState,
     Mode,
     PackingMachine,
     PackingProblem,
@@ -95,26 +95,21 @@ def _placeable(problem: PackingProblem, bought: tuple[str, ...], shares: list[Sh
             left = tuple((r or 0) - n for r, n in zip(host, share.host, strict=True))
             if any(n and r < 0 for r, n in zip(left, share.host, strict=True)):
                 continue
-            for after in _ways(problem, m, loads, share):
+            for after in _ways(m, loads, share):
                 grown = (*state[:i], (name, after, left), *state[i + 1 :])
-                if _spread(problem, after) and search(position + 1, grown):
+                if search(position + 1, grown):
                     return True
         return False
 
     return search(0, start)
 
 
-def _loads(existing: ExistingGpu) -> tuple:
-    loads = []
-    for o in existing.occupants:
-        if o.mode is Mode.WHOLE:
-            loads.append(("whole", "", -1, o.share or ""))
-        else:
-            loads.append(("mig", o.profile, o.start, o.share or ""))
-    return tuple(sorted(loads))
+def _loads(existing: GpuState) -> tuple:
+    loads = [("mig", one.profile, one.start) for one in existing.occupied]
+    return tuple(sorted([*loads, *[("whole", "", -1)] * existing.full]))
 
 
-def _ways(problem: PackingProblem, m: PackingMachine, loads: tuple, share: ShareClass):
+def _ways(m: PackingMachine, loads: tuple, share: ShareClass):
     """Every state of the node's GPUs after one more share of this class."""
     if share.machines is not None and m.name not in share.machines:
         return
@@ -129,7 +124,7 @@ def _ways(problem: PackingProblem, m: PackingMachine, loads: tuple, share: Share
                 continue
             for i, load in enumerate(loads):
                 if len(load) < replicas:
-                    entry = (str(share.mode), "", replicas, share.name)
+                    entry = (str(share.mode), "", replicas)
                     yield (*loads[:i], tuple(sorted((*load, entry))), *loads[i + 1 :])
         return
     if any(e[0] in ("mps", "timeSlicing") for load in loads for e in load):
@@ -139,7 +134,7 @@ def _ways(problem: PackingProblem, m: PackingMachine, loads: tuple, share: Share
         if len(free) >= share.gpus:
             after = list(loads)
             for n, i in enumerate(free[: share.gpus]):
-                after[i] = (("whole", "", n - share.gpus, share.name if n == 0 else ""),)
+                after[i] = (("whole", "", n - share.gpus),)
             yield tuple(after)
         return
     geometry = m.gpu.mig
@@ -156,7 +151,7 @@ def _ways(problem: PackingProblem, m: PackingMachine, loads: tuple, share: Share
             if share.compute_slices > profile.compute_slices:
                 continue
             for at in profile.starts:
-                entry = ("mig", profile.name, at, share.name)
+                entry = ("mig", profile.name, at)
                 after = tuple(sorted((*load, entry)))
                 if _legal(m.gpu.key, tuple((e[1], e[2]) for e in after)):
                     yield (*loads[:i], after, *loads[i + 1 :])
@@ -168,13 +163,3 @@ def _legal(key: str, instances: tuple[tuple[str, int], ...]) -> bool:
     assert geometry is not None
     placed = [PlacedInstance(p, s, geometry.profiles[p].memory_slots) for p, s in instances]
     return isinstance(place(geometry, {}, placed), MigPlacement)
-
-
-def _spread(problem: PackingProblem, loads: tuple) -> bool:
-    for group in problem.groups:
-        counts = [sum(e[3] in group.members for e in load) for load in loads]
-        if group.per_node is not None and sum(counts) > group.per_node:
-            return False
-        if group.per_gpu is not None and max(counts) > group.per_gpu:
-            return False
-    return True

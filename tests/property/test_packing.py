@@ -7,17 +7,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gpufleet.partition.placement import PlacedInstance
 from gpufleet_planner.packing.pack import pack
 from gpufleet_planner.packing.problem import (
-    ExistingGpu,
     ExistingNode,
+    GpuState,
     Mode,
-    Occupant,
     PackingMachine,
     PackingProblem,
     Quota,
     ShareClass,
-    SpreadGroup,
 )
 from gpufleet_planner.packing.verify import verify
 from tests.examples import examples
@@ -84,25 +83,16 @@ def small_problems() -> st.SearchStrategy[PackingProblem]:
         ]
         chosen = draw(st.sets(st.integers(0, 5), min_size=1, max_size=3))
         shares = tuple(kind for i, kind in enumerate(kinds) if i in chosen)
-        groups: tuple[SpreadGroup, ...] = ()
-        if draw(st.booleans()):
-            members = frozenset(s.name for s in shares[:2])
-            on_gpu = draw(st.booleans())
-            most = draw(st.integers(1, 2))
-            groups = (
-                SpreadGroup("g", members, None if on_gpu else most, most if on_gpu else None, "g"),
-            )
         existing: tuple[ExistingNode, ...] = ()
         if draw(st.booleans()):
             at = draw(st.sampled_from((0, 1, 3)))
-            share = draw(st.sampled_from((None, shares[0].name)))
-            used = ExistingGpu((Occupant(Mode.MIG, "1g.6gb", at, share),), mig=True)
-            gpus = (used, ExistingGpu())[: machines["a"].gpus]
+            used = GpuState((PlacedInstance("1g.6gb", at, 1, 1),), mig=True)
+            gpus = (used, GpuState())[: machines["a"].gpus]
             existing = (ExistingNode("old", "a", gpus, "old"),)
         quotas: tuple[Quota, ...] = ()
         if draw(st.booleans()):
             quotas = (Quota("q", frozenset({"a", "b"}), draw(st.integers(0, 3)), "q"),)
-        return PackingProblem(machines, shares, existing, groups, quotas)
+        return PackingProblem(machines, shares, existing, quotas)
 
     return build()
 

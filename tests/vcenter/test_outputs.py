@@ -90,7 +90,7 @@ def test_a_machine_as_it_was_declared() -> None:
         "customAttributes": {"a": "1"},
         "place": {**NODE["place"], "adapter": "vmxnet3"},
     }
-    has = Description("ours", {"a": "1"}, frozenset({("environment", "production")}))
+    has = Description({"a": "1"}, frozenset({("environment", "production")}))
     made = found(declared, has)
     assert made["drifted"] == {}
     assert made["warnings"] == []

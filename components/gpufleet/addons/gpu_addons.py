@@ -114,9 +114,9 @@ class GpuAddons(GpuComponent[FleetPlan]):
             made.append(operator)
         if _ours(addons.device_plugin):
             made.append(self._device_plugin(name, fleet, list(made)))
-        if needs_dra_driver(fleet) and (
-            fleet.spec.addons.dra_driver.ownership is Ownership.MANAGED
-        ):
+        declared = fleet.spec.addons
+        offered = needs_dra_driver(fleet) or declared.gpu_operator.gpu_cluster
+        if offered and declared.dra_driver.ownership is Ownership.MANAGED:
             self._dra_driver(name, fleet, list(made))
         if installs_keda(fleet):
             self._keda(name, fleet)

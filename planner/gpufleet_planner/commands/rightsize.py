@@ -1,11 +1,9 @@
 """`gpufleet rightsize`: what pods used of their GPUs, and what would have been enough."""
 
-import re
 import sys
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
-from zoneinfo import available_timezones
 
 import click
 from rich.console import Console
@@ -40,12 +38,10 @@ from gpufleet_planner.planning.need import Isolation
 from gpufleet_planner.planning.offers import Market
 from gpufleet_planner.planning.option import usd
 from gpufleet_planner.rightsize.advice import MAXIMUM_SLOWDOWN, Advice, Conclusion, advise
-from gpufleet_planner.rightsize.changes import WorkingHours, changes
+from gpufleet_planner.rightsize.changes import changes
 from gpufleet_planner.rightsize.usage import MEMORY, QUERY, workloads
 
 HOURS_PER_MONTH = 730
-_CRON_FIELDS = 5
-_CRON = re.compile(r"[0-9A-Za-z*?/, -]+")
 
 
 @click.command(
@@ -91,12 +87,6 @@ _CRON = re.compile(r"[0-9A-Za-z*?/, -]+")
     help="The same work takes at most this many times as long on what is proposed.",
 )
 @click.option("--write", "out", metavar="DIR", help="Write fleet.yaml and patches (needs --spec).")
-@click.option(
-    "--working-hours",
-    nargs=3,
-    metavar="START END TIMEZONE",
-    help="With --write: idle workloads are kept ready between two cron times, by KEDA.",
-)
 @click.option("--query", "show_query", is_flag=True, help="Print the query whose answer is read.")
 @format_option
 def command(
@@ -110,7 +100,6 @@ def command(
     least_saving: int,
     max_slowdown: float,
     out: str | None,
-    working_hours: tuple[str, str, str] | None,
     show_query: bool,
     output_format: str,
 ) -> None:
@@ -146,8 +135,6 @@ def command(
         raise click.UsageError("--spec says platform and region: leave --platform and --region out")
     if out is not None and spec is None:
         raise click.UsageError("--write changes a declaration: name it with --spec")
-    if working_hours is not None:
-        _require_hours(working_hours, out)
     declared, market, catalogue, findings = _market(spec, platform, region)
     answers: list[Advice] = []
     if not has_errors(findings):
@@ -168,8 +155,7 @@ def command(
             for one in measured
         ]
         if out is not None:
-            hours = None if working_hours is None else WorkingHours(*working_hours)
-            findings += _write(Path(out), declared, answers, hours)
+            findings += _write(Path(out), declared, answers)
     if output_format == "json":
         document: dict[str, Any] = {"workloads": [advice_as_dict(one) for one in answers]}
         saved = sum(one.saving_micro_usd or 0 for one in answers)
@@ -179,24 +165,6 @@ def command(
         print_findings(findings)
         _print_text(answers)
     sys.exit(exit_code(findings))
-
-
-def _require_hours(hours: tuple[str, str, str], out: str | None) -> None:
-    """Refuse times that KEDA's cron scaler would refuse in the cluster."""
-    *times, zone = hours
-    if out is None:
-        raise click.UsageError("--working-hours is for what --write writes: name --write")
-    for one in times:
-        if len(one.split()) != _CRON_FIELDS or not _CRON.fullmatch(one):
-            raise click.UsageError(
-                f"--working-hours: {one!r} is not a cron time such as '0 8 * * 1-5'"
-            )
-    if times[0] == times[1]:
-        raise click.UsageError("--working-hours: start and end are the same time")
-    if zone not in available_timezones():
-        raise click.UsageError(
-            f"--working-hours: {zone!r} is not a time zone such as Europe/Berlin"
-        )
 
 
 def _market(
@@ -236,10 +204,8 @@ def _series(files: tuple[str, ...], url: str | None, days: int) -> list[Series]:
     return found
 
 
-def _write(
-    folder: Path, declared: dict[str, Any], answers: list[Advice], hours: WorkingHours | None
-) -> list[Finding]:
-    made = changes(declared, answers, hours)
+def _write(folder: Path, declared: dict[str, Any], answers: list[Advice]) -> list[Finding]:
+    made = changes(declared, answers)
     if made.spec is None:
         return list(made.findings)
     files = [Artefact("fleet.yaml", ArtefactKind.CONFIG, "the declaration", yaml_text(made.spec))]

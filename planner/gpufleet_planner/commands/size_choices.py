@@ -19,8 +19,7 @@ from gpufleet.spec.base import Platform
 from gpufleet.spec.descriptions import descriptions
 from gpufleet_planner.planning.choice import ServingChoice, choose
 from gpufleet_planner.planning.need import Allowed, Isolation, ServingTarget, WorkloadNeed, resolve
-from gpufleet_planner.planning.offered import not_provisioned, offered_machines
-from gpufleet_planner.planning.offers import Market
+from gpufleet_planner.planning.offers import Market, not_provisioned, offered_machines
 from gpufleet_planner.planning.option import Option, usd
 from gpufleet_planner.planning.provisioning import (
     validate_balance,
@@ -46,7 +45,7 @@ class Asked:
     market: Market
     allowed: Allowed
     offers: tuple[str, ...] = ()
-    """Names of offers of the catalogue, and files."""
+    """Names of offers of the catalogue."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,9 +126,9 @@ def market_options(function: _Function) -> _Function:
     @click.option(
         "--offers",
         multiple=True,
-        metavar="NAME|FILE",
-        help="Also compare machines that no platform provisions: `catalogue` or a provider of it, "
-        "or a file of gpuhunt or SkyPilot. May be repeated.",
+        metavar="NAME",
+        help="Also compare machines that no platform provisions: `catalogue`, or a provider of it. "
+        "May be repeated.",
     )
     @click.option("--precisions", help="Weight formats to choose among, comma-separated.")
     @click.option(

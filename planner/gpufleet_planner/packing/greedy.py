@@ -1,7 +1,7 @@
 """The heuristic: largest shares first, each where it wastes least. It needs no solver.
 
-It respects the same limits as the exact methods (quotas, spread groups, strategies, present
-instances), but does not guarantee the least cost: the lower bound limits the difference.
+It respects the same limits as the exact methods (quotas, strategies, present instances), but does
+not guarantee the least cost: the lower bound limits the difference.
 """
 
 from collections import Counter
@@ -34,9 +34,8 @@ def place_rest(
     first: dict[tuple[object, ...], ShareClass] = {}
     for name, count in left.items():
         share = problem.by_name[name]
-        groups = tuple(g.name for g in problem.groups if name in g.members)
         slots = tuple(s for m in problem.machines.values() for s in slots_for(share, m))
-        key = (slots, groups, share.mode, share.host)
+        key = (slots, share.mode, share.host)
         alike.setdefault(key, []).extend([name] * count)
         first.setdefault(key, share)
     order = sorted(
@@ -44,7 +43,6 @@ def place_rest(
         key=lambda k: (
             -_size(first[k], problem),
             tuple(-part for part in first[k].host),
-            not k[1],
             first[k].name,
         ),
     )
@@ -107,7 +105,7 @@ def _next_place(
         _, number, index, slot = entry
         node = workspace.nodes[number]
         now = search.entry(slot, number, node.gpus[index])
-        if now is None or not workspace.allows(share.name, node, node.gpus[index]):
+        if now is None or not workspace.allows(share.name, node):
             continue
         if heap and now != entry and now > heap[0]:
             heappush(heap, now)
@@ -182,7 +180,7 @@ def _place_gangs(
             heappush(heap, (machine.gpus, len(workspace.nodes) - 1))
         free, number = heappop(heap)
         node = workspace.nodes[number]
-        if not workspace.allows(share.name, node, None):
+        if not workspace.allows(share.name, node):
             continue
         workspace.put_gang(names.pop(), node, share.gpus)
         if free - share.gpus >= share.gpus:

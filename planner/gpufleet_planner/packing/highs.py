@@ -1,7 +1,11 @@
 """The HiGHS solver through scipy: optional (extra `planner`), imported when it is first needed."""
 
+import ctypes
 import importlib
 import importlib.util
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
@@ -90,15 +94,32 @@ def solve(program: IntegerProgram, *, gap: float = 0.0) -> Solved:
     )
     largest = max(program.costs) or 1
     scale = 1000.0 / largest  # the solver's tolerances are absolute: prices near 1,000 suit them
-    found: Any = optimize.milp(
-        numpy.array(program.costs, dtype=float) * scale,
-        integrality=numpy.ones(len(program.costs)),
-        bounds=optimize.Bounds(0, numpy.array(program.uppers)),
-        constraints=optimize.LinearConstraint(matrix, program.lowers, program.limits),
-        options={"mip_rel_gap": gap, "node_limit": _NODES, "time_limit": _SECONDS},
-    )
+    with _silent():
+        found: Any = optimize.milp(
+            numpy.array(program.costs, dtype=float) * scale,
+            integrality=numpy.ones(len(program.costs)),
+            bounds=optimize.Bounds(0, numpy.array(program.uppers)),
+            constraints=optimize.LinearConstraint(matrix, program.lowers, program.limits),
+            options={"mip_rel_gap": gap, "node_limit": _NODES, "time_limit": _SECONDS},
+        )
     status = _STATUS.get(int(found.status), "stopped")
     if found.x is None:
         return Solved("infeasible" if status == "infeasible" else "stopped", (), 0.0)
     bound = found.fun if status == "optimal" and gap == 0.0 else found.mip_dual_bound
     return Solved(status, tuple(float(v) for v in found.x), float(bound or 0.0) / scale)
+
+
+@contextmanager
+def _silent() -> Iterator[None]:
+    """Keep the notes that HiGHS prints on its own, whatever its options say, out of the standard
+    output of the process, which others parse."""
+    output, saved = 1, os.dup(1)
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nowhere, output)
+        yield
+    finally:
+        ctypes.CDLL(None).fflush(None)
+        os.dup2(saved, output)
+        os.close(nowhere)
+        os.close(saved)

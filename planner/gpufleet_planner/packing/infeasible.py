@@ -112,16 +112,12 @@ def explain(
         return []
     raised = _raised(problem, unlimited) if unlimited is not None and unlimited.complete else []
     limits = [f"{path} = {limit}" for path, limit, _ in raised]
-    groups = [g for g in problem.groups if not g.members.isdisjoint(unplaced)]
     found: list[Finding] = []
     for name, count in unplaced.items():
         share = problem.by_name[name]
         if raised:
             why = f"the limits in the way are {', '.join(limits)}"
             fixes = [f"set {path} to {need}" for path, _, need in raised]
-        elif groups:
-            why = f"spread group {groups[0].name} leaves no node or GPU for them"
-            fixes = [f"raise the limit of {g.path}, or allow more nodes" for g in groups]
         else:
             why = "nothing with room for them may be bought"
             fixes = ["allow a machine type that serves them to be bought (maxNodes above 0)"]

@@ -1,35 +1,36 @@
-"""The integer program of a packing: choices of nodes, patterns of GPUs, shares in slots.
+"""The integer program of a packing: choices of nodes, patterns of GPUs, shares in slots; and the
+places that its counts mean.
 
 Columns: y nodes of a source used in one way, x GPUs of a pool filled with one pattern, z shares of
-a kind served by one kind of slot. Its size does not depend on how many shares there are. Spread
-groups are kept exactly when every node and GPU has rows of its own (`apart`), else as necessary
+a kind served by one kind of slot. Its size does not depend on how many shares there are. CPUs and
+host memory are kept exactly when every node has rows of its own (`apart`), else as necessary
 conditions.
 """
 
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from gpufleet_planner.packing.highs import INFINITY, IntegerProgram
 from gpufleet_planner.packing.patterns import Pattern
-from gpufleet_planner.packing.problem import Host, Mode, PackingProblem, SpreadGroup
+from gpufleet_planner.packing.problem import GpuState, Host, Mode, PackingProblem
 from gpufleet_planner.packing.slots import Slot, servable
 from gpufleet_planner.packing.supply import (
     GpuGroup,
-    InitialGpu,
     NodeSource,
     NodeUse,
     choices_of,
     fillings,
     wanted_of,
 )
+from gpufleet_planner.packing.workspace import OpenGpu, OpenNode, Workspace
 
-Place = tuple[int, ...]
-"""Where a slot is: () anywhere on the machine type, (source,) that node, (source, pool, GPU)."""
+ANYWHERE = -1
+"""Instead of the number of a source: any node of the machine type."""
 
 
 @dataclass(frozen=True, slots=True)
 class ShareGroup:
-    """Share classes that every slot and every group treats alike."""
+    """Share classes that every slot treats alike, and that take as much of the node."""
 
     names: tuple[str, ...]
     count: int
@@ -40,24 +41,19 @@ class ColumnCounts:
     """What the program decided, in counts."""
 
     choices: tuple[tuple[NodeUse, int], ...]
-    filled: tuple[tuple[GpuGroup, Place, Pattern | None, int], ...]
-    """Pool, place of its slots, pattern (None: whole), GPUs."""
-    served: tuple[tuple[str, Place, Slot, int], ...]
-    """Share class, place, slot, shares."""
+    filled: tuple[tuple[GpuGroup, Pattern | None, int], ...]
+    """Pool, pattern (None: whole), GPUs."""
+    served: tuple[tuple[str, int, Slot, int], ...]
+    """Share class, source of the node or `ANYWHERE`, slot, shares."""
     apart: bool
-    """Whether places tell nodes and GPUs apart."""
-
-
-def place_of(source: int, choice: NodeUse, gpu: int | None) -> Place:
-    """Where the slots are that a choice offers without a pool, nodes and GPUs told apart."""
-    return (source,) if gpu is None else (source, -1 - choice.replicas, gpu)
+    """Whether each source is one node."""
 
 
 class PackingProgram:
     """The program that packs every share at least cost, and what its columns mean.
 
-    `apart`: each source is one node, with its own slots. `elastic`: shares may stay unserved, and
-    only that costs.
+    `apart`: each source is one node, with slots of its own. `elastic`: shares may stay unserved,
+    and only that costs.
     """
 
     def __init__(
@@ -72,40 +68,36 @@ class PackingProgram:
         self.program = IntegerProgram()
         self.kinds: list[ShareGroup] = []
         self.choices: list[tuple[int, NodeUse]] = []
-        self.filled: list[tuple[int, GpuGroup, Place, Pattern | None]] = []
-        self.served: list[tuple[int, int, Place, Slot]] = []
-        """Column, kind, place, slot."""
+        self.filled: list[tuple[int, GpuGroup, Pattern | None]] = []
+        self.served: list[tuple[int, int, int, Slot]] = []
+        """Column, kind, source or `ANYWHERE`, slot."""
         self.short: list[int] = []
         """Elastic: column of unserved shares by kind."""
-        self.supply: dict[tuple[Place, Slot], dict[int, int]] = defaultdict(dict)
-        # Group number -> place -> columns that give room to the group.
-        self.node_room: dict[tuple[int, Place], dict[int, int]] = defaultdict(dict)
-        self.gpu_room: dict[tuple[int, Place], dict[int, int]] = defaultdict(dict)
-        self.slot_room: dict[tuple[int, Place, Slot], dict[int, int]] = defaultdict(dict)
+        self.supply: dict[tuple[int, Slot], dict[int, int]] = defaultdict(dict)
         self._build()
 
     def plan(self, values: tuple[float, ...]) -> ColumnCounts:
         """Counts from the values of the columns."""
-        served: list[tuple[str, Place, Slot, int]] = []
+        served: list[tuple[str, int, Slot, int]] = []
         left = {name: self.problem.by_name[name].count for k in self.kinds for name in k.names}
-        for column, kind, place, slot in self.served:
+        for column, kind, at, slot in self.served:
             number = round(values[column])
             for name in self.kinds[kind].names:
                 taken = min(number, left[name])
                 if taken:
-                    served.append((name, place, slot, taken))
+                    served.append((name, at, slot, taken))
                     left[name] -= taken
                     number -= taken
         return ColumnCounts(
             tuple((c, n) for col, c in self.choices if (n := round(values[col]))),
-            tuple((p, at, t, n) for col, p, at, t in self.filled if (n := round(values[col]))),
+            tuple((p, t, n) for col, p, t in self.filled if (n := round(values[col]))),
             tuple(served),
             self.apart,
         )
 
     def _build(self) -> None:
         wanted = wanted_of(self.problem)
-        pools: dict[tuple[GpuGroup, int], dict[int, int]] = defaultdict(dict)
+        pools: dict[GpuGroup, dict[int, int]] = defaultdict(dict)
         by_source: list[list[int]] = []
         for number, source in enumerate(self.sources):
             cost = 0 if self.elastic else source.cost
@@ -115,28 +107,25 @@ class PackingProgram:
                 column = self.program.column(cost, upper)
                 columns.append(column)
                 self.choices.append((column, choice))
-                self._offer(column, source, choice)
+                for slot, count in choice.slots:
+                    self.supply[self._at(number), slot][column] = count
                 for pool, count in choice.pools:
-                    if not self.apart:
-                        pools[pool, 0][column] = count
-                        continue
-                    for i in range(count):
-                        pools[pool, i][column] = 1
+                    pools[pool][column] = count
             by_source.append(columns)
-        for (pool, i), giving in pools.items():
-            self._fill(pool, i, giving)
+        for pool, giving in pools.items():
+            self._fill(pool, giving)
         self._limits(by_source)
         kinds, fitting = self._kinds()
         self.kinds, served, short = kinds, self.served, self.short
-        taking: dict[tuple[Place, Slot], dict[int, int]] = defaultdict(dict)
+        taking: dict[tuple[int, Slot], dict[int, int]] = defaultdict(dict)
         for number, kind in enumerate(kinds):
             share = self.problem.by_name[kind.names[0]]
             row: dict[int, int] = {}
-            for place, slot in self.supply:
+            for at, slot in self.supply:
                 if slot in fitting[number]:
                     column = self.program.column(0, kind.count)
-                    served.append((column, number, place, slot))
-                    taking[place, slot][column] = 1
+                    served.append((column, number, at, slot))
+                    taking[at, slot][column] = 1
                     row[column] = 1
             if self.elastic:
                 column = self.program.column(max(1, share.gpus), kind.count)
@@ -146,71 +135,23 @@ class PackingProgram:
         for key, giving in self.supply.items():
             if key in taking:
                 self.program.row({**taking[key], **{c: -n for c, n in giving.items()}}, upper=0)
-        self._spread(kinds, served)
-        self._host(kinds, served)
+        self._host()
 
-    def _offer(self, column: int, source: NodeSource, choice: NodeUse) -> None:
-        """The slots a choice offers without a pool, and the room it gives to spread groups."""
-        node = place_of(choice.source, choice, None) if self.apart else ()
-        for number, group in enumerate(self.problem.groups):
-            if group.per_node is not None:
-                room = _room(group.per_node, group, source.gpus)
-                self.node_room[number, self._node(choice.source)][column] = room
-        for slot, count in choice.slots:
-            if choice.mode is None:
-                self.supply[node, slot][column] = count
-                continue
-            states = [s for s in source.gpus if s.mode is choice.mode] or list(source.gpus)
-            for i, state in enumerate(states):
-                place = place_of(choice.source, choice, i) if self.apart else ()
-                free = choice.replicas - state.taken
-                giving = self.supply[place, slot]
-                giving[column] = giving.get(column, 0) + free
-                for number, group in enumerate(self.problem.groups):
-                    if group.per_gpu is not None:
-                        room = min(free, _room(group.per_gpu, group, (state,)))
-                        gpu = place or self._node(choice.source)
-                        self._add_room(number, gpu, place, slot, column, room)
+    def _at(self, source: int) -> int:
+        return source if self.apart else ANYWHERE
 
-    def _node(self, source: int) -> Place:
-        if self.apart:
-            return (source,)
-        # Without places of their own, all nodes of a machine type share one.
-        names = list(self.problem.machines)
-        return (-1 - names.index(self.sources[source].machine.name),)
-
-    def _add_room(
-        self, number: int, gpu: Place, place: Place, slot: Slot, column: int, room: int
-    ) -> None:
-        whole = self.gpu_room[number, gpu]
-        whole[column] = whole.get(column, 0) + room
-        single = self.slot_room[number, place, slot]
-        single[column] = single.get(column, 0) + room
-
-    def _fill(self, pool: GpuGroup, i: int, giving: dict[int, int]) -> None:
+    def _fill(self, pool: GpuGroup, giving: dict[int, int]) -> None:
         machine = self.sources[pool.source].machine
         row = {column: -count for column, count in giving.items()}
-        place: Place = (pool.source, len(self.filled), i) if self.apart else ()
+        at = self._at(pool.source)
         for pattern in fillings(pool, machine):
             column = self.program.column()
-            self.filled.append((column, pool, place, pattern))
+            self.filled.append((column, pool, pattern))
             row[column] = 1
-            offered = (
-                {Slot(machine.name, Mode.WHOLE.value): 1}
-                if pattern is None
-                else {Slot(machine.name, Mode.MIG.value, name): n for name, n in pattern}
-            )
-            total = sum(offered.values())
-            for slot, count in offered.items():
-                self.supply[place, slot][column] = count
-            for number, group in enumerate(self.problem.groups):
-                if group.per_gpu is None:
-                    continue
-                most = _room(group.per_gpu, group, (pool.state,))
-                gpu = place or self._node(pool.source)
-                self.gpu_room[number, gpu][column] = min(total, most)
-                for slot, count in offered.items():
-                    self.slot_room[number, place, slot][column] = min(count, most)
+            if pattern is None:
+                self.supply[at, Slot(machine.name, Mode.WHOLE.value)][column] = 1
+            for name, count in pattern or ():
+                self.supply[at, Slot(machine.name, Mode.MIG.value, name)][column] = count
         self.program.row(row, upper=0)
 
     def _limits(self, by_source: list[list[int]]) -> None:
@@ -228,69 +169,141 @@ class PackingProgram:
                 self.program.row(entries, upper=quota.gpus)
 
     def _kinds(self) -> tuple[list[ShareGroup], list[frozenset[Slot]]]:
-        """Classes by what serves them and by their groups, in the order of the file."""
-        alike: dict[tuple[frozenset[Slot], frozenset[str], Host], list[str]] = {}
+        """Classes by what serves them and what they take of the node, in the order of the file."""
+        alike: dict[tuple[frozenset[Slot], Host], list[str]] = {}
         offered = list(dict.fromkeys(slot for _, slot in self.supply))
         for share in self.problem.shares:
             if share.count == 0:
                 continue
             slots = servable(share, self.problem.machines, offered)
-            groups = frozenset(g.name for g in self.problem.groups if share.name in g.members)
-            alike.setdefault((slots, groups, share.host), []).append(share.name)
+            alike.setdefault((slots, share.host), []).append(share.name)
         classes = self.problem.by_name
         kinds = [ShareGroup(tuple(n), sum(classes[m].count for m in n)) for n in alike.values()]
-        return kinds, [slots for slots, _, _ in alike]
+        return kinds, [slots for slots, _ in alike]
 
-    def _host(self, kinds: list[ShareGroup], served: list[tuple[int, int, Place, Slot]]) -> None:
+    def _host(self) -> None:
         """CPUs and memory of nodes: of each where nodes are told apart, else of a machine type."""
-        names = list(self.problem.machines)
-        needs = [self.problem.by_name[kind.names[0]].host for kind in kinds]
+        needs = [self.problem.by_name[kind.names[0]].host for kind in self.kinds]
         for part in range(2):
-            if not any(need[part] for need in needs):
-                continue
-            taking: dict[Place, dict[int, int]] = defaultdict(dict)
-            for column, kind, place, slot in served:
+            rows: dict[int | str, dict[int, int]] = defaultdict(dict)
+            for column, kind, at, slot in self.served:
                 if needs[kind][part]:
-                    node = place[:1] if self.apart else (-1 - names.index(slot.machine),)
-                    taking[node][column] = needs[kind][part]
-            giving: dict[Place, dict[int, int]] = defaultdict(dict)
+                    rows[at if self.apart else slot.machine][column] = needs[kind][part]
             for column, choice in self.choices:
-                room = self.sources[choice.source].host[part]
-                giving[self._node(choice.source)][column] = room or 0
-            for node, columns in taking.items():
-                self._at_most(columns, giving[node])
-
-    def _spread(self, kinds: list[ShareGroup], served: list[tuple[int, int, Place, Slot]]) -> None:
-        names = list(self.problem.machines)
-        for number, group in enumerate(self.problem.groups):
-            members = {i for i, kind in enumerate(kinds) if kind.names[0] in group.members}
-            by_node: dict[Place, dict[int, int]] = defaultdict(dict)
-            by_gpu: dict[Place, dict[int, int]] = defaultdict(dict)
-            by_slot: dict[tuple[Place, Slot], dict[int, int]] = defaultdict(dict)
-            for column, kind, place, slot in served:
-                if kind not in members:
-                    continue
-                machine: Place = (-1 - names.index(slot.machine),)
-                by_node[place[:1] if self.apart else machine][column] = 1
-                if slot.gpus == 1:
-                    by_gpu[place if self.apart else machine][column] = 1
-                    by_slot[place, slot][column] = 1
-            if group.per_node is not None:
-                for place, taking in by_node.items():
-                    self._at_most(taking, self.node_room[number, place])
-            if group.per_gpu is not None:
-                for place, taking in by_gpu.items():
-                    self._at_most(taking, self.gpu_room[number, place])
-                if not self.apart:
-                    for (place, slot), taking in by_slot.items():
-                        self._at_most(taking, self.slot_room[number, place, slot])
-
-    def _at_most(self, taking: dict[int, int], giving: dict[int, int]) -> None:
-        row = {**taking, **{column: -room for column, room in giving.items() if room}}
-        self.program.row(row, upper=0)
+                source = self.sources[choice.source]
+                node = choice.source if self.apart else source.machine.name
+                if node in rows and (room := source.host[part]):
+                    rows[node][column] = -room
+            for row in rows.values():
+                self.program.row(row, upper=0)
 
 
-def _room(most: int, group: SpreadGroup, states: tuple[InitialGpu, ...]) -> int:
-    """How many more of the group may go to these GPUs together."""
-    present = sum(n for state in states for name, n in state.present if name in group.members)
-    return max(0, most - present)
+@dataclass(slots=True)
+class _Offer:
+    """Slots of one kind that are left on one GPU, or on one node for shares of several GPUs."""
+
+    node: OpenNode
+    gpu: OpenGpu | None
+    left: int
+
+
+@dataclass(slots=True)
+class _Realisation:
+    workspace: Workspace
+    plan: ColumnCounts
+    offers: dict[tuple[int, Slot], list[_Offer]] = field(
+        default_factory=lambda: defaultdict[tuple[int, Slot], list[_Offer]](list)
+    )
+    """By source of the node, or `ANYWHERE`."""
+    waiting: dict[GpuGroup, list[OpenGpu]] = field(
+        default_factory=lambda: defaultdict[GpuGroup, list[OpenGpu]](list)
+    )
+
+    def offer(self, source: int, slot: Slot, node: OpenNode, gpu: OpenGpu | None, n: int) -> None:
+        """Note slots; where nodes are not told apart, all of a kind are one list."""
+        at = source if self.plan.apart else ANYWHERE
+        self.offers[at, slot].append(_Offer(node, gpu, n))
+
+
+def realise(
+    problem: PackingProblem, sources: list[NodeSource], plan: ColumnCounts
+) -> tuple[Workspace, dict[str, int]]:
+    """A workspace with every share of the plan in place, and the shares that found none.
+
+    Some may find none only where CPUs and memory leave a plan in counts without a realisation.
+    """
+    made = _Realisation(Workspace(problem), plan)
+    unnamed = {number: iter(source.nodes) for number, source in enumerate(sources)}
+    for choice, count in plan.choices:
+        source = sources[choice.source]
+        for _ in range(count):
+            node = (
+                made.workspace.buy(source.machine)
+                if source.bought
+                else made.workspace.existing[next(unnamed[choice.source])]
+            )
+            _open(made, choice, node)
+    for pool, pattern, count in plan.filled:
+        for _ in range(count):
+            _fill(made, pool.source, pattern, made.waiting[pool].pop(0))
+    return made.workspace, _serve(made, problem, plan)
+
+
+def _open(made: _Realisation, choice: NodeUse, node: OpenNode) -> None:
+    """Slots of a node that do not come from a pool, and its GPUs handed to the pools."""
+    for slot, count in choice.slots:
+        if choice.mode is None:
+            made.offer(choice.source, slot, node, None, count)
+            continue
+        divided = [gpu for gpu in node.gpus if gpu.state.mode is choice.mode] or node.gpus
+        for gpu in divided:
+            made.offer(choice.source, slot, node, gpu, choice.replicas - gpu.state.taken)
+    free: dict[GpuState, list[OpenGpu]] = defaultdict(list)
+    for gpu in node.gpus:
+        free[gpu.state].append(gpu)
+    # Shares of several GPUs take the first free ones (`put_gang` does the same).
+    del free[GpuState()][: sum(choice.gangs)]
+    for pool, count in choice.pools:
+        for _ in range(count):
+            made.waiting[pool].append(free[pool.state].pop(0))
+
+
+def _fill(made: _Realisation, source: int, pattern: Pattern | None, gpu: OpenGpu) -> None:
+    machine = gpu.node.machine.name
+    if pattern is None:
+        made.offer(source, Slot(machine, Mode.WHOLE.value), gpu.node, gpu, 1)
+    for name, number in pattern or ():
+        made.offer(source, Slot(machine, Mode.MIG.value, name), gpu.node, gpu, number)
+
+
+def _serve(made: _Realisation, problem: PackingProblem, plan: ColumnCounts) -> dict[str, int]:
+    """Put the shares into the slots, those first that take most of a node's CPUs and memory."""
+    left: dict[str, int] = defaultdict(int)
+    firsts: dict[tuple[int, Slot], int] = defaultdict(int)
+    for name, at, slot, count in sorted(
+        plan.served, key=lambda s: [-part for part in problem.by_name[s[0]].host]
+    ):
+        key = (at, slot)
+        offers = made.offers[key]
+        for _ in range(count):
+            if any(problem.by_name[name].host):
+                offer = _offer(made.workspace, name, offers)
+            else:
+                while firsts[key] < len(offers) and not offers[firsts[key]].left:
+                    firsts[key] += 1
+                offer = offers[firsts[key]] if firsts[key] < len(offers) else None
+            if offer is None:
+                left[name] += 1
+                continue
+            offer.left -= 1
+            if offer.gpu is None:
+                made.workspace.put_gang(name, offer.node, slot.gpus)
+            else:
+                made.workspace.put(name, slot, offer.gpu)
+    return dict(left)
+
+
+def _offer(workspace: Workspace, name: str, offers: list[_Offer]) -> _Offer | None:
+    """The slot on the node with least CPUs and memory left of those that have enough."""
+    allowed = [one for one in offers if one.left and workspace.allows(name, one.node)]
+    return min(allowed, key=lambda one: [part or 0 for part in one.node.host], default=None)

@@ -6,10 +6,9 @@ from dataclasses import replace
 from gpufleet.findings import Finding, findings_in, ordered
 from gpufleet_planner.packing import highs, infeasible
 from gpufleet_planner.packing.greedy import place_rest
-from gpufleet_planner.packing.model import PackingProgram
+from gpufleet_planner.packing.model import PackingProgram, realise
 from gpufleet_planner.packing.packing import Packing, PackingMethod
 from gpufleet_planner.packing.problem import PackingProblem
-from gpufleet_planner.packing.realise import realise
 from gpufleet_planner.packing.slots import TOLERANCE, volume_bound, whole_nodes
 from gpufleet_planner.packing.supply import NodeSource, sources_of
 from gpufleet_planner.packing.verify import verify
@@ -119,7 +118,7 @@ def _fewest_gpus(model: PackingProgram, values: tuple[float, ...]) -> tuple[floa
 def _apart(
     problem: PackingProblem, workspace: Workspace, left: dict[str, int], bound: int
 ) -> Packing:
-    """Spread groups the program in counts did not see through: node by node, or the heuristic."""
+    """CPUs and memory that the counts did not see through: node by node, or the heuristic."""
     unplaced = place_rest(workspace, problem, left)
     rough = _finish(problem, workspace, unplaced, bound, PackingMethod.HEURISTIC, ())
     sources = _one_by_one(sources_of(problem), rough)

@@ -9,6 +9,7 @@ from enum import StrEnum
 from functools import cached_property
 
 from gpufleet.catalogue.gpu import Gpu
+from gpufleet.partition.placement import PlacedInstance
 
 Host = tuple[int, int]
 """Milli-CPUs and MiB of memory that a share takes of its node."""
@@ -83,18 +84,6 @@ class ShareClass:
 
 
 @dataclass(frozen=True, slots=True)
-class SpreadGroup:
-    """Shares that must not crowd: at most so many of the group on one node, one GPU."""
-
-    name: str
-    members: frozenset[str]
-    """Names of share classes."""
-    per_node: int | None
-    per_gpu: int | None
-    path: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class Quota:
     """Maximum number of GPUs that may be bought over several machine types together."""
 
@@ -105,27 +94,25 @@ class Quota:
 
 
 @dataclass(frozen=True, slots=True)
-class Occupant:
-    """Something on a GPU that is already there. It is never moved."""
+class GpuState:
+    """What is on one GPU before anything is placed. It is never moved."""
 
-    mode: Mode
-    profile: str | None = None
-    start: int | None = None
-    """MIG: first memory slot."""
-    share: str | None = None
-    """Name of the share class it belongs to, where it counts for spread groups."""
-
-
-@dataclass(frozen=True, slots=True)
-class ExistingGpu:
-    """One GPU of a node that is already there."""
-
-    occupants: tuple[Occupant, ...] = ()
-    replicas: int | None = None
-    """MPS and time-slicing: into how many shares the GPU is divided."""
-    replicas_mode: Mode | None = None
+    occupied: tuple[PlacedInstance, ...] = ()
+    """MIG instances, by start slot."""
     mig: bool = False
-    """In MIG mode, even where no instance exists: it then takes instances only."""
+    """In MIG mode, even where no instance exists: takes instances only."""
+    full: bool = False
+    """Nothing more fits: a whole-GPU share is on it."""
+    mode: Mode | None = None
+    """MPS or time-slicing, where it is divided so."""
+    replicas: int = 1
+    taken: int = 0
+    """Shares of a divided GPU that are in use."""
+
+    @property
+    def untouched(self) -> bool:
+        """Whether the GPU may still be used in any way."""
+        return not (self.occupied or self.mig or self.full or self.mode)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +121,7 @@ class ExistingNode:
 
     name: str
     machine: str
-    gpus: tuple[ExistingGpu, ...]
+    gpus: tuple[GpuState, ...]
     path: str = ""
     host: HostRoom | None = None
     """What is left on it; None: all that its machine has."""
@@ -147,7 +134,6 @@ class PackingProblem:
     machines: Mapping[str, PackingMachine]
     shares: tuple[ShareClass, ...]
     existing: tuple[ExistingNode, ...] = ()
-    groups: tuple[SpreadGroup, ...] = ()
     quotas: tuple[Quota, ...] = ()
 
     @cached_property

@@ -11,15 +11,13 @@ from gpufleet.findings import Finding, error, has_errors, warning
 from gpufleet.partition.placement import PlacedInstance, Refusal, place
 from gpufleet.partition.shares import MIB
 from gpufleet_planner.packing.problem import (
-    ExistingGpu,
     ExistingNode,
+    GpuState,
     Mode,
-    Occupant,
     PackingMachine,
     PackingProblem,
     Quota,
     ShareClass,
-    SpreadGroup,
 )
 from gpufleet_planner.packing.request import (
     ExistingGpuRequest,
@@ -60,13 +58,12 @@ class _Reader:
         self._repeated("shares", [s.name for s in shares], "name")
         existing = [self._node(n, f"existing[{i}]") for i, n in enumerate(self.request.existing)]
         self._repeated("existing", [n.node for n in self.request.existing], "node")
-        groups = self._groups([s.name for s in shares])
         quotas = tuple(
             Quota(q.name, self._chosen(q.machines, f"quotas[{i}].machines"), q.gpus, f"quotas[{i}]")
             for i, q in enumerate(self.request.quotas)
         )
         nodes = tuple(node for node in existing if node is not None)
-        problem = PackingProblem(frozen(self.machines), tuple(shares), nodes, groups, quotas)
+        problem = PackingProblem(frozen(self.machines), tuple(shares), nodes, quotas)
         unpriced = [
             m for m in self.machines.values() if m.max_nodes != 0 and m.micro_usd_per_hour is None
         ]
@@ -184,24 +181,6 @@ class _Reader:
         host = (entry.cpu or 0, -(-(entry.host_memory or 0) // MIB))
         return ShareClass(entry.name, entry.count, mode, path=path, host=host, **asked)
 
-    def _groups(self, names: list[str]) -> tuple[SpreadGroup, ...]:
-        found = [
-            SpreadGroup(s.name, frozenset({s.name}), s.max_per_node, s.max_per_gpu, f"shares[{i}]")
-            for i, s in enumerate(self.request.shares)
-            if s.max_per_node is not None or s.max_per_gpu is not None
-        ]
-        for i, group in enumerate(self.request.groups):
-            for j, name in enumerate(group.shares):
-                if name not in names:
-                    self._unknown(f"groups[{i}].shares[{j}]", name, names, "share")
-            members = frozenset(group.shares)
-            found.append(
-                SpreadGroup(
-                    group.name, members, group.max_per_node, group.max_per_gpu, f"groups[{i}]"
-                )
-            )
-        return tuple(found)
-
     # -- what is there --------------------------------------------------------------------------
 
     def _node(self, entry: ExistingRequest, path: str) -> ExistingNode | None:
@@ -215,13 +194,13 @@ class _Reader:
             self.findings.append(error("pack-gpus-too-many", f"{path}.gpus", message))
             return None
         gpus = [self._gpu(machine, gpu, f"{path}.gpus[{i}]") for i, gpu in enumerate(entry.gpus)]
-        gpus += [ExistingGpu()] * (machine.gpus - len(gpus))
-        divided = {(g.replicas_mode, g.replicas) for g in gpus if g.replicas_mode is not None}
+        gpus += [GpuState()] * (machine.gpus - len(gpus))
+        divided = {(g.mode, g.replicas) for g in gpus if g.mode is not None}
         if len(divided) > 1 or (divided and any(g.mig for g in gpus)):
             message = "a node has one sharing configuration: the same replicas for all of its GPUs"
             self.findings.append(error("pack-sharing-mixed", f"{path}.gpus", message))
         cpu, memory = machine.host
-        if any(gpu.occupants for gpu in gpus):
+        if any(gpu.occupied or gpu.full or gpu.taken for gpu in gpus):
             # What is there takes CPUs and memory too, and only the file knows how much.
             cpu = memory = None
         if entry.free_cpu is not None:
@@ -254,41 +233,27 @@ class _Reader:
                     path = f"{machine.path}.{key}"
                     self.findings.append(error("pack-host-unknown", path, text, f"write {key}"))
 
-    def _gpu(self, machine: PackingMachine, entry: ExistingGpuRequest, path: str) -> ExistingGpu:
-        for share in (entry.share, *(i.share for i in entry.mig or ())):
-            self._known_share(share, path)
-        if entry.whole:
-            return ExistingGpu((Occupant(Mode.WHOLE, share=entry.share),))
+    def _gpu(self, machine: PackingMachine, entry: ExistingGpuRequest, path: str) -> GpuState:
         clients = entry.mps or entry.time_slicing
         if clients is not None:
-            self._known_share(clients.share, path)
             mode = Mode.MPS if entry.mps is not None else Mode.TIME_SLICING
             if clients.used > clients.replicas:
                 message = f"{clients.used} shares are used of {clients.replicas}"
                 self.findings.append(error("pack-replicas-exceeded", f"{path}.used", message))
-            return ExistingGpu(
-                (Occupant(mode, share=clients.share),) * clients.used, clients.replicas, mode
-            )
+            return GpuState(mode=mode, replicas=clients.replicas, taken=clients.used)
         if entry.mig is None:
-            return ExistingGpu()
-        return self._instances(machine, entry, path)
-
-    def _instances(
-        self, machine: PackingMachine, entry: ExistingGpuRequest, path: str
-    ) -> ExistingGpu:
+            return GpuState(full=entry.whole)
         geometry = machine.gpu.mig
         if geometry is None or machine.whole_only:
             message = f"{machine.gpu.key} of {machine.name} has no MIG instances"
             self.findings.append(error("pack-existing-impossible", f"{path}.mig", message))
-            return ExistingGpu()
-        found: list[Occupant] = []
+            return GpuState()
         placed: list[PlacedInstance] = []
-        for instance in entry.mig or ():
+        for instance in entry.mig:
             name = geometry.alternate_names.get(instance.profile, instance.profile)
             profile = geometry.profiles.get(name)
-            size = 1 if profile is None else profile.memory_slots
-            placed.append(PlacedInstance(name, instance.start, size))
-            found.append(Occupant(Mode.MIG, name, instance.start, instance.share))
+            sizes = (1,) if profile is None else (profile.memory_slots, profile.compute_slices)
+            placed.append(PlacedInstance(name, instance.start, *sizes))
         answer = place(geometry, {}, placed)
         if isinstance(answer, Refusal):
             self.findings.append(
@@ -299,13 +264,8 @@ class _Reader:
                     "write what `nvidia-smi mig -lgi` lists",
                 )
             )
-            return ExistingGpu()
-        return ExistingGpu(tuple(found), mig=True)
-
-    def _known_share(self, share: str | None, path: str) -> None:
-        names = [s.name for s in self.request.shares]
-        if share is not None and share not in names:
-            self._unknown(f"{path}.share", share, names, "share")
+            return GpuState()
+        return GpuState(tuple(sorted(placed, key=lambda one: one.start)), mig=True)
 
 
 _MACHINE_KEYS = (("CPU", "cpu"), ("memory", "hostMemory"))

@@ -9,12 +9,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from gpufleet.partition.placement import PlacedInstance
 from gpufleet_planner.packing.patterns import Pattern, maximal_patterns
 from gpufleet_planner.packing.problem import (
     REPLICATED,
-    ExistingGpu,
-    ExistingNode,
+    GpuState,
     HostRoom,
     Mode,
     PackingMachine,
@@ -24,34 +22,11 @@ from gpufleet_planner.packing.slots import Slot, slots_for
 
 
 @dataclass(frozen=True, slots=True)
-class InitialGpu:
-    """What is on one GPU before anything is placed."""
-
-    occupied: tuple[PlacedInstance, ...] = ()
-    mig: bool = False
-    """In MIG mode: takes instances only."""
-    full: bool = False
-    """Nothing more fits: a whole-GPU share is on it."""
-    mode: Mode | None = None
-    """MPS or time-slicing, where it is divided so."""
-    replicas: int = 1
-    taken: int = 0
-    """Shares of a divided GPU that are in use."""
-    present: tuple[tuple[str, int], ...] = ()
-    """Share class -> how many of it are there, for spread groups."""
-
-    @property
-    def untouched(self) -> bool:
-        """Whether the GPU may still be used in any way."""
-        return not (self.occupied or self.mig or self.full or self.mode)
-
-
-@dataclass(frozen=True, slots=True)
 class NodeSource:
     """Nodes that are all alike: bought ones of a type, or existing ones in the same state."""
 
     machine: PackingMachine
-    gpus: tuple[InitialGpu, ...]
+    gpus: tuple[GpuState, ...]
     most: int | None
     """How many there are; None: no limit."""
     cost: int
@@ -70,7 +45,7 @@ class GpuGroup:
     """GPUs of one source in one state."""
 
     source: int
-    state: InitialGpu
+    state: GpuState
     whole: bool
     """May also be taken whole."""
     profiles: frozenset[str]
@@ -121,9 +96,9 @@ def wanted_of(problem: PackingProblem) -> dict[str, Wanted]:
 
 def sources_of(problem: PackingProblem) -> list[NodeSource]:
     """Existing nodes, alike ones together, then what may be bought, in the order of the file."""
-    alike: dict[tuple[str, tuple[InitialGpu, ...], HostRoom], list[str]] = {}
+    alike: dict[tuple[str, tuple[GpuState, ...], HostRoom], list[str]] = {}
     for node in problem.existing:
-        states = tuple(sorted((state_of_gpu(problem, node, gpu) for gpu in node.gpus), key=_order))
+        states = tuple(sorted(node.gpus, key=_order))
         host = problem.machines[node.machine].host if node.host is None else node.host
         alike.setdefault((node.machine, states, host), []).append(node.name)
     found = [
@@ -132,13 +107,13 @@ def sources_of(problem: PackingProblem) -> list[NodeSource]:
     ]
     for machine in problem.machines.values():
         if machine.max_nodes != 0:
-            states = (InitialGpu(),) * machine.gpus
+            states = (GpuState(),) * machine.gpus
             cost = problem.cost_of(machine)
             found.append(NodeSource(machine, states, machine.max_nodes, cost, host=machine.host))
     return found
 
 
-def _order(state: InitialGpu) -> tuple[object, ...]:
+def _order(state: GpuState) -> tuple[object, ...]:
     return (
         state.untouched,
         state.mig,
@@ -147,32 +122,6 @@ def _order(state: InitialGpu) -> tuple[object, ...]:
         state.replicas,
         state.taken,
         tuple((i.start, i.profile) for i in state.occupied),
-        state.present,
-    )
-
-
-def state_of_gpu(problem: PackingProblem, node: ExistingNode, gpu: ExistingGpu) -> InitialGpu:
-    """The state of a GPU that is there."""
-    geometry = problem.machines[node.machine].gpu.mig
-    placed: list[PlacedInstance] = []
-    for occupant in gpu.occupants:
-        if occupant.mode is Mode.MIG and geometry is not None and occupant.profile is not None:
-            profile = geometry.profiles[occupant.profile]
-            assert occupant.start is not None
-            placed.append(
-                PlacedInstance(
-                    profile.name, occupant.start, profile.memory_slots, profile.compute_slices
-                )
-            )
-    present = Counter(o.share for o in gpu.occupants if o.share is not None)
-    return InitialGpu(
-        occupied=tuple(sorted(placed, key=lambda i: i.start)),
-        mig=gpu.mig or bool(placed),
-        full=any(o.mode is Mode.WHOLE for o in gpu.occupants),
-        mode=gpu.replicas_mode,
-        replicas=gpu.replicas or 1,
-        taken=sum(o.mode in REPLICATED for o in gpu.occupants),
-        present=tuple(sorted(present.items())),
     )
 
 
@@ -204,7 +153,7 @@ def choices_of(number: int, source: NodeSource, wanted: Wanted) -> Iterator[Node
             yield NodeUse(number, profile=profile, pools=tuple(counts.items()))
 
 
-def _divided(number: int, source: NodeSource, divided: InitialGpu) -> NodeUse:
+def _divided(number: int, source: NodeSource, divided: GpuState) -> NodeUse:
     assert divided.mode is not None
     slot = Slot(source.machine.name, divided.mode.value, replicas=divided.replicas)
     free = sum(s.replicas - s.taken for s in source.gpus if s.mode is divided.mode)

@@ -9,6 +9,7 @@ from gpufleet_planner.packing.packing import Assignment, Packing
 from gpufleet_planner.packing.problem import (
     REPLICATED,
     ExistingNode,
+    GpuState,
     Mode,
     PackingMachine,
     PackingProblem,
@@ -128,22 +129,21 @@ class _Checker:
 
     def _gpu(self, node: str, gpu: int, assignments: list[Assignment]) -> list[str]:
         machine = self.machine[node]
-        there = self.existing[node].gpus[gpu] if node in self.existing else None
-        occupants = there.occupants if there is not None else ()
-        modes = {a.mode for a in assignments} | {o.mode for o in occupants}
+        there = self.existing[node].gpus[gpu] if node in self.existing else GpuState()
+        modes = {a.mode for a in assignments} | _modes_of(there)
         what = f"{node} GPU {gpu}"
         if len(modes) > 1:
             return [f"{what}: {', '.join(sorted(modes))} on one GPU"]
         mode = modes.pop()
         if mode is Mode.WHOLE:
-            taken = len(assignments) + len(occupants)
-            in_mig = there is not None and (there.mig or there.replicas_mode is not None)
-            return [f"{what}: {taken} shares have all of it"] if taken > 1 or in_mig else []
+            taken = len(assignments) + there.full
+            other = there.mig or there.mode is not None
+            return [f"{what}: {taken} shares have all of it"] if taken > 1 or other else []
         if mode in REPLICATED:
             replicas = {a.replicas for a in assignments}
-            if there is not None and there.replicas is not None:
+            if there.mode is not None:
                 replicas.add(there.replicas)
-            taken = len(assignments) + len(occupants)
+            taken = len(assignments) + there.taken
             if len(replicas) != 1 or taken > max(replicas):
                 return [f"{what}: {taken} shares where there are {sorted(replicas)}"]
             if mode is Mode.MPS and max(replicas) > machine.gpu.mps_max_clients:
@@ -153,7 +153,7 @@ class _Checker:
         if geometry is None:
             return [f"{what}: {machine.gpu.key} has no MIG"]
         pairs = [(a.profile, a.start) for a in assignments]
-        pairs += [(o.profile, o.start) for o in occupants]
+        pairs += [(one.profile, one.start) for one in there.occupied]
         placed = tuple(
             PlacedInstance(name, start, geometry.profiles[name].memory_slots)
             for name, start in sorted((p or "", s if s is not None else -1) for p, s in pairs)
@@ -171,15 +171,15 @@ class _Checker:
         machine, there = self.machine[node], self.existing.get(node)
         divided = {(a.mode, a.replicas) for a in assignments if a.mode in REPLICATED}
         for gpu in there.gpus if there is not None else ():
-            if gpu.replicas_mode is not None and gpu.replicas is not None:
-                divided.add((gpu.replicas_mode, gpu.replicas))
-        occupants = [o for gpu in (there.gpus if there else ()) for o in gpu.occupants]
-        modes = {a.mode for a in assignments} | {o.mode for o in occupants}
+            if gpu.mode is not None:
+                divided.add((gpu.mode, gpu.replicas))
+        states = there.gpus if there else ()
+        modes = {a.mode for a in assignments}.union(*map(_modes_of, states))
         if len(divided) > 1 or (divided and not modes <= set(REPLICATED)):
             found.append(f"{node}: a node has one sharing configuration")
         if machine.single_strategy and Mode.MIG in modes:
             profiles = {a.profile for a in assignments if a.mode is Mode.MIG}
-            profiles |= {o.profile for o in occupants if o.mode is Mode.MIG}
+            profiles |= {one.profile for state in states for one in state.occupied}
             if len(profiles) > 1 or modes != {Mode.MIG}:
                 found.append(f"{node}: strategy single allows one profile")
         room = machine.host if there is None or there.host is None else there.host
@@ -187,19 +187,12 @@ class _Checker:
             taken = sum(self.problem.by_name[a.share].host[part] for a in assignments)
             if taken > (room[part] or 0):
                 found.append(f"{node}: {taken} {what} are more than {room[part]}")
-        for group in self.problem.groups:
-            members = [a for a in assignments if a.share in group.members]
-            already = sum(o.share in group.members for o in occupants if o.share)
-            if members and group.per_node is not None:
-                total = len(members) + already
-                if total > group.per_node:
-                    found.append(f"{node}: {total} shares of group {group.name}")
-            if group.per_gpu is None:
-                continue
-            on_gpu = Counter(g for a in members for g in a.gpus)
-            for gpu, count in on_gpu.items():
-                before = there.gpus[gpu].occupants if there is not None else ()
-                count += sum(o.share in group.members for o in before if o.share)
-                if count > group.per_gpu:
-                    found.append(f"{node} GPU {gpu}: {count} shares of group {group.name}")
         return found
+
+
+def _modes_of(there: GpuState) -> set[Mode]:
+    """How what is there uses a GPU."""
+    found = {Mode.WHOLE} if there.full else set[Mode]()
+    if there.occupied:
+        found.add(Mode.MIG)
+    return found | ({there.mode} if there.taken and there.mode is not None else set())

@@ -9,14 +9,13 @@ from gpufleet.partition.slot_table import slot_table
 from gpufleet_planner.packing.packing import Assignment, PackedNode
 from gpufleet_planner.packing.patterns import proof, state_of
 from gpufleet_planner.packing.problem import (
+    GpuState,
     HostRoom,
     Mode,
     PackingMachine,
     PackingProblem,
-    SpreadGroup,
 )
 from gpufleet_planner.packing.slots import Slot, host_fits
-from gpufleet_planner.packing.supply import InitialGpu, state_of_gpu
 
 
 @dataclass(slots=True)
@@ -25,7 +24,7 @@ class OpenGpu:
 
     node: "OpenNode"
     index: int
-    state: InitialGpu
+    state: GpuState
     whole: str | None = None
     """Share class that has all of it."""
     instances: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
@@ -37,14 +36,6 @@ class OpenGpu:
     def free_whole(self) -> bool:
         """Whether nothing is on it and nothing was."""
         return self.state.untouched and not (self.whole or self.instances or self.clients)
-
-    def members(self, group: SpreadGroup) -> int:
-        """Shares of a spread group on it."""
-        names = [n for names in self.instances.values() for n in names] + self.clients
-        if self.whole is not None:
-            names.append(self.whole)
-        present = sum(n for name, n in self.state.present if name in group.members)
-        return present + sum(name in group.members for name in names)
 
     def pattern(self, geometry: MigGeometry) -> tuple[tuple[str, int], ...]:
         """What was put on it, as a pattern."""
@@ -94,11 +85,6 @@ class OpenNode:
         """Whether anything was put on it."""
         return any(g.whole or g.instances or g.clients for g in self.gpus)
 
-    def members(self, group: SpreadGroup) -> int:
-        """Shares of a spread group on it."""
-        several = sum((len(i) - 1) for name, i in self.gangs if name in group.members)
-        return sum(gpu.members(group) for gpu in self.gpus) - several
-
 
 class Workspace:
     """All nodes of a packing, and the only way to put a share on one."""
@@ -108,10 +94,6 @@ class Workspace:
         self.nodes: list[OpenNode] = []
         self._named: Counter[str] = Counter()
         self._bought: Counter[str] = Counter()
-        self._groups = {
-            share.name: [g for g in problem.groups if share.name in g.members]
-            for share in problem.shares
-        }
         self.existing: dict[str, OpenNode] = {}
         taken = {node.name for node in problem.existing}
         self._taken = taken
@@ -120,7 +102,7 @@ class Workspace:
             node = OpenNode(there.name, machine, True)
             node.host = machine.host if there.host is None else there.host
             for index, gpu in enumerate(there.gpus):
-                node.gpus.append(OpenGpu(node, index, state_of_gpu(problem, there, gpu)))
+                node.gpus.append(OpenGpu(node, index, gpu))
             divided = next((g.state for g in node.gpus if g.state.mode), None)
             if divided is not None:
                 node.mode, node.replicas = divided.mode, divided.replicas
@@ -138,7 +120,7 @@ class Workspace:
             if name not in self._taken:
                 break
         node = OpenNode(name, machine, False, host=machine.host)
-        node.gpus = [OpenGpu(node, index, InitialGpu()) for index in range(machine.gpus)]
+        node.gpus = [OpenGpu(node, index, GpuState()) for index in range(machine.gpus)]
         self.nodes.append(node)
         self._bought[machine.name] += 1
         return node
@@ -155,21 +137,9 @@ class Workspace:
                     return False
         return True
 
-    def allows(self, share: str, node: OpenNode, gpu: OpenGpu | None) -> bool:
-        """Whether the spread groups, CPUs and memory of the node let one more share go there. `gpu`
-        None: a GPU of its own."""
-        if not host_fits(self.problem.by_name[share].host, node.host):
-            return False
-        for group in self._groups[share]:
-            if group.per_node is not None and node.members(group) >= group.per_node:
-                return False
-            if (
-                gpu is not None
-                and group.per_gpu is not None
-                and gpu.members(group) >= group.per_gpu
-            ):
-                return False
-        return True
+    def allows(self, share: str, node: OpenNode) -> bool:
+        """Whether CPUs and memory of the node let one more share go there."""
+        return host_fits(self.problem.by_name[share].host, node.host)
 
     def fits(self, slot: Slot, gpu: OpenGpu) -> bool:
         """Whether the GPU can still give this slot (of one GPU)."""

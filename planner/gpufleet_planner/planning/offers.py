@@ -1,14 +1,18 @@
-"""What can be bought: machines of a platform with their price, way of buying and network."""
+"""What can be bought: machines of a platform, and of providers that no platform provisions, with
+their price, way of buying and network."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 from functools import cache, lru_cache
 
 from gpufleet.catalogue import Catalogue, Gpu, InstanceType, PriceStatus
+from gpufleet.catalogue.frozen import frozen
+from gpufleet.catalogue.lookup import nearest_fix
+from gpufleet.catalogue.machine_offer import MachineOffer
 from gpufleet.catalogue.price_range import planned_price
-from gpufleet.findings import Finding
+from gpufleet.findings import Finding, error, info
 from gpufleet.models.ledger import Basis
 from gpufleet.platforms.registry import PLATFORMS
 from gpufleet.spec.base import Platform
@@ -88,7 +92,7 @@ class Market:
     strict_prices: bool = False
     """Whether a price of another region than the asked one counts as not known."""
     offers: tuple[OfferedMachine, ...] = ()
-    """Own machines, and those of providers that no platform provisions (`planning.offered`)."""
+    """Own machines, and those of providers that no platform provisions (`offered_machines`)."""
 
 
 @lru_cache(maxsize=256)
@@ -97,7 +101,7 @@ def machines(
 ) -> tuple[OfferedMachine, ...]:
     """Everything on sale, cheapest first. Spot only for what survives being taken back; queued
     capacity only for jobs. Reservations and capacity blocks have an id and are not chosen here."""
-    found = [one for one in market.offers if _offered(one, market, interruptible)]
+    found = [one for one in market.offers if _offered(one, market)]
     for platform in market.platforms:
         one_cloud = PLATFORMS[Platform(platform)].facts.cloud is not None
         region = market.region if one_cloud else None
@@ -155,9 +159,7 @@ def _sold_here(row: InstanceType, platform: str, market: Market, catalogue: Cata
     return usable and gpu.memory_bytes is not None and bool(row.accelerator.count)
 
 
-def _offered(machine: OfferedMachine, market: Market, interruptible: bool) -> bool:
-    if machine.buy == _SPOT and not interruptible:
-        return False
+def _offered(machine: OfferedMachine, market: Market) -> bool:
     if machine.architecture == "arm64" and not (market.arm or market.gpus):
         return False
     named = not market.gpus or machine.gpu.key in market.gpus
@@ -217,3 +219,79 @@ def _longest() -> float:
 def _order(machine: OfferedMachine) -> tuple[bool, int, int, str, str, str]:
     price = machine.micro_usd
     return (price is None, price or 0, machine.gpus, machine.name, machine.buy, machine.platform)
+
+
+EVERYTHING = "catalogue"
+"""The name of all offers of the catalogue."""
+
+
+def offered_machines(
+    names: Sequence[str], catalogue: Catalogue
+) -> tuple[tuple[OfferedMachine, ...], tuple[Finding, ...]]:
+    """The machines of providers that no platform provisions: `catalogue` names all of them, each
+    other name one provider. Findings: unknown names."""
+    providers = tuple(dict.fromkeys(offer.provider for offer in catalogue.offers))
+    known = (EVERYTHING, *providers)
+    unknown = [
+        error(
+            "offers-unknown",
+            "offers",
+            f"no offers named {name!r}",
+            nearest_fix(name, known),
+        )
+        for name in dict.fromkeys(names)
+        if name not in known
+    ]
+    wanted = [one for name in names for one in (providers if name == EVERYTHING else (name,))]
+    found = (
+        _of_provider(offer, catalogue)
+        for provider in dict.fromkeys(wanted)
+        for offer in catalogue.offers
+        if offer.provider == provider
+    )
+    return tuple(found), tuple(unknown)
+
+
+def _of_provider(offer: MachineOffer, catalogue: Catalogue) -> OfferedMachine:
+    """An offer at its cheapest region."""
+    region = min(offer.micro_usd, key=lambda name: (offer.micro_usd[name], name), default=None)
+    network = offer.rdma_gbps or offer.network_gbps
+    return OfferedMachine(
+        name=offer.name,
+        platform=offer.provider,
+        region=region,
+        gpu=_on_board(catalogue.gpu(offer.gpu), offer.board),
+        gpus=offer.count,
+        buy="onDemand",
+        micro_usd=None if region is None else offer.micro_usd[region],
+        price_source=f"{offer.source.key}, {offer.source.date}",
+        vcpu=offer.vcpu,
+        memory_bytes=offer.memory_bytes,
+        network_gbps=None if network is None else float(network),
+        fabric="rdma" if offer.rdma_gbps else "none",
+        architecture=offer.architecture,
+    )
+
+
+def _on_board(gpu: Gpu, board: str | None) -> Gpu:
+    """The GPU with the rates of one board first, which is the one that counts."""
+    if board is None:
+        return gpu
+    rates = gpu.rates[board]
+    return replace(
+        gpu,
+        rates=frozen({board: rates, **{k: v for k, v in gpu.rates.items() if k != board}}),
+        tdp_watts=rates.tdp_watts,
+        nvlink_bytes_per_second=rates.nvlink_bytes_per_second,
+    )
+
+
+def not_provisioned(providers: Iterable[str]) -> list[Finding]:
+    """What must be known of a choice on an offer."""
+    platforms = {platform.value for platform in Platform}
+    names = sorted(set(providers) - platforms)
+    if not names:
+        return []
+    text = f"no platform of gpufleet provisions {', '.join(names)}: machines to compare with"
+    fix = "create the cluster with the provider's tools, or choose a machine of another platform"
+    return [info("offer-not-provisioned", "offers", text, fix)]

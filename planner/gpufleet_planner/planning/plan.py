@@ -151,26 +151,36 @@ def plan(data: Mapping[str, Any], *, as_of: date | None = None) -> PlannedFleet:
 
     `as_of`: the day on which the age of prices is counted; default: that of the edition.
     """
+    planner, findings = planner_of(data, as_of)
+    if planner is None:
+        return _refused(findings)
+    chosen, wrong = planner.choose(planner.file.head.confidence)
+    findings = (*findings, *wrong)
+    if has_errors(findings):
+        return _refused(findings)
+    return replace(planner.settle(chosen, findings), other=planner.other(chosen))
+
+
+def planner_of(
+    data: Mapping[str, Any], as_of: date | None = None
+) -> tuple["Planner | None", tuple[Finding, ...]]:
+    """A file with its catalogue and market; None with the errors that keep it from being read. What
+    could be read is there beside other errors, so that all of them are said."""
     file, findings = read_plan_file(data)
     if file is None:
-        return _refused(findings)
+        return None, findings
     try:
         edition = file.head.catalogue or DEFAULT_EDITION
         catalogue = load(edition, overlay=file.head.spec.get("catalogueOverlay"))
     except UnknownEditionError as unknown:
         text = f"there is no edition {file.head.catalogue!r}"
         near = f"one of {', '.join(unknown.nearest)}"
-        return _refused((*findings, error("catalogue-edition-unknown", "catalogue", text, near)))
+        return None, (*findings, error("catalogue-edition-unknown", "catalogue", text, near))
     except FleetError as problem:
         at = [replace(f, path=f.path or "spec.catalogueOverlay") for f in problem.findings]
-        return _refused((*findings, *at))
+        return None, (*findings, *at)
     market, found = market_of(file.head, catalogue)
-    planner = _Planner(file, catalogue, market, as_of)
-    chosen, wrong = planner.choose(file.head.confidence)
-    findings = (*findings, *found, *wrong)
-    if has_errors(findings):
-        return _refused(findings)
-    return replace(planner.settle(chosen, findings), other=planner.other(chosen))
+    return Planner(file, catalogue, market, as_of), (*findings, *found)
 
 
 def _refused(findings: Sequence[Finding]) -> PlannedFleet:
@@ -181,7 +191,7 @@ _Ban = Callable[[PoolKey], bool]
 
 
 @dataclass(frozen=True, slots=True)
-class _Planner:
+class Planner:
     """A file and where its workloads may run."""
 
     file: PlanFile

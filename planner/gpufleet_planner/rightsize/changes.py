@@ -24,29 +24,17 @@ _SUBDOMAIN = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class WorkingHours:
-    """When an idle workload is kept ready, as KEDA's cron scaler takes it."""
-
-    start: str
-    end: str
-    timezone: str
-    """Name of the IANA database."""
-
-
-@dataclass(frozen=True, slots=True)
 class Changes:
     """What to write; empty where a finding is an error."""
 
     spec: Mapping[str, Any] | None
     """The declaration with the new pools, as plain data."""
     objects: Mapping[str, Mapping[str, Any]]
-    """File name -> patch of a workload, or a new object."""
+    """File name -> patch of a workload."""
     findings: tuple[Finding, ...]
 
 
-def changes(
-    declared: Mapping[str, Any], advice: Iterable[Advice], hours: WorkingHours | None
-) -> Changes:
+def changes(declared: Mapping[str, Any], advice: Iterable[Advice]) -> Changes:
     """The declaration with a pool for each kind of share that is proposed, and the patches that
     move the workloads. Pools that are there keep their size: they may shrink when the workloads
     have moved. Nothing is changed where the new declaration has an error.
@@ -73,12 +61,10 @@ def changes(
     objects: dict[str, Mapping[str, Any]] = {}
     for data, works in pools.values():
         for one in works:
-            _add(objects, one, "patch", _patch(one, _pool(compiled.fleet, data["name"])))
+            _add(objects, one, _patch(one, _pool(compiled.fleet, data["name"])))
     for one in answers:
         if one.verdict is Conclusion.IDLE and _patchable(one):
-            _add(objects, one, "patch", {**_head(one), "spec": {"replicas": 0}})
-            if hours is not None:
-                _add(objects, one, "scaledobject", _ready_in(one, hours))
+            _add(objects, one, {**_head(one), "spec": {"replicas": 0}})
     return Changes(spec, objects, (*compiled.findings, *_left(answers)))
 
 
@@ -162,22 +148,6 @@ def _held(one: Advice) -> list[str]:
     return ["nvidia.com/gpu", *([f"nvidia.com/mig-{profile}"] if profile else [])]
 
 
-def _ready_in(one: Advice, hours: WorkingHours) -> dict[str, Any]:
-    """KEDA's cron scaler: pods in working hours, none outside (kedacore/keda, scaler `cron`)."""
-    head, most = _head(one), one.workload.pods_at_once
-    metadata = head.pop("metadata")
-    times = {"timezone": hours.timezone, "start": hours.start, "end": hours.end}
-    trigger = {"type": "cron", "metadata": {**times, "desiredReplicas": str(most)}}
-    spec = {
-        "scaleTargetRef": {**head, "name": one.workload.name},
-        "minReplicaCount": 0,
-        "maxReplicaCount": most,
-        "triggers": [trigger],
-    }
-    kind = {"apiVersion": "keda.sh/v1alpha1", "kind": "ScaledObject"}
-    return {**kind, "metadata": metadata, "spec": spec}
-
-
 def _head(one: Advice) -> dict[str, Any]:
     work = one.workload
     return {
@@ -187,12 +157,10 @@ def _head(one: Advice) -> dict[str, Any]:
     }
 
 
-def _add(
-    objects: dict[str, Mapping[str, Any]], one: Advice, what: str, data: Mapping[str, Any]
-) -> None:
+def _add(objects: dict[str, Mapping[str, Any]], one: Advice, data: Mapping[str, Any]) -> None:
     """Add a file; those of `a-b/c` and `a/b-c`, or of two kinds, get a number."""
     taken = {name.removesuffix(".yaml") for name in objects}
-    name = free_name(f"{one.workload.namespace}-{one.workload.name}-{what}", taken)
+    name = free_name(f"{one.workload.namespace}-{one.workload.name}-patch", taken)
     objects[f"{name}.yaml"] = data
 
 

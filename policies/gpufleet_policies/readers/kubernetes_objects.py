@@ -133,7 +133,7 @@ def facts_of_object(
     own = OBJECTS.get((group, locator.kind))
     by_definition = is_validated_by_definition(document, group, locator.kind)
     if own is None:
-        shape = tuple(refused_shape(document, group, locator, fitting=by_definition))
+        shape = tuple(refused_shape(document, locator, fitting=by_definition))
         yield from shape
         if by_definition and not shape:
             reason = "values are missing or filled in by a tool"

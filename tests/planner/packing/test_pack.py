@@ -1,18 +1,17 @@
 import pytest
 
 from gpufleet.catalogue import load
+from gpufleet.partition.placement import PlacedInstance
 from gpufleet_planner.packing.pack import pack
 from gpufleet_planner.packing.packing import Packing, PackingMethod, packing_as_dict
 from gpufleet_planner.packing.problem import (
-    ExistingGpu,
     ExistingNode,
+    GpuState,
     Mode,
-    Occupant,
     PackingMachine,
     PackingProblem,
     Quota,
     ShareClass,
-    SpreadGroup,
 )
 from gpufleet_planner.packing.request import parse_request
 from gpufleet_planner.packing.verify import verify
@@ -134,7 +133,7 @@ def test_the_cheapest_machine_for_a_slice_wins_not_the_smallest_slot() -> None:
 
 
 def fragmented(start: int) -> ExistingNode:
-    there = ExistingGpu((Occupant(Mode.MIG, "1g.10gb", start),), mig=True)
+    there = GpuState((PlacedInstance("1g.10gb", start, 1, 1),), mig=True)
     return ExistingNode("old", "m", (there,), "existing[0]")
 
 
@@ -186,18 +185,6 @@ def test_a_share_no_machine_can_hold_names_each_reason() -> None:
     assert "1g.10gb" in (finding.fix or "")
     assert found.unplaced == {"1g.12gb": 1}
     assert len(found.assignments) == 1
-
-
-@pytest.mark.parametrize("solver", [None, False])
-def test_spread_groups_cost_nodes(solver: bool | None) -> None:
-    if solver is None:
-        pytest.importorskip("scipy")
-    shares = (mig("1g.10gb", 3), mig("2g.20gb", 2))
-    groups = (SpreadGroup("g", frozenset({"1g.10gb"}), 1, None, "groups[0]"),)
-    problem = one(machine("m", gpus=2), *shares, groups=groups)
-    found = pack(problem, solver=solver)
-    assert len(found.nodes) == 3
-    assert verify(problem, found) == ()
 
 
 def test_mps_shares_need_their_part_of_the_memory_and_one_configuration_per_node() -> None:

@@ -32,9 +32,6 @@ pools:
 """
 
 
-HOURS = ("FILE", "--spec", "s", "--write", "x", "--working-hours")
-
-
 def run(*arguments: str) -> Result:
     return CliRunner().invoke(command, arguments)
 
@@ -76,8 +73,7 @@ def test_what_is_written_compiles_and_moves_the_workloads(
     dump: str, spec: str, tmp_path: Path
 ) -> None:
     out = tmp_path / "out"
-    hours = ("--working-hours", "0 8 * * 1-5", "0 19 * * 1-5", "Europe/Berlin")
-    result = run(dump, "--spec", spec, "--write", str(out), *hours)
+    result = run(dump, "--spec", spec, "--write", str(out))
     assert result.exit_code == 0, result.output
     assert "rightsize-no-patch" in result.output  # the bare pod
     written = yaml.safe_load((out / "fleet.yaml").read_text(encoding="utf-8"))
@@ -101,9 +97,7 @@ def test_what_is_written_compiles_and_moves_the_workloads(
     assert held >= 3
     idle = yaml.safe_load((out / "ml-nb-patch.yaml").read_text(encoding="utf-8"))
     assert idle["spec"] == {"replicas": 0}
-    scaled = yaml.safe_load((out / "ml-nb-scaledobject.yaml").read_text(encoding="utf-8"))
-    assert scaled["spec"]["triggers"][0]["metadata"]["timezone"] == "Europe/Berlin"
-    again = run(dump, "--spec", spec, "--write", str(out), *hours)
+    again = run(dump, "--spec", spec, "--write", str(out))
     assert again.exit_code == 0, again.output
 
 
@@ -114,11 +108,6 @@ def test_what_is_written_compiles_and_moves_the_workloads(
         (("FILE",), "name --spec, or --platform"),
         (("FILE", "--platform", "eks", "--write", "x"), "name it with --spec"),
         (("FILE", "--spec", "s", "--region", "r"), "leave --platform and --region out"),
-        (("FILE", "--spec", "s", "--working-hours", "0 8 * * *", "0 9 * * *", "UTC"), "--write"),
-        ((*HOURS, "0 8 * *", "0 9 * * *", "UTC"), "not a cron time"),
-        ((*HOURS, "banana", "0 9 * * *", "UTC"), "not a cron time"),
-        ((*HOURS, "0 8 * * *", "0 8 * * *", "UTC"), "the same time"),
-        ((*HOURS, "0 8 * * *", "0 9 * * *", "Nowhere/City"), "not a time zone"),
     ],
 )
 def test_contradicting_options_are_named(arguments: tuple[str, ...], words: str, dump: str) -> None:

@@ -1,7 +1,7 @@
 """Published training runs: tokens per second of each GPU, and what the formulas say of them.
 
 Every third row is kept apart: the constants of `training_efficiency` were fitted to the others.
-`python -m tests.planner.sizing.training_speeds` prints the table of docs/sizing.md.
+`python -m tests.planner.sizing.training_speeds` prints every run; docs/sizing.md sums them up.
 """
 
 from dataclasses import dataclass

@@ -6,7 +6,7 @@ import pytest
 
 from gpufleet.catalogue import UnknownKeyError, load
 from gpufleet.platforms.compiled import compile_data
-from gpufleet_planner.planning.offered import offered_machines
+from gpufleet_planner.planning.offers import offered_machines
 
 GPUS = {
     "MI350X": "amd", "MI400": "amd", "Gaudi2": "habana", "Gaudi-4": "habana", "H800": "nvidia",
@@ -81,7 +81,7 @@ def test_keys_and_platforms(place: str, key: str, near: Any) -> None:
 
 def test_offers() -> None:
     fixes = {name: offered_machines([name], load())[1][0].fix for name in ("azur", "lamda", "gcp")}
-    assert fixes["azur"] == "write azure"
-    assert fixes["lamda"] == "write lambda"
+    assert fixes["azur"] == "write `azure`"
+    assert fixes["lamda"] == "write `lambda`"
     assert fixes["gcp"] is not None
-    assert fixes["gcp"].startswith("write one of")
+    assert fixes["gcp"].startswith("one of")
