@@ -2,6 +2,7 @@
 answer to the clone call is lost, late, or the name is taken."""
 
 from contextlib import nullcontext
+from dataclasses import replace
 from typing import Any
 
 from pyVmomi import vim, vmodl
@@ -47,7 +48,6 @@ def create(
     for its own clone in flight, and does what is left.
 
     Args:
-        work: What is declared.
         rooms: Inventory shared with machines that are made at the same time. Default: its own.
 
     Raises:
@@ -57,25 +57,25 @@ def create(
     try:
         taken = None if work.settings.adopt is None else _taken_over(work)
         if taken is not None:
-            release(work.identity)
-            live = run_declared(work.of(known_uuid=taken.instance_uuid), taken)
+            release(work)
+            live = run_declared(replace(work, known_uuid=taken.instance_uuid), taken)
             return _ready(work, live, adopted=True)
         begun = live = _begun(work)
         if live is not None:
-            release(work.identity)  # it has its host
+            release(work)  # it has its host
             incomplete = bool(live.extra_config.get(PENDING))
             try:
-                live = run_declared(work.of(pending=incomplete), live)
+                live = run_declared(replace(work, pending=incomplete), live)
             except VsphereError as failure:
                 if not incomplete or failure.code is not Code.GPU_CAPACITY:
                     raise
                 _clean_up(work, live, failure)  # its host is full: begin on another
                 live = None
         if live is None:
-            live = _make(work.of(pending=True), rooms or rooms_of(work))
+            live = _make(replace(work, pending=True), rooms or rooms_of(work))
         return _ready(work, live, adopted=begun is not None)
     except Exception:
-        release(work.identity)  # what fails claims no host
+        release(work)  # what fails claims no host
         raise
 
 
@@ -83,7 +83,7 @@ def _ready(
     work: MachineWork, live: Observed, *, adopted: bool
 ) -> tuple[Observed, bool, VsphereError | None]:
     try:
-        ready = await_ready(work, live, completes=not work.identity.pending)
+        ready = await_ready(work, live, completes=not work.pending)
     except VsphereError as late:
         return still_there(work.session, live), adopted, late.with_left(stays(live))
     return ready, adopted, None
@@ -134,7 +134,7 @@ def _make(work: MachineWork, rooms: Rooms) -> Observed:
     else:
         check_name(work, live)
     reach, size = rooms.checked or check_before(work)
-    wish, machine = Wish(work.settings, reach, group_of(work)), work.identity.instance_uuid
+    wish, machine = Wish(work.settings, reach, group_of(work)), work.uuid
     refused: set[str] = set()
     last: VsphereError | None = None
     while True:
@@ -153,7 +153,7 @@ def _make(work: MachineWork, rooms: Rooms) -> Observed:
                 live = clone(work, at, datastore)
             live = run_declared(work, live)
         except VsphereError as failure:
-            release(work.identity)
+            release(work)
             if live is None:
                 raise
             _clean_up(work, live, failure)
@@ -162,7 +162,7 @@ def _make(work: MachineWork, rooms: Rooms) -> Observed:
             refused.add(name)  # another stack was faster there
             last = failure
         else:
-            runs(work.identity)
+            runs(work)
             return live
 
 
@@ -170,7 +170,6 @@ def run_declared(work: MachineWork, live: Observed, before: NodeSettings | None 
     """The machine as declared, powered on.
 
     Args:
-        work: What is declared.
         before: What was declared before. Default: nothing, it is new.
     """
     settings, machine = work.settings, live.reference
@@ -187,7 +186,7 @@ def run_declared(work: MachineWork, live: Observed, before: NodeSettings | None 
     describe(work, live, before)
     if before is not None and _pool_and_folder(before) != _pool_and_folder(settings):
         move(work, live)
-    if work.identity.pending and live.power == "poweredOff" and live.host is not None:
+    if work.pending and live.power == "poweredOff" and live.host is not None:
         check_still_fits(work, live)
     return power_on(work, live)
 

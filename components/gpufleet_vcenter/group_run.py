@@ -18,7 +18,7 @@ from gpufleet_vcenter.machine import change, look, make
 from gpufleet_vcenter.observed import observe
 from gpufleet_vcenter.opened import logged_in, read_settings
 from gpufleet_vcenter.outputs import inputs_kept, observed_of
-from gpufleet_vcenter.owned import work_on
+from gpufleet_vcenter.owned import MachineWork
 from gpufleet_vcenter.placement import Wish, slots_of
 from gpufleet_vcenter.preflight import check_before, validate_new
 from gpufleet_vcenter.remove import await_clones_of, drop, drop_found, each, machines_of
@@ -134,7 +134,7 @@ class GroupRun:
         if not declared or not (had or declared[0].separate_hosts):
             return
         works = [
-            work_on(self.session, item, str(self.machines[key]["instanceUuid"]))
+            MachineWork(self.session, item, str(self.machines[key]["instanceUuid"]))
             for key, item in zip((k for k in wanted if k in self.machines), declared, strict=True)
         ]
         with in_words(f"separating the machines of {self.group}"):
@@ -150,10 +150,10 @@ class GroupRun:
     def _rooms(self, steps: Sequence[GroupStep]) -> Rooms | None:
         if not steps:
             return None
-        works = [work_on(self.session, read_settings(step.new)) for step in steps]
+        works = [MachineWork(self.session, read_settings(step.new)) for step in steps]
         rooms = rooms_of(works[0])
         new = {
-            work.identity.instance_uuid: work.settings
+            work.uuid: work.settings
             for work, step in zip(works, steps, strict=True)
             if step.kind is StepKind.MAKE and not step.old
         }
@@ -253,13 +253,13 @@ def _clone_replacement(session: Session, step: GroupStep) -> None:
     The replacement takes name and GPUs once the old machine has gone: both cannot have them. Where
     the datastore has no room for both, or the replacement goes to another host, nothing is cloned.
     """
-    work = work_on(session, read_settings(step.new), pending=True)
-    settings, identity = work.settings, work.identity
+    work = MachineWork(session, read_settings(step.new), pending=True)
+    settings = work.settings
     with in_words(f"making the replacement of {settings.name}"):
         assert step.row is not None
         found = machines_with(session, work.datacenter, step.row.uuid)
         old = observe(session, found[0]) if len(found) == 1 else None
-        if old is None or old.host is None or old.instance_uuid == identity.instance_uuid:
+        if old is None or old.host is None or old.instance_uuid == work.uuid:
             return
         if step.next is not None or work.find() is not None:
             return

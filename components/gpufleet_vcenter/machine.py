@@ -18,7 +18,7 @@ from gpufleet_vcenter.lookup import by_name
 from gpufleet_vcenter.observed import Observed
 from gpufleet_vcenter.opened import logged_in, read_settings
 from gpufleet_vcenter.outputs import MachineContext, inputs_kept, observed_of, outputs
-from gpufleet_vcenter.owned import MachineWork, work_on
+from gpufleet_vcenter.owned import MachineWork
 from gpufleet_vcenter.preflight import validate_new
 from gpufleet_vcenter.properties import MachineChangeKind
 from gpufleet_vcenter.reading import one
@@ -116,7 +116,7 @@ def change(
 
 def _opened(given: Mapping[str, Any], known_uuid: str = "") -> MachineWork:
     settings = read_settings(given)
-    return work_on(logged_in(settings.endpoint), settings, known_uuid)
+    return MachineWork(logged_in(settings.endpoint), settings, known_uuid)
 
 
 def _refuse_impossible(settings: NodeSettings, found: tuple[MachineChange, ...]) -> None:
@@ -131,7 +131,7 @@ def _seen(work: MachineWork, live: Observed, olds: Mapping[str, Any]) -> Machine
         _host_name(work.session, live),
         bool(olds.get("adopted", False)),
         str(olds.get("firmware") or ""),
-        found_on(work.session, work.settings, live),
+        *found_on(work.session, work.settings, live),
         _network_names(work, live),
     )
 

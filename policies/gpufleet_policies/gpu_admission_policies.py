@@ -4,8 +4,8 @@ from typing import Any, NotRequired, TypedDict, cast
 
 import pulumi
 
+from gpufleet.components_base.cluster_objects import ManifestObject
 from gpufleet.components_base.inputs import declared, refuse
-from gpufleet.components_base.manifest_object import ManifestObject
 from gpufleet.findings import FleetError, error
 from gpufleet_policies.fronts.admission.files import AnyPolicy
 from gpufleet_policies.fronts.admission.policies import (
