@@ -6,10 +6,9 @@ from dataclasses import replace
 from gpufleet.findings import Finding, findings_in, ordered
 from gpufleet_planner.packing import highs, infeasible
 from gpufleet_planner.packing.greedy import place_rest
-from gpufleet_planner.packing.model import PackingProgram
+from gpufleet_planner.packing.model import PackingProgram, realise
 from gpufleet_planner.packing.packing import Packing, PackingMethod
 from gpufleet_planner.packing.problem import PackingProblem
-from gpufleet_planner.packing.realise import realise
 from gpufleet_planner.packing.slots import TOLERANCE, volume_bound, whole_nodes
 from gpufleet_planner.packing.supply import NodeSource, sources_of
 from gpufleet_planner.packing.verify import verify
