@@ -37,9 +37,6 @@ class VcenterResource(pulumi.CustomResource):
 
         Args:
             kind: `GROUP` or `OWNER`.
-            name: Name of the resource.
-            inputs: Inputs.
-            opts: Options.
         """
         super().__init__(kind, name, {**dict.fromkeys(_OUTPUTS[kind]), **inputs}, opts)
 

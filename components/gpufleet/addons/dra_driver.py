@@ -7,11 +7,9 @@ import pulumi
 
 from gpufleet.arguments import AddonsArgs, GpuPoolArgs
 from gpufleet.components_base.charts import ChosenChart, fleet_chart
+from gpufleet.components_base.cluster_objects import ManifestObject, operator_namespace
 from gpufleet.components_base.component import FleetPlan, GpuComponent, Options
-from gpufleet.components_base.helm_release import HelmRelease
-from gpufleet.components_base.manifest_object import ManifestObject
-from gpufleet.components_base.namespaces import operator_namespace
-from gpufleet.components_base.release import chart_release
+from gpufleet.components_base.release import HelmRelease, chart_release
 from gpufleet.contract.dra_api import GROUP, SERVED
 from gpufleet.platforms.declarations import declared_fleet
 from gpufleet.render.dra import (

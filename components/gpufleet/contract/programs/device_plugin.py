@@ -275,7 +275,7 @@ def _why_not_offered(name: str, strategy: str | None, context: Site) -> str | No
     names = set(gpu.mig_published)
     if gpu.mig is not None:
         names = {*gpu.mig.profiles, *gpu.mig.alternate_names}
-    if name in {mig_resource(own) for own in names}:
+    if not names or name in {mig_resource(own) for own in names}:
         return None
     return f"{gpu.key} has no profile {profile}"
 

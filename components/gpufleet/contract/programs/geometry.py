@@ -100,7 +100,7 @@ def _published(gpu: Gpu, devices: Mapping[str, int]) -> bool:
 def _validate_published(
     gpu: Gpu, devices: Mapping[str, int], path: str, report: CheckReport
 ) -> None:
-    if _published(gpu, devices):
+    if not gpu.mig_published or _published(gpu, devices):
         report.add(
             "mig-placement-unknown",
             path,

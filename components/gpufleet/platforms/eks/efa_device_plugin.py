@@ -13,7 +13,7 @@ from gpufleet.components_base.component import Options
 from gpufleet.components_base.inputs import checked
 from gpufleet.components_base.release import ChartComponent, ReleasePlan
 from gpufleet.fleet.gpu_operator_chart import OperandToleration
-from gpufleet.platforms.eks.efa_device_plugin_values import CHART, efa_device_plugin_values
+from gpufleet.platforms.eks.efa import CHART, efa_device_plugin_values
 from gpufleet.render.gpu_operator_values import merged
 
 
