@@ -88,7 +88,9 @@ def claim(
         exactly["selectors"] = [each] * selectors
     asked: list[dict[str, Any]] = [{"name": f"r{n}", "exactly": exactly} for n in range(requests)]
     if alternatives:
-        first = [{"name": f"a{n}", "deviceClassName": "gpu.nvidia.com"} for n in range(alternatives)]
+        first = [
+            {"name": f"a{n}", "deviceClassName": "gpu.nvidia.com"} for n in range(alternatives)
+        ]
         asked = [{"name": "r0", "firstAvailable": first}]
     devices: dict[str, Any] = {"requests": asked}
     if constraints:
