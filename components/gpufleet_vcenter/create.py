@@ -22,18 +22,18 @@ from gpufleet_vcenter.errors import (
     said,
 )
 from gpufleet_vcenter.identity import OWNER, PENDING
-from gpufleet_vcenter.inventory import read_inventory
+from gpufleet_vcenter.inventory import read_host, read_inventory
 from gpufleet_vcenter.lookup import machines_with
 from gpufleet_vcenter.observed import Observed, observe
 from gpufleet_vcenter.owned import MachineWork, await_clones
-from gpufleet_vcenter.placement import Wish
+from gpufleet_vcenter.placement import Wish, slots_of
 from gpufleet_vcenter.preflight import check_before, check_name
 from gpufleet_vcenter.remove import destroy
 from gpufleet_vcenter.rooms import Rooms, check_still_fits, release, runs
 from gpufleet_vcenter.settings import NodeSettings
 from gpufleet_vcenter.specs import clone_spec
 from gpufleet_vcenter.storage import chosen_store, members
-from gpufleet_vcenter.tasks import TaskTimeoutError, run, timed_out, translated
+from gpufleet_vcenter.tasks import TaskTimeoutError, in_words, run, timed_out, translated
 
 _ATTEMPTS = 3
 
@@ -266,3 +266,35 @@ def _clean_up(work: MachineWork, live: Observed, failure: VsphereError) -> None:
                 node.forget()
     except VsphereError as second:
         raise failure.with_left(f"{left}. Removing it failed: {second}") from None
+
+
+NEXT = "-next"
+"""End of the name of a replacement while the machine that it replaces is there."""
+
+
+def clone_replacement(work: MachineWork, uuid: str) -> None:
+    """Clone the replacement of a machine that still runs next to the one that it replaces.
+
+    The replacement takes name and GPUs once the old machine has gone: both cannot have them. Where
+    the datastore has no room for both, or the replacement goes to another host, nothing is cloned.
+
+    Args:
+        work: The replacement.
+        uuid: Instance uuid of the machine that it replaces.
+    """
+    session, settings = work.session, work.settings
+    with in_words(f"making the replacement of {settings.name}"):
+        found = machines_with(session, work.datacenter, uuid)
+        old = observe(session, found[0]) if len(found) == 1 else None
+        if old is None or old.host is None or uuid == work.uuid or work.find() is not None:
+            return
+        try:
+            reach, _ = check_before(work)
+        except VsphereError as failure:
+            if failure.code is Code.DATASTORE_FULL:
+                return  # validated with the old machine gone
+            raise
+        host = read_host(session, old.host).without((uuid,))
+        if work.place.pod is None and slots_of(host, Wish(settings, reach)).free:
+            other_name = settings.model_copy(update={"name": f"{settings.name}{NEXT}"})
+            clone(replace(work, settings=other_name), old.host, work.place.datastore)

@@ -83,7 +83,6 @@ def option_as_dict(option: Option) -> dict[str, Any]:
 _SPEED = (
     "batch",
     "first_token_seconds",
-    "together_first_token_seconds",
     "token_seconds",
     "token_seconds_range",
     "tokens_per_second_range",
