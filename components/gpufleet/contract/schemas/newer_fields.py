@@ -17,7 +17,6 @@ from gpufleet.contract.schemas.problems import SchemaProblem, SchemaProblemKind,
 from gpufleet.documents.shapes import as_list, as_mapping
 
 _FIELDS = "kubernetes-fields"
-_JSON = json.JSONEncoder(default=str)
 Steps = tuple[str | int, ...]
 
 
@@ -38,7 +37,7 @@ def newer_fields(document: Any) -> tuple[NewerField, ...]:
     if schema_kinds().get(version, {}).get(name) != KUBERNETES:
         return ()
     with suppress(ValueError):  # of a number that has too many digits
-        if not _newer_names().search(_JSON.encode(document)):
+        if not _newer_names().search(json.dumps(document, default=str)):
             return ()  # as most
     reference = schema_file(KUBERNETES)["kinds"][version][name]
     return tuple(_below(reference, document, ()))
