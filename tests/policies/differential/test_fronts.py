@@ -147,6 +147,7 @@ SILENT_IN_FILES = {
             "device-plugin-key-absent",
             "device-plugin-mps-on-mig",
             "device-plugin-mps-one-request",
+            "device-plugin-mps-too-old",
             "device-plugin-mps-unsupported",
             "dra-chart-default-namespace",
             "dra-chart-kubernetes",
