@@ -207,14 +207,15 @@ def _validate_offered(
             skipped.append((name, path, why))
         elif name != GPU_RESOURCE and strategy is None and context.layouts is None:
             report.say("device-plugin-resource-needs-mixed", f"{path}.name", name=name)
-    nothing = len(skipped) == len(block.resources)
+    code = "device-plugin-resource-not-offered" if len(skipped) == len(block.resources) else None
     for name, path, why in skipped:
-        report.add(
-            "device-plugin-resource-not-offered" if nothing else "device-plugin-resource-skipped",
+        report.say(
+            "device-plugin-resource-skipped",
             f"{path}.name",
-            f"{name} is silently skipped: {why}",
-            _offer_fix(strategy, context),
+            code=code,
+            fix=_offer_fix(strategy, context),
             value=name,
+            why=why,
         )
 
 

@@ -70,13 +70,13 @@ def validate_objects(
     _driver_pairs(drivers, report)
     policies = [(path, item) for path, item in objects if item.get("kind") == "ClusterPolicy"]
     for path, item in policies[1:]:
-        report.add(
+        first, other = policies[0]
+        report.say(
             "gpu-operator-two-policies",
             child(child(path, "metadata"), "name"),
-            f"{_name(item)} is the second ClusterPolicy next to {_name(policies[0][1])}: the "
-            "operator reconciles one of them and ignores the other",
-            "keep one of them",
-            first=policies[0][0],
+            first=first,
+            name=_name(item),
+            other=_name(other),
         )
     for path, item in policies:
         validate_config_maps(objects, as_mapping(item.get("spec")) or {}, path, context, report)
@@ -99,14 +99,7 @@ def _cluster_policy(
     if len(missing) <= _PARTS / 2:
         validate_policy_images(spec, place, report)
         return problems
-    report.add(
-        "gpu-operator-patch",
-        place,
-        "this reads as a patch of a ClusterPolicy and is validated as one: spec has no "
-        + ", ".join(missing),
-        "as an object of its own write the missing parts, `{}` is enough",
-        missing=missing,
-    )
+    report.say("gpu-operator-patch/policy", place, missing=missing)
     return tuple(one for one in problems if one not in absent)
 
 

@@ -85,7 +85,7 @@ def validate(read: GoDocument, context: Site) -> Judgement:
     note_text(read, report)
     values = {} if read.data is None else as_mapping(read.data)
     if _is_json_patch(read.data):
-        report.say("gpu-operator-patch", "")
+        report.say("gpu-operator-patch/json", "")
         return report.validation()
     if values is None:
         report.say("gpu-operator-no-mapping", "", kind=kind_of(read.data))
