@@ -11,6 +11,7 @@ from gpufleet.cluster.program import Program, Reader
 from gpufleet.cluster.site import Site
 from gpufleet.contract.advertising_programs import offered_twice
 from gpufleet.contract.programs.chart_release import chart_codes
+from gpufleet.contract.programs.custom_resources import objects_of
 from gpufleet.contract.programs.dra_gates import DRIVER, gates_of, validate_gates
 from gpufleet.contract.programs.go_json import kind_of
 from gpufleet.contract.programs.gpu_operator_images import (
@@ -30,7 +31,7 @@ from gpufleet.contract.programs.gpu_operator_nodes import (
 )
 from gpufleet.contract.programs.gpu_operator_objects import (
     CODES,
-    objects_of,
+    KINDS,
     special_code,
     validate_mig_default,
     validate_objects,
@@ -90,7 +91,7 @@ def validate(read: GoDocument, context: Site) -> Judgement:
     if values is None:
         report.say("gpu-operator-no-mapping", "", kind=kind_of(read.data))
         return report.validation()
-    objects = objects_of(values)
+    objects = objects_of(values, KINDS)
     if objects is not None:
         validate_objects(objects, context, report)
         return report.validation()
