@@ -32,8 +32,6 @@ from gpufleet.rules.rows import rule_table
 
 RULES = rule_table(*rules_in("device_plugin", "unknown_keys", "text_notes"))
 
-__all__ = ["RULES", "validate"]
-
 SEVERAL_REQUESTS_SINCE = (0, 20, 0)
 """The plugin that honours `failRequestsGreaterThanOne: false` under MPS."""
 MPS_LIMIT = 48

@@ -57,8 +57,6 @@ RULES = rule_table(
     *rules_in("unknown_keys", "text_notes"),
 )
 
-__all__ = ["RULES", "validate"]
-
 _READER = "the gpu-operator chart"
 _IGNORED: dict[str, tuple[tuple[int, ...], str]] = {
     "cdi.default": ((25, 10), "it is deprecated and not passed on; CDI is the default mode"),

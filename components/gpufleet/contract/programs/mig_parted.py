@@ -27,8 +27,6 @@ from gpufleet.rules.rows import rule_table
 
 RULES = rule_table(*rules_in("mig_parted", "text_notes", "geometry"))
 
-__all__ = ["RULES", "validate"]
-
 _PROGRAM = "mig-manager"
 
 
