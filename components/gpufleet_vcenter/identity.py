@@ -4,8 +4,6 @@ The clone call itself sets the instance uuid, so a machine can be found from the
 The marks distinguish our machine from another owner's machine with the same uuid.
 """
 
-import hashlib
-import json
 import uuid
 from collections.abc import Mapping
 from enum import Enum
@@ -100,9 +98,3 @@ def stack_of(owner: str) -> str:
 def group_of(owner: str) -> str:
     """Owner of the group of a machine."""
     return owner.rpartition("/")[0]
-
-
-def generation_of(parts: Mapping[str, object]) -> str:
-    """Digest of the inputs whose change replaces a machine: 12 hexadecimal digits."""
-    text = json.dumps(parts, sort_keys=True, separators=(",", ":"), default=str)
-    return hashlib.sha256(text.encode()).hexdigest()[:12]
