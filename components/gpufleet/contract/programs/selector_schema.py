@@ -48,7 +48,7 @@ def validate_selectors(
         elif not _fits(criterion, wanted):
             words = {"texts": "a list of text", "boolean": "true or false", "text": "text"}[wanted]
             code, value = f"{prefix}-selector-invalid", shown(criterion)
-            fix = 'put ids in quotes: ["15b3"]' if wanted == "texts" else None
+            fix = 'put ids in quotes: ["15b3"]' if wanted == "texts" else f"write {words}"
             report.say(
                 "selector-invalid", place, code=code, fix=fix, value=value, key=key, needed=words
             )
