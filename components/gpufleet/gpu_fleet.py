@@ -8,6 +8,7 @@ import pulumi
 
 from gpufleet.addons.gpu_addons import GpuAddons
 from gpufleet.arguments import GpuPoolArgs
+from gpufleet.components_base.cluster_objects import ManifestObject
 from gpufleet.components_base.component import (
     FleetPlan,
     GpuComponent,
@@ -16,7 +17,6 @@ from gpufleet.components_base.component import (
     warning_texts,
 )
 from gpufleet.components_base.inputs import declared, looked_at, refuse
-from gpufleet.components_base.manifest_object import ManifestObject
 from gpufleet.components_base.platform_components import (
     Connection,
     PlatformFleet,

@@ -16,8 +16,9 @@ from urllib.parse import unquote
 
 from pyVmomi import vim
 
+from gpufleet_vcenter.changes import DeviceChanges
 from gpufleet_vcenter.observed import Observed
-from gpufleet_vcenter.reading import one, properties
+from gpufleet_vcenter.reading import one
 from gpufleet_vcenter.session import Session
 
 W = TypeVar("W")
@@ -33,30 +34,38 @@ class FoundNetwork:
     reference: Any
     id: str
     """As `on_network` spells it."""
+    name: str
     backing: Any
     """What puts an adapter onto it."""
 
 
 def found_network(session: Session, network: Any) -> FoundNetwork:
     """What an adapter needs to know of the network, asked once."""
+    if network not in session.places:
+        session.places[network] = _found(session, network)
+    return session.places[network]
+
+
+def _found(session: Session, network: Any) -> FoundNetwork:
     if isinstance(network, _Portgroup):
-        paths = ("key", "config.distributedVirtualSwitch")
+        paths = ("name", "key", "config.distributedVirtualSwitch")
         known = one(session, network, _Portgroup, paths) or {}
         switch = known.get("config.distributedVirtualSwitch")
         about = one(session, switch, vim.DistributedVirtualSwitch, ("uuid",)) or {}
         key = str(known.get("key", ""))
         port = vim.dvs.PortConnection(portgroupKey=key, switchUuid=about.get("uuid"))
-        return FoundNetwork(network, key, _Card.DistributedVirtualPortBackingInfo(port=port))
-    if isinstance(network, vim.OpaqueNetwork):
+        backing = _Card.DistributedVirtualPortBackingInfo(port=port)
+    elif isinstance(network, vim.OpaqueNetwork):
         paths = ("summary.opaqueNetworkId", "summary.opaqueNetworkType")
-        known = one(session, network, vim.OpaqueNetwork, paths) or {}
+        known = one(session, network, vim.OpaqueNetwork, ("name", *paths)) or {}
         key, kind = (str(known.get(path, "")) for path in paths)
         backing = _Card.OpaqueNetworkBackingInfo(opaqueNetworkId=key, opaqueNetworkType=kind)
-        return FoundNetwork(network, key, backing)
-    known = one(session, network, vim.Network, ("name",)) or {}
-    # As vCenter says it, escapes included: so govmomi writes it, too (object/network.go, 0.56).
-    backing = _Card.NetworkBackingInfo(network=network, deviceName=known.get("name", ""))
-    return FoundNetwork(network, str(network._moId), backing)
+    else:
+        known = one(session, network, vim.Network, ("name",)) or {}
+        key, name = str(network._moId), known.get("name", "")
+        # As vCenter says it, escapes included: so govmomi writes it, too (object/network.go, 0.56).
+        backing = _Card.NetworkBackingInfo(network=network, deviceName=name)
+    return FoundNetwork(network, key, unquote(str(known.get("name", ""))), backing)
 
 
 def on_network(adapter: Any) -> str:
@@ -70,21 +79,6 @@ def on_network(adapter: Any) -> str:
     if opaque is not None:
         return str(opaque)
     return str(getattr(getattr(backing, "network", None), "_moId", ""))
-
-
-def network_names(session: Session, networks: Iterable[Any]) -> dict[str, str]:
-    """Id of each network, as `on_network` spells it, and its name."""
-    listed = list(networks)
-    kinds = ((_Portgroup, "key"), (vim.OpaqueNetwork, "summary.opaqueNetworkId"))
-    names: dict[str, str] = {}
-    for kind, path in kinds:
-        of_kind = [network for network in listed if isinstance(network, kind)]
-        for _, found in properties(session, of_kind, kind, ("name", path)):
-            names[str(found.get(path, ""))] = unquote(str(found.get("name", "")))
-    plain = [item for item in listed if not isinstance(item, tuple(kind for kind, _ in kinds))]
-    for network, found in properties(session, plain, vim.Network, ("name",)):
-        names[str(network._moId)] = unquote(str(found.get("name", "")))
-    return names
 
 
 _Change = vim.vm.device.VirtualDeviceSpec
@@ -111,16 +105,6 @@ class WantedAdapter:
     """None: whatever it is."""
 
 
-@dataclass(frozen=True, slots=True)
-class AdapterChanges:
-    """What lacks of the adapters."""
-
-    changes: list[Any]
-    needs_power_off: bool
-    """Whether an adapter goes, or one with SR-IOV changes: its type cannot change, so another type
-    is another adapter."""
-
-
 def adapter_type(adapter: Any | None) -> str:
     """`vmxnet3`, `e1000e`, `sriov`, or vCenter's name of another type; empty: no adapter."""
     if adapter is None:
@@ -135,8 +119,9 @@ def adapter_changes(
     former: Sequence[str | None] | None,
     *,
     all_told: bool,
-) -> AdapterChanges:
-    """What to do so that the machine has these adapters.
+) -> DeviceChanges:
+    """What to do so that the machine has these adapters. It must be off where one goes, or one with
+    SR-IOV changes: a type cannot change, so another type is another adapter.
 
     An adapter that is as it should be is left, wherever it stands; one of ours that is not is put
     onto the network that lacks one, and keeps its MAC address; only then are adapters added and
@@ -158,7 +143,9 @@ def adapter_changes(
     added: list[Any] = []
     types = {adapter_type(card) for card in free[:ours]}
     for wish in sorted(lacking, key=lambda item: item.type not in types):
-        card = _taken(free[:ours], wish)
+        # One of its type, if there is one.
+        alike = (card for card in free[:ours] if wish.type in (None, adapter_type(card)))
+        card = next(alike, next(iter(free[:ours]), None))
         if card is not None:
             free.remove(card)
             ours -= 1
@@ -171,10 +158,14 @@ def adapter_changes(
             backing = old if wish.network is None else wish.network.backing
             removed += [] if card is None else [card]
             added.append(_added(wish, backing, _ADDED_KEY - len(added), live))
-    removed += _surplus(free, former, ours, all_told=all_told)
+    if former is None:
+        removed += free if all_told else []
+    else:
+        removed += [card for card in free if on_network(card) in former][:ours]
     gone = [_Change(operation=_Change.Operation.remove, device=card) for card in removed]
     of_host = any(adapter_type(one.device) == SRIOV for one in (*edited, *added))
-    return AdapterChanges([*gone, *edited, *added], bool(gone) or of_host)
+    off = ["place.networks" if all_told else "place.adapter"] if gone or of_host else []
+    return DeviceChanges([*gone, *edited, *added], off)
 
 
 def unmatched(
@@ -195,21 +186,6 @@ def unmatched(
 def _is(card: Any, wish: WantedAdapter) -> bool:
     of_type = wish.type in (None, adapter_type(card))
     return of_type and (wish.network is None or on_network(card) == wish.network.id)
-
-
-def _taken(cards: Sequence[Any], wish: WantedAdapter) -> Any | None:
-    """Of the cards one to change for the wish: of its type, if there is one."""
-    alike = (card for card in cards if wish.type in (None, adapter_type(card)))
-    return next(alike, next(iter(cards), None))
-
-
-def _surplus(
-    free: Sequence[Any], former: Sequence[str | None] | None, ours: int, *, all_told: bool
-) -> list[Any]:
-    """Adapters that nothing declares and that are ours to remove."""
-    if former is None:
-        return list(free) if all_told else []
-    return [card for card in free if on_network(card) in former][:ours]
 
 
 def _added(wish: WantedAdapter, backing: Any, key: int, live: Observed) -> Any:

@@ -32,6 +32,7 @@ class ClusterApi:
         try:
             from kubernetes import config
             from kubernetes.client import Configuration
+            from kubernetes.client.rest import RESTClientObject
         except ModuleNotFoundError:
             raise failed("kubernetes/no-client") from None
         path = Path(access.kubeconfig).expanduser()
@@ -44,14 +45,7 @@ class ClusterApi:
                 "kubernetes/kubeconfig", path=path, problem=type(problem).__name__
             ) from None
         self._known = known
-        self._pool = urllib3.PoolManager(
-            retries=False,
-            timeout=CALL_TIMEOUT,
-            cert_reqs="CERT_REQUIRED" if known.verify_ssl else "CERT_NONE",
-            ca_certs=known.ssl_ca_cert,
-            cert_file=known.cert_file,
-            key_file=known.key_file,
-        )
+        self._pool: urllib3.PoolManager = RESTClientObject(known).pool_manager
 
     def node(self, name: str) -> Mapping[str, Any] | None:
         """The Node, or None."""
@@ -89,9 +83,11 @@ class ClusterApi:
             # A pod of the same name that came meanwhile (of a StatefulSet) is not meant.
             "deleteOptions": {"preconditions": {"uid": meta["uid"]}},
         }
-        path = f"/api/v1/namespaces/{quote(meta['namespace'])}/pods/{quote(meta['name'])}/eviction"
-        answer = self._ask("POST", path, body=body, absent=(404, 409, 429))
-        return answer is not None or self._gone(meta)
+        path = f"/api/v1/namespaces/{quote(meta['namespace'])}/pods/{quote(meta['name'])}"
+        if self._ask("POST", f"{path}/eviction", body=body, absent=(404, 409, 429)) is not None:
+            return True
+        found = self._ask("GET", path, absent=(404,))
+        return found is None or found["metadata"]["uid"] != meta["uid"]
 
     def delete_node(self, node: Mapping[str, Any]) -> None:
         """Delete exactly this Node object; one that is gone is fine."""
@@ -103,11 +99,6 @@ class ClusterApi:
     def close(self) -> None:
         """Hang up."""
         self._pool.clear()
-
-    def _gone(self, meta: Mapping[str, Any]) -> bool:
-        path = f"/api/v1/namespaces/{quote(meta['namespace'])}/pods/{quote(meta['name'])}"
-        found = self._ask("GET", path, absent=(404,))
-        return found is None or found["metadata"]["uid"] != meta["uid"]
 
     def _ask(
         self,
@@ -126,6 +117,8 @@ class ClusterApi:
                 f"{self._known.host}{path}" + (f"?{urlencode(query)}" if query else ""),
                 body=None if body is None else json.dumps(body).encode(),
                 headers={"Accept": "application/json", "Content-Type": kind, **self._identity()},
+                retries=False,
+                timeout=CALL_TIMEOUT,
             )
         except (HTTPError, OSError) as problem:
             raise failed(

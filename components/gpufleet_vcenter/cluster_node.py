@@ -96,7 +96,9 @@ class ClusterNode:
             node = self._own()
             if node is None:
                 return
-            self._cordon(node, machine)
+            # Someone else's cordon stays someone else's.
+            if not node.get("spec", {}).get("unschedulable"):
+                self._patch(machine, True)
             left = [pod for pod in self._cluster.pods(self._name) if _must_leave(pod)]
             if not is_ready(node):
                 # No one there confirms that a pod has ended; that it was told so is all there is.
@@ -119,10 +121,8 @@ class ClusterNode:
         ready = [] if node is None else _conditions(node, "Ready")
         if not ready or ready[0].get("status") == "True":
             return ""
-        since = str(ready[0].get("lastTransitionTime") or "")
-        if not since or datetime.now(UTC) - datetime.fromisoformat(since) < timedelta(
-            minutes=minutes
-        ):
+        since, least = str(ready[0].get("lastTransitionTime") or ""), timedelta(minutes=minutes)
+        if not since or datetime.now(UTC) - datetime.fromisoformat(since) < least:
             return ""
         nodes = self._cluster.nodes()
         down = sum(not is_ready(one) for one in nodes)
@@ -133,11 +133,7 @@ class ClusterNode:
         node = self._own()
         marks = {} if node is None else node.get("metadata", {}).get("annotations") or {}
         if marks.get(CORDONED_BY) == machine:
-            patch = {
-                "metadata": {"annotations": {CORDONED_BY: None}},
-                "spec": {"unschedulable": None},
-            }
-            self._cluster.patch_node(self._name, patch)
+            self._patch(None, None)
 
     def forget(self) -> None:
         """Delete the Node object of a machine that is gone."""
@@ -145,17 +141,14 @@ class ClusterNode:
         if node is not None:
             self._cluster.delete_node(node)
 
+    def _patch(self, machine: str | None, cordoned: bool | None) -> None:
+        marks = {"annotations": {CORDONED_BY: machine}}
+        patch = {"metadata": marks, "spec": {"unschedulable": cordoned}}
+        self._cluster.patch_node(self._name, patch)
+
     def _own(self) -> Mapping[str, Any] | None:
         node = self._cluster.node(self._name)
         return node if node is not None and belongs(node, self._bios_uuid) else None
-
-    def _cordon(self, node: Mapping[str, Any], machine: str) -> None:
-        if node.get("spec", {}).get("unschedulable"):
-            return  # someone else's cordon stays someone else's
-        self._cluster.patch_node(
-            self._name,
-            {"metadata": {"annotations": {CORDONED_BY: machine}}, "spec": {"unschedulable": True}},
-        )
 
     def _until(self, seconds: int, doing: str, left: str) -> Iterator[float]:
         """Turns of a wait, none once the update was interrupted.
@@ -169,15 +162,13 @@ class ClusterNode:
 
 
 def _listed(left: list[Mapping[str, Any]], held: set[str]) -> str:
-    rows = [f"{pod_name(pod)} ({_why(pod, held)})" for pod in sorted(left, key=pod_name)[:_NAMED]]
+    rows: list[str] = []
+    for pod in sorted(left, key=pod_name)[:_NAMED]:
+        why = "is ending" if is_leaving(pod) else "was told to leave"
+        why = "a disruption budget keeps it" if pod_name(pod) in held else why
+        rows.append(f"{pod_name(pod)} ({why})")
     more = f" and {len(left) - _NAMED} more" if len(left) > _NAMED else ""
     return ", ".join(rows) + more
-
-
-def _why(pod: Mapping[str, Any], held: set[str]) -> str:
-    if pod_name(pod) in held:
-        return "a disruption budget keeps it"
-    return "is ending" if is_leaving(pod) else "was told to leave"
 
 
 @contextmanager

@@ -1,4 +1,7 @@
-"""Making a machine what is declared, from whatever state it is in. Safe to run again and again."""
+# pyright: standard
+"""Making a machine what is declared, from whatever state it is in: reconfiguring, starting and
+stopping it, how far its guest and its node have come, and clearing what it no longer needs. Safe to
+run again and again."""
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -6,19 +9,20 @@ from typing import Any
 
 from pyVmomi import vim
 
-from gpufleet.spec.platforms.vsphere import VsphereUpdatePolicy
-from gpufleet.spec.platforms.vsphere_policy import LatencySensitivity
+from gpufleet.spec.platforms.vsphere import VsphereUpdatePolicy, VsphereWaitFor
+from gpufleet.spec.platforms.vsphere_policy import DeletePolicy, LatencySensitivity
 from gpufleet_vcenter.cluster_node import node_of
-from gpufleet_vcenter.errors import Code, OutcomeUnknownError, VsphereError, failed
-from gpufleet_vcenter.observed import Observed
+from gpufleet_vcenter.errors import Code, OutcomeUnknownError, VsphereError, failed, said
+from gpufleet_vcenter.guest_data import JOINED_KEY, USER_DATA_KEYS
+from gpufleet_vcenter.identity import PENDING
+from gpufleet_vcenter.observed import Observed, observe
 from gpufleet_vcenter.owned import MachineWork
-from gpufleet_vcenter.power import power_off, still_there
 from gpufleet_vcenter.preflight import check_name
 from gpufleet_vcenter.reading import last_event, one
 from gpufleet_vcenter.session import Session
 from gpufleet_vcenter.settings import NodeSettings
 from gpufleet_vcenter.specs import MachineDifference, difference, mmio_of
-from gpufleet_vcenter.tasks import changed_until, reported, run, step
+from gpufleet_vcenter.tasks import changed_until, in_words, run, step, turns, wait
 
 _ATTEMPTS = 4
 """Times a reconfiguration is worked out anew when someone else changed the machine meanwhile."""
@@ -32,7 +36,6 @@ def converge(
     A machine that must be off for it, and may, is drained first and powered off.
 
     Args:
-        work: What is declared.
         first_boot: Whether its guest has not started yet.
         before: What was declared before, and goes if it is not wanted. Default: nothing.
 
@@ -83,21 +86,17 @@ def converge(
 def _lacks(
     work: MachineWork, live: Observed, first_boot: bool, before: NodeSettings | None
 ) -> MachineDifference:
-    """What differs between declaration and machine."""
-    devices = _fixed_backings(work, live.host)
-    cpu_mhz = _reserved_mhz(work, live.host)
-    return difference(work, live, devices, first_boot, before, cpu_mhz)
+    """What differs between declaration and machine.
 
-
-def _reserved_mhz(work: MachineWork, host: Any) -> int:
-    """Processor time that must be reserved: with high latency sensitivity all of it, else ESXi does
-    not start the machine ("Invalid CPU reservation for the latency-sensitive VM, (sched.cpu.min)
-    should be at least ...", RedHatOfficial/ocp4-vsphere-upi-automation#36; vSphere 8.0 Resource
-    Management)."""
-    if work.settings.latency_sensitivity is not LatencySensitivity.HIGH or host is None:
-        return 0
-    known = one(work.session, host, vim.HostSystem, ("hardware.cpuInfo.hz",)) or {}
-    return work.settings.cpus * int(known.get("hardware.cpuInfo.hz") or 0) // 1_000_000
+    With high latency sensitivity all processor time must be reserved, else ESXi does not start the
+    machine ("Invalid CPU reservation for the latency-sensitive VM, (sched.cpu.min) should be at
+    least ...", RedHatOfficial/ocp4-vsphere-upi-automation#36; vSphere 8.0 Resource Management).
+    """
+    devices, mhz = _fixed_backings(work, live.host), 0
+    if work.settings.latency_sensitivity is LatencySensitivity.HIGH and live.host is not None:
+        known = one(work.session, live.host, vim.HostSystem, ("hardware.cpuInfo.hz",)) or {}
+        mhz = work.settings.cpus * int(known.get("hardware.cpuInfo.hz") or 0) // 1_000_000
+    return difference(work, live, devices, first_boot, before, mhz)
 
 
 def _fixed_backings(work: MachineWork, host: Any) -> dict[str, Any]:
@@ -137,17 +136,13 @@ def upgrade(session: Session, settings: NodeSettings, live: Observed, version: i
     Raises:
         VsphereError: vCenter refuses, as for a version that no host of the cluster knows.
     """
-    doing = f"upgrading the virtual hardware of {live.name} from {live.hardware_version}"
-    doing = f"{doing} to {version}"
-    with (
-        reported(doing, "reconfigure", f"{live.name} exists"),
-        suppress(vim.fault.AlreadyUpgraded, OutcomeUnknownError),
-    ):
-        run(
-            session,
-            lambda: live.reference.UpgradeVM_Task(f"vmx-{version}"),
-            settings.timeouts.reconfigure,
-        )
+    step(
+        session,
+        lambda: live.reference.UpgradeVM_Task(f"vmx-{version}"),
+        settings.timeouts.reconfigure,
+        f"upgrading the virtual hardware of {live.name} from {live.hardware_version} to {version}",
+        f"{live.name} exists",
+    )
 
 
 def move(work: MachineWork, live: Observed) -> None:
@@ -159,7 +154,7 @@ def move(work: MachineWork, live: Observed) -> None:
     machine, pool, folder = live.reference, work.place.pool, work.place.folder
     spec = vim.vm.RelocateSpec(pool=pool)
     if _at(work, live, "parent") != folder:
-        check_name(work)
+        check_name(work, work.named())
     for path, target, start in (
         ("resourcePool", pool, lambda: machine.RelocateVM_Task(spec)),
         ("parent", folder, lambda: folder.MoveIntoFolder_Task([machine])),
@@ -176,3 +171,208 @@ def move(work: MachineWork, live: Observed) -> None:
 
 def _at(work: MachineWork, live: Observed, path: str) -> Any:
     return (one(work.session, live.reference, vim.VirtualMachine, (path,)) or {}).get(path)
+
+
+_CALLS = 3
+AUTOMATIC = vim.option.OptionValue(key="OverrideAutomationLevel", value="fullyAutomated")
+"""Option of a start that lets DRS choose the host and start the machine. Without it, DRS only makes
+a recommendation for a machine or cluster whose behaviour is `manual` (vSphere API, DrsBehavior and
+ClusterPowerOnVmOption; openshift/machine-api-operator, `pkg/controller/vsphere/reconciler.go`)."""
+_LINK_LOCAL = ("169.254.", "fe80:", "127.", "::1")
+_LOST_SECONDS = 2.0
+"""How long a machine is watched after the answer to a call was lost, before it is repeated."""
+
+
+def power_on(work: MachineWork, live: Observed) -> Observed:
+    """The machine, running. One that runs already is fine; a suspended one is reported.
+
+    Raises:
+        VsphereError: it does not start; a fault that another host may not have keeps the code
+            `vsphere-gpu-capacity`.
+    """
+    if live.power == "suspended":
+        raise failed("host-state/suspended", live=live)
+    if live.is_on:
+        return still_there(work.session, live)  # as it is after what was changed
+    doing, mmio = f"powering on {live.name}", mmio_of(work.settings)
+    with in_words(doing, "powerOn", f"{live.name} exists", mmio):
+        for _ in range(_CALLS):
+            # A second request is safe: vCenter answers that the machine runs or is about to run.
+            # Therefore a lost answer is not awaited for the full time of a start.
+            try:
+                with suppress(vim.fault.InvalidPowerState):
+                    _start(work, live)
+                live = still_there(work.session, live)
+                break
+            except OutcomeUnknownError:
+                live = until(work.session, live, _LOST_SECONDS, lambda now: now.is_on)
+                if live.is_on:
+                    break
+        else:
+            raise failed("connection/start", live=live, attempts=_CALLS)
+    if live.question:
+        raise failed("question", live=live)
+    if not live.is_on:
+        raise failed("host-state/not-started", live=live)
+    return live
+
+
+def _start(work: MachineWork, live: Observed) -> None:
+    session, found, machine = work.session, work.place, live.reference
+    seconds = work.settings.timeouts.power_on
+
+    def watch() -> None:
+        """A question holds the task up until someone answers it."""
+        now = still_there(session, live)
+        if now.question:
+            raise failed("question", live=now)
+
+    def start() -> Any:
+        return found.datacenter.PowerOnMultiVM_Task([machine], [AUTOMATIC])
+
+    if not found.is_cluster:
+        run(session, machine.PowerOnVM_Task, seconds, watch)
+        return
+    # The call that lets DRS place what is free to move. Its own success says nothing of the
+    # machine: that is in the task of the one attempt.
+    outcome = run(session, start, seconds, watch)
+    for attempt in getattr(outcome, "notAttempted", None) or []:
+        raise attempt.fault
+    attempted = getattr(outcome, "attempted", None) or []
+    for attempt in attempted:
+        if attempt.task is not None:
+            wait(session, attempt.task, seconds, watch)
+    if not attempted and getattr(outcome, "recommendations", None):
+        keys = [str(one.key) for one in outcome.recommendations]
+        raise failed("drs-behavior/recommended", live=live, keys=keys)
+
+
+def power_off(work: MachineWork, live: Observed) -> Observed:
+    """The machine, off: by its guest first where the policy says so, else at once."""
+    session, machine, seconds = work.session, live.reference, work.settings.timeouts.shutdown
+    soft = work.settings.delete_policy is DeletePolicy.TRY_SOFT
+    # What refuses to go off is off already, or cannot be asked: then it is looked at again.
+    passes = (vim.fault.InvalidPowerState, vim.fault.ToolsUnavailable, OutcomeUnknownError)
+    with in_words(f"powering off {live.name}", "shutdown", f"{live.name} still runs"):
+        if soft and live.power == "poweredOn" and live.tools_running:
+            with suppress(*passes):
+                session.call(machine.ShutdownGuest, changes=True)
+                live = until(session, live, seconds, lambda now: now.power == "poweredOff")
+        for _ in range(_CALLS):
+            if live.power != "poweredOff":
+                with suppress(*passes):
+                    run(session, machine.PowerOffVM_Task, seconds)
+                live = still_there(session, live)
+    return live
+
+
+def still_there(session: Session, live: Observed) -> Observed:
+    """The machine as it is now.
+
+    Raises:
+        VsphereError: it is gone: someone removed it meanwhile.
+    """
+    now = observe(session, live.reference)
+    if now is None:
+        raise failed("not-found/removed", live=live)
+    return now
+
+
+def until(
+    session: Session, live: Observed, seconds: float, done: Callable[[Observed], bool]
+) -> Observed:
+    """The machine once `done` holds, it asks a question, or the seconds are over.
+
+    Raises:
+        VsphereError: the update was interrupted before, or the machine is gone.
+    """
+    doing = f"waiting for {live.name}"
+    for _ in turns(seconds, doing, f"{live.name} ({live.moref}) stays"):
+        live = still_there(session, live)
+        if done(live) or live.question:
+            break
+    return live
+
+
+def await_ready(work: MachineWork, live: Observed, *, completes: bool = True) -> Observed:
+    """The machine once its guest is as far as `waitFor` says and its node is Ready.
+
+    When either shows that the guest has read its first-boot data, the secret part of it is taken
+    out of vCenter.
+
+    Args:
+        live: The machine, running.
+        completes: Whether the mark of an incomplete machine goes, too. Default true.
+
+    Raises:
+        VsphereError: it was not in time; the text says how far the guest came.
+    """
+    live = _await_guest(work, live)
+    read = work.settings.wait_for is VsphereWaitFor.JOINED
+    with node_of(work.settings, live.bios_uuid) as node:
+        if node is not None:
+            node.await_ready()
+            node.reopen(live.instance_uuid)
+            read = True
+    keys = (*(USER_DATA_KEYS if read else ()), *((PENDING,) if completes else ()))
+    return _emptied(work, live, keys)
+
+
+def _await_guest(work: MachineWork, live: Observed) -> Observed:
+    settings = work.settings
+    if settings.wait_for is VsphereWaitFor.POWER_ON:
+        return live
+
+    def ready(now: Observed) -> bool:
+        if settings.wait_for is VsphereWaitFor.TOOLS:
+            return now.tools_running
+        if settings.wait_for is VsphereWaitFor.JOINED:
+            return now.extra_config.get(JOINED_KEY) == "done"
+        # An address that can be reached from elsewhere.
+        return bool(now.address) and not now.address.startswith(_LINK_LOCAL)
+
+    live = until(work.session, live, settings.timeouts.address, ready)
+    if ready(live):
+        return live
+    joined = ""
+    if settings.wait_for is VsphereWaitFor.JOINED:
+        joined = f", {JOINED_KEY} is {live.extra_config.get(JOINED_KEY) or 'not set'}"
+    raise failed(
+        "timeout/guest",
+        live=live,
+        settings=settings,
+        tools="run" if live.tools_running else "do not run",
+        address=live.address or "none",
+        joined=joined,
+        left=stays(live),
+    )
+
+
+def stays(live: Observed) -> str:
+    """What becomes of a machine that runs and is late."""
+    return said("timeout/stays", live=live)
+
+
+def _emptied(work: MachineWork, live: Observed, keys: tuple[str, ...]) -> Observed:
+    """The machine without values of these keys in its configuration. Safe to run again.
+
+    Raises:
+        VsphereError: vCenter refuses.
+    """
+    machine, now = live.reference, live
+    known = True  # how it is
+
+    def lacking() -> Callable[[], Any] | None:
+        nonlocal now, known
+        now = now if known else still_there(work.session, now)
+        known = False
+        empty = [
+            vim.option.OptionValue(key=key, value="") for key in keys if now.extra_config.get(key)
+        ]
+        spec = vim.vm.ConfigSpec(extraConfig=empty)
+        return (lambda: machine.ReconfigVM_Task(spec)) if empty else None
+
+    listed = ", ".join(key for key in keys if live.extra_config.get(key))
+    what, seconds = f"the value of {listed} in {live.name}", work.settings.timeouts.reconfigure
+    changed_until(work.session, machine, lacking, seconds, what, "machine")
+    return now

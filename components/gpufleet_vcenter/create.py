@@ -2,6 +2,7 @@
 answer to the clone call is lost, late, or the name is taken."""
 
 from contextlib import nullcontext
+from dataclasses import replace
 from typing import Any
 
 from pyVmomi import vim, vmodl
@@ -9,7 +10,7 @@ from pyVmomi import vim, vmodl
 from gpufleet.components_base.resource_plugin import CANCELLED
 from gpufleet.spec.platforms.vsphere_policy import CreateFailure
 from gpufleet_vcenter.cluster_node import node_of
-from gpufleet_vcenter.converge import converge, move
+from gpufleet_vcenter.converge import await_ready, converge, move, power_on, stays, still_there
 from gpufleet_vcenter.described import describe
 from gpufleet_vcenter.drs import add, behave, group_of, regroup
 from gpufleet_vcenter.errors import (
@@ -20,20 +21,19 @@ from gpufleet_vcenter.errors import (
     interrupted,
     said,
 )
-from gpufleet_vcenter.faults import translated
-from gpufleet_vcenter.identity import OWNER, PENDING, Standing
-from gpufleet_vcenter.inventory import Host, read_inventory
+from gpufleet_vcenter.identity import OWNER, PENDING
+from gpufleet_vcenter.inventory import read_host, read_inventory
 from gpufleet_vcenter.lookup import machines_with
 from gpufleet_vcenter.observed import Observed, observe
 from gpufleet_vcenter.owned import MachineWork, await_clones
-from gpufleet_vcenter.power import await_ready, power_on, stays, still_there
+from gpufleet_vcenter.placement import Wish, slots_of
 from gpufleet_vcenter.preflight import check_before, check_name
 from gpufleet_vcenter.remove import destroy
 from gpufleet_vcenter.rooms import Rooms, check_still_fits, release, runs
 from gpufleet_vcenter.settings import NodeSettings
 from gpufleet_vcenter.specs import clone_spec
 from gpufleet_vcenter.storage import chosen_store, members
-from gpufleet_vcenter.tasks import TaskTimeoutError, run, timed_out
+from gpufleet_vcenter.tasks import TaskTimeoutError, in_words, run, timed_out, translated
 
 _ATTEMPTS = 3
 
@@ -48,7 +48,6 @@ def create(
     for its own clone in flight, and does what is left.
 
     Args:
-        work: What is declared.
         rooms: Inventory shared with machines that are made at the same time. Default: its own.
 
     Raises:
@@ -56,41 +55,35 @@ def create(
             says what was left.
     """
     try:
-        return _created(work, rooms)
-    except Exception:
-        release(work.identity)  # what fails claims no host
-        raise
-
-
-def _created(work: MachineWork, rooms: Rooms | None) -> tuple[Observed, bool, VsphereError | None]:
-    if work.settings.adopt is not None:
-        taken = _taken_over(work)
+        taken = None if work.settings.adopt is None else _taken_over(work)
         if taken is not None:
-            release(work.identity)
-            live = run_declared(work.of(known_uuid=taken.instance_uuid), taken)
+            release(work)
+            live = run_declared(replace(work, known_uuid=taken.instance_uuid), taken)
             return _ready(work, live, adopted=True)
-    live = _begun(work)
-    adopted = live is not None
-    if live is not None:
-        release(work.identity)  # it has its host
-        incomplete = bool(live.extra_config.get(PENDING))
-        try:
-            live = run_declared(work.of(pending=incomplete), live)
-        except VsphereError as failure:
-            if not incomplete or failure.code is not Code.GPU_CAPACITY:
-                raise
-            _clean_up(work, live, failure)  # its host is full: begin on another
-            live = None
-    if live is None:
-        live = _make(work.of(pending=True), rooms or rooms_of(work))
-    return _ready(work, live, adopted=adopted)
+        begun = live = _begun(work)
+        if live is not None:
+            release(work)  # it has its host
+            incomplete = bool(live.extra_config.get(PENDING))
+            try:
+                live = run_declared(replace(work, pending=incomplete), live)
+            except VsphereError as failure:
+                if not incomplete or failure.code is not Code.GPU_CAPACITY:
+                    raise
+                _clean_up(work, live, failure)  # its host is full: begin on another
+                live = None
+        if live is None:
+            live = _make(replace(work, pending=True), rooms or rooms_of(work))
+        return _ready(work, live, adopted=begun is not None)
+    except Exception:
+        release(work)  # what fails claims no host
+        raise
 
 
 def _ready(
     work: MachineWork, live: Observed, *, adopted: bool
 ) -> tuple[Observed, bool, VsphereError | None]:
     try:
-        ready = await_ready(work, live, completes=not work.identity.pending)
+        ready = await_ready(work, live, completes=not work.pending)
     except VsphereError as late:
         return still_there(work.session, live), adopted, late.with_left(stays(live))
     return ready, adopted, None
@@ -133,23 +126,34 @@ def rooms_of(work: MachineWork) -> Rooms:
 
 
 def _make(work: MachineWork, rooms: Rooms) -> Observed:
-    """Clone and start, on one host after the other until one can."""
-    _clear_name(work)
+    """Clone and start, on one host after the other until one can; in a datastore cluster on the
+    datastore of it that has most room."""
+    live = work.named()
+    if live is not None and work.is_begun(live):
+        destroy(work, live)  # for a declaration that has changed since
+    else:
+        check_name(work, live)
     reach, size = rooms.checked or check_before(work)
-    group, machine = group_of(work), work.identity.instance_uuid
+    wish, machine = Wish(work.settings, reach, group_of(work)), work.uuid
     refused: set[str] = set()
     last: VsphereError | None = None
     while True:
-        name = rooms.claim(work.settings, machine, reach, group, refused)
+        name = rooms.claim(wish, machine, refused)
         if name is None:
             assert last is not None
             raise last
         live: Observed | None = None
         try:
-            live = _cloned(work, rooms.host(name), size)
+            host, store = rooms.host(name), nullcontext(work.place.datastore)
+            if work.place.pod is not None:
+                among = members(work.session, work.place)
+                store = chosen_store(work, among, host.datastores, size)
+            with store as datastore:
+                at = work.session.object(vim.HostSystem, host.id)
+                live = clone(work, at, datastore)
             live = run_declared(work, live)
         except VsphereError as failure:
-            release(work.identity)
+            release(work)
             if live is None:
                 raise
             _clean_up(work, live, failure)
@@ -158,7 +162,7 @@ def _make(work: MachineWork, rooms: Rooms) -> Observed:
             refused.add(name)  # another stack was faster there
             last = failure
         else:
-            runs(work.identity)
+            runs(work)
             return live
 
 
@@ -166,7 +170,6 @@ def run_declared(work: MachineWork, live: Observed, before: NodeSettings | None 
     """The machine as declared, powered on.
 
     Args:
-        work: What is declared.
         before: What was declared before. Default: nothing, it is new.
     """
     settings, machine = work.settings, live.reference
@@ -183,7 +186,7 @@ def run_declared(work: MachineWork, live: Observed, before: NodeSettings | None 
     describe(work, live, before)
     if before is not None and _pool_and_folder(before) != _pool_and_folder(settings):
         move(work, live)
-    if work.identity.pending and live.power == "poweredOff" and live.host is not None:
+    if work.pending and live.power == "poweredOff" and live.host is not None:
         check_still_fits(work, live)
     return power_on(work, live)
 
@@ -191,32 +194,6 @@ def run_declared(work: MachineWork, live: Observed, before: NodeSettings | None 
 def _pool_and_folder(settings: NodeSettings) -> tuple[str | None, str | None]:
     """What moves a machine when its declaration changes. Who else moves one is not undone."""
     return settings.place.resource_pool, settings.place.folder
-
-
-def _clear_name(work: MachineWork) -> None:
-    """Remove the incomplete machine that an earlier run of this stack began under this name, for a
-    declaration that has changed since.
-
-    Raises:
-        VsphereError: another machine has the name.
-    """
-    live = work.named()
-    if live is None:
-        return
-    if work.standing(live) is Standing.PENDING and work.identity.is_key(live.extra_config):
-        destroy(work, live)
-    else:
-        check_name(work)
-
-
-def _cloned(work: MachineWork, host: Host, size: int) -> Observed:
-    """The clone on the host: where a datastore cluster is declared, on the datastore of it that has
-    most room."""
-    store: Any = nullcontext(work.place.datastore)
-    if work.place.pod is not None:
-        store = chosen_store(work, members(work.session, work.place), host.datastores, size)
-    with store as datastore:
-        return clone(work, work.session.object(vim.HostSystem, host.id), datastore)
 
 
 def clone(work: MachineWork, host: Any, datastore: Any | None) -> Observed:
@@ -248,7 +225,8 @@ def _attempt(work: MachineWork, spec: Any, doing: str) -> Observed | None:
     except OutcomeUnknownError:
         return _begun(work)  # it was carried out, is under way, or never arrived
     except TaskTimeoutError as problem:
-        raise _clone_timed_out(work, problem) from None
+        # It is not cancelled: the next run adopts it.
+        raise timed_out(f"cloning {settings.name}", problem, "clone", _in_flight(work)) from None
     except VsphereError as failure:
         if failure.code is Code.INTERRUPTED:
             raise interrupted(doing, _in_flight(work)) from None
@@ -257,7 +235,7 @@ def _attempt(work: MachineWork, spec: Any, doing: str) -> Observed | None:
         live = work.find()
         if live is not None:
             return live
-        check_name(work)
+        check_name(work, work.named())
         raise failed("name-taken/unseen", doing=doing) from None
     except vmodl.MethodFault as fault:
         raise translated(fault, doing) from None
@@ -267,32 +245,56 @@ def _attempt(work: MachineWork, spec: Any, doing: str) -> Observed | None:
     return live
 
 
-def _clone_timed_out(work: MachineWork, problem: TaskTimeoutError) -> VsphereError:
-    """Say what a clone that took too long has left. It is not cancelled: the next run adopts it."""
-    return timed_out(f"cloning {work.settings.name}", problem, "clone", _in_flight(work))
-
-
 def _in_flight(work: MachineWork) -> str:
     """What exists of a machine whose clone was not waited for to its end."""
     live = work.find()
-    return said("interrupted/clone", work=work) if live is None else _kept(live)
-
-
-def _kept(live: Observed) -> str:
-    """What a failed create leaves, and what becomes of it."""
+    if live is None:
+        return said("interrupted/clone", work=work)
     return said("interrupted/kept", live=live)
 
 
 def _clean_up(work: MachineWork, live: Observed, failure: VsphereError) -> None:
     """Remove what this call made, unless it waits for a person's answer or the update was
     interrupted; a failure to do so never hides the first one."""
-    kept = work.settings.on_create_failure is CreateFailure.KEEP
-    if kept or failure.code is Code.QUESTION or CANCELLED.is_set():
-        raise failure.with_left(_kept(live)) from None
+    keep, left = work.settings.on_create_failure, said("interrupted/kept", live=live)
+    if keep is CreateFailure.KEEP or failure.code is Code.QUESTION or CANCELLED.is_set():
+        raise failure.with_left(left) from None
     try:
         destroy(work, live)
         with node_of(work.settings, live.bios_uuid) as node:
             if node is not None:
                 node.forget()
     except VsphereError as second:
-        raise failure.with_left(f"{_kept(live)}. Removing it failed: {second}") from None
+        raise failure.with_left(f"{left}. Removing it failed: {second}") from None
+
+
+NEXT = "-next"
+"""End of the name of a replacement while the machine that it replaces is there."""
+
+
+def clone_replacement(work: MachineWork, uuid: str) -> None:
+    """Clone the replacement of a machine that still runs next to the one that it replaces.
+
+    The replacement takes name and GPUs once the old machine has gone: both cannot have them. Where
+    the datastore has no room for both, or the replacement goes to another host, nothing is cloned.
+
+    Args:
+        work: The replacement.
+        uuid: Instance uuid of the machine that it replaces.
+    """
+    session, settings = work.session, work.settings
+    with in_words(f"making the replacement of {settings.name}"):
+        found = machines_with(session, work.datacenter, uuid)
+        old = observe(session, found[0]) if len(found) == 1 else None
+        if old is None or old.host is None or uuid == work.uuid or work.find() is not None:
+            return
+        try:
+            reach, _ = check_before(work)
+        except VsphereError as failure:
+            if failure.code is Code.DATASTORE_FULL:
+                return  # validated with the old machine gone
+            raise
+        host = read_host(session, old.host).without((uuid,))
+        if work.place.pod is None and slots_of(host, Wish(settings, reach)).free:
+            other_name = settings.model_copy(update={"name": f"{settings.name}{NEXT}"})
+            clone(replace(work, settings=other_name), old.host, work.place.datastore)

@@ -6,39 +6,25 @@ has is left alone.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from typing import Any
 
 from pyVmomi import vim, vmodl
 
-from gpufleet_vcenter.errors import Code, VsphereError, failed, near
-from gpufleet_vcenter.faults import translated
+from gpufleet_vcenter.errors import VsphereError, failed, near
 from gpufleet_vcenter.observed import Observed
 from gpufleet_vcenter.owned import MachineWork
 from gpufleet_vcenter.reading import one
 from gpufleet_vcenter.session import Session
 from gpufleet_vcenter.settings import NodeSettings
-from gpufleet_vcenter.tasks import reported, run
+from gpufleet_vcenter.tasks import translated
 
 Tag = tuple[str, str]
 """Category and name."""
 
 
-@dataclass(frozen=True, slots=True)
-class Description:
-    """Notes, attributes and tags, declared or found."""
-
-    annotation: str = ""
-    attributes: Mapping[str, str] = field(default_factory=dict[str, str])
-    tags: frozenset[Tag] = frozenset()
-
-
-def wanted_of(settings: NodeSettings) -> Description:
-    """What is declared."""
-    return Description(
-        settings.annotation or "",
-        settings.custom_attributes,
-        frozenset((tag.category, tag.name) for tag in settings.tags),
-    )
+def tags_of(settings: NodeSettings | None) -> frozenset[Tag]:
+    """Tags that are declared; of None, no tags."""
+    return frozenset((tag.category, tag.name) for tag in (settings.tags if settings else ()))
 
 
 def check_description(session: Session, settings: NodeSettings) -> None:
@@ -47,72 +33,54 @@ def check_description(session: Session, settings: NodeSettings) -> None:
     Raises:
         VsphereError: one does not; the text names it.
     """
-    wanted = wanted_of(settings)
-    _keys(session, wanted.attributes)
-    tag_ids(session, wanted.tags)
+    _keys(session, settings.custom_attributes)
+    tag_ids(session, tags_of(settings))
 
 
-def found_on(session: Session, settings: NodeSettings, live: Observed) -> Description:
-    """What the machine has of what is declared; vCenter is asked for nothing else."""
-    wanted = wanted_of(settings)
-    attributes: dict[str, str] = {}
-    if wanted.attributes:
-        keys = _known_keys(session)
-        attributes = {
-            name: live.custom_values.get(keys[name], "") if name in keys else ""
-            for name in wanted.attributes
-        }
-    tags: frozenset[Tag] = frozenset()
-    if wanted.tags:
-        tags = attached(session, live, _existing(session, wanted.tags))
-    return Description(live.annotation, attributes, tags)
+def found_on(
+    session: Session, settings: NodeSettings, live: Observed
+) -> tuple[Mapping[str, str], frozenset[Tag]]:
+    """What the machine has of the attributes and tags that are declared; vCenter is asked for
+    nothing else."""
+    attributes, tags = settings.custom_attributes, tags_of(settings)
+    keys = _known_keys(session) if attributes else {}
+    has = {name: live.custom_values.get(keys.get(name, -1), "") for name in attributes}
+    there = attached(session, live, tag_ids(session, tags, of_all=False)) if tags else tags
+    return has, there
 
 
 def describe(work: MachineWork, live: Observed, before: NodeSettings | None) -> None:
-    """Make notes, attributes and tags what is declared. Safe to run again.
+    """Make attributes and tags what is declared; notes are written with the machine's other
+    settings. Safe to run again.
 
     Args:
-        work: Notes that are declared were written with the machine's other settings.
         before: What was declared before; None: nothing.
 
     Raises:
         VsphereError: an attribute or a tag does not exist, or vCenter refuses.
     """
-    session, wanted = work.session, wanted_of(work.settings)
-    former = Description() if before is None else wanted_of(before)
-    if former.annotation and not wanted.annotation and live.annotation == former.annotation:
-        _clear_notes(work, live)
-    if wanted.attributes or former.attributes:
-        _set_attributes(session, live, wanted, former)
-    if wanted.tags or former.tags:
-        gone = _existing(session, former.tags - wanted.tags)
-        ids = tag_ids(session, wanted.tags)
+    session, wanted, former = work.session, tags_of(work.settings), tags_of(before)
+    had = before.custom_attributes if before else {}
+    if work.settings.custom_attributes or had:
+        _set_attributes(session, live, work.settings.custom_attributes, had)
+    if wanted or former:
+        gone = tag_ids(session, former - wanted, of_all=False)
+        ids = tag_ids(session, wanted)
         there = attached(session, live, {**gone, **ids})
         # A category may allow one tag only: the old one goes first.
         for tag in sorted(there & gone.keys()):
-            _tag(session, live, gone[tag], "detach")
-        for tag in sorted(ids.keys() - there):
-            _tag(session, live, ids[tag], "attach")
-
-
-def _clear_notes(work: MachineWork, live: Observed) -> None:
-    spec = vim.vm.ConfigSpec(annotation="")
-    with reported(f"clearing the notes of {live.name}", "reconfigure", f"{live.name} exists"):
-        run(
-            work.session,
-            lambda: live.reference.ReconfigVM_Task(spec),
-            work.settings.timeouts.reconfigure,
-        )
+            _tagged(session, live, f"/id:{gone[tag]}", "detach")
+        for tag in sorted(ids.keys() - there):  # one that is as wanted is fine
+            _tagged(session, live, f"/id:{ids[tag]}", "attach")
 
 
 def _set_attributes(
-    session: Session, live: Observed, wanted: Description, former: Description
+    session: Session, live: Observed, wanted: Mapping[str, str], former: Mapping[str, str]
 ) -> None:
-    keys = _keys(session, wanted.attributes)
-    known = _known_keys(session)
-    values = {keys[name]: value for name, value in wanted.attributes.items()}
+    keys, known = _keys(session, wanted), _known_keys(session)
+    values = {keys[name]: value for name, value in wanted.items()}
     # A value cannot be removed, only emptied; an attribute that is gone took its values along.
-    gone = former.attributes.keys() - wanted.attributes.keys()
+    gone = former.keys() - wanted.keys()
     values.update({known[name]: "" for name in gone if name in known})
     manager = session.content.customFieldsManager
     for key, value in sorted(values.items()):
@@ -146,53 +114,39 @@ def _keys(session: Session, attributes: Mapping[str, str]) -> dict[str, int]:
     return {name: known[name] for name in attributes}
 
 
-def _existing(session: Session, tags: frozenset[Tag]) -> dict[Tag, str]:
-    """Ids of those of the tags that exist."""
-    found: dict[Tag, str] = {}
-    for tag in tags:
-        try:
-            found |= tag_ids(session, [tag])
-        except VsphereError as problem:
-            if problem.code is not Code.NOT_FOUND:
-                raise
-    return found
-
-
 _TAGGING = "/tagging"
 
 
-def tag_ids(session: Session, tags: Iterable[Tag]) -> dict[Tag, str]:
+def tag_ids(session: Session, tags: Iterable[Tag], *, of_all: bool = True) -> dict[Tag, str]:
     """The id of each tag.
+
+    Args:
+        tags: The tags.
+        of_all: Whether one that does not exist is an error. Default true.
 
     Raises:
         VsphereError: a category or a tag does not exist, or the user cannot see it; the text has
             near names.
     """
-    wanted = list(tags)
-    known = session.tag_ids
+    wanted, known = list(tags), session.tag_ids
     lacking = {category for category, name in wanted if (category, name) not in known}
-    if lacking:
-        categories = {
-            str(row["name"]): str(row["id"])
-            for key in session.rest.get(f"{_TAGGING}/category") or []
-            if (row := session.rest.get(f"{_TAGGING}/category/id:{key}"))
-        }
-        for category in sorted(lacking):
-            if category not in categories:
-                raise _unknown("category of tags", category, categories)
-            _learn(session, category, categories[category])
-    for category, name in wanted:
+    categories: dict[str, str] = {}
+    for key in (session.rest.get(f"{_TAGGING}/category") or []) if lacking else ():
+        if row := session.rest.get(f"{_TAGGING}/category/id:{key}"):
+            categories[str(row["name"])] = str(row["id"])
+    for category in sorted(lacking):
+        if category in categories:
+            path = f"{_TAGGING}/tag/id:{categories[category]}"
+            for tag in session.rest.post(path, "list-tags-for-category") or []:
+                if row := session.rest.get(f"{_TAGGING}/tag/id:{tag}"):
+                    known[category, str(row["name"])] = str(tag)
+        elif of_all:
+            raise _unknown("category of tags", category, categories)
+    for category, name in wanted if of_all else ():
         if (category, name) not in known:
             others = [other for of, other in known if of == category]
             raise _unknown(f"tag of category {category!r}", name, others)
-    return {tag: known[tag] for tag in wanted}
-
-
-def _learn(session: Session, category: str, key: str) -> None:
-    for tag in session.rest.post(f"{_TAGGING}/tag/id:{key}", "list-tags-for-category") or []:
-        row = session.rest.get(f"{_TAGGING}/tag/id:{tag}")
-        if row:
-            session.tag_ids[category, str(row["name"])] = str(tag)
+    return {tag: known[tag] for tag in wanted if tag in known}
 
 
 def _unknown(what: str, wanted: str, names: Iterable[str]) -> VsphereError:
@@ -201,17 +155,10 @@ def _unknown(what: str, wanted: str, names: Iterable[str]) -> VsphereError:
 
 def attached(session: Session, live: Observed, ids: dict[Tag, str]) -> frozenset[Tag]:
     """Those of the tags that the machine has."""
-    there = session.rest.post(
-        f"{_TAGGING}/tag-association", "list-attached-tags", {"object_id": _machine(live)}
-    )
+    there = _tagged(session, live, "", "list-attached-tags")
     return frozenset(tag for tag, key in ids.items() if key in (there or ()))
 
 
-def _tag(session: Session, live: Observed, tag_id: str, action: str) -> None:
-    """Put a tag on the machine, or take it off; one that is as wanted is fine."""
-    path = f"{_TAGGING}/tag-association/id:{tag_id}"
-    session.rest.post(path, action, {"object_id": _machine(live)})
-
-
-def _machine(live: Observed) -> dict[str, str]:
-    return {"id": live.moref, "type": "VirtualMachine"}
+def _tagged(session: Session, live: Observed, path: str, action: str) -> Any:
+    about = {"object_id": {"id": live.moref, "type": "VirtualMachine"}}
+    return session.rest.post(f"{_TAGGING}/tag-association{path}", action, about)

@@ -18,13 +18,12 @@ from typing import Any
 from pyVmomi import vim
 
 from gpufleet.spec.platforms.vsphere_devices import DiskFormat, VsphereDisk
-from gpufleet_vcenter.changes import ANOTHER_DISK, smaller_disk
+from gpufleet_vcenter.changes import ANOTHER_DISK, DeviceChanges, smaller_disk
 from gpufleet_vcenter.errors import said
 from gpufleet_vcenter.lookup import FoundStore
 from gpufleet_vcenter.observed import Observed
 
 MARK = "gpufleet.disk."
-_KEEP = "keep"
 _VALUE = re.compile(r"(\d+):(\d+) ([0-9a-f-]{36})( keep)?")
 
 _Change = vim.vm.device.VirtualDeviceSpec
@@ -63,29 +62,11 @@ class MarkedDisk:
         return _file(self.device)
 
 
-@dataclass(frozen=True, slots=True)
-class DiskChanges:
-    """What lacks of the disks."""
-
-    changes: list[Any]
-    marks: dict[str, str]
-    """Marks to write; an empty one goes."""
-    removed: tuple[str, ...]
-    """Names of disks that go: only while the machine is off."""
-    refused: tuple[str, ...]
-    """What cannot be done, a sentence for each."""
-
-
 def disk_bytes(disk: Any | None) -> int:
     """Bytes that the guest sees; 0: there is no disk."""
     if disk is None:
         return 0
     return int(disk.capacityInBytes or (disk.capacityInKB or 0) * 1024)
-
-
-def has_gib(disk: Any | None) -> int:
-    """Whole GiB that hold the disk."""
-    return -(-disk_bytes(disk) >> 30)
 
 
 def marked_disks(live: Observed) -> dict[str, MarkedDisk]:
@@ -98,6 +79,11 @@ def marked_disks(live: Observed) -> dict[str, MarkedDisk]:
             name, slot = key.removeprefix(MARK), (int(read[1]), int(read[2]))
             found[name] = MarkedDisk(name, slot, read[4] is not None, plugged.get(slot))
     return found
+
+
+def plugged_disks(live: Observed) -> list[MarkedDisk]:
+    """Those of them that are there."""
+    return [disk for disk in marked_disks(live).values() if disk.device is not None]
 
 
 def first_disk(live: Observed) -> Any | None:
@@ -120,7 +106,7 @@ def disk_changes(
     live: Observed,
     stores: Mapping[str, FoundStore],
     policy: Sequence[Any] = (),
-) -> DiskChanges:
+) -> DeviceChanges:
     """What to do so that the machine has these further disks and none of its own besides.
 
     Args:
@@ -128,37 +114,34 @@ def disk_changes(
         stores: Datastores that the declaration names.
         policy: Storage policy of disks that name no datastore. Default: the datastore's own.
     """
-    known = marked_disks(live)
-    changes: list[Any] = []
-    marks: dict[str, str] = {}
-    refused: list[str] = []
+    known, found, first = marked_disks(live), DeviceChanges(), first_disk(live)
     gone = [disk for disk in known.values() if disk.name not in {item.name for item in wanted}]
-    refused += not_to_be_kept(live, gone)
+    found.refused += not_to_be_kept(live, gone)
     for disk in gone:
-        marks[MARK + disk.name] = ""
+        found.marks[MARK + disk.name] = ""
         if disk.device is not None:
-            changes.append(removal(disk))
-    removed = tuple(disk.name for disk in gone if disk.device is not None)
-    first = first_disk(live)
+            found.changes.append(removal(disk))
+            found.off.append(f"extraDisks ({disk.name} goes)")
     taken = {_slot(device) for device in live.devices if device.unitNumber is not None}
     taken |= {disk.slot for disk in known.values()}
     for number, disk in enumerate(wanted):
         there = known.get(disk.name)
         slot = there.slot if there is not None else _free(live, first, taken)
         if slot is None:
-            refused.append(_no_place(disk.name, live, first))
+            found.refused.append(_no_place(disk.name, live, first))
             continue
         taken.add(slot)
         if there is None or there.keep != disk.keep:
-            marks[MARK + disk.name] = _mark(slot, live, disk.keep)
+            keep = " keep" if disk.keep else ""
+            found.marks[MARK + disk.name] = f"{slot[0]}:{slot[1]} {live.instance_uuid}{keep}"
         if there is None or there.device is None:
             added = _addition(disk, slot, _ADDED_KEY - number, stores)
             added.profile = [] if disk.datastore is not None else list(policy)
-            changes.append(added)
+            found.changes.append(added)
         else:
-            change = _growth(disk, there, refused)
-            changes += [] if change is None else [change]
-    return DiskChanges(changes, marks, removed, tuple(refused))
+            name = f"disk {disk.name}"
+            grow(name, there.device, disk.size_gib, found, otherwise=ANOTHER_DISK)
+    return found
 
 
 def profiles(policy: str | None) -> list[Any]:
@@ -189,37 +172,24 @@ def removal(disk: MarkedDisk) -> Any:
 
 def disk_drift(wanted: tuple[VsphereDisk, ...], live: Observed) -> list[dict[str, Any]] | None:
     """Further disks as they are, where that is not what is declared; None: nothing differs."""
-    has = {
-        name: disk_bytes(disk.device)
-        for name, disk in marked_disks(live).items()
-        if disk.device is not None
-    }
+    has = {disk.name: disk_bytes(disk.device) for disk in plugged_disks(live)}
     if has == {disk.name: disk.size_gib << 30 for disk in wanted}:
         return None
-    said = {disk.name: declared_row(disk) for disk in wanted}
-    return [{"name": name, **said.get(name, {}), "sizeGib": has[name] >> 30} for name in has]
-
-
-def declared_row(disk: VsphereDisk) -> dict[str, Any]:
-    """A disk as inputs and state spell it."""
-    return disk.model_dump(mode="json", by_alias=True, exclude_defaults=True)
+    spelled = {"mode": "json", "by_alias": True, "exclude_defaults": True}
+    told = {disk.name: disk.model_dump(**spelled) for disk in wanted}
+    return [{"name": name, **told.get(name, {}), "sizeGib": has[name] >> 30} for name in has]
 
 
 def disks_told(live: Observed) -> list[dict[str, Any]]:
     """What the state keeps of the further disks: where each is."""
     return [
         {"name": disk.name, "sizeGib": disk.size_gib, "file": disk.file}
-        for disk in marked_disks(live).values()
-        if disk.device is not None
+        for disk in plugged_disks(live)
     ]
 
 
 def _slot(device: Any) -> Slot:
     return (int(device.controllerKey or 0), int(device.unitNumber or 0))
-
-
-def _mark(slot: Slot, live: Observed, keep: bool) -> str:
-    return f"{slot[0]}:{slot[1]} {live.instance_uuid}" + (f" {_KEEP}" if keep else "")
 
 
 def _free(live: Observed, first: Any | None, taken: set[Slot]) -> Slot | None:
@@ -266,19 +236,17 @@ def _addition(disk: VsphereDisk, slot: Slot, key: int, stores: Mapping[str, Foun
     )
 
 
-def _growth(wanted: VsphereDisk, there: MarkedDisk, refused: list[str]) -> Any | None:
-    has, device = disk_bytes(there.device), there.device
-    size = wanted.size_gib << 30
-    if size == has:
-        return None
-    reason = smaller_disk(has_gib(device), wanted.size_gib, ANOTHER_DISK)
-    refused += [] if reason is None else [f"disk {wanted.name}: {reason}"]
-    return grown(device, size) if reason is None else None
-
-
-def grown(disk: Any, size: int) -> Any:
-    """The change that gives a disk this size in bytes. The disk itself stays as it was observed: a
-    change that was lost is worked out from it again."""
+def grow(name: str, disk: Any, wanted_gib: int, found: DeviceChanges, otherwise: str = "") -> None:
+    """Give a disk this size, or say why not. The disk itself stays as it was observed: a change
+    that was lost is worked out from it again."""
+    size = wanted_gib << 30
+    if size == disk_bytes(disk):
+        return
+    # Whole GiB that hold the disk.
+    reason = smaller_disk(-(-disk_bytes(disk) >> 30), wanted_gib, otherwise)
+    if reason is not None:
+        found.refused.append(f"{name}: {reason}")
+        return
     wanted = copy.copy(disk)
     wanted.capacityInKB, wanted.capacityInBytes = size >> 10, size
-    return _Change(operation=_Change.Operation.edit, device=wanted)
+    found.changes.append(_Change(operation=_Change.Operation.edit, device=wanted))

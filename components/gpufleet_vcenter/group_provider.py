@@ -1,8 +1,10 @@
 # pyright: standard
 """The provider of a group of machines: it lists the machines that carry the id of the group, and
-makes the declared set from them."""
+makes the declared set from them. That of the id, which is in the state before any machine is made,
+and ends all machines that carry it. And that of the resources that there were before the group."""
 
-from collections.abc import Mapping, Sequence
+import uuid
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
@@ -18,28 +20,28 @@ from pulumi.dynamic import (
 
 from gpufleet.components_base.resource_plugin import DetailedDiff, NotReadyError, warn
 from gpufleet.spec.platforms.vsphere import VsphereUpdatePolicy
+from gpufleet_vcenter.drs import remove_rule
 from gpufleet_vcenter.errors import VsphereError, failed
-from gpufleet_vcenter.faults import in_words
-from gpufleet_vcenter.group_inputs import GroupInputs, placed, state_of
 from gpufleet_vcenter.group_plan import (
-    GroupStep,
+    GroupInputs,
     Machine,
     StepKind,
     formerly,
+    placed,
     refusals_of,
     settled,
+    state_of,
     steps_of,
 )
-from gpufleet_vcenter.group_run import GroupRun, recorded
+from gpufleet_vcenter.group_run import GroupRun, look, recorded
 from gpufleet_vcenter.identity import UNKNOWN_LIFE, stack_of
-from gpufleet_vcenter.lookup import datacenter_of, references
-from gpufleet_vcenter.machine import look
-from gpufleet_vcenter.opened import VsphereProvider, declared, logged_in
+from gpufleet_vcenter.lookup import compute_of, datacenter_of, references
+from gpufleet_vcenter.opened import VsphereProvider, declared
 from gpufleet_vcenter.owned import clones_in_flight
 from gpufleet_vcenter.properties import Objects, has_unknown, names_of
 from gpufleet_vcenter.remove import GroupMachine, await_clones_of, machines_of
-from gpufleet_vcenter.session import Session
-from gpufleet_vcenter.settings import Endpoint, normalised, problems
+from gpufleet_vcenter.settings import Place, normalised, problems
+from gpufleet_vcenter.tasks import in_words
 
 _READ_AT_ONCE = 16
 
@@ -65,21 +67,21 @@ class VsphereGpuNodeGroupProvider(VsphereProvider):
         if failures:
             return CheckResult(news, failures)
         try:
-            objects, rows, session = _looked_at(given, before, normalised(_olds))
+            objects, rows, run = _looked_at(given, before, normalised(_olds))
         except VsphereError as failure:
             steps = steps_of(before, given.nodes, None, given.objects)
             if not all(step.is_setting for step in steps):
                 return CheckResult(news, [CheckFailure("", str(failure))])
             warn(f"the machines of {given.group} were not looked at: {failure}")
-            objects, rows, session = normalised(_olds).get("objects") or {}, None, None
+            objects, rows, run = normalised(_olds).get("objects") or {}, None, None
         nodes = settled(before, given.nodes, objects)
         steps = steps_of(before, nodes, rows, objects)
         reasons = refusals_of(steps, given.excluded)
-        if not reasons and session is not None:
-            reasons = _without_place(session, given, steps)
         plan = {step.name: step.text for step in steps if not step.is_setting}
-        if session is not None:
-            plan |= _in_flight(session, given)
+        if run is not None:
+            known = [replace(step, new=placed(step.new)) if step.new else step for step in steps]
+            reasons = reasons or run.reasons(known)
+            plan |= _in_flight(run, given)
         same = {
             key: {**news["nodes"][key], "generation": node.get("generation")}
             for key, node in nodes.items()
@@ -113,7 +115,7 @@ class VsphereGpuNodeGroupProvider(VsphereProvider):
                 changed += [f"{path}.{change.path}" for change in step.changes]
         named = {step.name for step in steps}
         added += [f"plan.{name}" for name in given.plan if name not in named]
-        if not all(node.get("instanceUuid") for node in before.values()):
+        if len(_with_uuid(before)) < len(before):
             changed.append("nodes")  # of the former resources
         return DetailedDiff(changed, added=added, removed=removed)
 
@@ -128,7 +130,7 @@ class VsphereGpuNodeGroupProvider(VsphereProvider):
         """What the machines are now; one that is gone is left out."""
         outs = normalised(props)
         before = state_of(outs)
-        if not before or not all(node.get("instanceUuid") for node in before.values()):
+        if not before or len(_with_uuid(before)) < len(before):
             return ReadResult(id_, dict(props))
         with ThreadPoolExecutor(_READ_AT_ONCE) as pool:
             seen = pool.map(lambda node: look(str(node["instanceUuid"]), node), before.values())
@@ -151,13 +153,11 @@ class VsphereGpuNodeGroupProvider(VsphereProvider):
         before = state_of(outs)
         if not before:
             return  # the resource of the id removes what carries it
-        some = next(iter(before.values()))
-        _refuse_rename(str(outs["group"]), before)
-        session = logged_in(Endpoint.model_validate(some["endpoint"]))
-        known = {key: node for key, node in before.items() if _has_uuid(node)}
-        width, life = int(outs.get("rolloutWidth") or outs["width"]), str(some.get("life") or "")
-        run = GroupRun(session, str(outs["group"]), width, width, {}, some, known)
-        run.sweep(life, str(outs.get("names") or ""))
+        some, group = next(iter(before.values())), str(outs["group"])
+        _refuse_rename(group, before)
+        width = int(outs.get("rolloutWidth") or outs["width"])
+        run = GroupRun(group, some, width, width, machines=_with_uuid(before))
+        run.sweep(str(some.get("life") or ""), str(outs.get("names") or ""))
 
 
 _MADE: set[str] = set()
@@ -179,12 +179,9 @@ def _refuse_rename(group: str, before: Mapping[str, Machine]) -> None:
         raise failed("replacement-impossible/renamed", group=group, names=names, word=word)
 
 
-def _has_uuid(node: Machine) -> bool:
-    return bool(node.get("instanceUuid"))
-
-
-def _listed(failures: Mapping[str, str]) -> str:
-    return "; ".join(text for _, text in sorted(failures.items()))
+def _with_uuid(before: Mapping[str, Machine]) -> dict[str, Machine]:
+    """Machines of which the state has the uuid: not those of the former resources."""
+    return {key: node for key, node in before.items() if node.get("instanceUuid")}
 
 
 def _outs(machines: Mapping[str, Machine]) -> dict[str, Any]:
@@ -200,16 +197,10 @@ def _had(machines: Mapping[str, Machine], name: str) -> Any:
     return next(iter(machines.values()), {}).get(name)
 
 
-def _run(session: Session, given: GroupInputs, before: Mapping[str, Machine]) -> GroupRun:
-    return GroupRun(
-        session,
-        given.group,
-        given.creation_width,
-        given.rollout_width,
-        given.after,
-        next(iter((*given.nodes.values(), *before.values())), {}),
-        {key: node for key, node in before.items() if _has_uuid(node)},
-    )
+def _run(given: GroupInputs, before: Mapping[str, Machine]) -> GroupRun:
+    some = next(iter((*given.nodes.values(), *before.values())))
+    widths = given.creation_width, given.rollout_width
+    return GroupRun(given.group, some, *widths, given.after, _with_uuid(before))
 
 
 def _problems(key: str, node: Machine) -> list[tuple[str, str]]:
@@ -229,24 +220,18 @@ def _known(props: dict[str, Any]) -> GroupInputs:
 
 def _looked_at(
     given: GroupInputs, before: Mapping[str, Machine], olds: Mapping[str, Any]
-) -> tuple[Objects, tuple[GroupMachine, ...] | None, Session | None]:
+) -> tuple[Objects, tuple[GroupMachine, ...] | None, GroupRun | None]:
     """What names lead to, and the machines of the group; nothing where vCenter is not asked."""
     known: Objects = {**(olds.get("objects") or {}), **given.objects}
     if given.asks_later() or not (given.nodes or before):
         return known, None, None
-    session = logged_in(_endpoint(given, before))
+    run = _run(given, before)
     with in_words(f"looking at the machines of {given.group}"):
-        objects = _objects(session, given, before, known)
-        return objects, _rows(session, given, before), session
-
-
-def _endpoint(given: GroupInputs, before: Mapping[str, Machine]) -> Endpoint:
-    some = next(iter((*given.nodes.values(), *before.values())))
-    return Endpoint.model_validate(some["endpoint"])
+        return _objects(run, given, before, known), _rows(run, given, before), run
 
 
 def _objects(
-    session: Session, given: GroupInputs, before: Mapping[str, Machine], known: Objects
+    run: GroupRun, given: GroupInputs, before: Mapping[str, Machine], known: Objects
 ) -> Objects:
     """What the names of both declarations lead to: what is known stays."""
     names: dict[str, tuple[str, str]] = {}
@@ -255,13 +240,12 @@ def _objects(
     lacking = {key: name for key, name in names.items() if key not in known}
     found = {key: reference for key, reference in known.items() if key in names}
     if lacking:
-        some = next(iter((*given.nodes.values(), *before.values())))
-        found |= references(session, str(some["place"]["datacenter"]), lacking)
+        found |= references(run.session, str(run.common["place"]["datacenter"]), lacking)
     return found
 
 
 def _rows(
-    session: Session, given: GroupInputs, before: Mapping[str, Machine]
+    run: GroupRun, given: GroupInputs, before: Mapping[str, Machine]
 ) -> tuple[GroupMachine, ...] | None:
     """The machines of the group; those without an id only where the state has them without one."""
     if given.life == UNKNOWN_LIFE and not before:
@@ -269,47 +253,41 @@ def _rows(
     places = {
         str(node["place"]["datacenter"]) for node in (*given.nodes.values(), *before.values())
     }
-    centers = {datacenter_of(session, name)._moId: name for name in sorted(places)}
+    centers = (datacenter_of(run.session, name) for name in sorted(places))
     former = {key for key, node in before.items() if not node.get("life")}
     rows: list[GroupMachine] = []
-    for name in centers.values():
-        center = datacenter_of(session, name)
-        rows += machines_of(session, center, given.group, given.life)
+    for center in {center._moId: center for center in centers}.values():
+        rows += machines_of(run.session, center, given.group, given.life)
         if former:
-            listed = machines_of(session, center, given.group, "")
+            listed = machines_of(run.session, center, given.group, "")
             rows += [row for row in listed if not row.life and row.key in former]
     return tuple(rows)
 
 
-def _without_place(session: Session, given: GroupInputs, steps: Sequence[GroupStep]) -> list[str]:
-    known = [replace(step, new=placed(step.new)) if step.new else step for step in steps]
-    return _run(session, given, {}).reasons(known)
-
-
-def _in_flight(session: Session, given: GroupInputs) -> dict[str, str]:
+def _in_flight(run: GroupRun, given: GroupInputs) -> dict[str, str]:
     """Clones that an update that was cut off has begun: nothing is known of them yet."""
-    names = clones_in_flight(session) if given.names else ()
-    return {name: "complete: its clone is in flight" for name in names if given.has(name)}
+    names = clones_in_flight(run.session) if given.names else ()
+    ours = (name for name in names if name.startswith(given.names))
+    return dict.fromkeys(ours, "complete: its clone is in flight")
 
 
 def _reconciled(given: GroupInputs, before: Mapping[str, Machine], id_: str) -> dict[str, Any]:
     """The outputs, once the machines are what is declared."""
     nodes = settled(before, given.nodes, given.objects)
     steps = steps_of(before, nodes, None, given.objects)
-    known = bool(before) and all(_has_uuid(node) for node in before.values())
+    known = bool(before) and len(_with_uuid(before)) == len(before)
     apart = _had(before, "separateHosts") == _had(nodes, "separateHosts")
     if not given.plan and known and apart and all(step.is_setting for step in steps):
         changed = {step.key: recorded(step) for step in steps}
         return {**given.kept(), **_outs({**before, **changed})}
     if not (nodes or before):
         return {**given.kept(), **_outs({})}
-    session = logged_in(_endpoint(given, before))
-    run = _run(session, given, before)
+    run = _run(given, before)
     with in_words(f"looking at the machines of {given.group}"):
-        if _in_flight(session, given):
-            await_clones_of(session, run.common, given.group, given.names)
-        objects = _objects(session, given, before, given.objects)
-        rows = _rows(session, given, before)
+        if _in_flight(run, given):
+            await_clones_of(run.session, run.common, given.group, given.names)
+        objects = _objects(run, given, before, given.objects)
+        rows = _rows(run, given, before)
     nodes = settled(before, given.nodes, objects)
     steps = steps_of(before, nodes, rows, objects)
     steps += formerly(before, nodes, rows or (), steps)
@@ -322,5 +300,72 @@ def _reconciled(given: GroupInputs, before: Mapping[str, Machine], id_: str) -> 
     there = {key: run.machines[key] for key in (*nodes, *before) if key in run.machines}
     outs = {**given.kept(), **_outs(there)}
     if run.failures:
-        raise NotReadyError(_listed(run.failures), id_, outs)
+        texts = (text for _, text in sorted(run.failures.items()))
+        raise NotReadyError("; ".join(texts), id_, outs)
     return outs
+
+
+_REACHED_BY = ("endpoint", "kubernetes", "timeouts", "deletePolicy", "separateHosts")
+_KEPT = ("group", "common", "width", "names")
+
+
+class VsphereGpuNodeOwnerProvider(VsphereProvider):
+    """Give a group of machines its id. It is made before any machine, so that a run that is killed
+    leaves no machine that the next run, or a destroy, does not know."""
+
+    def check(self, _olds: dict[str, Any], news: dict[str, Any]) -> CheckResult:
+        """The group's own resource validates these inputs."""
+        return CheckResult(news, [])
+
+    def diff(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> DiffResult:
+        """Whether the machines are to be found or removed in another way."""
+        old, new = _decides(normalised(_olds)), _decides(normalised(_news))
+        return DetailedDiff([key for key in old if old[key] != new[key]])
+
+    def create(self, props: dict[str, Any]) -> CreateResult:
+        """Make the id; vCenter is not called."""
+        life = uuid.uuid4().hex[:12]
+        return CreateResult(life, {**_kept(normalised(props)), "life": life})
+
+    def update(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> UpdateResult:
+        """Keep the inputs; the id stays."""
+        return UpdateResult({**_kept(normalised(_news)), "life": _id})
+
+    def delete(self, _id: str, _props: dict[str, Any]) -> None:
+        """Remove what machines are left: those that a killed run made and no state has."""
+        old = normalised(_props)
+        width, group, common = int(old["width"]), str(old["group"]), old["common"]
+        run = GroupRun(group, common, width, width)
+        run.sweep(_id, str(old.get("names") or ""))
+        if common.get("separateHosts"):
+            with in_words(f"removing the DRS rule of {group}"):
+                place = Place.model_validate(common["place"])
+                remove_rule(run.session, compute_of(run.session, place), group, _id)
+
+
+def _decides(given: Mapping[str, Any]) -> dict[str, Any]:
+    common: Any = given.get("common")
+    if isinstance(common, Mapping):
+        place = common.get("place")
+        datacenter = place.get("datacenter") if isinstance(place, Mapping) else place
+        common = [datacenter, *(common.get(key) for key in _REACHED_BY)]
+    # A state of an earlier version has no names; they follow from the group.
+    return {**_kept(given), "common": common, "names": None}
+
+
+def _kept(given: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: given.get(key) for key in _KEPT}
+
+
+class FormerResourceProvider(VsphereProvider):
+    """A record of what the group has now, in states of earlier versions until the next update:
+    nothing differs, and its removal forgets it.
+
+    Its machine carries the id of the group: an update has that group, which keeps or removes it,
+    and a destroy removes the resource of the id next, with every machine that carries it.
+    """
+
+    def create(self, props: dict[str, Any]) -> CreateResult:
+        """Refuse: no program of this version makes one."""
+        del props
+        raise failed("unsupported/single-machine")

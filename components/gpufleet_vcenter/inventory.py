@@ -2,7 +2,7 @@
 """What a vCenter offers: hosts, their GPUs, and what machines already hold; read in few calls."""
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
@@ -11,8 +11,7 @@ from pyVmomi import vim
 
 from gpufleet.catalogue import load
 from gpufleet.partition.vgpu import most_per_gpu
-from gpufleet_vcenter.identity import LIFE, OWNER, PENDING, group_of
-from gpufleet_vcenter.observed import GpuDevice, Observed, paths_of, seen
+from gpufleet_vcenter.observed import Observed, paths_of, seen
 from gpufleet_vcenter.reading import children, properties
 from gpufleet_vcenter.session import Session
 from gpufleet_vcenter.settings import MELLANOX, NVIDIA, device_kind
@@ -49,41 +48,6 @@ class PhysicalGpu:
 
 
 @dataclass(frozen=True, slots=True)
-class MachineHolding:
-    """What one machine holds of a host's GPUs."""
-
-    machine: str
-    """Its id, `vm-42`."""
-    name: str
-    powered_on: bool
-    fixed: tuple[str, ...]
-    """Addresses; they are taken also while it is off."""
-    assigned: tuple[str, ...]
-    """Addresses of dynamic devices of a running machine."""
-    waiting: int
-    """Dynamic devices of a machine that is off: it will want them back."""
-    profiles: tuple[str, ...]
-    """A name for each vGPU."""
-    reserved_mib: int = 0
-    """Memory of the host that it reserves."""
-    instance_uuid: str = ""
-    group: str = ""
-    """Id of the stack's group that it belongs to, or the owner of the group where it was made
-    before there was an id; empty: not gpufleet's."""
-    waiting_for: tuple[tuple[tuple[str, ...], str], ...] = ()
-    """Device ids and label that each of the waiting devices may have, as far as that is known: the
-    others may be any."""
-    pending: bool = False
-    """Whether it is ours and not complete."""
-    changed: str = ""
-    """vCenter's version of its configuration, which grows with each change."""
-    wants_mib: int = 0
-    """Memory that it reserves when it runs."""
-    reserved_mhz: int = 0
-    """Processor time of the host that it reserves."""
-
-
-@dataclass(frozen=True, slots=True)
 class Host:
     """One ESXi host."""
 
@@ -97,7 +61,8 @@ class Host:
     gpus: tuple[PhysicalGpu, ...]
     profiles: tuple[str, ...]
     """vGPU profiles the host offers."""
-    holdings: tuple[MachineHolding, ...]
+    holdings: tuple[Observed, ...]
+    """Its machines with GPUs; of their devices, those."""
     datastores: frozenset[str]
     """Ids of the datastores it mounts."""
     networks: frozenset[str] = frozenset()
@@ -115,15 +80,19 @@ class Host:
         """Processor time that can still be reserved."""
         return max(0, self.cpu_mhz - self.reserved_mhz)
 
-    def without(self, goes: Callable[[MachineHolding], bool]) -> "Host":
-        """The same once the machines that go are gone."""
-        gone = [held for held in self.holdings if goes(held)]
+    def holding(self, machines: Collection[Observed], times: int = 1) -> "Host":
+        """The same once these machines run on it; `times` -1: once they run there no more."""
+        mib = times * sum(one.reserves_mib for one in machines)
+        mhz = times * sum(one.cpu_reservation_mhz for one in machines)
         return replace(
-            self,
-            holdings=tuple(held for held in self.holdings if held not in gone),
-            reserved_mib=self.reserved_mib - sum(held.reserved_mib for held in gone),
-            reserved_mhz=self.reserved_mhz - sum(held.reserved_mhz for held in gone),
+            self, reserved_mib=self.reserved_mib + mib, reserved_mhz=self.reserved_mhz + mhz
         )
+
+    def without(self, machines: Collection[str]) -> "Host":
+        """The same once the machines with these instance uuids are gone."""
+        gone = [held for held in self.holdings if held.instance_uuid in machines]
+        left = tuple(held for held in self.holdings if held.instance_uuid not in machines)
+        return replace(self, holdings=left).holding([held for held in gone if held.is_on], -1)
 
     @property
     def free_memory_mib(self) -> int:
@@ -137,31 +106,20 @@ class Inventory:
 
     hosts: tuple[Host, ...]
 
-    def with_holdings(self, more: Mapping[str, tuple[MachineHolding, ...]]) -> "Inventory":
+    def with_holdings(self, more: Mapping[str, Sequence[Observed]]) -> "Inventory":
         """The same once these machines, by name of their host, run there: what the inventory shows
         of one that is still off is left out."""
         hosts: list[Host] = []
         for host in self.hosts:
             coming = more.get(host.name, ())
-            known = {holding.instance_uuid for holding in coming}
+            known = {held.instance_uuid for held in coming}
             stays = (held for held in host.holdings if held.instance_uuid not in known)
-            hosts.append(
-                replace(
-                    host,
-                    holdings=(*stays, *coming),
-                    reserved_mib=host.reserved_mib + sum(held.reserved_mib for held in coming),
-                    reserved_mhz=host.reserved_mhz + sum(held.reserved_mhz for held in coming),
-                )
-                if coming
-                else host
-            )
+            hosts.append(replace(host, holdings=(*stays, *coming)).holding(coming))
         return Inventory(tuple(hosts))
 
-    def without(self, machines: frozenset[str]) -> "Inventory":
+    def without(self, machines: Collection[str]) -> "Inventory":
         """The same once the machines with these instance uuids are gone."""
-        return Inventory(
-            tuple(host.without(lambda held: held.instance_uuid in machines) for host in self.hosts)
-        )
+        return Inventory(tuple(host.without(machines) for host in self.hosts))
 
     def by_name(self) -> Mapping[str, Host]:
         """Host by name."""
@@ -223,7 +181,7 @@ def read_host(session: Session, host: Any) -> Host:
 def _inventory(
     session: Session, hosts: Sequence[tuple[Any, Any]], machines: Sequence[tuple[Any, Any]]
 ) -> Inventory:
-    held: dict[str, list[MachineHolding]] = defaultdict(list)
+    held: dict[str, list[Observed]] = defaultdict(list)
     reserved: dict[str, tuple[int, int]] = defaultdict(lambda: (0, 0))
     reserving: dict[Any, Any] = {}
     for machine, found in machines:
@@ -239,41 +197,12 @@ def _inventory(
     for machine, devices in properties(session, list(reserving), vim.VirtualMachine, _DEVICES):
         live = seen(machine, {**reserving[machine], **devices})
         if live.gpus:
-            held[live.host._moId].append(_holding(live))
+            held[live.host._moId].append(live.slim)
     found = (_host(one, about, tuple(held[one._moId]), reserved[one._moId]) for one, about in hosts)
     return Inventory(tuple(sorted(found, key=lambda host: host.name)))
 
 
-def _holding(live: Observed) -> MachineHolding:
-    dynamic = [gpu for gpu in live.gpus if gpu.mode == "dynamic"]
-    waiting = [gpu for gpu in dynamic if not (live.is_on and gpu.assigned)]
-    marks = live.extra_config
-    return MachineHolding(
-        live.moref,
-        live.name,
-        live.is_on,
-        _what(live.gpus, "fixed"),
-        tuple(gpu.assigned for gpu in dynamic if gpu not in waiting),
-        len(waiting),
-        _what(live.gpus, "vgpu"),
-        live.reserves_mib if live.is_on else 0,
-        live.instance_uuid,
-        marks.get(LIFE) or group_of(marks.get(OWNER, "")),
-        tuple((tuple(gpu.what.split(",")), gpu.label) for gpu in waiting),
-        bool(marks.get(PENDING)),
-        live.change_version,
-        live.reserves_mib,
-        live.cpu_reservation_mhz if live.is_on else 0,
-    )
-
-
-def _what(devices: Sequence[GpuDevice], mode: str) -> tuple[str, ...]:
-    return tuple(gpu.what for gpu in devices if gpu.mode == mode)
-
-
-def _host(
-    item: Any, found: Any, holdings: tuple[MachineHolding, ...], reserved: tuple[int, int]
-) -> Host:
+def _host(item: Any, found: Any, holdings: tuple[Observed, ...], reserved: tuple[int, int]) -> Host:
     core_mhz = int(found.get("hardware.cpuInfo.hz") or 0) // 1_000_000
     passthrough = {entry.id: entry for entry in found.get("config.pciPassthruInfo") or []}
     graphics = {entry.pciId: entry for entry in found.get("config.graphicsInfo") or []}

@@ -317,12 +317,10 @@ def references(
             found[key] = session.server_id
             continue
         try:
-            if kind == "datacenter":
-                item = datacenter_of(session, name)
-            else:
-                item = by_name(
-                    session, datacenter_of(session, datacenter), _KINDS[kind], name, kind
-                )
+            center = datacenter_of(session, name if kind == "datacenter" else datacenter)
+            item = center
+            if kind != "datacenter":
+                item = by_name(session, center, _KINDS[kind], name, kind)
         except VsphereError as problem:
             if problem.code not in (Code.NOT_FOUND, Code.AMBIGUOUS):
                 raise

@@ -2,16 +2,17 @@
 """What a machine is now, read from vCenter in one call."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from pyVmomi import vim
 
 from gpufleet_vcenter.errors import failed
+from gpufleet_vcenter.identity import LIFE, MARKS, OWNER, group_of
 from gpufleet_vcenter.properties import PROPERTIES
 from gpufleet_vcenter.reading import one
 from gpufleet_vcenter.session import Session
-from gpufleet_vcenter.settings import device_kind
+from gpufleet_vcenter.settings import Device, device_kind
 
 NUMA_PATH = PROPERTIES["coresPerNumaNode"].read
 NUMA_API = (8, 0, 0, 1)
@@ -33,7 +34,7 @@ class GpuDevice:
     """PCI address of the device a running dynamic attachment has."""
 
     @property
-    def backing(self) -> tuple[str, str, str]:
+    def backing(self) -> Device:
         """What decides whether two devices are the same wish."""
         return (self.mode, self.what, self.label)
 
@@ -65,6 +66,40 @@ def _listed(value: Any) -> tuple[Any, ...]:
     return tuple(value or ())
 
 
+def _version(text: Any) -> int:
+    digits = str(text or "").removeprefix("vmx-")
+    return int(digits) if digits.isdigit() else 0
+
+
+def _keys(rows: Any) -> dict[str, str]:
+    return {entry.key: str(entry.value) for entry in rows or ()}
+
+
+def _custom_values(rows: Any) -> dict[int, str]:
+    kind = vim.CustomFieldsManager.StringValue
+    return {entry.key: str(entry.value) for entry in rows or () if isinstance(entry, kind)}
+
+
+def _numa_cores(numa: Any | None) -> int:
+    return 0 if numa is None or numa.autoCoresPerNumaNode else int(numa.coresPerNumaNode or 0)
+
+
+def gpu_devices(devices: Any) -> tuple[GpuDevice, ...]:
+    """The GPUs and NICs by passthrough among virtual devices."""
+    kinds, found = vim.vm.device.VirtualPCIPassthrough, list[GpuDevice]()
+    for device in devices or ():
+        backing = device.backing if isinstance(device, kinds) else None
+        if isinstance(backing, kinds.VmiopBackingInfo):
+            found.append(GpuDevice(device.key, "vgpu", backing.vgpu or ""))
+        elif isinstance(backing, kinds.DynamicBackingInfo):
+            ids = sorted(device_kind(i.vendorId, i.deviceId) for i in backing.allowedDevice)
+            label, assigned = backing.customLabel or "", backing.assignedId or ""
+            found.append(GpuDevice(device.key, "dynamic", ",".join(ids), label, assigned))
+        elif isinstance(backing, kinds.DeviceBackingInfo):
+            found.append(GpuDevice(device.key, "fixed", backing.id))
+    return tuple(found)
+
+
 @dataclass(frozen=True, slots=True)
 class Observed:
     """One machine."""
@@ -74,24 +109,18 @@ class Observed:
     instance_uuid: str = _read("config.instanceUuid", lambda value: _text(value).lower())
     bios_uuid: str = _read("config.uuid", _text)
     change_version: str = _read("config.changeVersion", _text)
-    hardware_version: int = _read(
-        PROPERTIES["hardwareVersion"].read, lambda value: _version(_text(value))
-    )
+    hardware_version: int = _shown("hardwareVersion", _version)
     firmware: str = _shown("firmware", lambda value: str(value or "bios"))
     is_template: bool = _read("config.template", bool)
-    extra_config: Mapping[str, str] = _read(
-        PROPERTIES["extraConfig"].read, lambda rows: _keys(rows)
-    )
+    extra_config: Mapping[str, str] = _shown("extraConfig", _keys)
     memory_locked: bool = _shown("memoryLocked", bool)
     memory_reservation_mib: int = _read("config.memoryAllocation.reservation", _number)
-    latency_sensitivity: str = _read(
-        PROPERTIES["latencySensitivity"].read, lambda value: str(value or "normal")
-    )
+    latency_sensitivity: str = _shown("latencySensitivity", lambda value: str(value or "normal"))
     cpus: int = _shown("cpus", _number)
     memory_mib: int = _shown("memoryMib", _number)
     devices: tuple[Any, ...] = _read("config.hardware.device", _listed)
     """All virtual devices, as vCenter lists them."""
-    gpus: tuple[GpuDevice, ...] = _shown("gpu", lambda rows: gpu_devices(rows))
+    gpus: tuple[GpuDevice, ...] = _shown("gpu", gpu_devices)
     power: str = _shown("powerState", _text)
     """`poweredOn`, `poweredOff`, `suspended`."""
     connection: str = _read("runtime.connectionState", _text)
@@ -106,9 +135,7 @@ class Observed:
     annotation: str = _shown("annotation", _text)
     cores_per_socket: int = _shown("coresPerSocket", _number)
     """0: vCenter does not say."""
-    custom_values: Mapping[int, str] = _read(
-        PROPERTIES["customAttributes"].read, lambda rows: _custom_values(rows)
-    )
+    custom_values: Mapping[int, str] = _shown("customAttributes", _custom_values)
     """Key of a custom attribute -> value; vCenter's custom attributes manager has the names."""
     networks: tuple[Any, ...] = _shown("place.network", _listed)
     """Networks that its adapters are on."""
@@ -116,7 +143,7 @@ class Observed:
     cpu_reservation_mhz: int = _shown("cpuReservationMhz", _number)
     cpu_shares: str = _shown("cpuShares", _text)
     """`low`, `normal`, `high` or `custom`."""
-    cores_per_numa_node: int = _read(NUMA_PATH, lambda value: _numa_cores(value))
+    cores_per_numa_node: int = _read(NUMA_PATH, _numa_cores)
     """0: the host decides, or the vCenter is older than 8.0."""
     cpu_hot_add: bool = _read("config.cpuHotAddEnabled", bool)
     """Whether processors can be added while it runs."""
@@ -139,6 +166,38 @@ class Observed:
     def reserves_mib(self) -> int:
         """Memory that it reserves when it runs."""
         return self.memory_mib if self.memory_locked else self.memory_reservation_mib
+
+    @property
+    def slim(self) -> "Observed":
+        """The same without the bulk of it, to hold many in memory: its devices next to GPUs, and
+        what others have in its configuration. A dynamic device that it had before it went off is
+        not its own."""
+        marks = {key: value for key, value in self.extra_config.items() if key.startswith(MARKS)}
+        gpus = self.gpus if self.is_on else tuple(replace(gpu, assigned="") for gpu in self.gpus)
+        return replace(self, devices=(), extra_config=marks, gpus=gpus)
+
+    @property
+    def group(self) -> str:
+        """Id of the stack's group that it belongs to, or the owner of the group where it was made
+        before there was an id; empty: not gpufleet's."""
+        return self.extra_config.get(LIFE) or group_of(self.extra_config.get(OWNER, ""))
+
+    @property
+    def held(self) -> tuple[str, ...]:
+        """Addresses of the host's devices that it has whole: fixed ones also while it is off."""
+        on = [gpu.assigned for gpu in self.gpus if gpu.assigned and self.is_on]
+        return (*(gpu.what for gpu in self.gpus if gpu.mode == "fixed"), *on)
+
+    @property
+    def waiting(self) -> tuple[GpuDevice, ...]:
+        """Dynamic devices that it has not got: off, it will want them back."""
+        dynamic = (gpu for gpu in self.gpus if gpu.mode == "dynamic")
+        return tuple(gpu for gpu in dynamic if not (self.is_on and gpu.assigned))
+
+    @property
+    def profiles(self) -> tuple[str, ...]:
+        """A name for each vGPU."""
+        return tuple(gpu.what for gpu in self.gpus if gpu.mode == "vgpu")
 
     @property
     def moref(self) -> str:
@@ -197,48 +256,3 @@ def observe(session: Session, machine: Any) -> Observed | None:
             state=found.get("runtime.connectionState", "in an unknown state"),
         )
     return seen(machine, found)
-
-
-def extra_config_of(found: Mapping[str, Any]) -> dict[str, str]:
-    """Key -> value of the extra configuration among a machine's properties."""
-    return _keys(found.get("config.extraConfig"))
-
-
-def _keys(rows: Any) -> dict[str, str]:
-    return {entry.key: str(entry.value) for entry in rows or ()}
-
-
-def _custom_values(rows: Any) -> dict[int, str]:
-    kind = vim.CustomFieldsManager.StringValue
-    return {entry.key: str(entry.value) for entry in rows or () if isinstance(entry, kind)}
-
-
-def _numa_cores(numa: Any | None) -> int:
-    return 0 if numa is None or numa.autoCoresPerNumaNode else int(numa.coresPerNumaNode or 0)
-
-
-def gpu_devices(devices: Any) -> tuple[GpuDevice, ...]:
-    """The GPUs and NICs by passthrough among virtual devices."""
-    return tuple(gpu for item in devices or () if (gpu := _gpu_device(item)) is not None)
-
-
-def _gpu_device(device: Any) -> GpuDevice | None:
-    if not isinstance(device, vim.vm.device.VirtualPCIPassthrough):
-        return None
-    backing = device.backing
-    kinds = vim.vm.device.VirtualPCIPassthrough
-    if isinstance(backing, kinds.VmiopBackingInfo):
-        return GpuDevice(device.key, "vgpu", backing.vgpu or "")
-    if isinstance(backing, kinds.DynamicBackingInfo):
-        ids = ",".join(sorted(device_kind(i.vendorId, i.deviceId) for i in backing.allowedDevice))
-        return GpuDevice(
-            device.key, "dynamic", ids, backing.customLabel or "", backing.assignedId or ""
-        )
-    if isinstance(backing, kinds.DeviceBackingInfo):
-        return GpuDevice(device.key, "fixed", backing.id)
-    return None
-
-
-def _version(text: str) -> int:
-    digits = text.removeprefix("vmx-")
-    return int(digits) if digits.isdigit() else 0

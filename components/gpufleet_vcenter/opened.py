@@ -8,11 +8,11 @@ from pulumi.dynamic import ConfigureRequest, ReadResult, ResourceProvider
 
 from gpufleet_vcenter.credentials import credentials
 from gpufleet_vcenter.errors import Code, VsphereError
-from gpufleet_vcenter.faults import in_words
 from gpufleet_vcenter.lookup import datacenter_of
 from gpufleet_vcenter.outputs import CUSTOM_TIMEOUT, OBSERVED, SECRETS, digest_name
 from gpufleet_vcenter.session import Session, session_for
 from gpufleet_vcenter.settings import Endpoint, NodeSettings, problems, problems_of
+from gpufleet_vcenter.tasks import in_words
 
 _OUTPUT_ONLY = OBSERVED | {"__provider", CUSTOM_TIMEOUT, *map(digest_name, SECRETS)}
 
@@ -25,8 +25,6 @@ class StackSettings:
 
 class VsphereProvider(ResourceProvider):
     """What the providers of vSphere have in common."""
-
-    serialize_as_secret_always = False  # the serialised class is a name, and holds no secret
 
     def configure(self, req: ConfigureRequest) -> None:
         """Keep the way to the stack's settings, of which nothing is read yet."""

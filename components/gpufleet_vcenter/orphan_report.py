@@ -8,6 +8,7 @@ from typing import Any
 
 from gpufleet_vcenter.identity import LIFE, OWNER, PENDING, Standing, group_of, stack_of, standing
 from gpufleet_vcenter.lookup import inventory_path
+from gpufleet_vcenter.observed import Observed
 from gpufleet_vcenter.opened import asked
 from gpufleet_vcenter.remove import marked_machines
 
@@ -38,13 +39,13 @@ class StateStanding(StrEnum):
 class Declared:
     """What states say of machines."""
 
-    stacks: frozenset[str]
+    stacks: set[str]
     """`organisation/project/stack` of each state."""
-    uuids: frozenset[str]
+    uuids: set[str]
     """Instance uuid of each machine that a resource has."""
-    ids: frozenset[str]
+    ids: set[str]
     """Ids of groups: what carries one and no resource has is the next update's."""
-    groups: frozenset[str]
+    groups: set[str]
     """Owners of groups, for machines that were made before there were ids."""
 
 
@@ -58,77 +59,62 @@ def declared_by(states: Iterable[Mapping[str, Any]], stacks: Iterable[str] = ())
     Raises:
         ValueError: a document is not an exported state.
     """
-    known: set[str] = set(stacks)
-    uuids: set[str] = set()
-    ids: set[str] = set()
-    groups: set[str] = set()
+    found = Declared(set(stacks), set(), set(), set())
     for state in states:
         deployment: Mapping[str, Any] | None = state.get("deployment")
         if deployment is None:
             raise ValueError("it has no `deployment`: give the output of `pulumi stack export`")
-        operations = [
-            item.get("resource") or {} for item in deployment.get("pending_operations") or []
-        ]
+        operations = deployment.get("pending_operations") or []
         for resource in deployment.get("resources") or []:
-            uuids |= _uuids(resource)
-        for resource in (*(deployment.get("resources") or []), *operations):
-            known |= _stacks(resource)
-            groups |= _groups(resource)
-            ids |= _ids(resource)
-    return Declared(frozenset(known), frozenset(uuids), frozenset(ids), frozenset(groups))
+            _read(resource, found)
+            found.uuids.update(_uuids(resource))
+        for operation in operations:
+            _read(operation.get("resource") or {}, found)
+    return found
+
+
+def _read(resource: Mapping[str, Any], found: Declared) -> None:
+    """What a resource says of its group, where a state has it in readable form."""
+
+    def texts(name: str, *types: str) -> set[str]:
+        parts = (resource.get("inputs") or {}, resource.get("outputs") or {})
+        known = {part[name] for part in parts if isinstance(part.get(name), str)}
+        return known if _of(resource, *types) else set()
+
+    groups = texts("group", *_GROUPS, _OWNER)
+    found.groups.update(groups)
+    found.stacks.update(stack_of(owner) for owner in groups | texts("owner", *_NODES))
+    found.ids.update(texts("life", *_GROUPS, *_NODES))
+    if _of(resource, _OWNER) and resource.get("id"):
+        found.ids.add(str(resource["id"]))
 
 
 def _of(resource: Mapping[str, Any], *types: str) -> bool:
     return str(resource.get("type", "")).endswith(types)
 
 
-def _texts(resource: Mapping[str, Any], name: str) -> set[str]:
-    """A property among inputs and outputs, where a state has it in readable form."""
-    parts = (resource.get("inputs") or {}, resource.get("outputs") or {})
-    return {part[name] for part in parts if isinstance(part.get(name), str)}
-
-
 def _uuids(resource: Mapping[str, Any]) -> set[str]:
     """Instance uuids of the machines that a resource has. The list of machines may be secret."""
     if _of(resource, *_NODES):
         return {str(resource.get("id", "")).lower()}
-    if not _of(resource, _GROUPS[0]):
-        return set()
     rows: Mapping[str, Any] = (resource.get("outputs") or {}).get("ids") or {}
-    return {str(row["instanceUuid"]).lower() for row in rows.values()}
+    ours = rows.values() if _of(resource, _GROUPS[0]) else ()
+    return {str(row["instanceUuid"]).lower() for row in ours}
 
 
-def _ids(resource: Mapping[str, Any]) -> set[str]:
-    if _of(resource, _OWNER):
-        return {str(resource["id"])} if resource.get("id") else set()
-    return _texts(resource, "life") if _of(resource, *_GROUPS, *_NODES) else set()
-
-
-def _groups(resource: Mapping[str, Any]) -> set[str]:
-    return _texts(resource, "group") if _of(resource, *_GROUPS, _OWNER) else set()
-
-
-def _stacks(resource: Mapping[str, Any]) -> set[str]:
-    owners = _texts(resource, "owner") if _of(resource, *_NODES) else set[str]()
-    return {stack_of(owner) for owner in owners | _groups(resource)}
-
-
-def state_standing(
-    server: str, found: Mapping[str, Any], extra: Mapping[str, str], declared: Declared
-) -> StateStanding:
+def state_standing(server: str, live: Observed, declared: Declared) -> StateStanding:
     """What a machine is to the states.
 
     Args:
         server: The vCenter's own instance uuid.
-        found: Its row of the report.
-        extra: Its extra configuration: the marks.
+        live: The machine, with its marks.
         declared: What the states say.
     """
-    owner, life, uuid = extra[OWNER], extra.get(LIFE, ""), found["instanceUuid"]
-    own = standing(server, group_of(owner), life, uuid, extra)
+    owner, life = live.extra_config[OWNER], live.extra_config.get(LIFE, "")
+    own = standing(server, group_of(owner), life, live.instance_uuid, live.extra_config)
     if own is Standing.COPY:
         return StateStanding.COPY
-    if uuid in declared.uuids:
+    if live.instance_uuid in declared.uuids:
         return StateStanding.DECLARED
     of_group = own is Standing.PENDING and group_of(owner) in declared.groups
     if life in declared.ids or (not life and of_group):
@@ -152,19 +138,20 @@ def ask_orphans(
     """
     rows: list[dict[str, Any]] = []
     with asked(endpoint, datacenter, f"looking for machines in {datacenter}") as (session, center):
-        for machine, about, extra in marked_machines(session, center):
-            owner = extra[OWNER]
-            found = {
-                "name": str(about.get("name", "")),
-                "path": inventory_path(session, machine),
-                "moRef": str(machine._moId),
-                "instanceUuid": str(about.get("config.instanceUuid", "")).lower(),
-                "owner": owner,
-                "stack": stack_of(owner),
-                "poweredOn": str(about.get("runtime.powerState")) == "poweredOn",
-                "pending": bool(extra.get(PENDING)),
-            }
-            known = state_standing(session.server_id, found, extra, declared)
-            rows.append({"standing": known.value, **found})
+        for live in marked_machines(session, center):
+            owner = live.extra_config[OWNER]
+            rows.append(
+                {
+                    "standing": state_standing(session.server_id, live, declared).value,
+                    "name": live.name,
+                    "path": inventory_path(session, live.reference),
+                    "moRef": live.moref,
+                    "instanceUuid": live.instance_uuid,
+                    "owner": owner,
+                    "stack": stack_of(owner),
+                    "poweredOn": live.is_on,
+                    "pending": bool(live.extra_config.get(PENDING)),
+                }
+            )
     order = [item.value for item in StateStanding]
     return sorted(rows, key=lambda item: (order.index(item["standing"]), item["path"]))

@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gpufleet_vcenter.adapters import adapter_type, on_network, unmatched
-from gpufleet_vcenter.described import Description, wanted_of
+from gpufleet_vcenter.described import Tag, tags_of
 from gpufleet_vcenter.disks import disk_bytes, disk_drift, disks_told, first_disk, store_of
 from gpufleet_vcenter.errors import said
 from gpufleet_vcenter.lookup import last_name
 from gpufleet_vcenter.observed import Observed
 from gpufleet_vcenter.properties import UNKNOWN, plain_differences
 from gpufleet_vcenter.settings import NodeSettings, Place
-from gpufleet_vcenter.specs import MMIO_SIZE, mmio_of, wanted_gpus
+from gpufleet_vcenter.specs import MMIO_SIZE, mmio_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +28,10 @@ class MachineContext:
     """Whether an earlier run had begun it."""
     firmware: str
     """Firmware it was made with; empty: the one it has."""
-    description: Description
-    """Notes, attributes and tags it has."""
+    attributes: Mapping[str, str] = field(default_factory=dict[str, str])
+    """What it has of the custom attributes that are declared."""
+    tags: frozenset[Tag] = frozenset()
+    """What it has of the tags that are declared."""
     networks: Mapping[str, str] = field(default_factory=dict[str, str])
     """Id of a network -> name, of those that its adapters are on; empty where none is declared."""
     node_lost_since: str = ""
@@ -50,17 +52,20 @@ def drifted(
     if live.firmware != firmware:
         found["firmware"] = live.firmware
     found.update(plain_differences(settings, live))
-    found.update(_description(settings, seen.description))
+    if dict(seen.attributes) != dict(settings.custom_attributes):
+        found["customAttributes"] = dict(seen.attributes)
+    if tags_of(settings) - seen.tags:
+        found["tags"] = [{"category": c, "name": n} for c, n in sorted(seen.tags)]
     found.update(adapter_drift(settings.place, told_adapters(live, seen.networks)))
     if not live.memory_locked:
         found["memoryLocked"] = False
-    has = disk_bytes(first_disk(live))
-    if settings.disk_gib is not None and has != settings.disk_gib << 30:
-        found["diskGib"] = has >> 30
+    size = disk_bytes(first_disk(live))
+    if settings.disk_gib is not None and size != settings.disk_gib << 30:
+        found["diskGib"] = size >> 30
     disks = disk_drift(settings.extra_disks, live)
     if disks is not None:
         found["extraDisks"] = disks
-    if Counter(wanted_gpus(settings)) - Counter(gpu.backing for gpu in live.gpus):
+    if Counter(settings.devices) - Counter(gpu.backing for gpu in live.gpus):
         found["gpu"] = [device_row(gpu.mode, gpu.what, gpu.label) for gpu in live.gpus]
     if live.extra_config.get(MMIO_SIZE) != str(mmio_of(settings)):
         found["mmioGib"] = live.extra_config.get(MMIO_SIZE, "")
@@ -71,16 +76,6 @@ def drifted(
         found["nodeReady"] = f"not since {seen.node_lost_since}"
     if live.power != "poweredOn":
         found["powerState"] = live.power
-    return found
-
-
-def _description(settings: NodeSettings, described: Description) -> dict[str, Any]:
-    wanted = wanted_of(settings)
-    found: dict[str, Any] = {}
-    if dict(described.attributes) != dict(wanted.attributes):
-        found["customAttributes"] = dict(described.attributes)
-    if wanted.tags - described.tags:
-        found["tags"] = [{"category": c, "name": n} for c, n in sorted(described.tags)]
     return found
 
 
@@ -108,11 +103,6 @@ def adapter_drift(place: Place, told: Sequence[Mapping[str, str]]) -> dict[str, 
     return {
         f"place.{name}": first[name] for name, wish in declared if wish not in (None, first[name])
     }
-
-
-def strange_adapters(place: Place, told: Sequence[Mapping[str, str]]) -> list[Mapping[str, str]]:
-    """Adapters that are not declared; empty where the declaration does not name all adapters."""
-    return _matched(place, told)[1] if place.networks else []
 
 
 def _matched(
@@ -217,8 +207,10 @@ def outputs(
 
 
 def _warnings(settings: NodeSettings, live: Observed, seen: MachineContext) -> list[str]:
-    strange = Counter(gpu.backing for gpu in live.gpus) - Counter(wanted_gpus(settings))
-    cards = strange_adapters(settings.place, told_adapters(live, seen.networks))
+    strange = Counter(gpu.backing for gpu in live.gpus) - Counter(settings.devices)
+    # Where the declaration names all adapters, others are strange.
+    _, cards = _matched(settings.place, told_adapters(live, seen.networks))
+    cards = cards if settings.place.networks else []
     lost = bool(seen.node_lost_since and seen.cannot_be_replaced)
     states = {
         "node-lost": lost,

@@ -5,18 +5,21 @@ is exact: no order of machines fits more.
 """
 
 import sys
-from collections.abc import Callable
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from gpufleet.spec.platforms.vsphere import VsphereNics
-from gpufleet_vcenter.inventory import Host, Inventory, MachineHolding
+from pyVmomi import vim
+
+from gpufleet.spec.platforms.vsphere_policy import LatencySensitivity
+from gpufleet_vcenter.drs import DrsGroup
+from gpufleet_vcenter.identity import LIFE
+from gpufleet_vcenter.inventory import Host, Inventory
+from gpufleet_vcenter.observed import GpuDevice, Observed, seen
 from gpufleet_vcenter.settings import (
     DynamicPassthrough,
     FixedPassthrough,
     GpuAttachment,
     NodeSettings,
-    SharedProfile,
-    nic_attachment,
 )
 from gpufleet_vcenter.slots import Slots, dynamic_slots, fixed_slots, profile_slots
 
@@ -38,64 +41,46 @@ ANYWHERE = RequiredAccess()
 class Wish:
     """Machines of one kind that want a place."""
 
-    gpu: GpuAttachment
-    memory_mib: int
-    count: int
-    """How many."""
-    allowed: tuple[str, ...] = ()
-    """Hosts that may be used; empty: all."""
-    denied: tuple[str, ...] = ()
+    settings: NodeSettings
     reach: RequiredAccess = ANYWHERE
     """Datastores and networks that the host must have."""
-    at_most_per_host: int | None = None
-    """Anti-affinity: machines of `group` on one host, those that are there included. None: no
-    limit."""
-    group: str = ""
-    """The group the machines belong to, as `MachineHolding.group` names it."""
-    may_run_on: Callable[[str], bool] = lambda _: True
-    """Whether the rules of the machines' DRS group leave a host, by name. Default: all."""
-    cpu_mhz: int = 0
-    """Processor time that each reserves."""
-    whole_cpus: int = 0
-    """Processors whose whole time each reserves, in place of `cpu_mhz`."""
-    nics: VsphereNics | None = None
-    """NICs by passthrough."""
+    group: DrsGroup | None = None
+    """DRS group that the machines are to be in. Default: none is declared."""
+    count: int = 1
+    """How many."""
 
     @property
-    def devices(self) -> tuple[GpuAttachment, ...]:
-        """GPUs, then NICs."""
-        return (self.gpu, *(() if self.nics is None else (nic_attachment(self.nics),)))
+    def at_most_per_host(self) -> int | None:
+        """Machines of the group on one host, those that are there included. None: no limit."""
+        apart = self.settings.separate_hosts == "required"
+        return 1 if apart else self.settings.max_per_host
 
     def mhz(self, host: Host) -> int:
         """Processor time that a machine reserves on this host."""
-        return self.cpu_mhz or self.whole_cpus * host.core_mhz
+        all_of_it = self.settings.latency_sensitivity is LatencySensitivity.HIGH
+        whole = self.settings.cpus * host.core_mhz if all_of_it else 0
+        return self.settings.cpu_reservation_mhz or whole
 
     def holding(
         self, machine: str, host: Host, name: str = "a machine that is being made"
-    ) -> MachineHolding:
-        """What a machine of the wish will hold of the host it goes to.
+    ) -> Observed:
+        """A machine of the wish once it runs on the host it goes to.
 
         Args:
             machine: Its instance uuid.
-            host: The host.
             name: Its name, for errors. Default: none that could be looked up yet.
         """
-        gpu = self.gpu
-        fixed = [one for one in self.devices if isinstance(one, FixedPassthrough)]
-        dynamic = [one for one in self.devices if isinstance(one, DynamicPassthrough)]
-        return MachineHolding(
-            machine=machine,
+        settings = self.settings
+        return replace(
+            seen(vim.VirtualMachine(machine), {}),
             name=name,
-            powered_on=True,
-            fixed=tuple(address for one in fixed for address in one.pci_addresses),
-            assigned=(),
-            waiting=sum(one.count for one in dynamic),
-            profiles=(gpu.profile,) * gpu.count if isinstance(gpu, SharedProfile) else (),
-            reserved_mib=self.memory_mib,
-            reserved_mhz=self.mhz(host),
+            power="poweredOn",
+            gpus=tuple(GpuDevice(0, *device) for device in settings.devices),
+            memory_locked=True,
+            memory_mib=settings.memory_mib,
+            cpu_reservation_mhz=self.mhz(host),
             instance_uuid=machine,
-            group=self.group,
-            waiting_for=tuple((one.kinds, one.label) for one in dynamic for _ in range(one.count)),
+            extra_config={LIFE: settings.life or settings.group},
         )
 
 
@@ -126,36 +111,38 @@ class MachinePlacement:
 
 def slots_of(host: Host, wish: Wish) -> Slots:
     """How many machines of the wish the host can take, with everything it lacks."""
-    lacking: list[str] = []
-    if not host.connected:
-        lacking.append("not connected")
-    if host.maintenance:
-        lacking.append("in maintenance")
-    if wish.allowed and host.name not in wish.allowed:
-        lacking.append("not among the allowed hosts")
-    if host.name in wish.denied:
-        lacking.append("denied")
-    if not wish.may_run_on(host.name):
-        lacking.append("mandatory rules of the DRS group keep the machine away")
+    settings, where = wish.settings, wish.settings.place
+    states = {
+        "not connected": not host.connected,
+        "in maintenance": host.maintenance,
+        "not among the allowed hosts": where.hosts and host.name not in where.hosts,
+        "denied": host.name in where.deny_hosts,
+        "mandatory rules of the DRS group keep the machine away": (
+            wish.group is not None and not wish.group.allows(host.name)
+        ),
+    }
+    lacking = [text for text, holds in states.items() if holds]
     lacking += _out_of_reach(host, wish.reach)
-    by_memory = host.free_memory_mib // wish.memory_mib
-    if by_memory < 1:
+    memory, mhz = settings.memory_mib, wish.mhz(host)
+    free = host.free_memory_mib // memory
+    if free < 1:
         lacking.append(
-            f"{host.free_memory_mib} MiB of memory unreserved, a machine reserves {wish.memory_mib}"
+            f"{host.free_memory_mib} MiB of memory unreserved, a machine reserves {memory}"
         )
-    mhz = wish.mhz(host)
-    by_cpu = host.free_cpu_mhz // mhz if mhz else by_memory
-    if mhz and by_cpu < 1:
-        lacking.append(f"{host.free_cpu_mhz} MHz unreserved, a machine reserves {mhz}")
-    by_gpu, limits, certain = _slots(host, wish.gpu)
+    if mhz:
+        free = min(free, host.free_cpu_mhz // mhz)
+        if host.free_cpu_mhz < mhz:
+            lacking.append(f"{host.free_cpu_mhz} MHz unreserved, a machine reserves {mhz}")
+    by_gpu, limits, certain = _slots(host, settings.gpu)
     lacking += limits
-    free = min(by_memory, by_cpu, by_gpu)
-    for nics in wish.devices[1:]:
+    free = min(free, by_gpu)
+    for nics in settings.attachments[1:]:
         by_nic, limits, _ = _slots(replace(host, gpus=host.nics), nics)
         lacking += [f"NICs: {text}" for text in limits]
         free = min(free, by_nic)
     if wish.at_most_per_host is not None:
-        there = sum(bool(wish.group) and held.group == wish.group for held in host.holdings)
+        group = settings.life or settings.group
+        there = sum(held.group == group for held in host.holdings)
         free = min(free, wish.at_most_per_host - there)
         if there >= wish.at_most_per_host:
             lacking.append(f"has {there} machines of the group, the most per host")
@@ -197,6 +184,29 @@ def place(inventory: Inventory, wish: Wish) -> MachinePlacement:
         left[best] -= 1
         chosen.append(best)
     return MachinePlacement(tuple(chosen), wish.count, slots)
+
+
+def places(
+    inventory: Inventory,
+    absent: Sequence[NodeSettings],
+    reach: RequiredAccess = ANYWHERE,
+    group: DrsGroup | None = None,
+) -> Iterator[tuple[Wish, MachinePlacement]]:
+    """Where machines of one group go together: a placement for each kind of them. What has found
+    its place counts for the next."""
+    kinds: dict[tuple[GpuAttachment, tuple[str, ...]], list[NodeSettings]] = {}
+    for settings in sorted(absent, key=most_bound_first):
+        kinds.setdefault((settings.gpu, settings.place.hosts), []).append(settings)
+    for alike in kinds.values():
+        wish, hosts = Wish(alike[0], reach, group, len(alike)), inventory.by_name()
+        placement = place(inventory, wish)
+        yield wish, placement
+        if placement.complete:
+            coming: dict[str, list[Observed]] = {}
+            for settings, name in zip(alike, placement.hosts, strict=True):
+                held = wish.holding(settings.name, hosts[name], settings.name)
+                coming.setdefault(name, []).append(held)
+            inventory = inventory.with_holdings(coming)
 
 
 def most_bound_first(settings: NodeSettings) -> tuple[bool, int]:

@@ -11,27 +11,20 @@ from pydantic.alias_generators import to_snake
 from pyVmomi import vim
 
 from gpufleet.spec.platforms.vsphere import DYNAMIC_HARDWARE, NUMA_HARDWARE
-from gpufleet.spec.platforms.vsphere_policy import LatencySensitivity
 from gpufleet_vcenter.described import check_description
 from gpufleet_vcenter.disks import disk_bytes, first_disk
 from gpufleet_vcenter.drs import DrsGroup, check_cluster, group_of
 from gpufleet_vcenter.errors import Code, VsphereError, failed, said
-from gpufleet_vcenter.faults import in_words
 from gpufleet_vcenter.identity import OWNER, Standing
-from gpufleet_vcenter.inventory import Inventory, MachineHolding, read_inventory
+from gpufleet_vcenter.inventory import Inventory, read_inventory
 from gpufleet_vcenter.lookup import FoundPlace, inventory_path
 from gpufleet_vcenter.observed import NUMA_API, Observed, observe
-from gpufleet_vcenter.owned import MachineWork, clones_in_flight, work_on
-from gpufleet_vcenter.placement import (
-    MachinePlacement,
-    RequiredAccess,
-    Wish,
-    most_bound_first,
-    place,
-)
+from gpufleet_vcenter.owned import MachineWork, clones_in_flight
+from gpufleet_vcenter.placement import MachinePlacement, RequiredAccess, Wish, place, places
 from gpufleet_vcenter.session import Session
-from gpufleet_vcenter.settings import GpuAttachment, NodeSettings, SharedProfile
+from gpufleet_vcenter.settings import NodeSettings, SharedProfile
 from gpufleet_vcenter.storage import check_storage, sizes
+from gpufleet_vcenter.tasks import in_words
 
 DYNAMIC_API = (7, 0)
 LABEL_API = (7, 0, 2)
@@ -89,70 +82,44 @@ def check_template(settings: NodeSettings, template: Observed) -> None:
         raise failed("template", template=template, wrong="; ".join(wrong))
 
 
-def check_name(work: MachineWork) -> None:
-    """Refuse a name that another machine of the folder has."""
-    live = work.named()
-    if live is not None and live.instance_uuid != work.identity.instance_uuid:
+def check_name(work: MachineWork, live: Observed | None) -> None:
+    """Refuse a name that another machine of the folder has.
+
+    Args:
+        live: The machine of the name, or None.
+    """
+    if live is not None and live.instance_uuid != work.uuid:
         raise _name_taken(work.settings, live)
 
 
 def _name_taken(settings: NodeSettings, live: Observed) -> VsphereError:
     """That the name belongs to another machine, and whose it is."""
     owner = live.extra_config.get(OWNER, "an unknown owner")
-    return failed(
-        "name-taken",
-        settings=settings,
-        live=live,
-        owner=owner,
-        folder=settings.place.folder or "the root of the datacenter",
-    )
+    folder = settings.place.folder or "the root of the datacenter"
+    return failed("name-taken", settings=settings, live=live, owner=owner, folder=folder)
 
 
-def wish_for(
-    settings: NodeSettings, reach: RequiredAccess, group: DrsGroup | None = None, count: int = 1
-) -> Wish:
-    """What machines of this kind ask of a host."""
-    return Wish(
-        settings.gpu,
-        settings.memory_mib,
-        count,
-        settings.place.hosts,
-        settings.place.deny_hosts,
-        reach,
-        1 if settings.separate_hosts == "required" else settings.max_per_host,
-        settings.life or settings.group,
-        (lambda _: True) if group is None else group.allows,
-        settings.cpu_reservation_mhz or 0,
-        settings.cpus if settings.latency_sensitivity is LatencySensitivity.HIGH else 0,
-        settings.nics,
-    )
-
-
-def choose_hosts(
-    inventory: Inventory,
-    settings: NodeSettings,
-    reach: RequiredAccess,
-    group: DrsGroup | None = None,
-    count: int = 1,
-) -> MachinePlacement:
-    """Where machines of this kind can go, one if nothing else is reported.
+def choose_hosts(inventory: Inventory, wish: Wish) -> MachinePlacement:
+    """Where machines of this kind can go.
 
     Raises:
         VsphereError: not all find a place; the text says what each host lacks.
     """
-    placement = place(inventory, wish_for(settings, reach, group, count))
-    if placement.complete:
-        return placement
-    gpu = settings.gpu
-    row = "gpu-capacity"
+    placement = place(inventory, wish)
+    if not placement.complete:
+        raise _no_place(inventory, wish, placement)
+    return placement
+
+
+def _no_place(inventory: Inventory, wish: Wish, placement: MachinePlacement) -> VsphereError:
+    gpu, count, row = wish.settings.gpu, wish.count, "gpu-capacity"
+    offered = {profile for host in inventory.hosts for profile in host.profiles}
     if not any(host.gpus for host in inventory.hosts):
         row = "gpu-none"
-    elif isinstance(gpu, SharedProfile) and not any(
-        gpu.profile in host.profiles for host in inventory.hosts
-    ):
+    elif isinstance(gpu, SharedProfile) and gpu.profile not in offered:
         row = "gpu-profile"
     subject = f"the hosts cannot take {count} machines like" if count > 1 else "no host can take"
-    raise failed(row, subject=subject, settings=settings, refusal=placement.refusal())
+    return failed(row, subject=subject, settings=wish.settings, refusal=placement.refusal())
 
 
 def check_before(work: MachineWork, count: int = 1) -> tuple[RequiredAccess, int]:
@@ -193,8 +160,12 @@ def validate_new(
     try:
         with in_words(f"looking at the place of {absent[0].name}"):
             for settings in absent:
-                _validate_name(work_on(session, settings), reasons)
-            _validate_place(session, absent, leaving, reasons)
+                _validate_name(MachineWork(session, settings), reasons)
+            work = MachineWork(session, absent[0])
+            reach, _ = check_before(work, len(absent))
+            group = group_of(work)
+            inventory = read_inventory(session, work.datacenter, work.place.compute)
+            reasons += without_place(inventory.without(leaving), absent, reach, group)
     except VsphereError as failure:
         reasons.append(str(failure))
     return reasons
@@ -217,20 +188,6 @@ def _validate_name(work: MachineWork, reasons: list[str]) -> None:
             reasons.append(str(_name_taken(settings, live)))
 
 
-def _validate_place(
-    session: Session, absent: Sequence[NodeSettings], leaving: frozenset[str], reasons: list[str]
-) -> None:
-    work = work_on(session, absent[0])
-    try:
-        reach, _ = check_before(work, len(absent))
-        group = group_of(work)
-    except VsphereError as failure:
-        reasons.append(str(failure))
-        return
-    inventory = read_inventory(session, work.datacenter, work.place.compute).without(leaving)
-    reasons += without_place(inventory, absent, reach, group)
-
-
 def without_place(
     inventory: Inventory,
     absent: Sequence[NodeSettings],
@@ -238,23 +195,11 @@ def without_place(
     group: DrsGroup | None = None,
 ) -> list[str]:
     """Why not all of these machines find a place together: a reason for each kind of them."""
-    reasons: list[str] = []
-    kinds: dict[tuple[GpuAttachment, tuple[str, ...]], list[NodeSettings]] = {}
-    for settings in sorted(absent, key=most_bound_first):
-        kinds.setdefault((settings.gpu, settings.place.hosts), []).append(settings)
-    for alike in kinds.values():
-        try:
-            placement = choose_hosts(inventory, alike[0], reach, group, len(alike))
-        except VsphereError as failure:
-            reasons.append(str(failure))
-            continue
-        wish, hosts = wish_for(alike[0], reach, group), inventory.by_name()
-        coming: dict[str, tuple[MachineHolding, ...]] = {}
-        for settings, name in zip(alike, placement.hosts, strict=True):
-            held = wish.holding(settings.name, hosts[name], settings.name)
-            coming[name] = (*coming.get(name, ()), held)
-        inventory = inventory.with_holdings(coming)
-    return reasons
+    return [
+        str(_no_place(inventory, wish, placement))
+        for wish, placement in places(inventory, absent, reach, group)
+        if not placement.complete
+    ]
 
 
 @cache

@@ -13,19 +13,18 @@ from pyVmomi import vim, vmodl
 from gpufleet.components_base.resource_plugin import CANCELLED
 from gpufleet.spec.platforms.vsphere_policy import VsphereTimeouts
 from gpufleet_vcenter.cluster_node import node_of
-from gpufleet_vcenter.disks import MARK, marked_disks, not_to_be_kept, removal
+from gpufleet_vcenter.converge import power_off
+from gpufleet_vcenter.disks import MARK, marked_disks, not_to_be_kept, plugged_disks, removal
 from gpufleet_vcenter.errors import Code, OutcomeUnknownError, VsphereError, failed, interrupted
-from gpufleet_vcenter.faults import in_words
 from gpufleet_vcenter.identity import GENERATION, LIFE, OWNER, Standing, key_of, standing
 from gpufleet_vcenter.lookup import last_name
-from gpufleet_vcenter.observed import Observed, extra_config_of, observe
+from gpufleet_vcenter.observed import Observed, observe, paths_of, seen
 from gpufleet_vcenter.opened import logged_in, read_settings
-from gpufleet_vcenter.owned import MachineWork, RunningClone, await_clones, work_on
-from gpufleet_vcenter.power import power_off
+from gpufleet_vcenter.owned import MachineWork, RunningClone, await_clones
 from gpufleet_vcenter.reading import children, one, properties
 from gpufleet_vcenter.rooms import release
 from gpufleet_vcenter.session import Session
-from gpufleet_vcenter.tasks import reported, run
+from gpufleet_vcenter.tasks import in_words, run
 
 _ATTEMPTS = 3
 
@@ -34,7 +33,6 @@ def remove(work: MachineWork, bios_uuid: str = "", moref: str = "") -> None:
     """Drain the node, remove the machine, forget the node.
 
     Args:
-        work: What was declared.
         bios_uuid: Of the machine as it was last seen, for the node of one that is gone already.
         moref: Its reference as it was last seen: one that has it still is not gone.
 
@@ -48,11 +46,11 @@ def remove(work: MachineWork, bios_uuid: str = "", moref: str = "") -> None:
     with node_of(work.settings, bios_uuid if live is None else live.bios_uuid) as node:
         if live is not None:
             if node is not None and live.power == "poweredOn":
-                node.empty(work.identity.instance_uuid)
+                node.empty(work.uuid)
             destroy(work, live, spare=True)
         if node is not None:
             node.forget()
-    release(work.identity)
+    release(work)
 
 
 def check_kept(live: Observed) -> None:
@@ -70,12 +68,11 @@ def destroy(work: MachineWork, live: Observed, *, spare: bool = False) -> None:
     """Power off and destroy, with all disks. A machine that vanishes meanwhile is a success.
 
     Args:
-        work: What was declared.
         spare: Whether disks that are to be kept are detached before. Default: nothing is on them
             yet, and they go.
     """
     doing, left = f"removing {live.name}", f"{live.name} still exists"
-    with reported(doing, "destroy", left):
+    with in_words(doing, "destroy", left):
         for attempt in range(_ATTEMPTS):
             now = observe(work.session, live.reference)
             if now is None:
@@ -105,7 +102,7 @@ def destroy(work: MachineWork, live: Observed, *, spare: bool = False) -> None:
 
 def _detach_kept(work: MachineWork, live: Observed) -> None:
     """Take the disks off that are to outlive the machine: destroying it deletes all others."""
-    kept = [disk for disk in marked_disks(live).values() if disk.keep and disk.device is not None]
+    kept = [disk for disk in plugged_disks(live) if disk.keep]
     if not kept:
         return
     spec = vim.vm.ConfigSpec(
@@ -116,26 +113,21 @@ def _detach_kept(work: MachineWork, live: Observed) -> None:
     run(work.session, lambda: live.reference.ReconfigVM_Task(spec), seconds)
 
 
-FEW = ("name", "config.instanceUuid", "config.template", "runtime.powerState", "config.uuid")
+_FEW = paths_of("name", "instance_uuid", "is_template", "power", "bios_uuid")
 _PAGE = 200
 """Machines whose extra configuration is held at once: it is the bulk of what a machine has."""
 
-Marked = tuple[Any, Mapping[str, Any], Mapping[str, str]]
-"""A machine, its properties `FEW`, and its extra configuration."""
 
-
-def marked_machines(session: Session, datacenter: Any) -> Iterator[Marked]:
-    """Every machine of the datacenter that gpufleet made."""
-    machines = dict(children(session, datacenter, vim.VirtualMachine, FEW))
-    listed = list(machines)
+def marked_machines(session: Session, datacenter: Any) -> Iterator[Observed]:
+    """Every machine of the datacenter that gpufleet made, with its marks."""
+    machines = dict(children(session, datacenter, vim.VirtualMachine, _FEW))
+    listed, extra = list(machines), paths_of("extra_config")
     for start in range(0, len(listed), _PAGE):
         page = listed[start : start + _PAGE]
-        for machine, found in properties(
-            session, page, vim.VirtualMachine, ("config.extraConfig",)
-        ):
-            extra = extra_config_of(found)
-            if extra.get(OWNER) and not machines[machine].get("config.template"):
-                yield machine, machines[machine], extra
+        for machine, found in properties(session, page, vim.VirtualMachine, extra):
+            live = seen(machine, {**machines[machine], **found}).slim
+            if live.extra_config.get(OWNER) and not live.is_template:
+                yield live
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,20 +162,20 @@ def machines_of(
         life: Id of the stack.
     """
     rows: list[GroupMachine] = []
-    for _, about, extra in marked_machines(session, datacenter):
-        uuid = str(about.get("config.instanceUuid", "")).lower()
-        known = standing(session.server_id, group, life, uuid, extra)
+    for live in marked_machines(session, datacenter):
+        marks = live.extra_config
+        known = standing(session.server_id, group, life, live.instance_uuid, marks)
         if known is not Standing.FOREIGN:
             rows.append(
                 GroupMachine(
-                    str(about["name"]),
-                    extra[OWNER],
-                    extra.get(GENERATION, ""),
-                    extra.get(LIFE, ""),
-                    uuid,
-                    str(about.get("config.uuid") or ""),
+                    live.name,
+                    marks[OWNER],
+                    marks.get(GENERATION, ""),
+                    marks.get(LIFE, ""),
+                    live.instance_uuid,
+                    live.bios_uuid,
                     known,
-                    str(about.get("runtime.powerState")) == "poweredOn",
+                    live.is_on,
                 )
             )
     return tuple(sorted(rows, key=lambda row: row.name))
@@ -202,7 +194,7 @@ def drop(uuid: str, outs: Mapping[str, Any]) -> None:
     """
     settings = read_settings(outs)
     with in_words(f"removing {settings.name}"):
-        work = work_on(logged_in(settings.endpoint), settings, uuid)
+        work = MachineWork(logged_in(settings.endpoint), settings, uuid)
         remove(work, str(outs.get("biosUuid") or ""), str(outs.get("moRef") or ""))
 
 
@@ -211,21 +203,19 @@ def drop_found(session: Session, common: Mapping[str, Any], row: GroupMachine) -
 
     Args:
         common: Inputs of the group's machines, or of one of them.
-        row: The machine.
     """
     common = {key: value for key, value in common.items() if key not in _OWN}
     own = {"name": "machine", "owner": row.owner, "generation": row.generation, "life": row.life}
     # An administrator may have given it a name that no node can have.
     settings = read_settings({**common, **own}).model_copy(update={"name": row.name})
     with in_words(f"removing {row.name}"):
-        remove(work_on(session, settings, row.uuid), row.bios_uuid)
+        remove(MachineWork(session, settings, row.uuid), row.bios_uuid)
 
 
 def await_clones_of(session: Session, common: Mapping[str, Any], group: str, names: str) -> None:
     """Wait for the clones in flight that may be the group's.
 
     Args:
-        session: Login.
         common: Inputs of the group's machines, or of one of them.
         group: Owner of the group.
         names: What the names of its machines begin with; empty: unknown. A killed run may have had

@@ -14,19 +14,12 @@ from dataclasses import dataclass, replace
 from gpufleet.components_base.resource_plugin import CANCELLED
 from gpufleet_vcenter.drs import DrsGroup
 from gpufleet_vcenter.errors import failed, interrupted
-from gpufleet_vcenter.identity import MachineIdentity
-from gpufleet_vcenter.inventory import Host, Inventory, MachineHolding, read_host
+from gpufleet_vcenter.identity import PENDING
+from gpufleet_vcenter.inventory import Host, Inventory, read_host
 from gpufleet_vcenter.observed import Observed
 from gpufleet_vcenter.owned import MachineWork
-from gpufleet_vcenter.placement import (
-    ANYWHERE,
-    RequiredAccess,
-    Wish,
-    most_bound_first,
-    place,
-    slots_of,
-)
-from gpufleet_vcenter.preflight import choose_hosts, wish_for
+from gpufleet_vcenter.placement import RequiredAccess, Wish, most_bound_first, place, slots_of
+from gpufleet_vcenter.preflight import choose_hosts
 from gpufleet_vcenter.settings import NodeSettings
 
 
@@ -38,23 +31,23 @@ def check_still_fits(work: MachineWork, live: Observed) -> None:
     one that was changed first has the host: the other one sees it.
 
     Args:
-        work: What is declared.
         live: The machine, off, with its devices.
 
     Raises:
         VsphereError: the host has no room for it; the text says what it lacks.
     """
     host, mine = read_host(work.session, live.host), (live.change_version, live.instance_uuid)
-    others: list[MachineHolding] = []
+    others: list[Observed] = []
     claimed = 0
     for held in host.holdings:
-        coming = held.pending and not held.powered_on
-        if held.instance_uuid == mine[1] or (coming and (held.changed, held.instance_uuid) > mine):
+        coming = held.extra_config.get(PENDING) and not held.is_on
+        theirs = (held.change_version, held.instance_uuid)
+        if held.instance_uuid == mine[1] or (coming and theirs > mine):
             continue
-        others.append(replace(held, powered_on=True) if coming else held)
-        claimed += held.wants_mib if coming else 0
+        others.append(replace(held, power="poweredOn") if coming else held)
+        claimed += held.reserves_mib if coming else 0
     taken = replace(host, holdings=tuple(others), reserved_mib=host.reserved_mib + claimed)
-    slots = slots_of(taken, wish_for(work.settings, ANYWHERE))
+    slots = slots_of(taken, Wish(work.settings))
     if slots.free < 1:
         raise failed(
             "gpu-capacity/faster", host=host, limits="; ".join(slots.limits) or "it is full"
@@ -115,17 +108,10 @@ class Rooms:
         """
         (inventory, read_at), _ = self._inventory(None)
         for machine in sorted(machines, key=lambda uuid: most_bound_first(machines[uuid])):
-            wish = wish_for(machines[machine], reach, group)
+            wish = Wish(machines[machine], reach, group)
             claim(self._server, machine, inventory, read_at, wish, set())
 
-    def claim(
-        self,
-        settings: NodeSettings,
-        machine: str,
-        reach: RequiredAccess,
-        group: DrsGroup | None,
-        refused: set[str],
-    ) -> str | None:
+    def claim(self, wish: Wish, machine: str, refused: set[str]) -> str | None:
         """A host with room for the machine, claimed. None: every host has refused it.
 
         Waits while all free slots are claimed by machines that are being made, for as long as a
@@ -137,9 +123,8 @@ class Rooms:
         assigned = _CLAIMED.get((self._server, machine))
         if assigned is not None and assigned.runs_since is None and assigned.host not in refused:
             return assigned.host
+        settings, pause = wish.settings, _PAUSE
         deadline = time.monotonic() + settings.timeouts.clone
-        wish = wish_for(settings, reach, group)
-        pause = _PAUSE
         (inventory, read_at), fresh = self._inventory(None)
         while True:
             name = claim(self._server, machine, inventory, read_at, wish, refused)
@@ -148,7 +133,7 @@ class Rooms:
             if refused and refused >= {host.name for host in inventory.hosts}:
                 return None
             if fresh:
-                placement = choose_hosts(inventory, settings, reach, group)
+                placement = choose_hosts(inventory, wish)
                 if refused and all(not row.free or row.host in refused for row in placement.slots):
                     return None
                 if time.monotonic() >= deadline:
@@ -174,7 +159,7 @@ class Claim:
     """What a machine that is being made will hold of its host."""
 
     host: str
-    holding: MachineHolding
+    holding: Observed
     runs_since: float | None = None
     """`time.monotonic()` when its maker saw it run. Default: not yet."""
 
@@ -200,8 +185,8 @@ def claim(
     """
     with _LOCK:
         hosts = inventory.hosts
-        shown = {held.instance_uuid for host in hosts for held in host.holdings if held.powered_on}
-        claimed: dict[str, tuple[MachineHolding, ...]] = {}
+        shown = {held.instance_uuid for host in hosts for held in host.holdings if held.is_on}
+        claimed: dict[str, tuple[Observed, ...]] = {}
         for (of, uuid), other in _CLAIMED.items():
             counts = other.runs_since is None or other.runs_since > read_at
             if of == server and counts and uuid not in shown | {machine}:
@@ -216,15 +201,15 @@ def claim(
         return best
 
 
-def runs(identity: MachineIdentity) -> None:
+def runs(work: MachineWork) -> None:
     """The machine that claimed a slot runs: an inventory read from now on shows it."""
-    key = (identity.server, identity.instance_uuid)
+    key = (work.session.server_id, work.uuid)
     with _LOCK:
         if key in _CLAIMED:
             _CLAIMED[key] = replace(_CLAIMED[key], runs_since=time.monotonic())
 
 
-def release(identity: MachineIdentity) -> None:
+def release(work: MachineWork) -> None:
     """Forget what a machine claimed: it failed, or it is gone."""
     with _LOCK:
-        _CLAIMED.pop((identity.server, identity.instance_uuid), None)
+        _CLAIMED.pop((work.session.server_id, work.uuid), None)

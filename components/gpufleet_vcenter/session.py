@@ -10,11 +10,14 @@ whose answer was lost is repeated only when repeating does no harm.
 import atexit
 import contextlib
 import http.client
+import json
 import ssl
 import threading
 from collections.abc import Callable
 from typing import Any, TypeVar
+from urllib.parse import quote
 
+import urllib3
 from pyVim.connect import SmartConnect
 from pyVmomi import vim, vmodl
 from tenacity import (
@@ -25,12 +28,12 @@ from tenacity import (
     wait_random_exponential,
 )
 from tenacity import stop_after_attempt as stop_after_attempts
+from urllib3.exceptions import HTTPError
 
 from gpufleet.components_base.resource_plugin import CANCELLED
 from gpufleet_vcenter.certificate import tls_context, unreachable, untrusted
 from gpufleet_vcenter.credentials import Credentials, forget_refusals, one_login
 from gpufleet_vcenter.errors import OutcomeUnknownError, VsphereError, failed, interrupted
-from gpufleet_vcenter.rest import Rest
 from gpufleet_vcenter.settings import Endpoint
 
 T = TypeVar("T")
@@ -206,6 +209,106 @@ class Session:
             raise unreachable(endpoint, getattr(problem, "msg", problem)) from None
         except LOST as problem:
             raise unreachable(endpoint, problem) from None
+
+
+_ROOT = "/rest/com/vmware/cis"
+"""Every vCenter from 6.5 has it; newer versions have `/api` too."""
+_AGAIN = urllib3.Retry(4, backoff_factor=0.2, allowed_methods=None, redirect=False)
+"""Every call there may be repeated: none does more when it is done twice."""
+
+
+class Rest:
+    """A login to vCenter's REST interface, for tags, which no other interface has: made at the
+    first call, renewed when it ends, shared by all threads."""
+
+    def __init__(self, endpoint: Endpoint, known: Credentials) -> None:
+        """Nothing is called yet."""
+        self._endpoint, self._known = endpoint, known
+        self._lock, self._token = threading.Lock(), ""
+        self._pool: urllib3.HTTPConnectionPool | None = None
+
+    def get(self, path: str) -> Any:
+        """What is at a path below `/rest/com/vmware/cis`."""
+        return self._done("GET", path, None)
+
+    def post(self, path: str, action: str, body: Any = None) -> Any:
+        """What an action on a path answers.
+
+        Raises:
+            VsphereError: vCenter refuses, or cannot be talked to.
+        """
+        return self._done("POST", f"{path}?~action={quote(action)}", body)
+
+    def close(self) -> None:
+        """Log out and hang up. A server that is gone is not a failure then."""
+        with self._lock, contextlib.suppress(HTTPError, OSError):
+            if self._token:
+                self._answer("DELETE", "/session")  # else it ends there by itself
+            self._token = ""
+        if self._pool is not None:
+            self._pool.close()
+
+    def _done(self, method: str, path: str, body: Any) -> Any:
+        with self._lock:
+            try:
+                status, answer = self._answer(method, path, body) if self._token else (401, None)
+                if status == 401:
+                    self._log_in()
+                    status, answer = self._answer(method, path, body)
+            except (HTTPError, OSError) as problem:
+                raise unreachable(self._endpoint, problem) from None
+        if status < 300:
+            return answer.get("value") if isinstance(answer, dict) else None
+        raise self._refusal(f"{method} {_ROOT}{path}", status, answer)
+
+    def _log_in(self) -> None:
+        self._token = ""
+        with one_login(self._endpoint.server, self._endpoint.port, self._known):
+            pair = f"{self._known.user}:{self._known.password}"
+            login = urllib3.make_headers(basic_auth=pair)
+            status, answer = self._answer("POST", "/session", None, login)
+            call = f"POST {_ROOT}/session"
+            if status in (401, 403):
+                raise self._known.refused(self._endpoint.server, f"HTTP {status} of {call}")
+            if status != 200:
+                raise self._refusal(call, status, answer)
+        self._token = str(answer["value"])
+
+    def _answer(
+        self, method: str, path: str, body: Any = None, login: Any = None
+    ) -> tuple[int, Any]:
+        """Status and content; None: it is empty, or a page for people."""
+        pool = self._pool = self._pool or self._connected()
+        session = {"vmware-api-session-id": self._token} if self._token else {}
+        kinds = {"Accept": "application/json", "Content-Type": "application/json"}
+        text = None if body is None else json.dumps(body).encode()
+        headers = {**kinds, **session, **(login or {})}
+        answer = pool.request(method, _ROOT + path, body=text, headers=headers)
+        with contextlib.suppress(ValueError):
+            return answer.status, json.loads(answer.data)
+        return answer.status, None
+
+    def _connected(self) -> urllib3.HTTPConnectionPool:
+        to = self._endpoint
+        options: dict[str, Any] = {"retries": _AGAIN, "timeout": CALL_SECONDS}
+        if to.plain_http:
+            return urllib3.HTTPConnectionPool(to.server, to.port, **options)
+        trust = tls_context(to)
+        # A pinned certificate is known: its names say nothing more.
+        options |= {"ssl_context": trust, "assert_hostname": trust.check_hostname and None}
+        return urllib3.HTTPSConnectionPool(to.server, to.port, **options)
+
+    def _refusal(self, call: str, status: int, answer: Any) -> VsphereError:
+        told = answer if isinstance(answer, dict) else {}
+        kind, value = str(told.get("type", "")), told.get("value")
+        rows = (value.get("messages") if isinstance(value, dict) else None) or []
+        texts = [str(row.get("default_message", "")) for row in rows if isinstance(row, dict)]
+        row = "not-found/rest" if status == 404 else "fault/rest"
+        if status == 403 or kind.endswith("unauthorized"):
+            row = "permission/rest"
+        words = f": {'; '.join(texts)}" if any(texts) else ""
+        server = self._endpoint.server
+        return failed(row, fault=kind, server=server, call=call, status=status, words=words)
 
 
 _OPEN: dict[tuple[Endpoint, Credentials], Session] = {}

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
 
 from pulumi.output import Unknown
-from pydantic import Field, StringConstraints, TypeAdapter, ValidationError, model_validator
+from pydantic import Field, StringConstraints, ValidationError, model_validator
 
 from gpufleet.spec.base import SpecModel
 from gpufleet.spec.platforms.vsphere import (
@@ -43,6 +43,10 @@ PciAddress = Annotated[
 ]
 
 
+Device = tuple[str, str, str]
+"""A GPU, or a NIC by passthrough, as it is compared: its mode (`fixed`, `dynamic`, `vgpu`), its PCI
+address, comma-separated kinds or profile, and its label."""
+
 UUID_PATTERN = r"^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$"
 
 
@@ -54,9 +58,9 @@ class FixedPassthrough(SpecModel):
     """Addresses on the host, `0000:3b:00.0`, 1 to 16."""
 
     @property
-    def count(self) -> int:
+    def devices(self) -> list[Device]:
         """Devices of the machine."""
-        return len(self.pci_addresses)
+        return [(self.mode, address, "") for address in self.pci_addresses]
 
 
 class DynamicPassthrough(SpecModel):
@@ -77,6 +81,11 @@ class DynamicPassthrough(SpecModel):
         """Devices that will do, as `device_kind` names them."""
         return tuple(device_kind(self.vendor, int(one, 16)) for one in self.device_ids)
 
+    @property
+    def devices(self) -> list[Device]:
+        """Devices of the machine."""
+        return [(self.mode, ",".join(sorted(self.kinds)), self.label)] * self.count
+
 
 class SharedProfile(SpecModel):
     """vGPUs of one profile."""
@@ -87,13 +96,15 @@ class SharedProfile(SpecModel):
     count: int = Field(default=1, ge=1, le=16)
     """vGPUs of the machine, 1 to 16. Default 1."""
 
+    @property
+    def devices(self) -> list[Device]:
+        """vGPUs of the machine."""
+        return [(self.mode, self.profile, "")] * self.count
+
 
 GpuAttachment = Annotated[
     FixedPassthrough | DynamicPassthrough | SharedProfile, Field(discriminator="mode")
 ]
-
-
-ATTACHMENT: TypeAdapter[GpuAttachment] = TypeAdapter(GpuAttachment)
 
 
 def nic_attachment(nics: VsphereNics) -> FixedPassthrough | DynamicPassthrough:
@@ -248,10 +259,14 @@ class NodeSettings(VsphereMachineOptions):
         return (self.gpu, *(() if self.nics is None else (nic_attachment(self.nics),)))
 
     @property
+    def devices(self) -> list[Device]:
+        """GPUs and NICs that the machine is to have."""
+        return [device for one in self.attachments for device in one.devices]
+
+    @property
     def fixed_addresses(self) -> tuple[str, ...]:
         """PCI addresses on the host of all devices that are named."""
-        fixed = (one for one in self.attachments if isinstance(one, FixedPassthrough))
-        return tuple(address for one in fixed for address in one.pci_addresses)
+        return tuple(what for mode, what, _ in self.devices if mode == "fixed")
 
     @property
     def dynamic(self) -> tuple[DynamicPassthrough, ...]:
@@ -264,37 +279,25 @@ class NodeSettings(VsphereMachineOptions):
         return self.owner.rpartition("/")[0]
 
     @model_validator(mode="after")
-    def _hardware_fits(self) -> Self:
+    def _fits_together(self) -> Self:
         if self.cores_per_socket is not None and self.cpus % self.cores_per_socket:
             raise ValueError(said("fault/sockets", settings=self))
         version = self.hardware_version
         if self.dynamic and version is not None and version < DYNAMIC_HARDWARE:
             raise ValueError(said("fault/hardware", version=version, needed=DYNAMIC_HARDWARE))
-        return self
-
-    @model_validator(mode="after")
-    def _disks_are_told_apart(self) -> Self:
-        twice = named_twice(disk.name for disk in self.extra_disks)
-        if twice:
+        if twice := named_twice(disk.name for disk in self.extra_disks):
             raise ValueError(said("fault/disk-twice", twice=twice))
-        return self
-
-    @model_validator(mode="after")
-    def _meta_data_is_read(self) -> Self:
         network = {"network"} if self.addresses else set[str]()
-        taken = sorted((META_DATA_KEYS | network) & self.meta_data.keys())
-        if taken:
-            raise ValueError(said("fault/taken", name="metaData", taken=taken))
+        taken = {
+            "metaData": sorted((META_DATA_KEYS | network) & self.meta_data.keys()),
+            "extraConfig": owned_keys(self.extra_config),
+        }
+        for name, keys in taken.items():
+            if keys:
+                raise ValueError(said("fault/taken", name=name, taken=keys))
         for name, given in (("metaData", self.meta_data), ("vendorData", self.vendor_data)):
             if given and self.user_data_format == "ignition":
                 raise ValueError(f"{name} is cloud-init's, and the first-boot data is Ignition")
-        return self
-
-    @model_validator(mode="after")
-    def _keys_are_free(self) -> Self:
-        taken = owned_keys(self.extra_config)
-        if taken:
-            raise ValueError(said("fault/taken", name="extraConfig", taken=taken))
         for name, text in (("userData", self.user_data), ("vendorData", self.vendor_data)):
             size = 0 if text is None else len(packed(text))
             if size > GUEST_DATA_LIMIT:

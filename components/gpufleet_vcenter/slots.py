@@ -47,18 +47,14 @@ def uses(host: Host) -> Uses:
     vGPUs that the host does not place are laid next to their own kind, else on an empty GPU: the
     fullest packing, so what is free is an upper bound.
     """
-    held = {
-        address: holding.name
-        for holding in host.holdings
-        for address in (*holding.fixed, *holding.assigned)
-    }
+    held = {address: holding.name for holding in host.holdings for address in holding.held}
     gpus = [gpu for gpu in host.gpus if gpu.graphics_type == "sharedDirect"]
     placed: dict[str, list[str]] = {gpu.address: [] for gpu in gpus}
     unplaced: list[str] = []
     for holding in host.holdings:
-        if not holding.powered_on:
+        if not holding.is_on:
             continue
-        where = [gpu.address for gpu in gpus if holding.machine in gpu.machines]
+        where = [gpu.address for gpu in gpus if holding.moref in gpu.machines]
         if where:
             for number, name in enumerate(holding.profiles):
                 placed[where[min(number, len(where) - 1)]].append(name)
@@ -81,7 +77,6 @@ def takeable(host: Host, free: Iterable[PhysicalGpu], wanted: Sequence[frozenset
     """How many of the wanted devices can be had at once next to those that machines wait for.
 
     Args:
-        host: The host.
         free: GPUs that nothing uses.
         wanted: For each device, the addresses that will do.
     """
@@ -96,19 +91,15 @@ def _waited_for(host: Host, free: Sequence[PhysicalGpu]) -> list[frozenset[str]]
     """For each dynamic device that a machine will want and that has no address yet, the free GPUs
     that will do."""
     active = _active(free)
-    everything = frozenset(gpu.address for gpu in active)
-    asked: list[frozenset[str]] = []
-    for holding in host.holdings:
-        kinds = [
-            frozenset(
-                gpu.address
-                for gpu in active
-                if gpu.device_id in device_ids and (not label or gpu.label == label)
-            )
-            for device_ids, label in holding.waiting_for
-        ]
-        asked += [*kinds, *[everything] * (holding.waiting - len(kinds))]
-    return asked
+    return [
+        frozenset(
+            gpu.address
+            for gpu in active
+            if gpu.device_id in wanted.what.split(",") and wanted.label in ("", gpu.label)
+        )
+        for holding in host.holdings
+        for wanted in holding.waiting
+    ]
 
 
 def _give(ask: frozenset[str], holders: dict[str, frozenset[str]], tried: set[str]) -> bool:
@@ -170,7 +161,7 @@ def dynamic_slots(
     will_do = frozenset(gpu.address for gpu in active if gpu in whole)
     free = takeable(host, whole, [will_do] * len(active))
     if free < count:
-        holders = sorted({h.name for h in host.holdings if h.fixed or h.assigned or h.waiting})
+        holders = sorted({h.name for h in host.holdings if h.held or h.waiting})
         by = f", held by {', '.join(holders)}" if holders else ""
         shared = "".join(
             f"; {_runs_vgpus(gpu.address, used.vgpus[gpu.address])}"

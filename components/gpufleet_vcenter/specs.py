@@ -8,22 +8,16 @@ from typing import Any
 from pydantic.alias_generators import to_snake
 from pyVmomi import vim
 
-from gpufleet_vcenter.adapters import adapter_changes
-from gpufleet_vcenter.changes import older_hardware, smaller_disk
-from gpufleet_vcenter.disks import disk_bytes, disk_changes, first_disk, grown, has_gib, profiles
+from gpufleet_vcenter.adapters import adapter_changes, unmatched
+from gpufleet_vcenter.changes import DeviceChanges, older_hardware
+from gpufleet_vcenter.disks import disk_changes, first_disk, grow, profiles
 from gpufleet_vcenter.guest_data import guest_keys
-from gpufleet_vcenter.identity import PENDING, MachineIdentity
+from gpufleet_vcenter.identity import PENDING
 from gpufleet_vcenter.lookup import former_networks
-from gpufleet_vcenter.observed import GpuDevice, Observed
+from gpufleet_vcenter.observed import Observed
 from gpufleet_vcenter.owned import MachineWork
 from gpufleet_vcenter.properties import PROPERTIES, MachineChangeKind, plain_differences
-from gpufleet_vcenter.settings import (
-    NVIDIA,
-    DynamicPassthrough,
-    FixedPassthrough,
-    GpuAttachment,
-    NodeSettings,
-)
+from gpufleet_vcenter.settings import NVIDIA, Device, NodeSettings
 
 USE_MMIO = "pciPassthru.use64bitMMIO"
 MMIO_SIZE = "pciPassthru.64bitMMIOSizeGB"
@@ -82,35 +76,22 @@ def _written(where: str, value: Any) -> dict[str, Any]:
 
 def mmio_of(settings: NodeSettings) -> int:
     """The MMIO window of the machine in GiB."""
-    return settings.mmio_gib or mmio_gib([settings.gpu_memory_gib] * settings.gpu.count)
+    return settings.mmio_gib or mmio_gib([settings.gpu_memory_gib] * len(settings.gpu.devices))
 
 
-def wanted_gpus(settings: NodeSettings) -> list[tuple[str, str, str]]:
-    """Backings of the GPUs and NICs the machine is to have, as `GpuDevice.backing` spells them."""
-    return [backing for devices in settings.attachments for backing in _backings(devices)]
-
-
-def _backings(gpu: GpuAttachment) -> list[tuple[str, str, str]]:
-    if isinstance(gpu, FixedPassthrough):
-        return [("fixed", address, "") for address in gpu.pci_addresses]
-    if isinstance(gpu, DynamicPassthrough):
-        return [("dynamic", ",".join(sorted(gpu.kinds)), gpu.label)] * gpu.count
-    return [("vgpu", gpu.profile, "")] * gpu.count
-
-
-def wanted_extra_config(settings: NodeSettings, identity: MachineIdentity) -> dict[str, str]:
+def wanted_extra_config(work: MachineWork) -> dict[str, str]:
     """Extra configuration the machine is to have, without what its guest may clear."""
     return {
-        **settings.extra_config,
-        **identity.marks,
+        **work.settings.extra_config,
+        **work.marks,
         USE_MMIO: "TRUE",
-        MMIO_SIZE: str(mmio_of(settings)),
+        MMIO_SIZE: str(mmio_of(work.settings)),
     }
 
 
 def clone_spec(work: MachineWork, host: Any, datastore: Any | None) -> Any:
     """The clone: identity and marks in the very call that makes the machine."""
-    settings, identity, found = work.settings, work.identity, work.place
+    settings, found = work.settings, work.place
     return vim.vm.CloneSpec(
         location=vim.vm.RelocateSpec(
             pool=found.pool, host=host, datastore=datastore, profile=profiles(found.policy)
@@ -118,12 +99,12 @@ def clone_spec(work: MachineWork, host: Any, datastore: Any | None) -> Any:
         powerOn=False,
         template=False,
         config=vim.vm.ConfigSpec(
-            instanceUuid=identity.instance_uuid,
+            instanceUuid=work.uuid,
             numCPUs=settings.cpus,
             memoryMB=settings.memory_mib,
             # cloud-init prefers OVF data to guestinfo when a template carries any.
             vAppConfigRemoved=True,
-            extraConfig=_options(wanted_extra_config(settings, identity)),
+            extraConfig=_options(wanted_extra_config(work)),
         ),
     )
 
@@ -139,7 +120,6 @@ def difference(
     """What to change on a live machine.
 
     Args:
-        work: What is declared.
         live: What it is now.
         devices: Address -> fixed backing of the host's device; only for fixed passthrough.
         first_boot: Whether the guest has not started yet: only then is first-boot data written.
@@ -147,7 +127,7 @@ def difference(
             anything else that a machine has beyond its declaration is someone's who added it.
         cpu_mhz: Processor time that must be reserved.
     """
-    settings, identity, found = work.settings, work.identity, work.place
+    settings, found = work.settings, work.place
     parts: dict[str, Any] = {}  # of the spec
     paths: list[str] = []  # of what differs
     refused: list[str] = []
@@ -160,16 +140,19 @@ def difference(
     if first_boot and live.hot_add:
         # With hot add the guest sees one NUMA node (VMware KB 2040375).
         parts |= {"cpuHotAddEnabled": False, "memoryHotAddEnabled": False}
+    notes = before and before.annotation
+    if notes and not settings.annotation and live.annotation == notes:
+        parts["annotation"] = ""  # other notes are someone else's
     if not live.memory_locked or live.memory_reservation_mib != settings.memory_mib:
         parts["memoryReservationLockedToMax"] = True
         parts["memoryAllocation"] = vim.ResourceAllocationInfo(reservation=settings.memory_mib)
     cpu = _cpu_allocation(settings, live, cpu_mhz)
     parts |= {} if cpu is None else {"cpuAllocation": cpu}
-    keys = wanted_extra_config(settings, identity)
+    keys = wanted_extra_config(work)
     if first_boot:
         keys.setdefault(DISK_UUID, "TRUE")
         keys |= guest_keys(
-            identity.instance_uuid,
+            work.uuid,
             settings.name,
             settings.user_data,
             settings.user_data_format,
@@ -178,35 +161,32 @@ def difference(
             settings.addresses,
             live.mac_addresses,
         )
-    if live.extra_config.get(PENDING) and not identity.pending:
+    if live.extra_config.get(PENDING) and not work.pending:
         keys[PENDING] = ""  # its resource takes over
-    disks = disk_changes(settings.extra_disks, live, found.disk_stores, profiles(found.policy))
-    keys |= disks.marks
-    refused += disks.refused
+    declared = (settings,) if before is None else (settings, before)
+    own = None if first_boot else [gpu for one in declared for gpu in one.devices]
+    former = None if first_boot else _former_networks(work, before)
+    all_told = bool(settings.place.networks)
+    kinds = (
+        _gpu_changes(settings, live, devices, own),
+        _disk_change(settings, live),
+        disk_changes(settings.extra_disks, live, found.disk_stores, profiles(found.policy)),
+        adapter_changes(found.adapters, live, former, all_told=all_told),
+    )
+    for kind in kinds:
+        keys |= kind.marks
     stale = {key: value for key, value in keys.items() if live.extra_config.get(key, "") != value}
     if stale:
         parts["extraConfig"] = _options(stale)
         paths += ["mmioGib"] if set(stale) & {USE_MMIO, MMIO_SIZE} else []
         paths += ["extraConfig"] if set(stale) & set(settings.extra_config) else []
-    declared = (settings,) if before is None else (settings, before)
-    own = None if first_boot else [gpu for one in declared for gpu in wanted_gpus(one)]
-    changes = _gpu_changes(settings, live, devices, own)
-    paths += ["gpu"] if changes else []
-    changes += _disk_change(settings, live, refused) + disks.changes
-    adapters = adapter_changes(
-        found.adapters,
-        live,
-        None if first_boot else _former_networks(work, before),
-        all_told=bool(settings.place.networks),
-    )
-    changes += adapters.changes
+    changes = [change for kind in kinds for change in kind.changes]
     parts |= {"deviceChange": changes} if changes else {}
     upgrade = _upgrade(settings, live, refused)
     paths += [] if upgrade is None else ["hardwareVersion"]
     off = [path for path in paths if PROPERTIES[path].kind is MachineChangeKind.POWERED_OFF]
-    off += [f"extraDisks ({name} goes)" for name in disks.removed]
-    if adapters.needs_power_off:
-        off.append("place.networks" if settings.place.networks else "place.adapter")
+    off += [reason for kind in kinds for reason in kind.off]
+    refused += [reason for kind in kinds for reason in kind.refused]
     spec = vim.vm.ConfigSpec(**parts) if parts else None
     return MachineDifference(spec, tuple(off), tuple(refused), upgrade)
 
@@ -237,17 +217,12 @@ def _gpu_changes(
     settings: NodeSettings,
     live: Observed,
     devices: dict[str, Any],
-    own: Collection[tuple[str, str, str]] | None,
-) -> list[Any]:
+    own: Collection[Device] | None,
+) -> DeviceChanges:
     """Add what lacks and remove what is ours (None: all) and not wanted; matched by backing,
     removed by key."""
-    lacking = wanted_gpus(settings)
-    surplus: list[GpuDevice] = []
-    for gpu in live.gpus:
-        if gpu.backing in lacking:
-            lacking.remove(gpu.backing)
-        elif own is None or gpu.backing in own:
-            surplus.append(gpu)
+    lacking, free = unmatched(settings.devices, live.gpus, lambda gpu, wish: gpu.backing == wish)
+    surplus = [gpu for gpu in free if own is None or gpu.backing in own]
     removed = [
         _Change(operation=_Change.Operation.remove, device=_Device(key=gpu.key)) for gpu in surplus
     ]
@@ -258,10 +233,10 @@ def _gpu_changes(
         )
         for number, wish in enumerate(lacking)
     ]
-    return removed + added
+    return DeviceChanges(removed + added, ["gpu"] if removed or added else [])
 
 
-def _backing(wish: tuple[str, str, str], devices: dict[str, Any]) -> Any:
+def _backing(wish: Device, devices: dict[str, Any]) -> Any:
     mode, what, label = wish
     if mode == "vgpu":
         return _Device.VmiopBackingInfo(vgpu=what)
@@ -280,19 +255,13 @@ def _backing(wish: tuple[str, str, str], devices: dict[str, Any]) -> Any:
     )
 
 
-def _disk_change(settings: NodeSettings, live: Observed, refused: list[str]) -> list[Any]:
-    if settings.disk_gib is None:
-        return []
-    wanted, disk = settings.disk_gib << 30, first_disk(live)
-    if disk is None:
-        refused.append("diskGib is set and the machine has no disk")
-        return []
-    has = disk_bytes(disk)
-    if wanted == has:
-        return []
-    reason = smaller_disk(has_gib(disk), settings.disk_gib)
-    refused += [] if reason is None else [f"diskGib: {reason}"]
-    return [grown(disk, wanted)] if reason is None else []
+def _disk_change(settings: NodeSettings, live: Observed) -> DeviceChanges:
+    found, disk = DeviceChanges(), first_disk(live)
+    if settings.disk_gib is not None and disk is None:
+        found.refused.append("diskGib is set and the machine has no disk")
+    elif settings.disk_gib is not None:
+        grow("diskGib", disk, settings.disk_gib, found)
+    return found
 
 
 def mmio_gib(frame_buffers_gib: Sequence[int]) -> int:

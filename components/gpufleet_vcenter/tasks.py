@@ -1,5 +1,6 @@
 # pyright: standard
-"""Waiting for a task of vCenter, with a deadline. pyVmomi's own waiter has none that holds."""
+"""Waiting for a task of vCenter, with a deadline: pyVmomi's own waiter has none that holds. And its
+faults in a person's words."""
 
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -11,9 +12,71 @@ from tenacity import Retrying, retry_if_exception_type, sleep_using_event, wait_
 
 from gpufleet.components_base.resource_plugin import CANCELLED
 from gpufleet_vcenter.errors import Code, OutcomeUnknownError, VsphereError, failed, interrupted
-from gpufleet_vcenter.faults import RETRIED, translated
 from gpufleet_vcenter.reading import last_event, one
 from gpufleet_vcenter.session import Session, patience
+
+RETRIED = (
+    vim.fault.TaskInProgress,
+    vim.fault.ResourceInUse,
+    vim.fault.TooManyConcurrentNativeClones,
+    vmodl.fault.HostCommunication,
+    vim.fault.Timedout,
+)
+"""Faults that pass by themselves: tried again with growing pauses."""
+
+NO_GPU_HERE = (
+    vim.fault.InsufficientGraphicsResourcesFault,
+    vim.fault.NoCompatibleHost,
+    vim.fault.NoCompatibleHostWithAccessToDevice,
+)
+"""Power-on faults that another host may not have."""
+
+
+_ROWS: tuple[tuple[str, Any], ...] = (
+    ("permission/fault", vim.fault.NoPermission),
+    ("datastore-full/fault", (vim.fault.NoDiskSpace, vim.fault.InsufficientStorageSpace)),
+    ("datastore-full/fault", vim.fault.DatastoreNotWritableOnHost),
+    ("memory", vim.fault.InsufficientMemoryResourcesFault),
+    ("gpu-capacity/cpu", vim.fault.InsufficientCpuResourcesFault),
+    ("gpu-capacity/fault", NO_GPU_HERE),
+    ("question/fault", vim.fault.QuestionPending),
+    ("host-state/fault", (vmodl.fault.HostNotConnected, vim.fault.InvalidState)),
+    ("busy", RETRIED),
+    ("unsupported/fault", vmodl.fault.NotSupported),
+    ("fault", Exception),
+)
+"""Row of `failures.jsonl`, and the faults that it tells of; the first that fits."""
+
+
+def translated(fault: Any, doing: str, mmio_gib: int | None = None) -> VsphereError:
+    """The failure of one step.
+
+    Args:
+        fault: What vCenter raised.
+        doing: The step and its object, `cloning ml-gpu-0 from gpu-template`.
+        mmio_gib: The MMIO window that was set, for a power-on.
+    """
+    row = next(row for row, kinds in _ROWS if isinstance(fault, kinds))
+    text = str(getattr(fault, "msg", "") or "")
+    if mmio_gib is not None and ("DevicePowerOn" in text or "64bitMMIO" in text):
+        row = "mmio"  # the GPUs' memory does not fit the window
+    return failed(
+        row,
+        fault=type(fault).__name__,
+        doing=doing,
+        text=text or str(getattr(fault, "faultMessage", "") or "vCenter refuses"),
+        privilege=getattr(fault, "privilegeId", None) or "unknown",
+        place=getattr(getattr(fault, "object", None), "_moId", "the object"),
+        store=getattr(getattr(fault, "datastore", None), "_moId", "") or "the datastore",
+        requested=getattr(fault, "requested", 0),
+        unreserved=getattr(fault, "unreserved", 0),
+        requested_mib=getattr(fault, "requested", 0) >> 20,
+        unreserved_mib=getattr(fault, "unreserved", 0) >> 20,
+        question=getattr(fault, "text", ""),
+        mmio_gib=mmio_gib,
+        twice=2 * (mmio_gib or 0),
+    )
+
 
 _WATCHED_FROM = 0.5
 """Pause from which a task is long enough under way to look at what it works on, too."""
@@ -24,9 +87,7 @@ class TaskTimeoutError(Exception):
     """The task did not end in time. It may still."""
 
     def __init__(self, seconds: int, progress: int | None, task: str = "") -> None:
-        self.seconds = seconds
-        self.progress = progress
-        self.task = task
+        self.seconds, self.progress, self.task = seconds, progress, task
         super().__init__(f"not done after {seconds} s")
 
 
@@ -34,7 +95,6 @@ def wait(session: Session, task: Any, seconds: int, watch: Callable[[], None] | 
     """The result of a task.
 
     Args:
-        task: The task.
         seconds: Longest it may take.
         watch: Called now and then while the task takes long; what it raises ends the wait.
             Default: nothing is.
@@ -133,7 +193,7 @@ def step(
     mmio_gib: int | None = None,
 ) -> None:
     """One step whose outcome the caller looks at: an answer that is lost, and someone who changed
-    the object meanwhile, are nothing to report.
+    or upgraded the object meanwhile, are nothing to report.
 
     Args:
         start: Starts the task.
@@ -146,8 +206,8 @@ def step(
         VsphereError: it was not done in time, or vCenter refuses.
     """
     with (
-        reported(doing, "reconfigure", left, mmio_gib),
-        suppress(vim.fault.ConcurrentAccess, OutcomeUnknownError),
+        in_words(doing, "reconfigure", left, mmio_gib),
+        suppress(vim.fault.ConcurrentAccess, vim.fault.AlreadyUpgraded, OutcomeUnknownError),
     ):
         run(session, start, seconds)
 
@@ -167,7 +227,6 @@ def changed_until(
     that is lost, only makes it look again.
 
     Args:
-        item: The object.
         lacking: Looks at the object and returns what starts the task that changes it; None: it is
             as it should be.
         seconds: Longest one change may take.
@@ -193,28 +252,34 @@ def changed_until(
 
 
 @contextmanager
-def reported(doing: str, setting: str, left: str, mmio_gib: int | None = None) -> Iterator[None]:
-    """A task that takes too long or is interrupted, and whatever vCenter refuses, in words.
+def in_words(
+    doing: str, setting: str = "", left: str = "", mmio_gib: int | None = None
+) -> Iterator[None]:
+    """Whatever vCenter raises inside, as one paragraph.
 
     Args:
         doing: The step and its object.
-        setting: Timeout that allows more.
+        setting: Timeout that allows more, for one step. Default: for many steps, each of which says
+            what an interrupt leaves.
         left: What exists if it takes longer.
         mmio_gib: MMIO window of the machine, where a fault may mean that it is too small.
 
     Raises:
-        VsphereError: for each.
+        VsphereError: for every fault, for a task that takes too long or is interrupted, and for a
+            connection that broke.
     """
     try:
         yield
     except TaskTimeoutError as problem:
         raise timed_out(doing, problem, setting, left) from None
     except VsphereError as failure:
-        if failure.code is Code.INTERRUPTED and not failure.left:
+        if setting and failure.code is Code.INTERRUPTED and not failure.left:
             raise interrupted(doing) from None
         raise
     except vmodl.MethodFault as fault:
         raise translated(fault, doing, mmio_gib) from None
+    except OutcomeUnknownError as lost:
+        raise failed("connection/call", doing=doing, lost=lost) from None
 
 
 def _in_flight(session: Session, task: Any) -> str:

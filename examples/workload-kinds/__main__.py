@@ -8,7 +8,7 @@ import pulumi_kubernetes as kubernetes
 import yaml
 
 from gpufleet import GpuFleet
-from gpufleet.components_base.manifest_object import ManifestObject
+from gpufleet.components_base.cluster_objects import ManifestObject
 
 HERE = Path(__file__).parent
 cluster = kubernetes.Provider("cluster", kubeconfig=os.environ["KUBECONFIG"])

@@ -16,9 +16,12 @@ from kubernetes import client, config
 from gpufleet.fleet.config_names import POOL_LABEL
 from gpufleet.fleet.model import Fleet
 from gpufleet.platforms.compiled import compile_data
-from gpufleet.platforms.eks.karpenter_buffer import capacity_buffer
-from gpufleet.platforms.eks.karpenter_node_pool_manifest import karpenter_name, node_pool
-from gpufleet.platforms.eks.karpenter_overlay import node_overlay
+from gpufleet.platforms.eks.karpenter_objects import (
+    capacity_buffer,
+    karpenter_name,
+    node_overlay,
+    node_pool,
+)
 from gpufleet.platforms.eks.shape import eks_shape
 from gpufleet.render.pod_request import pod_spec
 from gpufleet_sandbox.sandbox import Sandbox

@@ -12,8 +12,7 @@ from gpufleet.contract.schemas import schema_problems
 from gpufleet.fleet.model import Pool
 from gpufleet.platforms.compiled import compile_data
 from gpufleet.platforms.eks.karpenter_node_class import node_class
-from gpufleet.platforms.eks.karpenter_node_pool_manifest import karpenter_name, node_pool
-from gpufleet.platforms.eks.karpenter_overlay import node_overlay
+from gpufleet.platforms.eks.karpenter_objects import karpenter_name, node_overlay, node_pool
 from gpufleet.platforms.eks.shape import eks_shape
 from gpufleet_sandbox.sandbox import Sandbox
 from tests.engine.waiting import until

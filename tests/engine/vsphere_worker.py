@@ -16,8 +16,7 @@ from typing import Any
 
 from gpufleet.components_base.resource_plugin import CANCELLED, NotReadyError
 from gpufleet_vcenter.errors import VsphereError
-from gpufleet_vcenter.group_provider import VsphereGpuNodeGroupProvider
-from gpufleet_vcenter.owner_provider import VsphereGpuNodeOwnerProvider
+from gpufleet_vcenter.group_provider import VsphereGpuNodeGroupProvider, VsphereGpuNodeOwnerProvider
 from tests.engine.vsphere.direct import PROVIDER
 
 INTERRUPT = signal.SIGUSR1

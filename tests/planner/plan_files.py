@@ -1,5 +1,6 @@
 """Files of workloads that the planner's tests plan."""
 
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ import yaml
 from gpufleet.catalogue import load
 from gpufleet.spec.base import Platform
 from gpufleet_planner.planning.entries import own_machine
+from gpufleet_planner.planning.layouts import NodeLayout
 from gpufleet_planner.planning.offers import OfferedMachine
 from gpufleet_planner.planning.plan import PlannedFleet
 from gpufleet_planner.planning.workloads import OwnHardware
@@ -40,6 +42,14 @@ def file(*workloads: dict[str, Any], **head: Any) -> dict[str, Any]:
         "workloads": list(workloads),
         **head,
     }
+
+
+def offered(layout: NodeLayout) -> Counter[str]:
+    """Slices that the nodes of a layout have together."""
+    found: Counter[str] = Counter()
+    for devices, gpus in layout.gpus:
+        found.update({name: layout.nodes * gpus * count for name, count in devices.items()})
+    return found
 
 
 def errors(answer: PlannedFleet) -> list[str]:

@@ -7,7 +7,7 @@ import pytest
 
 from gpufleet_planner.packing.pack import pack
 from gpufleet_planner.packing.problem import Mode, PackingMachine, PackingProblem, ShareClass
-from gpufleet_planner.pictures.plan_rows import plan_rows
+from gpufleet_planner.pictures.packing_picture import plan_rows
 from gpufleet_planner.planning.layouts import FilledPool
 from gpufleet_planner.planning.manifest import manifests
 from gpufleet_planner.planning.option import Option

@@ -5,6 +5,7 @@ from gpufleet.partition.placement import MigPlacement, place
 from gpufleet_planner.packing.pack import pack
 from gpufleet_planner.packing.problem import Mode, PackingMachine, PackingProblem, ShareClass
 from gpufleet_planner.planning.layouts import lay_out_pools
+from tests.planner.plan_files import offered
 
 CATALOGUE = load()
 A100 = CATALOGUE.gpu("A100-80GB")
@@ -13,7 +14,7 @@ A100 = CATALOGUE.gpu("A100-80GB")
 def test_the_published_example_fills_eight_gpus() -> None:
     (found,) = lay_out_pools(A100, {"1g.10gb": 16, "2g.20gb": 8, "3g.40gb": 8}, 8)
     assert (found.nodes, found.gpus_cut, found.bound) == (1, 8, 8)
-    assert {k: found.offered[k] >= n for k, n in {"1g.10gb": 16, "2g.20gb": 8}.items()}
+    assert {k: offered(found)[k] >= n for k, n in {"1g.10gb": 16, "2g.20gb": 8}.items()}
 
 
 def test_stranded_slices_cost_nothing_where_fewer_gpus_are_needed() -> None:
@@ -53,7 +54,7 @@ def test_pools_of_random_teams_against_the_packer() -> None:
         pools = lay_out_pools(gpu, wanted, gpus)
         asked = {name: sum(pool.asked.get(name, 0) for pool in pools) for name in wanted}
         assert asked == wanted
-        assert all(pool.offered[n] >= k for pool in pools for n, k in pool.asked.items())
+        assert all(offered(pool)[n] >= k for pool in pools for n, k in pool.asked.items())
         assert all(sum(n for _, n in pool.gpus) <= gpus for pool in pools)
         for devices, _ in (cut for pool in pools for cut in pool.gpus):
             assert gpu.mig is not None

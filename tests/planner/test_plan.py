@@ -8,7 +8,7 @@ from gpufleet.platforms.compiled import compile_document
 from gpufleet_planner.planning.manifest import manifests
 from gpufleet_planner.planning.plan import plan
 from gpufleet_planner.planning.spec_text import plan_as_dict, spec_text
-from tests.planner.plan_files import NAMES, errors, example, file, service
+from tests.planner.plan_files import NAMES, errors, example, file, offered, service
 from tests.planner.pod_schedule import schedule
 
 
@@ -61,7 +61,7 @@ def _tight(pool: Any) -> bool:
     wanted: dict[str, int] = {}
     for _, option in pool.members:
         wanted[option.share.profile] = wanted.get(option.share.profile, 0) + option.devices
-    return any(pool.layout.offered[name] == count for name, count in wanted.items())
+    return any(offered(pool.layout)[name] == count for name, count in wanted.items())
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -131,8 +131,8 @@ def test_the_same_workloads_in_several_regions() -> None:
         run(team, "--regions", "us-east-1,us-central1", "--format", "json").stdout
     )
     here, there = document["places"]
-    assert (here["region"], here["platform"]) == ("us-east-1", "eks")
-    assert (there["region"], there["platform"]) == ("us-central1", "gke")
+    assert (here["place"], here["platform"]) == ("us-east-1", "eks")
+    assert (there["place"], there["platform"]) == ("us-central1", "gke")
     assert here["fleets"]["expected"]["usdPerHour"] == document["cost"]["usdPerHour"]
     assert float(here["fleets"]["worst"]["usdPerHour"]) >= float(
         here["fleets"]["expected"]["usdPerHour"]

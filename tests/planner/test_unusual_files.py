@@ -37,7 +37,7 @@ def planned(data: dict[str, Any], folder: Path) -> tuple[int, dict[str, Any]]:
     assert pods.read_bytes() == first
     document = json.loads(done.stdout)
     assert set(document) == {
-        "spec", "cost", "confidence", "pools", "workloads", "manifests", "offers", "places",
+        "spec", "cost", "confidence", "pools", "workloads", "manifests", "places",
         "findings",
     }  # fmt: skip
     assert (document["spec"] is None) == (first == b"# of the plan before\n")

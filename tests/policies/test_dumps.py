@@ -60,6 +60,21 @@ def test_what_an_app_wrapper_makes_is_judged_in_its_namespace_and_queue():
     assert "other" not in workloads[0].labels.values()
 
 
+def test_services_of_a_nim_pipeline_are_judged_in_its_namespace():
+    """NVIDIA/k8s-nim-operator v3.1.2 api/apps/v1alpha1/nimpipeline_types.go."""
+    spec = {"replicas": 2, "resources": {"limits": {"nvidia.com/gpu": 1}}}
+    off = {"name": "embed", "enabled": False, "spec": spec}
+    pipeline = {
+        "apiVersion": "apps.nvidia.com/v1alpha1",
+        "kind": "NIMPipeline",
+        "metadata": {"name": "rag", "namespace": "nim"},
+        "spec": {"services": [{"name": "llm", "enabled": True, "spec": spec}, off]},
+    }
+    found = [one for one in facts_of_document(plain(pipeline)) if isinstance(one, WorkloadFacts)]
+    assert [str(one.locator) for one in found] == ["NIMService nim/llm"]
+    assert found[0].pod_groups[0].pod_gpus("nvidia.com/gpu").found == 1
+
+
 def test_the_object_in_the_cluster_is_left_to_its_app_wrapper():
     made = owned("Pod", "AppWrapper", "workload.codeflare.dev/v1beta2")
     assert kinds(app_wrapper(DEPLOYMENT), made) == ["Deployment"]

@@ -40,10 +40,12 @@ def test_what_is_missed_says_why(report: dict[str, Any]):
     assert report["missed"]
 
 
-def test_at_least_thirty_of_forty_are_said_and_from_ten_repositories():
-    assert len(REPORTS) == 40
-    assert len({one["report"] for one in REPORTS}) == 40
-    assert len(SAID) >= 30
+def test_at_least_fifty_of_sixty_are_said_and_from_ten_repositories():
+    """The last twenty were written down before any was asked: 3 said at first, 18 after repairs."""
+    assert len(REPORTS) == 60
+    assert len({one["report"] for one in REPORTS}) == 60
+    assert len(SAID) >= 50
+    assert sum("missed" not in one for one in REPORTS[40:]) >= 15
     assert len({one["report"].partition("#")[0] for one in REPORTS}) >= 10
 
 

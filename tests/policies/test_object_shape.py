@@ -25,7 +25,7 @@ def rules(thing: Thing) -> dict[str, Level]:
 def shape(**container: Any) -> list[Any]:
     template = {"spec": {"containers": [{"name": "a", "image": "b", **container}]}}
     document = {"apiVersion": "apps/v1", "kind": "Deployment", "spec": {"template": template}}
-    return list(refused_shape(document, "apps", Locator("Deployment", "a")))
+    return list(refused_shape(document, Locator("Deployment", "a")))
 
 
 @pytest.mark.parametrize(
@@ -56,4 +56,4 @@ def test_what_is_missing_or_replaced_later_proves_nothing() -> None:
 
 def test_a_strategic_merge_patch_is_no_object() -> None:
     document = {"apiVersion": "apps/v1", "kind": "Deployment", "$patch": "delete", "spek": {}}
-    assert list(refused_shape(document, "apps", Locator("Deployment", "a"))) == []
+    assert list(refused_shape(document, Locator("Deployment", "a"))) == []

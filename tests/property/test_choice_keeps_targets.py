@@ -13,6 +13,7 @@ from gpufleet_planner.planning.offers import Market
 from gpufleet_planner.planning.option import rank
 from gpufleet_planner.sizing.request import SizeRequest
 from tests.examples import ALL, examples
+from tests.planner.plan_files import offered
 
 CATALOGUE = load()
 MODELS = ("TinyLlama-1.1B", "Llama-3.2-3B", "Llama-3.1-8B", "Gemma-2-9b", "Mixtral-8x7B")
@@ -93,9 +94,9 @@ def test_layouts_hold_what_is_wanted(gpu_key: str, data: st.DataObject, gpus: in
         st.dictionaries(st.sampled_from(names), st.integers(1, 40), min_size=1, max_size=4)
     )
     pools = lay_out_pools(gpu, wanted, gpus)
-    offered: Counter[str] = Counter()
+    found: Counter[str] = Counter()
     for pool in pools:
-        offered.update(pool.offered)
+        found.update(offered(pool))
         assert sum(count for _, count in pool.gpus) <= gpus
-    assert all(offered[name] >= count for name, count in wanted.items())
+    assert all(found[name] >= count for name, count in wanted.items())
     assert sum(pool.nodes for pool in pools) * gpus >= volume_bound(gpu, wanted)

@@ -19,10 +19,8 @@ from gpufleet.fleet import Fleet
 from gpufleet.fleet.model import Pool
 from gpufleet.fleet.unit_weights import unit_capacity, unit_weights
 from gpufleet.platforms.compiled import compile_data
-from gpufleet.platforms.eks.autoscaler_tags import TEMPLATE, autoscaler_tags
-from gpufleet.platforms.eks.karpenter_node_pool_manifest import limits
-from gpufleet.platforms.eks.karpenter_overlay import node_overlay
-from gpufleet.platforms.eks.node_template import modelled_gpus
+from gpufleet.platforms.eks.autoscaler_tags import TEMPLATE, autoscaler_tags, modelled_gpus
+from gpufleet.platforms.eks.karpenter_objects import limits, node_overlay
 from gpufleet.render.alerts import alerts
 from gpufleet.render.kueue_queues import cluster_queues, team_quota
 from gpufleet.spec.monitoring import Monitoring

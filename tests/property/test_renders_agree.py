@@ -12,10 +12,9 @@ from gpufleet.fleet import Fleet
 from gpufleet.fleet.model import Pool
 from gpufleet.partition.placement import MigPlacement, place
 from gpufleet.platforms.compiled import compile_data
-from gpufleet.platforms.eks.autoscaler_tags import TEMPLATE, autoscaler_tags
-from gpufleet.platforms.eks.karpenter_overlay import node_overlay
-from gpufleet.platforms.eks.node_template import modelled_gpus
-from gpufleet.platforms.gke.addresses import gke_accelerator
+from gpufleet.platforms.eks.autoscaler_tags import TEMPLATE, autoscaler_tags, modelled_gpus
+from gpufleet.platforms.eks.karpenter_objects import node_overlay
+from gpufleet.platforms.gke.node_pool_arguments import gke_accelerator
 from gpufleet.render.artefact import ArtefactKind
 from gpufleet.render.artefacts import artefacts
 from gpufleet.render.kueue_queues import cluster_queues

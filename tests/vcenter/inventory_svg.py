@@ -5,9 +5,9 @@ from xml.sax.saxutils import escape, quoteattr
 from gpufleet_vcenter.inventory import (
     Host,
     Inventory,
-    MachineHolding,
     PhysicalGpu,
 )
+from gpufleet_vcenter.observed import Observed
 
 _WIDTH = 800
 _MARGIN = 16
@@ -79,7 +79,9 @@ def _gpu(host: Host, gpu: PhysicalGpu, top: int) -> list[str]:
     width = (room - 6 * (len(holders) - 1)) // len(holders)
     for number, held in enumerate(holders):
         at = start + number * (width + 6)
-        what = ", ".join(held.profiles) or ("fixed" if held.fixed else "any free device")
+        what = ", ".join(held.profiles) or (
+            "fixed" if any(device.mode == "fixed" for device in held.gpus) else "any free device"
+        )
         rows.append(_box(at, top, width, _ROW - 8, "own" if held.group else "other"))
         rows.append(_text(at + 6, top + 16, held.name, "held"))
         whose = f"{what}, gpufleet" if held.group else what
@@ -87,8 +89,8 @@ def _gpu(host: Host, gpu: PhysicalGpu, top: int) -> list[str]:
     return rows
 
 
-def _holds(held: MachineHolding, gpu: PhysicalGpu) -> bool:
-    return gpu.address in (*held.fixed, *held.assigned) or held.machine in gpu.machines
+def _holds(held: Observed, gpu: PhysicalGpu) -> bool:
+    return gpu.address in held.held or held.moref in gpu.machines
 
 
 def _box(x: int, y: int, width: int, height: int, kind: str) -> str:

@@ -23,12 +23,12 @@ CARD = vim.vm.device.VirtualEthernetCard
 def network(name: str) -> FoundNetwork:
     if name.startswith("dv"):
         port = vim.dvs.PortConnection(portgroupKey=name, switchUuid="s")
-        return FoundNetwork(None, name, CARD.DistributedVirtualPortBackingInfo(port=port))
+        return FoundNetwork(None, name, name, CARD.DistributedVirtualPortBackingInfo(port=port))
     if name.startswith("nsx"):
         backing = CARD.OpaqueNetworkBackingInfo(opaqueNetworkId=name, opaqueNetworkType="nsx")
-        return FoundNetwork(None, name, backing)
+        return FoundNetwork(None, name, name, backing)
     return FoundNetwork(
-        None, name, CARD.NetworkBackingInfo(network=vim.Network(name), deviceName=name)
+        None, name, name, CARD.NetworkBackingInfo(network=vim.Network(name), deviceName=name)
     )
 
 
@@ -51,7 +51,7 @@ def told(
         [wish(text) for text in wanted], live, former, all_told=more.get("all_told", True)
     )
     changes = [f"{c.operation} {on_network(c.device)}" for c in found.changes]
-    assert found.needs_power_off is any(text.startswith("remove") for text in changes)
+    assert bool(found.off) is any(text.startswith("remove") for text in changes)
     return changes
 
 
@@ -110,7 +110,7 @@ def test_functions_of_a_nic_change_while_the_machine_is_off(
     former = [on_network(one) for one in cards]
     found = adapter_changes([wish(text) for text in wanted], live, former, all_told=True)
     assert sorted(f"{c.operation} {on_network(c.device)}" for c in found.changes) == sorted(changes)
-    assert found.needs_power_off is off
+    assert bool(found.off) is off
     added = [one.device for one in found.changes if one.operation == "add"]
     assert all(isinstance(one, SRIOV) for one in added)
 

@@ -54,7 +54,7 @@ def test_a_disk_and_its_mark_come_together() -> None:
     assert change.device.backing.eagerlyScrub is True
     assert change.device.backing.thinProvisioned is False
     assert found.marks == {f"{MARK}scratch": f"1000:1 {UUID} keep"}
-    assert (found.removed, found.refused) == ((), ())
+    assert (found.off, found.refused) == ([], [])
 
 
 def test_a_datastore_by_the_name_that_vcenter_writes() -> None:
@@ -100,7 +100,7 @@ def test_a_mark_without_its_disk() -> None:
     (change,) = disk_changes((wanted(),), machine, {}).changes
     assert (change.operation, change.device.unitNumber) == ("add", 4)
     gone = disk_changes((), machine, {})
-    assert (gone.changes, gone.marks, gone.removed) == ([], {f"{MARK}scratch": ""}, ())
+    assert (gone.changes, gone.marks, gone.off) == ([], {f"{MARK}scratch": ""}, [])
 
 
 @pytest.mark.parametrize(("keep", "file"), [("", "destroy"), (" keep", None)])
@@ -109,7 +109,7 @@ def test_a_disk_that_goes(keep: str, file: str | None) -> None:
     found = disk_changes((), machine, {})
     (change,) = found.changes
     assert (change.operation, change.fileOperation) == ("remove", file)
-    assert (found.removed, found.marks) == (("scratch",), {f"{MARK}scratch": ""})
+    assert (found.off, found.marks) == (["extraDisks (scratch goes)"], {f"{MARK}scratch": ""})
 
 
 def test_whether_a_disk_is_kept_changes_its_mark_only() -> None:
@@ -150,11 +150,11 @@ def test_a_disk_cannot_shrink() -> None:
 def test_a_disk_that_is_to_be_kept_is_not_taken_from_its_snapshots() -> None:
     machine = live(*DEVICES, disk(1000, 1), scratch=f"1000:1 {UUID} keep")
     check_kept(machine)
-    assert disk_changes((), machine, {}).refused == ()
+    assert disk_changes((), machine, {}).refused == []
     machine = dataclasses.replace(machine, has_snapshots=True)
     (refused,) = disk_changes((), machine, {}).refused
     assert "disk scratch is to be kept" in refused
-    assert disk_changes((wanted(keep=True),), machine, {}).refused == ()
+    assert disk_changes((wanted(keep=True),), machine, {}).refused == []
     with pytest.raises(VsphereError, match="delete the snapshots first") as problem:
         check_kept(machine)
     assert problem.value.code is Code.UNSUPPORTED

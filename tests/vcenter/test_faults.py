@@ -8,7 +8,6 @@ from pyVmomi import vim, vmodl
 
 from gpufleet_vcenter.credentials import Credentials
 from gpufleet_vcenter.errors import Code, OutcomeUnknownError, VsphereError
-from gpufleet_vcenter.faults import in_words, translated
 from gpufleet_vcenter.inventory import (
     Host,
     Inventory,
@@ -16,11 +15,11 @@ from gpufleet_vcenter.inventory import (
     PhysicalGpu,
 )
 from gpufleet_vcenter.opened import addressed
-from gpufleet_vcenter.placement import ANYWHERE
+from gpufleet_vcenter.placement import Wish
 from gpufleet_vcenter.preflight import choose_hosts
 from gpufleet_vcenter.reading import checked
 from gpufleet_vcenter.settings import NodeSettings
-from gpufleet_vcenter.tasks import TaskTimeoutError, timed_out
+from gpufleet_vcenter.tasks import TaskTimeoutError, in_words, timed_out, translated
 
 TESTS = Path(__file__).parents[1]
 MIB = 1 << 20
@@ -146,7 +145,7 @@ def test_why_no_host_will_do(
     hosts: tuple[Host, ...], gpu: dict[str, object], code: Code, expected: str
 ) -> None:
     with pytest.raises(VsphereError) as caught:
-        choose_hosts(Inventory(hosts), settings(gpu), ANYWHERE)
+        choose_hosts(Inventory(hosts), Wish(settings(gpu)))
     assert caught.value.code is code
     assert expected in str(caught.value)
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from pyVmomi import vim, vmodl
 
-from gpufleet_vcenter import converge
+from gpufleet_vcenter import tasks
 from gpufleet_vcenter.converge import upgrade
 from gpufleet_vcenter.errors import Code, OutcomeUnknownError, VsphereError
 from gpufleet_vcenter.tasks import TaskTimeoutError
@@ -34,7 +34,7 @@ def upgraded(monkeypatch: pytest.MonkeyPatch, problem: Exception | None) -> list
         if problem is not None:
             raise problem
 
-    monkeypatch.setattr(converge, "run", run)
+    monkeypatch.setattr(tasks, "run", run)
     session: Any = None
     upgrade(session, settings(), dataclasses.replace(LIVE, reference=machine), 21)
     return machine.asked

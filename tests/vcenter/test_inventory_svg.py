@@ -1,17 +1,21 @@
 """The picture of hosts, GPUs, profiles and machines; that of the documentation is drawn here."""
 
+import dataclasses
 import os
 from pathlib import Path
 from xml.etree import ElementTree
 
+from pyVmomi import vim
+
 from gpufleet_vcenter.inventory import (
     Host,
     Inventory,
-    MachineHolding,
     PassthroughState,
     PhysicalGpu,
 )
+from gpufleet_vcenter.observed import GpuDevice, Observed
 from tests.vcenter.inventory_svg import draw_inventory_svg
+from tests.vcenter.test_placement import has, holding, vgpu
 
 PICTURE = Path(__file__).parents[2] / "docs" / "pictures" / "vsphere-inventory.svg"
 
@@ -25,19 +29,9 @@ def gpu(
     )
 
 
-def held(machine: str, name: str, owner: str = "", **what: tuple[str, ...]) -> MachineHolding:
-    return MachineHolding(
-        machine,
-        name,
-        True,
-        what.get("fixed", ()),
-        what.get("assigned", ()),
-        0,
-        what.get("profiles", ()),
-        65_536,
-        machine,
-        owner,
-    )
+def held(machine: str, name: str, device: GpuDevice, owner: str = "") -> Observed:
+    known = holding(name, device, group=owner)
+    return dataclasses.replace(known, reference=vim.VirtualMachine(machine))
 
 
 def example() -> Inventory:
@@ -52,8 +46,8 @@ def example() -> Inventory:
         (gpu("0000:3b:00.0", "a100"), gpu("0000:5e:00.0", "a100"), gpu("0000:86:00.0", "a100")),
         (),
         (
-            held("vm-1", "gpu-train-0", f"{own}/0", assigned=("0000:3b:00.0",)),
-            held("vm-2", "render <old>", fixed=("0000:5e:00.0",)),
+            held("vm-1", "gpu-train-0", has("0000:3b:00.0"), f"{own}/0"),
+            held("vm-2", "render <old>", GpuDevice(0, "fixed", "0000:5e:00.0")),
         ),
         frozenset(),
     )
@@ -68,7 +62,7 @@ def example() -> Inventory:
         (gpu("0000:3b:00.0", "", "sharedDirect", shared), gpu("0000:5e:00.0", "", "sharedDirect")),
         ("grid_a100d-20c", "grid_a100d-40c"),
         tuple(
-            held(machine, f"gpu-share-{n}", f"{own}/{n}", profiles=("grid_a100d-20c",))
+            held(machine, f"gpu-share-{n}", vgpu("grid_a100d-20c"), f"{own}/{n}")
             for n, machine in enumerate(shared)
         ),
         frozenset(),

@@ -1,10 +1,12 @@
 """What a marked machine is to the states that are given."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from gpufleet_vcenter import identity as marked
+from gpufleet_vcenter.observed import seen
 from gpufleet_vcenter.orphan_report import (
     Declared,
     StateStanding,
@@ -49,7 +51,8 @@ def said(found: dict[str, Any], generation: str, declared: Declared) -> StateSta
     marks = {marked.OWNER: found["owner"], marked.GENERATION: generation, marked.UUID: found["own"]}
     marks |= {marked.LIFE: found["life"]} if found["life"] else {}
     marks |= {marked.PENDING: "true"} if found["pending"] else {}
-    return state_standing("vcenter", found, marks, declared)
+    live = replace(seen(None, {}), instance_uuid=found["instanceUuid"], extra_config=marks)
+    return state_standing("vcenter", live, declared)
 
 
 @pytest.mark.parametrize(

@@ -3,21 +3,25 @@ import itertools
 
 from hypothesis import given
 from hypothesis import strategies as st
+from pyVmomi import vim
 
 from gpufleet.spec.platforms.vsphere import VsphereNics
+from gpufleet_vcenter.drs import DrsGroup
+from gpufleet_vcenter.identity import LIFE
 from gpufleet_vcenter.inventory import (
     Host,
     Inventory,
-    MachineHolding,
     PassthroughState,
     PhysicalGpu,
 )
-from gpufleet_vcenter.placement import RequiredAccess, Wish, place, slots_of
+from gpufleet_vcenter.observed import GpuDevice, Observed, seen
+from gpufleet_vcenter.placement import ANYWHERE, RequiredAccess, Wish, place, slots_of
 from gpufleet_vcenter.settings import (
     DynamicPassthrough,
     FixedPassthrough,
     SharedProfile,
 )
+from tests.vcenter.test_cluster_node import settings
 
 
 def dynamic(device_ids: tuple[str, ...], count: int, label: str = "") -> DynamicPassthrough:
@@ -66,31 +70,50 @@ def _with(*gpus: PhysicalGpu) -> Host:
     return dataclasses.replace(host(gpus=0), gpus=gpus)
 
 
-def wish(gpu: object = DYNAMIC, count: int = 1, memory_mib: int = 1024, **more: object) -> Wish:
-    return Wish(gpu, memory_mib, count, **more)  # type: ignore[arg-type]
+def wish(
+    gpu: object = DYNAMIC,
+    count: int = 1,
+    memory_mib: int = 1024,
+    reach: RequiredAccess = ANYWHERE,
+    group: DrsGroup | None = None,
+    hosts: tuple[str, ...] = (),
+    deny_hosts: tuple[str, ...] = (),
+    **more: object,
+) -> Wish:
+    known = settings()
+    where = known.place.model_copy(update={"hosts": hosts, "deny_hosts": deny_hosts})
+    given = {"gpu": gpu, "memory_mib": memory_mib, "place": where, **more}
+    return Wish(known.model_copy(update=given), reach, group, count)
 
 
 def limits(at: Host, wanted: Wish) -> str:
     return "; ".join(slots_of(at, wanted).limits)
 
 
-def holding(name: str = "other", **held: object) -> MachineHolding:
-    given = {
-        "powered_on": True,
-        "fixed": (),
-        "assigned": (),
-        "waiting": 0,
-        "profiles": (),
-        **held,
-    }
-    return MachineHolding("vm-9", name, **given)  # type: ignore[arg-type]
+def holding(name: str = "other", *gpus: GpuDevice, on: bool = True, group: str = "") -> Observed:
+    known = seen(vim.VirtualMachine("vm-9"), {})
+    power = "poweredOn" if on else "poweredOff"
+    marks = {LIFE: group}
+    return dataclasses.replace(known, name=name, power=power, gpus=gpus, extra_config=marks)
+
+
+def has(address: str) -> GpuDevice:
+    """A dynamic device that its machine has."""
+    return GpuDevice(0, "dynamic", "20b5", assigned=address)
+
+
+WAITS = GpuDevice(0, "dynamic", "20b5")
+
+
+def vgpu(profile: str) -> GpuDevice:
+    return GpuDevice(0, "vgpu", profile)
 
 
 def test_each_requirement_is_named() -> None:
     assert limits(host(connected=False), wish()) == "not connected"
     assert limits(host(maintenance=True), wish()) == "in maintenance"
-    assert limits(host(), wish(allowed=("esx2",))) == "not among the allowed hosts"
-    assert limits(host(), wish(denied=("esx1",))) == "denied"
+    assert limits(host(), wish(hosts=("esx2",))) == "not among the allowed hosts"
+    assert limits(host(), wish(deny_hosts=("esx1",))) == "denied"
     here, there = frozenset({"datastore-1"}), frozenset({"datastore-2"})
     assert limits(host(), wish(reach=RequiredAccess((there,)))) == "does not mount the datastore"
     both = wish(reach=RequiredAccess((here, there)))
@@ -110,15 +133,15 @@ def test_each_requirement_is_named() -> None:
 def test_anti_affinity_counts_what_is_there() -> None:
     ours = [holding(f"gpu-{n}", group="o/p/s/g") for n in range(2)]
     there = host(gpus=8, holdings=(*ours, holding("db", group="o/p/s/other")))
-    apart = wish(at_most_per_host=3, group="o/p/s/g")
+    apart = wish(max_per_host=3, life="o/p/s/g")
     assert slots_of(there, apart).free == 1
-    full = wish(at_most_per_host=2, group="o/p/s/g")
+    full = wish(max_per_host=2, life="o/p/s/g")
     assert limits(there, full) == "has 2 machines of the group, the most per host"
     assert slots_of(host(gpus=8), full).free == 2
 
 
 def test_rules_of_a_drs_group() -> None:
-    kept_away = wish(may_run_on=lambda name: name != "esx1")
+    kept_away = wish(group=DrsGroup("gpu", (), None, frozenset({"esx1"})))
     assert limits(host(), kept_away) == "mandatory rules of the DRS group keep the machine away"
     assert slots_of(host("esx2"), kept_away).free == 2
 
@@ -131,13 +154,20 @@ def test_devices_must_be_active() -> None:
 def test_dynamic_devices_that_others_hold_are_not_free() -> None:
     free = host(gpus=3)
     assert slots_of(free, wish()).free == 3
-    taken = host(gpus=3, holdings=(holding(assigned=("0000:00:00.0",)),))
+    taken = host(gpus=3, holdings=(holding("other", has("0000:00:00.0")),))
     assert slots_of(taken, wish()).free == 2
     # A machine that is off will want its device back.
-    waiting = host(gpus=3, holdings=(holding(powered_on=False, waiting=2),))
+    waiting = host(gpus=3, holdings=(holding("other", WAITS, WAITS, on=False),))
     assert slots_of(waiting, wish()).free == 1
     pairs = dynamic(device_ids=("20b5",), count=2)
     assert slots_of(free, wish(pairs)).free == 1
+
+
+def test_a_machine_that_is_off_waits_for_the_device_that_it_had() -> None:
+    off = holding("other", has("0000:00:00.0"), on=False).slim
+    started = dataclasses.replace(off, power="poweredOn")
+    assert (started.held, len(started.waiting)) == ((), 1)
+    assert holding("other", has("0000:00:00.0")).slim.held == ("0000:00:00.0",)
 
 
 def test_wrong_device_and_label_say_what_there_is() -> None:
@@ -150,7 +180,7 @@ def test_wrong_device_and_label_say_what_there_is() -> None:
 def test_fixed_devices() -> None:
     wanted = wish(fixed(pci_addresses=("0000:00:00.0",)))
     assert slots_of(host(), wanted).free == 1
-    held = host(holdings=(holding("twin", powered_on=False, fixed=("0000:00:00.0",)),))
+    held = host(holdings=(holding("twin", GpuDevice(0, "fixed", "0000:00:00.0"), on=False),))
     assert limits(held, wanted) == "0000:00:00.0 is held by twin"
     absent = wish(fixed(pci_addresses=("0000:aa:00.0",)))
     assert limits(host(), absent) == "no device 0000:aa:00.0"
@@ -160,11 +190,11 @@ def test_profiles_share_a_gpu_with_their_own_kind_only() -> None:
     wanted = wish(shared(profile=PROFILE))
     assert slots_of(host(), wanted).free == 16  # eight on each of two GPUs
     mixed = host(
-        holdings=(holding(profiles=("grid_a100d-20c",)),),
+        holdings=(holding("other", vgpu("grid_a100d-20c")),),
     )
     assert slots_of(mixed, wanted).free == 8, "the other size has a GPU of its own"
     assert not slots_of(mixed, wanted).certain, "the host does not say which"
-    off = host(holdings=(holding(powered_on=False, profiles=(PROFILE,)),))
+    off = host(holdings=(holding("other", vgpu(PROFILE), on=False),))
     assert slots_of(off, wanted).free == 16
     unknown = wish(shared(profile="grid_a100d-5c"))
     assert limits(host(), unknown) == (
@@ -185,7 +215,7 @@ def test_as_many_as_any_assignment(
         host(f"esx{number}", gpus, memory_mib=memory * 1024)
         for number, (gpus, memory) in enumerate(shapes)
     )
-    wanted = wish(count=count, memory_mib=2048, at_most_per_host=at_most)
+    wanted = wish(count=count, memory_mib=2048, max_per_host=at_most)
     placement = place(Inventory(hosts), wanted)
     room = [min(gpus, memory // 2, at_most or 99) for gpus, memory in shapes]
     best = max(

@@ -11,7 +11,7 @@ import pytest
 
 from gpufleet_vcenter.credentials import Credentials
 from gpufleet_vcenter.errors import Code, VsphereError
-from gpufleet_vcenter.rest import Rest
+from gpufleet_vcenter.session import Rest
 from gpufleet_vcenter.settings import Endpoint
 
 KNOWN = Credentials("operator", "correct-horse", "lab")

@@ -4,23 +4,25 @@ import dataclasses
 import itertools
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from gpufleet_vcenter.errors import Code, VsphereError
-from gpufleet_vcenter.identity import MachineIdentity
 from gpufleet_vcenter.inventory import (
     Host,
     Inventory,
-    MachineHolding,
     PassthroughState,
     PhysicalGpu,
 )
-from gpufleet_vcenter.placement import ANYWHERE
+from gpufleet_vcenter.owned import MachineWork
+from gpufleet_vcenter.placement import ANYWHERE, Wish
 from gpufleet_vcenter.preflight import without_place
 from gpufleet_vcenter.rooms import Rooms, release, runs
 from gpufleet_vcenter.settings import NodeSettings, SharedProfile
 from tests.vcenter.test_cluster_node import settings
+from tests.vcenter.test_placement import WAITS, has, holding
 
 SERVERS = (f"server-{number}" for number in itertools.count())
 
@@ -36,7 +38,8 @@ def host(name: str, gpus: int) -> Host:
 
 
 def with_machine(at: Host, uuid: str, address: str, owner: str = "o/p/s/g/9") -> Host:
-    held = MachineHolding(uuid, uuid, True, (), (address,), 0, (), 65_536, uuid, owner)
+    known = holding(uuid, has(address), group=owner)
+    held = dataclasses.replace(known, memory_mib=65_536, memory_locked=True, instance_uuid=uuid)
     return dataclasses.replace(at, holdings=(*at.holdings, held), reserved_mib=65_536)
 
 
@@ -55,17 +58,16 @@ def rooms(cloud: Vcenter, server: str | None = None) -> Rooms:
     return Rooms(cloud.read, server or next(SERVERS))
 
 
-def identity(server: str, machine: str) -> MachineIdentity:
-    return MachineIdentity(server, "", "", known_uuid=machine)
+def work(server: str, machine: str) -> MachineWork:
+    session: Any = SimpleNamespace(server_id=server)
+    return MachineWork(session, settings(), machine)
 
 
 def test_one_inventory_serves_all_and_no_slot_is_given_twice() -> None:
     cloud = Vcenter(host("esx1", 3), host("esx2", 5))
     shared = rooms(cloud)
     with ThreadPoolExecutor(8) as pool:
-        given = list(
-            pool.map(lambda n: shared.claim(settings(), f"m{n}", ANYWHERE, None, set()), range(8))
-        )
+        given = list(pool.map(lambda n: shared.claim(Wish(settings()), f"m{n}", set()), range(8)))
     assert sorted(name for name in given if name) == ["esx1"] * 3 + ["esx2"] * 5
     assert cloud.reads == 1
 
@@ -73,14 +75,14 @@ def test_one_inventory_serves_all_and_no_slot_is_given_twice() -> None:
 def test_what_an_inventory_shows_running_is_not_counted_twice() -> None:
     server = next(SERVERS)
     before = Vcenter(host("esx1", 2))
-    assert rooms(before, server).claim(settings(), "m1", ANYWHERE, None, set()) == "esx1"
+    assert rooms(before, server).claim(Wish(settings()), "m1", set()) == "esx1"
     after = Vcenter(with_machine(host("esx1", 2), "m1", "0000:00:00.0"))
-    assert rooms(after, server).claim(settings(), "m2", ANYWHERE, None, set()) == "esx1"
+    assert rooms(after, server).claim(Wish(settings()), "m2", set()) == "esx1"
     full = Vcenter(
         with_machine(with_machine(host("esx1", 2), "m1", "0000:00:00.0"), "m2", "0000:01:00.0")
     )
     with pytest.raises(VsphereError) as caught:
-        rooms(full, server).claim(settings(), "m3", ANYWHERE, None, set())
+        rooms(full, server).claim(Wish(settings()), "m3", set())
     assert caught.value.code is Code.GPU_CAPACITY
     assert "0 of 2 devices free and a machine needs 1, held by m1, m2" in str(caught.value)
 
@@ -89,18 +91,18 @@ def test_an_old_inventory_without_room_is_read_again() -> None:
     cloud = Vcenter(with_machine(host("esx1", 1), "gone", "0000:00:00.0"))
     shared = rooms(cloud)
     with pytest.raises(VsphereError):
-        shared.claim(settings(), "m1", ANYWHERE, None, set())
+        shared.claim(Wish(settings()), "m1", set())
     cloud.hosts = (host("esx1", 1),)
-    assert shared.claim(settings(), "m1", ANYWHERE, None, set()) == "esx1"
+    assert shared.claim(Wish(settings()), "m1", set()) == "esx1"
 
 
 def test_a_claim_that_ends_makes_room_for_who_waits() -> None:
     server = next(SERVERS)
     shared = rooms(Vcenter(host("esx1", 1)), server)
-    assert shared.claim(settings(), "m1", ANYWHERE, None, set()) == "esx1"
-    timer = threading.Timer(0.2, release, (identity(server, "m1"),))
+    assert shared.claim(Wish(settings()), "m1", set()) == "esx1"
+    timer = threading.Timer(0.2, release, (work(server, "m1"),))
     timer.start()
-    assert shared.claim(settings(), "m2", ANYWHERE, None, set()) == "esx1"
+    assert shared.claim(Wish(settings()), "m2", set()) == "esx1"
     timer.join()
 
 
@@ -108,24 +110,24 @@ def test_a_newer_inventory_is_believed() -> None:
     """A machine that ran, and that a later look does not show, was removed by someone."""
     server = next(SERVERS)
     cloud = Vcenter(host("esx1", 1))
-    assert rooms(cloud, server).claim(settings(), "m1", ANYWHERE, None, set()) == "esx1"
-    runs(identity(server, "m1"))
-    assert rooms(cloud, server).claim(settings(), "m2", ANYWHERE, None, set()) == "esx1"
+    assert rooms(cloud, server).claim(Wish(settings()), "m1", set()) == "esx1"
+    runs(work(server, "m1"))
+    assert rooms(cloud, server).claim(Wish(settings()), "m2", set()) == "esx1"
 
 
 def test_an_older_inventory_does_not_give_the_slot_of_a_machine_that_runs_since() -> None:
     server = next(SERVERS)
     cloud = Vcenter(host("esx1", 2))
     shared = rooms(cloud, server)
-    assert shared.claim(settings(), "m1", ANYWHERE, None, set()) == "esx1"
-    runs(identity(server, "m1"))
-    assert shared.claim(settings(), "m2", ANYWHERE, None, set()) == "esx1"
+    assert shared.claim(Wish(settings()), "m1", set()) == "esx1"
+    runs(work(server, "m1"))
+    assert shared.claim(Wish(settings()), "m2", set()) == "esx1"
     cloud.hosts = (
         with_machine(with_machine(host("esx1", 2), "m1", "0000:00:00.0"), "m2", "0000:01:00.0"),
     )
-    runs(identity(server, "m2"))
+    runs(work(server, "m2"))
     with pytest.raises(VsphereError, match="0 of 2 devices free"):
-        shared.claim(settings(), "m3", ANYWHERE, None, set())
+        shared.claim(Wish(settings()), "m3", set())
 
 
 def bound_to(*hosts: str, **more: object) -> NodeSettings:
@@ -143,12 +145,10 @@ def test_the_hosts_of_a_group_are_assigned_at_once() -> None:
     shared = rooms(cloud, server)
     machines = {"any": bound_to(), "a": bound_to("esx1"), "b": bound_to("esx1")}
     shared.assign(machines, ANYWHERE, None)
-    found = {
-        name: shared.claim(given, name, ANYWHERE, None, set()) for name, given in machines.items()
-    }
+    found = {name: shared.claim(Wish(given), name, set()) for name, given in machines.items()}
     assert found == {"any": "esx2", "a": "esx1", "b": "esx1"}
     assert cloud.reads == 1
-    assert shared.claim(machines["a"], "a", ANYWHERE, None, {"esx1"}) is None, "it refused"
+    assert shared.claim(Wish(machines["a"]), "a", {"esx1"}) is None, "it refused"
 
 
 def test_a_preview_places_the_machines_of_a_group_together() -> None:
@@ -171,9 +171,9 @@ def test_who_waits_too_long_is_told() -> None:
     hasty = settings().model_copy(
         update={"timeouts": settings().timeouts.model_copy(update={"clone": 0})}
     )
-    assert shared.claim(hasty, "m1", ANYWHERE, None, set()) == "esx1"
+    assert shared.claim(Wish(hasty), "m1", set()) == "esx1"
     with pytest.raises(VsphereError) as caught:
-        shared.claim(hasty, "m2", ANYWHERE, None, set())
+        shared.claim(Wish(hasty), "m2", set())
     assert "every free slot for gpu-0 was claimed by other machines of this update" in str(
         caught.value
     )
@@ -181,8 +181,8 @@ def test_who_waits_too_long_is_told() -> None:
 
 def test_hosts_that_refused_a_machine_are_not_offered_again() -> None:
     shared = rooms(Vcenter(host("esx1", 1), host("esx2", 0)))
-    assert shared.claim(settings(), "m1", ANYWHERE, None, {"esx1"}) is None
-    assert shared.claim(settings(), "m1", ANYWHERE, None, {"esx1", "esx2"}) is None
+    assert shared.claim(Wish(settings()), "m1", {"esx1"}) is None
+    assert shared.claim(Wish(settings()), "m1", {"esx1", "esx2"}) is None
 
 
 def test_a_claim_counts_as_what_it_is() -> None:
@@ -199,22 +199,22 @@ def test_a_claim_counts_as_what_it_is() -> None:
             "timeouts": settings().timeouts.model_copy(update={"clone": 0}),
         }
     )
-    assert shared.claim(settings(), "whole", ANYWHERE, None, set()) == "esx1"
-    assert shared.claim(profile, "v1", ANYWHERE, None, set()) == "esx1"
+    assert shared.claim(Wish(settings()), "whole", set()) == "esx1"
+    assert shared.claim(Wish(profile), "v1", set()) == "esx1"
     with pytest.raises(VsphereError, match="claimed by other machines of this update"):
-        shared.claim(profile, "v2", ANYWHERE, None, set())
-    release(identity(server, "whole"))
-    assert shared.claim(profile, "v2", ANYWHERE, None, set()) == "esx1"
+        shared.claim(Wish(profile), "v2", set())
+    release(work(server, "whole"))
+    assert shared.claim(Wish(profile), "v2", set()) == "esx1"
 
 
 def test_a_machine_that_is_being_made_counts_once() -> None:
     """An inventory that was read between its clone and its start shows it too, off."""
     server = next(SERVERS)
     cloud = Vcenter(host("esx1", 2))
-    assert rooms(cloud, server).claim(settings(), "m1", ANYWHERE, None, set()) == "esx1"
-    off = MachineHolding("m1", "m1", False, (), (), 1, (), 0, "m1")
+    assert rooms(cloud, server).claim(Wish(settings()), "m1", set()) == "esx1"
+    off = dataclasses.replace(holding("m1", WAITS, on=False), instance_uuid="m1")
     cloud.hosts = (dataclasses.replace(host("esx1", 2), holdings=(off,)),)
-    assert rooms(cloud, server).claim(settings(), "m2", ANYWHERE, None, set()) == "esx1"
+    assert rooms(cloud, server).claim(Wish(settings()), "m2", set()) == "esx1"
 
 
 def test_the_place_of_machines_that_leave_counts_as_free() -> None:

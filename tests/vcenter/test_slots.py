@@ -9,14 +9,15 @@ from unittest.mock import patch
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pyVmomi import vim
 
 from gpufleet_vcenter import slots
 from gpufleet_vcenter.inventory import (
     Host,
-    MachineHolding,
     PassthroughState,
     PhysicalGpu,
 )
+from gpufleet_vcenter.observed import GpuDevice, Observed
 from gpufleet_vcenter.placement import Wish, slots_of
 from gpufleet_vcenter.settings import (
     DynamicPassthrough,
@@ -24,6 +25,7 @@ from gpufleet_vcenter.settings import (
     GpuAttachment,
     SharedProfile,
 )
+from tests.vcenter.test_placement import has, holding, vgpu, wish
 
 KINDS = ("20b5", "2330")
 PROFILES = ("grid_a100d-10c", "grid_a100d-20c")
@@ -70,6 +72,14 @@ def cards() -> st.SearchStrategy[Card]:
     )
 
 
+def machine(name: str, device: GpuDevice, *, on: bool = True) -> Observed:
+    return dataclasses.replace(holding(name, device, on=on), reference=vim.VirtualMachine(name))
+
+
+def whole(gpu: GpuAttachment) -> Wish:
+    return wish(gpu, memory_mib=1)
+
+
 Asks = tuple[tuple[str, ...], ...]
 asks: st.SearchStrategy[Asks] = st.lists(
     st.sets(st.sampled_from(KINDS), min_size=1).map(lambda kinds: tuple(sorted(kinds))), max_size=3
@@ -78,7 +88,7 @@ asks: st.SearchStrategy[Asks] = st.lists(
 
 def host_of(deck: list[Card], waiting: Asks) -> Host:
     gpus: list[PhysicalGpu] = []
-    holdings: list[MachineHolding] = []
+    holdings: list[Observed] = []
     for number, card in enumerate(deck):
         here = address(number)
         machines = tuple(f"vm-{number}-{n}" for n in range(card.running))
@@ -94,19 +104,14 @@ def host_of(deck: list[Card], waiting: Asks) -> Host:
                 machines,
             )
         )
-        holdings += [MachineHolding(m, m, True, (), (), 0, (card.profile,)) for m in machines]
+        holdings += [machine(m, vgpu(card.profile)) for m in machines]
         if card.held:
             off = card.held_by_one_that_is_off
-            where = (
-                {"fixed": (here,), "assigned": ()} if off else {"fixed": (), "assigned": (here,)}
-            )
-            name = f"holder-{number}"
-            holdings.append(MachineHolding(name, name, not off, waiting=0, profiles=(), **where))
+            device = GpuDevice(0, "fixed", here) if off else has(here)
+            holdings.append(machine(f"holder-{number}", device, on=not off))
     for number, kinds in enumerate(waiting):
-        name = f"waiting-{number}"
-        holdings.append(
-            MachineHolding(name, name, False, (), (), 1, (), waiting_for=((kinds, ""),))
-        )
+        waits = GpuDevice(0, "dynamic", ",".join(kinds))
+        holdings.append(machine(f"waiting-{number}", waits, on=False))
     return Host(
         "esx1", "esx1", True, False, 1 << 30, 0, tuple(gpus), PROFILES, tuple(holdings), frozenset()
     )
@@ -135,16 +140,16 @@ def brute_force(deck: list[Card], waiting: Asks, gpu: GpuAttachment) -> int:
         if isinstance(gpu, FixedPassthrough):
             wanted = {n for n in range(len(deck)) if address(n) in gpu.pci_addresses}
             whole = wanted <= rest and all(deck[n].active for n in wanted)
-            best = max(best, int(whole and len(wanted) == gpu.count))
+            best = max(best, int(whole and len(wanted) == len(gpu.devices)))
         elif isinstance(gpu, DynamicPassthrough):
             free = [n for n in rest if deck[n].active and deck[n].kind in gpu.device_ids]
-            best = max(best, len(free) // gpu.count)
+            best = max(best, len(free) // len(gpu.devices))
         else:
             room = sum(MOST[gpu.profile] for n in rest if deck[n].shared)
             room += sum(
                 MOST[gpu.profile] - card.running for card in deck if card.profile == gpu.profile
             )
-            best = max(best, room // gpu.count)
+            best = max(best, room // len(gpu.devices))
     return best
 
 
@@ -177,7 +182,7 @@ wishes: st.SearchStrategy[GpuAttachment] = st.one_of(
 def test_as_many_as_any_assignment_and_a_reason_otherwise(
     deck: list[Card], waiting: Asks, gpu: GpuAttachment
 ) -> None:
-    found = slots_of(host_of(deck, waiting), Wish(gpu, 1, 1))
+    found = slots_of(host_of(deck, waiting), whole(gpu))
     if not isinstance(gpu, SharedProfile) or any(card.shared for card in deck):
         assert found.free == brute_force(deck, waiting, gpu)
         assert found.certain
@@ -185,7 +190,7 @@ def test_as_many_as_any_assignment_and_a_reason_otherwise(
 
 
 def limits(deck: list[Card], gpu: GpuAttachment, waiting: Asks = ()) -> str:
-    return "; ".join(slots_of(host_of(deck, waiting), Wish(gpu, 1, 1)).limits)
+    return "; ".join(slots_of(host_of(deck, waiting), whole(gpu)).limits)
 
 
 FREE = Card(KINDS[0], active=True, shared=True)
@@ -219,14 +224,14 @@ def test_a_gpu_that_runs_vgpus_is_not_passed_through() -> None:
 def test_who_waits_takes_what_nobody_else_wants() -> None:
     other = Card(KINDS[1], active=True, shared=False)
     host = host_of([FREE, other], (KINDS,))
-    assert slots_of(host, Wish(dynamic(KINDS[0]), 1, 1)).free == 1
-    assert slots_of(host, Wish(shared(), 1, 1)).free == 3
+    assert slots_of(host, whole(dynamic(KINDS[0]))).free == 1
+    assert slots_of(host, whole(shared())).free == 3
 
 
 def test_vgpus_that_the_host_does_not_place_leave_an_upper_bound() -> None:
-    there = MachineHolding("vm-9", "somewhere", True, (), (), 0, (PROFILES[0],))
+    there = machine("somewhere", vgpu(PROFILES[0]))
     host = dataclasses.replace(host_of([FREE, FREE], ()), holdings=(there,))
-    found = slots_of(host, Wish(dynamic(KINDS[0]), 1, 1))
+    found = slots_of(host, whole(dynamic(KINDS[0])))
     assert (found.free, found.certain) == (1, False)
-    exact = slots_of(host, Wish(fixed(0), 1, 1))
+    exact = slots_of(host, whole(fixed(0)))
     assert (exact.free, exact.certain) == (1, False)

@@ -7,7 +7,7 @@ import pytest
 from pyVmomi import vim
 
 from gpufleet_vcenter.inventory import Host, PassthroughState, PhysicalGpu
-from gpufleet_vcenter.vgpu_readiness import (
+from gpufleet_vcenter.inventory_report import (
     HostSetup,
     nvidia_packages,
     vgpu_readiness,
@@ -50,17 +50,10 @@ def states(host: Host = HOST, setup: HostSetup = SETUP, wanted: Any = ()) -> dic
     """The conditions that do not hold."""
     found = vgpu_readiness(host, setup, wanted)
     for one in found:
-        assert one.found
-        assert (
-            one.fix
-            or one.state.value in ("ok", "notKnown")
-            or one.check
-            in (
-                "types",
-                "graphicsType",
-            )
-        )
-    return {one.check: one.state.value for one in found if one.state.value != "ok"}
+        assert one["found"]
+        needs_none = one["state"] in ("ok", "notKnown")
+        assert one["fix"] or needs_none or one["check"] in ("types", "graphicsType")
+    return {one["check"]: one["state"] for one in found if one["state"] != "ok"}
 
 
 def test_a_host_that_is_ready() -> None:

@@ -8,10 +8,10 @@ import pulumi
 from pulumi_kubernetes import _utilities as kubernetes_sdk
 
 from gpufleet.arguments import AddonsArgs, GpuPoolArgs
+from gpufleet.components_base.cloud_object import ready_output
+from gpufleet.components_base.cluster_objects import ManifestObject
 from gpufleet.components_base.component import FleetPlan, GpuComponent, Options
 from gpufleet.components_base.inputs import refuse
-from gpufleet.components_base.manifest_object import ManifestObject
-from gpufleet.components_base.ready_output import ready_output
 from gpufleet.findings import error
 from gpufleet.fleet import Fleet
 from gpufleet.fleet.model import Pool

@@ -6,12 +6,10 @@ from typing import NotRequired, TypedDict
 import pulumi
 
 from gpufleet.arguments import AddonsArgs, GpuPoolArgs
-from gpufleet.components_base.charts import fleet_chart
+from gpufleet.components_base.charts import ChosenChart, fleet_chart
+from gpufleet.components_base.cluster_objects import ManifestObject, operator_namespace
 from gpufleet.components_base.component import FleetPlan, GpuComponent, Options
-from gpufleet.components_base.helm_release import HelmRelease
-from gpufleet.components_base.manifest_object import ManifestObject
-from gpufleet.components_base.namespaces import operator_namespace
-from gpufleet.components_base.release import chart_release
+from gpufleet.components_base.release import HelmRelease, chart_release
 from gpufleet.contract.dra_api import GROUP, SERVED
 from gpufleet.platforms.declarations import declared_fleet
 from gpufleet.render.dra import (
@@ -21,7 +19,7 @@ from gpufleet.render.dra import (
     device_classes,
     device_taint_rules,
 )
-from gpufleet.render.dra_driver_values import CHART, dra_driver_values, fleet_dra_driver_settings
+from gpufleet.render.dra_driver_values import CHART, dra_driver_values, needs_dra_driver
 from gpufleet.render.gpu_operator_values import merged
 from gpufleet.render.manifests import critical_pods_quota
 
@@ -50,7 +48,8 @@ class DraDriver(GpuComponent[FleetPlan]):
     ComputeDomains.
 
     One per cluster; `GpuAddons` makes it when a pool needs it. The GPU driver and its toolkit must
-    be on the nodes before.
+    be on the nodes before. Where a GPUCluster of the operator runs the driver, only the classes and
+    claims are made.
     """
 
     namespace: pulumi.Output[str]
@@ -67,18 +66,7 @@ class DraDriver(GpuComponent[FleetPlan]):
         fleet = plan.fleet
         addon = fleet.spec.addons.dra_driver
         chart = fleet_chart(fleet, CHART, addon)
-        values = merged(dra_driver_values(fleet_dra_driver_settings(fleet)), addon.values)
-        namespace = operator_namespace(self, name, f"{name}-namespace", chart.pin.namespace)
-        made_in = namespace.metadata["name"]
-        before: list[pulumi.Resource] = []
-        quota = critical_pods_quota(fleet, "dra-driver-quota", chart.pin.namespace)
-        if quota is not None:
-            quota["metadata"] |= {"namespace": made_in}
-            opts = pulumi.ResourceOptions(parent=self)
-            before.append(ManifestObject(f"{name}-quota", quota, opts))
-        release = chart_release(
-            self, f"{name}-release", chart, namespace=made_in, values=values, depends_on=before
-        )
+        release = self._release(name, plan, chart) if needs_dra_driver(fleet) else None
         classes = device_classes(fleet)
         for manifest in (*classes, *device_taint_rules(fleet)):
             self._device_class(name, manifest)
@@ -90,12 +78,27 @@ class DraDriver(GpuComponent[FleetPlan]):
             "device_classes": [one["metadata"]["name"] for one in classes],
         }
 
+    def _release(self, name: str, plan: FleetPlan, chart: ChosenChart) -> HelmRelease:
+        fleet = plan.fleet
+        values = merged(dra_driver_values(fleet), fleet.spec.addons.dra_driver.values)
+        namespace = operator_namespace(self, name, f"{name}-namespace", chart.pin.namespace)
+        made_in = namespace.metadata["name"]
+        before: list[pulumi.Resource] = []
+        quota = critical_pods_quota(fleet, "dra-driver-quota", chart.pin.namespace)
+        if quota is not None:
+            quota["metadata"] |= {"namespace": made_in}
+            opts = pulumi.ResourceOptions(parent=self)
+            before.append(ManifestObject(f"{name}-quota", quota, opts))
+        return chart_release(
+            self, f"{name}-release", chart, namespace=made_in, values=values, depends_on=before
+        )
+
     def _device_class(self, name: str, manifest: Manifest) -> None:
         made = manifest["metadata"]["name"]
         options = pulumi.ResourceOptions(parent=self, aliases=_other_versions(manifest))
         ManifestObject(f"{name}-{made}", manifest, options)
 
-    def _claim(self, name: str, manifest: Manifest, release: HelmRelease) -> None:
+    def _claim(self, name: str, manifest: Manifest, release: HelmRelease | None) -> None:
         metadata = manifest["metadata"]
         ManifestObject(
             f"{name}-{metadata['namespace']}-{metadata['name']}",
@@ -106,7 +109,7 @@ class DraDriver(GpuComponent[FleetPlan]):
                 # The API refuses any change of the spec of a claim, a template or a domain.
                 replace_on_changes=["spec"],
                 delete_before_replace=True,
-                depends_on=[release],
+                depends_on=[] if release is None else [release],
             ),
         )
 

@@ -17,10 +17,13 @@ from gpufleet.addons.network_operator import NetworkOperator, network_operator_p
 from gpufleet.addons.neuron_device_plugin import NeuronDevicePlugin, NeuronPluginPlan
 from gpufleet.arguments import AddonsArgs, GpuPoolArgs
 from gpufleet.components_base.charts import fleet_chart
+from gpufleet.components_base.cluster_objects import (
+    ConfigMap,
+    ManifestObject,
+    Namespace,
+    operator_namespace,
+)
 from gpufleet.components_base.component import FleetPlan, GpuComponent, Options
-from gpufleet.components_base.core_objects import ConfigMap, Namespace
-from gpufleet.components_base.manifest_object import ManifestObject
-from gpufleet.components_base.namespaces import operator_namespace
 from gpufleet.components_base.platform_components import platform_components
 from gpufleet.fleet import Fleet
 from gpufleet.fleet.model import DevicePluginPlan, NetworkPlan, OperatorPlan
@@ -114,9 +117,9 @@ class GpuAddons(GpuComponent[FleetPlan]):
             made.append(operator)
         if _ours(addons.device_plugin):
             made.append(self._device_plugin(name, fleet, list(made)))
-        if needs_dra_driver(fleet) and (
-            fleet.spec.addons.dra_driver.ownership is Ownership.MANAGED
-        ):
+        declared = fleet.spec.addons
+        offered = needs_dra_driver(fleet) or declared.gpu_operator.gpu_cluster
+        if offered and declared.dra_driver.ownership is Ownership.MANAGED:
             self._dra_driver(name, fleet, list(made))
         if installs_keda(fleet):
             self._keda(name, fleet)

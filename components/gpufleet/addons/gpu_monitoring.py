@@ -8,10 +8,9 @@ import pulumi
 
 from gpufleet.arguments import AddonsArgs, GpuPoolArgs, MonitoringArgs, QueuesArgs
 from gpufleet.components_base.charts import fleet_chart
+from gpufleet.components_base.cluster_objects import ManifestObject, operator_namespace
 from gpufleet.components_base.component import FleetPlan, GpuComponent, Options, warning_texts
 from gpufleet.components_base.inputs import refuse
-from gpufleet.components_base.manifest_object import ManifestObject
-from gpufleet.components_base.namespaces import operator_namespace
 from gpufleet.components_base.release import chart_release
 from gpufleet.findings import error
 from gpufleet.fleet import Fleet

@@ -7,10 +7,9 @@ import pulumi
 
 from gpufleet.arguments import AddonsArgs, GpuPoolArgs, QueuesArgs
 from gpufleet.components_base.charts import fleet_chart
+from gpufleet.components_base.cluster_objects import ManifestObject, Namespace
 from gpufleet.components_base.component import FleetPlan, GpuComponent, Options, accepted
-from gpufleet.components_base.core_objects import Namespace
 from gpufleet.components_base.inputs import refuse
-from gpufleet.components_base.manifest_object import ManifestObject
 from gpufleet.components_base.release import release_in_own_namespace
 from gpufleet.findings import findings_in
 from gpufleet.fleet import Fleet

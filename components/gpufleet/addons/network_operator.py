@@ -12,10 +12,9 @@ from gpufleet.arguments import ChartsArgs, ImagesArgs, NetworkOperatorSettingsAr
 from gpufleet.cluster.pods import PodToleration
 from gpufleet.components_base.addon_findings import in_own_words
 from gpufleet.components_base.charts import ChartChoice, ChosenChart, chosen_chart
+from gpufleet.components_base.cluster_objects import ManifestObject, operator_namespace
 from gpufleet.components_base.component import ComponentPlan, GpuComponent, Options, accepted
 from gpufleet.components_base.inputs import checked
-from gpufleet.components_base.manifest_object import ManifestObject
-from gpufleet.components_base.namespaces import operator_namespace
 from gpufleet.components_base.release import chart_release
 from gpufleet.fleet.model import NetworkPlan
 from gpufleet.fleet.network_operator_chart import network_operator_values

@@ -8,9 +8,9 @@ import pulumi
 
 from gpufleet.arguments import KedaScalingArgs
 from gpufleet.components_base.addon_findings import in_own_words
+from gpufleet.components_base.cluster_objects import ManifestObject
 from gpufleet.components_base.component import ComponentPlan, GpuComponent, Options, accepted
 from gpufleet.components_base.inputs import checked
-from gpufleet.components_base.manifest_object import ManifestObject
 from gpufleet.fleet.scaling_rules import validate_scaling
 from gpufleet.render.scaled_object import scaled_job, scaled_object, trigger_authentication
 from gpufleet.spec.base import SpecModel

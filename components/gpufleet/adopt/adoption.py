@@ -176,7 +176,7 @@ def _adoption(
     if platform is not None:
         return platform_adoption(platforms[platform])
     known = map(platform_adoption, platforms.values())
-    return next((one for one in known if one.recognises(seen)), None)
+    return next((one for one in known if one is not None and one.recognises(seen)), None)
 
 
 def _frame(

@@ -53,6 +53,11 @@ class GpuOperatorOptionsArgs(TypedDict):
     """GPUDirect Storage; needs the open kernel module. Default off."""
     gdrcopy: NotRequired[SwitchArgs]
     """GDRCopy. Default off."""
+    gpu_cluster: NotRequired[bool]
+    """Whether a GPUCluster owns the stack instead of a ClusterPolicy: the operator runs the DRA
+    driver, drivers come from NVIDIADriver objects, and there is neither device plugin nor MIG
+    manager, so every pool shares by `dra`. From v26.7.0, a technology preview for new clusters of
+    Kubernetes 1.34.2 or later. Default false."""
     vgpu_host: NotRequired[VgpuHostArgs]
     """Nodes that make vGPUs. Default: none."""
     image_pull_secret: NotRequired[str]

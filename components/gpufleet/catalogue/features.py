@@ -97,6 +97,14 @@ class FeatureTable:
         at = self.in_order(release)
         return {name: one.is_on(at) for name, one in self.gates.items() if one.is_in(at)}
 
+    def changes_after(self, release: Release) -> bool:
+        """Whether something in the table differs in a later patch release of the same minor."""
+        tables = (self.gates, self.values, self.fields, self.limits, self.versions)
+        rows = (row for table in tables for row in table.values())
+        steps = (at for row in rows for at in (row.since, row.gone, row.locked, *row.changed) if at)
+        at = self.in_order(release)
+        return any(numbers(step)[:2] == at[:2] and numbers(step) > at for step in steps)
+
     def newer_values(self, release: Release) -> dict[str, str]:
         """Values that a release does not have yet, with the first release that has each."""
         at = self.in_order(release)
@@ -126,5 +134,6 @@ def feature_tables(rows: Iterable[RawRow], sources: SourceTable) -> FrozenDict[s
 
 
 def numbers(release: str) -> Release:
-    """The numbers of a release: `v26.7.0`, `0.5`."""
-    return tuple(int(part) for part in re.findall(r"[0-9]+", release.partition("-")[0]))
+    """The numbers of a release: `v26.7.0`, `0.5`; of a line of them those of the first: `0.4.x`."""
+    first = re.sub(r"\.[xX*]", ".0", release.partition("-")[0])
+    return tuple(int(part) for part in re.findall(r"[0-9]+", first))

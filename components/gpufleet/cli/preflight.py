@@ -14,8 +14,7 @@ from gpufleet.cli.output import (
     require_something,
 )
 from gpufleet.cli.source import compile_source
-from gpufleet.components_base.answers import Answers, CannotAskError, Wiring
-from gpufleet.components_base.platform_preflight import platform_preflight
+from gpufleet.components_base.answers import Answers, CannotAskError, Wiring, platform_preflight
 from gpufleet.findings import ordered
 from gpufleet.platforms.registry import PLATFORMS
 
@@ -57,7 +56,7 @@ def command(
         sys.exit(1)
     preflight = platform_preflight(compiled.fleet.platform)
     if preflight is None:
-        asked = ", ".join(platform for platform, one in PLATFORMS.items() if one.preflight)
+        asked = ", ".join(platform for platform, one in PLATFORMS.items() if one.has("preflight"))
         raise UnreadableInputError(
             f"{source}: preflight does not support platform {compiled.fleet.spec.platform.value}; "
             f"it supports {asked}"

@@ -5,12 +5,17 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from gpufleet.catalogue import load
+from gpufleet.catalogue.features import numbers
 from gpufleet.cluster.fact import Fact, absent, known, unknown
+from gpufleet.cluster.program import program_name
 from gpufleet.documents.shapes import as_list, as_mapping
 
 Step = str | int
 
 _VERSION = re.compile(r"v?\d+\.\d+\.\d+(?:[-+].*)?")
+_LINE = re.compile(r"v?\d+\.\d+\.[xX*]|~v?\d+\.\d+\.\d+")
+"""Every patch release of one minor release: `0.4.x`, `~0.4.1` (Masterminds/semver)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,11 +72,16 @@ class WrappedRelease:
 
     @property
     def release(self) -> Fact[str]:
-        """The version; a range, the name of a branch or a variable is one that is not known."""
+        """The version, or the patch releases of one minor release between which nothing differs
+        that is known; another range, the name of a branch or a variable is not known."""
         if self.version is None:
             return absent("version")
         exact = _VERSION.fullmatch(self.version) is not None
-        return known(self.version, place=self.place) if exact else unknown(self.place)
+        if not exact and self.chart is not None and _LINE.fullmatch(self.version):
+            table = load().features(program_name(self.chart))
+            exact = not table.changes_after(numbers(self.version))
+        first = self.version.removeprefix("~")
+        return known(first, place=self.place) if exact else unknown(self.place)
 
     @property
     def needs(self) -> tuple[HeldElsewhere, ...]:

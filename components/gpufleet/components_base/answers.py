@@ -1,10 +1,14 @@
 """What a cloud was asked, and what is wrong: the same for every platform."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol, TypeVar, cast
 
-from gpufleet.findings import Finding, error, info, ordered, warning
+from gpufleet.contract.platform import PlatformValue
+from gpufleet.findings import Finding, ordered, warning
+from gpufleet.fleet import Fleet
+
+Answer = TypeVar("Answer")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,29 +42,27 @@ class Answers:
             reason: Why there is no answer.
             needs: What would have to be granted or installed.
         """
-        self.warning(
-            "could-not-check",
-            path,
-            f"could not check {question}: {reason}",
-            needs,
-            question=question,
-        )
+        what = f"could not check {question}: {reason}"
+        self.findings.append(warning("could-not-check", path, what, needs, question=question))
 
-    def error(
-        self, code: str, path: str, message: str, fix: str | None = None, **evidence: object
-    ) -> None:
-        """Something that cannot work."""
-        self.findings.append(error(code, path, message, fix, **evidence))
+    def answer(
+        self, missing: Finding | None, ask: Callable[..., Answer], *given: Any, **named: Any
+    ) -> Answer | None:
+        """What a client answers; None without an answer, which is reported.
 
-    def warning(
-        self, code: str, path: str, message: str, fix: str | None = None, **evidence: object
-    ) -> None:
-        """Something that works otherwise than it reads."""
-        self.findings.append(warning(code, path, message, fix, **evidence))
-
-    def info(self, code: str, path: str, message: str, fix: str, **evidence: object) -> None:
-        """Something that the reader may want."""
-        self.findings.append(info(code, path, message, fix, **evidence))
+        Args:
+            missing: Reported where what was asked for does not exist; None: that is no fault.
+            ask: Method of a client, which raises NotAnsweredError or MissingError.
+            given: Its arguments.
+            named: Its arguments by name.
+        """
+        try:
+            return ask(*given, **named)
+        except NotAnsweredError:
+            return None
+        except MissingError:
+            self.findings += [] if missing is None else [missing]
+            return None
 
     def as_dict(self) -> dict[str, Any]:
         """The JSON form."""
@@ -80,3 +82,19 @@ class MissingError(Exception):
 
 class CannotAskError(Exception):
     """No question can be asked at all; the text says what is missing."""
+
+
+class PlatformPreflight(Protocol):
+    """Questions to the real cloud before anything is made."""
+
+    def ask(self, fleet: Fleet, wiring: Wiring) -> Answers:
+        """What the cloud answers about every pool. Raises CannotAskError when it cannot be
+        reached at all."""
+        ...
+
+
+def platform_preflight(platform: PlatformValue) -> PlatformPreflight | None:
+    """What asks the real cloud; None where there is none to ask. Uses the network."""
+    if not platform.has("preflight"):
+        return None
+    return cast("PlatformPreflight", platform.module("preflight"))

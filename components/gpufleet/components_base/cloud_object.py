@@ -56,3 +56,21 @@ class CloudObject(pulumi.CustomResource):
         (`pulumi.runtime.Mocks`). Raises KeyError for an output not asked for.
         """
         return self.output(name).apply(lambda found: None if found is None else compute(found))
+
+
+Ready = TypeVar("Ready")
+
+
+def ready_output(
+    value: pulumi.Output[Ready], *resources: pulumi.CustomResource
+) -> pulumi.Output[Ready]:
+    """The value, with a dependency on the resources.
+
+    What uses it is made after them and removed before them: in every language, and without
+    `dependsOn`.
+    """
+    return pulumi.Output.all(value, *(one.id for one in resources)).apply(_first)
+
+
+def _first(known: list[Any]) -> Any:
+    return known[0]

@@ -5,6 +5,7 @@ hands the plan that they mean to `GpuComponent`. Where another component of this
 validated and rendered everything already, it calls `from_plan` instead.
 """
 
+import asyncio
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, Self, TypeVar
@@ -13,7 +14,6 @@ import pulumi
 
 from gpufleet.arguments import GpuPoolArgs
 from gpufleet.components_base.inputs import refuse, to_camel
-from gpufleet.components_base.known_output import known_output
 from gpufleet.findings import Finding, Severity, has_errors, ordered
 from gpufleet.fleet import Fleet, Pool
 from gpufleet.spec.base import SpecModel
@@ -144,3 +144,22 @@ def written(declaration: SpecModel) -> dict[str, Any]:
 
 def _is_output(value: object) -> bool:
     return isinstance(value, pulumi.Output)
+
+
+Value = TypeVar("Value")
+
+
+def known_output(value: Value) -> pulumi.Output[Value]:
+    """The output of plain data: no output, resource or awaitable is anywhere inside `value`.
+
+    `pulumi.Output.from_input` looks for outputs inside a value and makes an output, with a task of
+    its own, for each key and each entry it finds; the tasks of a fleet of 1,000 pools are ten
+    thousands. What is plain data through and through needs one.
+    """
+    return pulumi.Output(set(), _done(value), _done(True), _done(False))
+
+
+def _done(value: Any) -> asyncio.Future[Any]:
+    done: asyncio.Future[Any] = asyncio.Future()
+    done.set_result(value)
+    return done

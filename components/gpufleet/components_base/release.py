@@ -5,13 +5,39 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import pulumi
+from pulumi_kubernetes import _utilities as kubernetes_sdk
 
 from gpufleet.components_base.charts import ChosenChart, chart_location
+from gpufleet.components_base.cluster_objects import operator_namespace
 from gpufleet.components_base.component import ComponentPlan, GpuComponent
-from gpufleet.components_base.helm_release import HelmRelease
-from gpufleet.components_base.namespaces import operator_namespace
 from gpufleet.fleet.chart_values import merged
 from gpufleet.fleet.image_sources import image_values
+
+
+class HelmRelease(pulumi.CustomResource):
+    """A release of a chart, without the cost of the SDK's module for it, 0.1 s at every start of a
+    program. This class registers the very same resource; it names the inputs this library sets.
+    docs/decisions/2026-11-21-core-objects.md has the figures."""
+
+    name: pulumi.Output[str]
+    """Name of the release in its namespace."""
+
+    def __init__(self, name: str, inputs: Mapping[str, Any], opts: pulumi.ResourceOptions) -> None:
+        """Register it.
+
+        Args:
+            name: Name of the resource, unique in its stack.
+            inputs: As the provider spells them: `chart`, `name`, `namespace`, `values`, ...
+            opts: Options.
+        """
+        super().__init__(
+            "kubernetes:helm.sh/v3:Release",
+            name,
+            # What the SDK's own class sends along; without it a preview would show a difference.
+            {"compat": "true", **inputs},
+            pulumi.ResourceOptions.merge(kubernetes_sdk.get_resource_opts_defaults(), opts),
+        )
+
 
 TIMEOUT_SECONDS = 600
 """How long a release may take to become ready: pulling the operator's images, not a GPU driver."""

@@ -46,7 +46,7 @@ def validate_advertisers(cluster: ClusterModel) -> Iterator[Broken]:
     Pools with `dra` are validated by `contract.dra` for their own images and gates.
     """
     yield from _claims_alongside_plugins(cluster)
-    yield from _driver_twice(cluster)
+    yield from _owned_by_gpu_cluster(cluster)
     yield from _programs_twice(cluster)
     yield from _sharing_of_image(cluster)
     yield from _advertised_by_nobody(cluster)
@@ -75,14 +75,22 @@ def _claims_alongside_plugins(cluster: ClusterModel) -> Iterator[Broken]:
     )
 
 
-def _driver_twice(cluster: ClusterModel) -> Iterator[Broken]:
-    """The DRA driver of the operator's GPUCluster and that of its own chart."""
+def _owned_by_gpu_cluster(cluster: ClusterModel) -> Iterator[Broken]:
+    """The DRA driver of the operator's GPUCluster beside that of its own chart, and pools that need
+    what it does not run: a device plugin, or a MIG manager."""
     operator, driver = cluster.program(GPU_OPERATOR), cluster.program(DRA_DRIVER)
-    if operator is None or driver is None or driver.ownership.found == "existing":
+    if operator is None or operator.switch("gpuCluster.deployCR", False).found is not True:
         return
-    if operator.switch("gpuCluster.deployCR", False).found is True:
-        finding = _finding("two-advertisers/operator", operator.field("gpuCluster.deployCR"))
-        yield Broken.of(finding, operator)
+    field = operator.field("gpuCluster.deployCR")
+    if driver is not None and driver.ownership.found != "existing":
+        yield Broken.of(_finding("two-advertisers/operator", field), operator)
+    for pool in cluster.pools:
+        served = pool.advertiser.found
+        cut = served == Advertiser.DRA and pool.shared.mig.found is True
+        if cut or served == Advertiser.OPERATOR:
+            place = place_of(pool, "sharing", pool.shared.place)
+            finding = _finding("gpu-cluster-serves-claims", place, pool=pool.name, field=field)
+            yield Broken.of(finding, pool)
 
 
 def _programs_twice(cluster: ClusterModel) -> Iterator[Broken]:

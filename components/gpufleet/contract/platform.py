@@ -7,7 +7,9 @@ in the fleet and in each pool. What a layer asks of the folder is typed where it
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
+from importlib.util import find_spec
 from types import ModuleType
 
 from gpufleet.contract.platform_facts import PlatformFacts
@@ -21,9 +23,8 @@ class PlatformValue:
     name: Platform
     """As the declaration names it."""
     package: str
-    """Package with the modules `facts`, `platform`, `artefacts`, `adoption` and `components`."""
-    preflight: bool = False
-    """Whether there is a module `preflight`, which asks the real cloud. Default false."""
+    """Package with the modules `facts`, `platform` and `components`; where there is something to
+    write, to read back or to ask, `artefacts`, `adoption` and `preflight` too."""
 
     @property
     def facts(self) -> PlatformFacts:
@@ -34,9 +35,20 @@ class PlatformValue:
         """A module of the package, imported when it is first asked for: a program pays only for the
         provider SDKs it uses, and pure code never loads a component.
 
-        Raises ModuleNotFoundError where the package has none of that name.
+        A package inside another platform's shares the modules that it does not have itself. Raises
+        ModuleNotFoundError where there is none of that name.
         """
-        return import_module(f"{self.package}.{half}")
+        return import_module(_named(self.package, half) or f"{self.package}.{half}")
+
+    def has(self, half: str) -> bool:
+        """Whether there is such a module."""
+        return _named(self.package, half) is not None
+
+
+@cache
+def _named(package: str, half: str) -> str | None:
+    names = (f"{one}.{half}" for one in (package, package.rpartition(".")[0]))
+    return next((name for name in names if find_spec(name) is not None), None)
 
 
 Platforms = Mapping[Platform, PlatformValue]

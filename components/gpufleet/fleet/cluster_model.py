@@ -171,16 +171,16 @@ def _programs(
             _program(NIC_POLICY, network, network.policy, {}, place, catalogue, "policy"),
             values=policy_spec(addons, plan.network_operator),
         )
-    yield from _raw(addons, catalogue, claims=claims)
+    yield from _raw(addons, catalogue, own_driver=claims and not operator.gpu_cluster)
 
 
-def _raw(addons: Addons, catalogue: Catalogue, *, claims: bool) -> Iterator[Program]:
+def _raw(addons: Addons, catalogue: Catalogue, *, own_driver: bool) -> Iterator[Program]:
     """Programs whose raw values alone are read."""
     for field, (place, chart) in ADDONS.items():
         addon: Addon = getattr(addons, field)
         if chart in (GPU_OPERATOR, NETWORK_OPERATOR) or addon.enabled is False:
             continue
-        if chart == DRA_DRIVER and addon.enabled is not True and not claims:
+        if chart == DRA_DRIVER and addon.enabled is not True and not own_driver:
             continue
         values, typed = addon.values, dict[str, str]()
         if chart == KARPENTER:

@@ -63,6 +63,11 @@ def claim_cuts(fleet: Fleet) -> Iterator[tuple[Pool, DraCut]]:
             yield pool, cut
 
 
+def claim_gates(fleet: Fleet) -> tuple[str, ...]:
+    """Gates of the DRA driver that pools need, by name."""
+    return tuple(sorted({gate for _, cut in claim_cuts(fleet) for gate in cut.gates}))
+
+
 def pool_claims(pool: Pool) -> DraCut | None:
     """What one pool offers as claims, as `claim_cuts`."""
     previous = None if pool.previous is None else pool.previous.partition.dra

@@ -91,6 +91,8 @@ class OperatorSettings(SpecModel):
     """Whether NVIDIADriver objects of others install the driver. Default false."""
     claims: bool = False
     """Whether the DRA driver serves nodes of the operator's driver. Default false."""
+    claim_gates: tuple[str, ...] = ()
+    """Gates of the DRA driver that pools need, where a GPUCluster runs it. Default: none."""
 
 
 def operator_values(asked: OperatorSettings, extra: Mapping[str, Any] | None = None) -> Values:
@@ -111,6 +113,11 @@ def operator_values(asked: OperatorSettings, extra: Mapping[str, Any] | None = N
     if asked.separate_drivers:
         objects = {"nvidiaDriverCRD": {"enabled": True, "deployDefaultCR": False}}
         values = merged(values, {"driver": objects})
+    if asked.settings.gpu_cluster:
+        driver = {"nvidiaDriverCRD": {"enabled": True}}
+        gates = {"featureGates": dict.fromkeys(asked.claim_gates, True)}
+        stack = {"clusterPolicy": {"deployCR": False}, "driver": driver, "draDriver": gates}
+        values = merged(values, stack)
     if asked.claims and values["driver"]["enabled"]:
         values = merged(values, {"driver": {"manager": {"env": EVICTS_CLAIMS}}})
     secret = asked.settings.image_pull_secret

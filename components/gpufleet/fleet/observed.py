@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 from gpufleet.contract.platform import PlatformValue
 from gpufleet.documents.paths import value_at
+from gpufleet.documents.shapes import mapping
 from gpufleet.spec.base import Platform
 
 Declaration = dict[str, Any]
@@ -26,6 +27,21 @@ class ObservedResource:
     """Id in the cloud; None before it exists."""
     address: str = ""
     """Where it was found: URN, Terraform address, `kind/namespace/name`."""
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """Of an object of a cluster."""
+        return mapping(self.properties.get("metadata"))
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """Of an object of a cluster."""
+        return texts(self.metadata.get("labels"))
+
+    @property
+    def spec(self) -> dict[str, Any]:
+        """Of an object of a cluster."""
+        return mapping(self.properties.get("spec"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +137,11 @@ class PlatformAdoption:
         return {}
 
 
-def platform_adoption(platform: PlatformValue) -> PlatformAdoption:
-    """What the platform reads out of resources that exist. Pure."""
-    return platform.module("adoption").ADOPTION
+def texts(value: Any) -> dict[str, str]:
+    """Those entries of a mapping that are texts."""
+    return {key: item for key, item in mapping(value).items() if isinstance(item, str)}
+
+
+def platform_adoption(platform: PlatformValue) -> PlatformAdoption | None:
+    """What the platform reads out of resources that exist; None where it reads none. Pure."""
+    return platform.module("adoption").ADOPTION if platform.has("adoption") else None

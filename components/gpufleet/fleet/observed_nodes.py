@@ -1,7 +1,7 @@
 """Pools of which only Node objects were found: what nodes say, and what they do not say."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,7 +32,7 @@ class NodeGroups:
         """A pool for each group of nodes with accelerators that is not in `known`."""
         groups: dict[str, list[ObservedResource]] = {}
         for one in seen.objects("Node"):
-            labels = node_labels(one)
+            labels = one.labels
             name = next((labels[key] for key in self.labels if key in labels), None)
             if name is not None and name not in known and self._has_accelerator(labels):
                 groups.setdefault(name, []).append(one)
@@ -44,7 +44,7 @@ class NodeGroups:
         return row is not None and row.cloud == self.cloud
 
     def _pool(self, name: str, nodes: list[ObservedResource]) -> ProposedPool:
-        labels = [node_labels(one) for one in nodes]
+        labels = [one.labels for one in nodes]
         zones = sorted({one.get("topology.kubernetes.io/zone", "") for one in labels} - {""})
         pool: Declaration = {
             "name": labels[0].get(POOL_LABEL) or pool_name(name),
@@ -75,8 +75,24 @@ def own_taints(one: ObservedResource) -> list[Declaration]:
     """Taints of a node that a pool declares: without accelerators' own and those of Kubernetes."""
     return [
         {key: taint[key] for key in ("key", "value", "effect") if taint.get(key)}
-        for taint in map(mapping, items(mapping(one.properties.get("spec")).get("taints")))
+        for taint in map(mapping, items(one.spec.get("taints")))
         if not _TAINTS_OF_OTHERS.match(str(taint.get("key")))
+    ]
+
+
+def group_taints(
+    written: Any, others: Collection[str], spelling: Mapping[str, str]
+) -> list[Declaration]:
+    """Taints of a group of nodes that a pool declares: without those that others write, and with
+    their effects as Kubernetes spells them."""
+    return [
+        {
+            "key": taint.get("key"),
+            **({"value": taint["value"]} if taint.get("value") else {}),
+            "effect": spelling.get(str(taint.get("effect")), str(taint.get("effect"))),
+        }
+        for taint in map(mapping, items(written))
+        if taint.get("key") not in others
     ]
 
 
@@ -88,22 +104,16 @@ def pool_name(written: str) -> str:
 
 def is_of_cloud(seen: Observations, scheme: str) -> bool:
     """Whether nodes are machines of a cloud, by `spec.providerID`."""
-    found = (mapping(one.properties.get("spec")).get("providerID") for one in seen.objects("Node"))
+    found = (one.spec.get("providerID") for one in seen.objects("Node"))
     return any(str(one or "").startswith(scheme) for one in found)
 
 
 def regions_of_nodes(seen: Observations) -> Iterator[str]:
     """Regions that nodes are labelled with."""
     for one in seen.objects("Node"):
-        if "topology.kubernetes.io/region" in node_labels(one):
-            yield node_labels(one)["topology.kubernetes.io/region"]
+        if "topology.kubernetes.io/region" in one.labels:
+            yield one.labels["topology.kubernetes.io/region"]
 
 
 def _machine(labels: Mapping[str, str]) -> str:
     return labels.get("node.kubernetes.io/instance-type", "")
-
-
-def node_labels(one: ObservedResource) -> dict[str, str]:
-    """Labels of a Node object."""
-    written: Any = mapping(one.properties.get("metadata")).get("labels")
-    return {key: value for key, value in mapping(written).items() if isinstance(value, str)}

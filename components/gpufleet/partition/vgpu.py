@@ -20,7 +20,8 @@ from gpufleet.spec.sharing import Vgpu, VgpuScheduler
 _finding = findings_in(__file__)
 
 _NAME = re.compile(
-    r"(?:nvidia\.com/)?(?:(?P<prefix>grid|nvidia)[ _-])?(?P<board>[a-z0-9][a-z0-9 _-]*?)"
+    r"(?:nvidia\.com/)?(?:(?P<prefix>grid|nvidia)[ _-])?"
+    r"(?P<board>[a-z0-9](?:[a-z0-9 _-]*?[a-z0-9])?)"
     r"(?:-(?P<slices>[1-9]))?-(?P<gb>[1-9][0-9]{0,2})(?P<series>[abcq])"
     r"(?P<attribute>me|nome|meall|gfx)?"
 )

@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 PLATFORMS = {
     one.name: one
     for one in (
-        PlatformValue(Platform.EKS, "gpufleet.platforms.eks", preflight=True),
-        PlatformValue(Platform.GKE, "gpufleet.platforms.gke", preflight=True),
+        PlatformValue(Platform.EKS, "gpufleet.platforms.eks"),
+        PlatformValue(Platform.GKE, "gpufleet.platforms.gke"),
         PlatformValue(Platform.VSPHERE, "gpufleet.platforms.vsphere"),
         PlatformValue(Platform.OPENSHIFT, "gpufleet.platforms.openshift"),
-        PlatformValue(Platform.OPENSHIFT_AWS, "gpufleet.platforms.openshift.aws", preflight=True),
-        PlatformValue(Platform.OPENSHIFT_GCP, "gpufleet.platforms.openshift.gcp", preflight=True),
+        PlatformValue(Platform.OPENSHIFT_AWS, "gpufleet.platforms.openshift.aws"),
+        PlatformValue(Platform.OPENSHIFT_GCP, "gpufleet.platforms.openshift.gcp"),
         PlatformValue(Platform.SANDBOX, "gpufleet.platforms.sandbox"),
         # The last: it recognises every node with a GPU.
-        PlatformValue(Platform.EXISTING, "gpufleet.platforms.existing", preflight=True),
+        PlatformValue(Platform.EXISTING, "gpufleet.platforms.existing"),
     )
 }
 """Every platform, by name."""

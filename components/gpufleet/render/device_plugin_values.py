@@ -9,6 +9,7 @@ from typing import Any
 from gpufleet.contract.tolerations import GPU_TOLERATION
 from gpufleet.fleet.chart_values import merged
 from gpufleet.fleet.config_names import DEFAULT_PLUGIN_CONFIG, POOL_LABEL
+from gpufleet.fleet.gpu_operator_chart import OperandToleration
 from gpufleet.fleet.image_sources import with_images
 from gpufleet.fleet.model import DevicePluginPlan, Fleet
 from gpufleet.spec.addons import Addons
@@ -16,15 +17,6 @@ from gpufleet.spec.base import SecretName, SpecModel
 from gpufleet.spec.sharing import MigStrategy
 
 CHART = "nvidia-device-plugin"
-
-
-class PluginToleration(SpecModel):
-    """A taint, with any value, that does not keep the plugin away."""
-
-    key: str
-    """Key of the taint."""
-    effect: str
-    """Effect of the taint, `NoSchedule` or `NoExecute`."""
 
 
 class PluginSettings(SpecModel):
@@ -42,7 +34,7 @@ class PluginSettings(SpecModel):
     """Run Node Feature Discovery. Default true; false where the cluster already has it."""
     image_pull_secret: SecretName | None = None
     """Secret for images. Default: none."""
-    tolerations: tuple[PluginToleration, ...] = ()
+    tolerations: tuple[OperandToleration, ...] = ()
     """Taints its pods tolerate with any value, next to `nvidia.com/gpu`. Default: none."""
 
 

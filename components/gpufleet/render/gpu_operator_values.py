@@ -12,7 +12,7 @@ from gpufleet.fleet.config_names import (
     device_plugin_config_name,
     mig_config_name,
 )
-from gpufleet.fleet.cut_over import claim_cuts
+from gpufleet.fleet.cut_over import claim_cuts, claim_gates
 from gpufleet.fleet.gpu_operator_chart import OperatorSettings, operator_values, planned_settings
 from gpufleet.fleet.model import Fleet, Pool
 from gpufleet.partition.partition import Partition
@@ -52,7 +52,8 @@ class ConfigFiles:
 def fleet_operator_settings(fleet: Fleet) -> OperatorSettings:
     """What the pools of a fleet, its overrides and its monitoring ask of the operator."""
     planned = planned_settings(fleet.spec.addons, fleet.addons.gpu_operator)
-    asked = planned.model_copy(update={"claims": any(True for _ in claim_cuts(fleet))})
+    claims = {"claims": any(True for _ in claim_cuts(fleet)), "claim_gates": claim_gates(fleet)}
+    asked = planned.model_copy(update=claims)
     files = exporter_files(fleet)
     if fleet.spec.monitoring is None:
         return asked

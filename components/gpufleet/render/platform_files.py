@@ -34,4 +34,4 @@ class PlatformFiles:
 
 def platform_files(platform: PlatformValue) -> PlatformFiles:
     """The files that `gpufleet render` writes on the platform only. Pure."""
-    return platform.module("artefacts").FILES
+    return platform.module("artefacts").FILES if platform.has("artefacts") else PlatformFiles()

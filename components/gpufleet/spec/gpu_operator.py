@@ -312,6 +312,11 @@ class GpuOperatorSettings(SpecModel):
     """GPUDirect Storage; needs the open kernel module. Default off."""
     gdrcopy: Switch = Field(default_factory=Switch)
     """GDRCopy. Default off."""
+    gpu_cluster: bool = False
+    """Whether a GPUCluster owns the stack instead of a ClusterPolicy: the operator runs the DRA
+    driver, drivers come from NVIDIADriver objects, and there is neither device plugin nor MIG
+    manager, so every pool shares by `dra`. From v26.7.0, a technology preview for new clusters of
+    Kubernetes 1.34.2 or later. Default false."""
     vgpu_host: VgpuHost = Field(default_factory=VgpuHost)
     """Nodes that make vGPUs. Default: none."""
     image_pull_secret: SecretName | None = None

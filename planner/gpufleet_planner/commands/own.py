@@ -14,8 +14,12 @@ from gpufleet.cli.output import (
 )
 from gpufleet.cli.source import compile_source, read_mapping
 from gpufleet.findings import has_errors, ordered
-from gpufleet_planner.own.own_hardware import read_own_hardware
-from gpufleet_planner.own.own_or_rent import own_or_rent, own_or_rent_as_dict, own_or_rent_text
+from gpufleet_planner.own.own_or_rent import (
+    own_or_rent,
+    own_or_rent_as_dict,
+    own_or_rent_text,
+    read_own_hardware,
+)
 
 
 @click.command()

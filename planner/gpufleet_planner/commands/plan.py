@@ -25,15 +25,8 @@ from gpufleet.fleet import fleet_as_dict
 from gpufleet_planner.commands.pictures import draw, picture_options
 from gpufleet_planner.explanation.explain import explain_option
 from gpufleet_planner.explanation.line import lines_as_list
-from gpufleet_planner.pictures.packing_picture import packing_picture
-from gpufleet_planner.pictures.plan_rows import plan_rows
-from gpufleet_planner.planning.elsewhere import (
-    places_text,
-    plan_in_places,
-    plan_on_offers,
-    provider_plans_as_list,
-    provider_plans_text,
-)
+from gpufleet_planner.pictures.packing_picture import packing_picture, plan_rows
+from gpufleet_planner.planning.elsewhere import places_text, plan_elsewhere
 from gpufleet_planner.planning.engine_arguments import check_model_names
 from gpufleet_planner.planning.manifest import manifest_text, manifests, planned_objects
 from gpufleet_planner.planning.plan import PlannedFleet, plan
@@ -87,7 +80,7 @@ def command(
         gpufleet plan workloads.yaml --regions us-east-1,eu-west-1,us-central1
         gpufleet plan workloads.yaml --offers catalogue
 
-    JSON: {"spec", "pools", "workloads", "cost", "confidence", "offers", "places", "findings"}.
+    JSON: {"spec", "pools", "workloads", "cost", "confidence", "places", "findings"}.
     Exits 1 when a workload or the fleet has an error, 2 when FILE cannot be read.
     """
     data = read_mapping(file)
@@ -105,10 +98,9 @@ def command(
             dates = calendar_pictures(answer.fleet, as_of)
             page = fleet_page(answer.fleet, answer.fleet.pools, answer.findings, (*figures, *dates))
             write_file(html, page)
-    elsewhere, notes = plan_on_offers(data, offers)
     wanted = [name.strip() for name in (regions or "").split(",") if name.strip()]
-    places, unknown = plan_in_places(data, wanted, as_of)
-    findings = ordered((*answer.findings, *notes, *unknown, *_policies(answer, documents)))
+    places, notes = plan_elsewhere(data, wanted, offers, as_of)
+    findings = ordered((*answer.findings, *notes, *_policies(answer, documents)))
     if manifest_file is not None and answer.spec is not None:
         findings = ordered((*findings, *_write(manifest_file, answer)))
     if output_format == "json":
@@ -117,7 +109,6 @@ def command(
             {
                 **plan_as_dict(answer, hints),
                 "manifests": list(planned_objects(answer)),
-                "offers": provider_plans_as_list(elsewhere),
                 "places": [place.as_dict() for place in places],
                 **_explained(answer, explain),
                 "findings": [f.as_dict() for f in findings],
@@ -127,8 +118,6 @@ def command(
         click.echo(spec_text(answer, explain=explain), nl=False)
         if places:
             click.echo(commented(places_text(places)), nl=False)
-        if elsewhere:
-            click.echo(commented(provider_plans_text(elsewhere)), nl=False)
         print_findings(findings)
     sys.exit(exit_code(findings))
 

@@ -8,13 +8,92 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from math import ceil
-from typing import Any
+from typing import Annotated, Any
 
-from gpufleet.catalogue import Catalogue, load
-from gpufleet.findings import Finding, info, warning
+from pydantic import Field
+
+from gpufleet.catalogue import Catalogue, UnknownKeyError, load
+from gpufleet.findings import Finding, error, has_errors, info, warning
 from gpufleet.fleet import Fleet, Pool
 from gpufleet_planner.explanation.line import picked
-from gpufleet_planner.own.own_hardware import OwnHardwarePlan, OwnMachine
+from gpufleet_planner.sizing.request import RequestModel, read_model
+
+INVALID = "own-hardware-invalid"
+
+Dollars = Annotated[Decimal, Field(ge=0, le=1_000_000_000, max_digits=16, decimal_places=6)]
+Part = Annotated[Decimal, Field(ge=0, le=1)]
+
+
+class OwnMachine(RequestModel):
+    """A machine that can be bought."""
+
+    gpu: str
+    """Key of the GPU in the catalogue."""
+    gpus: Annotated[int, Field(ge=1, le=16)]
+    """GPUs of one machine."""
+    usd: Dollars
+    """Price of one machine, with its part of network and racks."""
+    kw: Annotated[Decimal, Field(gt=0, le=500)]
+    """Power at full load, in kW."""
+    idle_kw: Annotated[Decimal, Field(ge=0, le=500)] | None = None
+    """Power without load, in kW. Default: that at full load, the safe side."""
+
+
+class OwnHardwarePlan(RequestModel):
+    """Own hardware over years. Amounts are in US dollars, without taxes."""
+
+    machines: Annotated[tuple[OwnMachine, ...], Field(min_length=1, max_length=100)]
+    years: Annotated[int, Field(ge=1, le=15)] = 4
+    """Years that are compared."""
+    growth: Annotated[Decimal, Field(ge=Decimal("0.1"), le=10)] = Decimal(1)
+    """What the need of a year is multiplied by for the next. Default 1: it stays."""
+    usd_per_kwh: Dollars = Decimal(0)
+    """Price of a kWh."""
+    pue: Annotated[Decimal, Field(ge=1, le=5)] = Decimal(1)
+    """Power of the whole site, cooling included, by that of its machines."""
+    usd_per_kw_month: Dollars = Decimal(0)
+    """Rent of a hosting site for each kW of full load."""
+    usd_per_year: Dollars = Decimal(0)
+    """People and whatever else costs the same in each year."""
+    maintenance: Part = Decimal(0)
+    """Service contract of a year, as a part of the price of the machines."""
+    residual: Part = Decimal(0)
+    """What a machine is worth after `years`, as a part of its price; in between by time."""
+    interest: Annotated[Decimal, Field(ge=0, le=1)] = Decimal(0)
+    """Rate of a year by which later amounts count less."""
+    lead_weeks: Annotated[int, Field(ge=0, le=260)] = 0
+    """Weeks from the order to machines that run. Until then the cloud is paid."""
+    utilisation: Part | None = None
+    """Part of the time in which the GPUs that are bought are needed. Default: the pool's expected
+    nodes by its most nodes."""
+
+
+def read_own_hardware(
+    data: Mapping[str, Any], catalogue: Catalogue
+) -> tuple[OwnHardwarePlan | None, tuple[Finding, ...]]:
+    """Plain data of a file as own hardware; None with every problem at once."""
+    findings: list[Finding] = []
+    plan = read_model(OwnHardwarePlan, data, "", INVALID, findings)
+    if plan is None:
+        return None, tuple(findings)
+    seen: dict[str, str] = {}
+    for index, machine in enumerate(plan.machines):
+        path = f"machines[{index}]"
+        try:
+            key = catalogue.gpu(machine.gpu).key
+        except UnknownKeyError as unknown:
+            keys = "`gpufleet catalogue gpus` lists the keys"
+            findings.append(error(INVALID, f"{path}.gpu", str(unknown), keys))
+            continue
+        if key in seen:
+            text = f"{seen[key]} has the GPU {key} too"
+            findings.append(error(INVALID, f"{path}.gpu", text, "keep one machine for each GPU"))
+        seen.setdefault(key, path)
+        if machine.idle_kw is not None and machine.idle_kw > machine.kw:
+            text = f"{machine.idle_kw} kW without load is more than {machine.kw} kW at full load"
+            findings.append(error(INVALID, f"{path}.idleKw", text, f"write at most {machine.kw}"))
+    return (None if has_errors(findings) else plan), tuple(findings)
+
 
 HOURS = Decimal(8766)
 """Hours of a year, leap years averaged."""
@@ -87,7 +166,7 @@ def own_or_rent(fleet: Fleet, plan: OwnHardwarePlan, catalogue: Catalogue) -> Ow
             sides[pool.name] = side
         findings += _lead_times(pool)
     years = _years(tuple(sides.values()), plan)
-    own, residual = _present_value(years, sides, plan)
+    own, residual = _present_value(years, plan)
     return OwnOrRent(
         tuple(sides),
         years,
@@ -211,7 +290,7 @@ def _running(machine: OwnMachine, used: Decimal, plan: OwnHardwarePlan) -> Decim
 
 
 def _present_value(
-    years: tuple[ComparedYear, ...], sides: Mapping[str, _Side], plan: OwnHardwarePlan
+    years: tuple[ComparedYear, ...], plan: OwnHardwarePlan
 ) -> tuple[Decimal, Decimal]:
     """Own hardware over all years, and what of it is left at the end. Machines are paid at the
     beginning of a year, everything else at its end."""
@@ -224,7 +303,7 @@ def _present_value(
         ),
         Decimal(0),
     )
-    residual = worth / rate**plan.years if sides else Decimal(0)
+    residual = worth / rate**plan.years
     return bought + _discounted([year.running for year in years], plan) - residual, residual
 
 
@@ -254,9 +333,8 @@ def _even_at(sides: tuple[_Side, ...], plan: OwnHardwarePlan) -> Decimal | None:
         return None
 
     def difference(part: Decimal) -> Decimal:
-        scaled = tuple(replace(side, used=part) for side in sides)
-        years = _years(scaled, plan)
-        value, _ = _present_value(years, {str(i): s for i, s in enumerate(scaled)}, plan)
+        years = _years(tuple(replace(side, used=part) for side in sides), plan)
+        value, _ = _present_value(years, plan)
         return value - _discounted([year.cloud for year in years], plan)
 
     idle, full = difference(Decimal(0)), difference(Decimal(1))
@@ -307,17 +385,13 @@ def own_or_rent_text(answer: OwnOrRent) -> str:
     even = answer.months_to_even
     paid = "not in these years" if even is None else f"for good after {even} months"
     lines.append(f"own hardware has paid for itself {paid}")
-    lines.append(_even_text(answer.even_at))
-    lines += answer.taken
+    even_at = "the cloud costs less even when the machines are needed all the time"
+    if answer.even_at is not None:
+        needed = f"needed {100 * answer.even_at:.0f} % of the time"
+        even_at = f"both cost the same when the machines are {needed}"
+        even_at = even_at if answer.even_at else "own hardware costs less at any use"
+    lines += [even_at, *answer.taken]
     return "\n".join(lines) + "\n"
-
-
-def _even_text(part: Decimal | None) -> str:
-    if part is None:
-        return "the cloud costs less even when the machines are needed all the time"
-    if not part:
-        return "own hardware costs less at any use"
-    return f"both cost the same when the machines are needed {100 * part:.0f} % of the time"
 
 
 def _usd(amount: Decimal) -> float:

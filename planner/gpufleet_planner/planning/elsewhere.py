@@ -1,4 +1,4 @@
-"""The same workloads elsewhere: on offers that no platform provisions, and in other regions."""
+"""The same workloads elsewhere: in other regions, and on offers that no platform provisions."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -16,69 +16,41 @@ from gpufleet_planner.explanation.line import picked
 from gpufleet_planner.planning.entries import choose_entry
 from gpufleet_planner.planning.layouts import FilledPool
 from gpufleet_planner.planning.offers import not_provisioned, offered_machines
-from gpufleet_planner.planning.option import usd
 from gpufleet_planner.planning.placed import ChosenWorkload, PricedFleet
-from gpufleet_planner.planning.plan import PlannedFleet, plan, planner_of
+from gpufleet_planner.planning.plan import Planner, plan, planner_of
 from gpufleet_planner.planning.select import select
 
 
 @dataclass(frozen=True, slots=True)
-class ProviderPlan:
-    """All workloads of a file on the machines of one provider."""
+class PlannedPlace:
+    """The plan of one region, or of one provider that no platform provisions."""
 
-    provider: str
-    pools: tuple[FilledPool, ...]
-    """Machines and what is on them; empty when a workload has none."""
-    lost: Mapping[str, str]
-    """Workload that no machine runs -> the reason."""
+    place: str
+    """Name of the region or provider."""
+    platform: Platform | None
+    """None: a provider."""
+    fleets: tuple[PricedFleet, ...] = ()
+    """With the confidence of the file first; of a region both where they differ."""
+    pools: tuple[FilledPool, ...] = ()
+    """Machines and what is on them; empty: no plan."""
+    problem: str = ""
+    """Why there is no plan; empty where there is one."""
+
+    @property
+    def estimated(self) -> bool:
+        """Whether a price is that of another region."""
+        return any(pool.key.machine.price_basis is Basis.ASSUMED for pool in self.pools)
 
     @property
     def usd_per_hour(self) -> Decimal | None:
-        """All machines; None where a price is missing or a workload has no machine."""
-        prices = [pool.micro_usd for pool in self.pools]
-        known = [price for price in prices if price is not None]
-        return None if self.lost or len(known) != len(prices) else usd(sum(known))
+        """All machines; None where a price is missing or there is no plan."""
+        return self.fleets[0].usd_per_hour if self.fleets else None
 
-
-def plan_on_offers(
-    data: Mapping[str, Any], names: Sequence[str]
-) -> tuple[tuple[ProviderPlan, ...], tuple[Finding, ...]]:
-    """Plain data of a workloads file on the offers that names mean: the cheapest machines of each
-    provider, the cheapest provider first. The file's platform, region and own hardware do not
-    count; its GPUs, targets and sharing do. Its own problems are those of `plan`, and are not
-    repeated here."""
-    planner, findings = planner_of(data)
-    if planner is None or not names or has_errors(findings):
-        return (), ()
-    machines, findings = offered_machines(names, planner.catalogue)
-    if findings:
-        return (), findings
-    plans: list[ProviderPlan] = []
-    for provider in dict.fromkeys(machine.platform for machine in machines):
-        offers = tuple(machine for machine in machines if machine.platform == provider)
-        market = replace(planner.market, platforms=(), region=None, offers=offers)
-        candidates: list[ChosenWorkload] = []
-        lost: dict[str, str] = {}
-        for path, entry in planner.file.workloads:
-            chosen, found = choose_entry(entry, path, market, planner.catalogue)
-            if chosen is not None:
-                candidates.append(chosen)
-            else:
-                wrong = (one.message for one in found if has_errors([one]))
-                lost[entry.name] = next(wrong, "no machine runs it")
-        pools = select(candidates, False, lambda _: True).pools if candidates and not lost else ()
-        plans.append(ProviderPlan(provider, pools, lost))
-    plans.sort(key=lambda one: (one.usd_per_hour is None, one.usd_per_hour or 0, one.provider))
-    return tuple(plans), tuple(not_provisioned(plan.provider for plan in plans))
-
-
-def provider_plans_as_list(plans: Sequence[ProviderPlan]) -> list[dict[str, Any]]:
-    """Plain data: what `gpufleet plan --format json` prints under `offers`."""
-    return [
-        {
-            "provider": plan.provider,
-            "provisioned": False,
-            **picked(plan, "usd_per_hour"),
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return {
+            **picked(self, "place", "platform"),
+            "fleets": {fleet.confidence.value: fleet.as_dict() for fleet in self.fleets},
             "machines": [
                 {
                     **picked(pool.key.machine, "name", "region", "buy", "gpus", "usd_per_hour"),
@@ -88,96 +60,81 @@ def provider_plans_as_list(plans: Sequence[ProviderPlan]) -> list[dict[str, Any]
                     "sharing": pool.key.sharing,
                     "workloads": [name for name, _ in pool.members],
                 }
-                for pool in plan.pools
+                for pool in self.pools
             ],
-            "lost": dict(plan.lost),
-        }
-        for plan in plans
-    ]
-
-
-def provider_plans_text(plans: Sequence[ProviderPlan]) -> str:
-    """The same for people: one paragraph for each provider."""
-    lines = ["The same workloads on offers that no platform of gpufleet provisions:"]
-    for one in plans:
-        spent = one.usd_per_hour
-        if one.lost:
-            reasons = "; ".join(f"{name}: {why}" for name, why in one.lost.items())
-            lines.append(f"{one.provider}: not all of them. {reasons}")
-            continue
-        shown = "a price is not known" if spent is None else f"{spent:,.4f} USD/h"
-        lines.append(f"{one.provider}: {shown}")
-        for pool in one.pools:
-            machine = pool.key.machine
-            members = ", ".join(name for name, _ in pool.members)
-            place = f"{machine.buy}, {machine.region or 'no region'}; {machine.price_source}"
-            carries = f"{machine.gpus} x {machine.gpu.key}"
-            lines.append(f"  {pool.nodes} x {machine.name} ({carries}, {place}): {members}")
-    return "\n".join(lines)
-
-
-@dataclass(frozen=True, slots=True)
-class PlannedPlace:
-    """The plan of one region."""
-
-    region: str
-    platform: Platform
-    plan: PlannedFleet
-
-    @property
-    def fleets(self) -> tuple[PricedFleet, ...]:
-        """With the confidence of the file first; one where nothing has a doubt."""
-        own = PricedFleet(self.plan.confidence, self.plan.usd_per_hour, self.plan.gpu_hours)
-        return self.plan.fleets or (own,)
-
-    @property
-    def problem(self) -> str:
-        """Why there is no plan; empty where there is one."""
-        if self.plan.spec is not None:
-            return ""
-        return next(f.message for f in self.plan.findings if f.severity.value == "error")
-
-    @property
-    def estimated(self) -> bool:
-        """Whether a price is that of another region."""
-        machines = (pool.key.machine for _, pool in self.plan.pools)
-        return any(machine.price_basis is Basis.ASSUMED for machine in machines)
-
-    def as_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return {
-            "region": self.region,
-            "platform": self.platform.value,
-            "fleets": {f.confidence.value: f.as_dict() for f in self.fleets if not self.problem},
-            "machines": _machines(self.plan),
             "pricesEstimated": self.estimated,
             "problem": self.problem or None,
         }
 
 
-def plan_in_places(
-    data: Mapping[str, Any], regions: Sequence[str], as_of: date | None = None
+def plan_elsewhere(
+    data: Mapping[str, Any],
+    regions: Sequence[str] = (),
+    offers: Sequence[str] = (),
+    as_of: date | None = None,
 ) -> tuple[tuple[PlannedPlace, ...], tuple[Finding, ...]]:
-    """A file's workloads in each region, on its platform, else on the first that buys in the
-    region's cloud. Zones of the file are of its own region and left out. Findings: regions that no
-    cloud of the catalogue has."""
+    """Plain data of a workloads file in each region, on its platform, else on the first that buys
+    in the region's cloud; and on the machines of each provider that `offers` name.
+
+    Zones of the file are of its own region and left out. For a provider its platform, region and
+    own hardware do not count; its GPUs, targets and sharing do. Findings: unknown regions and
+    offers. What is wrong with the file itself is said by `plan`, and not repeated here.
+    """
     planner, _ = planner_of(data)
     if planner is None:
-        return (), ()  # as `plan` says
-    places: list[PlannedPlace] = []
-    findings: list[Finding] = []
-    for region in dict.fromkeys(regions):
-        platform = _platform_of(region, planner.file.head.platform, planner.catalogue)
-        if platform is None:
-            text = f"no cloud of the catalogue has a region {region!r}"
-            fix = "`gpufleet catalogue prices` names regions"
-            findings.append(error("region-unknown", "--regions", text, fix))
-            continue
-        there = {key: value for key, value in data.items() if key != "zones"}
-        cluster = {**planner.file.head.cluster, "region": region}
-        there |= {"platform": platform.value, "cluster": cluster}
-        places.append(PlannedPlace(region, platform, plan(there, as_of=as_of)))
-    return (() if has_errors(findings) else tuple(places)), tuple(findings)
+        return (), ()
+    found = [_in_region(data, region, planner, as_of) for region in dict.fromkeys(regions)]
+    findings = [one for one in found if isinstance(one, Finding)]
+    machines, unknown = offered_machines(offers, planner.catalogue)
+    providers = dict.fromkeys(machine.platform for machine in machines)
+    places = () if findings else [one for one in found if isinstance(one, PlannedPlace)]
+    for provider in () if unknown else providers:
+        own = tuple(machine for machine in machines if machine.platform == provider)
+        market = replace(planner.market, platforms=(), region=None, offers=own)
+        places = (*places, _on_offers(provider, replace(planner, market=market)))
+    return tuple(places), (*findings, *unknown, *not_provisioned(() if unknown else providers))
+
+
+def _in_region(
+    data: Mapping[str, Any], region: str, planner: Planner, as_of: date | None
+) -> PlannedPlace | Finding:
+    head = planner.file.head
+    platform = _platform_of(region, head.platform, planner.catalogue)
+    if platform is None:
+        text = f"no cloud of the catalogue has a region {region!r}"
+        fix = "`gpufleet catalogue prices` names regions"
+        return error("region-unknown", "--regions", text, fix)
+    there = {key: value for key, value in data.items() if key != "zones"}
+    there |= {"platform": platform.value, "cluster": {**head.cluster, "region": region}}
+    answer = plan(there, as_of=as_of)
+    if answer.spec is None:
+        problem = next(f.message for f in answer.findings if f.severity.value == "error")
+        return PlannedPlace(region, platform, problem=problem)
+    own = PricedFleet(answer.confidence, answer.usd_per_hour, answer.gpu_hours)
+    pools = tuple(pool for _, pool in answer.pools)
+    return PlannedPlace(region, platform, answer.fleets or (own,), pools)
+
+
+def _on_offers(provider: str, planner: Planner) -> PlannedPlace:
+    confidence = planner.file.head.confidence
+    candidates: list[ChosenWorkload] = []
+    lost: dict[str, str] = {}
+    for path, entry in planner.file.workloads:
+        chosen, found = choose_entry(entry, path, planner.market, planner.catalogue, confidence)
+        if chosen is not None:
+            candidates.append(chosen)
+        else:
+            wrong = (one.message for one in found if has_errors([one]))
+            lost[entry.name] = next(wrong, "no machine runs it")
+    if lost or not candidates:
+        problem = "; ".join(f"{name}: {why}" for name, why in lost.items())
+        return PlannedPlace(provider, None, problem=problem or "no workload could be read")
+    pools = select(candidates, False, lambda _: True).pools
+    prices = [pool.micro_usd for pool in pools]
+    known = [price for price in prices if price is not None]
+    spent = Decimal(sum(known)) / 1_000_000 if len(known) == len(prices) else None
+    gpus = sum(pool.nodes * pool.key.machine.gpus for pool in pools)
+    return PlannedPlace(provider, None, (PricedFleet(confidence, spent, gpus),), pools)
 
 
 def _platform_of(region: str, own: Platform, catalogue: Catalogue) -> Platform | None:
@@ -188,27 +145,25 @@ def _platform_of(region: str, own: Platform, catalogue: Catalogue) -> Platform |
     return None
 
 
-def _machines(found: PlannedFleet) -> list[str]:
-    return [
-        f"{pool.nodes} x {pool.key.machine.name} ({pool.key.machine.buy})"
-        for _, pool in found.pools
-    ]
-
-
 def places_text(places: Iterable[PlannedPlace]) -> str:
     """One paragraph for each place, the cheapest first; empty for none."""
 
     def order(place: PlannedPlace) -> tuple[bool, float]:
-        spent = place.plan.usd_per_hour
+        spent = place.usd_per_hour
         return bool(place.problem), float("inf") if spent is None else float(spent)
 
     lines: list[str] = []
     for place in sorted(places, key=order):
-        head = f"in {place.region} ({place.platform.value}): "
+        where = f"at {place.place}"
+        if place.platform is not None:
+            where = f"in {place.place} ({place.platform.value})"
         if place.problem:
-            lines.append(f"{head}no plan: {place.problem}")
+            lines.append(f"{where}: no plan: {place.problem}")
             continue
         note = " (some prices are estimated from another region's)" if place.estimated else ""
-        lines.append(head + "; ".join(fleet.text for fleet in place.fleets) + note)
-        lines.append(f"  {', '.join(_machines(place.plan))}")
+        lines.append(f"{where}: {'; '.join(fleet.text for fleet in place.fleets)}{note}")
+        for pool in place.pools:
+            machine, members = pool.key.machine, ", ".join(name for name, _ in pool.members)
+            how = f"{machine.gpus} x {machine.gpu.key}, {machine.buy}; {machine.price_source}"
+            lines.append(f"  {pool.nodes} x {machine.name} ({how}): {members}")
     return "\n".join(lines) + "\n" if lines else ""

@@ -2,7 +2,7 @@
 nodes of each MIG pool are cut into.
 """
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -31,8 +31,6 @@ class NodeLayout:
     """Devices of a GPU, and on how many GPUs of each node; GPUs left over stay whole."""
     asked: Mapping[str, int]
     """Slices, and whole GPUs (`WHOLE_GPU`), that the nodes are for."""
-    offered: Mapping[str, int]
-    """The same of all nodes together."""
     bound: int
     """GPUs that the slices need at least, by compute and memory volume."""
     before: Mapping[str, int] = field(default_factory=dict[str, int])
@@ -78,7 +76,7 @@ def _pools(gpu: Gpu, wanted: Pattern, gpus_per_node: int, largest: int) -> tuple
         gpus = tuple((dict(devices), number) for devices, number in full.items())
         earlier = {name: before.get(name, 0) for name in asked}
         bound = volume_bound(gpu, asked)
-        pools.append(NodeLayout(count, gpus, asked, dict(offered), bound, earlier))
+        pools.append(NodeLayout(count, gpus, asked, bound, earlier))
         for name, taken in asked.items():
             left[name] -= taken
             before[name] = before.get(name, 0) + taken
@@ -252,47 +250,14 @@ def pool_key(
     )
 
 
-Demand = Mapping[str | int, int]
-"""What a pool must hold: MIG profile -> slices, or GPUs of a copy -> copies, or 1 -> shares."""
-
-
 def item_of(option: Option) -> tuple[str | int, int]:
-    """What an option adds to the demand of its pool."""
+    """What an option adds to its pool: a MIG profile and slices, the GPUs of a copy and copies, or
+    1 and shares."""
     if option.share.kind is DeviceShare.MIG:
         return option.share.profile or "", option.devices
     if option.share.kind is DeviceShare.WHOLE:
         return option.reached.gpus_each, option.reached.copies
     return 1, option.devices
-
-
-def demand_of(options: Iterable[Option]) -> dict[str | int, int]:
-    """What a pool of these options must hold."""
-    found: dict[str | int, int] = defaultdict(int)
-    for option in options:
-        item, count = item_of(option)
-        found[item] += count
-    return found
-
-
-def nodes_of(key: PoolKey, demand: Demand) -> int:
-    """Nodes that a demand needs, all pools of the key together; of slices a few more than the pools
-    will have."""
-    machine = key.machine
-    if key.kind is not DeviceShare.MIG and key.kind is not DeviceShare.WHOLE:
-        return ceil(sum(demand.values()) / (key.replicas * machine.gpus))
-    slices, sizes = _divided(demand)
-    if key.profile is not None:
-        return _one_profile(machine, slices).nodes
-    if slices:
-        filled = _filled(machine.gpu, tuple(sorted(slices.items())))
-        sizes[1] = sizes.get(1, 0) + filled.total()
-    return _whole_nodes(machine.gpus, sizes)
-
-
-def _divided(demand: Demand) -> tuple[dict[str, int], dict[int, int]]:
-    """Slices by profile, and copies by their whole GPUs."""
-    slices = {item: count for item, count in demand.items() if isinstance(item, str)}
-    return slices, {item: count for item, count in demand.items() if isinstance(item, int)}
 
 
 def beside_slices(key: PoolKey, option: Option) -> PoolKey | None:
@@ -306,16 +271,25 @@ def beside_slices(key: PoolKey, option: Option) -> PoolKey | None:
 
 def filled_pools(key: PoolKey, members: Members) -> Iterator[FilledPool]:
     """The pools that hold all members: one, or for MIG one for each layout of the nodes."""
-    demand = demand_of(option for _, option in members)
+    slices: Counter[str] = Counter()
+    sizes: Counter[int] = Counter()
+    for item, count in (item_of(option) for _, option in members):
+        if isinstance(item, str):
+            slices[item] += count
+        else:
+            sizes[item] += count
     if key.kind is not DeviceShare.MIG:
-        yield FilledPool(key, nodes_of(key, demand), members, None)
+        gpus = key.machine.gpus
+        nodes = _whole_nodes(gpus, sizes)
+        if key.kind is not DeviceShare.WHOLE:
+            nodes = ceil(sizes.total() / (key.replicas * gpus))
+        yield FilledPool(key, nodes, members, None)
         return
-    slices, sizes = _divided(demand)
     if key.profile is not None:
         layouts: Iterable[NodeLayout] = (_one_profile(key.machine, slices),)
     else:
         whole = sum(size * copies for size, copies in sizes.items())
-        wanted = slices | ({WHOLE_GPU: whole} if whole else {})
+        wanted = {**slices, **({WHOLE_GPU: whole} if whole else {})}
         gpus = key.machine.gpus
         layouts = lay_out_pools(key.machine.gpu, wanted, gpus, max(sizes, default=1))
     # Large copies first, as nodes are filled.
@@ -331,10 +305,8 @@ def _one_profile(machine: OfferedMachine, wanted: Mapping[str, int]) -> NodeLayo
     ((profile, count),) = wanted.items()
     full = machine.gpu.mig.profiles[profile].max_instances
     nodes = ceil(count / (full * machine.gpus))
-    offered = nodes * full * machine.gpus
-    bound = ceil(count / full)
     cut = (({profile: full}, machine.gpus),)
-    return NodeLayout(nodes, cut, dict(wanted), {profile: offered}, bound)
+    return NodeLayout(nodes, cut, dict(wanted), ceil(count / full))
 
 
 def _whole_nodes(gpus: int, sizes: Mapping[int, int]) -> int:

@@ -20,7 +20,7 @@ from gpufleet_planner.planning.engine_arguments import (
 )
 from gpufleet_planner.planning.placed import PlacedWorkload
 from gpufleet_planner.planning.plan import PlannedFleet
-from gpufleet_planner.planning.scaling import planned_scaled_object, scaling_annotations
+from gpufleet_planner.planning.scaling import planned_scaled_object
 from gpufleet_planner.planning.workloads import Notebooks
 from gpufleet_planner.sizing.training import settings_env
 
@@ -96,9 +96,6 @@ def _manifest(work: PlacedWorkload, fleet: Fleet) -> dict[str, Any]:
     head: dict[str, dict[str, Any]] = {
         "metadata": {"name": entry.name, "namespace": work.namespace}
     }
-    scaling = scaling_annotations(work)
-    if scaling:
-        head["metadata"]["annotations"] = scaling
     if work.need is not None and work.need.trains:
         spec["restartPolicy"] = "OnFailure" if entry.interruptible else "Never"
         job: dict[str, Any] = {"completions": pods, "parallelism": pods, "backoffLimit": 3}

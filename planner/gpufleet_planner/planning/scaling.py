@@ -40,13 +40,6 @@ def autoscaling_hint(work: PlacedWorkload) -> dict[str, Any] | None:
     }
 
 
-def scaling_annotations(work: PlacedWorkload) -> dict[str, str]:
-    """The hint on the Deployment."""
-    hint = autoscaling_hint(work) or {}
-    names = {"minReplicas": "min", "maxReplicas": "max", "metric": "metric", "target": "target"}
-    return {f"gpufleet.dev/scale-{names[key]}": str(value) for key, value in hint.items()}
-
-
 def planned_scaled_object(work: PlacedWorkload, fleet: Fleet) -> dict[str, Any] | None:
     """The ScaledObject; None where nothing scales, or the fleet is stated without KEDA."""
     hint = autoscaling_hint(work)

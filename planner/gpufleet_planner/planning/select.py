@@ -98,7 +98,7 @@ def _whole(
     price: int,
     items: Mapping[str | int, Mapping[int, int]],
 ) -> dict[int, int]:
-    """Copies of some GPUs each, as `nodes_of` counts them: those of a machine and more have
+    """Copies of some GPUs each, as `filled_pools` counts them: those of a machine and more have
     machines of their own, and so has a size that does not divide a machine."""
     gpus = key.machine.gpus
     bought: dict[int, int] = {}

@@ -50,7 +50,7 @@ class NodeState:
 
 
 class ShapeTable:
-    """Shapes as columns of numbers, but for their host memory: what both policies compute with."""
+    """Shapes as columns of numbers, but for their host memory."""
 
     def __init__(self, mix: Counter[TaskShape], models: Iterable[str]) -> None:
         import numpy as np
@@ -88,31 +88,6 @@ class ShapeTable:
             found = np.where(self.gpus == 0, 0, found)
             self._levels[free] = found
         return found
-
-
-class BestFitPolicy:
-    """The node with least left of CPU and GPU, each against the largest node; on it the GPU with
-    least left that is enough. The usual baseline."""
-
-    def __init__(self, table: ShapeTable, nodes: Iterable[TraceNode]) -> None:
-        nodes = list(nodes)
-        self.table = table
-        self._cpu = max(n.cpu_milli for n in nodes) or 1
-        self._gpu = max(n.gpus for n in nodes) * WHOLE_GPU or 1
-
-    def reweigh(self, nodes: Sequence[TraceNode], states: Sequence[NodeState]) -> bool:
-        """As `FragmentationPolicy`."""
-        del nodes, states
-        return False
-
-    def scores(self, node: TraceNode, state: NodeState) -> tuple[Any, Any]:
-        """As `FragmentationPolicy`."""
-        table, np = self.table, self.table.np
-        tightest = table.tightest(tuple(sorted(state.free)))
-        cpu = state.cpu_milli - table.cpu
-        room = (cpu >= 0) & table.allowed[node.model] & (tightest >= 0)
-        left = cpu / self._cpu + (sum(state.free) - table.total) / self._gpu
-        return np.where(room, left, np.inf), tightest
 
 
 class FragmentationPolicy:

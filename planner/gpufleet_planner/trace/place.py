@@ -7,22 +7,8 @@ from enum import StrEnum
 from heapq import heappop, heappush
 from typing import Any
 
-from gpufleet_planner.trace.fragmentation import (
-    BestFitPolicy,
-    FragmentationPolicy,
-    NodeState,
-    ShapeTable,
-)
+from gpufleet_planner.trace.fragmentation import FragmentationPolicy, NodeState, ShapeTable
 from gpufleet_planner.trace.trace import WHOLE_GPU, TaskShape, Trace, TraceNode
-
-
-class TracePolicy(StrEnum):
-    """How a node and a GPU are chosen."""
-
-    FRAGMENTATION = "fragmentation"
-    """Where the part of the free GPUs that the mix of requests cannot use grows least."""
-    BEST_FIT = "bestFit"
-    """Where least of CPU and GPU is left."""
 
 
 class FailureCause(StrEnum):
@@ -60,7 +46,6 @@ class TracePlacement:
 class TraceRun:
     """Placements of a trace, and the state of the cluster at the end."""
 
-    policy: TracePolicy
     placements: list[TracePlacement] = field(default_factory=list[TracePlacement])
     allocated_milli: int = 0
     """At the end."""
@@ -82,7 +67,7 @@ class _Cluster:
         self,
         nodes: tuple[TraceNode, ...],
         table: ShapeTable,
-        policy: BestFitPolicy | FragmentationPolicy,
+        policy: FragmentationPolicy,
     ) -> None:
         self.nodes, self.table, self.policy = nodes, table, policy
         self.states = [NodeState(n.cpu_milli, n.memory_mib, [WHOLE_GPU] * n.gpus) for n in nodes]
@@ -167,22 +152,22 @@ class _Cluster:
 
 
 def place_trace(
-    trace: Trace, policy: TracePolicy = TracePolicy.FRAGMENTATION, *, departures: bool = True
+    trace: Trace,
+    *,
+    departures: bool = True,
+    policy: type[FragmentationPolicy] = FragmentationPolicy,
 ) -> TraceRun:
     """Place every task when it arrives; one without a place is not tried again.
 
     `departures`: tasks leave at the time of their deletion; else all stay. The mix of requests is
-    that of the whole trace. The same trace always gives the same placements. Needs numpy (extra
-    `planner`).
+    that of the whole trace. `policy`: how a node and a GPU are chosen. The same trace always gives
+    the same placements. Needs numpy (extra `planner`).
     """
     mix = Counter(task.shape for task in trace.tasks)
     table = ShapeTable(mix, sorted({node.model for node in trace.nodes}))
     rows = {shape: table.row[replace(shape, memory_mib=0)] for shape in mix}
-    gradient = FragmentationPolicy(table, trace.nodes)
-    best_fit = policy is TracePolicy.BEST_FIT
-    chosen = BestFitPolicy(table, trace.nodes) if best_fit else gradient
-    cluster = _Cluster(trace.nodes, table, chosen)
-    run = TraceRun(policy, capacity_milli=cluster.capacity)
+    cluster = _Cluster(trace.nodes, table, policy(table, trace.nodes))
+    run = TraceRun(capacity_milli=cluster.capacity)
     leaving: list[tuple[int, int]] = []
     sharing: Counter[tuple[int, int]] = Counter()
     for i, task in enumerate(trace.tasks):
@@ -209,7 +194,7 @@ def place_trace(
         if departures and task.deleted is not None:
             heappush(leaving, (task.deleted, i))
     run.fragmented_milli = sum(
-        gradient.fragmentation(node, state)
+        cluster.policy.fragmentation(node, state)
         for node, state in zip(trace.nodes, cluster.states, strict=True)
     )
     return run

@@ -18,7 +18,7 @@ from gpufleet.catalogue import Catalogue, UnknownKeyError
 from gpufleet.catalogue.lookup import nearest_names
 from gpufleet.documents.quantities import quantity
 from gpufleet.findings import Finding, error
-from gpufleet_planner.packing.amount import read_cpu, read_memory, read_part
+from gpufleet_planner.packing.request import read_cpu, read_memory, read_part
 from gpufleet_planner.sizing.request import RequestModel, read_model
 from gpufleet_planner.trace.trace import (
     MOST_GPUS,

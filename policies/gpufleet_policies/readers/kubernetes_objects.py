@@ -78,15 +78,15 @@ _PODS = ("spec", "spec.template.spec", "spec.jobTemplate.spec.template.spec")
 
 
 def _kinds_of_others(document: dict[str, Any], kind: str) -> Iterator[str]:
-    """Kinds of configuration that an object is validated with. Karpenter launches no node for pods
-    with claims, and has only the machines of its pools for pods that select one. Kueue's queue must
-    cover what is asked for. A ClusterPolicy names a ConfigMap of counters."""
+    """Kinds of configuration that an object is validated with. Karpenter has only the machines of
+    its pools for pods that select one. Kueue's queue must cover what is asked for. A ClusterPolicy
+    names a ConfigMap of counters."""
     if kind == "ConfigMap":
         if any(str(key).endswith(".csv") for key in mapping(document.get("data"))):
             yield "gpu-operator-values"
         return
     pods = [mapping(inside(document, place)) for place in _PODS]
-    if any("resourceClaims" in pod or ("nodeSelector" in pod and _asks(pod)) for pod in pods):
+    if any("nodeSelector" in pod and _asks(pod) for pod in pods):
         yield "karpenter"
     if QUEUE in mapping(inside(document, "metadata.labels")):
         yield "kueue"
@@ -133,7 +133,7 @@ def facts_of_object(
     own = OBJECTS.get((group, locator.kind))
     by_definition = is_validated_by_definition(document, group, locator.kind)
     if own is None:
-        shape = tuple(refused_shape(document, group, locator, fitting=by_definition))
+        shape = tuple(refused_shape(document, locator, fitting=by_definition))
         yield from shape
         if by_definition and not shape:
             reason = "values are missing or filled in by a tool"

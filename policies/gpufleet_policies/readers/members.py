@@ -1,7 +1,8 @@
-"""Objects inside another object: members of lists, and what an AppWrapper makes.
+"""Objects inside another object: members of lists, and what an AppWrapper or a NIMPipeline makes.
 
-Source: project-codeflare/appwrapper api/v1beta2/appwrapper_types.go at 019a3d3. Kueue admits an
-AppWrapper with all that is in it, by the label of the AppWrapper.
+Sources: project-codeflare/appwrapper api/v1beta2/appwrapper_types.go at 019a3d3 (Kueue admits an
+AppWrapper with all that is in it, by the label of the AppWrapper); NVIDIA/k8s-nim-operator v3.1.2
+api/apps/v1alpha1/nimpipeline_types.go: a NIMService for each service that is not switched off.
 """
 
 from collections.abc import Iterator, Mapping
@@ -12,6 +13,7 @@ from gpufleet_policies.readers.blocks import inside
 
 QUEUE = "kueue.x-k8s.io/queue-name"
 APP_WRAPPER = ("workload.codeflare.dev", "AppWrapper")
+_PIPELINE = ("apps.nvidia.com", "NIMPipeline")
 Steps = tuple[str | int, ...]
 
 
@@ -19,14 +21,21 @@ def has_members(document: Mapping[str, Any]) -> bool:
     """Whether an object is judged by what is in it."""
     if str(document.get("kind", "")).endswith("List"):
         return is_list(document.get("items"))
-    return _is_app_wrapper(document)
+    return _is_a(document, APP_WRAPPER) or _is_a(document, _PIPELINE)
 
 
 def members_of(document: Mapping[str, Any]) -> Iterator[tuple[Steps, Any]]:
     """Each member with its place; complete objects, but for members that are no mappings."""
-    if _is_app_wrapper(document):
+    if _is_a(document, APP_WRAPPER):
         for index, component in enumerate(items(inside(document, "spec.components"))):
-            yield ("spec", "components", index, "template"), _wrapped(document, component)
+            made = mapping(component).get("template")
+            yield ("spec", "components", index, "template"), _wrapped(document, made)
+    elif _is_a(document, _PIPELINE):
+        for index, one in enumerate(map(mapping, items(inside(document, "spec.services")))):
+            if one.get("enabled") is not False:
+                made = {"metadata": {"name": one.get("name")}, "spec": one.get("spec")}
+                made |= {"apiVersion": document.get("apiVersion"), "kind": "NIMService"}
+                yield ("spec", "services", index), _wrapped(document, made)
     else:
         for index, item in enumerate(items(document.get("items"))):
             yield ("items", index), typed_member(document, item)
@@ -40,14 +49,13 @@ def typed_member(whole: Mapping[str, Any], item: Any) -> Any:
     return {"apiVersion": whole.get("apiVersion"), "kind": kind, **item}
 
 
-def _is_app_wrapper(document: Mapping[str, Any]) -> bool:
+def _is_a(document: Mapping[str, Any], kind: tuple[str, str]) -> bool:
     group = str(document.get("apiVersion")).partition("/")[0]
-    return (group, document.get("kind")) == APP_WRAPPER
+    return (group, document.get("kind")) == kind
 
 
-def _wrapped(whole: Mapping[str, Any], component: Any) -> Any:
-    """What a component makes, in the namespace and the queue of its AppWrapper."""
-    made = mapping(component).get("template")
+def _wrapped(whole: Mapping[str, Any], made: Any) -> Any:
+    """What an object makes, in its namespace and its queue."""
     if not is_mapping(made):
         return made
     outer, own = mapping(whole.get("metadata")), mapping(made.get("metadata"))

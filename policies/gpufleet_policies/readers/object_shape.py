@@ -22,14 +22,12 @@ from gpufleet_policies.readers.reading import holds_unknown
 from gpufleet_policies.wrappers.judged import NotJudged
 
 KIND = "kubernetes-object"
-_WITH_RULES_OF_THEIR_OWN = ("nvidia.com", "mellanox.com", "resource.nvidia.com", "resource.k8s.io")
-"""API groups whose objects other kinds of `check` validate, schema included."""
 _PATCH = "$patch"
 """Key of a strategic merge patch."""
 
 
 def refused_shape(
-    document: dict[str, Any], group: str, locator: Locator, *, fitting: bool = False
+    document: dict[str, Any], locator: Locator, *, fitting: bool = False
 ) -> Iterator[Any]:
     """The object as a configuration, where its schema refuses what is written, or where the
     cluster's version may not have it; with `fitting`, also where it fits its schema.
@@ -38,9 +36,7 @@ def refused_shape(
     object with parts that cannot be read is not validated: its lists may be shorter than they are.
     Texts that will be replaced are named as not judged.
     """
-    if group in _WITH_RULES_OF_THEIR_OWN or _PATCH in document:
-        return
-    if not has_schema(document.get("apiVersion"), document.get("kind")):
+    if _PATCH in document or not has_schema(document.get("apiVersion"), document.get("kind")):
         return
     if holds_unknown(document):
         return
@@ -51,7 +47,8 @@ def refused_shape(
         yield NotJudged(locator=locator, what="variable", reason=reason, place=replaced[0].path)
         document, _ = without_unknown(document, stands_for_another)
     fits = fitting and not problems
-    proven = any(_is_proven(one) for one in problems if one not in replaced)
+    kinds = {one.kind for one in problems if one not in replaced}
+    proven = kinds - {SchemaProblemKind.REQUIRED}
     if not fits and not proven and not newer_fields(document):
         return
     yield NvidiaConfig(
@@ -61,10 +58,6 @@ def refused_shape(
         text=json.dumps(document, default=str),
         complete=False,
     )
-
-
-def _is_proven(problem: SchemaProblem) -> bool:
-    return problem.kind is not SchemaProblemKind.REQUIRED
 
 
 def _will_be_replaced(problem: SchemaProblem, document: Any) -> bool:

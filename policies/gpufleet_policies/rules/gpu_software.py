@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from gpufleet.cluster.fact import NOTHING, Fact
+from gpufleet.cluster.fact import NOTHING
 from gpufleet.cluster.nvidia import OperatorChoices
 from gpufleet.cluster.pool import Maker, NodePool
 from gpufleet.contract.machine_images import (
@@ -18,17 +18,10 @@ from gpufleet_policies.rules.pool_money import nodes_money, smallest
 from gpufleet_policies.rules.pools import gpu_pools, template_of, validated_pools
 from gpufleet_policies.rules.written import written_rule
 
-_OPERATOR = "gpu-operator"
-
-
 _LIMITS = {
     "toolkit": "the second one rewrites the runtime's configuration and restarts it",
     "device_plugin": "the kubelet keeps the devices of the plugin that registered last",
 }
-
-
-def _on(choice: Fact[bool]) -> bool:
-    return choice.is_known and choice.value
 
 
 @written_rule("gpu-software-installed-twice", NodePool)
@@ -46,20 +39,16 @@ def installed_twice(context: RuleContext, subject: NodePool) -> Iterator[Finding
             continue
         from gpufleet.contract.owners import DEPLOY_LABELS, PARTS
 
-        for choices in _operators(context):
-            switches = {
-                "driver": choices.driver_enabled,
-                "toolkit": choices.toolkit_enabled,
-                "device_plugin": choices.plugin_enabled,
-            }
-            for part, key in PARTS:
-                label = DEPLOY_LABELS[part]
-                if not getattr(image, part) or not _on(switches[part]):
+        for choices in context.declared(OperatorChoices):
+            if choices.installs != "gpu-operator":
+                continue
+            # Nodes whose image has the driver are labelled so by the operator, which runs none.
+            switches = {"toolkit": choices.toolkit_enabled, "device_plugin": choices.plugin_enabled}
+            for part, enabled in switches.items():
+                label, key = DEPLOY_LABELS[part], dict(PARTS)[part]
+                both = getattr(image, part) and enabled.found is True
+                if not both or pool.labels.get(label) == "false":
                     continue
-                if pool.labels.get(label) == "false":
-                    continue
-                if part == "driver":
-                    continue  # the operator labels such nodes pre-installed, and runs no driver
                 words = part.replace("_", " ")
                 yield finding(
                     where=pool.image.place or "amiType",
@@ -71,12 +60,6 @@ def installed_twice(context: RuleContext, subject: NodePool) -> Iterator[Finding
                     evidence={"part": part, "image": image.key},
                     at_most=Level.MANDATORY if part == "device_plugin" else Level.ADVISORY,
                 )
-
-
-def _operators(context: RuleContext) -> Iterator[OperatorChoices]:
-    for choices in context.declared(OperatorChoices):
-        if choices.installs == _OPERATOR:
-            yield choices
 
 
 @written_rule("pool-image-refused", NodePool)

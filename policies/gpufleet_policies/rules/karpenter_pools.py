@@ -139,7 +139,9 @@ def expiry_blocked(context: RuleContext, subject: NodePool) -> Iterator[Finding]
         if not karpenter.expire_after.is_known:
             continue
         for workload in gpu_workloads(context):
-            if _forbids_disruption(workload) and _may_run(context, workload, pool):
+            stays = workload.annotations.get("karpenter.sh/do-not-disrupt") == "true"
+            groups = workload.running_groups() if stays else ()
+            if any(accepts(context, pool, group) is not False for group in groups):
                 yield finding(
                     where="spec.template.spec.expireAfter",
                     found=f"nodes expire after {karpenter.expire_after.value}, and "
@@ -148,15 +150,6 @@ def expiry_blocked(context: RuleContext, subject: NodePool) -> Iterator[Finding]
                     remediation=(add("24h", "spec.template.spec", "terminationGracePeriod"),),
                 )
                 break
-
-
-def _forbids_disruption(workload: WorkloadFacts) -> bool:
-    return workload.annotations.get("karpenter.sh/do-not-disrupt") == "true"
-
-
-def _may_run(context: RuleContext, workload: WorkloadFacts, pool: NodePool) -> bool:
-    groups = list(workload.running_groups())
-    return any(accepts(context, pool, group) is not False for group in groups)
 
 
 @written_rule("karpenter-consolidates-slowly", NodePool)

@@ -2,14 +2,15 @@
 
 from collections.abc import Iterator
 
-from gpufleet.cluster import PodGroup, WorkloadFacts
+from gpufleet.cluster import WorkloadFacts
 from gpufleet.cluster.container import GPU, MIG_PREFIX, SHARED_SUFFIX
-from gpufleet.cluster.nvidia import MigEntry, MigLayouts, SharingConfig
+from gpufleet.cluster.nvidia import MigLayouts, SharingConfig
 from gpufleet.cluster.pool import NodePool
 from gpufleet.findings import Finding, Level, finding
 from gpufleet.findings.money import AmountKind
 from gpufleet.rules.context import RuleContext
 from gpufleet_policies.rules.placed import pools_for
+from gpufleet_policies.rules.placement import gpu_requests
 from gpufleet_policies.rules.pool_money import nodes_money, smallest
 from gpufleet_policies.rules.pools import all_pools, gpu_pools
 from gpufleet_policies.rules.published import (
@@ -27,10 +28,6 @@ def _differ(layouts: tuple[dict[str, int], ...]) -> bool:
     return len(profiles) > 1 or any(len(layout) > 1 for layout in layouts)
 
 
-def _entry_layouts(entries: tuple[MigEntry, ...]) -> tuple[dict[str, int], ...]:
-    return tuple(dict(entry.devices) if entry.enabled else {} for entry in entries)
-
-
 @written_rule("mig-single-strategy-with-mixed-layout", (MigLayouts, NodePool))
 def single_mixed(context: RuleContext, subject: MigLayouts | NodePool) -> Iterator[Finding]:
     """The strategy `single`, also the operator's default, and profiles that differ on a node.
@@ -42,11 +39,14 @@ def single_mixed(context: RuleContext, subject: MigLayouts | NodePool) -> Iterat
     if not chosen.is_known or chosen.value != "single":
         return
     if isinstance(subject, MigLayouts):
+        selected = {layout_name(context, pool) for pool in all_pools(context)}
         names = [
             name
             for name, entries in subject.layouts.items()
-            if _differ(_entry_layouts(tuple(e for e in entries if not e.filters)))
-            and not _selected(context, name)
+            if name not in selected
+            and _differ(
+                tuple(dict(e.devices) if e.enabled else {} for e in entries if not e.filters)
+            )
         ]
         if names:
             what = f"config {names[0]} cuts" if len(names) == 1 else f"configs {_listed(names)} cut"
@@ -75,21 +75,10 @@ def _listed(names: list[str]) -> str:
     return shown if len(names) <= 3 else f"{shown} and {len(names) - 3} others"
 
 
-def _selected(context: RuleContext, name: str) -> bool:
-    return any(layout_name(context, pool) == name for pool in all_pools(context))
-
-
-def _mig_requests(workload: WorkloadFacts) -> Iterator[tuple[PodGroup, str, int]]:
-    for group in workload.running_groups():
-        for resource in group.gpu_resources:
-            asked = group.pod_gpus(resource)
-            if asked.is_known and asked.value > 0:
-                yield group, resource, asked.value
-
-
 def unpublished(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """Requests for slices, or whole GPUs, that no pool publishes of those declared one by one."""
-    for group, resource, asked in _mig_requests(workload):
+    groups = ((group, *one) for group in workload.running_groups() for one in gpu_requests(group))
+    for group, resource, asked in groups:
         if resource != GPU and not resource.startswith(MIG_PREFIX):
             continue
         pools = [pool for pool in pools_for(context, group) if pool.is_certainly_gpu]

@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
 
-from gpufleet.catalogue import UnknownKeyError
 from gpufleet.catalogue.features import numbers
 from gpufleet.cluster import UNKNOWN, PodGroup, WorkloadFacts
 from gpufleet.cluster.fact import Fact
@@ -28,7 +27,7 @@ from gpufleet_policies.configurations.groups import RELATIONS
 from gpufleet_policies.readers.raw_objects import RawObject
 from gpufleet_policies.readers.scheduling import uncovered
 from gpufleet_policies.rules.fractions_of_gpus import FRACTIONS
-from gpufleet_policies.rules.placement import GPU_NAME_LABELS, PRODUCT_LABEL, labelled_gpu
+from gpufleet_policies.rules.placement import GPU_LABELS, named_gpus
 from gpufleet_policies.rules.written import rule_rows, written_rule
 
 _MISSING = object()
@@ -100,6 +99,8 @@ def _pods(workload: WorkloadFacts, group: PodGroup) -> dict[str, Any]:
         "annotations": notes,
     }
     gpus = [group.pod_gpus(name).found or 0 for name in group.gpu_resources]
+    written = (item for c in group.containers for item in (*c.requests.items(), *c.limits.items()))
+    wants = {name for name, one in written if "/" in name and one.found and one.found.number}
     parts = not notes.keys().isdisjoint(FRACTIONS)
     known = _written(
         pods=group.pods, schedulerName=group.scheduler, runtimeClassName=group.runtime_class
@@ -109,6 +110,7 @@ def _pods(workload: WorkloadFacts, group: PodGroup) -> dict[str, Any]:
         "workload": workload.locator.kind,
         "metadata": metadata,
         "gpus": sum(gpus) * (group.pods.found or 1) or None,
+        "wants": sorted(wants) or None,
         "claims": [one.template.found or one.claim.found for one in group.claims] or None,
         "asks": bool(group.gpu_resources) or parts,
         "complete": workload.metadata_known,
@@ -118,13 +120,11 @@ def _pods(workload: WorkloadFacts, group: PodGroup) -> dict[str, Any]:
 
 def _has_mig(context: RuleContext, labels: Mapping[str, Any]) -> Any:
     """Whether the GPU that a node's labels name has MIG."""
-    for key in (PRODUCT_LABEL, *GPU_NAME_LABELS):
+    for key in GPU_LABELS:
         if isinstance(labels.get(key), str):
-            try:
-                gpu = labelled_gpu(context.catalogue, key, labels[key])
-                return UNKNOWN if gpu.mig_unknown else bool(gpu.mig)
-            except UnknownKeyError:
-                return UNKNOWN
+            found = named_gpus(context.catalogue, key, labels[key]) or ()
+            gpu = context.catalogue.gpu(*found) if len(found) == 1 else None
+            return UNKNOWN if gpu is None or gpu.mig_unknown else bool(gpu.mig)
     return None
 
 
@@ -146,7 +146,10 @@ def _by_kind(context: RuleContext, around: Surroundings | None) -> Mapping[str, 
     nodes = [fact for fact in around or () if isinstance(fact, ObservedNode)]
     if nodes:
         gpus = sum(sum(one.gpus.values()) for one in nodes)
-        found["Nodes"] = [_Side(nodes[0], {"gpus": gpus, "complete": True})]
+        seen = [mapping(side.at("status.allocatable")) for side in found.get("Node", ())]
+        offers = {name for one in seen for name in one if "/" in name and str(one[name]) != "0"}
+        data = {"gpus": gpus, "offers": sorted(offers) or None, "complete": True}
+        found["Nodes"] = [_Side(nodes[0], data)]
     return found
 
 
@@ -160,6 +163,9 @@ _HOLDS: Mapping[str, Callable[[Any, Any], bool]] = {
     "below": lambda here, wanted: numbers(_release(here)) < numbers(wanted),
     "from": lambda here, wanted: numbers(_release(here)) >= numbers(wanted),
     "less": lambda here, wanted: here < wanted,
+    "covers": lambda here, wanted: _entries(wanted) <= _entries(here),
+    "lacks": lambda here, wanted: not _entries(wanted) <= _entries(here),
+    "denies": lambda here, pods: _denies(pods["group"], here),
     "chosen": lambda here, pods: _chooses(pods["group"], here),
     "repels": lambda here, pods: _repels(pods["group"], here),
     "admits": lambda here, pods: not _repels(pods["group"], here),
@@ -175,6 +181,14 @@ def _release(text: Any) -> str:
 def _chooses(group: PodGroup, labels: Mapping[str, Any]) -> bool:
     chosen = group.node_labels.items()
     return bool(chosen) and all(labels.get(key) in values for key, values in chosen)
+
+
+def _entries(value: Any) -> set[Any]:
+    return set(value.items() if is_mapping(value) else value)
+
+
+def _denies(group: PodGroup, labels: Mapping[str, Any]) -> bool:
+    return any(value not in group.node_labels.get(key, [value]) for key, value in labels.items())
 
 
 def _repels(group: PodGroup, taints: Any) -> bool:
@@ -220,17 +234,30 @@ def _pair(row: Mapping[str, Any]) -> Rule:
     """The rule of a row."""
     kind, _ = _kind(row["pairs"][0]["at"])
 
+    beside = [{one["kind"] for one in pair.get("beside", ())} for pair in row["pairs"]]
+
     def check(context: RuleContext, subject: Any) -> Iterator[Finding]:
-        for at in (at for name, at in _sides(context, subject) if name == kind):
-            for pair in row["pairs"]:
-                beside = _beside(context, pair, at)
-                if beside is not None:
-                    yield _found(pair, at, beside)
+        if not any(_kinds(context).issuperset(kinds) for kinds in beside):
+            return
+        for name, at in _sides(context, subject):
+            for pair in (one for one in row["pairs"] if one["at"]["kind"] == name):
+                found = _beside(context, pair, at)
+                if found is not None:
+                    yield _found(pair, at, found)
                     return
 
     check.__doc__ = row["detail"]
     made = written_rule(row["id"], _SUBJECTS.get(kind, RawObject))(check)
     return replace(made, group=RELATIONS)
+
+
+@once
+def _kinds(context: RuleContext) -> set[str]:
+    """Names of all that is declared and that pairs may be of."""
+    names = {subject: name for name, subject in (*_SUBJECTS.items(), ("Nodes", ObservedNode))}
+    around = context.surroundings or ()
+    raw = {one.locator.kind for one in around if isinstance(one, RawObject)}
+    return raw | {names[type(one)] for one in around if type(one) in names}
 
 
 def _beside(context: RuleContext, pair: Mapping[str, Any], at: _Side) -> list[_Side] | None:
@@ -255,7 +282,9 @@ def _beside(context: RuleContext, pair: Mapping[str, Any], at: _Side) -> list[_S
 def _found(pair: Mapping[str, Any], at: _Side, beside: list[_Side]) -> Finding:
     sides = dict(zip(("at", "one", "two"), (at, *beside), strict=False))
     said = {name: one.subject.locator for name, one in sides.items()}
-    said |= {name: sides[side].at(path) for name, (side, path) in pair.get("say", {}).items()}
+    for name, (side, path) in pair.get("say", {}).items():
+        value = sides[side].at(path)
+        said[name] = ", ".join(map(str, value)) if isinstance(value, list) else value
     where = pair["where"]
     if isinstance(at.subject, Program):
         where = at.subject.field(where) if where else ""

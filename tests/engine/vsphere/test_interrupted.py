@@ -14,8 +14,8 @@ import pytest
 
 from gpufleet.components_base.resource_plugin import CANCELLED
 from gpufleet_vcenter.errors import Code
+from gpufleet_vcenter.group_provider import VsphereGpuNodeOwnerProvider
 from gpufleet_vcenter.identity import PENDING
-from gpufleet_vcenter.owner_provider import VsphereGpuNodeOwnerProvider
 from tests.engine.conftest import Project
 from tests.engine.vcenter_fixture import PASSWORD, SECRET, USER, Vcenter
 from tests.engine.vsphere.direct import (

@@ -10,9 +10,8 @@ import pytest
 
 from gpufleet.components_base.resource_plugin import CANCELLED
 from gpufleet_vcenter.errors import Code, VsphereError
-from gpufleet_vcenter.group_provider import VsphereGpuNodeGroupProvider
+from gpufleet_vcenter.group_provider import VsphereGpuNodeGroupProvider, VsphereGpuNodeOwnerProvider
 from gpufleet_vcenter.identity import LIFE, OWNER, PENDING
-from gpufleet_vcenter.owner_provider import VsphereGpuNodeOwnerProvider
 from tests.engine.vcenter_fixture import DYNAMIC, FIXED, Vcenter
 from tests.engine.vsphere.direct import (
     PROVIDER,

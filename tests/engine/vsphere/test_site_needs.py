@@ -14,7 +14,7 @@ from pyVmomi import vim
 
 from gpufleet_vcenter.drs import check_cluster
 from gpufleet_vcenter.errors import Code
-from gpufleet_vcenter.owner_provider import VsphereGpuNodeOwnerProvider
+from gpufleet_vcenter.group_provider import VsphereGpuNodeOwnerProvider
 from gpufleet_vcenter.settings import NodeSettings, normalised
 from tests.engine.vcenter_fixture import Vcenter
 from tests.engine.vsphere.direct import (

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from gpufleet.catalogue import load
 from gpufleet.cli.output import UnreadableInputError
 from gpufleet_planner.commands.own import command
-from gpufleet_planner.own.own_hardware import read_own_hardware
-from gpufleet_planner.own.own_or_rent import OwnOrRent, own_or_rent
+from gpufleet_planner.own.own_or_rent import OwnOrRent, own_or_rent, read_own_hardware
 from tests.unit.render.fleets import compiled
 
 ROOT = Path(__file__).parents[3]

@@ -21,8 +21,8 @@ from gpufleet_planner.pictures.packing_picture import (
     PictureRow,
     packing_picture,
     packing_rows,
+    plan_rows,
 )
-from gpufleet_planner.pictures.plan_rows import plan_rows
 from gpufleet_planner.planning.plan import plan
 
 pytest.importorskip("matplotlib", reason="the extra `planner` is not installed")

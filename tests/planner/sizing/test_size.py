@@ -7,7 +7,7 @@ import pytest
 from gpufleet.catalogue import load
 from gpufleet.models.ledger import Basis
 from gpufleet.models.parameters import count_parameters
-from gpufleet_planner.sizing.as_dict import sizing_as_dict
+from gpufleet_planner.commands.size import sizing_as_dict
 from gpufleet_planner.sizing.communication import inside_node, nvlink
 from gpufleet_planner.sizing.device import DeviceShare
 from gpufleet_planner.sizing.request import SizedWorkload, SizeRequest, parse_request

@@ -169,8 +169,6 @@ SHARES = {"machines": [{"gpu": "L4"}], "shares": [{"name": "x", "gpus": 1}]}
 @pytest.mark.parametrize(
     "option",
     [
-        ("--policy", "bestFit"),
-        ("--policy", "fragmentation"),
         ("--sharing", "hami"),
         ("--no-departures",),
         ("--departures",),

@@ -7,17 +7,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpufleet_planner.trace.place import FailureCause, TracePolicy, place_trace
+from gpufleet_planner.trace.fragmentation import FragmentationPolicy
+from gpufleet_planner.trace.place import FailureCause, place_trace
 from gpufleet_planner.trace.trace import TaskShape, Trace, TraceNode, TraceTask
 from tests.examples import examples
+from tests.planner.trace.best_fit import POLICIES, BestFit
 from tests.planner.trace.checker import broken
 from tests.planner.trace.generated_trace import generated_trace, overfull
 
 pytest.importorskip("numpy")
 
 
-def allocation(trace: Trace, policy: TracePolicy) -> float:
-    run = place_trace(trace, policy)
+def allocation(trace: Trace, policy: type[FragmentationPolicy]) -> float:
+    run = place_trace(trace, policy=policy)
     assert broken(trace, run, departures=True) == []
     placed = sum(trace.tasks[p.task].shape.gpu_milli for p in run.placements if p.node >= 0)
     assert placed == run.allocated_milli == run.peak_milli
@@ -31,8 +33,8 @@ def test_more_is_allocated_than_by_best_fit(load: float) -> None:
     gains: list[float] = []
     for seed in (101, 102, 103):
         trace = overfull(generated_trace(seed, 250), load, seed)
-        chosen = allocation(trace, TracePolicy.FRAGMENTATION)
-        gains.append(chosen - allocation(trace, TracePolicy.BEST_FIT))
+        chosen = allocation(trace, FragmentationPolicy)
+        gains.append(chosen - allocation(trace, BestFit))
         assert chosen >= 0.96
     assert sum(gains) / len(gains) >= 0.01
     assert min(gains) >= 0.005
@@ -64,14 +66,14 @@ NODES = st.builds(
 @given(
     st.lists(NODES, min_size=1, max_size=5),
     st.lists(st.tuples(SHAPES, st.integers(0, 3), st.none() | st.integers(0, 9)), max_size=40),
-    st.sampled_from(list(TracePolicy)),
+    st.sampled_from(list(POLICIES.values())),
     st.booleans(),
 )
 @settings(deadline=None, max_examples=examples(150))
 def test_no_resource_is_handed_out_twice(
     nodes: list[TraceNode],
     arrivals: list[tuple[TaskShape, int, int | None]],
-    policy: TracePolicy,
+    policy: type[FragmentationPolicy],
     departures: bool,
 ) -> None:
     """CPU, host memory, GPUs and models, by a checker of its own; and no task is refused that a
@@ -81,7 +83,7 @@ def test_no_resource_is_handed_out_twice(
         now += gap
         tasks.append(TraceTask(f"t{i}", shape, now, None if stay is None else now + stay))
     trace = Trace(tuple(replace(n, name=f"n{i}") for i, n in enumerate(nodes)), tuple(tasks))
-    run = place_trace(trace, policy, departures=departures)
+    run = place_trace(trace, policy=policy, departures=departures)
     assert broken(trace, run, departures=departures) == []
     for placed in run.placements:
         shape = tasks[placed.task].shape

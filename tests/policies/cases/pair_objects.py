@@ -4,10 +4,13 @@ from typing import Any
 
 from tests.policies.cases.case import Thing, manifest
 from tests.policies.cases.device_claims import CLAIMING
+from tests.policies.cases.workloads import CONTAINER
 from tests.policies.objects import changed
 
 GKE = {"cloud.google.com/gke-nodepool": "l4", "cloud.google.com/gke-accelerator": "nvidia-l4"}
 QUEUE = "kueue.x-k8s.io/queue-name"
+NO_GPU = {f"{CONTAINER}.resources": {"requests": {"memory": "16Gi"}, "limits": {"memory": "16Gi"}}}
+HALF = {**NO_GPU, 'metadata.annotations."gpu-fraction"': "0.5"}
 KAI = {"spec.template.spec.schedulerName": "kai-scheduler"}
 IN_KAI_QUEUE = {**KAI, 'metadata.labels."kai.scheduler/queue"': "research"}
 OF_RUNAI = {'metadata.labels."runai/queue"': "research"}
@@ -39,6 +42,7 @@ def node(
     kubelet: str = "v1.36.1",
     taints: list[dict[str, str]] | None = None,
     gpus: int = 8,
+    image: str = "Container-Optimized OS from Google",
 ) -> Thing:
     document = {
         "apiVersion": "v1",
@@ -50,7 +54,7 @@ def node(
             "nodeInfo": {
                 "kubeletVersion": kubelet,
                 "containerRuntimeVersion": "containerd://2.1.5",
-                "osImage": "Container-Optimized OS from Google",
+                "osImage": image,
             },
         },
     }
@@ -118,6 +122,36 @@ def exporter(version: str) -> Thing:
     return operator(version, {"dcgmExporter": {"env": env}})
 
 
+def service(**more: Any) -> Thing:
+    spec = {
+        "image": {"repository": "nvcr.io/nim/x", "tag": "1", "pullSecrets": ["a"]},
+        "authSecret": "b",
+        "storage": {"nimCache": {"name": "ocr"}},
+        **more,
+    }
+    return of_kind("NIMService", "apps.nvidia.com/v1alpha1", "ocr", spec, namespace="nim")
+
+
+def runtime_class(labels: dict[str, str]) -> Thing:
+    metadata = {
+        "apiVersion": "node.k8s.io/v1",
+        "kind": "RuntimeClass",
+        "metadata": {"name": "kata"},
+    }
+    return manifest({**metadata, "handler": "kata", "scheduling": {"nodeSelector": labels}})
+
+
+def feature_rule(feature: str, labels: dict[str, str]) -> Thing:
+    matches = [{"feature": feature, "matchExpressions": {"a": {"op": "Exists"}}}]
+    rules = [{"name": "site", "labels": labels, "matchFeatures": matches}]
+    return of_kind("NodeFeatureRule", "nfd.k8s-sigs.io/v1alpha1", "site", {"rules": rules})
+
+
+def nic_policy(labels: dict[str, str]) -> Thing:
+    spec = {"nodeSelector": labels}
+    return of_kind("NicNodePolicy", "mellanox.com/v1alpha1", "gpu-nodes", spec)
+
+
 DRIVER = of_kind(
     "NVIDIADriver",
     "nvidia.com/v1alpha1",
@@ -137,18 +171,7 @@ SHARD = of_kind("SchedulingShard", "kai.scheduler/v1", "train", {"partitionLabel
 LOCAL = of_kind(
     "LocalQueue", "kueue.x-k8s.io/v1beta2", "team", {"clusterQueue": "all"}, namespace="ml"
 )
-SERVICE = of_kind(
-    "NIMService",
-    "apps.nvidia.com/v1alpha1",
-    "ocr",
-    {
-        "image": {"repository": "nvcr.io/nim/x", "tag": "1", "pullSecrets": ["a"]},
-        "authSecret": "b",
-        "storage": {"nimCache": {"name": "ocr"}},
-        "tolerations": [{"key": "nvidia.com/gpu", "operator": "Exists"}],
-    },
-    namespace="nim",
-)
+SERVICE = service(tolerations=[{"key": "nvidia.com/gpu", "operator": "Exists"}])
 ZERO = Thing(
     "gcp:container/nodePool:NodePool",
     {
@@ -164,6 +187,8 @@ ZERO = Thing(
     "zero",
 )
 TAINT = [{"key": "dedicated", "value": "gpu", "effect": "NoSchedule"}]
+GPU_TAINT = [{"key": "nvidia.com/gpu", "value": "true", "effect": "NoSchedule"}]
+OTHER_BOARD = {"operator": "Equal", "value": "a10g"}
 TOLERATION = [{"key": "dedicated", "operator": "Exists", "effect": "NoSchedule"}]
 CHOOSES = {"spec.template.spec.nodeSelector": {"team": "ml"}}
 SERVER = {"node-role.kubernetes.io/control-plane": ""}

@@ -40,6 +40,7 @@ from tests.policies.cases.pair_objects import (
     shares,
     taint_rule,
 )
+from tests.policies.cases.pairs_with_nodes import CASES as MORE
 from tests.policies.cases.workloads import deployment, job
 
 ADVICE = Level.ADVISORY
@@ -225,7 +226,7 @@ CASES = (
     ),
     Case(
         "kubelet-hangs-with-claims",
-        deployment(),
+        job(),
         claiming(),
         "makes claims, and the kubelet of Node gpu-1 is v1.34.0",
         ADVICE,
@@ -233,7 +234,7 @@ CASES = (
     ),
     Case(
         "kubelet-older-than-claims",
-        deployment(),
+        job(),
         claiming(),
         "the kubelet of Node gpu-1 is v1.33.1, and Node server is of the control plane with",
         ADVICE,
@@ -299,4 +300,5 @@ CASES = (
         ),
         settings={"rules": {"sharing-name-collides": "off"}},
     ),
+    *MORE,
 )

@@ -8,8 +8,7 @@ import pytest
 from gpufleet.catalogue import load
 from gpufleet.contract.programs.karpenter_machines import machines
 from gpufleet.platforms.eks.karpenter_node_class import node_class
-from gpufleet.platforms.eks.karpenter_node_pool_manifest import karpenter_name, node_pool
-from gpufleet.platforms.eks.karpenter_overlay import node_overlay
+from gpufleet.platforms.eks.karpenter_objects import karpenter_name, node_overlay, node_pool
 from gpufleet.platforms.eks.shape import eks_shape
 from gpufleet.rules.rule import Verdict
 from gpufleet_policies.configurations.kinds import validate_text

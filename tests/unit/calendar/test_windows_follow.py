@@ -8,7 +8,7 @@ from gpufleet.change.fleet_change import change_plan
 from gpufleet.change.plan import NodeChangeKind
 from gpufleet.environment import MOMENT, start_moment
 from gpufleet.platforms.compiled import compile_data
-from gpufleet.platforms.eks.karpenter_node_pool_manifest import limits
+from gpufleet.platforms.eks.karpenter_objects import limits
 from gpufleet.platforms.eks.scheduled_actions import scheduled_actions
 from gpufleet.render.kueue_queues import team_quota
 from tests.unit.calendar.calendars import BLOCK, at, block_fleet, block_pool, moment

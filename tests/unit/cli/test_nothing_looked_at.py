@@ -211,7 +211,7 @@ def test_nothing_is_said_in_one_sentence_with_exit_status_2(
 
 
 @pytest.mark.parametrize("output_format", ["text", "json"])
-@pytest.mark.parametrize("platform", [one for one, at in PLATFORMS.items() if at.preflight])
+@pytest.mark.parametrize("platform", [one for one, at in PLATFORMS.items() if at.has("preflight")])
 def test_preflight_that_got_no_answer(
     platform: Platform,
     output_format: str,

@@ -7,7 +7,7 @@ from gpufleet import Karpenter
 from gpufleet.catalogue import load
 from gpufleet.components_base.inputs import InvalidArgumentsError
 from gpufleet.platforms.compiled import compile_data
-from gpufleet.platforms.eks.karpenter_access import EVENTS
+from gpufleet.platforms.eks.karpenter import EVENTS
 from gpufleet.render.releases import releases
 
 RELEASE = "kubernetes:helm.sh/v3:Release"

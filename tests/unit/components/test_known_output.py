@@ -4,7 +4,7 @@ from typing import Any
 import pulumi
 from pulumi.runtime import settings
 
-from gpufleet.components_base.known_output import known_output
+from gpufleet.components_base.component import known_output
 
 
 def tasks_for(make: Any) -> tuple[Any, int]:

@@ -9,11 +9,12 @@ from typing import Any
 import pytest
 
 from gpufleet import VsphereGpuNodeGroup
-from gpufleet_vcenter.group_inputs import GroupInputs, state_of
 from gpufleet_vcenter.group_plan import (
+    GroupInputs,
     StepKind,
     refusals_of,
     settled,
+    state_of,
     steps_of,
 )
 from gpufleet_vcenter.settings import normalised

@@ -58,6 +58,7 @@ REPAIR = {"mode": "repair", "floor": {"asPlatform": True}}
 
 BEYOND: dict[str, dict[str, Any]] = {
     "driver-installed-twice": declaration("eks", L4, gpuOperator=DRIVER_ON),
+    "gpu-cluster-serves-claims": declaration("eks", L4, gpuOperator={"gpuCluster": True}),
     "toolkit-installed-twice": declaration("eks", L4, gpuOperator={"toolkit": {"enabled": True}}),
     "device-plugin-installed-twice": declaration(
         "eks",
@@ -166,6 +167,7 @@ NOT_IN_FILES: dict[str, str] = {
     "node-feature-discovery-by-somebody-else": ABSENCE,
     "dra-kubernetes-gate-off": LEFT_OUT,
     "dra-two-advertisers": CLAIMS,
+    "gpu-cluster-serves-claims": CLAIMS,
     "dra-driver-disabled": ABSENCE,
     "dra-driver-serves-no-gpus": CLAIMS,
     "dra-driver-roots-differ": NODES,

@@ -10,6 +10,7 @@ from gpufleet.findings import Finding, Severity
 from gpufleet.fleet.model import Fleet
 from gpufleet.platforms.compiled import compile_data
 from gpufleet.platforms.registry import PLATFORMS
+from gpufleet.render.releases import releases
 from gpufleet.spec.base import Platform
 
 
@@ -273,3 +274,40 @@ def test_the_operator_or_the_chart_owns_the_driver(
         "addons": {"gpuOperator": {"values": values}, "draDriver": driver},
     }
     assert errors(pool, **spec) == expected
+
+
+CLAIMED = {"gpusPerNode": 8, "image": "plain", "existing": {"namePattern": "gpu-*"}}
+
+
+@pytest.mark.parametrize(
+    ("sharing", "driver", "expected"),
+    [
+        ({"dra": {"namespaces": ["lab"]}}, {}, []),
+        ({"dra": {"devices": "mig"}}, {}, []),
+        ({"dra": {"devices": "mig", "layouts": LAYOUTS}}, {}, ["gpu-cluster-serves-claims"]),
+        ({"exclusive": {}}, {}, ["gpu-cluster-serves-claims"]),
+        ({"dra": {}}, {"enabled": True}, ["two-advertisers"]),
+    ],
+)
+def test_a_gpu_cluster_owns_the_stack(
+    sharing: dict[str, Any], driver: dict[str, Any], expected: list[str]
+) -> None:
+    """Values: NVIDIA/gpu-operator v26.7.0 values.yaml, clusterPolicy, gpuCluster, draDriver."""
+    fleet, found = compiled(
+        {**CLAIMED, "sharing": sharing},
+        platform="existing",
+        cluster={"kubernetesVersion": "1.36", "region": None},
+        addons={"gpuOperator": {"gpuCluster": True}, "draDriver": driver},
+    )
+    assert [f.code for f in found if f.severity is Severity.ERROR] == expected
+    assert fleet is not None
+    if expected:
+        return
+    made = {release.chart.name: release.values for release in releases(fleet)}
+    values = made["gpu-operator"]
+    assert values["gpuCluster"] == {"deployCR": True}
+    assert values["clusterPolicy"] == {"deployCR": False}
+    assert values["driver"]["nvidiaDriverCRD"] == {"enabled": True}
+    gates = {"DynamicMIG": True} if "devices" in sharing["dra"] else {}
+    assert values["draDriver"]["featureGates"] == gates
+    assert "dra-driver-nvidia-gpu" not in made

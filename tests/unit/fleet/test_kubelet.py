@@ -15,8 +15,7 @@ from gpufleet.platforms.eks.karpenter_node_class import node_class
 from gpufleet.platforms.eks.shape import eks_shape
 from gpufleet.platforms.eks.user_data import ClusterEndpoint, user_data
 from gpufleet.platforms.gke.node_pool_arguments import node_pools
-from gpufleet.platforms.openshift.kubelet_config import kubelet_config
-from gpufleet.platforms.openshift.machine_config import machine_config_pool
+from gpufleet.platforms.openshift.machine_config import kubelet_config, machine_config_pool
 
 ALIGNED = {"cpuManager": "static", "topologyManager": "singleNumaNode", "topologyScope": "pod"}
 KUBERNETES = {

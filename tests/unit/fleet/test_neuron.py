@@ -7,15 +7,14 @@ import pytest
 from gpufleet.contract.owners import Owner
 from gpufleet.fleet import Fleet
 from gpufleet.fleet.unit_weights import unit_capacity, unit_weights
-from gpufleet.platforms.accounts.vcpu_quotas import bucket_of
+from gpufleet.platforms.accounts.aws_offers import bucket_of
 from gpufleet.platforms.compiled import Compiled, compile_data
 from gpufleet.platforms.eks.autoscaler_tags import (
     ACCELERATOR_LABEL,
     autoscaler_tags,
     node_group_labels,
 )
-from gpufleet.platforms.eks.karpenter_node_pool_manifest import limits
-from gpufleet.platforms.eks.karpenter_overlay import node_overlay
+from gpufleet.platforms.eks.karpenter_objects import limits, node_overlay
 from gpufleet.platforms.eks.shape import eks_shape
 from gpufleet.render.kueue_flavors import resource_flavor
 from gpufleet.render.kueue_queues import team_quota

@@ -184,3 +184,8 @@ def test_printed_names_lead_to_one_gpu() -> None:
     names = [gpu.vgpu.printed + name for gpu in BOARDS if gpu.vgpu for name in gpu.vgpu.names]
     assert len(names) == len(set(names))
     assert all(len(boards_of(BOARDS, f"NVIDIA {name}-4C")) == 1 for name in names)
+
+
+@pytest.mark.parametrize("name", ["L4--24C", "grid_l4--24c", "L4 -24C"])
+def test_a_board_does_not_end_with_a_separator(name: str):
+    assert [one.code for one in validated("L4", name, 2)[1]] != []

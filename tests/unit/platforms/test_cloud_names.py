@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from gpufleet.platforms.compiled import compile_data
-from gpufleet.platforms.eks.efa_security_group import efa_security_group
 from gpufleet.platforms.eks.names import name_prefix
+from gpufleet.platforms.eks.network import efa_security_group
 from gpufleet.platforms.gke.gpu_networks import firewall_arguments, gpu_networks
 from gpufleet.platforms.gke.names import node_pool_name
 from gpufleet.platforms.gke.shape import gke_shape

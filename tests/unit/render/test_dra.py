@@ -18,7 +18,6 @@ from gpufleet.render.dra import (
 )
 from gpufleet.render.dra_driver_values import (
     dra_driver_values,
-    fleet_dra_driver_settings,
     needs_dra_driver,
 )
 from gpufleet_sandbox.operands.dra_claims import ClaimError, check_claim
@@ -145,7 +144,7 @@ def test_configs(way: dict[str, Any], expected: dict[str, Any] | None) -> None:
 
 def driver_of(one: Fleet) -> Any:
     """What the simulated driver makes of the values: an independent reading."""
-    values = dra_driver_values(fleet_dra_driver_settings(one))
+    values = dra_driver_values(one)
     labels = {
         "app.kubernetes.io/name": "dra-driver-nvidia-gpu",
         "app.kubernetes.io/component": "simulated-kubelet-plugin",
@@ -205,7 +204,7 @@ def test_values_follow_the_pools() -> None:
         image="ubuntu-eks",
         eks={"amiId": "ami-0123456789abcdef0"},
     )
-    values = dra_driver_values(fleet_dra_driver_settings(one))
+    values = dra_driver_values(one)
     assert values["nvidiaDriverRoot"] == "/run/nvidia/driver"
     assert values["featureGates"] == {"DynamicMIG": True}
     assert values["kubeletPlugin"]["tolerations"] == [
@@ -233,7 +232,7 @@ def test_with_layouts_it_starts_when_mig_manager_is_done() -> None:
     assert driver.runs_on({**born, state: "success"})
     assert driver.runs_on(one.pools[1].labels)
     for other in (fleet({"devices": "mig"}), fleet({})):
-        plugin = dra_driver_values(fleet_dra_driver_settings(other))["kubeletPlugin"]
+        plugin = dra_driver_values(other)["kubeletPlugin"]
         assert "affinity" not in plugin
 
 
@@ -253,7 +252,7 @@ def test_a_compute_domain_is_one_that_its_definition_takes() -> None:
     assert [problem for m in made for problem in schema_problems(m)] == []
     broken = made[0] | {"spec": {"numNodes": 0}}
     assert list(schema_problems(broken)), "the definition asks for a channel"
-    values = dra_driver_values(fleet_dra_driver_settings(one))
+    values = dra_driver_values(one)
     assert values["resources"]["computeDomains"] == {"enabled": True}
     pool = one.pool("pool-0")
     assert pool.partition.dra is not None
@@ -266,9 +265,7 @@ def test_a_compute_domain_is_one_that_its_definition_takes() -> None:
 def test_without_a_compute_domain_the_driver_serves_none() -> None:
     one = fleet({})
     assert compute_domains(one) == []
-    assert not dra_driver_values(fleet_dra_driver_settings(one))["resources"]["computeDomains"][
-        "enabled"
-    ]
+    assert not dra_driver_values(one)["resources"]["computeDomains"]["enabled"]
 
 
 @pytest.mark.parametrize(

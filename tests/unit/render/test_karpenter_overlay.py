@@ -1,7 +1,7 @@
 import pytest
 
 from gpufleet.documents.writing import yaml_stream
-from gpufleet.platforms.eks.karpenter_overlay import WEIGHT, node_overlay
+from gpufleet.platforms.eks.karpenter_objects import WEIGHT, node_overlay
 from tests.unit.render.fleets import eks, one
 from tests.unit.render.golden_files import assert_golden
 from tests.unit.render.upstream_definitions import assert_accepted

@@ -17,8 +17,7 @@ from gpufleet.platforms.compiled import compile_data
 from gpufleet.platforms.eks.autoscaler_tags import autoscaler_tags
 from gpufleet.platforms.eks.cluster_autoscaler_values import cluster_autoscaler_values
 from gpufleet.platforms.eks.karpenter_node_class import node_class
-from gpufleet.platforms.eks.karpenter_node_pool_manifest import limits, node_pool
-from gpufleet.platforms.eks.karpenter_overlay import node_overlay
+from gpufleet.platforms.eks.karpenter_objects import limits, node_overlay, node_pool
 from gpufleet.platforms.eks.shape import eks_shape
 from gpufleet.spec.addons import ClusterAutoscaler
 from tests.unit.render.fleets import one

@@ -53,6 +53,11 @@ class GpuOperatorDict(TypedDict):
     """GPUDirect Storage; needs the open kernel module. Default off."""
     gdrcopy: NotRequired[SwitchArgs]
     """GDRCopy. Default off."""
+    gpuCluster: NotRequired[bool]
+    """Whether a GPUCluster owns the stack instead of a ClusterPolicy: the operator runs the DRA
+    driver, drivers come from NVIDIADriver objects, and there is neither device plugin nor MIG
+    manager, so every pool shares by `dra`. From v26.7.0, a technology preview for new clusters of
+    Kubernetes 1.34.2 or later. Default false."""
     vgpuHost: NotRequired[VgpuHostDict]
     """Nodes that make vGPUs. Default: none."""
     imagePullSecret: NotRequired[str]

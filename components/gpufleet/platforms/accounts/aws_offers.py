@@ -1,72 +1,73 @@
 # pyright: standard
-"""Whether AWS sells a pool's machines in its zones, and whether quotas admit all of them."""
+"""Whether AWS sells a pool's machines in its zones, and whether quotas admit all of them.
 
-from collections.abc import Sequence
+Codes of EC2's vCPU quotas: Service Quotas, as several public repositories name them (2026). The
+name that the API returns with a quota is compared, so that a wrong code is noticed instead of
+believed.
+"""
 
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from gpufleet.catalogue.edition import read_rows
 from gpufleet.components_base.answers import Answers, MissingError, NotAnsweredError
+from gpufleet.findings import findings_in
 from gpufleet.fleet.model import Pool
 from gpufleet.platforms.accounts.aws_client import AwsClient
-from gpufleet.platforms.accounts.vcpu_quotas import needs
+
+_finding = findings_in(__file__)
 
 
 def ask_offered(aws: AwsClient, pool: Pool, zones: Sequence[str], answers: Answers) -> None:
     """Whether the types are sold in the zones the pool may use; without zones, in the region."""
     types = [machine.name for machine in pool.machines]
-    path = f"{pool.path}.instanceTypes"
-    question = f"where {', '.join(types)} {'is' if len(types) == 1 else 'are'} offered"
-    try:
-        answer = aws.ask(
-            "ec2",
-            "describe_instance_type_offerings",
-            path,
-            question,
-            LocationType="availability-zone",
-            Filters=[{"Name": "instance-type", "Values": types}],
-        )
-    except (NotAnsweredError, MissingError):
+    path, are = f"{pool.path}.instanceTypes", "is" if len(types) == 1 else "are"
+    answer = answers.answer(
+        None,
+        aws.ask,
+        "ec2",
+        "describe_instance_type_offerings",
+        path,
+        f"where {', '.join(types)} {are} offered",
+        LocationType="availability-zone",
+        Filters=[{"Name": "instance-type", "Values": types}],
+    )
+    if answer is None:
         return
-    offered: dict[str, set[str]] = {}
+    offered: dict[str, set[str]] = {name: set() for name in types}
     for one in answer["InstanceTypeOfferings"]:
         offered.setdefault(one["InstanceType"], set()).add(one["Location"])
-    if not any(offered.get(name, set()) & set(zones or offered.get(name, ())) for name in types):
-        elsewhere = sorted(set().union(*offered.values())) if offered else []
-        answers.error(
-            "instance-type-not-offered",
-            path,
-            f"{', '.join(types)} {'is' if len(types) == 1 else 'are'} not offered in "
-            f"{', '.join(zones) or 'this region'}",
-            f"offered in {', '.join(elsewhere)}" if elsewhere else "choose another region",
-            found=types,
-            allowed=elsewhere,
+    if not any(offered[name] & set(zones or offered[name]) for name in types):
+        elsewhere = sorted(set().union(*offered.values()))
+        answers.findings.append(
+            _finding(
+                "instance-type-not-offered",
+                path,
+                fix=f"offered in {', '.join(elsewhere)}" if elsewhere else "choose another region",
+                found=types,
+                are=are,
+                where=list(zones) or "this region",
+                allowed=elsewhere,
+            )
         )
         return
-    lacking = [
-        f"{name} in {zone}"
-        for name in types
-        for zone in zones
-        if zone not in offered.get(name, set())
-    ]
+    lacking = [f"{name} in {zone}" for name in types for zone in zones if zone not in offered[name]]
     if lacking:
-        answers.warning(
-            "instance-type-not-everywhere",
-            path,
-            f"not offered: {', '.join(lacking)}",
-            "the pool has fewer ways to grow than it reads",
-            found=lacking,
-        )
+        answers.findings.append(_finding("instance-type-not-everywhere", path, found=lacking))
 
 
 def ask_quotas(aws: AwsClient, pools: Sequence[Pool], answers: Answers) -> None:
     """Whether the vCPU quotas admit all pools at their largest size."""
     for need in needs(pools):
-        bucket = need.bucket
-        names = ", ".join(pool.name for pool in need.pools)
+        bucket, code = need.bucket, need.bucket.code
         path = need.pools[0].path if len(need.pools) == 1 else "pools"
-        question = f"the quota {bucket.code} for {bucket.market} {bucket.families} instances"
-        if not bucket.code:
-            question = f"the quota for {bucket.market} {bucket.families} instances"
+        kind = f"for {bucket.market} {bucket.families} instances"
+        question, look_up = f"the quota {code} {kind}", "look it up in Service Quotas"
+        if not code:
             reason = "its code is in none of our sources"
-            answers.could_not_check(path, question, reason, "look it up in Service Quotas")
+            answers.could_not_check(path, f"the quota {kind}", reason, look_up)
             continue
         try:
             quota = aws.ask(
@@ -75,28 +76,92 @@ def ask_quotas(aws: AwsClient, pools: Sequence[Pool], answers: Answers) -> None:
                 path,
                 question,
                 ServiceCode="ec2",
-                QuotaCode=bucket.code,
+                QuotaCode=code,
             )["Quota"]
         except NotAnsweredError:
             continue
         except MissingError as missing:
-            answers.could_not_check(path, question, str(missing), "look it up in Service Quotas")
+            answers.could_not_check(path, question, str(missing), look_up)
             continue
-        if not bucket.is_named(quota["QuotaName"]):
-            answers.could_not_check(
-                path,
-                question,
-                f"{bucket.code} is called {quota['QuotaName']!r} there",
-                "look up the right quota in Service Quotas",
+        name, value = quota["QuotaName"], quota["Value"]
+        if not bucket.is_named(name):
+            reason = f"{code} is called {name!r} there"
+            right = "look up the right quota in Service Quotas"
+            answers.could_not_check(path, question, reason, right)
+        elif value < need.vcpus:
+            answers.findings.append(
+                _finding(
+                    "quota-short",
+                    path,
+                    pools=[pool.name for pool in need.pools],
+                    name=name,
+                    shown=f"{value:g}",
+                    found=value,
+                    limit=need.vcpus,
+                    quota=code,
+                )
             )
-        elif quota["Value"] < need.vcpus:
-            answers.error(
-                "quota-short",
-                path,
-                f"{names} may need {need.vcpus} vCPUs of {quota['QuotaName']!r}, and the quota "
-                f"is {quota['Value']:g}",
-                f"ask for {need.vcpus} in Service Quotas ({bucket.code}), or lower nodes.max",
-                found=quota["Value"],
-                limit=need.vcpus,
-                quota=bucket.code,
-            )
+
+
+@dataclass(frozen=True, slots=True)
+class Bucket:
+    """One quota."""
+
+    code: str
+    """Code in Service Quotas; empty where no source names one."""
+    families: str
+    """How its name calls the families: `P`, `G and VT`."""
+    market: str
+    """How its name calls the market: `On-Demand`, `Spot`."""
+    prefixes: tuple[str, ...]
+    """What the names of its machine types begin with, where no earlier row has them."""
+
+    def is_named(self, name: str) -> bool:
+        """Whether a quota's name is that of this bucket."""
+        words = name.replace(",", " ").split()
+        letters = self.families.replace(" and ", " ").split()
+        return self.market.lower() in name.lower() and all(one in words for one in letters)
+
+
+@dataclass(frozen=True, slots=True)
+class QuotaNeed:
+    """What some pools may need of one quota."""
+
+    bucket: Bucket
+    pools: tuple[Pool, ...]
+    vcpus: int
+    """All of them at their largest size, on their largest machine."""
+
+
+def bucket_of(family: str, mode: str) -> Bucket | None:
+    """The quota that a machine of a family draws on; None for what no vCPU quota bounds.
+
+    Capacity Blocks have quotas of their own; reservations count as on demand.
+    """
+    market = "Spot" if mode == "spot" else "On-Demand"
+    rows = () if mode == "capacityBlock" else _buckets()
+    ours = (one for one in rows if one.market == market and family.startswith(one.prefixes))
+    return next(ours, None)
+
+
+@cache
+def _buckets() -> Sequence[Bucket]:
+    rows = read_rows(Path(__file__).parent, "vcpu_quotas")
+    return [Bucket(**{**row, "prefixes": tuple(row["prefixes"])}) for row in rows]
+
+
+def needs(pools: Iterable[Pool]) -> list[QuotaNeed]:
+    """What the pools may need together, by quota. A pool that may buy in several ways may need all
+    of its size in each."""
+    found: dict[Bucket, list[tuple[Pool, int]]] = {}
+    for pool in pools:
+        vcpus = max((machine.vcpu or 0) for machine in pool.machines) * pool.nodes.maximum
+        family = pool.machines[0].name
+        buckets = {bucket_of(family, entry.mode) for entry in pool.capacity} - {None}
+        for bucket in buckets:
+            if bucket is not None:
+                found.setdefault(bucket, []).append((pool, vcpus))
+    return [
+        QuotaNeed(bucket, tuple(pool for pool, _ in entries), sum(vcpus for _, vcpus in entries))
+        for bucket, entries in sorted(found.items(), key=lambda item: item[0].code)
+    ]

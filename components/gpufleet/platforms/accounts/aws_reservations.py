@@ -5,8 +5,8 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from gpufleet.components_base.answers import Answers, MissingError, NotAnsweredError
-from gpufleet.findings import Finding, error, findings_in
+from gpufleet.components_base.answers import Answers
+from gpufleet.findings import Finding, findings_in
 from gpufleet.fleet.config_names import POOL_LABEL
 from gpufleet.fleet.model import Pool
 from gpufleet.platforms.accounts.aws_client import AwsClient
@@ -50,48 +50,45 @@ def _ask_reservation(
             "look at each by its id: type, zone and room",
         )
         return
-    try:
-        answer = aws.ask(
-            "ec2",
-            "describe_capacity_reservations",
-            path,
-            f"reservation {bought.id}",
-            CapacityReservationIds=[bought.id],
-        )
-    except NotAnsweredError:
+    missing = _finding("reservation-not-found", path, found=bought.id)
+    answer = answers.answer(
+        missing,
+        aws.ask,
+        "ec2",
+        "describe_capacity_reservations",
+        path,
+        f"reservation {bought.id}",
+        CapacityReservationIds=[bought.id],
+    )
+    if answer is None:
         return
-    except MissingError as missing:
-        answer = {"CapacityReservations": [], "why": str(missing)}
     found: list[dict[str, Any]] = answer["CapacityReservations"]
     if not found:
-        answers.error(
-            "reservation-not-found",
-            f"{path}.id",
-            f"there is no reservation {bought.id} in this region and account",
-            "correct the id, or share the reservation with this account",
-            found=bought.id,
-        )
+        answers.findings.append(missing)
         return
-    own = _own_instances(aws, pool, path, bought.id)
+    own = _own_instances(aws, pool, path, bought.id, answers)
     answers.findings += _validate(pool, path, found[0], bought.zone, own)
     if entry.capacity_block is not None:
         answers.findings += validate_window(path, found[0], entry.capacity_block, utc_now())
 
 
-def _own_instances(aws: AwsClient, pool: Pool, path: str, reservation: str) -> int | None:
+def _own_instances(
+    aws: AwsClient, pool: Pool, path: str, reservation: str, answers: Answers
+) -> int | None:
     """Machines of the pool that run in it already; None when that may not be known."""
-    try:
-        answer = aws.ask(
-            "ec2",
-            "describe_instances",
-            path,
-            f"which machines of {pool.name} use {reservation} already",
-            Filters=[
-                {"Name": f"tag:{POOL_LABEL}", "Values": [pool.name]},
-                {"Name": "instance-state-name", "Values": ["pending", "running"]},
-            ],
-        )
-    except (NotAnsweredError, MissingError):
+    answer = answers.answer(
+        None,
+        aws.ask,
+        "ec2",
+        "describe_instances",
+        path,
+        f"which machines of {pool.name} use {reservation} already",
+        Filters=[
+            {"Name": f"tag:{POOL_LABEL}", "Values": [pool.name]},
+            {"Name": "instance-state-name", "Values": ["pending", "running"]},
+        ],
+    )
+    if answer is None:
         return None
     instances = [one for held in answer["Reservations"] for one in held["Instances"]]
     return sum(one.get("CapacityReservationId") == reservation for one in instances)
@@ -153,17 +150,10 @@ def validate_window(
             minutes=left % 60,
             found=end.isoformat(),
         )
-    for field, words, key, written in (
-        ("starts", "begins", "StartDate", block.starts),
-        ("until", "ends", "EndDate", block.until),
-    ):
-        actual = found.get(key)
-        if written is not None and isinstance(actual, datetime) and actual != written:
-            yield error(
-                f"capacity-block-{words}-otherwise",
-                f"{path}.{field}",
-                f"the block {words} {actual.isoformat()}, not {written.isoformat()}",
-                f"write {actual.isoformat()}",
-                found=actual.isoformat(),
-                limit=written.isoformat(),
-            )
+    starts = found.get("StartDate")
+    if block.starts is not None and isinstance(starts, datetime) and starts != block.starts:
+        shown, declared = starts.isoformat(), block.starts.isoformat()
+        yield _finding("capacity-block-begins-otherwise", path, found=shown, limit=declared)
+    if isinstance(end, datetime) and end != block.until:
+        shown, declared = end.isoformat(), block.until.isoformat()
+        yield _finding("capacity-block-ends-otherwise", path, found=shown, limit=declared)

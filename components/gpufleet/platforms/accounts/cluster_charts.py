@@ -7,15 +7,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
-from gpufleet.components_base.answers import Answers, MissingError, NotAnsweredError
+from gpufleet.components_base.answers import Answers, NotAnsweredError
 from gpufleet.documents.quantities import quantity
 from gpufleet.documents.shapes import items, mapping
+from gpufleet.findings import findings_in
 from gpufleet.fleet.model import GPU_OPERATOR, Fleet
 from gpufleet.platforms.accounts.cluster_client import ClusterClient
 from gpufleet.render.fleet_release import FleetRelease
 from gpufleet.render.releases import releases
 from gpufleet.spec.addons import CHARTS
 from gpufleet.spec.cluster import minor_of
+
+_finding = findings_in(__file__)
 
 Objects = Sequence[Mapping[str, Any]]
 OPERANDS = 10
@@ -36,19 +39,14 @@ _PLUGIN = re.compile(r"(nvidia|hami).*device-plugin")
 
 def ask_version(cluster: ClusterClient, fleet: Fleet, answers: Answers) -> None:
     """Compare the API server's minor version with the fleet's."""
-    wanted, place = fleet.spec.cluster.kubernetes_version, "cluster.kubernetesVersion"
-    with suppress(NotAnsweredError, MissingError):
-        found = cluster.version(place, "version of the cluster")
-        minor = ".".join(map(str, minor_of(found.lstrip("v"))))
-        if minor != wanted:
-            answers.error(
-                "cluster-version-differs",
-                place,
-                f"the cluster runs Kubernetes {found}, and {wanted} is declared",
-                f'write kubernetesVersion: "{minor}", or log in to the right cluster',
-                found=minor,
-                limit=wanted,
-            )
+    wanted = fleet.spec.cluster.kubernetes_version
+    place = "cluster.kubernetesVersion"
+    found = answers.answer(None, cluster.version, place, "version of the cluster")
+    minor = None if found is None else ".".join(map(str, minor_of(found.lstrip("v"))))
+    if minor not in (None, wanted):
+        answers.findings.append(
+            _finding("cluster-version-differs", place, release=found, found=minor, limit=wanted)
+        )
 
 
 def ask_permissions(
@@ -62,15 +60,10 @@ def ask_permissions(
     may run as another, so that a missing permission is a warning."""
     for verb, group, plural, namespace in wanted:
         kind = f"{plural}.{group}".rstrip(".") + ("" if namespace is None else f" in {namespace}")
-        with suppress(NotAnsweredError, MissingError):
-            if not cluster.may(verb, group, plural, namespace, path):
-                answers.warning(
-                    "permission-missing",
-                    path,
-                    f"who asks may not {verb} {kind}, which {what}",
-                    f"allow create, get, patch and delete of {kind} to who deploys",
-                    found=plural,
-                )
+        if answers.answer(None, cluster.may, verb, group, plural, namespace, path) is False:
+            answers.findings.append(
+                _finding("permission-missing", path, verb=verb, kind=kind, what=what, found=plural)
+            )
 
 
 def ask_charts(
@@ -110,19 +103,14 @@ def _other(one: Mapping[str, Any], charts: Mapping[str, FleetRelease], answers: 
         return
     sections = {chart: f"addons.{section}" for section, chart in CHARTS.items()}
     place = sections.get(ours.chart.name, "monitoring")
-    what, why = program, "two of them undo each other's work"
-    if _PLUGIN.search(name):
-        what, why = "a device plugin", "the second to register replaces the first"
-    exporter = _EXPORTER in name
-    report = answers.warning if exporter else answers.error
-    report(
-        "existing-program",
-        place,
-        f"{namespace}/{name} runs {_EXPORTER if exporter else what} already, and the fleet would "
-        f"install another: {'each metric comes twice' if exporter else why}",
-        f"remove it, switch this part of `{place}` off, or write `ownership: existing` there",
-        found=f"{namespace}/{name}",
-    )
+    found = f"{namespace}/{name}"
+    if _EXPORTER in name:
+        finding = _finding("existing-program/exporter", place, found=found, place=place)
+    elif _PLUGIN.search(name):
+        finding = _finding("existing-program/plugin", place, found=found, place=place)
+    else:
+        finding = _finding("existing-program", place, program=program, found=found, place=place)
+    answers.findings.append(finding)
 
 
 def _room(
@@ -134,12 +122,7 @@ def _room(
 ) -> None:
     """Whether controllers can run somewhere, and operands on the nodes of the pools."""
     if not any(_is_usable(one) and not _keeps_away(one) for one in nodes):
-        answers.error(
-            "no-room-for-charts",
-            "addons",
-            "every node is cordoned, not ready or tainted: no controller of a chart can run",
-            "add a node without taints, or uncordon one",
-        )
+        answers.findings.append(_finding("no-room-for-charts"))
     own = {one.namespace for one in charts.values()}
     pods = Counter(
         mapping(one.get("spec")).get("nodeName")
@@ -150,20 +133,14 @@ def _room(
     for one in gpu_nodes:
         name = mapping(one.get("metadata")).get("name")
         most = quantity(str(mapping(mapping(one.get("status")).get("allocatable")).get("pods")))
-        full = GPU_OPERATOR in charts and most is not None and most - pods[name] < OPERANDS
-        if full or not _is_usable(one):
-            answers.warning(
-                "no-room-on-node",
-                "addons",
-                f"{name} has room for {most} pods and runs {pods[name]}, and the GPU Operator "
-                f"adds up to {OPERANDS}"
-                if full
-                else f"{name} is cordoned or not ready: operands wait for it",
-                "raise maxPods of its kubelet, or move pods away"
-                if full
-                else "uncordon or repair it",
-                found=name,
+        if GPU_OPERATOR in charts and most is not None and most - pods[name] < OPERANDS:
+            answers.findings.append(
+                _finding(
+                    "no-room-on-node", most=most, pods=pods[name], operands=OPERANDS, found=name
+                )
             )
+        elif not _is_usable(one):
+            answers.findings.append(_finding("no-room-on-node/unusable", found=name))
 
 
 def _is_usable(node: Mapping[str, Any]) -> bool:

@@ -1,12 +1,72 @@
-"""Whether a Google project's quotas admit all pools at their largest size."""
+"""Whether a Google project's quotas admit all pools at their largest size.
 
-from collections.abc import Sequence
+Metrics: `Quota.Metric` of the Compute API (google-cloud-compute 1.48.0) and SkyPilot's
+`accelerator_quota_mapping.csv` (2c3d7ea). GPUs from H100 on are counted by GPU family in Cloud
+Quotas instead, which the Compute API does not show.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from gpufleet.components_base.answers import Answers, MissingError, NotAnsweredError
-from gpufleet.fleet.model import Fleet
+from gpufleet.components_base.answers import Answers
+from gpufleet.findings import findings_in
+from gpufleet.fleet.model import Fleet, Pool
 from gpufleet.platforms.accounts.google_client import GoogleClient
-from gpufleet.platforms.accounts.gpu_quotas import ALL_REGIONS, GpuNeed, Purchase, needs
+
+_finding = findings_in(__file__)
+
+METRICS = {
+    "nvidia-tesla-a100": "NVIDIA_A100_GPUS",
+    "nvidia-a100-80gb": "NVIDIA_A100_80GB_GPUS",
+    "nvidia-l4": "NVIDIA_L4_GPUS",
+    "nvidia-tesla-t4": "NVIDIA_T4_GPUS",
+    "nvidia-tesla-v100": "NVIDIA_V100_GPUS",
+    "nvidia-tesla-p100": "NVIDIA_P100_GPUS",
+    "nvidia-tesla-p4": "NVIDIA_P4_GPUS",
+}
+"""Accelerator type -> regional quota of on-demand GPUs."""
+
+PREEMPTIBLE = "PREEMPTIBLE_"
+"""Prefix of the quota that spot, flex start and queued capacity draw on."""
+
+ALL_REGIONS = "GPUS_ALL_REGIONS"
+
+
+@dataclass(frozen=True, slots=True)
+class GpuNeed:
+    """What some pools may need of one quota."""
+
+    metric: str | None
+    """None: GPUs that no metric of the Compute API counts."""
+    accelerator: str
+    pools: tuple[Pool, ...]
+    gpus: int
+    """All of them at their largest size."""
+
+
+Purchase = tuple[Pool, Sequence[bool]]
+"""A pool, and for each way in which it buys GPUs that draw on a quota: whether preemptible."""
+
+
+def needs(purchases: Iterable[Purchase]) -> list[GpuNeed]:
+    """What the pools need of each quota."""
+    found: dict[tuple[str | None, str], tuple[list[Pool], int]] = {}
+    for pool, steps in purchases:
+        row = pool.machines[0].instance
+        kind = "" if row is None else row.gke_accelerator_type or ""
+        for preemptible in steps:
+            metric = METRICS.get(kind)
+            if metric is not None and preemptible:
+                metric = PREEMPTIBLE + metric
+            members, gpus = found.get((metric, kind), ([], 0))
+            if pool not in members:
+                members.append(pool)
+            found[metric, kind] = members, gpus + pool.nodes.maximum * pool.gpus_per_node
+    return [
+        GpuNeed(metric, kind, tuple(members), gpus)
+        for (metric, kind), (members, gpus) in found.items()
+    ]
 
 
 def ask_quotas(
@@ -26,27 +86,18 @@ def ask_quotas(
     if not wanted:
         return
     region = str(fleet.spec.cluster.region)
-    question = f"GPU quotas of {region}"
-    try:
-        answer = google.ask(
-            "regions",
-            "get",
-            "cluster.region",
-            question,
-            "compute.regions.get",
-            project=google.project,
-            region=region,
-        )
-    except NotAnsweredError:
-        return
-    except MissingError:
-        answers.error(
-            "region-unknown",
-            "cluster.region",
-            f"there is no region {region}",
-            "correct it",
-            found=region,
-        )
+    answer: Any = answers.answer(
+        _finding("region-unknown", found=region),
+        google.ask,
+        "regions",
+        "get",
+        "cluster.region",
+        f"GPU quotas of {region}",
+        "compute.regions.get",
+        project=google.project,
+        region=region,
+    )
+    if answer is None:
         return
     for need in wanted:
         _compare(need, str(need.metric), answer.quotas, f"{region} has", answers)
@@ -55,64 +106,67 @@ def ask_quotas(
 
 def _everywhere(google: GoogleClient, needed: Sequence[GpuNeed], answers: Answers) -> None:
     """The one quota over all regions."""
-    try:
-        answer = google.ask(
-            "projects",
-            "get",
-            "pools",
-            f"the quota {ALL_REGIONS}",
-            "compute.projects.get",
-            project=google.project,
-        )
-    except (NotAnsweredError, MissingError):
+    answer: Any = answers.answer(
+        None,
+        google.ask,
+        "projects",
+        "get",
+        "pools",
+        f"the quota {ALL_REGIONS}",
+        "compute.projects.get",
+        project=google.project,
+    )
+    if answer is None:
         return
     # Preemptible GPUs are not counted there.
     on_demand = [need for need in needed if not str(need.metric).startswith("PREEMPTIBLE")]
     if not on_demand:
         return
-    pools = tuple(dict.fromkeys(pool.name for need in on_demand for pool in need.pools))
     together = GpuNeed(
         ALL_REGIONS,
         "GPUs",
         tuple(pool for need in on_demand for pool in need.pools),
         sum(need.gpus for need in on_demand),
     )
-    if pools:
-        _compare(together, ALL_REGIONS, answer.quotas, "the project has", answers)
+    _compare(together, ALL_REGIONS, answer.quotas, "the project has", answers)
 
 
 def _compare(need: GpuNeed, metric: str, quotas: Any, who: str, answers: Answers) -> None:
     found = next((one for one in quotas if one.metric == metric), None)
-    names = ", ".join(dict.fromkeys(pool.name for pool in need.pools))
+    names = list(dict.fromkeys(pool.name for pool in need.pools))
+    place, gpus = _place(need), need.gpus
     if found is None:
-        answers.could_not_check(
-            _place(need),
-            f"the quota {metric}",
-            f"{who} none of that name",
-            "look for it in Cloud Quotas",
-        )
+        reason = f"{who} none of that name"
+        fix = "look for it in Cloud Quotas"
+        answers.could_not_check(place, f"the quota {metric}", reason, fix)
         return
     limit, used = int(found.limit), int(found.usage)
-    if need.gpus > limit:
-        answers.error(
-            "gpu-quota-short",
-            _place(need),
-            f"{names} may need {need.gpus} GPUs of {metric}, and {who} {limit}",
-            f"ask for {need.gpus} or more, or lower nodes.max",
-            found=need.gpus,
-            limit=limit,
-            used=used,
+    if gpus > limit:
+        answers.findings.append(
+            _finding(
+                "gpu-quota-short",
+                place,
+                pools=names,
+                metric=metric,
+                who=who,
+                found=gpus,
+                limit=limit,
+                used=used,
+            )
         )
-    elif need.gpus > limit - used:
-        answers.warning(
-            "gpu-quota-tight",
-            _place(need),
-            f"{names} may need {need.gpus} GPUs of {metric}; {who} {limit}, {used} of them "
-            "used, perhaps by these very pools",
-            f"ask for {need.gpus + used} where others use them",
-            found=need.gpus,
-            limit=limit,
-            used=used,
+    elif gpus > limit - used:
+        answers.findings.append(
+            _finding(
+                "gpu-quota-tight",
+                place,
+                pools=names,
+                metric=metric,
+                who=who,
+                found=gpus,
+                limit=limit,
+                used=used,
+                together=gpus + used,
+            )
         )
 
 

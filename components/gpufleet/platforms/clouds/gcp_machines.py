@@ -1,9 +1,11 @@
 """Machine types, boot disks and zones of Google Cloud, whatever makes the machines."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from pathlib import Path
 
 from gpufleet.catalogue import InstanceType
+from gpufleet.catalogue.edition import read_rows
 from gpufleet.catalogue.google_zones import is_zone_of, nearest_zone
 from gpufleet.findings import Finding, findings_in
 from gpufleet.fleet.model import Pool
@@ -12,21 +14,8 @@ _finding = findings_in(__file__)
 
 _HOST = re.compile(r"^n1-(standard|highmem|highcpu)-[0-9]+$")
 
-HYPERDISK = "hyperdisk-balanced"
-BOOT_DISKS = {
-    "a2": ("pd-balanced", "pd-ssd", "pd-standard"),
-    "a3": ("pd-ssd", "pd-balanced", HYPERDISK),
-    "a3-ultragpu": (HYPERDISK,),
-    "a4": (HYPERDISK,),
-    "a4x": (HYPERDISK,),
-    "ct3": ("pd-balanced", "pd-ssd", "pd-standard"),
-    "ct3p": ("pd-balanced", "pd-ssd", "pd-standard"),
-    "ct5lp": ("pd-balanced", "pd-ssd"),
-    "ct5p": ("pd-balanced", "pd-ssd"),
-    "ct6e": (HYPERDISK,),
-    "g2": ("pd-balanced", "pd-ssd"),
-    "g4": (HYPERDISK,),
-    "tpu7x": (HYPERDISK,),
+BOOT_DISKS: Mapping[str, tuple[str, ...]] = {
+    row["family"]: tuple(row["disks"]) for row in read_rows(Path(__file__).parent, "gcp_boot_disks")
 }
 """Family, or series where one differs -> types of boot disk it takes, our default first (GKE's
 autoscaler, machine families; cluster-toolkit `examples/gke-a4`, `gke-a4x`; Google Compute Engine

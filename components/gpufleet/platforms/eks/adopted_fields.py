@@ -22,19 +22,6 @@ def zones_of_subnets(seen: Observations) -> dict[str, str]:
     }
 
 
-def other_taints(written: Any, spelling: Mapping[str, str]) -> list[Declaration]:
-    """Taints next to the accelerator's own, in the spelling of a declaration."""
-    found: list[Declaration] = []
-    for one in items(written):
-        taint = mapping(one)
-        if taint.get("key") in GPU_TAINTS:
-            continue
-        effect = str(taint.get("effect"))
-        value = {"value": taint["value"]} if taint.get("value") else {}
-        found.append({"key": taint.get("key"), **value, "effect": spelling.get(effect, effect)})
-    return found
-
-
 def sorted_taints(written: Any) -> list[Any]:
     """Taints in the order in which they are compared."""
     order = ("key", "value", "effect")
@@ -84,11 +71,6 @@ def prefix_of(tags: Mapping[str, str], name: str) -> str | None:
     """What the tag `Name` begins with, before the pool's name."""
     found = tags.get("Name", "")
     return found.removesuffix(f"-{name}") if found.endswith(f"-{name}") and found != name else None
-
-
-def text_values(value: Any) -> dict[str, str]:
-    """Those entries of a mapping that are texts."""
-    return {key: item for key, item in mapping(value).items() if isinstance(item, str)}
 
 
 def bottlerocket_sharing(user_data: Any, machine: str) -> Declaration | None:

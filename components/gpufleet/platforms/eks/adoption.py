@@ -17,18 +17,24 @@ from gpufleet.fleet.observed import (
     ObservedResource,
     PlatformAdoption,
     ProposedPool,
+    texts,
 )
-from gpufleet.fleet.observed_nodes import NodeGroups, is_of_cloud, pool_name, regions_of_nodes
+from gpufleet.fleet.observed_nodes import (
+    NodeGroups,
+    group_taints,
+    is_of_cloud,
+    pool_name,
+    regions_of_nodes,
+)
 from gpufleet.platforms.eks import auto_mode
 from gpufleet.platforms.eks.adopted_fields import (
+    GPU_TAINTS,
     bottlerocket_sharing,
     disk_size,
     has_accelerator,
     node_options,
-    other_taints,
     prefix_of,
     sorted_taints,
-    text_values,
     zones_of_subnets,
 )
 from gpufleet.platforms.eks.karpenter_adoption import karpenter_pools
@@ -123,10 +129,10 @@ class EksAdoption(PlatformAdoption):
             found["name"] = one.properties.get("name") or found["name"]
             found |= {"kubernetesVersion": v} if (v := _text(one, "version")) else {}
         for one in seen.objects("EC2NodeClass"):
-            tags = mapping(mapping(one.properties.get("spec")).get("tags"))
+            tags = mapping(one.spec.get("tags"))
             discovery = [
                 mapping(mapping(term).get("tags")).get("karpenter.sh/discovery")
-                for term in items(mapping(one.properties.get("spec")).get("subnetSelectorTerms"))
+                for term in items(one.spec.get("subnetSelectorTerms"))
             ]
             named = next((name for name in discovery if isinstance(name, str)), None)
             if named is not None and found["name"] == "adopted":
@@ -160,7 +166,7 @@ def _arn_region(arn: str | None) -> str | None:
 def _group_name(one: ObservedResource) -> str:
     """As nodes of the group have it in their label."""
     named = one.properties.get("nodeGroupName") or (one.id or "").rpartition(":")[2]
-    return str(named or mapping(one.properties.get("metadata")).get("name") or one.name)
+    return str(named or one.metadata.get("name") or one.name)
 
 
 def _group(seen: Observations, one: ObservedResource) -> ProposedPool | None:
@@ -172,7 +178,7 @@ def _group(seen: Observations, one: ObservedResource) -> ProposedPool | None:
         types = [spec["instanceType"]]
     if not any(has_accelerator(name) for name in types):
         return None
-    labels, tags = text_values(group.get("labels")), text_values(group.get("tags"))
+    labels, tags = texts(group.get("labels")), texts(group.get("tags"))
     name = tags.get(POOL_LABEL) or labels.get(POOL_LABEL) or _pool_name(one)
     scaling = mapping(group.get("scalingConfig"))
     notes: list[str] = []
@@ -186,7 +192,7 @@ def _group(seen: Observations, one: ObservedResource) -> ProposedPool | None:
     if zones:
         pool["zones"] = zones
     _capacity(pool, group, spec, tags, zones, notes)
-    taints = other_taints(group.get("taints"), _TAINTS)
+    taints = group_taints(group.get("taints"), GPU_TAINTS, _TAINTS)
     if taints:
         pool["taints"] = taints
     _image(pool, group, spec)

@@ -1,19 +1,31 @@
 """What EKS refuses of the arguments of each node group, and the API server of Karpenter's objects:
-both are rendered as components register them."""
+both are rendered as components register them.
 
-from collections.abc import Iterator, Mapping, Sequence
+Works on the arguments of `aws:eks/nodeGroup` and `aws:ec2/launchTemplate` in the provider's
+spelling, complete or in part. Enumerations, bounds and exclusions of the provider are rows of
+`catalogue.provider_inputs`. What remains are combinations and quotas that no schema has. Sources:
+EKS and EC2 service models (botocore 1.44.5, LaunchTemplateSpecification, CreateNodegroup,
+WarmPoolConfig), EKS user guide `nodes/launch-templates`, `ml/capacity-blocks-mng`, and EC2 user
+guide `efa-acc-inst-types`.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from gpufleet.catalogue import load
+from gpufleet.catalogue.features import numbers
+from gpufleet.cluster.fact import NOTHING, known
+from gpufleet.components_base.refused_arguments import refused_arguments
+from gpufleet.contract.machine_images import ended_image
 from gpufleet.contract.schemas import has_schema, schema_problems
-from gpufleet.findings import Finding, findings_in
+from gpufleet.documents.shapes import items, mapping
+from gpufleet.findings import Finding, error, findings_in
 from gpufleet.fleet.model import Pool
 from gpufleet.platforms.eks.autoscaler_tags import validate_autoscaler_tags
 from gpufleet.platforms.eks.karpenter_node_class import node_class
-from gpufleet.platforms.eks.karpenter_node_pool_manifest import karpenter_name, node_pool
-from gpufleet.platforms.eks.karpenter_overlay import node_overlay
+from gpufleet.platforms.eks.karpenter_objects import karpenter_name, node_overlay, node_pool
 from gpufleet.platforms.eks.launch_template import launch_template
 from gpufleet.platforms.eks.node_group_arguments import node_group
-from gpufleet.platforms.eks.node_group_contract import validate_node_group
 from gpufleet.platforms.eks.shape import EksShape, eks_shape
 from gpufleet.spec.base import Ownership
 from gpufleet.spec.fleet_spec import FleetSpec
@@ -72,4 +84,247 @@ def _objects(
                 message=problem.message,
                 found=problem.value,
                 source=f"definition of {document['kind']} ({document['apiVersion']}, v1.14.1)",
+            )
+
+
+NODE_GROUP_TYPE = "aws:eks/nodeGroup:NodeGroup"
+HIBERNATED = "HIBERNATED"
+LAUNCH_TEMPLATE_TYPE = "aws:ec2/launchTemplate:LaunchTemplate"
+MAX_TYPES = 20
+"""Maximum of `instanceTypes` of one node group."""
+MAX_TAGS = 50
+"""Maximum number of tags of one node group."""
+
+
+def validate_node_group(
+    group: Mapping[str, Any],
+    template: Mapping[str, Any] | None,
+    group_path: str,
+    template_path: str,
+) -> list[Finding]:
+    """Everything EKS or EC2 would refuse about the two together.
+
+    `template` is None for a group without one. What is not written is not validated.
+    """
+    findings = [
+        *_group(group, group_path),
+        *_sizes(group, group_path),
+        *_image(group, group_path),
+    ]
+    if template is not None:
+        findings += [
+            *_forbidden(template, template_path),
+            *_alongside_template(group, template, group_path, template_path),
+            *_groups(template, template_path),
+            *_places(template, template_path),
+            *_capacity_block(group, template, group_path, template_path),
+        ]
+    return [
+        *findings,
+        *refused_arguments(NODE_GROUP_TYPE, group, group_path),
+        *refused_arguments(LAUNCH_TEMPLATE_TYPE, template or {}, template_path),
+    ]
+
+
+def _group(group: Mapping[str, Any], path: str) -> Iterable[Finding]:
+    types = items(group.get("instanceTypes"))
+    if len(types) > MAX_TYPES:
+        yield _finding("node-group-too-many-types", path, found=len(types), limit=MAX_TYPES)
+    tags = mapping(group.get("tags"))
+    if len(tags) > MAX_TAGS:
+        yield _finding("node-group-too-many-tags", path, found=len(tags), limit=MAX_TAGS)
+    for section, pair in _EITHER:
+        given = mapping(group.get(section))
+        if all(key in given for key in pair):
+            yield _finding(
+                "node-group-count-and-percentage",
+                f"{path}.{section}",
+                first=pair[0],
+                second=pair[1],
+            )
+
+
+def _sizes(group: Mapping[str, Any], path: str) -> Iterable[Finding]:
+    scaling = mapping(group.get("scalingConfig"))
+    given = [scaling.get(f"{name}Size") for name in ("min", "desired", "max")]
+    least, wanted, most = (size if type(size) is int else None for size in given)
+    written = [size for size in (least, wanted, most) if size is not None]
+    if written != sorted(written):
+        yield _finding(
+            "node-group-sizes", path, least=least, wanted=wanted, most=most, found=written
+        )
+
+
+_EITHER = (
+    (
+        "nodeRepairConfig",
+        ("maxParallelNodesRepairedCount", "maxParallelNodesRepairedPercentage"),
+    ),
+    (
+        "nodeRepairConfig",
+        ("maxUnhealthyNodeThresholdCount", "maxUnhealthyNodeThresholdPercentage"),
+    ),
+)
+
+_FORBIDDEN = {
+    "iamInstanceProfile": ("launch-template-instance-profile", "the group's nodeRoleArn"),
+    "hibernationOptions": ("launch-template-hibernation", "nothing: EKS nodes do not hibernate"),
+    "instanceInitiatedShutdownBehavior": (
+        "launch-template-shutdown",
+        "nothing: EKS decides when nodes end",
+    ),
+}
+"""Template argument -> code, and what takes its place."""
+
+
+def _forbidden(template: Mapping[str, Any], path: str) -> Iterable[Finding]:
+    for key, (code, instead) in _FORBIDDEN.items():
+        if template.get(key) is not None:
+            yield error(
+                code,
+                f"{path}.{key}",
+                f"a template of a managed node group must not set {key}",
+                f"remove it; what counts is {instead}",
+            )
+    market = mapping(template.get("instanceMarketOptions"))
+    if market.get("marketType") == "spot" or "spotOptions" in market:
+        yield _finding("launch-template-spot", path)
+    for index, interface in enumerate(items(template.get("networkInterfaces"))):
+        if interface.get("subnetId") is not None:
+            yield _finding("launch-template-subnet", f"{path}.networkInterfaces[{index}]")
+
+
+def _alongside_template(
+    group: Mapping[str, Any], template: Mapping[str, Any], group_path: str, template_path: str
+) -> Iterable[Finding]:
+    instead = {
+        "diskSize": (
+            "node-group-disk-size",
+            "`disk.sizeGib` of the pool, which fills the template",
+        ),
+        "remoteAccess": ("node-group-remote-access", "keyName in the launch template"),
+    }
+    for key, (code, where) in instead.items():
+        if group.get(key) is not None:
+            yield error(
+                code,
+                f"{group_path}.{key}",
+                f"{key} and a launch template are both given, and EKS accepts only one of them",
+                f"write {where}",
+                found=group[key],
+            )
+    types, one = items(group.get("instanceTypes")), template.get("instanceType")
+    if "instanceTypes" in group and not types and one is None:
+        yield _finding("node-group-no-type", group_path, found=[])
+    if types and one is not None:
+        yield _finding(
+            "node-group-types-twice", template_path, one=one, types=types, found=[one, *types]
+        )
+    image = template.get("imageId")
+    for key in ("amiType", "version", "releaseVersion"):
+        given = group.get(key)
+        if image is not None and given is not None and given != "CUSTOM":
+            yield _finding(
+                "node-group-image-twice", f"{group_path}.{key}", key=key, found=given, image=image
+            )
+
+
+def _capacity_block(
+    group: Mapping[str, Any], template: Mapping[str, Any], group_path: str, template_path: str
+) -> Iterable[Finding]:
+    market = mapping(template.get("instanceMarketOptions")).get("marketType") == "capacity-block"
+    capacity = group.get("capacityType")
+    if not market and capacity != "CAPACITY_BLOCK":
+        return
+    reserved = mapping(template.get("capacityReservationSpecification"))
+    target = mapping(reserved.get("capacityReservationTarget"))
+    missing = [
+        name
+        for name, there in (
+            (f"{group_path}.capacityType CAPACITY_BLOCK", capacity == "CAPACITY_BLOCK"),
+            (f"{template_path}.instanceMarketOptions.marketType capacity-block", market),
+            (
+                f"{template_path}.capacityReservationSpecification.capacityReservationTarget",
+                bool(target),
+            ),
+            (f"{template_path}.instanceType", template.get("instanceType") is not None),
+        )
+        if not there
+    ]
+    if missing:
+        yield _finding(
+            "capacity-block-incomplete", template_path, lacking="; ".join(missing), missing=missing
+        )
+
+
+def _image(group: Mapping[str, Any], path: str) -> Iterable[Finding]:
+    """`amiType` next to `version` and `warmPoolConfig`: for whom the image is published."""
+    image, version = group.get("amiType"), group.get("version")
+    if not isinstance(image, str):
+        return
+    minor = known(numbers(version)) if isinstance(version, str) else NOTHING
+    if (problem := ended_image(image, minor, load())) is not None:
+        yield _finding("node-group-image-ended", path, problem=problem, found=version)
+    if image.startswith("BOTTLEROCKET"):
+        yield from _warm_pool(group, image, f"{path}.warmPoolConfig")
+
+
+def _warm_pool(group: Mapping[str, Any], image: str, path: str) -> Iterable[Finding]:
+    warm = mapping(group.get("warmPoolConfig"))
+    if warm.get("poolState") == HIBERNATED:
+        yield _finding("node-group-warm-pool", path, image=image, found=HIBERNATED)
+    if warm.get("reuseOnScaleIn") is True:
+        yield _finding("node-group-warm-pool/reuse", path, image=image, found=True)
+
+
+def _groups(template: Mapping[str, Any], path: str) -> Iterable[Finding]:
+    interfaces = items(template.get("networkInterfaces"))
+    groups = [
+        key for key in ("vpcSecurityGroupIds", "securityGroupNames") if items(template.get(key))
+    ] + [
+        f"networkInterfaces[{index}].securityGroups"
+        for index, interface in enumerate(interfaces)
+        if items(interface.get("securityGroups"))
+    ]
+    if groups:
+        yield _finding("launch-template-own-security-groups", f"{path}.{groups[0]}")
+    for key in ("vpcSecurityGroupIds", "securityGroupNames"):
+        if interfaces and template.get(key):
+            yield _finding("launch-template-security-groups-twice", f"{path}.{key}", key=key)
+
+
+def _places(template: Mapping[str, Any], path: str) -> Iterable[Finding]:
+    interfaces = items(template.get("networkInterfaces"))
+    if not interfaces:
+        return
+    places = [(i.get("networkCardIndex") or 0, i.get("deviceIndex") or 0) for i in interfaces]
+    for index, place in enumerate(places):
+        if place in places[:index]:
+            yield _finding(
+                "launch-template-interface-twice",
+                f"{path}.networkInterfaces[{index}]",
+                key=place[0],
+                expected=place[1],
+                found=place,
+            )
+    if (0, 0) not in places:
+        yield _finding("launch-template-no-primary", path)
+    cards: set[int] = set()
+    for index, interface in enumerate(interfaces):
+        kind = interface.get("interfaceType")
+        card = interface.get("networkCardIndex") or 0
+        if kind == "efa-only" and places[index] == (0, 0):
+            yield _finding("launch-template-primary-efa-only", f"{path}.networkInterfaces[{index}]")
+        if kind in {"efa", "efa-only"} and card in cards:
+            yield _finding(
+                "launch-template-efa-per-card", f"{path}.networkInterfaces[{index}]", found=card
+            )
+        if kind in {"efa", "efa-only"}:
+            cards.add(card)
+        public = interface.get("associatePublicIpAddress")
+        if len(interfaces) > 1 and public in {True, "true"}:
+            yield _finding(
+                "launch-template-public-address",
+                f"{path}.networkInterfaces[{index}]",
+                found=len(interfaces),
             )

@@ -11,12 +11,15 @@ from gpufleet.platforms.eks.cluster_autoscaler_values import (
     cluster_autoscaler_values,
     scaled_pools,
 )
-from gpufleet.platforms.eks.efa_device_plugin_values import CHART as EFA
-from gpufleet.platforms.eks.efa_device_plugin_values import efa_fleet_values, efa_pools
-from gpufleet.platforms.eks.karpenter_buffer import capacity_buffer
+from gpufleet.platforms.eks.efa import CHART as EFA
+from gpufleet.platforms.eks.efa import efa_fleet_values, efa_pools
 from gpufleet.platforms.eks.karpenter_node_class import node_class
-from gpufleet.platforms.eks.karpenter_node_pool_manifest import karpenter_name, node_pool
-from gpufleet.platforms.eks.karpenter_overlay import node_overlay
+from gpufleet.platforms.eks.karpenter_objects import (
+    capacity_buffer,
+    karpenter_name,
+    node_overlay,
+    node_pool,
+)
 from gpufleet.platforms.eks.karpenter_values import CHART as KARPENTER
 from gpufleet.platforms.eks.karpenter_values import (
     DEFINITIONS,

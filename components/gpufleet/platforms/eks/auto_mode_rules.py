@@ -13,7 +13,7 @@ from gpufleet.catalogue import AWS, load
 from gpufleet.findings import Finding, findings_in, warning
 from gpufleet.fleet.model import Fleet, Pool
 from gpufleet.platforms.eks.auto_mode import IMAGE, LIFETIME_HOURS
-from gpufleet.platforms.eks.karpenter_intent import disruption
+from gpufleet.platforms.eks.karpenter_objects import disruption
 from gpufleet.platforms.eks.shape import eks_shape
 from gpufleet.spec.base import Ownership
 from gpufleet.spec.fleet_spec import FleetSpec

@@ -3,15 +3,22 @@
 Format: kubernetes/autoscaler 1.36 `cluster-autoscaler/cloudprovider/aws`. The group's Auto Scaling
 group carries them, and the EKS node group too: from a group that never had a node Cluster
 Autoscaler asks EKS.
+
+Autoscalers know the GPUs of an instance type and nothing of slices, turns or clients. What they
+take for granted and the node will not have is set to 0, or they would start nodes for pods that can
+never run there.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 
+from gpufleet.catalogue.edition import read_rows
 from gpufleet.findings import Finding, findings_in
 from gpufleet.fleet.autoscaler_rules import UNNEEDED, has_whole_gpus
 from gpufleet.fleet.model import GIB, Pool
-from gpufleet.platforms.eks.efa_pages import node_huge_pages
-from gpufleet.platforms.eks.node_template import template_resources
+from gpufleet.fleet.neuron import is_neuron
+from gpufleet.partition.shares import RESOURCES
+from gpufleet.platforms.eks.efa import node_huge_pages
 from gpufleet.platforms.eks.user_data import joins_disks
 from gpufleet.spec.base import Platform
 from gpufleet.spec.platforms.eks import EksOptions, LocalStorage
@@ -40,17 +47,8 @@ file system and 1 GiB of reserve. Promising more would start nodes for pods that
 _OWN_TAGS = 10
 """Tags left to the one who makes the group: name, cluster, discovery, cost allocation."""
 
-_ACCELERATORS = {
-    "K80": "nvidia-tesla-k80",
-    "P100": "nvidia-tesla-p100",
-    "V100-16GB": "nvidia-tesla-v100",
-    "V100-32GB": "nvidia-tesla-v100",
-    "T4": "nvidia-tesla-t4",
-    "A100-40GB": "nvidia-tesla-a100",
-    "A100-80GB": "nvidia-tesla-a100",
-    "A10G": "nvidia-a10g",
-    "L4": "nvidia-l4",
-    "L40S": "nvidia-l40s",
+_ACCELERATORS: Mapping[str, str] = {
+    row["gpu"]: row["label"] for row in read_rows(Path(__file__).parent, "accelerator_labels")
 }
 """Names Cluster Autoscaler's metrics know; others work and are counted as `not-listed`."""
 
@@ -154,3 +152,25 @@ def validate_autoscaler_tags(pool: Pool) -> Iterator[Finding]:
         if taint.key in taken:
             yield _finding("autoscaler-taint-twice", pool.path, pool=pool.name, found=taint.key)
         taken.add(taint.key)
+
+
+def template_resources(pool: Pool) -> dict[str, int]:
+    """Resource -> amount: what the node will advertise, and 0 for whole GPUs it will not.
+
+    In order of name. The amounts are those of the partition; a zero adds nothing to their sum.
+    """
+    if is_neuron(pool.gpu):
+        # No autoscaler takes them for granted, and nodes have whole devices next to single cores.
+        return dict(pool.advertised)
+    whole = RESOURCES[pool.gpu.vendor]
+    return dict(sorted({whole: 0, **pool.advertised}.items()))
+
+
+def modelled_gpus(pool: Pool) -> int:
+    """Whole GPUs an autoscaler models by itself: what the cloud's API counts.
+
+    0 for parts of a GPU, which EC2 counts as no GPU (g6f, gr6f).
+    """
+    row = pool.machines[0].instance
+    counted = None if row is None else row.accelerator.api_count
+    return pool.gpus_per_node if counted is None else counted

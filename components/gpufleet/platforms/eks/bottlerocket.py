@@ -15,7 +15,7 @@ from gpufleet.catalogue import InstanceType
 from gpufleet.findings import Finding, error, findings_in
 from gpufleet.fleet.kubelet import manager_policies
 from gpufleet.fleet.model import Pool
-from gpufleet.platforms.eks.efa_pages import EFA_PAGES, node_huge_pages
+from gpufleet.platforms.eks.efa import EFA_PAGES, node_huge_pages
 from gpufleet.platforms.eks.shape import runs_bottlerocket
 from gpufleet.spec.pool import GpuPool
 from gpufleet.spec.sharing import MigStrategy, Sharing

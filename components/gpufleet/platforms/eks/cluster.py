@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
 
 import pulumi
 
+from gpufleet.components_base.cloud_object import ready_output
 from gpufleet.components_base.component import GpuComponent, Options
 from gpufleet.components_base.inputs import checked, refuse
-from gpufleet.components_base.ready_output import ready_output
 from gpufleet.findings import has_errors
 from gpufleet.platforms.eks import aws_objects as aws
 from gpufleet.platforms.eks.aws_objects import AwsObject
@@ -30,7 +30,7 @@ from gpufleet.platforms.eks.cluster_plan import (
     system_group,
     system_template,
 )
-from gpufleet.platforms.eks.karpenter_access import EC2_SERVICES, POD_IDENTITY_TRUST
+from gpufleet.platforms.eks.pod_identity import TRUST, policy_text
 
 if TYPE_CHECKING:
     from gpufleet.gpu_fleet import GpuFleetConnectionArgs
@@ -135,7 +135,7 @@ class EksCluster(GpuComponent[EksClusterPlan]):
 
     def _make(self, name: str, plan: EksClusterPlan) -> Mapping[str, object]:
         tags, network = plan.declared.tags, cluster_network(self, name, plan)
-        role, policies = self._role(name, plan, "cluster", ["eks.amazonaws.com"], CLUSTER_POLICIES)
+        role, policies = self._role(name, plan, "cluster", trust("eks"), CLUSTER_POLICIES)
         arguments = cluster_arguments(plan)
         arguments["roleArn"] = role.output("arn")
         arguments["vpcConfig"]["subnetIds"] = [one.id for one in network.private.values()]
@@ -163,7 +163,7 @@ class EksCluster(GpuComponent[EksClusterPlan]):
             )
             for one in AFTER_NODES
         ]
-        nodes, node_policies = self._role(name, plan, "gpu-nodes", EC2_SERVICES[:1], NODE_POLICIES)
+        nodes, node_policies = self._role(name, plan, "gpu-nodes", trust("ec2"), NODE_POLICIES)
         ready = ready_output(cluster.output("name"), *before)
         self._subnets = {
             zone: ready_output(subnet.id, *network.way_out)
@@ -202,19 +202,9 @@ class EksCluster(GpuComponent[EksClusterPlan]):
         )
 
     def _role(
-        self,
-        name: str,
-        plan: EksClusterPlan,
-        what: str,
-        services: Sequence[str],
-        policies: Sequence[str],
-    ) -> tuple[AwsObject, list[AwsObject]]:
-        """A role that services of AWS take, and its policies of AWS's own."""
-        return self._trusted_role(name, plan, what, trust(services), policies)
-
-    def _trusted_role(
         self, name: str, plan: EksClusterPlan, what: str, trusted: str, policies: Sequence[str]
     ) -> tuple[AwsObject, list[AwsObject]]:
+        """A role, who may take it, and its policies of AWS's own."""
         made = AwsObject(
             aws.ROLE,
             f"{name}-{what}-role",
@@ -248,7 +238,7 @@ class EksCluster(GpuComponent[EksClusterPlan]):
         network: ClusterNetwork,
         before: Sequence[AwsObject],
     ) -> AwsObject:
-        role, policies = self._role(name, plan, "system-nodes", EC2_SERVICES[:1], NODE_POLICIES)
+        role, policies = self._role(name, plan, "system-nodes", trust("ec2"), NODE_POLICIES)
         template = AwsObject(
             aws.LAUNCH_TEMPLATE,
             f"{name}-system-template",
@@ -271,9 +261,7 @@ class EksCluster(GpuComponent[EksClusterPlan]):
         """What the EBS CSI driver needs next to its add-on: a role by Pod Identity."""
         if one != "aws-ebs-csi-driver":
             return {}
-        role, policies = self._trusted_role(
-            name, plan, "ebs-csi", POD_IDENTITY_TRUST, [EBS_CSI_POLICY]
-        )
+        role, policies = self._role(name, plan, "ebs-csi", policy_text(TRUST), [EBS_CSI_POLICY])
         arn = ready_output(role.output("arn"), *policies)
         return {"podIdentityAssociations": [{"roleArn": arn, "serviceAccount": EBS_CSI_ACCOUNT}]}
 
@@ -281,10 +269,11 @@ class EksCluster(GpuComponent[EksClusterPlan]):
 SPOT_SERVICE = "spot.amazonaws.com"
 
 
-def trust(services: Sequence[str]) -> str:
-    """Who may take a role: services of AWS."""
-    actions = ["sts:AssumeRole", *(["sts:TagSession"] if "eks.amazonaws.com" in services else [])]
-    statement = {"Effect": "Allow", "Principal": {"Service": list(services)}, "Action": actions}
+def trust(service: str) -> str:
+    """Who may take a role: a service of AWS, `eks` or `ec2`."""
+    actions = ["sts:AssumeRole", *(["sts:TagSession"] if service == "eks" else [])]
+    principal = {"Service": [f"{service}.amazonaws.com"]}
+    statement = {"Effect": "Allow", "Principal": principal, "Action": actions}
     return json.dumps({"Version": "2012-10-17", "Statement": [statement]})
 
 

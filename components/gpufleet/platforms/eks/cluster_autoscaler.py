@@ -1,6 +1,5 @@
 """ClusterAutoscaler: chart and role, for node groups of EKS."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import NotRequired, TypedDict
@@ -20,11 +19,10 @@ from gpufleet.platforms.declarations import compiled_declarations
 from gpufleet.platforms.eks.cluster_autoscaler_values import (
     CHART,
     SERVICE_ACCOUNT,
-    cluster_autoscaler_policy,
     cluster_autoscaler_values,
     validate_program,
 )
-from gpufleet.platforms.eks.pod_identity import pod_identity
+from gpufleet.platforms.eks.pod_identity import pod_identity, policy_text
 from gpufleet.render.gpu_operator_values import merged
 from gpufleet.spec.addons import Charts
 from gpufleet.spec.addons import ClusterAutoscaler as Settings
@@ -195,4 +193,4 @@ def _pools(component: str, given: _Declared, args: ClusterAutoscalerArgs) -> tup
 
 
 def _policy(cluster: str) -> str:
-    return json.dumps(cluster_autoscaler_policy(cluster))
+    return policy_text("cluster-autoscaler", cluster=cluster)

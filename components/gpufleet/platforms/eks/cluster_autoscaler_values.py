@@ -1,4 +1,4 @@
-"""Values of Cluster Autoscaler's chart (9.59.0) on EKS, and what it may do in AWS.
+"""Values of Cluster Autoscaler's chart (9.59.0) on EKS.
 
 The program is matched to the cluster's Kubernetes minor; the chart's own default is not. Sources:
 kubernetes/autoscaler `cluster-autoscaler/cloudprovider/aws`, `expander/priority`, tag 1.36.1.
@@ -154,40 +154,3 @@ def _pattern(pool: Pool, prefix: str) -> str:
     if pool.spec.import_id is not None:
         return f"^eks-{pool.spec.import_id.rsplit(':', 1)[-1]}-{_UUID}"
     return f"^eks-{name_prefix(prefix, pool.name, 'node group')}{_DIGITS}-{_UUID}"
-
-
-def cluster_autoscaler_policy(cluster: str) -> dict[str, Any]:
-    """The policy of its role: it changes only groups that carry the cluster's discovery tag."""
-    return {
-        "Version": "2012-10-17",
-        "Statement": [
-            {
-                "Effect": "Allow",
-                "Action": [
-                    "autoscaling:DescribeAutoScalingGroups",
-                    "autoscaling:DescribeAutoScalingInstances",
-                    "autoscaling:DescribeLaunchConfigurations",
-                    "autoscaling:DescribeScalingActivities",
-                    "ec2:DescribeImages",
-                    "ec2:DescribeInstanceTypes",
-                    "ec2:DescribeLaunchTemplateVersions",
-                    "ec2:GetInstanceTypesFromInstanceRequirements",
-                    "eks:DescribeNodegroup",
-                ],
-                "Resource": ["*"],
-            },
-            {
-                "Effect": "Allow",
-                "Action": [
-                    "autoscaling:SetDesiredCapacity",
-                    "autoscaling:TerminateInstanceInAutoScalingGroup",
-                ],
-                "Resource": ["*"],
-                "Condition": {
-                    "StringEquals": {
-                        f"aws:ResourceTag/k8s.io/cluster-autoscaler/{cluster}": "owned"
-                    }
-                },
-            },
-        ],
-    }

@@ -18,8 +18,9 @@ from gpufleet.components_base.release import ReleasePlan
 from gpufleet.findings import Severity
 from gpufleet.fleet import Fleet, Pool
 from gpufleet.fleet.chart_values import merged
-from gpufleet.platforms.eks.auto_mode_access import auto_mode_access
+from gpufleet.platforms.eks.auto_mode import access_policy_arn
 from gpufleet.platforms.eks.auto_mode_rules import makes_auto_entry
+from gpufleet.platforms.eks.aws_objects import ACCESS_ENTRY, ACCESS_POLICY, AwsObject
 from gpufleet.platforms.eks.cluster_autoscaler import CHART as AUTOSCALER_CHART
 from gpufleet.platforms.eks.cluster_autoscaler import (
     ClusterAutoscaler,
@@ -30,9 +31,9 @@ from gpufleet.platforms.eks.cluster_autoscaler_values import (
     scaled_pools,
 )
 from gpufleet.platforms.eks.connection import EksConnection, eks_connection
+from gpufleet.platforms.eks.efa import efa_fleet_values, efa_pools
 from gpufleet.platforms.eks.efa_device_plugin import CHART as EFA_CHART
 from gpufleet.platforms.eks.efa_device_plugin import EfaDevicePlugin
-from gpufleet.platforms.eks.efa_device_plugin_values import efa_fleet_values, efa_pools
 from gpufleet.platforms.eks.karpenter import CHART as KARPENTER_CHART
 from gpufleet.platforms.eks.karpenter import Karpenter, KarpenterPlan, validate_karpenter
 from gpufleet.platforms.eks.karpenter_node_pool import KarpenterGpuNodePool
@@ -199,3 +200,33 @@ def _monitoring_agent(fleet: Fleet, connection: EksConnection) -> MonitoringAgen
 
 def _ours(addon: Addon) -> bool:
     return addon.enabled is not False and addon.ownership is Ownership.MANAGED
+
+
+def auto_mode_access(
+    name: str, connection: EksConnection, opts: pulumi.ResourceOptions
+) -> list[pulumi.Resource]:
+    """The access entry of the type EC2, and its policy, by which nodes of EKS Auto Mode with a role
+    of their own join (Amazon EKS user guide, "Create node class access entry")."""
+    who = {
+        "clusterName": connection.cluster_name,
+        "principalArn": connection.node_role_arn,
+    }
+    entry = AwsObject(
+        ACCESS_ENTRY,
+        f"{name}-access",
+        {**who, "type": "EC2", "tags": connection.tags},
+        opts,
+    )
+    policy = AwsObject(
+        ACCESS_POLICY,
+        f"{name}-access-policy",
+        {
+            **who,
+            "policyArn": pulumi.Output.from_input(connection.node_role_arn).apply(
+                access_policy_arn
+            ),
+            "accessScope": {"type": "cluster"},
+        },
+        pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(depends_on=[entry])),
+    )
+    return [entry, policy]

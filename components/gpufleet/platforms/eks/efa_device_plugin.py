@@ -12,9 +12,9 @@ from gpufleet.components_base.charts import ChartChoice, ChosenChart, chosen_cha
 from gpufleet.components_base.component import Options
 from gpufleet.components_base.inputs import checked
 from gpufleet.components_base.release import ChartComponent, ReleasePlan
-from gpufleet.platforms.eks.efa_device_plugin_values import CHART, efa_device_plugin_values
+from gpufleet.fleet.gpu_operator_chart import OperandToleration
+from gpufleet.platforms.eks.efa import CHART, efa_device_plugin_values
 from gpufleet.render.gpu_operator_values import merged
-from gpufleet.spec.base import SpecModel
 
 
 class EfaDevicePluginArgs(TypedDict):
@@ -34,16 +34,11 @@ class EfaDevicePluginArgs(TypedDict):
     """Raw Helm values, merged last. Default: none."""
 
 
-class _Toleration(SpecModel):
-    key: str
-    effect: str
-
-
 class _Declared(ChartChoice):
     """The arguments that must be known before deployment."""
 
     instance_types: tuple[str, ...] = Field(min_length=1)
-    tolerations: tuple[_Toleration, ...] = ()
+    tolerations: tuple[OperandToleration, ...] = ()
 
 
 class EfaDevicePlugin(ChartComponent[ReleasePlan]):

@@ -24,12 +24,6 @@ from gpufleet.platforms.eks.aws_objects import (
     SUBNET_TAG,
     AwsObject,
 )
-from gpufleet.platforms.eks.karpenter_access import (
-    EVENTS,
-    RETENTION_SECONDS,
-    karpenter_policy,
-    queue_policy,
-)
 from gpufleet.platforms.eks.karpenter_values import (
     CHART,
     DEFINITIONS,
@@ -39,8 +33,24 @@ from gpufleet.platforms.eks.karpenter_values import (
     karpenter_values,
 )
 from gpufleet.platforms.eks.names import name_prefix
-from gpufleet.platforms.eks.pod_identity import pod_identity
+from gpufleet.platforms.eks.pod_identity import pod_identity, policy_text
 from gpufleet.render.gpu_operator_values import merged
+
+EVENTS: dict[str, dict[str, list[str]]] = {
+    "health": {"source": ["aws.health"], "detail-type": ["AWS Health Event"]},
+    "spot": {"source": ["aws.ec2"], "detail-type": ["EC2 Spot Instance Interruption Warning"]},
+    "rebalance": {"source": ["aws.ec2"], "detail-type": ["EC2 Instance Rebalance Recommendation"]},
+    "state": {"source": ["aws.ec2"], "detail-type": ["EC2 Instance State-change Notification"]},
+    "reservation": {
+        "source": ["aws.ec2"],
+        "detail-type": ["EC2 Capacity Reservation Instance Interruption Warning"],
+    },
+}
+"""Why a machine may end before its time -> pattern of the event (karpenter-provider-aws v1.14.1,
+event rules of its installation guide)."""
+
+RETENTION_SECONDS = 300
+"""Events older than this are of no use: an interrupted spot machine has two minutes."""
 
 DISCOVERY = "karpenter.sh/discovery"
 """Tag by which node classes that name no ids find subnets and security groups."""
@@ -221,7 +231,9 @@ class Karpenter(GpuComponent[KarpenterPlan]):
             f"{name}-interruption-policy",
             {
                 "queueUrl": queue.output("url"),
-                "policy": queue.output("arn").apply(lambda arn: json.dumps(queue_policy(arn))),
+                "policy": queue.output("arn").apply(
+                    lambda arn: policy_text("karpenter-queue", queue_arn=arn)
+                ),
             },
             opts,
         )
@@ -274,4 +286,14 @@ def _planned(component: str, args: KarpenterArgs) -> KarpenterPlan:
 
 
 def _document(cluster: str, node_role_arn: str, queue_arn: str, *, region: str) -> str:
-    return json.dumps(karpenter_policy(cluster, region, node_role_arn, queue_arn))
+    """The policy of the controller's role. The node role tells partition and account."""
+    _, partition, _, _, account, *_ = node_role_arn.split(":")
+    return policy_text(
+        "karpenter",
+        cluster=cluster,
+        region=region,
+        partition=partition,
+        account=account,
+        node_role_arn=node_role_arn,
+        queue_arn=queue_arn,
+    )

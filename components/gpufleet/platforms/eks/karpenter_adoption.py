@@ -15,22 +15,21 @@ from gpufleet.contract.programs.karpenter_machines import (
 from gpufleet.documents.paths import value_at
 from gpufleet.documents.shapes import items, mapping
 from gpufleet.fleet.config_names import POOL_LABEL
-from gpufleet.fleet.observed import Declaration, Observations, ObservedResource, ProposedPool
-from gpufleet.fleet.observed_nodes import pool_name
+from gpufleet.fleet.observed import Declaration, Observations, ObservedResource, ProposedPool, texts
+from gpufleet.fleet.observed_nodes import group_taints, pool_name
 from gpufleet.platforms.eks import auto_mode
 from gpufleet.platforms.eks.adopted_fields import (
+    GPU_TAINTS,
     bottlerocket_sharing,
     disk_size,
     gpus_of,
     has_accelerator,
     is_neuron,
     node_options,
-    other_taints,
     prefix_of,
     sorted_taints,
-    text_values,
 )
-from gpufleet.platforms.eks.karpenter_intent import disruption
+from gpufleet.platforms.eks.karpenter_objects import disruption
 from gpufleet.spec.karpenter import KarpenterPoolOptions
 from gpufleet.spec.pool import Intent
 
@@ -51,7 +50,7 @@ def karpenter_pools(
 ) -> Iterator[ProposedPool]:
     """The pools of a NodePool and its node class: one for each accelerator, number of them and
     processor that its machines have; none for one without accelerators."""
-    inner = mapping(mapping(mapping(one.properties.get("spec")).get("template")).get("spec"))
+    inner = mapping(mapping(one.spec.get("template")).get("spec"))
     groups: dict[tuple[object, ...], list[str]] = {}
     for name in _machine_types(read_requirements(inner.get("requirements"))):
         row = load().instances.get(name)
@@ -73,14 +72,14 @@ def _pool(
     suffix: str,
 ) -> ProposedPool:
     """The pool of some machine types of a NodePool."""
-    spec = mapping(one.properties.get("spec"))
+    spec = one.spec
     template = mapping(spec.get("template"))
     inner = mapping(template.get("spec"))
     wanted = {str(mapping(r).get("key")): mapping(r) for r in items(inner.get("requirements"))}
     requirements = read_requirements(inner.get("requirements"))
-    metadata = mapping(one.properties.get("metadata"))
-    labels = text_values(mapping(template.get("metadata")).get("labels"))
-    name = text_values(metadata.get("labels")).get(POOL_LABEL) or str(metadata.get("name"))
+    metadata = one.metadata
+    labels = texts(mapping(template.get("metadata")).get("labels"))
+    name = one.labels.get(POOL_LABEL) or str(metadata.get("name"))
     most, notes = _most_nodes(mapping(spec.get("limits")), types)
     if suffix:
         name = f"{name[: 40 - len(suffix)]}{suffix}"
@@ -94,7 +93,7 @@ def _pool(
     auto = reference.get("kind") == auto_mode.KIND
     classes = seen.objects(auto_mode.KIND if auto else "EC2NodeClass")
     cls = next((c for c in classes if _named(c) == reference.get("name")), None)
-    node_class = {} if cls is None else mapping(cls.properties.get("spec"))
+    node_class = {} if cls is None else cls.spec
     reserved = [
         {"id": mapping(t)["id"]}
         for t in items(node_class.get("capacityReservationSelectorTerms"))
@@ -116,7 +115,7 @@ def _pool(
         pool["capacity"] = ways
     if zones and not reserved:
         pool["zones"] = zones
-    taints = other_taints(inner.get("taints"), {})
+    taints = group_taints(inner.get("taints"), GPU_TAINTS, {})
     if taints:
         pool["taints"] = taints
     _karpenter_options(pool, spec, inner, wanted)
@@ -129,7 +128,7 @@ def _pool(
     sharing = bottlerocket_sharing(node_class.get("userData"), types[0])
     if sharing is not None:
         pool["sharing"] = sharing
-    tags = text_values(node_class.get("tags"))
+    tags = texts(node_class.get("tags"))
     kept = {"taints": sorted_taints(inner.get("taints"))}
     if inner.get("startupTaints"):
         kept["startupTaints"] = sorted_taints(inner.get("startupTaints"))
@@ -151,11 +150,7 @@ def _pool(
         found["nodeClass"] = {
             "apiVersion": cls.properties.get("apiVersion"),
             "kind": cls.properties.get("kind"),
-            "metadata": {
-                k: v
-                for k, v in mapping(cls.properties.get("metadata")).items()
-                if k in ("name", "labels")
-            },
+            "metadata": {k: v for k, v in cls.metadata.items() if k in ("name", "labels")},
             "spec": node_class,
         }
     return ProposedPool(
@@ -264,8 +259,8 @@ def _placed(pool: Declaration, spec: Mapping[str, Any], seen: Observations) -> N
 
 def _buffered(pool: Declaration, seen: Observations) -> None:
     for one in seen.objects("CapacityBuffer"):
-        labels = mapping(mapping(one.properties.get("metadata")).get("labels"))
-        free = mapping(one.properties.get("spec")).get("replicas")
+        labels = one.labels
+        free = one.spec.get("replicas")
         if labels.get(POOL_LABEL) == pool["name"] and isinstance(free, int):
             pool["karpenter"] = {**pool.get("karpenter", {}), "buffer": True}
             pool["nodes"] = {"min": free, "max": max(free, pool["nodes"]["max"])}
@@ -273,8 +268,8 @@ def _buffered(pool: Declaration, seen: Observations) -> None:
 
 def _priced(pool: Declaration, seen: Observations) -> None:
     for one in seen.objects("NodeOverlay"):
-        labels = mapping(mapping(one.properties.get("metadata")).get("labels"))
-        price = mapping(one.properties.get("spec")).get("priceAdjustment")
+        labels = one.labels
+        price = one.spec.get("priceAdjustment")
         if labels.get(POOL_LABEL) == pool["name"] and isinstance(price, str):
             pool["karpenter"] = {**pool.get("karpenter", {}), "priceAdjustment": price}
 
@@ -317,4 +312,4 @@ def _class_options(pool: Declaration, spec: Mapping[str, Any], kubernetes_versio
 
 
 def _named(one: ObservedResource) -> Any:
-    return mapping(one.properties.get("metadata")).get("name")
+    return one.metadata.get("name")

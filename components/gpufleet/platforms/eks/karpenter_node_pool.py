@@ -7,10 +7,10 @@ from typing import Any
 
 import pulumi
 
+from gpufleet.components_base.cluster_objects import ManifestObject
 from gpufleet.components_base.component import GpuPoolComponent, Options
 from gpufleet.components_base.configurations import checked_labels
 from gpufleet.components_base.inputs import refuse
-from gpufleet.components_base.manifest_object import ManifestObject
 from gpufleet.findings import has_errors
 from gpufleet.fleet.model import NodeTaint
 from gpufleet.platforms.eks.connection import (
@@ -19,10 +19,8 @@ from gpufleet.platforms.eks.connection import (
     declared_eks_pool,
     validate_provisioner,
 )
-from gpufleet.platforms.eks.karpenter_buffer import capacity_buffer
 from gpufleet.platforms.eks.karpenter_node_class import node_class
-from gpufleet.platforms.eks.karpenter_node_pool_manifest import karpenter_name
-from gpufleet.platforms.eks.karpenter_overlay import node_overlay
+from gpufleet.platforms.eks.karpenter_objects import capacity_buffer, karpenter_name, node_overlay
 from gpufleet.platforms.eks.network import machine_security_groups, made_placement_group
 from gpufleet.platforms.eks.pool_plans import KarpenterPoolPlan, karpenter_pool_plan
 from gpufleet.platforms.eks.user_data import image_family, user_data

@@ -5,9 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpufleet.fleet.model import Fleet, Pool
-from gpufleet.platforms.eks.karpenter_buffer import has_buffer
-from gpufleet.platforms.eks.karpenter_node_pool_manifest import is_static
-from gpufleet.platforms.eks.karpenter_overlay import node_overlay
+from gpufleet.platforms.eks.karpenter_objects import has_buffer, is_static, node_overlay
 from gpufleet.platforms.eks.node_repair_rules import repairs
 from gpufleet.spec.base import Ownership
 from gpufleet.spec.pool import Provisioner

@@ -1,10 +1,13 @@
 """What machines with EFA or close together need, the one who launches them."""
 
+from collections.abc import Mapping
+from typing import Any
+
 import pulumi
 
+from gpufleet.fleet.model import Pool
 from gpufleet.platforms.eks.aws_objects import PLACEMENT_GROUP, SECURITY_GROUP, AwsObject
-from gpufleet.platforms.eks.efa_security_group import efa_security_group
-from gpufleet.platforms.eks.names import pool_tags
+from gpufleet.platforms.eks.names import name_prefix, pool_tags
 from gpufleet.platforms.eks.pool_plans import EksPoolPlan
 
 
@@ -40,3 +43,19 @@ def made_placement_group(
         pulumi.ResourceOptions(parent=component),
         outputs=("name",),
     ).output("name")
+
+
+ALL_TRAFFIC = {"protocol": "-1", "fromPort": 0, "toPort": 0, "self": True}
+
+
+def efa_security_group(pool: Pool, prefix: str, tags: Mapping[str, str]) -> dict[str, Any]:
+    """Arguments of `aws:ec2/securityGroup`, without the network it is in. EFA traffic has no ports;
+    a rule that names an address range instead of the group lets nothing through (EFA user guide;
+    eksctl `pkg/cfn/builder/vpc.go`)."""
+    return {
+        "namePrefix": name_prefix(prefix, f"{pool.name}-efa", "security group"),
+        "description": f"EFA traffic between nodes of pool {pool.name}",
+        "ingress": [dict(ALL_TRAFFIC)],
+        "egress": [dict(ALL_TRAFFIC)],
+        "tags": pool_tags(pool, prefix, tags),
+    }

@@ -2,10 +2,11 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 from gpufleet.catalogue import InstanceType, NodeImage
 from gpufleet.contract.owners import NO_OPERANDS
+from gpufleet.documents.paths import value_at
 from gpufleet.findings import Finding, findings_in
 from gpufleet.fleet.leaf_class import LeafClass
 from gpufleet.fleet.model import Fleet, Machine, NodeRange, Pool
@@ -21,18 +22,18 @@ from gpufleet.platforms.eks.bottlerocket import (
     validate_bottlerocket_sharing,
 )
 from gpufleet.platforms.eks.cluster_autoscaler_values import validate_autoscaler
-from gpufleet.platforms.eks.efa_pages import HUGE_PAGES, MIB, least_pages
-from gpufleet.platforms.eks.karpenter_node_pool_manifest import CAPACITY_TYPES, KARPENTER_ORDER
+from gpufleet.platforms.eks.efa import HUGE_PAGES, MIB, least_pages
+from gpufleet.platforms.eks.karpenter_objects import CAPACITY_TYPES, KARPENTER_ORDER, disruption
 from gpufleet.platforms.eks.karpenter_rules import validate_karpenter
-from gpufleet.platforms.eks.kubelet import refused_kubelet_settings
 from gpufleet.platforms.eks.registered import ENGINE_NAMES, input_class, registered
-from gpufleet.platforms.eks.rollout import rollout
 from gpufleet.platforms.eks.rules import validate_eks
 from gpufleet.platforms.eks.shape import eks_shape
 from gpufleet.platforms.eks.storage import pod_volumes, validate_eks_storage
-from gpufleet.platforms.eks.warm_pool import with_warm_pool
+from gpufleet.platforms.eks.user_data import image_family
 from gpufleet.spec.capacity import Capacity
 from gpufleet.spec.fleet_spec import FleetSpec
+from gpufleet.spec.karpenter import KarpenterPoolOptions
+from gpufleet.spec.platforms.eks import UpdateStrategy
 from gpufleet.spec.pool import Fabric, GpuPool, Provisioner
 from gpufleet.spec.sharing import Sharing
 
@@ -160,6 +161,99 @@ class EksRules(PlatformRules):
         if pool.provisioner.by_node_pool and not eks_shape(pool).custom:
             return {"cluster.kubernetesVersion": LeafClass.ROLLING}
         return {}
+
+
+_RESERVED = ("reservedCpus", "reservedMemoryMib")
+
+
+def refused_kubelet_settings(pool: Pool) -> Mapping[str, str] | str:
+    """Field of `kubelet` -> why nodes of the pool do not get it.
+
+    nodeadm and Bottlerocket compute what they reserve when a machine starts, by the pods that it
+    may run (awslabs/amazon-eks-ami 81fec2e `nodeadm/internal/kubelet`; Bottlerocket's setting
+    generators). EKS's own images of Amazon Linux 2 and of Ubuntu start by a script that EKS writes.
+    """
+    if pool.provisioner is Provisioner.AUTO_MODE:
+        return "the NodeClass of EKS Auto Mode has no settings of the kubelet"
+    family = image_family(pool)
+    if family in {"al2023", "bottlerocket"}:
+        computed = f"nodes of {family} compute when they start what they reserve"
+        needs = "the static policy starts only if it is given exactly that amount"
+        return {"memoryManager": f"{computed}, and {needs}", **dict.fromkeys(_RESERVED, computed)}
+    if eks_shape(pool).custom:
+        return {}
+    return f"EKS starts nodes of {family} by a script of its own, which sets no managers"
+
+
+def rollout(pool: Pool, *, replaced: bool) -> Rollout:
+    """In which order nodes are replaced.
+
+    Managed node groups: Amazon EKS user guide, managed node update behavior: `maxUnavailable` nodes
+    at a time; the strategy DEFAULT starts new nodes first, MINIMAL ends old ones first. A group
+    that cannot change is made anew by the engine, which starts it with its smallest size before it
+    deletes the old one. Karpenter: kubernetes-sigs/karpenter 013941a `pkg/apis/v1/nodepool.go`,
+    disruption budgets, rounded up; a drifted node goes when its replacement is ready.
+    """
+    if pool.provisioner.by_node_pool:
+        return _karpenter(pool)
+    if replaced:
+        note = "the new group starts with nodes.min nodes, and its autoscaler adds the others"
+        return Rollout("pulumi up", None, pool.nodes.minimum, note)
+    update = eks_shape(pool).options.update
+    surge = update.strategy is UpdateStrategy.SURGE
+    return Rollout("EKS", update.max_unavailable, None if surge else 0)
+
+
+def _karpenter(pool: Pool) -> Rollout:
+    auto = pool.provisioner is Provisioner.AUTO_MODE
+    options = pool.spec.karpenter or KarpenterPoolOptions()
+    rules, _ = disruption(pool.intent, options, auto_mode=auto)
+    who = "EKS Auto Mode" if auto else "Karpenter"
+    limits = [
+        str(one.get("nodes", "10%"))
+        for one in cast("list[dict[str, Any]]", rules["budgets"])
+        if "Drifted" in one.get("reasons", ("Drifted",)) and "schedule" not in one
+    ]
+    if "0" in limits or "0%" in limits:
+        note = "a budget of 0 for drifted nodes: none goes until it is empty or the budget changes"
+        return Rollout(who, 1, None, note)
+    shown = f"budget {', '.join(limits)}" if limits else "no budget"
+    return Rollout(who, _fewest(limits, pool.nodes.expected), None, shown)
+
+
+def _fewest(limits: list[str], nodes: int) -> int | None:
+    counts = [
+        -(-nodes * int(text.removesuffix("%")) // 100) if text.endswith("%") else int(text)
+        for text in limits
+    ]
+    return max(1, min(counts)) if counts else None
+
+
+def with_warm_pool(pool: GpuPool, nodes: NodeRange) -> NodeRange:
+    """Nodes and running machines of the warm pool together; `nodes` where none runs.
+
+    Amazon EC2 Auto Scaling user guide, warm pools: a warm pool has at least `minSize` machines, and
+    as many as the group lacks to `maxGroupPreparedCapacity`, by default to its largest size;
+    instances in the state Running are billed as others, those that are stopped pay their disks.
+    """
+    raw = {} if pool.eks is None else pool.eks.node_group
+    if value_at(raw, "warmPoolConfig.poolState") != "RUNNING":
+        return nodes
+    if value_at(raw, "warmPoolConfig.enabled") is False:
+        return nodes
+    least = _count(value_at(raw, "warmPoolConfig.minSize"), 0)
+    prepared = _count(value_at(raw, "warmPoolConfig.maxGroupPreparedCapacity"), nodes.maximum)
+
+    def paid(wanted: int) -> int:
+        return wanted + max(least, prepared - wanted)
+
+    return NodeRange(paid(nodes.minimum), paid(nodes.expected), paid(nodes.maximum))
+
+
+def _count(value: object, default: int) -> int:
+    """A number of machines; -1 says the default."""
+    given = isinstance(value, int) and not isinstance(value, bool) and value >= 0
+    return value if given and isinstance(value, int) else default
 
 
 RULES = EksRules()

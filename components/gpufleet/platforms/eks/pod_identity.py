@@ -1,13 +1,31 @@
-"""An IAM role that one service account of the cluster takes, by EKS Pod Identity."""
+"""An IAM role that one service account of the cluster takes, by EKS Pod Identity, and policies of
+roles."""
 
+import json
 from collections.abc import Mapping
+from pathlib import Path
+from string import Template
 from typing import Any
 
 import pulumi
 
 from gpufleet.platforms.eks.aws_objects import POD_IDENTITY, ROLE, ROLE_POLICY, AwsObject
-from gpufleet.platforms.eks.karpenter_access import POD_IDENTITY_TRUST
 from gpufleet.platforms.eks.names import name_prefix
+
+TRUST = "pod-identity-trust"
+"""Policy by which pods take the role of a controller, through EKS Pod Identity."""
+
+
+def policy_text(name: str, **known: str) -> str:
+    """A policy of AWS: the file of that name in `policies`, whose placeholders are filled.
+
+    `karpenter` binds every write to the cluster by tags that Karpenter sets itself
+    (karpenter-provider-aws v1.14.1, the policies of its installation guide); EC2 has a name of its
+    own in the partition `aws-cn`. `karpenter-queue` lets EventBridge alone write to the queue, over
+    TLS. `cluster-autoscaler` lets it change only groups with the cluster's discovery tag.
+    """
+    text = (Path(__file__).parent / "policies" / f"{name}.json").read_text(encoding="utf-8")
+    return json.dumps(json.loads(Template(text).substitute(known)))
 
 
 def pod_identity(
@@ -43,7 +61,7 @@ def pod_identity(
         {
             "namePrefix": name_prefix(prefix, role, "role"),
             "description": f"Role of {service_account} in {namespace}",
-            "assumeRolePolicy": POD_IDENTITY_TRUST,
+            "assumeRolePolicy": policy_text(TRUST),
             "tags": tags,
         },
         opts,

@@ -15,7 +15,7 @@ from gpufleet.components_base.configurations import validate_known_labels
 from gpufleet.findings import Finding, findings_in
 from gpufleet.fleet import Pool
 from gpufleet.platforms.eks.connection import EksConnection, validate_connection
-from gpufleet.platforms.eks.karpenter_node_pool_manifest import node_pool
+from gpufleet.platforms.eks.karpenter_objects import node_pool
 from gpufleet.platforms.eks.launch_template import launch_template
 from gpufleet.platforms.eks.node_group_arguments import chosen_zones, node_group
 from gpufleet.platforms.eks.node_group_sizes import ClusterGroups

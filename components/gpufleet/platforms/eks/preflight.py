@@ -2,10 +2,11 @@
 """What a fleet on EKS needs of its AWS account: offers, quotas, reservations, room, version."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from gpufleet.components_base.answers import Answers, MissingError, NotAnsweredError, Wiring
+from gpufleet.findings import Finding, findings_in
 from gpufleet.fleet.config_names import POOL_LABEL
 from gpufleet.fleet.model import Fleet, Pool
 from gpufleet.platforms.accounts.aws_client import AwsClient
@@ -13,8 +14,11 @@ from gpufleet.platforms.accounts.aws_offers import ask_offered, ask_quotas
 from gpufleet.platforms.accounts.aws_reservations import ask_reservations
 from gpufleet.platforms.eks.preflight_access import ask_access
 from gpufleet.platforms.eks.shape import eks_shape
-from gpufleet.platforms.eks.subnet_addresses import short_of_addresses
 from gpufleet.spec.base import Ownership
+
+_finding = findings_in(__file__)
+
+_SUBNETS = "connection.subnetIdsByZone"
 
 
 def ask(fleet: Fleet, wiring: Wiring) -> Answers:
@@ -29,7 +33,7 @@ def ask(fleet: Fleet, wiring: Wiring) -> Answers:
     aws = AwsClient(region, answers)
     pools = [pool for pool in fleet.pools if pool.ownership is not Ownership.EXISTING]
     cluster = _cluster(aws, fleet, answers)
-    of_cluster = _subnets_of(aws, fleet, cluster)
+    of_cluster = _subnets_of(aws, fleet, cluster, answers)
     if cluster:
         ask_access(aws, fleet, cluster, wiring, answers)
     subnets = dict(wiring.subnets) or of_cluster
@@ -44,46 +48,31 @@ def ask(fleet: Fleet, wiring: Wiring) -> Answers:
 def _cluster(aws: AwsClient, fleet: Fleet, answers: Answers) -> dict[str, Any]:
     """The cluster, and its version against the declared one; empty without an answer."""
     name, wanted = fleet.spec.cluster.name, fleet.spec.cluster.kubernetes_version
-    question = f"cluster {name}"
-    try:
-        found = aws.ask("eks", "describe_cluster", "cluster.name", question, name=name)["cluster"]
-    except NotAnsweredError:
-        return {}
-    except MissingError:
-        answers.error(
-            "cluster-not-found",
-            "cluster.name",
-            f"there is no EKS cluster {name} in {fleet.spec.cluster.region}",
-            "make it first, or correct name and region",
-            found=name,
-        )
-        return {}
-    if found["version"] != wanted:
-        answers.error(
-            "cluster-version-differs",
-            "cluster.kubernetesVersion",
-            f"{name} runs Kubernetes {found['version']}, and {wanted} is declared: images and "
-            "programs would be chosen for the wrong version",
-            f'write kubernetesVersion: "{found["version"]}"',
-            found=found["version"],
-            limit=wanted,
+    missing = _finding("cluster-not-found", found=name, region=fleet.spec.cluster.region)
+    answer = answers.answer(
+        missing, aws.ask, "eks", "describe_cluster", "cluster.name", f"cluster {name}", name=name
+    )
+    found: dict[str, Any] = {} if answer is None else answer["cluster"]
+    if found and (version := found["version"]) != wanted:
+        answers.findings.append(
+            _finding("cluster-version-differs", cluster=name, found=version, limit=wanted)
         )
     return found
 
 
-def _subnets_of(aws: AwsClient, fleet: Fleet, cluster: Mapping[str, Any]) -> dict[str, str]:
+def _subnets_of(
+    aws: AwsClient, fleet: Fleet, cluster: Mapping[str, Any], answers: Answers
+) -> dict[str, str]:
     """Zone -> subnet of the cluster."""
-    name = fleet.spec.cluster.name
+    question = f"zones of {fleet.spec.cluster.name}'s subnets"
     ids: list[str] = cluster.get("resourcesVpcConfig", {}).get("subnetIds", [])
     if not ids:
         return {}
-    try:
-        answer = aws.ask(
-            "ec2", "describe_subnets", "cluster.name", f"zones of {name}'s subnets", SubnetIds=ids
-        )
-    except (NotAnsweredError, MissingError):
-        return {}
-    return {one["AvailabilityZone"]: one["SubnetId"] for one in answer["Subnets"]}
+    answer = answers.answer(
+        None, aws.ask, "ec2", "describe_subnets", "cluster.name", question, SubnetIds=ids
+    )
+    found = [] if answer is None else answer["Subnets"]
+    return {one["AvailabilityZone"]: one["SubnetId"] for one in found}
 
 
 def _subnets(
@@ -92,78 +81,57 @@ def _subnets(
     """Zones as declared, and room for every pool's largest size."""
     if not subnets:
         return
+    question, ids = "zone and free addresses of the subnets", sorted(subnets.values())
     try:
-        answer = aws.ask(
-            "ec2",
-            "describe_subnets",
-            "connection.subnetIdsByZone",
-            "zone and free addresses of the subnets",
-            SubnetIds=sorted(subnets.values()),
-        )
+        answer = aws.ask("ec2", "describe_subnets", _SUBNETS, question, SubnetIds=ids)
     except NotAnsweredError:
         return
     except MissingError as missing:
-        answers.error(
-            "subnet-not-found", "connection.subnetIdsByZone", str(missing), "correct the id"
-        )
+        answers.findings.append(_finding("subnet-not-found", _SUBNETS, answer=str(missing)))
         return
     found = {one["SubnetId"]: one for one in answer["Subnets"]}
+    answers.findings += _misplaced(subnets, found, pools)
+    free = {zone: int(found[one]["AvailableIpAddressCount"]) for zone, one in subnets.items()}
+    answers.findings += short_of_addresses(pools, free, _running(aws, subnets, answers))
+
+
+def _misplaced(
+    subnets: Mapping[str, str], found: Mapping[str, Any], pools: Sequence[Pool]
+) -> Iterator[Finding]:
     for zone, identifier in sorted(subnets.items()):
         actual = found[identifier]["AvailabilityZone"]
         if actual != zone:
-            answers.error(
-                "subnet-in-other-zone",
-                f"connection.subnetIdsByZone.{zone}",
-                f"{identifier} is in {actual}, not in {zone}",
-                f"write {actual}: {identifier}",
-                found=actual,
-                limit=zone,
+            place = f"{_SUBNETS}.{zone}"
+            yield _finding(
+                "subnet-in-other-zone", place, subnet=identifier, found=actual, limit=zone
             )
-    _addresses(aws, subnets, found, pools, answers)
-
-
-def _addresses(
-    aws: AwsClient,
-    subnets: dict[str, str],
-    found: dict[str, Any],
-    pools: Sequence[Pool],
-    answers: Answers,
-) -> None:
+    there = sorted(subnets)
     for pool in pools:
         missing = [zone for zone in eks_shape(pool).zones if zone not in subnets]
         if missing:
-            answers.error(
-                "zone-without-subnet",
-                pool.path,
-                f"{pool.name} needs {', '.join(missing)}, and there are subnets in "
-                f"{', '.join(sorted(subnets))}",
-                "give the subnet of that zone",
-                found=missing,
-                allowed=sorted(subnets),
+            yield _finding(
+                "zone-without-subnet/asked", pool.path, pool=pool.name, found=missing, allowed=there
             )
-    free = {
-        zone: int(found[identifier]["AvailableIpAddressCount"])
-        for zone, identifier in subnets.items()
-    }
-    running = _running(aws, subnets)
-    answers.findings += short_of_addresses(pools, free, running)
 
 
-def _running(aws: AwsClient, subnets: Mapping[str, str]) -> Mapping[str, int] | None:
+def _running(
+    aws: AwsClient, subnets: Mapping[str, str], answers: Answers
+) -> Mapping[str, int] | None:
     """Pool -> its machines in these subnets; None when that may not be known."""
-    try:
-        answer = aws.ask(
-            "ec2",
-            "describe_instances",
-            "connection.subnetIdsByZone",
-            "which machines of pools have addresses of the subnets already",
-            Filters=[
-                {"Name": "tag-key", "Values": [POOL_LABEL]},
-                {"Name": "subnet-id", "Values": sorted(set(subnets.values()))},
-                {"Name": "instance-state-name", "Values": ["pending", "running"]},
-            ],
-        )
-    except (NotAnsweredError, MissingError):
+    answer = answers.answer(
+        None,
+        aws.ask,
+        "ec2",
+        "describe_instances",
+        _SUBNETS,
+        "which machines of pools have addresses of the subnets already",
+        Filters=[
+            {"Name": "tag-key", "Values": [POOL_LABEL]},
+            {"Name": "subnet-id", "Values": sorted(set(subnets.values()))},
+            {"Name": "instance-state-name", "Values": ["pending", "running"]},
+        ],
+    )
+    if answer is None:
         return None
     tags = [
         tag
@@ -172,3 +140,50 @@ def _running(aws: AwsClient, subnets: Mapping[str, str]) -> Mapping[str, int] | 
         for tag in one.get("Tags", [])
     ]
     return Counter(tag["Value"] for tag in tags if tag["Key"] == POOL_LABEL)
+
+
+ADDRESSES_PER_NODE = 16
+"""Addresses a GPU node takes at least: its own, and those the VPC CNI keeps warm for pods. EFA-only
+interfaces take none. Our assumption; large nodes with many pods take more."""
+
+UNCOUNTED = " (nodes that run already could not be counted)"
+
+
+def short_of_addresses(
+    pools: Sequence[Pool], free: Mapping[str, int], running: Mapping[str, int] | None = None
+) -> Iterator[Finding]:
+    """Pools that do not fit into the subnets they may use, together with those that may use
+    nothing else.
+
+    Args:
+        pools: Pools that gpufleet makes.
+        free: Zone -> free addresses of its subnet.
+        running: Pool -> machines that have their addresses already; None where it is not known.
+    """
+    there_already = running or {}
+    confined = {pool.name: _zones(pool, free) for pool in pools}
+    for zones in dict.fromkeys(zones for zones in confined.values() if zones):
+        inside = [pool for pool in pools if confined[pool.name] and confined[pool.name] <= zones]
+        nodes = sum(max(0, pool.nodes.maximum - there_already.get(pool.name, 0)) for pool in inside)
+        there, needed = sum(free[zone] for zone in zones), nodes * ADDRESSES_PER_NODE
+        if there < needed:
+            shown = ", ".join(f"{zone} {free[zone]}" for zone in sorted(zones))
+            names = ", ".join(pool.name for pool in inside)
+            more = "more " if any(there_already.get(pool.name) for pool in inside) else ""
+            unknown = UNCOUNTED if running is None else ""
+            yield _finding(
+                "subnet-addresses-short",
+                f"{inside[0].path}.nodes.max" if len(inside) == 1 else "pools",
+                nodes=nodes,
+                more=more,
+                names=names,
+                limit=needed,
+                shown=shown,
+                unknown=unknown,
+                found=there,
+            )
+
+
+def _zones(pool: Pool, free: Mapping[str, int]) -> frozenset[str]:
+    """Zones of the pool that there is a subnet in."""
+    return frozenset(eks_shape(pool).zones or free) & frozenset(free)

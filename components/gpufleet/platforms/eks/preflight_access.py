@@ -9,7 +9,8 @@ installation guide (service-linked role of EC2 Spot). Read 2026-11-23. docs/what
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from gpufleet.components_base.answers import Answers, MissingError, NotAnsweredError, Wiring
+from gpufleet.components_base.answers import Answers, Wiring
+from gpufleet.findings import findings_in
 from gpufleet.fleet.model import Fleet, Pool
 from gpufleet.platforms.accounts.aws_client import AwsClient
 from gpufleet.platforms.eks.auto_mode_rules import auto_pools, makes_auto_entry
@@ -17,6 +18,8 @@ from gpufleet.platforms.eks.cluster_autoscaler_values import scaled_pools
 from gpufleet.platforms.eks.karpenter_values import karpenter_pools, makes_access_entry
 from gpufleet.spec.addons import Addon
 from gpufleet.spec.base import Ownership
+
+_finding = findings_in(__file__)
 
 AGENT = "eks-pod-identity-agent"
 SPOT_ROLE = "AWSServiceRoleForEC2Spot"
@@ -35,12 +38,11 @@ def ask_access(
         wiring: What the declaration does not hold.
         answers: Collects the answers.
     """
-    pools = karpenter_pools(fleet.pools)
+    name, addons = fleet.spec.cluster.name, fleet.spec.addons
+    pools, auto = karpenter_pools(fleet.pools), auto_pools(fleet.pools)
     if pools:
-        made = makes_access_entry(fleet)
-        _entry(aws, fleet, cluster, wiring, answers, made=made)
+        _entry(aws, fleet, cluster, wiring, answers, made=makes_access_entry(fleet))
         _spot(aws, pools, answers)
-    addons = fleet.spec.addons
     bound = [
         title
         for title, addon, used in (
@@ -50,30 +52,29 @@ def ask_access(
         if used and _ours(addon)
     ]
     automatic = (cluster.get("computeConfig") or {}).get("enabled") is True
-    auto = auto_pools(fleet.pools)
     if auto and not automatic:
-        answers.error(
-            "auto-mode-off",
-            f"{auto[0].path}.provisioner",
-            f"{fleet.spec.cluster.name} is not in EKS Auto Mode: nothing would make the nodes "
-            f"of {', '.join(pool.name for pool in auto)}",
-            "aws eks update-cluster-config with computeConfig, storageConfig and "
-            "kubernetesNetworkConfig enabled, or write `provisioner: karpenter`",
-            found=False,
+        names = [pool.name for pool in auto]
+        answers.findings.append(
+            _finding("auto-mode-off", auto[0].path, cluster=name, pools=names, found=False)
         )
     if auto:
         _entry(aws, fleet, cluster, wiring, answers, made=makes_auto_entry(fleet))
         _spot(aws, auto, answers)
     if automatic and pools and _ours(addons.karpenter):
-        answers.error(
-            "karpenter-beside-auto-mode",
-            "addons.karpenter",
-            f"{fleet.spec.cluster.name} is in EKS Auto Mode, which has Karpenter built in, and "
-            "a second one would be installed: Amazon describes that for a migration only",
-            "write `provisioner: autoMode` or `managed` on the pools, or switch Auto Mode off",
-        )
+        answers.findings.append(_finding("karpenter-beside-auto-mode/asked", cluster=name))
     if bound and not automatic:  # Auto Mode has the agent built in
-        _agent(aws, fleet, bound, answers)
+        answers.answer(
+            _finding(
+                "pod-identity-agent-missing", cluster=name, agent=AGENT, bound=" and ".join(bound)
+            ),
+            aws.ask,
+            "eks",
+            "describe_addon",
+            "cluster.name",
+            f"the add-on {AGENT}",
+            clusterName=name,
+            addonName=AGENT,
+        )
 
 
 def _ours(addon: Addon) -> bool:
@@ -89,87 +90,42 @@ def _entry(
     *,
     made: bool,
 ) -> None:
-    name = fleet.spec.cluster.name
+    name, role = fleet.spec.cluster.name, wiring.node_role
     mode = (cluster.get("accessConfig") or {}).get("authenticationMode")
     if mode == _MAP_ONLY and made:
-        answers.error(
-            "cluster-without-access-entries",
-            "addons.karpenter.accessEntry",
-            f"{name} authenticates by the ConfigMap aws-auth alone, and takes no access entry",
-            "set its authentication mode to API_AND_CONFIG_MAP, or write `accessEntry: false` "
-            "and add the node role to aws-auth",
-            found=mode,
+        answers.findings.append(
+            _finding("cluster-without-access-entries", cluster=name, found=mode)
         )
         return
-    if wiring.node_role is None:
-        answers.could_not_check(
-            "connection.nodeRoleArn",
-            f"whether the node role may join {name}",
-            "the role is not known",
-            "--node-role ARN",
-        )
+    if role is None:
+        question, why = f"whether the node role may join {name}", "the role is not known"
+        answers.could_not_check("connection.nodeRoleArn", question, why, "--node-role ARN")
         return
-    path = "addons.karpenter.accessEntry"
-    question = f"access entries of {name}"
-    try:
-        found: list[str] = aws.ask("eks", "list_access_entries", path, question, clusterName=name)[
-            "accessEntries"
-        ]
-    except (NotAnsweredError, MissingError):
+    answer = answers.answer(
+        None,
+        aws.ask,
+        "eks",
+        "list_access_entries",
+        "addons.karpenter.accessEntry",
+        f"access entries of {name}",
+        clusterName=name,
+    )
+    if answer is None:
         return
-    there = wiring.node_role in found
+    there = role in answer["accessEntries"]
     if there and made:
-        answers.error(
-            "access-entry-exists",
-            path,
-            f"{wiring.node_role} has an access entry already, and EKS refuses a second one",
-            "write `accessEntry: false`, unless it is the one this fleet made",
-            found=wiring.node_role,
-        )
+        answers.findings.append(_finding("access-entry-exists", found=role))
     elif not there and not made and mode != _MAP_ONLY:
-        answers.error(
-            "access-entry-missing",
-            path,
-            f"{wiring.node_role} has no access entry: machines would start, bill and never join",
-            "write `accessEntry: true`, or make one of type "
-            + ("EC2 with AmazonEKSAutoNodePolicy" if auto_pools(fleet.pools) else "EC2_LINUX"),
-            found=wiring.node_role,
-        )
-
-
-def _agent(aws: AwsClient, fleet: Fleet, bound: Sequence[str], answers: Answers) -> None:
-    name = fleet.spec.cluster.name
-    question = f"the add-on {AGENT}"
-    try:
-        aws.ask(
-            "eks", "describe_addon", "cluster.name", question, clusterName=name, addonName=AGENT
-        )
-    except NotAnsweredError:
-        return
-    except MissingError:
-        answers.error(
-            "pod-identity-agent-missing",
-            "cluster.name",
-            f"{name} has no {AGENT}: {' and '.join(bound)} would get no credentials",
-            f"aws eks create-addon --cluster-name {name} --addon-name {AGENT}",
-        )
+        auto = auto_pools(fleet.pools)
+        kind = "EC2 with AmazonEKSAutoNodePolicy" if auto else "EC2_LINUX"
+        answers.findings.append(_finding("access-entry-missing", found=role, kind=kind))
 
 
 def _spot(aws: AwsClient, pools: Sequence[Pool], answers: Answers) -> None:
     buying = [pool for pool in pools if any(entry.spot is not None for entry in pool.capacity)]
     if not buying:
         return
-    path = f"{buying[0].path}.capacity"
-    try:
-        aws.ask("iam", "get_role", path, f"the role {SPOT_ROLE}", RoleName=SPOT_ROLE)
-    except NotAnsweredError:
-        return
-    except MissingError:
-        names = ", ".join(pool.name for pool in buying)
-        answers.error(
-            "spot-role-missing",
-            path,
-            f"the account has no {SPOT_ROLE}, without which Karpenter can start no Spot "
-            f"machine for {names}",
-            "aws iam create-service-linked-role --aws-service-name spot.amazonaws.com",
-        )
+    path, names = f"{buying[0].path}.capacity", [pool.name for pool in buying]
+    missing = _finding("spot-role-missing", path, role=SPOT_ROLE, pools=names)
+    question = f"the role {SPOT_ROLE}"
+    answers.answer(missing, aws.ask, "iam", "get_role", path, question, RoleName=SPOT_ROLE)

@@ -18,10 +18,13 @@ from gpufleet.fleet.input_differences import replaces, within
 from gpufleet.fleet.leaf_class import LeafClass
 from gpufleet.fleet.model import Fleet, Pool
 from gpufleet.platforms.eks.autoscaler_tags import autoscaler_tags
-from gpufleet.platforms.eks.karpenter_buffer import capacity_buffer
 from gpufleet.platforms.eks.karpenter_node_class import node_class
-from gpufleet.platforms.eks.karpenter_node_pool_manifest import karpenter_name, node_pool
-from gpufleet.platforms.eks.karpenter_overlay import node_overlay
+from gpufleet.platforms.eks.karpenter_objects import (
+    capacity_buffer,
+    karpenter_name,
+    node_overlay,
+    node_pool,
+)
 from gpufleet.platforms.eks.launch_template import launch_template
 from gpufleet.platforms.eks.node_group_arguments import (
     CREATION_ONLY,

@@ -3,7 +3,9 @@
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from pathlib import Path
 
+from gpufleet.contract.driver_ranges import is_older
 from gpufleet.findings import Finding, Severity, error, findings_in, warning
 from gpufleet.fleet.autoscaler_rules import validate_scaled_group
 from gpufleet.fleet.model import Pool
@@ -14,14 +16,12 @@ from gpufleet.platforms.clouds.aws_tags import (
     validate_tags,
 )
 from gpufleet.platforms.eks.bottlerocket import validate_bottlerocket
-from gpufleet.platforms.eks.image_drivers import validate_release_driver
 from gpufleet.platforms.eks.mig_start import validate_mig_start
 from gpufleet.platforms.eks.node_repair_rules import validate_node_repair
-from gpufleet.platforms.eks.provisioner_options import validate_options
-from gpufleet.platforms.eks.purchase_rules import validate_purchase
+from gpufleet.platforms.eks.purchase_rules import validate_purchase, validate_ultraserver
 from gpufleet.platforms.eks.raw_rules import validate_raw
 from gpufleet.platforms.eks.shape import EksShape, eks_shape
-from gpufleet.platforms.eks.ultraserver_rules import validate_ultraserver
+from gpufleet.platforms.unused_options import unused_options
 from gpufleet.spec.base import Ownership
 from gpufleet.spec.fleet_spec import FleetSpec
 from gpufleet.spec.pool import Provisioner
@@ -198,3 +198,51 @@ def _release(pool: Pool, shape: EksShape, found: str, wanted: str) -> Iterable[F
         )
     elif known[1] is not None:
         yield from validate_release_driver(pool, known[0])
+
+
+def validate_release_driver(pool: Pool, release: str) -> Iterable[Finding]:
+    """A release, `v20260801`, from before the image had the branch that the pool's GPU needs."""
+    image, support = pool.image, pool.gpu.support
+    if image is None or support is None or pool.gpu.key not in image.branches:
+        return
+    branch, first = image.branches[pool.gpu.key]
+    before = image.driver_branch
+    needed = support.first_driver
+    if before is None or needed is None or not is_older(before, needed):
+        return
+    if release.removeprefix("v") >= first:
+        return
+    yield _finding(
+        "driver-not-for-gpu",
+        pool.path,
+        found=release,
+        image=image.key,
+        before=before,
+        gpu=pool.gpu.key,
+        needed=needed,
+        pool=pool.name,
+        limit=first,
+        branch=branch,
+    )
+
+
+_CODES = {
+    Provisioner.KARPENTER: ("karpenter-decides", "Karpenter"),
+    Provisioner.AUTO_MODE: ("auto-mode-decides", "EKS Auto Mode"),
+}
+
+
+def validate_options(pool: Pool) -> Iterable[Finding]:
+    """Each written option that has no effect. Sources: Amazon EKS user guide,
+    `automode/create-node-class` 6121ad5 (fields of the NodeClass); the definitions karpenter.sh/v1
+    and karpenter.k8s.aws/v1 of v1.14.1."""
+    for section, name, because in unused_options(pool, Path(__file__).parent):
+        code, who = _CODES[pool.provisioner]
+        instead = "managed" if section == "eks" else "karpenter"
+        yield error(
+            code,
+            f"{pool.path}.{section}.{name}",
+            f"`{name}` has no effect with {who}: {because}",
+            f"remove it, or write `provisioner: {instead}`",
+            found=name,
+        )

@@ -2,8 +2,7 @@
 
 import pulumi
 
-from gpufleet.components_base.core_objects import NodePatch
-from gpufleet.components_base.manifest_object import ManifestObject
+from gpufleet.components_base.cluster_objects import ManifestObject, NodePatch
 from gpufleet.components_base.platform_components import (
     Connection,
     PlatformFleet,

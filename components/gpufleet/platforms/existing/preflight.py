@@ -8,6 +8,7 @@ from typing import Any
 from gpufleet.components_base.answers import Answers, NotAnsweredError, Wiring
 from gpufleet.documents.paths import value_at
 from gpufleet.documents.shapes import mapping
+from gpufleet.findings import error, info, warning
 from gpufleet.fleet.config_names import POOL_LABEL
 from gpufleet.fleet.model import Fleet, Pool
 from gpufleet.fleet.reported_gpus import ReportedGpus, reported_gpus
@@ -71,18 +72,24 @@ def _pool(pool: Pool, nodes: Nodes, answers: Answers) -> None:
     missing = ", ".join(name for name in options_of(pool).nodes if name not in there)
     if missing:
         text, fix = f"the cluster has no node {missing}", "write names of `kubectl get nodes`"
-        answers.error("existing-node-missing", f"{place}.nodes", text, fix)
+        answers.findings.append(error("existing-node-missing", f"{place}.nodes", text, fix))
     elif not least <= len(nodes) <= most:
         text = f"{len(nodes)} nodes are those of {pool.name}, and {least} to {most} are declared"
         fix = "write what is there, or choose other nodes"
-        answers.warning("existing-nodes-other-count", f"{pool.path}.nodes", text, fix)
+        answers.findings.append(
+            warning("existing-nodes-other-count", f"{pool.path}.nodes", text, fix)
+        )
     seen = Counter(_in_words(one) for one in nodes)
     for text, count in seen.items():
         told = f"{count} of the nodes of {pool.name}: {text}"
-        answers.info("existing-nodes-seen", place, told, "compare it with what you expect")
+        answers.findings.append(
+            info("existing-nodes-seen", place, told, "compare it with what you expect")
+        )
     for one in nodes:
         for code, field, what, fix in _differences(pool, one, reported_gpus(one)):
-            answers.error(f"existing-node-{code}", f"{pool.path}.{field}", what, fix)
+            answers.findings.append(
+                error(f"existing-node-{code}", f"{pool.path}.{field}", what, fix)
+            )
 
 
 def _in_words(node: Mapping[str, Any]) -> str:

@@ -15,23 +15,25 @@ from gpufleet.fleet.observed import (
     ObservedResource,
     PlatformAdoption,
     ProposedPool,
+    texts,
 )
-from gpufleet.fleet.observed_nodes import NodeGroups, is_of_cloud, pool_name, regions_of_nodes
+from gpufleet.fleet.observed_nodes import (
+    NodeGroups,
+    group_taints,
+    is_of_cloud,
+    pool_name,
+    regions_of_nodes,
+)
 from gpufleet.platforms.gke.adopted_options import adopted_options
-from gpufleet.platforms.gke.daemon_sets import chosen_pools
-from gpufleet.platforms.gke.driver_installers import NAME as DRIVER
+from gpufleet.platforms.gke.daemon_sets import DRIVER, INSTALLER, chosen_pools
 from gpufleet.platforms.gke.facts import fabric_of
-from gpufleet.platforms.gke.gpudirect_installers import INSTALLER
 from gpufleet.platforms.gke.names import NODE_POOL
+from gpufleet.platforms.gke.node_pool_arguments import EFFECTS
 from gpufleet.platforms.gke.shape import COMPUTE_CLASS, GKE_TAINTS
 from gpufleet.spec.base import Platform
 
 CLUSTER = "gcp:container/cluster:Cluster"
-_EFFECTS = {
-    "NO_SCHEDULE": "NoSchedule",
-    "PREFER_NO_SCHEDULE": "PreferNoSchedule",
-    "NO_EXECUTE": "NoExecute",
-}
+_EFFECTS = {spelt: effect for effect, spelt in EFFECTS.items()}
 _OWN_TAINTS = ("nvidia.com/gpu", "google.com/tpu", COMPUTE_CLASS, *(one.key for one in GKE_TAINTS))
 _DYNAMIC = ("flexStart", "queued")
 _SUFFIXES = {"onDemand": "on-demand", "flexStart": "flex"}
@@ -102,7 +104,7 @@ class GkeAdoption(PlatformAdoption):
             labels = _labels(one)
             name = labels.get(POOL_LABEL) or labels.get(COMPUTE_CLASS) or pool_name(_name(one))
             groups.setdefault(name, []).append(one)
-        classes = {_metadata(c).get("name"): c for c in seen.objects("ComputeClass")}
+        classes = {c.metadata.get("name"): c for c in seen.objects("ComputeClass")}
         for name, members in groups.items():
             yield _pool(
                 name,
@@ -131,7 +133,7 @@ def _installed_for(seen: Observations, prefix: str) -> set[str]:
     """Pools whose nodes get a program of Google's from a fleet, by DaemonSets of such names."""
     found: set[str] = set()
     for one in seen.objects("DaemonSet"):
-        if str(_metadata(one).get("name")).startswith(prefix):
+        if str(one.metadata.get("name")).startswith(prefix):
             found |= {*chosen_pools(one.properties)}
     return found
 
@@ -174,11 +176,11 @@ def _pool(
         for way in pool["capacity"]:
             if "reserved" in way and len(zones) == 1:
                 way["reserved"]["zone"] = zones[0]
-    row = next((r for r in load().instances.values() if r.name == config.get("machineType")), None)
+    row = load().instances.get(str(config.get("machineType")))
     network = mapping(inputs.get("networkConfig"))
     if row is not None and (gpudirect or items(network.get("additionalNodeNetworkConfigs"))):
         pool["fabric"] = fabric_of(row).value
-    taints = _taints(config)
+    taints = group_taints(config.get("taints"), _OWN_TAINTS, _EFFECTS)
     if taints:
         pool["taints"] = taints
     sharing = _sharing(config)
@@ -210,7 +212,7 @@ def _pool(
         seen,
         import_id=_import_id(first),
         labels={k: v for k, v in _labels(first).items() if not k.startswith("cloud.google.com/")},
-        tags=_texts(config.get("resourceLabels")),
+        tags=texts(config.get("resourceLabels")),
         name_prefix=_prefix(str(inputs.get("name") or ""), name, steps[0]),
         notes=tuple(notes),
     )
@@ -284,9 +286,7 @@ def _sharing(config: Mapping[str, Any]) -> Declaration | None:
         mode = "mps" if shared.get("gpuSharingStrategy") == "MPS" else "timeSlicing"
         turns = {mode: {"replicas": clients}}
     if isinstance(size, str) and size:
-        row = next(
-            (r for r in load().instances.values() if r.name == config.get("machineType")), None
-        )
+        row = load().instances.get(str(config.get("machineType")))
         count = {} if row is None else row.offered_partition_sizes
         layout = {"devices": {size: count.get(size, 1)}}
         return {"mig": {"layouts": [layout], **turns}}
@@ -310,22 +310,11 @@ def _count(found: object) -> int | None:
     return found if isinstance(found, int) and not isinstance(found, bool) and found >= 0 else None
 
 
-def _taints(config: Mapping[str, Any]) -> list[Declaration]:
-    found: list[Declaration] = []
-    for one in items(config.get("taints")):
-        taint = mapping(one)
-        if taint.get("key") not in _OWN_TAINTS:
-            effect = str(taint.get("effect"))
-            value = {"value": taint["value"]} if taint.get("value") else {}
-            found.append({"key": taint.get("key"), **value, "effect": _EFFECTS.get(effect, effect)})
-    return found
-
-
 def _ordered(
     members: list[ObservedResource], compute_class: ObservedResource | None
 ) -> list[ObservedResource]:
     """In the order of the ComputeClass's priorities."""
-    spec = {} if compute_class is None else mapping(compute_class.properties.get("spec"))
+    spec = {} if compute_class is None else compute_class.spec
     named = [n for p in items(spec.get("priorities")) for n in items(mapping(p).get("nodepools"))]
     rank = {str(name): index for index, name in enumerate(named)}
     return sorted(members, key=lambda one: rank.get(_name(one), len(rank)))
@@ -347,20 +336,12 @@ def _is_gpu(one: ObservedResource) -> bool:
     config = mapping(one.properties.get("nodeConfig"))
     if items(config.get("guestAccelerators")):
         return True
-    row = next((r for r in load().instances.values() if r.name == config.get("machineType")), None)
+    row = load().instances.get(str(config.get("machineType")))
     return row is not None and row.cloud == GCP and not row.attachable
 
 
 def _labels(one: ObservedResource) -> dict[str, str]:
-    return _texts(mapping(one.properties.get("nodeConfig")).get("labels"))
-
-
-def _metadata(one: ObservedResource) -> dict[str, Any]:
-    return mapping(one.properties.get("metadata"))
-
-
-def _texts(value: Any) -> dict[str, str]:
-    return {key: item for key, item in mapping(value).items() if isinstance(item, str)}
+    return texts(mapping(one.properties.get("nodeConfig")).get("labels"))
 
 
 def _name(one: ObservedResource) -> str:

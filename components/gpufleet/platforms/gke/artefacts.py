@@ -6,7 +6,7 @@ from typing import Any
 from gpufleet.documents.writing import yaml_text
 from gpufleet.fleet.model import Fleet, Pool
 from gpufleet.platforms.gke.compute_class import compute_class
-from gpufleet.platforms.gke.google_daemon_sets import google_daemon_sets
+from gpufleet.platforms.gke.daemon_sets import google_daemon_sets
 from gpufleet.platforms.gke.gpu_networks import (
     GpuNetwork,
     firewall_arguments,

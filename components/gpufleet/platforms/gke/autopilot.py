@@ -6,10 +6,12 @@ policy: no privileged containers, no folders of the node) and privileged open-so
 """
 
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 
+from gpufleet.catalogue.edition import read_rows
 from gpufleet.findings import Finding, findings_in
 from gpufleet.fleet.model import AddonPlan, Pool
-from gpufleet.platforms.gke.auto_class import auto_created
+from gpufleet.platforms.gke.compute_class import auto_created
 from gpufleet.platforms.gke.tpu import is_tpu
 from gpufleet.spec.base import Ownership
 from gpufleet.spec.fleet_spec import FleetSpec
@@ -17,18 +19,7 @@ from gpufleet.spec.fleet_spec import FleetSpec
 _finding = findings_in(__file__)
 
 ADMITTED = frozenset(
-    [
-        "nvidia-a100-80gb",
-        "nvidia-h100-80gb",
-        "nvidia-h100-mega-80gb",
-        "nvidia-h200-141gb",
-        "nvidia-l4",
-        "nvidia-tesla-a100",
-        "nvidia-tesla-p100",
-        "nvidia-tesla-p4",
-        "nvidia-tesla-t4",
-        "nvidia-tesla-v100",
-    ]
+    row["accelerator"] for row in read_rows(Path(__file__).parent, "autopilot_gpus")
 )
 """Accelerator types that the admission rule of Autopilot clusters names itself: the answer of
 `autogke-gpu-limitation` to another type (pastebin.com/cVrwvR2j, 2025-05-13). Until 2023-11 there

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
 
 import pulumi
 
+from gpufleet.components_base.cloud_object import ready_output
 from gpufleet.components_base.component import GpuComponent, Options, accepted
 from gpufleet.components_base.inputs import checked
-from gpufleet.components_base.ready_output import ready_output
 from gpufleet.platforms.gke import gcp_objects as gcp
 from gpufleet.platforms.gke.cluster_plan import (
     IMAGE_ROLE,

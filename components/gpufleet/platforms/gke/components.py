@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import pulumi
 
-from gpufleet.components_base.manifest_object import ManifestObject
+from gpufleet.components_base.cluster_objects import ManifestObject
 from gpufleet.components_base.platform_components import (
     Connection,
     PlatformFleet,
@@ -15,8 +15,8 @@ from gpufleet.components_base.platform_components import (
 from gpufleet.findings import findings_in
 from gpufleet.fleet import Fleet, Pool
 from gpufleet.platforms.gke.connection import GkeConnection, GkeNetworkArgs, gke_connection
+from gpufleet.platforms.gke.daemon_sets import google_daemon_sets
 from gpufleet.platforms.gke.gcp_objects import GcpObject
-from gpufleet.platforms.gke.google_daemon_sets import google_daemon_sets
 from gpufleet.platforms.gke.gpu_networks import (
     FIREWALL,
     NETWORK,
@@ -25,9 +25,11 @@ from gpufleet.platforms.gke.gpu_networks import (
     firewall_arguments,
     gpu_networks,
     gpu_subnet_arguments,
+    needed_networks,
     network_arguments,
+    network_objects,
+    validate_networks,
 )
-from gpufleet.platforms.gke.networks import needed_networks, network_objects, validate_networks
 from gpufleet.platforms.gke.node_pool import GkeGpuNodePool, GkePoolPlan, gke_pool_plan
 
 _finding = findings_in(__file__)

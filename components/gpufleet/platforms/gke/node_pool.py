@@ -7,15 +7,14 @@ from typing import Any, NotRequired, TypedDict
 import pulumi
 
 from gpufleet.arguments import GpuPoolArgs
+from gpufleet.components_base.cluster_objects import ManifestObject
 from gpufleet.components_base.component import GpuPoolComponent, Options, PoolPlan
 from gpufleet.components_base.configurations import checked_labels, validate_known_labels
 from gpufleet.components_base.inputs import declared, refuse
-from gpufleet.components_base.manifest_object import ManifestObject
 from gpufleet.findings import Finding, has_errors
 from gpufleet.fleet import Pool
 from gpufleet.platforms.declarations import compiled_pool
-from gpufleet.platforms.gke.auto_class import auto_created
-from gpufleet.platforms.gke.compute_class import compute_class
+from gpufleet.platforms.gke.compute_class import auto_created, compute_class
 from gpufleet.platforms.gke.connection import (
     DEFAULT_PREFIX,
     GkeConnection,
@@ -23,9 +22,9 @@ from gpufleet.platforms.gke.connection import (
     gke_connection,
 )
 from gpufleet.platforms.gke.gcp_objects import RESOURCE_POLICY, GcpObject
+from gpufleet.platforms.gke.gpu_networks import validate_networks
 from gpufleet.platforms.gke.imported import kept_as_made, validate_import
 from gpufleet.platforms.gke.names import NODE_POOL
-from gpufleet.platforms.gke.networks import validate_networks
 from gpufleet.platforms.gke.node_pool_arguments import SIZES_IGNORED, node_pools, workload_policies
 from gpufleet.platforms.gke.shape import CapacityStep, GkeShape, gke_shape
 

@@ -10,12 +10,13 @@ from typing import Any
 
 from gpufleet.fleet.chart_values import merged
 from gpufleet.fleet.kubelet import MEMORY_POLICIES, manager_policies
+from gpufleet.fleet.layout_waves import group_labels
 from gpufleet.fleet.model import Pool
 from gpufleet.platforms.clouds.gcp_labels import resource_labels
-from gpufleet.platforms.gke.addresses import gke_accelerator, node_pool_arguments
-from gpufleet.platforms.gke.auto_class import auto_created
+from gpufleet.platforms.gke.compute_class import auto_created
 from gpufleet.platforms.gke.names import node_pool_name
 from gpufleet.platforms.gke.shape import (
+    GKE_TAINTS,
     QUEUED_LABEL,
     RESERVATION_KEY,
     CapacityStep,
@@ -36,6 +37,14 @@ _STRATEGIES = {
     UpgradeStrategy.SURGE: "SURGE",
     UpgradeStrategy.BLUE_GREEN: "BLUE_GREEN",
 }
+EFFECTS = {
+    "NoSchedule": "NO_SCHEDULE",
+    "PreferNoSchedule": "PREFER_NO_SCHEDULE",
+    "NoExecute": "NO_EXECUTE",
+}
+"""Kubernetes' taint effects in GKE's spelling."""
+_SHARED = {"timeSlicing": "TIME_SHARING", "mig": "TIME_SHARING", "mps": "MPS"}
+"""How a pool's shares are called, where GPUs or partitions are shared at all."""
 SIZES_IGNORED = ("initialNodeCount", "nodeCount")
 """Sizes are set once and then belong to the autoscaler."""
 
@@ -152,10 +161,18 @@ def _upgrade(shape: GkeShape, step: CapacityStep) -> dict[str, Any]:
 def _node_config(
     pool: Pool, shape: GkeShape, step: CapacityStep, labels: Mapping[str, str]
 ) -> dict[str, Any]:
-    options = shape.options
+    options, accelerator = shape.options, gke_accelerator(pool)
     config: dict[str, Any] = {
-        **node_pool_arguments(pool, gke_accelerator(pool))["nodeConfig"],
         "machineType": shape.machine_type,
+        **({"guestAccelerators": [accelerator]} if accelerator else {}),
+        "labels": {**group_labels(pool), **_node_labels(shape, step)},
+        # GKE adds the GPU taint by itself; it is written out all the same, or the provider would
+        # see a difference at every update. That of Arm nodes is GKE's alone.
+        "taints": [
+            {"key": taint.key, "value": taint.value, "effect": EFFECTS[taint.effect]}
+            for taint in pool.taints
+            if taint not in GKE_TAINTS
+        ],
         "imageType": shape.image_type,
         "diskSizeGb": pool.spec.disk.size_gib,
         "diskType": shape.disk_type,
@@ -171,10 +188,6 @@ def _node_config(
     if shape.image_type.startswith("COS"):
         # "Nodes must use a Container-Optimized OS node image" (GKE, how-to/using-gvnic).
         config["gvnic"] = {"enabled": True}
-    if options.driver_version == "latest":
-        driver = {"gpuDriverVersion": "LATEST"}
-        for entry in config.get("guestAccelerators", ()):
-            entry["gpuDriverInstallationConfig"] = driver
     if labels:
         config["resourceLabels"] = resource_labels(labels)
     config |= _purchase(step)
@@ -191,7 +204,6 @@ def _node_config(
         config["confidentialNodes"] = {"enabled": True, "confidentialInstanceType": kind}
     if options.fast_socket:
         config["fastSocket"] = {"enabled": True}
-    config["labels"] = {**config["labels"], **_node_labels(shape, step)}
     return config
 
 
@@ -260,3 +272,36 @@ def _network(shape: GkeShape) -> dict[str, Any]:
     if shape.automatic_networks:
         network["acceleratorNetworkProfile"] = "auto"
     return network
+
+
+def gke_accelerator(pool: Pool) -> dict[str, Any] | None:
+    """The entry of `nodeConfig.guestAccelerators`, unset fields left out; None for machines without
+    such an entry: TPUs, and those of other platforms.
+
+    With `driver: gpuOperator` GKE installs nothing and neither partitions nor shares: the operator
+    does all of it. Names and limits: Google Kubernetes Engine API `AcceleratorConfig`, provider
+    google `guest_accelerator`; GoogleCloudPlatform/container-engine-accelerators.
+    """
+    row = pool.machines[0].instance
+    if row is None or row.gke_accelerator_type is None or is_tpu(pool):
+        return None
+    served, partition = pool.served_by_platform, pool.partition
+    driver = "DEFAULT" if served else "INSTALLATION_DISABLED"
+    if pool.spec.gke is not None and pool.spec.gke.driver_version == "latest":
+        driver = "LATEST"
+    entry: dict[str, Any] = {
+        "type": row.gke_accelerator_type,
+        "count": pool.gpus_per_node,
+        "gpuDriverInstallationConfig": {"gpuDriverVersion": driver},
+    }
+    # GKE fills every GPU with the one profile; anything else was refused when compiling.
+    size = next(iter(partition.slices), None) if served else None
+    clients = partition.replicas if served else 1
+    if size is not None:
+        entry["gpuPartitionSize"] = size
+    if clients > 1:
+        entry["gpuSharingConfig"] = {
+            "gpuSharingStrategy": _SHARED[partition.mode],
+            "maxSharedClientsPerGpu": clients,
+        }
+    return entry

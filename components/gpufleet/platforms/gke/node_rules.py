@@ -11,7 +11,7 @@ from gpufleet.findings import Finding, findings_in
 from gpufleet.fleet.autoscaler_rules import WHOLE_GPU, has_whole_gpus
 from gpufleet.fleet.model import Pool
 from gpufleet.platforms.clouds.gcp_machines import ASSUMED_BOOT_DISKS, boot_disks
-from gpufleet.platforms.gke.driver_installers import needs_installer
+from gpufleet.platforms.gke.daemon_sets import needs_installer
 from gpufleet.platforms.gke.facts import fabric_of
 from gpufleet.platforms.gke.shape import (
     GkeShape,

@@ -11,16 +11,15 @@ from gpufleet.fleet.model import AddonPlan, Fleet, Machine, NodeTaint, Pool
 from gpufleet.fleet.platform_rules import FabricRequest, OperatorHost, PlatformRules
 from gpufleet.fleet.pod_volumes import PodVolume
 from gpufleet.fleet.rollout import Rollout
-from gpufleet.platforms.gke.auto_class import auto_created
 from gpufleet.platforms.gke.auto_class_rules import validate_class_sharing
 from gpufleet.platforms.gke.autopilot import validate_autopilot
-from gpufleet.platforms.gke.contract_rules import validate_plugins, validate_taints
+from gpufleet.platforms.gke.compute_class import auto_created
 from gpufleet.platforms.gke.facts import FACTS, fabric_of
 from gpufleet.platforms.gke.gpu_networks import refused_networks
 from gpufleet.platforms.gke.gpudirect import gpudirect_request, installers_needed
 from gpufleet.platforms.gke.node_pool_contract import validate_node_pools
 from gpufleet.platforms.gke.registered import ENGINE_NAMES, input_class, registered
-from gpufleet.platforms.gke.rules import validate_gke
+from gpufleet.platforms.gke.rules import validate_gke, validate_plugins, validate_taints
 from gpufleet.platforms.gke.shape import (
     ARM_TAINT,
     COMPUTE_CLASS,

@@ -1,16 +1,24 @@
-"""What a fleet on GKE needs of its Google project: offers, quotas, reservations, versions."""
+"""What a fleet on GKE needs of its Google project: offers, quotas, reservations with room,
+a cluster that is new enough, and node pools that are what it takes over."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from gpufleet.components_base.answers import Answers, Wiring
+from gpufleet.findings import Finding, findings_in
 from gpufleet.fleet.model import Fleet, Pool
 from gpufleet.platforms.accounts.google_client import GoogleClient
 from gpufleet.platforms.accounts.google_offers import ask_offered
 from gpufleet.platforms.accounts.google_quotas import ask_quotas
-from gpufleet.platforms.gke.preflight_cluster import ask_cluster
-from gpufleet.platforms.gke.preflight_reservations import ask_reservation
+from gpufleet.platforms.gke.autopilot import validate_autopilot
+from gpufleet.platforms.gke.names import imported_place
+from gpufleet.platforms.gke.node_pool_arguments import node_pools
 from gpufleet.platforms.gke.shape import gke_shape
+from gpufleet.platforms.gke.version_floors import floors
 from gpufleet.spec.base import Ownership
+from gpufleet.spec.capacity import Reserved
+
+_finding = findings_in(__file__)
 
 
 def ask(fleet: Fleet, wiring: Wiring) -> Answers:
@@ -47,3 +55,224 @@ def _purchase(pool: Pool) -> tuple[Pool, list[bool]]:
     counted when they were reserved."""
     steps = [step for step in gke_shape(pool).steps if step.reservation is None]
     return pool, [step.spot or step.flex_start or step.queued for step in steps]
+
+
+ADVANCED_DATAPATH = "ADVANCED_DATAPATH"
+
+
+def ask_cluster(
+    google: GoogleClient, fleet: Fleet, pools: Sequence[Pool], answers: Answers
+) -> list[str]:
+    """Its version against the declared one and what the pools use, node pools that are to be taken
+    over; gives its zones."""
+    cluster, project = fleet.spec.cluster, google.project
+    region = cluster.region
+    found: Any = answers.answer(
+        _finding("cluster-not-found", found=cluster.name, region=region, project=project),
+        google.ask,
+        "clusters",
+        "get_cluster",
+        "cluster.name",
+        f"cluster {cluster.name}",
+        "container.clusters.get",
+        name=f"projects/{project}/locations/{region}/clusters/{cluster.name}",
+    )
+    if found is None:
+        return []
+    answers.findings += _differences(fleet, found)
+    for pool in pools:
+        answers.findings += _lacking(pool, found)
+    answers.findings += validate_imports(pools, found.node_pools)
+    return sorted(found.locations)
+
+
+def _differences(fleet: Fleet, found: Any) -> Iterator[Finding]:
+    """Version and mode; a declared mode is validated when compiling."""
+    cluster, version = fleet.spec.cluster, str(found.current_master_version)
+    wanted = cluster.kubernetes_version
+    if not version.startswith(f"{wanted}."):
+        minor = ".".join(version.split(".")[:2])
+        yield _finding(
+            "cluster-version-differs",
+            cluster=cluster.name,
+            found=version,
+            limit=wanted,
+            minor=minor,
+        )
+    if found.autopilot.enabled and not cluster.autopilot:
+        yield from validate_autopilot(fleet.spec, fleet.pools, fleet.addons)
+    elif cluster.autopilot and not found.autopilot.enabled:
+        yield _finding("cluster-is-standard", cluster=cluster.name, found=True)
+
+
+def _lacking(pool: Pool, found: Any) -> Iterator[Finding]:
+    """Release, channel and networks that the pool's nodes need."""
+    version, network = str(found.current_master_version), found.network_config
+    for floor in floors(pool):
+        if floor.is_below(version):
+            yield _finding(
+                "cluster-too-old",
+                f"{pool.path}.{floor.field}",
+                what=floor.what,
+                releases=floor.releases,
+                found=version,
+                limit=floor.of(version),
+            )
+    shape = gke_shape(pool)
+    if shape.networks or shape.automatic_networks:
+        provider = network.datapath_provider.name
+        if provider != ADVANCED_DATAPATH:
+            yield _finding(
+                "cluster-without-dataplane-v2", pool.path, found=provider, limit=ADVANCED_DATAPATH
+            )
+        if shape.networks and not network.enable_multi_networking:
+            yield _finding("cluster-without-multi-networking", pool.path)
+    channel = found.release_channel.channel
+    if channel and pool.spec.gke is not None and pool.spec.gke.auto_upgrade is False:
+        yield _finding("gke-auto-upgrade-off-in-channel", pool.path, found=channel.name)
+
+
+def validate_imports(pools: Sequence[Pool], found: Iterable[Any]) -> Iterator[Finding]:
+    """Compare each declaration with the node pool of that name.
+
+    A node pool that is taken over keeps its machine, its GPUs and how they are shared: what the
+    fleet promises of them must be what they are.
+
+    Args:
+        pools: the fleet's pools.
+        found: the cluster's node pools, as the container API has them.
+    """
+    there = {str(one.name): one for one in found}
+    for pool in pools:
+        place = None if pool.spec.import_id is None else imported_place(pool.spec.import_id)
+        if place is None:
+            continue
+        name = place["name"]
+        if name not in there:
+            fix = f"one of {', '.join(sorted(there))}" if there else "remove importId"
+            yield _finding("import-not-found", pool.path, fix=fix, found=name)
+            continue
+        (arguments,) = node_pools(pool, "", {}).values()
+        declared, real = _said(arguments["nodeConfig"]), _is(there[name].config)
+        for what, value in declared.items():
+            if value != (actual := real[what]):
+                yield _finding(
+                    "import-differs", pool.path, name=name, what=what, found=actual, declared=value
+                )
+
+
+def _said(config: Mapping[str, Any]) -> dict[str, str]:
+    (gpu,) = config.get("guestAccelerators") or [{}]
+    sharing = gpu.get("gpuSharingConfig") or {}
+    return {
+        "machine type": str(config["machineType"]),
+        "GPUs": f"{gpu.get('count', 0)} {gpu.get('type', '')}".strip(),
+        "partition size": gpu.get("gpuPartitionSize") or "none",
+        "clients": _clients(
+            sharing.get("gpuSharingStrategy", ""), sharing.get("maxSharedClientsPerGpu", 0)
+        ),
+        "spot": str(bool(config.get("spot"))).lower(),
+    }
+
+
+def _is(config: Any) -> dict[str, str]:
+    gpus = list(config.accelerators)
+    gpu = gpus[0] if gpus else None
+    sharing = None if gpu is None else gpu.gpu_sharing_config
+    shared = sharing is not None and sharing.max_shared_clients_per_gpu > 0
+    return {
+        "machine type": str(config.machine_type),
+        "GPUs": "0" if gpu is None else f"{gpu.accelerator_count} {gpu.accelerator_type}",
+        "partition size": (gpu.gpu_partition_size if gpu is not None else "") or "none",
+        "clients": _clients(sharing.gpu_sharing_strategy.name, sharing.max_shared_clients_per_gpu)
+        if sharing is not None and shared
+        else "1",
+        "spot": str(bool(config.spot)).lower(),
+    }
+
+
+def _clients(strategy: str, clients: int) -> str:
+    return f"{clients} by {strategy}" if clients > 1 else "1"
+
+
+def ask_reservation(
+    google: GoogleClient, pool: Pool, path: str, reserved: Reserved, answers: Answers
+) -> None:
+    """Ask about one reservation of a pool, and about its block."""
+    zone = reserved.zone or next(iter(pool.spec.zones), None)
+    project, name = _project_and_name(google, reserved.id)
+    question = f"reservation {reserved.id}"
+    if zone is None:
+        answers.could_not_check(
+            f"{path}.zone", question, "no zone is declared", "write the reservation's zone"
+        )
+        return
+    place = {"project": project, "zone": zone, "reservation": name}
+    found: Any = answers.answer(
+        _finding(
+            "reservation-not-found", path, name=name, zone=zone, project=project, found=reserved.id
+        ),
+        google.ask,
+        "reservations",
+        "get",
+        f"{path}.id",
+        question,
+        "compute.reservations.get",
+        **place,
+    )
+    if found is None:
+        return
+    answers.findings += _shape(pool, path, found)
+    room, what = _room(found), f"reservation {name}"
+    for block in reserved.blocks:
+        answer: Any = answers.answer(
+            _finding("reservation-block-not-found", path, name=name, found=block),
+            google.ask,
+            "reservationBlocks",
+            "get",
+            f"{path}.blocks",
+            f"block {block} of {name}",
+            "compute.reservationBlocks.get",
+            reservation_block=block,
+            **place,
+        )
+        if answer is None:
+            return
+        resource: Any = answer.resource
+        room, what = int(resource.count) - int(resource.in_use_count), f"block {block} of {name}"
+    if room < (most := pool.nodes.maximum):
+        fix = f"write max: {room}" if room > 0 else "wait, or name another reservation"
+        answers.findings.append(
+            _finding(
+                "reservation-full",
+                pool.path,
+                fix=fix,
+                pool=pool.name,
+                what=what,
+                found=most,
+                limit=room,
+            )
+        )
+
+
+def _shape(pool: Pool, path: str, found: Any) -> Iterator[Finding]:
+    wanted = gke_shape(pool).machine_type
+    machine = str(found.specific_reservation.instance_properties.machine_type)
+    if machine and machine != wanted:
+        yield _finding("reservation-of-other-machine", path, found=machine, limit=wanted)
+    if not found.specific_reservation_required:
+        yield _finding("reservation-not-specific", path)
+    status = str(found.status)
+    if status not in ("", "READY"):
+        yield _finding("reservation-not-ready", path, found=status, limit="READY")
+
+
+def _room(found: Any) -> int:
+    specific = found.specific_reservation
+    return int(specific.count) - int(specific.in_use_count)
+
+
+def _project_and_name(google: GoogleClient, text: str) -> tuple[str, str]:
+    """Owner and name; a shared reservation names its owner."""
+    parts = text.split("/")
+    return (parts[1], parts[3]) if len(parts) == 4 else (google.project, text)

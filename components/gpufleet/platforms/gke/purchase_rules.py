@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 from gpufleet.findings import Finding, findings_in
 from gpufleet.fleet.model import Pool
-from gpufleet.platforms.gke.auto_class import auto_created
+from gpufleet.platforms.gke.compute_class import auto_created
 from gpufleet.platforms.gke.names import imported_place
 from gpufleet.platforms.gke.shape import COMPUTE_CLASS, GkeShape, upgrade_strategy, wanted_repair
 from gpufleet.spec.platforms.gke import UpgradeStrategy

@@ -7,21 +7,28 @@ TPUs in `tpu`; here are the rules between pools, and between pools and the rest 
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 
+from gpufleet.catalogue.provider_shapes import inputs_of
+from gpufleet.contract.contract_fact import ContractFact, chain
 from gpufleet.contract.dra import OPERATOR_ROOT, driver_root
+from gpufleet.contract.operator_values import VALUES
+from gpufleet.contract.tolerations import GPU_KEY
+from gpufleet.documents.paths import value_at
+from gpufleet.documents.shapes import is_mapping
 from gpufleet.findings import Finding, findings_in
 from gpufleet.fleet.model import Pool
+from gpufleet.fleet.raw_arguments import validate_raw_arguments
 from gpufleet.platforms.clouds.gcp_labels import validate_tags
-from gpufleet.platforms.gke.auto_class import auto_created
 from gpufleet.platforms.gke.auto_class_rules import validate_auto_class
+from gpufleet.platforms.gke.compute_class import auto_created
 from gpufleet.platforms.gke.facts import FACTS
 from gpufleet.platforms.gke.gpu_networks import validate_gpu_networks
-from gpufleet.platforms.gke.gpudirect_releases import validate_release
-from gpufleet.platforms.gke.names import CLUSTER_NAME, LONGEST_NAME, node_pool_name
+from gpufleet.platforms.gke.gpudirect import validate_release
+from gpufleet.platforms.gke.names import CLUSTER_NAME, LONGEST_NAME, NODE_POOL, node_pool_name
 from gpufleet.platforms.gke.node_rules import validate_node
 from gpufleet.platforms.gke.place_rules import validate_place
 from gpufleet.platforms.gke.purchase_rules import validate_purchase
-from gpufleet.platforms.gke.raw_rules import validate_raw
 from gpufleet.platforms.gke.shape import GkeShape, gke_shape
 from gpufleet.platforms.gke.tpu import validate_tpu
 from gpufleet.platforms.gke.version_floors import validate_floors
@@ -121,3 +128,69 @@ def _queued(spec: FleetSpec, pools: Sequence[Pool]) -> Iterable[Finding]:
         yield _finding(
             "gke-queued-without-queues", waiting[0].path, pools=[pool.name for pool in waiting]
         )
+
+
+def validate_taints(pools: Sequence[Pool]) -> Iterable[Finding]:
+    """GKE taints GPU nodes only when a pool without GPUs was there before."""
+    for pool in pools:
+        existing = pool.ownership is Ownership.EXISTING
+        declared = any(taint.key == GPU_KEY for taint in pool.taints)
+        if pool.gpu.vendor == "nvidia" and (existing or not declared):
+            yield _taint_depends_on_order(pool, existing=existing)
+
+
+def _taint_depends_on_order(pool: Pool, *, existing: bool) -> Finding:
+    facts = chain(
+        ContractFact(
+            f"{pool.name} was made by someone else"
+            if existing
+            else "the pool does not declare the GPU taint",
+            f"{pool.path}.{'ownership' if existing else 'gpuTaint'}",
+        ),
+        ContractFact(
+            "GKE adds nvidia.com/gpu=present:NoSchedule only if a pool without GPUs exists when "
+            "the GPU pool is made, and never afterwards",
+            "Google Kubernetes Engine documentation, GPUs in Standard node pools",
+        ),
+        ContractFact(
+            "with the default pool removed in the same run, it depends on which call comes first",
+            "terraform-google-modules/terraform-google-kubernetes-engine#703",
+        ),
+    )
+    if existing:
+        return _finding("gke-taint-depends-on-order/lacks", pool.path, pool=pool.name, facts=facts)
+    return _finding("gke-taint-depends-on-order", pool.path, pool=pool.name, facts=facts)
+
+
+def validate_plugins(spec: FleetSpec, pools: Sequence[Pool]) -> Iterable[Finding]:
+    """GKE's plugin also finishes GKE's driver: the label that stops one stops the other."""
+    if value_at(spec.addons.gpu_operator.values, "devicePlugin.enabled") is not True:
+        return
+    for pool in pools:
+        if not pool.served_by_platform:
+            continue
+        yield _finding(
+            "two-advertisers",
+            VALUES,
+            pool=pool.name,
+            pools=[pool.name],
+            facts=chain(
+                ContractFact(f"GKE's plugin serves {pool.name}", f"{pool.path}.gke.driver"),
+                ContractFact("the operator's plugin is on", f"{VALUES}.devicePlugin.enabled"),
+                ContractFact(
+                    "their device ids differ, and one plugin is asked for the other's",
+                    "NVIDIA/aicr#1998",
+                ),
+            ),
+        )
+
+
+def validate_raw(pool: Pool, shape: GkeShape) -> Iterable[Finding]:
+    """Raw arguments of one pool."""
+    raw = shape.options.node_pool
+    place = f"{pool.path}.gke.nodePool"
+    yield from validate_raw_arguments(pool, Path(__file__).parent, "gke.nodePool", raw)
+    shapes = inputs_of(NODE_POOL)
+    for key, value in raw.items():
+        if is_mapping(shapes.get(key)) and not is_mapping(value):
+            yield _finding("raw-argument-no-object", f"{place}.{key}", key=key, value=value)

@@ -14,7 +14,7 @@ from gpufleet.catalogue.edition import read_rows
 from gpufleet.catalogue.source_rows import fact_of
 from gpufleet.findings import Finding, findings_in
 from gpufleet.fleet.model import Pool
-from gpufleet.platforms.gke.auto_class import auto_created
+from gpufleet.platforms.gke.compute_class import auto_created
 from gpufleet.platforms.gke.shape import gke_shape
 from gpufleet.platforms.gke.tpu import is_tpu
 from gpufleet.spec.pool import Fabric

@@ -15,6 +15,7 @@ from gpufleet.fleet.observed import (
     ObservedResource,
     PlatformAdoption,
     ProposedPool,
+    texts,
 )
 from gpufleet.fleet.reported_gpus import reported_gpus
 from gpufleet.platforms.openshift.machine_clouds import CLOUDS
@@ -55,8 +56,8 @@ class OpenShiftAdoption(PlatformAdoption):
     def cluster(self, seen: Observations) -> Declaration:
         """Name and place."""
         for one in seen.objects("MachineSet"):
-            labels = _texts(_metadata(one).get("labels"))
-            name = str(_metadata(one).get("name"))
+            labels = one.labels
+            name = str(one.metadata.get("name"))
             pool = labels.get(POOL_LABEL)
             if pool is not None and f"-{pool}-" in name:
                 return {"name": name.partition(f"-{pool}-")[0], **self.place(machine_of(one))}
@@ -76,8 +77,8 @@ class OpenShiftAdoption(PlatformAdoption):
 
     def group(self, one: ObservedResource) -> str:
         """The pool's label; a set without it is a pool of its own."""
-        metadata = _metadata(one)
-        return _texts(metadata.get("labels")).get(POOL_LABEL) or str(metadata.get("name"))
+        metadata = one.metadata
+        return one.labels.get(POOL_LABEL) or str(metadata.get("name"))
 
     def place(self, machine: Mapping[str, Any]) -> Declaration:
         """What a machine says of the cluster's place."""
@@ -86,7 +87,7 @@ class OpenShiftAdoption(PlatformAdoption):
 
     def zone(self, one: ObservedResource) -> str | None:
         """Zone of a set: on vSphere the part of its name between the pool and the digest."""
-        _, found, rest = str(_metadata(one).get("name")).partition(f"-{self.group(one)}-")
+        _, found, rest = str(one.metadata.get("name")).partition(f"-{self.group(one)}-")
         return (rest.rpartition("-")[0] or None) if found else None
 
     def tags(self, machine: Mapping[str, Any]) -> dict[str, str]:
@@ -129,12 +130,12 @@ class OpenShiftAdoption(PlatformAdoption):
 
     def _pool(self, seen: Observations, sets: list[ObservedResource]) -> ProposedPool | None:
         one = sets[0]
-        metadata, spec = _metadata(one), mapping(one.properties.get("spec"))
+        metadata, spec = one.metadata, one.spec
         template = mapping(mapping(spec.get("template")).get("spec"))
-        labels = _texts(mapping(template.get("metadata")).get("labels"))
-        annotations = _texts(metadata.get("annotations"))
-        name = _texts(metadata.get("labels")).get(POOL_LABEL) or str(metadata.get("name"))
-        gpu = _gpu(labels, _texts(metadata.get("labels"))) or _gpu_of_nodes(seen, name)
+        labels = texts(mapping(template.get("metadata")).get("labels"))
+        annotations = texts(metadata.get("annotations"))
+        name = one.labels.get(POOL_LABEL) or str(metadata.get("name"))
+        gpu = _gpu(labels, one.labels) or _gpu_of_nodes(seen, name)
         count = str(annotations.get(GPU_ANNOTATION))
         machine = machine_of(one)
         read = self.machine(machine, gpu, int(count) if count.isdigit() else None)
@@ -149,9 +150,9 @@ class OpenShiftAdoption(PlatformAdoption):
             zone = self.zone(each)
             apart = "" if zone is None else f"/{zone}"
             found[f"machineSet{apart}"] = _object(each)
-            scaler = _target(seen, "MachineAutoscaler", str(_metadata(each).get("name")))
-            bounds = {} if scaler is None else mapping(scaler.properties.get("spec"))
-            size = mapping(each.properties.get("spec")).get("replicas") or 0
+            scaler = _target(seen, "MachineAutoscaler", str(each.metadata.get("name")))
+            bounds = {} if scaler is None else scaler.spec
+            size = each.spec.get("replicas") or 0
             fewest = int(bounds.get("minReplicas", size))
             sizes.append((int(bounds.get("maxReplicas", size)), fewest, zone))
             if scaler is not None:
@@ -236,7 +237,7 @@ def _health(options: Declaration, seen: Observations, name: str) -> None:
     if check is None:
         options["health"] = {"enabled": False}
         return
-    spec = mapping(check.properties.get("spec"))
+    spec = check.spec
     health: Declaration = {}
     seconds = str(
         next((mapping(c).get("timeout") for c in items(spec.get("unhealthyConditions"))), "")
@@ -261,10 +262,10 @@ def _configuration(
     group = _of_pool(seen, "MachineConfigPool", name)
     written: Declaration = {}
     if config is not None:
-        arguments = items(mapping(config.properties.get("spec")).get("kernelArguments"))
+        arguments = items(config.spec.get("kernelArguments"))
         if arguments:
             written["kernelArguments"] = arguments
-    most = None if group is None else mapping(group.properties.get("spec")).get("maxUnavailable")
+    most = None if group is None else group.spec.get("maxUnavailable")
     if isinstance(most, int) and most != 1:
         written["maxUnavailable"] = most
     options["machineConfig"] = written
@@ -281,7 +282,7 @@ def _gpu(labels: Mapping[str, str], others: Mapping[str, str]) -> str | None:
 def _patient_intent(seen: Observations) -> str | None:
     """The intent that the cluster's autoscaler waits for; None where it is the default's."""
     for one in seen.objects("ClusterAutoscaler"):
-        wait = mapping(mapping(one.properties.get("spec")).get("scaleDown")).get("unneededTime")
+        wait = mapping(one.spec.get("scaleDown")).get("unneededTime")
         found = [intent for intent, time in UNNEEDED.items() if time == wait]
         return found[0].value if found and Intent.INFERENCE not in found else None
     return None
@@ -296,7 +297,7 @@ def _gpu_of_nodes(seen: Observations, pool: str) -> str | None:
 
 def _target(seen: Observations, kind: str, name: str) -> ObservedResource | None:
     for one in seen.objects(kind):
-        reference = mapping(mapping(one.properties.get("spec")).get("scaleTargetRef"))
+        reference = mapping(one.spec.get("scaleTargetRef"))
         if reference.get("name") == name:
             return one
     return None
@@ -304,7 +305,7 @@ def _target(seen: Observations, kind: str, name: str) -> ObservedResource | None
 
 def _of_pool(seen: Observations, kind: str, name: str) -> ObservedResource | None:
     for one in seen.objects(kind):
-        if _texts(_metadata(one).get("labels")).get(POOL_LABEL) == name:
+        if one.labels.get(POOL_LABEL) == name:
             return one
     return None
 
@@ -312,9 +313,7 @@ def _of_pool(seen: Observations, kind: str, name: str) -> ObservedResource | Non
 def _object(one: ObservedResource) -> dict[str, Any]:
     """Without what the API server and the engine add."""
     metadata = {
-        k: v
-        for k, v in _metadata(one).items()
-        if k in ("name", "namespace", "labels", "annotations")
+        k: v for k, v in one.metadata.items() if k in ("name", "namespace", "labels", "annotations")
     }
     rest = {k: v for k, v in one.properties.items() if k not in ("status", "metadata")}
     return {**rest, "metadata": metadata}
@@ -322,16 +321,8 @@ def _object(one: ObservedResource) -> dict[str, Any]:
 
 def machine_of(one: ObservedResource) -> dict[str, Any]:
     """What a MachineSet says of its machines, for the cloud."""
-    template = mapping(mapping(one.properties.get("spec")).get("template"))
+    template = mapping(one.spec.get("template"))
     return mapping(mapping(mapping(template.get("spec")).get("providerSpec")).get("value"))
-
-
-def _metadata(one: ObservedResource) -> dict[str, Any]:
-    return mapping(one.properties.get("metadata"))
-
-
-def _texts(value: Any) -> dict[str, str]:
-    return {key: item for key, item in mapping(value).items() if isinstance(item, str)}
 
 
 ADOPTION = OpenShiftAdoption()

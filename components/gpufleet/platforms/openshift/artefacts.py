@@ -5,17 +5,20 @@ from collections.abc import Iterator
 from gpufleet.documents.writing import yaml_stream, yaml_text
 from gpufleet.fleet.model import GPU_OPERATOR, NETWORK_OPERATOR, Fleet, OperatorSubscription, Pool
 from gpufleet.platforms.openshift.cluster_autoscaler_manifest import cluster_autoscaler
-from gpufleet.platforms.openshift.kubelet_config import kubelet_config
-from gpufleet.platforms.openshift.lifecycle import NODE_FEATURE_DISCOVERY
 from gpufleet.platforms.openshift.machine_cloud import MANIFEST
 from gpufleet.platforms.openshift.machine_clouds import CLOUDS, zones_of
-from gpufleet.platforms.openshift.machine_config import machine_config, machine_config_pool
+from gpufleet.platforms.openshift.machine_config import (
+    kubelet_config,
+    machine_config,
+    machine_config_pool,
+)
 from gpufleet.platforms.openshift.machine_set_manifest import (
     health_check,
     machine_autoscaler,
     machine_set,
 )
 from gpufleet.platforms.openshift.olm import (
+    NODE_FEATURE_DISCOVERY,
     fleet_cluster_policy,
     namespace,
     node_feature_discovery,

@@ -7,9 +7,9 @@ from typing import Any, NotRequired, TypedDict
 import pulumi
 
 from gpufleet.arguments import ClusterAutoscalerOptionsArgs, GpuPoolArgs
+from gpufleet.components_base.cluster_objects import ManifestObject
 from gpufleet.components_base.component import ComponentPlan, GpuComponent, Options
 from gpufleet.components_base.inputs import declared, refuse
-from gpufleet.components_base.manifest_object import ManifestObject
 from gpufleet.findings import findings_in
 from gpufleet.fleet import Fleet
 from gpufleet.platforms.declarations import compiled_declarations

@@ -7,20 +7,23 @@ from typing import Any, NotRequired, TypedDict
 import pulumi
 
 from gpufleet.arguments import AddonsArgs, GpuPoolArgs
+from gpufleet.components_base.cluster_objects import ManifestObject
 from gpufleet.components_base.component import GpuPoolComponent, Options, PoolPlan
 from gpufleet.components_base.configurations import checked_labels, validate_known_labels
 from gpufleet.components_base.inputs import declared, refuse
-from gpufleet.components_base.manifest_object import ManifestObject
 from gpufleet.findings import Finding, findings_in, has_errors
 from gpufleet.fleet import Pool
 from gpufleet.platforms.declarations import compiled_pool
 from gpufleet.platforms.openshift.aws.connection import OpenShiftAwsConnectionArgs
 from gpufleet.platforms.openshift.connection import OpenShiftConnectionArgs
 from gpufleet.platforms.openshift.gcp.connection import OpenShiftGcpConnectionArgs
-from gpufleet.platforms.openshift.kubelet_config import kubelet_config
 from gpufleet.platforms.openshift.machine_cloud import MachinePlace
 from gpufleet.platforms.openshift.machine_clouds import CLOUDS, options_of, zones_of
-from gpufleet.platforms.openshift.machine_config import machine_config, machine_config_pool
+from gpufleet.platforms.openshift.machine_config import (
+    kubelet_config,
+    machine_config,
+    machine_config_pool,
+)
 from gpufleet.platforms.openshift.machine_set_manifest import (
     health_check,
     machine_autoscaler,

@@ -9,14 +9,18 @@ from pydantic import Field
 
 from gpufleet.arguments import LifecycleManagerArgs
 from gpufleet.catalogue import UnknownKeyError, load
+from gpufleet.components_base.cluster_objects import ManifestObject, operator_namespace
 from gpufleet.components_base.component import ComponentPlan, GpuComponent, Options
 from gpufleet.components_base.inputs import checked, refuse
-from gpufleet.components_base.manifest_object import ManifestObject
-from gpufleet.components_base.namespaces import operator_namespace
 from gpufleet.findings import error
 from gpufleet.fleet.model import OperatorSubscription
-from gpufleet.platforms.openshift.lifecycle import subscribed
-from gpufleet.platforms.openshift.olm import INSTALLED, MONITORED, operator_group, subscription
+from gpufleet.platforms.openshift.olm import (
+    INSTALLED,
+    MONITORED,
+    operator_group,
+    subscribed,
+    subscription,
+)
 from gpufleet.spec.base import Ownership, SpecModel
 from gpufleet.spec.olm import LifecycleManager
 

@@ -18,9 +18,9 @@ from gpufleet.fleet.model import (
 )
 from gpufleet.fleet.platform_rules import DeclaredMachine, PlatformRules
 from gpufleet.fleet.rollout import Rollout
-from gpufleet.platforms.openshift.kubelet_config import refused_kubelet_settings
-from gpufleet.platforms.openshift.lifecycle import discovery_subscription, operator_subscription
 from gpufleet.platforms.openshift.machine_clouds import makes_machines, options_of
+from gpufleet.platforms.openshift.machine_config import refused_kubelet_settings
+from gpufleet.platforms.openshift.olm import discovery_subscription, operator_subscription
 from gpufleet.platforms.openshift.registered import ENGINE_NAMES, input_class, registered
 from gpufleet.platforms.openshift.rules import validate_openshift
 from gpufleet.spec.base import Ownership

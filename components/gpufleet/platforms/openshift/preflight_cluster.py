@@ -5,11 +5,12 @@ Formats: openshift/api a0259ee `config/v1/types_infrastructure.go`, bfa868a `mac
 2026-11-23.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from gpufleet.components_base.answers import Answers, MissingError, NotAnsweredError
+from gpufleet.components_base.answers import Answers, NotAnsweredError
 from gpufleet.documents.shapes import mapping
+from gpufleet.findings import Finding, findings_in
 from gpufleet.fleet.config_names import POOL_LABEL
 from gpufleet.fleet.model import Fleet, Pool
 from gpufleet.platforms.accounts.cluster_charts import ask_permissions, ask_version
@@ -20,6 +21,8 @@ from gpufleet.platforms.openshift.machine_clouds import CLOUDS
 from gpufleet.platforms.openshift.registered import registered
 from gpufleet.platforms.openshift.shape import MACHINE_NAMESPACE
 from gpufleet.spec.base import Ownership
+
+_finding = findings_in(__file__)
 
 HOSTED = "External"
 """Topology of a control plane that runs in another cluster."""
@@ -46,79 +49,41 @@ def ask_cluster(fleet: Fleet, pools: Sequence[Pool], answers: Answers) -> Mappin
         return {}
     cloud = CLOUDS[fleet.spec.platform]
     ask_version(cluster, fleet, answers)
-    status = _infrastructure(cluster, answers)
-    if status is not None:
-        _place(fleet, cloud, status, answers)
-        hosted = status.get("controlPlaneTopology") == HOSTED
-        if hosted:
-            answers.error(
-                "openshift-hosted",
-                "platform",
-                f"the control plane of {fleet.spec.cluster.name} runs in another cluster: "
-                "machines come from NodePools there, and no MachineSet makes any here",
-                "make the NodePool there, and write `ownership: existing` on the pool",
-                found=HOSTED,
-            )
+    infrastructure = answers.answer(
+        _finding("cluster-is-no-openshift"),
+        cluster.cluster_object,
+        "config.openshift.io",
+        "v1",
+        "infrastructures",
+        "cluster",
+        "platform",
+        "platform and name of the cluster's infrastructure",
+    )
+    status = mapping(mapping(infrastructure).get("status"))
+    if infrastructure is not None:
+        answers.findings += _misplaced(fleet, cloud, status)
+        if status.get("controlPlaneTopology") == HOSTED:
+            name = fleet.spec.cluster.name
+            answers.findings.append(_finding("openshift-hosted", cluster=name, found=HOSTED))
         else:
             _machine_sets(cluster, fleet, pools, status, answers)
     _permissions(cluster, fleet, pools, answers)
-    return {} if status is None else mapping(status.get("platformStatus"))
+    return mapping(status.get("platformStatus"))
 
 
-def _infrastructure(cluster: ClusterClient, answers: Answers) -> dict[str, Any] | None:
-    """Status of the Infrastructure; None where it is not known or there is none."""
-    try:
-        found = cluster.cluster_object(
-            "config.openshift.io",
-            "v1",
-            "infrastructures",
-            "cluster",
-            "platform",
-            "platform and name of the cluster's infrastructure",
-        )
-    except NotAnsweredError:
-        return None
-    except MissingError:
-        answers.error(
-            "cluster-is-no-openshift",
-            "platform",
-            "the cluster of the kubeconfig has no Infrastructure of OpenShift",
-            "log in to the right cluster, or write its platform",
-        )
-        return None
-    return mapping(found.get("status"))
-
-
-def _place(fleet: Fleet, cloud: MachineCloud, status: Mapping[str, Any], answers: Answers) -> None:
-    there = mapping(status.get("platformStatus"))
-    kind = str(there.get("type") or status.get("platform"))
-    if kind != cloud.infrastructure_type:
-        answers.error(
-            "cluster-on-other-platform",
-            "platform",
-            f"the cluster's infrastructure is {kind}, and {fleet.spec.platform.value} makes "
-            f"machines of {cloud.infrastructure_type}",
-            "write the cluster's platform, or log in to the right cluster",
-            found=kind,
-            limit=cloud.infrastructure_type,
-        )
+def _misplaced(fleet: Fleet, cloud: MachineCloud, status: Mapping[str, Any]) -> Iterator[Finding]:
+    there, declared = mapping(status.get("platformStatus")), fleet.spec.cluster
+    kind, wanted = str(there.get("type") or status.get("platform")), cloud.infrastructure_type
+    if kind != wanted:
+        platform = fleet.spec.platform.value
+        yield _finding("cluster-on-other-platform", platform=platform, found=kind, limit=wanted)
         return
-    declared = fleet.spec.cluster
     found = mapping(there.get(kind.lower()))
-    for field, key, wanted in (
-        ("region", "region", declared.region),
-        ("project", "projectID", declared.project),
-    ):
-        actual = found.get(key)
-        if isinstance(actual, str) and wanted is not None and actual != wanted:
-            answers.error(
-                f"cluster-in-other-{field}",
-                f"cluster.{field}",
-                f"the cluster is in {actual}, and {wanted} is declared",
-                f"write {field}: {actual}",
-                found=actual,
-                limit=wanted,
-            )
+    region, project = found.get("region"), found.get("projectID")
+    if isinstance(region, str) and declared.region not in (None, region):
+        yield _finding("cluster-in-other-region", found=region, limit=declared.region)
+    if isinstance(project, str) and declared.project not in (None, project):
+        yield _finding("cluster-in-other-project", found=project, limit=declared.project)
 
 
 def _machine_sets(
@@ -129,21 +94,20 @@ def _machine_sets(
     answers: Answers,
 ) -> None:
     group, _, version = API_VERSION.partition("/")
-    question = f"MachineSets in {MACHINE_NAMESPACE}"
-    try:
-        found = cluster.objects(group, version, MACHINE_NAMESPACE, "machinesets", "pools", question)
-    except NotAnsweredError:
-        return
-    except MissingError:
-        answers.error(
-            "machine-api-missing",
-            "platform",
-            f"the cluster does not serve MachineSets of {API_VERSION}: nothing would make machines",
-            "make the machines otherwise, and write `ownership: existing` on the pool",
-        )
+    found = answers.answer(
+        _finding("machine-api-missing", found=API_VERSION),
+        cluster.objects,
+        group,
+        version,
+        MACHINE_NAMESPACE,
+        "machinesets",
+        "pools",
+        f"MachineSets in {MACHINE_NAMESPACE}",
+    )
+    if found is None:
         return
     named = {str(one["metadata"]["name"]): one for one in found}
-    _names_taken(fleet, pools, named, answers)
+    answers.findings += _names_taken(fleet, pools, named)
     cloud = CLOUDS[fleet.spec.platform]
     machines = [
         machine
@@ -161,13 +125,9 @@ def _machine_sets(
         )
         return
     connection = cloud.connection_of(str(status.get("infrastructureName")), machines)
-    answers.info(
-        "openshift-connection",
-        path,
-        "the cluster's own MachineSets are wired like this: "
-        + ", ".join(f"{key}: {value}" for key, value in connection.items()),
-        "compare it with the connection that the fleet is given",
-        connection=connection,
+    shown = [f"{key}: {value}" for key, value in connection.items()]
+    answers.findings.append(
+        _finding("openshift-connection", path, shown=shown, connection=connection)
     )
     for pool in pools:
         missing = [z for z in named_zones(pool.spec) if not cloud.knows_zone(connection, z)]
@@ -182,22 +142,17 @@ def _machine_sets(
 
 
 def _names_taken(
-    fleet: Fleet, pools: Sequence[Pool], named: Mapping[str, Mapping[str, Any]], answers: Answers
-) -> None:
+    fleet: Fleet, pools: Sequence[Pool], named: Mapping[str, Mapping[str, Any]]
+) -> Iterator[Finding]:
     for pool in pools:
         for one in registered(fleet, pool).values():
-            there = named.get(str(one["metadata"]["name"]))
-            if one["kind"] != "MachineSet" or there is None:
+            name = str(one["metadata"]["name"])
+            if one["kind"] != "MachineSet" or name not in named:
                 continue
-            owner = mapping(there["metadata"].get("labels")).get(POOL_LABEL)
+            owner = mapping(named[name]["metadata"].get("labels")).get(POOL_LABEL)
             if owner != pool.name:
-                answers.error(
-                    "machine-set-exists",
-                    pool.path,
-                    f"there is a MachineSet {one['metadata']['name']} already, which is not "
-                    f"of the pool {pool.name}",
-                    "write another `namePrefix`",
-                    found=owner,
+                yield _finding(
+                    "machine-set-exists", pool.path, name=name, pool=pool.name, found=owner
                 )
 
 

@@ -14,9 +14,12 @@ from gpufleet.fleet.input_differences import within
 from gpufleet.fleet.leaf_class import LeafClass
 from gpufleet.fleet.model import Fleet, Pool
 from gpufleet.platforms.openshift.artefacts import open_machine_set
-from gpufleet.platforms.openshift.kubelet_config import kubelet_config
 from gpufleet.platforms.openshift.machine_clouds import makes_machines, zones_of
-from gpufleet.platforms.openshift.machine_config import machine_config, machine_config_pool
+from gpufleet.platforms.openshift.machine_config import (
+    kubelet_config,
+    machine_config,
+    machine_config_pool,
+)
 from gpufleet.platforms.openshift.machine_set_manifest import health_check, machine_autoscaler
 
 ENGINE_NAMES = {

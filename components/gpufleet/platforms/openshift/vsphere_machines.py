@@ -20,8 +20,8 @@ from gpufleet.platforms.openshift.machine_cloud import (
     MachineCloud,
     MachinePlace,
     named_zones,
+    validate_zonal_pool,
 )
-from gpufleet.platforms.openshift.zonal_rules import validate_zonal_pool
 from gpufleet.spec.fleet_spec import FleetSpec
 from gpufleet.spec.platforms.openshift import MachineRollout, OpenShiftNetwork, OpenShiftOptions
 from gpufleet.spec.platforms.vsphere import Attachment

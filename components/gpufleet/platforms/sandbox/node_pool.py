@@ -8,9 +8,9 @@ import pulumi
 
 from gpufleet.arguments import GpuPoolArgs
 from gpufleet.catalogue import Catalogue, load
+from gpufleet.components_base.cluster_objects import Node
 from gpufleet.components_base.component import GpuPoolComponent, Options, PoolPlan
 from gpufleet.components_base.configurations import checked_labels, validate_known_labels
-from gpufleet.components_base.core_objects import Node
 from gpufleet.components_base.inputs import declared, refuse
 from gpufleet.findings import Finding, error, ordered
 from gpufleet.fleet import Pool

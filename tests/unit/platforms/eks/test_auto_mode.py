@@ -11,7 +11,7 @@ from gpufleet.contract.owners import Owner
 from gpufleet.fleet.model import Fleet
 from gpufleet.platforms.compiled import compile_data
 from gpufleet.platforms.eks.karpenter_node_class import node_class
-from gpufleet.platforms.eks.karpenter_node_pool_manifest import node_pool
+from gpufleet.platforms.eks.karpenter_objects import node_pool
 from gpufleet.platforms.eks.shape import eks_shape
 
 BLOCK = {"id": "cr-0123456789abcdef0", "zone": "us-east-1a", "until": "2026-12-20T11:30:00Z"}

@@ -7,7 +7,7 @@ import pytest
 
 from gpufleet.platforms.compiled import compile_data
 from gpufleet.platforms.eks.karpenter_node_class import node_class
-from gpufleet.platforms.eks.karpenter_overlay import node_overlay
+from gpufleet.platforms.eks.karpenter_objects import node_overlay
 from gpufleet.platforms.eks.shape import eks_shape
 from gpufleet.platforms.eks.user_data import user_data
 

@@ -10,7 +10,7 @@ import pytest
 
 from gpufleet.fleet.platform_rules import platform_rules
 from gpufleet.platforms.compiled import compile_data
-from gpufleet.platforms.eks.efa_pages import least_pages, node_huge_pages
+from gpufleet.platforms.eks.efa import least_pages, node_huge_pages
 from gpufleet.platforms.registry import PLATFORMS
 from gpufleet.spec.base import Platform
 

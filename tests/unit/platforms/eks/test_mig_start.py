@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from gpufleet.platforms.compiled import compile_data
-from gpufleet.platforms.eks.karpenter_node_pool_manifest import node_pool
+from gpufleet.platforms.eks.karpenter_objects import node_pool
 from gpufleet.platforms.eks.node_group_arguments import group_labels, node_group
 from gpufleet.platforms.eks.shape import eks_shape
 from gpufleet.platforms.eks.user_data import user_data

@@ -8,7 +8,7 @@ import pytest
 from gpufleet.catalogue import load
 from gpufleet.components_base.refused_arguments import refused_arguments
 from gpufleet.findings import Severity
-from gpufleet.platforms.eks.node_group_contract import NODE_GROUP_TYPE, validate_node_group
+from gpufleet.platforms.eks.argument_rules import NODE_GROUP_TYPE, validate_node_group
 
 GROUP: dict[str, Any] = {
     "capacityType": "ON_DEMAND",

@@ -1,5 +1,5 @@
 """ComputeClasses by which GKE makes node pools. Expected values are those of the definition that a
-cluster serves (see `auto_class`) and of the GKE documentation."""
+cluster serves (see `compute_class`) and of the GKE documentation."""
 
 from typing import Any
 

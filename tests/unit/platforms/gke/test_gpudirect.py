@@ -14,8 +14,7 @@ import yaml
 from gpufleet.change.files import file_class
 from gpufleet.contract.schemas import schema_problems
 from gpufleet.fleet.leaf_class import LeafClass
-from gpufleet.platforms.gke.daemon_sets import chosen_pools
-from gpufleet.platforms.gke.gpudirect_installers import gpudirect_objects
+from gpufleet.platforms.gke.daemon_sets import chosen_pools, gpudirect_objects
 from gpufleet.render.artefact import ArtefactKind
 from gpufleet.render.artefacts import artefacts
 from gpufleet.render.platform_files import platform_files
@@ -194,7 +193,7 @@ def test_the_installers_are_named(machine: str, manifests: list[str]) -> None:
     ],
 )
 def test_the_installers_are_made(machine: str, image: str) -> None:
-    """Images of Google's manifests (see `gpudirect_installers`)."""
+    """Images of Google's manifests (see `daemon_sets.yaml`)."""
     fabric, capacity = MACHINES[machine]
     pool = {"instanceTypes": [machine], "fabric": fabric, "capacity": capacity, **ZONE}
     fleet = compiled({**pool, "intent": "training"}).fleet

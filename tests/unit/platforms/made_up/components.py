@@ -2,7 +2,7 @@
 
 import pulumi
 
-from gpufleet.components_base.core_objects import ConfigMap
+from gpufleet.components_base.cluster_objects import ConfigMap
 from gpufleet.components_base.platform_components import (
     Connection,
     PlatformFleet,

@@ -1,30 +1,26 @@
 """Plain facts of OpenShift on AWS."""
 
-from gpufleet.catalogue import AWS
-from gpufleet.contract.platform_facts import PlatformFacts
-from gpufleet.platforms.openshift.beta_claims import TECHNOLOGY_PREVIEW
-from gpufleet.platforms.openshift.health_check import REPAIRERS
-from gpufleet.platforms.openshift.network_parts import NETWORK_PARTS
-from gpufleet.spec.base import Platform
-from gpufleet.spec.pool_kinds import Provisioner
+from dataclasses import replace
 
-FACTS = PlatformFacts(
+from gpufleet.catalogue import AWS
+from gpufleet.platforms.openshift.facts import FACTS as OPENSHIFT
+from gpufleet.spec.base import Platform
+from gpufleet.spec.pool import Fabric
+
+FACTS = replace(
+    OPENSHIFT,
     platform=Platform.OPENSHIFT_AWS,
     title="OpenShift on AWS",
     clouds=(AWS,),
     example_region="us-east-1",
     cluster_fields=("region",),
-    provisioners=(Provisioner.MANAGED, Provisioner.CLUSTER_AUTOSCALER),
     # AWSMachineProviderConfig: spotMarketOptions, capacityReservationId, marketType. A machine has
     # one network interface, so that EFA on all cards cannot be had.
+    fabrics=(Fabric.NONE,),
     capacity=("onDemand", "spot", "reserved", "capacityBlock"),
-    default_image="rhcos",
     images_of=Platform.OPENSHIFT,
-    lifecycle_manager=True,
-    repairers=REPAIRERS,
+    rdma_by_network_operator=False,
+    vgpu=False,
     repair_options=("openshift_aws.health.enabled", "openshift_aws.health.max_unhealthy"),
     janitor="aws",
-    network_parts=NETWORK_PARTS,
-    console_dashboards=True,
-    beta_claims=TECHNOLOGY_PREVIEW,
 )

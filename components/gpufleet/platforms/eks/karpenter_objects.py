@@ -1,0 +1,311 @@
+"""Karpenter's objects of a pool: the NodePool (what Karpenter may launch, how much, and when it
+may take it away), the NodeOverlay of nodes whose GPUs are cut, shared or parts of one or that have
+huge pages of EFA, and the CapacityBuffer of nodes that stay free for pods that come.
+
+Format: karpenter.sh/v1 of v1.14.1. Nodes are chosen by their very instance types: the two A100
+sizes share a GPU name, and machines with a part of a GPU count none.
+
+Sources: karpenter.sh v1.14.1 `disruption`; AWS EKS best practices `aiml_compute` (WhenEmpty and a
+long wait for GPU nodes). Budgets do not hold expiry back: where pods may refuse to leave, a grace
+period bounds the wait.
+
+Format: kubernetes-sigs/karpenter v1.14.1 `karpenter.sh/v1alpha1`, alpha, behind the feature gate
+`NodeOverlay`. It changes what Karpenter expects of a node it has not started, and the price at
+which it compares the node's machine where the pool declares a difference. Amounts replace those
+that Karpenter takes from the instance type.
+
+Format: sigs.k8s.io/karpenter v1.14.1 `pkg/apis/autoscaling/v1beta1`, behind the feature gate
+`CapacityBuffer`. Its pods exist in Karpenter's simulation alone: nothing is scheduled and no image
+is pulled. The limits of the NodePool hold for them too (`pkg/controllers/provisioning/buffers.go`).
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from gpufleet.fleet.chart_values import merged
+from gpufleet.fleet.config_names import POOL_LABEL
+from gpufleet.fleet.model import NodeTaint, Pool
+from gpufleet.fleet.neuron import is_neuron
+from gpufleet.partition.shares import RESOURCES
+from gpufleet.platforms.eks import auto_mode
+from gpufleet.platforms.eks.autoscaler_tags import modelled_gpus, template_resources
+from gpufleet.platforms.eks.efa import node_huge_pages
+from gpufleet.platforms.eks.mig_start import start_labels
+from gpufleet.platforms.eks.shape import EksShape
+from gpufleet.render.pod_request import pod_spec
+from gpufleet.spec.karpenter import KarpenterPoolOptions
+from gpufleet.spec.pool import Intent, Provisioner
+
+API_VERSION = "karpenter.sh/v1"
+GROUP = "karpenter.k8s.aws"
+
+CAPACITY_TYPES = {
+    "onDemand": "on-demand",
+    "spot": "spot",
+    "reserved": "reserved",
+    "capacityBlock": "reserved",
+}
+"""Way of buying -> `karpenter.sh/capacity-type`."""
+KARPENTER_ORDER = ("reserved", "spot", "on-demand")
+"""The order in which Karpenter takes them, where a pool allows several."""
+
+
+def karpenter_name(pool: Pool) -> str:
+    """Name of the pool's NodePool, EC2NodeClass and NodeOverlay. A NodePool cannot become a static
+    one, nor a static one another (CEL rule of `replicas`, karpenter.sh/v1): it gets a new name."""
+    return f"gpufleet-{pool.name}-static" if is_static(pool) else f"gpufleet-{pool.name}"
+
+
+def is_static(pool: Pool) -> bool:
+    """Whether Karpenter keeps the pool's smallest size, whatever pods ask for."""
+    return pool.spec.karpenter is not None and pool.spec.karpenter.static
+
+
+def node_pool(pool: Pool, shape: EksShape) -> dict[str, Any]:
+    """The object."""
+    options = pool.spec.karpenter or KarpenterPoolOptions()
+    auto = pool.provisioner is Provisioner.AUTO_MODE
+    rules, lifetime = disruption(pool.intent, options, auto_mode=auto)
+    name = karpenter_name(pool)
+    spec: dict[str, Any] = {
+        "template": {
+            "metadata": {"labels": {**pool.labels, **start_labels(pool, pool.labels)}},
+            "spec": {
+                "nodeClassRef": {
+                    "group": auto_mode.GROUP if auto else GROUP,
+                    "kind": auto_mode.KIND if auto else "EC2NodeClass",
+                    "name": name,
+                },
+                "requirements": _requirements(pool, shape, options),
+                "taints": [_taint(taint) for taint in pool.work_taints],
+                **lifetime,
+            },
+        },
+        "disruption": rules,
+        "limits": limits(pool),
+    }
+    starting = [
+        *(NodeTaint(one.key, one.value, one.effect) for one in options.startup_taints),
+        *(one for one in pool.taints if one not in pool.work_taints),
+    ]
+    if starting:
+        spec["template"]["spec"]["startupTaints"] = [_taint(one) for one in starting]
+    if options.weight is not None:
+        spec["weight"] = options.weight
+    if options.static:
+        spec["replicas"] = min(pool.nodes.minimum, pool.available_nodes)
+    return {
+        "apiVersion": API_VERSION,
+        "kind": "NodePool",
+        "metadata": {
+            "name": name,
+            "labels": {"app.kubernetes.io/managed-by": "gpufleet", POOL_LABEL: pool.name},
+        },
+        "spec": merged(spec, options.node_pool),
+    }
+
+
+def limits(pool: Pool) -> dict[str, str]:
+    """What all nodes of the pool together may have: its largest size in every unit Karpenter
+    counts, and in nodes; 0 outside of the windows of what it buys.
+
+    A limit on GPUs alone would not bind where a node's GPUs are all cut or shared; one on shares
+    alone would not bind before Karpenter has read the overlay.
+    """
+    largest = pool.available_nodes
+    if is_static(pool):
+        return {"nodes": str(largest)}  # the one limit that the definition takes beside replicas
+    counted = {RESOURCES[pool.gpu.vendor]: modelled_gpus(pool)}
+    for name, amount in template_resources(pool).items():
+        counted[name] = max(amount, counted.get(name, 0))
+    bounds = {name: str(amount * largest) for name, amount in counted.items() if amount > 0}
+    return {"nodes": str(largest), **dict(sorted(bounds.items()))}
+
+
+def _requirements(
+    pool: Pool, shape: EksShape, options: KarpenterPoolOptions
+) -> list[dict[str, Any]]:
+    reserved = {"reserved"} if options.reservations else set[str]()
+    auto = pool.provisioner is Provisioner.AUTO_MODE  # selects by no operating system
+    bought = sorted({CAPACITY_TYPES[entry.mode] for entry in pool.capacity} | reserved)
+    found = [
+        _in("node.kubernetes.io/instance-type", sorted(machine.name for machine in pool.machines)),
+        _in("kubernetes.io/arch", [pool.machines[0].architecture]),
+        *([] if auto else [_in("kubernetes.io/os", ["linux"])]),
+        _in("karpenter.sh/capacity-type", bought),
+    ]
+    if shape.zones:
+        found.append(_in("topology.kubernetes.io/zone", sorted(shape.zones)))
+    for one in options.requirements:
+        entry: dict[str, Any] = {"key": one.key, "operator": one.operator}
+        if one.values:
+            entry["values"] = list(one.values)
+        found.append(entry)
+    return found
+
+
+def _taint(taint: NodeTaint) -> dict[str, str]:
+    """A value may be absent and must not be empty (karpenter.sh/v1 NodePool)."""
+    value = {"value": taint.value} if taint.value else {}
+    return {"key": taint.key, **value, "effect": taint.effect}
+
+
+def _in(key: str, values: list[str]) -> dict[str, Any]:
+    return {"key": key, "operator": "In", "values": values}
+
+
+@dataclass(frozen=True, slots=True)
+class Disruption:
+    """One way of treating nodes that work."""
+
+    policy: str
+    after: str
+    expire: str
+    grace: str
+    budgets: tuple[dict[str, Any], ...]
+
+
+_TENTH = ({"nodes": "10%"},)
+
+BY_INTENT = {
+    # A job of many nodes loses all of them with one: only idle nodes go, none for a new image.
+    Intent.TRAINING: Disruption(
+        "WhenEmpty",
+        "60m",
+        "Never",
+        "24h",
+        ({"nodes": "0", "reasons": ["Drifted"]}, {"nodes": "100%", "reasons": ["Empty"]}),
+    ),
+    Intent.BATCH: Disruption("WhenEmpty", "10m", "720h", "4h", _TENTH),
+    Intent.INFERENCE: Disruption("Balanced", "5m", "720h", "1h", _TENTH),
+    Intent.INTERACTIVE: Disruption("WhenEmpty", "30m", "720h", "8h", ({"nodes": "1"},)),
+}
+
+
+OF_AUTO_MODE = {"Balanced": "WhenEmptyOrUnderutilized", "Never": "480h", "720h": "336h"}
+"""Default -> what EKS Auto Mode has instead: it documents no Balanced, its nodes go after 21 days,
+and after 336 hours by default (Amazon EKS user guide, automode and create-node-pool)."""
+
+
+def disruption(
+    intent: Intent, options: KarpenterPoolOptions, *, auto_mode: bool = False
+) -> tuple[dict[str, Any], dict[str, str]]:
+    """`spec.disruption` of a NodePool, and the related fields of `spec.template.spec`."""
+    default, written = BY_INTENT[intent], options.disruption
+    nearest = OF_AUTO_MODE if auto_mode else {}
+    budgets = (
+        [
+            one.model_dump(mode="json", by_alias=True, exclude_none=True, exclude_defaults=True)
+            for one in written.budgets
+        ]
+        if written.budgets
+        else [dict(one) for one in default.budgets]
+    )
+    return (
+        {
+            "consolidationPolicy": written.consolidation_policy
+            or nearest.get(default.policy, default.policy),
+            "consolidateAfter": written.consolidate_after or default.after,
+            "budgets": budgets,
+        },
+        {
+            "expireAfter": options.expire_after or nearest.get(default.expire, default.expire),
+            "terminationGracePeriod": options.termination_grace_period or default.grace,
+        },
+    )
+
+
+BUFFER_VERSION = "autoscaling.x-k8s.io/v1beta1"
+BUFFER_NAMESPACE = "kube-system"
+"""Namespace of the two objects."""
+
+
+def has_buffer(pool: Pool) -> bool:
+    """Whether Karpenter keeps nodes of the pool free."""
+    options = pool.spec.karpenter
+    return pool.provisioner is Provisioner.KARPENTER and options is not None and options.buffer
+
+
+def capacity_buffer(pool: Pool) -> tuple[dict[str, Any], ...]:
+    """The PodTemplate of a pod that takes a whole node, and the CapacityBuffer of `nodes.min` such
+    pods; empty for pools without one."""
+    if not has_buffer(pool) or not pool.advertised:
+        return ()
+    spec = pod_spec(pool, pool.partition.shares[0])
+    (container,) = spec["containers"]
+    container["image"] = "registry.k8s.io/pause:3.10"
+    whole = {name: str(amount) for name, amount in pool.advertised.items()}
+    asked = {**container["resources"].get("limits", {}), **whole}
+    # Of a PodTemplate the API server fills in no requests, and Karpenter reads nothing else.
+    container["resources"] = {"requests": asked, "limits": asked}
+    name = karpenter_name(pool)
+    labels = {"app.kubernetes.io/managed-by": "gpufleet", POOL_LABEL: pool.name}
+    metadata = {"name": name, "namespace": BUFFER_NAMESPACE, "labels": labels}
+    return (
+        {
+            "apiVersion": "v1",
+            "kind": "PodTemplate",
+            "metadata": metadata,
+            "template": {"metadata": {"labels": labels}, "spec": spec},
+        },
+        {
+            "apiVersion": BUFFER_VERSION,
+            "kind": "CapacityBuffer",
+            "metadata": metadata,
+            "spec": {"podTemplateRef": {"name": name}, "replicas": pool.nodes.minimum},
+        },
+    )
+
+
+OVERLAY_VERSION = "karpenter.sh/v1alpha1"
+
+OVERLAY_WEIGHT = 100
+"""Weight of our overlays, 1 to 10000. Karpenter ignores both of two overlays that have the same
+weight and disagree. This weight is above the default, so a user's overlay without a weight for a
+whole instance family does not cancel ours."""
+
+
+def node_overlay(pool: Pool) -> dict[str, Any] | None:
+    """The overlay of a pool that Karpenter provisions; None where its own model is right.
+
+    The overlay selects the pool's label and its exact instance types. The GPU name is not enough:
+    the two A100 sizes share one. The label separates pools that partition the same instance type
+    differently; the pool's NodePool must set it in its template. Karpenter counts Neuron devices
+    and their cores, and EFA interfaces, without an overlay.
+    """
+    if pool.provisioner is not Provisioner.KARPENTER:
+        return None
+    capacity = {**_devices(pool), **node_huge_pages(pool)}
+    price = (pool.spec.karpenter or KarpenterPoolOptions()).price_adjustment
+    if not capacity and price is None:
+        return None
+    return {
+        "apiVersion": OVERLAY_VERSION,
+        "kind": "NodeOverlay",
+        "metadata": {
+            "name": f"gpufleet-{pool.name}",
+            "labels": {"app.kubernetes.io/managed-by": "gpufleet", POOL_LABEL: pool.name},
+        },
+        "spec": {
+            "weight": OVERLAY_WEIGHT,
+            "requirements": [
+                {"key": POOL_LABEL, "operator": "In", "values": [pool.name]},
+                {
+                    "key": "node.kubernetes.io/instance-type",
+                    "operator": "In",
+                    "values": sorted(machine.name for machine in pool.machines),
+                },
+            ],
+            **({"capacity": capacity} if capacity else {}),
+            **({} if price is None else {"priceAdjustment": price}),
+        },
+    }
+
+
+def _devices(pool: Pool) -> dict[str, str]:
+    """Devices of a node, where they differ from what Karpenter counts."""
+    resources = template_resources(pool)
+    counted = {RESOURCES[pool.gpu.vendor]: modelled_gpus(pool)}
+    if is_neuron(pool.gpu) or resources == counted:
+        return {}
+    return {name: str(amount) for name, amount in resources.items()}

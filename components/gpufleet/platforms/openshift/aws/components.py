@@ -1,8 +1,0 @@
-"""The resources of a fleet on OpenShift on AWS."""
-
-from gpufleet.platforms.openshift.components import (
-    platform_fleet,
-    platform_operators,
-)
-
-__all__ = ["platform_fleet", "platform_operators"]

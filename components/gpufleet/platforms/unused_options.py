@@ -1,0 +1,23 @@
+"""Options of a pool that have no effect with the one who makes its nodes: they are refused, never
+dropped."""
+
+from collections.abc import Iterator, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from gpufleet.catalogue.edition import read_rows
+from gpufleet.fleet.model import Pool
+
+_rows = cache(read_rows)
+
+
+def unused_options(pool: Pool, folder: Path) -> Iterator[tuple[str, str, str]]:
+    """Section, option and reason of each such option that the pool writes. `folder` is that of the
+    platform, whose `provisioner_options.jsonl` has a row for each provisioner and option."""
+    rows: Sequence[Any] = _rows(folder, "provisioner_options")
+    for row in rows:
+        options, key = getattr(pool.spec, row["section"]), row["option"]
+        ours = row["provisioner"] == pool.provisioner.value and options is not None
+        if ours and key in options.model_fields_set:
+            yield row["section"], type(options).model_fields[key].alias or key, row["because"]
