@@ -35,6 +35,7 @@ RULES = rule_table(*rules_in("device_plugin", "unknown_keys", "text_notes"))
 __all__ = ["RULES", "validate"]
 
 SEVERAL_REQUESTS_SINCE = (0, 20, 0)
+MPS_SINCE = (0, 15, 0)
 """The plugin that honours `failRequestsGreaterThanOne: false` under MPS."""
 MPS_LIMIT = 48
 """Maximum number of MPS clients from compute capability 7.5 on, where the GPU is not known."""
@@ -141,6 +142,13 @@ def _validate_mps(
     if config.time_slicing is not None:
         report.say("device-plugin-mps-wins", "sharing.timeSlicing")
     plugin = context.release_of(CHART)
+    if plugin.at < MPS_SINCE:
+        report.add(
+            "device-plugin-mps-too-old",
+            "sharing.mps",
+            f"plugin {plugin} ignores `mps`, which came with v0.15.0: every pod gets a whole GPU",
+            "use v0.15.0 of the plugin or later, or `timeSlicing`",
+        )
     if mps.fail_requests_greater_than_one is False and plugin.at < SEVERAL_REQUESTS_SINCE:
         report.say(
             "device-plugin-mps-one-request", "sharing.mps.failRequestsGreaterThanOne", plugin=plugin
