@@ -7,8 +7,13 @@ from itertools import pairwise
 
 from gpufleet.catalogue import load
 from gpufleet_planner.packing.pack import pack
-from gpufleet_planner.packing.packing import Packing
-from gpufleet_planner.packing.problem import Mode, PackingMachine, PackingProblem, ShareClass
+from gpufleet_planner.packing.problem import (
+    Mode,
+    Packing,
+    PackingMachine,
+    PackingProblem,
+    ShareClass,
+)
 
 GIB = 2**30
 PROFILES = ("1g.10gb", "1g.20gb", "2g.20gb", "3g.40gb", "4g.40gb", "7g.80gb")

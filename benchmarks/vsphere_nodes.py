@@ -17,7 +17,7 @@ from benchmarks.paired import seconds
 from gpufleet_sandbox import bootstrap
 from gpufleet_sandbox.progress import SilentProgress
 from gpufleet_vcenter.group_provider import VsphereGpuNodeGroupProvider
-from gpufleet_vcenter.machine import make
+from gpufleet_vcenter.group_run import make
 from gpufleet_vcenter.session import close_all
 from tests.vcenter.simulator import (
     SimulatedGpu,

@@ -32,33 +32,31 @@ def by_name(rows: Any) -> Any:
     return sorted(listed, key=lambda row: str(row.get("name")) if isinstance(row, Mapping) else "")
 
 
+_OF_A_NEW_DISK = (
+    ("format", "thin", "is chosen when a disk is made"),
+    ("datastore", None, "changes with Storage vMotion, by an administrator"),
+)
+"""Properties of a further disk that do not change, their defaults, and why."""
+
+
 def impossible_disks(old: Rows, new: Rows) -> str | None:
     """Why a disk cannot become what it is to be, or None."""
     before = {str(row.get("name")): row for row in old}
     wrong: list[str] = []
     for row in new:
         name = str(row.get("name"))
-        if name in before:
-            wrong += _impossible_disk(name, before[name], row)
+        if name not in before:
+            continue
+        has, wanted = before[name].get("sizeGib"), row.get("sizeGib")
+        if isinstance(has, int) and isinstance(wanted, int):
+            reason = smaller_disk(has, wanted, ANOTHER_DISK)
+            wrong += [] if reason is None else [f"{name}: {reason}"]
+        for key, default, why in _OF_A_NEW_DISK:
+            had, has_now = before[name].get(key, default), row.get(key, default)
+            if had != has_now:
+                facts = {"name": name, "key": key, "before": had, "after": has_now, "why": why}
+                wrong.append(said("unsupported/disk-property", **facts))
     return "; ".join(wrong) or None
-
-
-def _impossible_disk(name: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
-    wrong: list[str] = []
-    has, wanted = old.get("sizeGib"), new.get("sizeGib")
-    if isinstance(has, int) and isinstance(wanted, int):
-        reason = smaller_disk(has, wanted, ANOTHER_DISK)
-        wrong += [] if reason is None else [f"{name}: {reason}"]
-    fixed = (
-        ("format", "thin", "is chosen when a disk is made"),
-        ("datastore", None, "changes with Storage vMotion, by an administrator"),
-    )
-    for key, default, why in fixed:
-        before, after = old.get(key, default), new.get(key, default)
-        if before != after:
-            facts = {"name": name, "key": key, "before": before, "after": after, "why": why}
-            wrong.append(said("unsupported/disk-property", **facts))
-    return wrong
 
 
 @dataclass(slots=True)
@@ -168,7 +166,7 @@ def refused(found: tuple[MachineChange, ...], policy: str) -> list[tuple[str, st
     """The same of changes that are known."""
     replaced = replaces(found, policy)
     if replaced and policy != UpdatePolicy.REPLACE.value:
-        ends = [change for change in found if change.path in replaced and not change.unknown]
+        ends = (one for one in found if one.path in replaced and not one.unknown)
         return [(one.path, _ends(one)) for one in ends if one.path != "nodeReady"]
     if replaced:
         return []
@@ -199,7 +197,8 @@ def impossible(change: MachineChange) -> str | None:
     if change.unknown or (PROPERTIES[change.path].actual and change.old is None):
         return None
     if change.kind is MachineChangeKind.REFUSED:
-        return _refused(change)
+        row = "unsupported/firmware" if change.path == "firmware" else "unsupported/change"
+        return said(row, change=change, because=PROPERTIES[change.path].because)
     if change.path == "diskGib" and change.old is not None:
         return smaller_disk(change.old, change.new)
     if change.path == "extraDisks":
@@ -207,11 +206,6 @@ def impossible(change: MachineChange) -> str | None:
     if change.path == "hardwareVersion" and change.old is not None:
         return older_hardware(change.old, change.new)
     return None
-
-
-def _refused(change: MachineChange) -> str:
-    row = "unsupported/firmware" if change.path == "firmware" else "unsupported/change"
-    return said(row, change=change, because=PROPERTIES[change.path].because)
 
 
 def older_hardware(has: int, wanted: int) -> str | None:
@@ -230,13 +224,10 @@ ANOTHER_DISK = ", or another name to get a new disk"
 
 
 def _needs_power_off(change: MachineChange) -> str:
-    if change.path == "extraConfig":  # its values are free text, and may be secrets
-        keys = _keys_that_differ(change.old, change.new)
-        return said("needs-power-off/keys", keys=keys)
-    return said("needs-power-off/value", change=change)
-
-
-def _keys_that_differ(old: Any, new: Any) -> list[str]:
-    before: Mapping[str, Any] = old or {}
-    after: Mapping[str, Any] = new or {}
-    return sorted(key for key in {*before, *after} if before.get(key) != after.get(key))
+    if change.path != "extraConfig":
+        return said("needs-power-off/value", change=change)
+    # Its values are free text, and may be secrets.
+    before: Mapping[str, Any] = change.old or {}
+    after: Mapping[str, Any] = change.new or {}
+    keys = sorted(key for key in {*before, *after} if before.get(key) != after.get(key))
+    return said("needs-power-off/keys", keys=keys)

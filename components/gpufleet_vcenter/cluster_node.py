@@ -1,34 +1,167 @@
 # pyright: standard
-"""The Kubernetes node on a machine: waiting for it, emptying it, and forgetting it.
+"""The Kubernetes node on a machine: waiting for it, emptying it, and forgetting it; and the few
+requests to its cluster that need be, as plain JSON.
 
 Every step can run again after an interruption at any point: it reads the cluster's present state.
 """
 
+import json
 import os
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
+from urllib.parse import quote, urlencode
+
+import urllib3
+from urllib3.exceptions import HTTPError
+from yaml import YAMLError
 
 from gpufleet.components_base.resource_plugin import CANCELLED
-from gpufleet_vcenter.cluster_api import ClusterApi
-from gpufleet_vcenter.errors import failed, interrupted
-from gpufleet_vcenter.settings import NodeSettings
+from gpufleet_vcenter.errors import failed, interrupted, said
+from gpufleet_vcenter.settings import KubernetesAccess, NodeSettings
 from gpufleet_vcenter.tasks import turns
+
+CALL_TIMEOUT = urllib3.Timeout(connect=10, read=30)
+"""Seconds a connection, and one answer, may take."""
+_PAGE = 500
+
+
+class ClusterApi:
+    """Requests to one cluster, as the kubeconfig's user. Nothing of the kubeconfig is kept."""
+
+    def __init__(self, access: KubernetesAccess) -> None:
+        """Read the kubeconfig.
+
+        Raises:
+            VsphereError: the client library or the file is missing, or the file is not usable.
+        """
+        try:
+            from kubernetes import config
+            from kubernetes.client import Configuration
+            from kubernetes.client.rest import RESTClientObject
+        except ModuleNotFoundError:
+            raise failed("kubernetes/no-client") from None
+        path = Path(access.kubeconfig).expanduser()
+        self._path = str(path)
+        known: Any = Configuration()
+        try:
+            config.load_kube_config(str(path), access.context, client_configuration=known)
+        except (config.ConfigException, YAMLError, OSError, ValueError) as problem:
+            raise failed(
+                "kubernetes/kubeconfig", path=path, problem=type(problem).__name__
+            ) from None
+        self._known = known
+        self._pool: urllib3.PoolManager = RESTClientObject(known).pool_manager
+
+    def node(self, name: str) -> Mapping[str, Any] | None:
+        """The Node, or None."""
+        return self._ask("GET", f"/api/v1/nodes/{quote(name)}", absent=(404,))
+
+    def nodes(self) -> list[Mapping[str, Any]]:
+        """Every Node."""
+        return list((self._ask("GET", "/api/v1/nodes") or {}).get("items") or [])
+
+    def pods(self, node: str) -> list[Mapping[str, Any]]:
+        """Every pod on the node."""
+        found: list[Mapping[str, Any]] = []
+        more = ""
+        while True:
+            query = [("fieldSelector", f"spec.nodeName={node}"), ("limit", str(_PAGE))]
+            query += [("continue", more)] if more else []
+            answer = self._ask("GET", "/api/v1/pods", query=query) or {}
+            found += answer.get("items") or []
+            more = (answer.get("metadata") or {}).get("continue") or ""
+            if not more:
+                return found
+
+    def patch_node(self, name: str, patch: Mapping[str, Any]) -> None:
+        """Merge a patch into the Node; one that is gone is fine."""
+        path = f"/api/v1/nodes/{quote(name)}"
+        self._ask("PATCH", path, body=patch, kind="application/merge-patch+json", absent=(404,))
+
+    def evict(self, pod: Mapping[str, Any]) -> bool:
+        """Ask the pod to leave. False: a disruption budget does not allow it now."""
+        meta = pod["metadata"]
+        body = {
+            "apiVersion": "policy/v1",
+            "kind": "Eviction",
+            "metadata": {"name": meta["name"], "namespace": meta["namespace"]},
+            # A pod of the same name that came meanwhile (of a StatefulSet) is not meant.
+            "deleteOptions": {"preconditions": {"uid": meta["uid"]}},
+        }
+        path = f"/api/v1/namespaces/{quote(meta['namespace'])}/pods/{quote(meta['name'])}"
+        if self._ask("POST", f"{path}/eviction", body=body, absent=(404, 409, 429)) is not None:
+            return True
+        found = self._ask("GET", path, absent=(404,))
+        return found is None or found["metadata"]["uid"] != meta["uid"]
+
+    def delete_node(self, node: Mapping[str, Any]) -> None:
+        """Delete exactly this Node object; one that is gone is fine."""
+        meta = node["metadata"]
+        body = {"preconditions": {"uid": meta["uid"]}}
+        path = f"/api/v1/nodes/{quote(meta['name'])}"
+        self._ask("DELETE", path, body=body, absent=(404, 409))
+
+    def close(self) -> None:
+        """Hang up."""
+        self._pool.clear()
+
+    def _ask(
+        self,
+        method: str,
+        path: str,
+        *,
+        query: list[tuple[str, str]] | None = None,
+        body: Mapping[str, Any] | None = None,
+        kind: str = "application/json",
+        absent: tuple[int, ...] = (),
+    ) -> Any:
+        """One request; None for an answer with a status of `absent`."""
+        # Who asks: a token that ends is renewed here.
+        known = self._known.auth_settings().values()
+        given = (one for one in known if one.get("in") == "header" and one.get("value"))
+        asks = {str(one["key"]): str(one["value"]) for one in given}
+        try:
+            answer = self._pool.request(
+                method,
+                f"{self._known.host}{path}" + (f"?{urlencode(query)}" if query else ""),
+                body=None if body is None else json.dumps(body).encode(),
+                headers={"Accept": "application/json", "Content-Type": kind, **asks},
+                retries=False,
+                timeout=CALL_TIMEOUT,
+            )
+        except (HTTPError, OSError) as problem:
+            raise failed(
+                "kubernetes/unreachable", path=self._path, problem=type(problem).__name__
+            ) from None
+        if answer.status in absent:
+            return None
+        if answer.status >= 300:
+            raise failed(
+                "kubernetes/answer",
+                file=self._path,
+                path=path,
+                answer=answer,
+                method=method,
+                said=_message(answer),
+            )
+        return answer.json()
+
+
+def _message(answer: Any) -> str:
+    """What the API server says."""
+    try:
+        return str(answer.json().get("message") or answer.reason)
+    except (ValueError, AttributeError):
+        return str(answer.reason)
+
 
 _NAMED = 5
 """Pods that an error names."""
-
-
-_WITH_CLOUD_INIT = "look at /var/log/cloud-init-output.log"
-_WITH_IGNITION = (
-    "on OpenShift approve the node's certificate signing requests (`oc get csr`, `oc adm "
-    "certificate approve`), its client's first and then its server's; look at `journalctl -u "
-    "ignition-firstboot-complete`"
-)
-"""What may keep a guest from joining, by the format of its first-boot data."""
 
 
 class ClusterNode:
@@ -53,8 +186,7 @@ class ClusterNode:
         """
         assert settings.kubernetes is not None
         self._cluster, self._access, self._name = cluster, settings.kubernetes, settings.name
-        self._bios_uuid = bios_uuid
-        self._ignition = settings.user_data_format == "ignition"
+        self._bios_uuid, self._ignition = bios_uuid, settings.user_data_format == "ignition"
         self._sleep, self._clock = sleep, clock
 
     def await_ready(self) -> None:
@@ -75,7 +207,7 @@ class ClusterNode:
             name=self._name,
             seconds=seconds,
             why=why,
-            look=_WITH_IGNITION if self._ignition else _WITH_CLOUD_INIT,
+            look=said("timeout/ignition" if self._ignition else "timeout/cloud-init"),
         )
 
     def empty(self, machine: str) -> None:
@@ -96,7 +228,9 @@ class ClusterNode:
             node = self._own()
             if node is None:
                 return
-            self._cordon(node, machine)
+            # Someone else's cordon stays someone else's.
+            if not node.get("spec", {}).get("unschedulable"):
+                self._patch(machine, True)
             left = [pod for pod in self._cluster.pods(self._name) if _must_leave(pod)]
             if not is_ready(node):
                 # No one there confirms that a pod has ended; that it was told so is all there is.
@@ -119,10 +253,8 @@ class ClusterNode:
         ready = [] if node is None else _conditions(node, "Ready")
         if not ready or ready[0].get("status") == "True":
             return ""
-        since = str(ready[0].get("lastTransitionTime") or "")
-        if not since or datetime.now(UTC) - datetime.fromisoformat(since) < timedelta(
-            minutes=minutes
-        ):
+        since, least = str(ready[0].get("lastTransitionTime") or ""), timedelta(minutes=minutes)
+        if not since or datetime.now(UTC) - datetime.fromisoformat(since) < least:
             return ""
         nodes = self._cluster.nodes()
         down = sum(not is_ready(one) for one in nodes)
@@ -133,11 +265,7 @@ class ClusterNode:
         node = self._own()
         marks = {} if node is None else node.get("metadata", {}).get("annotations") or {}
         if marks.get(CORDONED_BY) == machine:
-            patch = {
-                "metadata": {"annotations": {CORDONED_BY: None}},
-                "spec": {"unschedulable": None},
-            }
-            self._cluster.patch_node(self._name, patch)
+            self._patch(None, None)
 
     def forget(self) -> None:
         """Delete the Node object of a machine that is gone."""
@@ -145,17 +273,14 @@ class ClusterNode:
         if node is not None:
             self._cluster.delete_node(node)
 
+    def _patch(self, machine: str | None, cordoned: bool | None) -> None:
+        marks = {"annotations": {CORDONED_BY: machine}}
+        patch = {"metadata": marks, "spec": {"unschedulable": cordoned}}
+        self._cluster.patch_node(self._name, patch)
+
     def _own(self) -> Mapping[str, Any] | None:
         node = self._cluster.node(self._name)
         return node if node is not None and belongs(node, self._bios_uuid) else None
-
-    def _cordon(self, node: Mapping[str, Any], machine: str) -> None:
-        if node.get("spec", {}).get("unschedulable"):
-            return  # someone else's cordon stays someone else's
-        self._cluster.patch_node(
-            self._name,
-            {"metadata": {"annotations": {CORDONED_BY: machine}}, "spec": {"unschedulable": True}},
-        )
 
     def _until(self, seconds: int, doing: str, left: str) -> Iterator[float]:
         """Turns of a wait, none once the update was interrupted.
@@ -169,15 +294,13 @@ class ClusterNode:
 
 
 def _listed(left: list[Mapping[str, Any]], held: set[str]) -> str:
-    rows = [f"{pod_name(pod)} ({_why(pod, held)})" for pod in sorted(left, key=pod_name)[:_NAMED]]
+    rows: list[str] = []
+    for pod in sorted(left, key=pod_name)[:_NAMED]:
+        why = "is ending" if is_leaving(pod) else "was told to leave"
+        why = "a disruption budget keeps it" if pod_name(pod) in held else why
+        rows.append(f"{pod_name(pod)} ({why})")
     more = f" and {len(left) - _NAMED} more" if len(left) > _NAMED else ""
     return ", ".join(rows) + more
-
-
-def _why(pod: Mapping[str, Any], held: set[str]) -> str:
-    if pod_name(pod) in held:
-        return "a disruption budget keeps it"
-    return "is ending" if is_leaving(pod) else "was told to leave"
 
 
 @contextmanager
@@ -187,11 +310,8 @@ def node_of(settings: NodeSettings, bios_uuid: str) -> Iterator[ClusterNode | No
     if access is None or skipped(settings):
         yield None
         return
-    api = ClusterApi(access)
-    try:
+    with closing(ClusterApi(access)) as api:
         yield ClusterNode(api, settings, bios_uuid)
-    finally:
-        api.close()
 
 
 def skipped(settings: NodeSettings) -> bool:
@@ -227,10 +347,10 @@ def belongs(node: Mapping[str, Any], bios_uuid: str) -> bool:
 
     Firmware and kernels disagree on the byte order of the first three groups, so both count.
     """
-    said = str(node.get("status", {}).get("nodeInfo", {}).get("systemUUID") or "").lower()
-    if not said or not bios_uuid:
+    told = str(node.get("status", {}).get("nodeInfo", {}).get("systemUUID") or "").lower()
+    if not told or not bios_uuid:
         return True
-    return said in both_spellings(bios_uuid)
+    return told in both_spellings(bios_uuid)
 
 
 def both_spellings(bios_uuid: str) -> frozenset[str]:

@@ -36,7 +36,6 @@ def converge(
     A machine that must be off for it, and may, is drained first and powered off.
 
     Args:
-        work: What is declared.
         first_boot: Whether its guest has not started yet.
         before: What was declared before, and goes if it is not wanted. Default: nothing.
 
@@ -302,7 +301,6 @@ def await_ready(work: MachineWork, live: Observed, *, completes: bool = True) ->
     out of vCenter.
 
     Args:
-        work: What is declared.
         live: The machine, running.
         completes: Whether the mark of an incomplete machine goes, too. Default true.
 

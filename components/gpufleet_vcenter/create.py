@@ -2,6 +2,7 @@
 answer to the clone call is lost, late, or the name is taken."""
 
 from contextlib import nullcontext
+from dataclasses import replace
 from typing import Any
 
 from pyVmomi import vim, vmodl
@@ -21,18 +22,18 @@ from gpufleet_vcenter.errors import (
     said,
 )
 from gpufleet_vcenter.identity import OWNER, PENDING
-from gpufleet_vcenter.inventory import read_inventory
+from gpufleet_vcenter.inventory import read_host, read_inventory
 from gpufleet_vcenter.lookup import machines_with
 from gpufleet_vcenter.observed import Observed, observe
 from gpufleet_vcenter.owned import MachineWork, await_clones
-from gpufleet_vcenter.placement import Wish
+from gpufleet_vcenter.placement import Wish, slots_of
 from gpufleet_vcenter.preflight import check_before, check_name
 from gpufleet_vcenter.remove import destroy
 from gpufleet_vcenter.rooms import Rooms, check_still_fits, release, runs
 from gpufleet_vcenter.settings import NodeSettings
 from gpufleet_vcenter.specs import clone_spec
 from gpufleet_vcenter.storage import chosen_store, members
-from gpufleet_vcenter.tasks import TaskTimeoutError, run, timed_out, translated
+from gpufleet_vcenter.tasks import TaskTimeoutError, in_words, run, timed_out, translated
 
 _ATTEMPTS = 3
 
@@ -47,7 +48,6 @@ def create(
     for its own clone in flight, and does what is left.
 
     Args:
-        work: What is declared.
         rooms: Inventory shared with machines that are made at the same time. Default: its own.
 
     Raises:
@@ -57,25 +57,25 @@ def create(
     try:
         taken = None if work.settings.adopt is None else _taken_over(work)
         if taken is not None:
-            release(work.identity)
-            live = run_declared(work.of(known_uuid=taken.instance_uuid), taken)
+            release(work)
+            live = run_declared(replace(work, known_uuid=taken.instance_uuid), taken)
             return _ready(work, live, adopted=True)
         begun = live = _begun(work)
         if live is not None:
-            release(work.identity)  # it has its host
+            release(work)  # it has its host
             incomplete = bool(live.extra_config.get(PENDING))
             try:
-                live = run_declared(work.of(pending=incomplete), live)
+                live = run_declared(replace(work, pending=incomplete), live)
             except VsphereError as failure:
                 if not incomplete or failure.code is not Code.GPU_CAPACITY:
                     raise
                 _clean_up(work, live, failure)  # its host is full: begin on another
                 live = None
         if live is None:
-            live = _make(work.of(pending=True), rooms or rooms_of(work))
+            live = _make(replace(work, pending=True), rooms or rooms_of(work))
         return _ready(work, live, adopted=begun is not None)
     except Exception:
-        release(work.identity)  # what fails claims no host
+        release(work)  # what fails claims no host
         raise
 
 
@@ -83,7 +83,7 @@ def _ready(
     work: MachineWork, live: Observed, *, adopted: bool
 ) -> tuple[Observed, bool, VsphereError | None]:
     try:
-        ready = await_ready(work, live, completes=not work.identity.pending)
+        ready = await_ready(work, live, completes=not work.pending)
     except VsphereError as late:
         return still_there(work.session, live), adopted, late.with_left(stays(live))
     return ready, adopted, None
@@ -134,7 +134,7 @@ def _make(work: MachineWork, rooms: Rooms) -> Observed:
     else:
         check_name(work, live)
     reach, size = rooms.checked or check_before(work)
-    wish, machine = Wish(work.settings, reach, group_of(work)), work.identity.instance_uuid
+    wish, machine = Wish(work.settings, reach, group_of(work)), work.uuid
     refused: set[str] = set()
     last: VsphereError | None = None
     while True:
@@ -153,7 +153,7 @@ def _make(work: MachineWork, rooms: Rooms) -> Observed:
                 live = clone(work, at, datastore)
             live = run_declared(work, live)
         except VsphereError as failure:
-            release(work.identity)
+            release(work)
             if live is None:
                 raise
             _clean_up(work, live, failure)
@@ -162,7 +162,7 @@ def _make(work: MachineWork, rooms: Rooms) -> Observed:
             refused.add(name)  # another stack was faster there
             last = failure
         else:
-            runs(work.identity)
+            runs(work)
             return live
 
 
@@ -170,7 +170,6 @@ def run_declared(work: MachineWork, live: Observed, before: NodeSettings | None 
     """The machine as declared, powered on.
 
     Args:
-        work: What is declared.
         before: What was declared before. Default: nothing, it is new.
     """
     settings, machine = work.settings, live.reference
@@ -187,7 +186,7 @@ def run_declared(work: MachineWork, live: Observed, before: NodeSettings | None 
     describe(work, live, before)
     if before is not None and _pool_and_folder(before) != _pool_and_folder(settings):
         move(work, live)
-    if work.identity.pending and live.power == "poweredOff" and live.host is not None:
+    if work.pending and live.power == "poweredOff" and live.host is not None:
         check_still_fits(work, live)
     return power_on(work, live)
 
@@ -267,3 +266,35 @@ def _clean_up(work: MachineWork, live: Observed, failure: VsphereError) -> None:
                 node.forget()
     except VsphereError as second:
         raise failure.with_left(f"{left}. Removing it failed: {second}") from None
+
+
+NEXT = "-next"
+"""End of the name of a replacement while the machine that it replaces is there."""
+
+
+def clone_replacement(work: MachineWork, uuid: str) -> None:
+    """Clone the replacement of a machine that still runs next to the one that it replaces.
+
+    The replacement takes name and GPUs once the old machine has gone: both cannot have them. Where
+    the datastore has no room for both, or the replacement goes to another host, nothing is cloned.
+
+    Args:
+        work: The replacement.
+        uuid: Instance uuid of the machine that it replaces.
+    """
+    session, settings = work.session, work.settings
+    with in_words(f"making the replacement of {settings.name}"):
+        found = machines_with(session, work.datacenter, uuid)
+        old = observe(session, found[0]) if len(found) == 1 else None
+        if old is None or old.host is None or uuid == work.uuid or work.find() is not None:
+            return
+        try:
+            reach, _ = check_before(work)
+        except VsphereError as failure:
+            if failure.code is Code.DATASTORE_FULL:
+                return  # validated with the old machine gone
+            raise
+        host = read_host(session, old.host).without((uuid,))
+        if work.place.pod is None and slots_of(host, Wish(settings, reach)).free:
+            other_name = settings.model_copy(update={"name": f"{settings.name}{NEXT}"})
+            clone(replace(work, settings=other_name), old.host, work.place.datastore)

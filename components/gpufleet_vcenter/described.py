@@ -6,7 +6,6 @@ has is left alone.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 from pyVmomi import vim, vmodl
@@ -23,20 +22,9 @@ Tag = tuple[str, str]
 """Category and name."""
 
 
-@dataclass(frozen=True, slots=True)
-class Description:
-    """Attributes and tags, declared or found."""
-
-    attributes: Mapping[str, str] = field(default_factory=dict[str, str])
-    tags: frozenset[Tag] = frozenset()
-
-
-def wanted_of(settings: NodeSettings) -> Description:
-    """What is declared."""
-    return Description(
-        settings.custom_attributes,
-        frozenset((tag.category, tag.name) for tag in settings.tags),
-    )
+def tags_of(settings: NodeSettings | None) -> frozenset[Tag]:
+    """Tags that are declared; of None, no tags."""
+    return frozenset((tag.category, tag.name) for tag in (settings.tags if settings else ()))
 
 
 def check_description(session: Session, settings: NodeSettings) -> None:
@@ -45,25 +33,20 @@ def check_description(session: Session, settings: NodeSettings) -> None:
     Raises:
         VsphereError: one does not; the text names it.
     """
-    wanted = wanted_of(settings)
-    _keys(session, wanted.attributes)
-    tag_ids(session, wanted.tags)
+    _keys(session, settings.custom_attributes)
+    tag_ids(session, tags_of(settings))
 
 
-def found_on(session: Session, settings: NodeSettings, live: Observed) -> Description:
-    """What the machine has of what is declared; vCenter is asked for nothing else."""
-    wanted = wanted_of(settings)
-    attributes: dict[str, str] = {}
-    if wanted.attributes:
-        keys = _known_keys(session)
-        attributes = {
-            name: live.custom_values.get(keys[name], "") if name in keys else ""
-            for name in wanted.attributes
-        }
-    tags: frozenset[Tag] = frozenset()
-    if wanted.tags:
-        tags = attached(session, live, tag_ids(session, wanted.tags, of_all=False))
-    return Description(attributes, tags)
+def found_on(
+    session: Session, settings: NodeSettings, live: Observed
+) -> tuple[Mapping[str, str], frozenset[Tag]]:
+    """What the machine has of the attributes and tags that are declared; vCenter is asked for
+    nothing else."""
+    attributes, tags = settings.custom_attributes, tags_of(settings)
+    keys = _known_keys(session) if attributes else {}
+    has = {name: live.custom_values.get(keys.get(name, -1), "") for name in attributes}
+    there = attached(session, live, tag_ids(session, tags, of_all=False)) if tags else tags
+    return has, there
 
 
 def describe(work: MachineWork, live: Observed, before: NodeSettings | None) -> None:
@@ -76,13 +59,13 @@ def describe(work: MachineWork, live: Observed, before: NodeSettings | None) -> 
     Raises:
         VsphereError: an attribute or a tag does not exist, or vCenter refuses.
     """
-    session, wanted = work.session, wanted_of(work.settings)
-    former = Description() if before is None else wanted_of(before)
-    if wanted.attributes or former.attributes:
-        _set_attributes(session, live, wanted, former)
-    if wanted.tags or former.tags:
-        gone = tag_ids(session, former.tags - wanted.tags, of_all=False)
-        ids = tag_ids(session, wanted.tags)
+    session, wanted, former = work.session, tags_of(work.settings), tags_of(before)
+    had = before.custom_attributes if before else {}
+    if work.settings.custom_attributes or had:
+        _set_attributes(session, live, work.settings.custom_attributes, had)
+    if wanted or former:
+        gone = tag_ids(session, former - wanted, of_all=False)
+        ids = tag_ids(session, wanted)
         there = attached(session, live, {**gone, **ids})
         # A category may allow one tag only: the old one goes first.
         for tag in sorted(there & gone.keys()):
@@ -92,13 +75,12 @@ def describe(work: MachineWork, live: Observed, before: NodeSettings | None) -> 
 
 
 def _set_attributes(
-    session: Session, live: Observed, wanted: Description, former: Description
+    session: Session, live: Observed, wanted: Mapping[str, str], former: Mapping[str, str]
 ) -> None:
-    keys = _keys(session, wanted.attributes)
-    known = _known_keys(session)
-    values = {keys[name]: value for name, value in wanted.attributes.items()}
+    keys, known = _keys(session, wanted), _known_keys(session)
+    values = {keys[name]: value for name, value in wanted.items()}
     # A value cannot be removed, only emptied; an attribute that is gone took its values along.
-    gone = former.attributes.keys() - wanted.attributes.keys()
+    gone = former.keys() - wanted.keys()
     values.update({known[name]: "" for name in gone if name in known})
     manager = session.content.customFieldsManager
     for key, value in sorted(values.items()):
@@ -139,7 +121,6 @@ def tag_ids(session: Session, tags: Iterable[Tag], *, of_all: bool = True) -> di
     """The id of each tag.
 
     Args:
-        session: The login.
         tags: The tags.
         of_all: Whether one that does not exist is an error. Default true.
 

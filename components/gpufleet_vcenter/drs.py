@@ -214,6 +214,10 @@ def override_change(wanted: DrsBehavior | None, now: Any | None, live: Observed)
     return vim.cluster.ConfigSpecEx(drsVmConfigSpec=[row])
 
 
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:8]
+
+
 @dataclass(frozen=True, slots=True)
 class RuleName:
     """Name of the rule of a group: the group's own, and a digest that distinguishes stacks."""
@@ -222,43 +226,35 @@ class RuleName:
     life: str
 
     def __str__(self) -> str:
-        return f"gpufleet {self.group.rpartition('/')[2][:50]} {self._digest(self.life)}"
+        return f"gpufleet {self.group.rpartition('/')[2][:50]} {_digest(self.life)}"
 
     def fits(self, name: str) -> bool:
         """Whether a rule of this name is the group's: the id decides, so that a stack that is
         renamed keeps it. Earlier versions had the group's names in the digest."""
-        former = self._digest(f"{self.group}|{self.life}")
-        return name.startswith("gpufleet ") and name.endswith(
-            (f" {self._digest(self.life)}", f" {former}")
-        )
-
-    @staticmethod
-    def _digest(text: str) -> str:
-        return hashlib.sha256(text.encode()).hexdigest()[:8]
+        known = (_digest(self.life), _digest(f"{self.group}|{self.life}"))
+        return name.startswith("gpufleet ") and name.endswith(tuple(f" {one}" for one in known))
 
 
 def keep_apart(work: MachineWork, machines: Sequence[Any]) -> None:
     """Write the rule that keeps exactly these machines on different hosts; without a declaration it
     goes. The group writes it whole, and a machine that is made later adds itself. A rule
     needs two machines; vCenter takes a machine that is destroyed out of it."""
-    wanted = work.settings.separate_hosts if len(machines) > 1 else None
-    _write_rule(_cluster(work), _rule_of(work), wanted, lambda _: machines)
+    of = work.settings
+    wanted = of.separate_hosts if len(machines) > 1 else None
+    _write_rule(_cluster(work), RuleName(of.group, of.life), wanted, lambda _: machines)
 
 
 def add(work: MachineWork, machine: Any) -> None:
     """Add a machine to the rule of its group, where that exists."""
-    wanted = work.settings.separate_hosts
-    if wanted is not None:
-        _write_rule(_cluster(work), _rule_of(work), wanted, lambda has: has and {*has, machine})
+    of = work.settings
+    if of.separate_hosts is not None:
+        name = RuleName(of.group, of.life)
+        _write_rule(_cluster(work), name, of.separate_hosts, lambda has: has and {*has, machine})
 
 
 def remove_rule(session: Session, compute: Any, group: str, life: str) -> None:
     """Remove the rule of a group; one that is gone is fine."""
     _write_rule(DrsCluster(session, compute, 300), RuleName(group, life), None, lambda _: ())
-
-
-def _rule_of(work: MachineWork) -> RuleName:
-    return RuleName(work.settings.group, work.settings.life)
 
 
 def _write_rule(
@@ -270,7 +266,6 @@ def _write_rule(
     """Write the rule, or remove it.
 
     Args:
-        cluster: The cluster.
         name: Of the rule.
         wanted: `required` or `preferred`; None: no rule.
         members: Machines that the rule has -> those it is to have; of none a rule is not made.

@@ -33,10 +33,9 @@ from gpufleet_vcenter.group_plan import (
     state_of,
     steps_of,
 )
-from gpufleet_vcenter.group_run import GroupRun, recorded
+from gpufleet_vcenter.group_run import GroupRun, look, recorded
 from gpufleet_vcenter.identity import UNKNOWN_LIFE, stack_of
 from gpufleet_vcenter.lookup import compute_of, datacenter_of, references
-from gpufleet_vcenter.machine import look
 from gpufleet_vcenter.opened import VsphereProvider, declared
 from gpufleet_vcenter.owned import clones_in_flight
 from gpufleet_vcenter.properties import Objects, has_unknown, names_of

@@ -1,4 +1,6 @@
-"""Carrying out the steps of a group: many machines at a time, and none that runs is lost."""
+# pyright: standard
+"""Carrying out the steps of a group: many machines at a time, and none that runs is lost. What is
+done with one machine (make, look, change) can be run again."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -6,29 +8,144 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from pyVmomi import vim
+
 from gpufleet.components_base.resource_plugin import warn
-from gpufleet_vcenter.create import clone, rooms_of
-from gpufleet_vcenter.drs import group_of, keep_apart
+from gpufleet_vcenter.adapters import found_network
+from gpufleet_vcenter.changes import MachineChange, changes, impossible
+from gpufleet_vcenter.cluster_node import node_of
+from gpufleet_vcenter.converge import await_ready
+from gpufleet_vcenter.create import clone_replacement, create, rooms_of, run_declared
+from gpufleet_vcenter.described import check_description, found_on
+from gpufleet_vcenter.drs import check_cluster, group_of, keep_apart
 from gpufleet_vcenter.errors import Code, VsphereError, failed, said
 from gpufleet_vcenter.group_plan import GroupStep, Machine, StepKind, refusals_of, steps_of
 from gpufleet_vcenter.identity import Standing
-from gpufleet_vcenter.inventory import read_host
-from gpufleet_vcenter.lookup import datacenter_of, machines_with
-from gpufleet_vcenter.machine import change, look, make
-from gpufleet_vcenter.observed import observe
+from gpufleet_vcenter.lookup import by_name, datacenter_of
+from gpufleet_vcenter.observed import Observed
 from gpufleet_vcenter.opened import logged_in, read_settings
-from gpufleet_vcenter.outputs import inputs_kept, observed_of
-from gpufleet_vcenter.owned import work_on
-from gpufleet_vcenter.placement import Wish, slots_of
+from gpufleet_vcenter.outputs import MachineContext, inputs_kept, observed_of, outputs
+from gpufleet_vcenter.owned import MachineWork
 from gpufleet_vcenter.preflight import check_before, validate_new
+from gpufleet_vcenter.properties import MachineChangeKind
+from gpufleet_vcenter.reading import one
 from gpufleet_vcenter.remove import await_clones_of, drop, drop_found, each, machines_of
 from gpufleet_vcenter.rooms import Rooms
 from gpufleet_vcenter.session import Session
 from gpufleet_vcenter.settings import Endpoint
 from gpufleet_vcenter.tasks import in_words
 
-NEXT = "-next"
-"""End of the name of a replacement while the machine that it replaces is there."""
+
+def make(
+    given: Mapping[str, Any], known_uuid: str = "", rooms: Rooms | None = None
+) -> tuple[dict[str, Any], VsphereError | None]:
+    """Make the machine, or go on with one that an earlier run began. Returns its outputs, and why
+    it is not ready, where it is late: it runs then and stays.
+
+    Args:
+        given: Inputs.
+        known_uuid: Of the one that an earlier run began. Default: it is computed.
+        rooms: Inventory shared with machines that are made at the same time. Default: its own.
+
+    Raises:
+        VsphereError: it cannot be made; the text says what was left.
+    """
+    work = _opened(given, known_uuid)
+    with in_words(f"making {work.settings.name}"):
+        live, adopted, late = create(work, rooms)
+        seen = _seen(work, live, {"adopted": adopted})
+    return outputs(given, work.settings, live, seen), late
+
+
+def look(uuid: str, given: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The outputs of a machine as it is now; None: it is gone.
+
+    Args:
+        uuid: Its instance uuid.
+        given: Inputs, or the outputs of before.
+    """
+    work = _opened(given, uuid)
+    with in_words(f"reading {work.settings.name}"):
+        live = work.find(str(given.get("moRef") or ""))
+        if live is None:
+            folder = work.settings.place.folder
+            if folder is not None:
+                # A folder that this user may not see hides its machines, too.
+                by_name(work.session, work.datacenter, vim.Folder, folder, "folder")
+            return None
+        seen = _with_node(work, live, _seen(work, live, given))
+    return outputs(given, work.settings, live, seen)
+
+
+def change(
+    uuid: str,
+    olds: Mapping[str, Any],
+    given: Mapping[str, Any],
+    found: tuple[MachineChange, ...] | None = None,
+) -> dict[str, Any]:
+    """Change what differs between declaration and machine; safe to run again.
+
+    Where only the provider's own behaviour changes, vCenter is not called.
+
+    Args:
+        uuid: Its instance uuid.
+        olds: Outputs of before.
+        given: Inputs.
+        found: What differs. Default: it is compared.
+    """
+    found = changes(olds, inputs_kept(given)) if found is None else found
+    if all(one.kind is MachineChangeKind.SETTING for one in found):
+        return {**observed_of(olds), **inputs_kept(given)}
+    work = _opened(given, uuid)
+    settings = work.settings
+    # What `check` could not know: it sees the inputs of before, and not what vCenter has.
+    wrong = [f"{change.path}: {reason}" for change in found if (reason := impossible(change))]
+    if wrong:
+        raise VsphereError(Code.UNSUPPORTED, f"changing {settings.name}: {'; '.join(wrong)}")
+    with in_words(f"changing {settings.name}"):
+        live = work.find(str(olds.get("moRef") or ""))
+        if live is None:
+            raise failed("not-found/machine", settings=settings, work=work)
+        check_description(work.session, settings)
+        check_cluster(settings, work.place)
+        live = run_declared(work, live, read_settings(olds))
+        live = await_ready(work, live)
+        seen = _seen(work, live, olds)
+    return outputs(given, settings, live, seen)
+
+
+def _opened(given: Mapping[str, Any], known_uuid: str = "") -> MachineWork:
+    settings = read_settings(given)
+    return MachineWork(logged_in(settings.endpoint), settings, known_uuid)
+
+
+def _seen(work: MachineWork, live: Observed, olds: Mapping[str, Any]) -> MachineContext:
+    session, host = work.session, live.host
+    about = None if host is None else one(session, host, vim.HostSystem, ("name",))
+    # Names of the networks that the machine is on are asked only where adapters are declared.
+    told = any(network is not None for network, _ in work.settings.place.adapters)
+    networks = [found_network(session, network) for network in live.networks if told]
+    return MachineContext(
+        "" if about is None else str(about["name"]),
+        bool(olds.get("adopted", False)),
+        str(olds.get("firmware") or ""),
+        *found_on(session, work.settings, live),
+        {network.id: network.name for network in networks},
+    )
+
+
+def _with_node(work: MachineWork, live: Observed, seen: MachineContext) -> MachineContext:
+    """What the cluster says of the node, where a lost one is to be replaced: only if vCenter has
+    room for the new machine."""
+    settings, minutes = work.settings, work.settings.replace_not_ready_minutes
+    if minutes is None or settings.kubernetes is None:
+        return seen
+    with node_of(settings, live.bios_uuid) as node:
+        since = "" if node is None else node.lost_since(minutes)
+    if not since:
+        return seen
+    reasons = validate_new(work.session, [settings], frozenset((live.instance_uuid,)))
+    return replace(seen, node_lost_since=since, cannot_be_replaced="; ".join(reasons))
 
 
 @dataclass(slots=True)
@@ -134,7 +251,7 @@ class GroupRun:
         if not declared or not (had or declared[0].separate_hosts):
             return
         works = [
-            work_on(self.session, item, str(self.machines[key]["instanceUuid"]))
+            MachineWork(self.session, item, str(self.machines[key]["instanceUuid"]))
             for key, item in zip((k for k in wanted if k in self.machines), declared, strict=True)
         ]
         with in_words(f"separating the machines of {self.group}"):
@@ -150,10 +267,10 @@ class GroupRun:
     def _rooms(self, steps: Sequence[GroupStep]) -> Rooms | None:
         if not steps:
             return None
-        works = [work_on(self.session, read_settings(step.new)) for step in steps]
+        works = [MachineWork(self.session, read_settings(step.new)) for step in steps]
         rooms = rooms_of(works[0])
         new = {
-            work.identity.instance_uuid: work.settings
+            work.uuid: work.settings
             for work, step in zip(works, steps, strict=True)
             if step.kind is StepKind.MAKE and not step.old
         }
@@ -175,10 +292,9 @@ class GroupRun:
         self._made(step, known, rooms)
 
     def _made(self, step: GroupStep, known_uuid: str, rooms: Rooms | None = None) -> None:
-        made = make(step.new, known_uuid, rooms)
-        self.machines[step.key] = made.outs
-        if made.late is not None:
-            raise made.late
+        self.machines[step.key], late = make(step.new, known_uuid, rooms)
+        if late is not None:
+            raise late
 
     def _remove(self, step: GroupStep) -> None:
         """The machine that runs goes, by what the state has of it, or by its marks."""
@@ -198,10 +314,10 @@ class GroupRun:
             for number, step in enumerate(steps):
                 lane = {max(number - self.rollout_width, 0)} if number else set[int]()
                 wave = {place[key] for key in self.after.get(step.key, ()) if key in place}
-                before = [done[one] for one in sorted(lane | wave) if one < number]
+                before = [done[turn] for turn in sorted(lane | wave) if turn < number]
                 done.append(pool.submit(self._turn, step, before))
-        for one in done:
-            one.result()
+        for turn in done:
+            turn.result()
 
     def _turn(self, step: GroupStep, before: Sequence["Future[bool]"]) -> bool:
         if not all(one.result() for one in before):
@@ -218,6 +334,10 @@ class GroupRun:
         self._remove(step)
         self._made(step, "" if step.next is None else step.next.uuid)
 
+    def _clone(self, step: GroupStep) -> None:
+        work = MachineWork(self.session, read_settings(step.new), pending=True)
+        clone_replacement(work, step.uuid)
+
     def _prepare(self, steps: Sequence[GroupStep]) -> None:
         """Clone the replacements, while what they replace still runs.
 
@@ -225,9 +345,9 @@ class GroupRun:
             VsphereError: one cannot be made; then nothing was changed.
         """
         tasks = [
-            (step.name, lambda step=step: _clone_replacement(self.session, step))
+            (step.name, lambda step=step: self._clone(step))
             for step in steps
-            if step.row is not None
+            if step.row is not None and step.next is None
         ]
         failures = each(tasks, self.creation_width)
         if failures:
@@ -245,31 +365,3 @@ def recorded(step: GroupStep) -> dict[str, Any]:
 
 def _is_pending(step: GroupStep) -> bool:
     return step.row is not None and step.row.standing is Standing.PENDING
-
-
-def _clone_replacement(session: Session, step: GroupStep) -> None:
-    """Clone the replacement of a machine that still runs next to the one that it replaces.
-
-    The replacement takes name and GPUs once the old machine has gone: both cannot have them. Where
-    the datastore has no room for both, or the replacement goes to another host, nothing is cloned.
-    """
-    work = work_on(session, read_settings(step.new), pending=True)
-    settings, identity = work.settings, work.identity
-    with in_words(f"making the replacement of {settings.name}"):
-        assert step.row is not None
-        found = machines_with(session, work.datacenter, step.row.uuid)
-        old = observe(session, found[0]) if len(found) == 1 else None
-        if old is None or old.host is None or old.instance_uuid == identity.instance_uuid:
-            return
-        if step.next is not None or work.find() is not None:
-            return
-        try:
-            reach, _ = check_before(work)
-        except VsphereError as failure:
-            if failure.code is Code.DATASTORE_FULL:
-                return  # validated with the old machine gone
-            raise
-        host = read_host(session, old.host).without((old.instance_uuid,))
-        if work.place.pod is None and slots_of(host, Wish(settings, reach)).free:
-            other_name = settings.model_copy(update={"name": f"{settings.name}{NEXT}"})
-            clone(replace(work, settings=other_name), old.host, work.place.datastore)

@@ -4,11 +4,8 @@ The clone call itself sets the instance uuid, so a machine can be found from the
 The marks distinguish our machine from another owner's machine with the same uuid.
 """
 
-import hashlib
-import json
 import uuid
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import Enum
 
 NAMESPACE = uuid.UUID("6ed7a5f1-52b2-5b6c-9a7e-3b1f6f0c4d21")
@@ -36,57 +33,18 @@ PENDING = "gpufleet.pending"
 machines are removed when their declaration has changed."""
 
 
-@dataclass(frozen=True, slots=True)
-class MachineIdentity:
-    """One machine of one declaration."""
+def uuid_of(server: str, owner: str, generation: str, life: str = "") -> str:
+    """vCenter's instance uuid of a machine, lower case.
 
-    server: str
-    """The vCenter's own instance uuid, so that a renamed server keeps its machines."""
-    owner: str
-    """`organisation/project/stack/group/ordinal`."""
-    generation: str
-    """Short digest of what can only change by replacing the machine."""
-    pending: bool = False
-    """Whether the machine is not complete yet. Default false."""
-    life: str = ""
-    """Id of the stack. Default: unknown, as in states that were written before there was one."""
-    known_uuid: str = ""
-    """Its uuid, where the state has it. Default: it follows from the rest."""
-
-    @property
-    def instance_uuid(self) -> str:
-        """vCenter's instance uuid of the machine, lower case; also the resource's id."""
-        if self.known_uuid:
-            return self.known_uuid
-        parts = (self.server, self.owner, self.generation, *filter(None, (self.life,)))
-        return str(uuid.uuid5(NAMESPACE, "|".join(parts)))
-
-    @property
-    def marks(self) -> dict[str, str]:
-        """Keys of the machine's extra configuration. Not under `guestinfo.`: guests write there."""
-        marks = {OWNER: self.owner, GENERATION: self.generation, SCHEMA: SCHEMA_VERSION}
-        if self.life:
-            marks |= {LIFE: self.life, UUID: self.instance_uuid}
-        return {**marks, PENDING: "true"} if self.pending else marks
-
-    def owns(self, extra_config: Mapping[str, str]) -> bool:
-        """Whether a machine with this extra configuration is the one declared here."""
-        return (
-            extra_config.get(GENERATION) == self.generation
-            and extra_config.get(SCHEMA) == SCHEMA_VERSION
-            and self.is_key(extra_config)
-        )
-
-    def is_key(self, extra_config: Mapping[str, str]) -> bool:
-        """Whether the machine is this one of the group, or another generation of it.
-
-        The id of the stack and the key decide; the names of project and stack, which change when
-        a stack is renamed, only where one of the two has no id.
-        """
-        owner = extra_config.get(OWNER, "")
-        if self.life and LIFE in extra_config:
-            return extra_config[LIFE] == self.life and key_of(owner) == key_of(self.owner)
-        return owner == self.owner
+    Args:
+        server: The vCenter's own instance uuid, so that a renamed server keeps its machines.
+        owner: `organisation/project/stack/group/ordinal`.
+        generation: Short digest of what can only change by replacing the machine.
+        life: Id of the stack. Default: unknown, as in states that were written before there was
+            one.
+    """
+    parts = (server, owner, generation, *filter(None, (life,)))
+    return str(uuid.uuid5(NAMESPACE, "|".join(parts)))
 
 
 class Standing(Enum):
@@ -121,8 +79,8 @@ def standing(
     ours = extra_config.get(LIFE) == life if life else group_of(owner) == group
     if not owner or not ours:
         return Standing.FOREIGN
-    own = MachineIdentity(server, owner, extra_config.get(GENERATION, ""))
-    if instance_uuid.lower() != extra_config.get(UUID, own.instance_uuid).lower():
+    own = extra_config.get(UUID) or uuid_of(server, owner, extra_config.get(GENERATION, ""))
+    if instance_uuid.lower() != own.lower():
         return Standing.COPY
     return Standing.PENDING if extra_config.get(PENDING) else Standing.OURS
 
@@ -140,9 +98,3 @@ def stack_of(owner: str) -> str:
 def group_of(owner: str) -> str:
     """Owner of the group of a machine."""
     return owner.rpartition("/")[0]
-
-
-def generation_of(parts: Mapping[str, object]) -> str:
-    """Digest of the inputs whose change replaces a machine: 12 hexadecimal digits."""
-    text = json.dumps(parts, sort_keys=True, separators=(",", ":"), default=str)
-    return hashlib.sha256(text.encode()).hexdigest()[:12]

@@ -1,12 +1,12 @@
 # pyright: standard
 """The resources of a group of machines: its id, and the group."""
 
+import json
 from collections.abc import Mapping
 from typing import Any, cast
 
 import pulumi
 
-from gpufleet_vcenter.identity import generation_of
 from gpufleet_vcenter.outputs import digest
 
 GROUP = "gpufleet:vsphere:MachineGroup"
@@ -37,9 +37,6 @@ class VcenterResource(pulumi.CustomResource):
 
         Args:
             kind: `GROUP` or `OWNER`.
-            name: Name of the resource.
-            inputs: Inputs.
-            opts: Options.
         """
         super().__init__(kind, name, {**dict.fromkeys(_OUTPUTS[kind]), **inputs}, opts)
 
@@ -60,7 +57,8 @@ def formerly(name: str) -> pulumi.ResourceOptions:
 
 
 def generation(given: Mapping[str, Any]) -> Any:
-    """Digest of everything whose change means another machine; not secret itself.
+    """Digest of everything whose change means another machine, 12 hexadecimal digits; not secret
+    itself.
 
     Args:
         given: Inputs of the machine, without the digest.
@@ -72,20 +70,20 @@ def generation(given: Mapping[str, Any]) -> Any:
     meta_data = None if ignored else given.get("metaData") or None
     addresses = None if ignored else given.get("addresses") or None
 
-    def text(parts: dict[str, Any]) -> str:
+    def decided(parts: dict[str, Any]) -> str:
         place, endpoint = parts["place"] or {}, parts["endpoint"] or {}
-        return generation_of(
-            {
-                **{key: parts[key] for key in _REPLACES},
-                "server": endpoint.get("server"),
-                "datacenter": place.get("datacenter"),
-                "template": place.get("template"),
-                "userData": boot or digest(str(parts["userData"])),
-                # Absent, they leave the digest as it was before there were any.
-                **{key: parts[key] for key in ("metaData", "addresses") if parts[key]},
-                **({"vendorData": digest(parts["vendorData"])} if parts["vendorData"] else {}),
-            }
-        )
+        decides = {
+            **{key: parts[key] for key in _REPLACES},
+            "server": endpoint.get("server"),
+            "datacenter": place.get("datacenter"),
+            "template": place.get("template"),
+            "userData": boot or digest(str(parts["userData"])),
+            # Absent, they leave the digest as it was before there were any.
+            **{key: parts[key] for key in ("metaData", "addresses") if parts[key]},
+            **({"vendorData": digest(parts["vendorData"])} if parts["vendorData"] else {}),
+        }
+        text = json.dumps(decides, sort_keys=True, separators=(",", ":"), default=str)
+        return digest(text)[:12]
 
     return pulumi.Output.unsecret(
         pulumi.Output.all(
@@ -96,5 +94,5 @@ def generation(given: Mapping[str, Any]) -> Any:
             vendorData=vendor_data,
             metaData=meta_data,
             addresses=addresses,
-        ).apply(text)
+        ).apply(decided)
     )

@@ -170,9 +170,11 @@ class Observed:
     @property
     def slim(self) -> "Observed":
         """The same without the bulk of it, to hold many in memory: its devices next to GPUs, and
-        what others have in its configuration."""
+        what others have in its configuration. A dynamic device that it had before it went off is
+        not its own."""
         marks = {key: value for key, value in self.extra_config.items() if key.startswith(MARKS)}
-        return replace(self, devices=(), extra_config=marks)
+        gpus = self.gpus if self.is_on else tuple(replace(gpu, assigned="") for gpu in self.gpus)
+        return replace(self, devices=(), extra_config=marks, gpus=gpus)
 
     @property
     def group(self) -> str:

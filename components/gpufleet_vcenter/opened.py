@@ -26,8 +26,6 @@ class StackSettings:
 class VsphereProvider(ResourceProvider):
     """What the providers of vSphere have in common."""
 
-    serialize_as_secret_always = False  # the serialised class is a name, and holds no secret
-
     def configure(self, req: ConfigureRequest) -> None:
         """Keep the way to the stack's settings, of which nothing is read yet."""
         StackSettings.read = req.config.get

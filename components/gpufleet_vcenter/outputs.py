@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gpufleet_vcenter.adapters import adapter_type, on_network, unmatched
-from gpufleet_vcenter.described import Description, wanted_of
+from gpufleet_vcenter.described import Tag, tags_of
 from gpufleet_vcenter.disks import disk_bytes, disk_drift, disks_told, first_disk, store_of
 from gpufleet_vcenter.errors import said
 from gpufleet_vcenter.lookup import last_name
@@ -28,8 +28,10 @@ class MachineContext:
     """Whether an earlier run had begun it."""
     firmware: str
     """Firmware it was made with; empty: the one it has."""
-    description: Description
-    """Notes, attributes and tags it has."""
+    attributes: Mapping[str, str] = field(default_factory=dict[str, str])
+    """What it has of the custom attributes that are declared."""
+    tags: frozenset[Tag] = frozenset()
+    """What it has of the tags that are declared."""
     networks: Mapping[str, str] = field(default_factory=dict[str, str])
     """Id of a network -> name, of those that its adapters are on; empty where none is declared."""
     node_lost_since: str = ""
@@ -50,11 +52,10 @@ def drifted(
     if live.firmware != firmware:
         found["firmware"] = live.firmware
     found.update(plain_differences(settings, live))
-    wanted, has = wanted_of(settings), seen.description
-    if dict(has.attributes) != dict(wanted.attributes):
-        found["customAttributes"] = dict(has.attributes)
-    if wanted.tags - has.tags:
-        found["tags"] = [{"category": c, "name": n} for c, n in sorted(has.tags)]
+    if dict(seen.attributes) != dict(settings.custom_attributes):
+        found["customAttributes"] = dict(seen.attributes)
+    if tags_of(settings) - seen.tags:
+        found["tags"] = [{"category": c, "name": n} for c, n in sorted(seen.tags)]
     found.update(adapter_drift(settings.place, told_adapters(live, seen.networks)))
     if not live.memory_locked:
         found["memoryLocked"] = False

@@ -3,13 +3,25 @@
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from pyVmomi import vim, vmodl
 
 from gpufleet_vcenter.errors import Code, OutcomeUnknownError, VsphereError, failed
-from gpufleet_vcenter.identity import OWNER, MachineIdentity, Standing, standing
+from gpufleet_vcenter.identity import (
+    GENERATION,
+    LIFE,
+    OWNER,
+    PENDING,
+    SCHEMA,
+    SCHEMA_VERSION,
+    UUID,
+    Standing,
+    key_of,
+    standing,
+    uuid_of,
+)
 from gpufleet_vcenter.lookup import FoundPlace, datacenter_of, find_place, machines_with
 from gpufleet_vcenter.observed import Observed, observe, seen
 from gpufleet_vcenter.reading import one, properties
@@ -27,8 +39,41 @@ class MachineWork:
     session: Session
     settings: NodeSettings
     """What is declared."""
-    identity: MachineIdentity
-    """Whose machine it is."""
+    known_uuid: str = ""
+    """Its uuid, where the state has it. Default: it follows from the rest."""
+    pending: bool = False
+    """Whether the machine is not complete yet. Default false."""
+
+    @property
+    def uuid(self) -> str:
+        """vCenter's instance uuid of the machine, lower case; also the resource's id."""
+        of, server = self.settings, self.session.server_id
+        return self.known_uuid or uuid_of(server, of.owner, of.generation, of.life)
+
+    @property
+    def marks(self) -> dict[str, str]:
+        """Keys of the machine's extra configuration. Not under `guestinfo.`: guests write there."""
+        of = self.settings
+        marks = {OWNER: of.owner, GENERATION: of.generation, SCHEMA: SCHEMA_VERSION}
+        marks |= {LIFE: of.life, UUID: self.uuid} if of.life else {}
+        return {**marks, PENDING: "true"} if self.pending else marks
+
+    def owns(self, live: Observed) -> bool:
+        """Whether the machine is the one declared here."""
+        declared = {GENERATION: self.settings.generation, SCHEMA: SCHEMA_VERSION}
+        return self.is_key(live) and declared.items() <= live.extra_config.items()
+
+    def is_key(self, live: Observed) -> bool:
+        """Whether the machine is this one of the group, or another generation of it.
+
+        The id of the stack and the key decide; the names of project and stack, which change when
+        a stack is renamed, only where one of the two has no id.
+        """
+        marks, of = live.extra_config, self.settings
+        owner = marks.get(OWNER, "")
+        if of.life and LIFE in marks:
+            return marks[LIFE] == of.life and key_of(owner) == key_of(of.owner)
+        return owner == of.owner
 
     @property
     def datacenter(self) -> Any:
@@ -40,19 +85,14 @@ class MachineWork:
         """Every object that the declaration names."""
         return find_place(self.session, self.settings)
 
-    def of(self, **identity: Any) -> "MachineWork":
-        """The same with another identity."""
-        return replace(self, identity=replace(self.identity, **identity))
-
     def standing(self, live: Observed) -> Standing:
         """What a machine of vCenter is to the group of this one."""
-        group, life = self.settings.group, self.identity.life
-        server = self.session.server_id
-        return standing(server, group, life, live.instance_uuid, live.extra_config)
+        of, server = self.settings, self.session.server_id
+        return standing(server, of.group, of.life, live.instance_uuid, live.extra_config)
 
     def is_begun(self, live: Observed) -> bool:
         """Whether it is incomplete, and an earlier run of this stack began it for this key."""
-        return self.standing(live) is Standing.PENDING and self.identity.is_key(live.extra_config)
+        return self.standing(live) is Standing.PENDING and self.is_key(live)
 
     def named(self) -> Observed | None:
         """The machine of this name in the declared folder, whosever it is."""
@@ -71,59 +111,38 @@ class MachineWork:
             VsphereError: a machine with this uuid is not ours, there are several, or it is not
                 shown.
         """
-        machines = machines_with(self.session, self.datacenter, self.identity.instance_uuid)
+        machines = machines_with(self.session, self.datacenter, self.uuid)
         found = [live for item in machines if (live := observe(self.session, item)) is not None]
-        if len(found) == 1 and self.identity.owns(found[0].extra_config):
+        if len(found) == 1 and self.owns(found[0]):
             return found[0]
         if found:
-            raise _not_ours(self.identity, found)
-        _check_gone(self.session, self.identity, moref)
+            raise _not_ours(self, found)
+        _check_gone(self, moref)
         return None
 
 
-def work_on(
-    session: Session, settings: NodeSettings, known_uuid: str = "", *, pending: bool = False
-) -> MachineWork:
-    """The work on a declared machine.
-
-    Args:
-        settings: What is declared.
-        known_uuid: The machine's uuid, where a state has it. Default: it is computed.
-        pending: Whether the machine is not complete. Default false.
-    """
-    server, life = session.server_id, settings.life
-    identity = MachineIdentity(
-        server, settings.owner, settings.generation, pending, life, known_uuid
-    )
-    return MachineWork(session, settings, identity)
-
-
-def _not_ours(identity: MachineIdentity, found: Sequence[Observed]) -> VsphereError:
+def _not_ours(work: MachineWork, found: Sequence[Observed]) -> VsphereError:
     names = ", ".join(f"{live.name} ({live.moref})" for live in found)
     if len(found) > 1:
-        return failed("ambiguous/uuid", count=len(found), identity=identity, names=names)
+        return failed("ambiguous/uuid", count=len(found), work=work, names=names)
     owner = found[0].extra_config.get(OWNER, "an unknown owner")
-    return failed("foreign-machine", names=names, identity=identity, owner=owner)
+    return failed("foreign-machine", names=names, work=work, owner=owner)
 
 
-def _check_gone(session: Session, identity: MachineIdentity, moref: str) -> None:
+def _check_gone(work: MachineWork, moref: str) -> None:
     """Refuse to take a machine for gone that only the search does not show: the user may have lost
     the rights to it, or someone changed its uuid."""
     if not moref:
         return
-    machine = session.object(vim.VirtualMachine, moref)
-    found = one(session, machine, vim.VirtualMachine, ("name", "config.extraConfig"))
+    machine = work.session.object(vim.VirtualMachine, moref)
+    found = one(work.session, machine, vim.VirtualMachine, ("name", "config.extraConfig"))
     if not found:
         return
-    marks = seen(machine, found).extra_config
-    if marks and not identity.is_key(marks):
+    live = seen(machine, found)
+    if live.extra_config and not work.is_key(live):
         return  # another machine has the reference now
-    raise failed(
-        "unreadable-machine/not-found",
-        identity=identity,
-        moref=moref,
-        name=found.get("name", "a machine without a name"),
-    )
+    name = live.name or "a machine without a name"
+    raise failed("unreadable-machine/not-found", work=work, moref=moref, name=name)
 
 
 def await_clones(
@@ -133,7 +152,6 @@ def await_clones(
     the call and the machine's appearance nothing can be found by uuid, and no marks are seen.
 
     Args:
-        session: Login.
         seconds: Longest that one may take.
         doing: What waits, for errors.
         left: What exists if one takes longer.

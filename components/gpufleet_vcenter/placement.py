@@ -68,7 +68,6 @@ class Wish:
 
         Args:
             machine: Its instance uuid.
-            host: The host.
             name: Its name, for errors. Default: none that could be looked up yet.
         """
         settings = self.settings

@@ -19,7 +19,7 @@ from gpufleet_vcenter.identity import OWNER, Standing
 from gpufleet_vcenter.inventory import Inventory, read_inventory
 from gpufleet_vcenter.lookup import FoundPlace, inventory_path
 from gpufleet_vcenter.observed import NUMA_API, Observed, observe
-from gpufleet_vcenter.owned import MachineWork, clones_in_flight, work_on
+from gpufleet_vcenter.owned import MachineWork, clones_in_flight
 from gpufleet_vcenter.placement import MachinePlacement, RequiredAccess, Wish, place, places
 from gpufleet_vcenter.session import Session
 from gpufleet_vcenter.settings import NodeSettings, SharedProfile
@@ -86,10 +86,9 @@ def check_name(work: MachineWork, live: Observed | None) -> None:
     """Refuse a name that another machine of the folder has.
 
     Args:
-        work: What is declared.
         live: The machine of the name, or None.
     """
-    if live is not None and live.instance_uuid != work.identity.instance_uuid:
+    if live is not None and live.instance_uuid != work.uuid:
         raise _name_taken(work.settings, live)
 
 
@@ -161,8 +160,8 @@ def validate_new(
     try:
         with in_words(f"looking at the place of {absent[0].name}"):
             for settings in absent:
-                _validate_name(work_on(session, settings), reasons)
-            work = work_on(session, absent[0])
+                _validate_name(MachineWork(session, settings), reasons)
+            work = MachineWork(session, absent[0])
             reach, _ = check_before(work, len(absent))
             group = group_of(work)
             inventory = read_inventory(session, work.datacenter, work.place.compute)

@@ -20,7 +20,7 @@ from gpufleet_vcenter.identity import GENERATION, LIFE, OWNER, Standing, key_of,
 from gpufleet_vcenter.lookup import last_name
 from gpufleet_vcenter.observed import Observed, observe, paths_of, seen
 from gpufleet_vcenter.opened import logged_in, read_settings
-from gpufleet_vcenter.owned import MachineWork, RunningClone, await_clones, work_on
+from gpufleet_vcenter.owned import MachineWork, RunningClone, await_clones
 from gpufleet_vcenter.reading import children, one, properties
 from gpufleet_vcenter.rooms import release
 from gpufleet_vcenter.session import Session
@@ -33,7 +33,6 @@ def remove(work: MachineWork, bios_uuid: str = "", moref: str = "") -> None:
     """Drain the node, remove the machine, forget the node.
 
     Args:
-        work: What was declared.
         bios_uuid: Of the machine as it was last seen, for the node of one that is gone already.
         moref: Its reference as it was last seen: one that has it still is not gone.
 
@@ -47,11 +46,11 @@ def remove(work: MachineWork, bios_uuid: str = "", moref: str = "") -> None:
     with node_of(work.settings, bios_uuid if live is None else live.bios_uuid) as node:
         if live is not None:
             if node is not None and live.power == "poweredOn":
-                node.empty(work.identity.instance_uuid)
+                node.empty(work.uuid)
             destroy(work, live, spare=True)
         if node is not None:
             node.forget()
-    release(work.identity)
+    release(work)
 
 
 def check_kept(live: Observed) -> None:
@@ -69,7 +68,6 @@ def destroy(work: MachineWork, live: Observed, *, spare: bool = False) -> None:
     """Power off and destroy, with all disks. A machine that vanishes meanwhile is a success.
 
     Args:
-        work: What was declared.
         spare: Whether disks that are to be kept are detached before. Default: nothing is on them
             yet, and they go.
     """
@@ -196,7 +194,7 @@ def drop(uuid: str, outs: Mapping[str, Any]) -> None:
     """
     settings = read_settings(outs)
     with in_words(f"removing {settings.name}"):
-        work = work_on(logged_in(settings.endpoint), settings, uuid)
+        work = MachineWork(logged_in(settings.endpoint), settings, uuid)
         remove(work, str(outs.get("biosUuid") or ""), str(outs.get("moRef") or ""))
 
 
@@ -205,21 +203,19 @@ def drop_found(session: Session, common: Mapping[str, Any], row: GroupMachine) -
 
     Args:
         common: Inputs of the group's machines, or of one of them.
-        row: The machine.
     """
     common = {key: value for key, value in common.items() if key not in _OWN}
     own = {"name": "machine", "owner": row.owner, "generation": row.generation, "life": row.life}
     # An administrator may have given it a name that no node can have.
     settings = read_settings({**common, **own}).model_copy(update={"name": row.name})
     with in_words(f"removing {row.name}"):
-        remove(work_on(session, settings, row.uuid), row.bios_uuid)
+        remove(MachineWork(session, settings, row.uuid), row.bios_uuid)
 
 
 def await_clones_of(session: Session, common: Mapping[str, Any], group: str, names: str) -> None:
     """Wait for the clones in flight that may be the group's.
 
     Args:
-        session: Login.
         common: Inputs of the group's machines, or of one of them.
         group: Owner of the group.
         names: What the names of its machines begin with; empty: unknown. A killed run may have had

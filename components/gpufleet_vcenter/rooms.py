@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from gpufleet.components_base.resource_plugin import CANCELLED
 from gpufleet_vcenter.drs import DrsGroup
 from gpufleet_vcenter.errors import failed, interrupted
-from gpufleet_vcenter.identity import PENDING, MachineIdentity
+from gpufleet_vcenter.identity import PENDING
 from gpufleet_vcenter.inventory import Host, Inventory, read_host
 from gpufleet_vcenter.observed import Observed
 from gpufleet_vcenter.owned import MachineWork
@@ -31,7 +31,6 @@ def check_still_fits(work: MachineWork, live: Observed) -> None:
     one that was changed first has the host: the other one sees it.
 
     Args:
-        work: What is declared.
         live: The machine, off, with its devices.
 
     Raises:
@@ -202,15 +201,15 @@ def claim(
         return best
 
 
-def runs(identity: MachineIdentity) -> None:
+def runs(work: MachineWork) -> None:
     """The machine that claimed a slot runs: an inventory read from now on shows it."""
-    key = (identity.server, identity.instance_uuid)
+    key = (work.session.server_id, work.uuid)
     with _LOCK:
         if key in _CLAIMED:
             _CLAIMED[key] = replace(_CLAIMED[key], runs_since=time.monotonic())
 
 
-def release(identity: MachineIdentity) -> None:
+def release(work: MachineWork) -> None:
     """Forget what a machine claimed: it failed, or it is gone."""
     with _LOCK:
-        _CLAIMED.pop((identity.server, identity.instance_uuid), None)
+        _CLAIMED.pop((work.session.server_id, work.uuid), None)

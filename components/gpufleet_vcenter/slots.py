@@ -77,7 +77,6 @@ def takeable(host: Host, free: Iterable[PhysicalGpu], wanted: Sequence[frozenset
     """How many of the wanted devices can be had at once next to those that machines wait for.
 
     Args:
-        host: The host.
         free: GPUs that nothing uses.
         wanted: For each device, the addresses that will do.
     """

@@ -12,7 +12,7 @@ from gpufleet_vcenter.adapters import adapter_changes, unmatched
 from gpufleet_vcenter.changes import DeviceChanges, older_hardware
 from gpufleet_vcenter.disks import disk_changes, first_disk, grow, profiles
 from gpufleet_vcenter.guest_data import guest_keys
-from gpufleet_vcenter.identity import PENDING, MachineIdentity
+from gpufleet_vcenter.identity import PENDING
 from gpufleet_vcenter.lookup import former_networks
 from gpufleet_vcenter.observed import Observed
 from gpufleet_vcenter.owned import MachineWork
@@ -79,19 +79,19 @@ def mmio_of(settings: NodeSettings) -> int:
     return settings.mmio_gib or mmio_gib([settings.gpu_memory_gib] * len(settings.gpu.devices))
 
 
-def wanted_extra_config(settings: NodeSettings, identity: MachineIdentity) -> dict[str, str]:
+def wanted_extra_config(work: MachineWork) -> dict[str, str]:
     """Extra configuration the machine is to have, without what its guest may clear."""
     return {
-        **settings.extra_config,
-        **identity.marks,
+        **work.settings.extra_config,
+        **work.marks,
         USE_MMIO: "TRUE",
-        MMIO_SIZE: str(mmio_of(settings)),
+        MMIO_SIZE: str(mmio_of(work.settings)),
     }
 
 
 def clone_spec(work: MachineWork, host: Any, datastore: Any | None) -> Any:
     """The clone: identity and marks in the very call that makes the machine."""
-    settings, identity, found = work.settings, work.identity, work.place
+    settings, found = work.settings, work.place
     return vim.vm.CloneSpec(
         location=vim.vm.RelocateSpec(
             pool=found.pool, host=host, datastore=datastore, profile=profiles(found.policy)
@@ -99,12 +99,12 @@ def clone_spec(work: MachineWork, host: Any, datastore: Any | None) -> Any:
         powerOn=False,
         template=False,
         config=vim.vm.ConfigSpec(
-            instanceUuid=identity.instance_uuid,
+            instanceUuid=work.uuid,
             numCPUs=settings.cpus,
             memoryMB=settings.memory_mib,
             # cloud-init prefers OVF data to guestinfo when a template carries any.
             vAppConfigRemoved=True,
-            extraConfig=_options(wanted_extra_config(settings, identity)),
+            extraConfig=_options(wanted_extra_config(work)),
         ),
     )
 
@@ -120,7 +120,6 @@ def difference(
     """What to change on a live machine.
 
     Args:
-        work: What is declared.
         live: What it is now.
         devices: Address -> fixed backing of the host's device; only for fixed passthrough.
         first_boot: Whether the guest has not started yet: only then is first-boot data written.
@@ -128,7 +127,7 @@ def difference(
             anything else that a machine has beyond its declaration is someone's who added it.
         cpu_mhz: Processor time that must be reserved.
     """
-    settings, identity, found = work.settings, work.identity, work.place
+    settings, found = work.settings, work.place
     parts: dict[str, Any] = {}  # of the spec
     paths: list[str] = []  # of what differs
     refused: list[str] = []
@@ -149,11 +148,11 @@ def difference(
         parts["memoryAllocation"] = vim.ResourceAllocationInfo(reservation=settings.memory_mib)
     cpu = _cpu_allocation(settings, live, cpu_mhz)
     parts |= {} if cpu is None else {"cpuAllocation": cpu}
-    keys = wanted_extra_config(settings, identity)
+    keys = wanted_extra_config(work)
     if first_boot:
         keys.setdefault(DISK_UUID, "TRUE")
         keys |= guest_keys(
-            identity.instance_uuid,
+            work.uuid,
             settings.name,
             settings.user_data,
             settings.user_data_format,
@@ -162,7 +161,7 @@ def difference(
             settings.addresses,
             live.mac_addresses,
         )
-    if live.extra_config.get(PENDING) and not identity.pending:
+    if live.extra_config.get(PENDING) and not work.pending:
         keys[PENDING] = ""  # its resource takes over
     declared = (settings,) if before is None else (settings, before)
     own = None if first_boot else [gpu for one in declared for gpu in one.devices]

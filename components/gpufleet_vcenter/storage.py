@@ -178,7 +178,6 @@ def chosen_store(
     made.
 
     Args:
-        work: What is declared.
         rooms: Datastores to choose from.
         mounted: Ids of the datastores that the host mounts.
         size: Bytes of the machine's disks.
@@ -186,7 +185,7 @@ def chosen_store(
     Raises:
         VsphereError: none has room; the text says what each has.
     """
-    settings, server, machine = work.settings, work.identity.server, work.identity.instance_uuid
+    settings, server, machine = work.settings, work.session.server_id, work.uuid
     with _LOCK:
         left = {
             room.id: room.free_bytes - sum(_TAKEN[server, room.id].values())

@@ -87,9 +87,7 @@ class TaskTimeoutError(Exception):
     """The task did not end in time. It may still."""
 
     def __init__(self, seconds: int, progress: int | None, task: str = "") -> None:
-        self.seconds = seconds
-        self.progress = progress
-        self.task = task
+        self.seconds, self.progress, self.task = seconds, progress, task
         super().__init__(f"not done after {seconds} s")
 
 
@@ -97,7 +95,6 @@ def wait(session: Session, task: Any, seconds: int, watch: Callable[[], None] | 
     """The result of a task.
 
     Args:
-        task: The task.
         seconds: Longest it may take.
         watch: Called now and then while the task takes long; what it raises ends the wait.
             Default: nothing is.
@@ -230,7 +227,6 @@ def changed_until(
     that is lost, only makes it look again.
 
     Args:
-        item: The object.
         lacking: Looks at the object and returns what starts the task that changes it; None: it is
             as it should be.
         seconds: Longest one change may take.

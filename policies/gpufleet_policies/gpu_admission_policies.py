@@ -7,13 +7,12 @@ import pulumi
 from gpufleet.components_base.cluster_objects import ManifestObject
 from gpufleet.components_base.inputs import declared, refuse
 from gpufleet.findings import FleetError, error
-from gpufleet_policies.fronts.admission.files import AnyPolicy
 from gpufleet_policies.fronts.admission.policies import (
     EXEMPT_NAMESPACES,
     Enforcement,
+    Policy,
     policies,
 )
-from gpufleet_policies.fronts.admission.remediation_policies import remediation_policies
 from gpufleet_policies.rules.settings import read_settings
 
 
@@ -29,19 +28,13 @@ class GpuAdmissionPoliciesArgs(TypedDict):
     do."""
     exempt_namespaces: NotRequired[list[str]]
     """Namespaces without checks. Default: kube-system and those of the GPU operators."""
-    mend: NotRequired[bool]
-    """Whether the cluster fixes what rules at level `remediate` find, as MutatingAdmissionPolicies.
-    Default false; needs Kubernetes 1.36."""
-    queue: NotRequired[str]
-    """LocalQueue that training jobs without a queue are given when they are fixed. Default: none,
-    and they are left as they are."""
 
 
 class GpuAdmissionPolicies(pulumi.ComponentResource):
     """ValidatingAdmissionPolicies with their bindings, for every rule one object decides.
 
-    The net under the other fronts: it also sees what `kubectl` and operators make. With
-    `remediate` also MutatingAdmissionPolicies. One per cluster; needs Kubernetes 1.30 or newer.
+    The net under the other fronts: it also sees what `kubectl` and operators make. One per
+    cluster; needs Kubernetes 1.30 or newer.
     """
 
     policy_names: pulumi.Output[list[str]]
@@ -85,7 +78,7 @@ class GpuAdmissionPolicies(pulumi.ComponentResource):
         self.register_outputs({"policyNames": self.policy_names, "rules": self.rules})
 
 
-def _policies(component: str, given: dict[str, Any]) -> tuple[AnyPolicy, ...]:
+def _policies(component: str, given: dict[str, Any]) -> tuple[Policy, ...]:
     enforcement = given.get("enforcement", Enforcement.WARN.value)
     if enforcement not in list(Enforcement):
         allowed = ", ".join(Enforcement)
@@ -97,16 +90,8 @@ def _policies(component: str, given: dict[str, Any]) -> tuple[AnyPolicy, ...]:
         settings = read_settings(given.get("settings", {}), "settings")
     except FleetError as problem:
         refuse(component, problem.findings)
-    exempt = given.get("exemptNamespaces", EXEMPT_NAMESPACES)
-    remediation = given.get("mend", False)
-    if given.get("queue") and not remediation:
-        refuse(component, [error("argument-invalid", "queue", "is used with mend: true only")])
-    refusing = policies(
+    return policies(
         settings,
         enforcement=Enforcement(enforcement),
-        exempt_namespaces=exempt,
+        exempt_namespaces=given.get("exemptNamespaces", EXEMPT_NAMESPACES),
     )
-    if not remediation:
-        return refusing
-    queue = given.get("queue", "")
-    return (*refusing, *remediation_policies(settings, queue=queue, exempt_namespaces=exempt))

@@ -18,8 +18,7 @@ from typing import Any
 from kubernetes import client, config
 from kubernetes.client.exceptions import ApiException
 
-from gpufleet.change.cut_over_state import read_cut_over_state
-from gpufleet.change.cut_over_steps import next_steps
+from gpufleet.change.cut_over_steps import next_steps, read_cut_over_state
 from gpufleet.change.live_node import read_nodes
 from gpufleet.change.live_pods import read_pods
 from gpufleet.platforms.compiled import compile_data

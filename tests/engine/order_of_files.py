@@ -47,7 +47,6 @@ EVERY_COMMIT = {
     "test_claims_by_hand.py": 15,
     "test_tested_nodes.py": 10,
     "test_pack_by_the_engine.py": 5,
-    "test_admission_remediations.py": 5,
     "test_rendered_configs_parse.py": 5,
     "test_gke_examples.py": 5,
     "test_overlay_preview.py": 5,

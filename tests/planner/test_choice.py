@@ -10,7 +10,6 @@ from gpufleet.models.ledger import Basis
 from gpufleet_planner.planning.choice import ServingChoice, choose
 from gpufleet_planner.planning.need import (
     Allowed,
-    Arrivals,
     Assurance,
     Isolation,
     ServingTarget,
@@ -268,23 +267,6 @@ def test_targets_are_kept(confidence: Assurance) -> None:
     assert found.best.usd_per_million_tokens == pytest.approx(hour / 3600 / (20 * 256))
 
 
-def test_a_first_token_is_kept_for_clients_that_start_together() -> None:
-    asked = {"model": "Llama-3.1-8B", "context": 8192, "batch": 64, "prompt": 2048, "output": 256}
-    target = ServingTarget(first_token_ms=500, requests_per_second=20)
-    spread = choice(target, **asked).best
-    target = target.model_copy(update={"arrivals": Arrivals.TOGETHER})
-    together = choice(target, **asked)
-    assert spread is not None
-    assert together.options
-    # The mean of such clients is not what a plan for requests at random keeps.
-    assert spread.reached.together_first_token_seconds is None
-    for option in together.options:
-        assert (option.reached.together_first_token_seconds or 9) <= 0.5
-    cheapest = together.best
-    assert cheapest is not None
-    assert (cheapest.billed_micro_usd or 0) >= (spread.billed_micro_usd or 0)
-
-
 def test_a_stated_group_is_not_made_of_shares() -> None:
     asked = {"model": "Llama-3.1-8B", "context": 8192, "batch": 8, "prompt": 1024, "output": 256}
     found = choice(ServingTarget(requests_per_second=1), **asked, parallelism={"tensor": 2})
@@ -293,8 +275,8 @@ def test_a_stated_group_is_not_made_of_shares() -> None:
     assert all(option.reached.parallel.tensor == 2 for option in found.options)
 
 
-def test_a_target_that_no_one_reaches_together_says_what_is() -> None:
-    target = ServingTarget(first_token_ms=1, arrivals=Arrivals.TOGETHER, requests_per_second=2)
+def test_a_target_that_no_one_reaches_says_what_is() -> None:
+    target = ServingTarget(first_token_ms=1, requests_per_second=2)
     found = choice(target, model="Llama-3.1-70B", context=8192, prompt=2048, output=256)
     assert not found.options
     assert any("firstTokenMs" in problem.message for problem in found.findings)

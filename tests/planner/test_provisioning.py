@@ -75,7 +75,7 @@ def test_an_unbalanced_machine_is_named_with_its_figures() -> None:
         machine=replace(option.machine, vcpu=2, memory_bytes=8 << 30, network_gbps=0.1),
     )
     found = {f.code: f for f in validate_balance(need, poor)}
-    assert set(found) == {"machine-cpu-short", "machine-memory-short", "machine-network-short"}
+    assert set(found) == {"machine-cpu-short", "machine-memory-short"}
     assert "2 vCPU for 1 GPUs" in found["machine-cpu-short"].message
     assert "15 GiB" in found["machine-memory-short"].message
     unknown = replace(

@@ -3,7 +3,7 @@ from decimal import Decimal
 import pytest
 from pydantic import ValidationError
 
-from gpufleet_planner.planning.need import Arrivals, ServingTarget, check_target
+from gpufleet_planner.planning.need import ServingTarget, check_target
 from gpufleet_planner.sizing.request import SizedWorkload
 
 
@@ -37,15 +37,6 @@ def test_rates_that_contradict_each_other_are_named() -> None:
     assert codes(ServingTarget(requests_per_second=2), SizedWorkload.INFERENCE, None) == [
         "target-incomplete target.requestsPerSecond"
     ]
-
-
-def test_arrivals_belong_to_a_limit_of_the_first_token() -> None:
-    together = ServingTarget(arrivals=Arrivals.TOGETHER)
-    assert codes(together, SizedWorkload.INFERENCE) == ["target-incomplete target.firstTokenMs"]
-    assert codes(together, SizedWorkload.LORA) == ["target-not-for-workload target.arrivals"]
-    kept = ServingTarget(arrivals=Arrivals.TOGETHER, first_token_ms=500)
-    assert codes(kept, SizedWorkload.INFERENCE) == []
-    assert ServingTarget.model_validate({"arrivals": "random", "firstTokenMs": 5})
 
 
 def test_an_hour_may_not_cost_more_than_the_run() -> None:

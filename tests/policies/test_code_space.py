@@ -60,7 +60,6 @@ SHARED = {
     "health-without-floor",
     "karpenter-gpu-count-drops-fractions",
     "karpenter-matches-nothing",
-    "mig-compute-instance-mixed",
     "mig-layout-impossible",
     "mig-placement-inferred",
     "mig-placement-unknown",

@@ -48,7 +48,7 @@ def test_a_text_of_another_kind_ends_with_2(kind: str) -> None:
     assert {name: status(kind, TEXTS[name]) for name in others} == dict.fromkeys(others, 2)
 
 
-@pytest.mark.parametrize("kind", ["mig-placement", "dra-config", "gpu-operator-values", "kueue"])
+@pytest.mark.parametrize("kind", ["mig-parted", "dra-config", "gpu-operator-values", "kueue"])
 def test_the_audit_says_the_same(kind: str) -> None:
     assert status(kind, TEXTS["other-program"], audit) == 2
     assert status(kind, TEXTS["chart-of-another-program"], audit) == 2
@@ -58,8 +58,7 @@ def test_the_audit_says_the_same(kind: str) -> None:
 @pytest.mark.parametrize(
     ("kind", "text"),
     [
-        ("mig-placement", "{1g10gb: 3}\n"),
-        ("mig-placement", "{1g10gb: 3, 3g.40: 1}\n"),
+        ("mig-parted", "{version: v1, mig-configs: {a: [{devices: all, mig-enabld: true}]}}\n"),
         ("dra-config", "sharing: {strategy: MPS}\n"),
         (
             "dra-config",

@@ -11,8 +11,7 @@ from typing import Any
 
 import pytest
 
-from gpufleet_vcenter.cluster_api import ClusterApi
-from gpufleet_vcenter.cluster_node import node_of, skipped
+from gpufleet_vcenter.cluster_node import ClusterApi, node_of, skipped
 from gpufleet_vcenter.errors import Code, VsphereError
 from gpufleet_vcenter.settings import KubernetesAccess
 from tests.vcenter.test_cluster_node import pod, settings

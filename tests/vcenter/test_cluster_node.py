@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpufleet_vcenter.cluster_api import ClusterApi
 from gpufleet_vcenter.cluster_node import (
     CORDONED_BY,
+    ClusterApi,
     ClusterNode,
     belongs,
     both_spellings,

@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 from pyVmomi import vim
 
-from gpufleet_vcenter.described import Description
 from gpufleet_vcenter.observed import GpuDevice, Observed
 from gpufleet_vcenter.outputs import (
     OBSERVED,
@@ -68,14 +67,13 @@ LIVE = Observed(
     cpu_reservation_mhz=0,
 )
 TAG = {"category": "environment", "name": "production"}
-NOTHING = Description()
 
 
 def found(
-    node: dict[str, Any] | None = None, described: Description = NOTHING, **live: Any
+    node: dict[str, Any] | None = None, described: tuple[Any, ...] = (), **live: Any
 ) -> dict[str, Any]:
     given = {**NODE, **(node or {})}
-    seen = MachineContext("esx1", False, "efi", described)
+    seen = MachineContext("esx1", False, "efi", *described)
     machine = dataclasses.replace(LIVE, **live)
     return outputs(given, NodeSettings.model_validate(given), machine, seen)
 
@@ -90,7 +88,7 @@ def test_a_machine_as_it_was_declared() -> None:
         "customAttributes": {"a": "1"},
         "place": {**NODE["place"], "adapter": "vmxnet3"},
     }
-    has = Description({"a": "1"}, frozenset({("environment", "production")}))
+    has = ({"a": "1"}, frozenset({("environment", "production")}))
     made = found(declared, has)
     assert made["drifted"] == {}
     assert made["warnings"] == []

@@ -163,6 +163,13 @@ def test_dynamic_devices_that_others_hold_are_not_free() -> None:
     assert slots_of(free, wish(pairs)).free == 1
 
 
+def test_a_machine_that_is_off_waits_for_the_device_that_it_had() -> None:
+    off = holding("other", has("0000:00:00.0"), on=False).slim
+    started = dataclasses.replace(off, power="poweredOn")
+    assert (started.held, len(started.waiting)) == ((), 1)
+    assert holding("other", has("0000:00:00.0")).slim.held == ("0000:00:00.0",)
+
+
 def test_wrong_device_and_label_say_what_there_is() -> None:
     other = dynamic(device_ids=("2330",), count=1)
     assert limits(host(), wish(other)) == "no device 2330, it has A100 (20b5)"

@@ -4,17 +4,19 @@ import dataclasses
 import itertools
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from gpufleet_vcenter.errors import Code, VsphereError
-from gpufleet_vcenter.identity import MachineIdentity
 from gpufleet_vcenter.inventory import (
     Host,
     Inventory,
     PassthroughState,
     PhysicalGpu,
 )
+from gpufleet_vcenter.owned import MachineWork
 from gpufleet_vcenter.placement import ANYWHERE, Wish
 from gpufleet_vcenter.preflight import without_place
 from gpufleet_vcenter.rooms import Rooms, release, runs
@@ -56,8 +58,9 @@ def rooms(cloud: Vcenter, server: str | None = None) -> Rooms:
     return Rooms(cloud.read, server or next(SERVERS))
 
 
-def identity(server: str, machine: str) -> MachineIdentity:
-    return MachineIdentity(server, "", "", known_uuid=machine)
+def work(server: str, machine: str) -> MachineWork:
+    session: Any = SimpleNamespace(server_id=server)
+    return MachineWork(session, settings(), machine)
 
 
 def test_one_inventory_serves_all_and_no_slot_is_given_twice() -> None:
@@ -97,7 +100,7 @@ def test_a_claim_that_ends_makes_room_for_who_waits() -> None:
     server = next(SERVERS)
     shared = rooms(Vcenter(host("esx1", 1)), server)
     assert shared.claim(Wish(settings()), "m1", set()) == "esx1"
-    timer = threading.Timer(0.2, release, (identity(server, "m1"),))
+    timer = threading.Timer(0.2, release, (work(server, "m1"),))
     timer.start()
     assert shared.claim(Wish(settings()), "m2", set()) == "esx1"
     timer.join()
@@ -108,7 +111,7 @@ def test_a_newer_inventory_is_believed() -> None:
     server = next(SERVERS)
     cloud = Vcenter(host("esx1", 1))
     assert rooms(cloud, server).claim(Wish(settings()), "m1", set()) == "esx1"
-    runs(identity(server, "m1"))
+    runs(work(server, "m1"))
     assert rooms(cloud, server).claim(Wish(settings()), "m2", set()) == "esx1"
 
 
@@ -117,12 +120,12 @@ def test_an_older_inventory_does_not_give_the_slot_of_a_machine_that_runs_since(
     cloud = Vcenter(host("esx1", 2))
     shared = rooms(cloud, server)
     assert shared.claim(Wish(settings()), "m1", set()) == "esx1"
-    runs(identity(server, "m1"))
+    runs(work(server, "m1"))
     assert shared.claim(Wish(settings()), "m2", set()) == "esx1"
     cloud.hosts = (
         with_machine(with_machine(host("esx1", 2), "m1", "0000:00:00.0"), "m2", "0000:01:00.0"),
     )
-    runs(identity(server, "m2"))
+    runs(work(server, "m2"))
     with pytest.raises(VsphereError, match="0 of 2 devices free"):
         shared.claim(Wish(settings()), "m3", set())
 
@@ -200,7 +203,7 @@ def test_a_claim_counts_as_what_it_is() -> None:
     assert shared.claim(Wish(profile), "v1", set()) == "esx1"
     with pytest.raises(VsphereError, match="claimed by other machines of this update"):
         shared.claim(Wish(profile), "v2", set())
-    release(identity(server, "whole"))
+    release(work(server, "whole"))
     assert shared.claim(Wish(profile), "v2", set()) == "esx1"
 
 

@@ -4,13 +4,13 @@ does."""
 import dataclasses
 import itertools
 from contextlib import ExitStack
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from pyVmomi import vim
 
 from gpufleet_vcenter.errors import Code, VsphereError
-from gpufleet_vcenter.identity import MachineIdentity
 from gpufleet_vcenter.owned import MachineWork
 from gpufleet_vcenter.settings import NodeSettings
 from gpufleet_vcenter.storage import (
@@ -103,9 +103,8 @@ def test_machines_that_are_made_together_spread_and_do_not_overfill() -> None:
     mounted = frozenset(item.id for item in rooms)
 
     def choose(number: int, among: frozenset[str] = mounted) -> Any:
-        identity = MachineIdentity(server, "", "", known_uuid=f"m{number}")
-        session: Any = None
-        work = MachineWork(session, settings(), identity)
+        session: Any = SimpleNamespace(server_id=server)
+        work = MachineWork(session, settings(), f"m{number}")
         return chosen_store(work, rooms, among, 100 * GIB)
 
     with ExitStack() as making:

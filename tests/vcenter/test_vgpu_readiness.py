@@ -7,7 +7,7 @@ import pytest
 from pyVmomi import vim
 
 from gpufleet_vcenter.inventory import Host, PassthroughState, PhysicalGpu
-from gpufleet_vcenter.vgpu_readiness import (
+from gpufleet_vcenter.inventory_report import (
     HostSetup,
     nvidia_packages,
     vgpu_readiness,

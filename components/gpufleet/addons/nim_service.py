@@ -11,8 +11,7 @@ from gpufleet.components_base.addon_findings import in_own_words
 from gpufleet.components_base.cluster_objects import ManifestObject
 from gpufleet.components_base.component import ComponentPlan, GpuComponent, Options, accepted
 from gpufleet.components_base.inputs import checked
-from gpufleet.fleet.nim_rules import validate_nim
-from gpufleet.render.nim import nim_cache, nim_service
+from gpufleet.render.nim import nim_cache, nim_service, validate_nim
 from gpufleet.spec.base import SpecModel
 from gpufleet.spec.nim import Nim
 

@@ -1,19 +1,18 @@
 """`gpufleet change`: what it takes to get from one declaration to another, node by node."""
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import click
 
-from gpufleet.change.as_dict import next_as_dict, plan_as_dict, pods_as_dict, reports_as_dict
-from gpufleet.change.cut_over_state import read_cut_over_state
-from gpufleet.change.cut_over_steps import NextStep, next_steps
+from gpufleet.change.cut_over_steps import NextStep, next_steps, read_cut_over_state
 from gpufleet.change.fleet_change import change_plan
 from gpufleet.change.live_node import read_nodes
 from gpufleet.change.live_pods import MovingPods, moving_pods, read_pods
 from gpufleet.change.nodes import NodeReport, explain_nodes
-from gpufleet.change.plan import ChangePlan
+from gpufleet.change.plan import ChangePlan, FieldDifference, PoolChange
 from gpufleet.change.preview import read_preview, validate_preview
 from gpufleet.cli.change_text import WIDTH, next_text, plan_text, pods_text, reports_text
 from gpufleet.cli.output import (
@@ -26,6 +25,7 @@ from gpufleet.cli.output import (
     require_something,
 )
 from gpufleet.cli.source import compile_source, read_mapping
+from gpufleet.documents.plain_data import plain_data
 from gpufleet.findings import Finding, has_errors, ordered
 from gpufleet.fleet import Fleet
 from gpufleet.messages import one_line
@@ -211,3 +211,46 @@ def _finish(
         if text is not None:
             click.echo(text)
     sys.exit(exit_code(found))
+
+
+# A change plan and the state of its nodes as plain data: what the command prints as JSON.
+
+
+def plan_as_dict(plan: ChangePlan) -> dict[str, Any]:
+    """The whole plan, findings left out. Hours are decimal text."""
+    return {
+        "pools": [_pool(pool) for pool in plan.pools],
+        "stops": list(plan.stops),
+        "cluster": [_difference(one) for one in plan.cluster],
+    }
+
+
+def reports_as_dict(reports: Sequence[NodeReport]) -> list[dict[str, Any]]:
+    """Where the nodes are."""
+    return [plain_data(report) for report in reports]
+
+
+def pods_as_dict(moving: Sequence[MovingPods]) -> list[dict[str, Any]]:
+    """Pods that leave for the change, by pool and kind of owner."""
+    return [{**plain_data(one), "then": one.then} for one in moving]
+
+
+def next_as_dict(steps: Sequence[NextStep]) -> list[dict[str, Any]]:
+    """What each node of a cut-over needs now; `act` is null where nothing is left to do."""
+    return [{**plain_data(one), "command": one.command or None} for one in steps]
+
+
+def _pool(pool: PoolChange) -> dict[str, Any]:
+    shown = plain_data(pool)
+    shown["differences"] = [_difference(one) for one in pool.differences]
+    shown["inputs"] = [_difference(one) for one in pool.inputs]
+    if pool.rollout is not None:
+        order, first = pool.rollout, pool.rollout.before is None
+        shown["rollout"] = {"who": order.who, "atOnce": order.at_once, "newFirst": first}
+        shown["rollout"]["note"] = order.note
+    return shown
+
+
+def _difference(one: FieldDifference) -> dict[str, Any]:
+    shown = {"field": one.field, "old": one.old, "new": one.new}
+    return shown if one.leaf_class is None else shown | {"class": one.leaf_class.value}

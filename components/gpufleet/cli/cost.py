@@ -1,9 +1,11 @@
 """`gpufleet cost`: who held which part of which node, and what it cost, from a metrics dump."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
+from enum import StrEnum
 from typing import Any
 
 import click
@@ -23,12 +25,63 @@ from gpufleet.cli.output import (
     usd_per_kwh_option,
 )
 from gpufleet.cli.source import compile_source, read_text
-from gpufleet.cost.cost import Use, attribute
+from gpufleet.cost.cost import CostLine, Use, attribute
 from gpufleet.cost.dump import UnreadableDumpError, histories, read_series
 from gpufleet.cost.idle_power import IdleEnergy, idle_energy
-from gpufleet.cost.report import By, Row, rows
 from gpufleet.cost.stopped import Stop, stops
 from gpufleet.findings import Finding, has_errors, ordered
+
+# Lines of attribution added up by whom one asks for.
+
+
+class By(StrEnum):
+    """What rows are made of."""
+
+    TEAM = "team"
+    NAMESPACE = "namespace"
+    POD = "pod"
+    SLICE = "slice"
+    """The resource that was held: a GPU, a slice, a share."""
+    POOL = "pool"
+    NODE = "node"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One row of a report."""
+
+    name: str
+    """Whom `By` asks for; `idle` and `stranded` where it is no one's; `-` for pods of no team."""
+    use: Use
+    micro_usd: int
+    unit_seconds: int
+    """Units held, times seconds."""
+
+
+def rows(lines: Iterable[CostLine], by: By, teams: Mapping[str, str]) -> list[Row]:
+    """Rows, dearest first, those of no one last; together they are all lines."""
+    money: dict[tuple[Use, str], int] = {}
+    seconds: dict[tuple[Use, str], int] = {}
+    for line in lines:
+        key = (line.use, _name(line, by, teams))
+        money[key] = money.get(key, 0) + line.micro_usd
+        seconds[key] = seconds.get(key, 0) + line.unit_seconds
+    found = [Row(name, use, amount, seconds[(use, name)]) for (use, name), amount in money.items()]
+    return sorted(found, key=lambda row: (row.use is not Use.POD, -row.micro_usd, row.name))
+
+
+def _name(line: CostLine, by: By, teams: Mapping[str, str]) -> str:
+    if by is By.NODE:
+        return line.node
+    if by is By.POOL:
+        return line.pool
+    if by is By.SLICE:
+        return line.resource or line.use.value
+    if line.use is not Use.POD:
+        return line.use.value
+    if by is By.POD:
+        return f"{line.namespace}/{line.pod}"
+    return line.namespace if by is By.NAMESPACE else teams.get(line.namespace, "-")
 
 
 @click.command()

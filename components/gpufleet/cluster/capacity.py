@@ -43,18 +43,6 @@ class LaunchTemplate(Subject):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CapacityBuffer(Subject):
-    """Room that an autoscaler keeps free (autoscaling.x-k8s.io CapacityBuffer)."""
-
-    replicas: Fact[int]
-    percentage: Fact[int]
-    pod_template: Fact[str]
-    """Name of the PodTemplate that says how large one piece is."""
-    scalable: Fact[str] = NOTHING
-    """Name of the workload it follows, where it names one."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class PoolAutoscaler(Subject):
     """Bounds of a pool that a separate object holds (OpenShift MachineAutoscaler)."""
 

@@ -75,7 +75,7 @@ def _without_label(cluster: ClusterModel) -> Iterator[Broken]:
                 "dra-admin-namespace/label", fields[0], admin_label=ADMIN_LABEL, namespace=name
             )
             fact = ContractFact(f"{spaces[0].locator} has no such label", "metadata.labels")
-            yield Broken.of(finding, claim, fact)
+            yield replace(Broken.of(finding, claim, fact), certain=cluster.site.kubernetes.is_known)
 
 
 def _version(driver: Program, minor: Release) -> Iterator[Broken]:

@@ -6,6 +6,7 @@ Operator's: it comes first, and nothing of it runs before its nodes are labelled
 
 from collections.abc import Iterator
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 from gpufleet.cluster.cluster import ClusterModel
 from gpufleet.contract.contract_fact import ContractFact, chain
@@ -14,8 +15,10 @@ from gpufleet.contract.platform import PlatformValue
 from gpufleet.contract.relation import GPU_OPERATOR, NETWORK_OPERATOR, Broken
 from gpufleet.documents.paths import value_at
 from gpufleet.findings import Finding, error, findings_in
-from gpufleet.spec.addons import Addons
 from gpufleet.spec.base import Ownership
+
+if TYPE_CHECKING:
+    from gpufleet.spec.addons import Addons
 
 _finding = findings_in(__file__)
 
@@ -43,7 +46,7 @@ class DiscoveryOwner(StrEnum):
 
 
 def decide_discovery(
-    addons: Addons, platform: PlatformValue, network_operator: bool
+    addons: "Addons", platform: PlatformValue, network_operator: bool
 ) -> tuple[DiscoveryOwner, tuple[Finding, ...]]:
     """Who runs it, given whether the Network Operator is in the cluster, and what contradicts."""
     operator = addons.gpu_operator
@@ -116,7 +119,7 @@ def validate_discovery(cluster: ClusterModel) -> Iterator[Broken]:
 _KEY = "nfd.enabled"
 
 
-def _someone_else(addons: Addons, path: str) -> tuple[Finding, ...]:
+def _someone_else(addons: "Addons", path: str) -> tuple[Finding, ...]:
     if addons.gpu_operator.ownership is Ownership.EXISTING:
         return ()
     return (

@@ -1,13 +1,16 @@
 """Effective values of a chart: raw Helm values are merged last and override typed settings."""
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from gpufleet.cluster.fact import UNKNOWN
 from gpufleet.cluster.program import Program
 from gpufleet.contract.contract_fact import ContractFact
 from gpufleet.documents.paths import value_at
-from gpufleet.spec.addons import GpuOperator
 from gpufleet.spec.gpu_operator_keys import declared_field, typed_value
+
+if TYPE_CHECKING:
+    from gpufleet.spec.addons import GpuOperator
 
 DEFAULTS: Mapping[str, object] = {
     "driver.rdma.enabled": False,
@@ -23,7 +26,7 @@ DEFAULTS: Mapping[str, object] = {
 VALUES = "addons.gpuOperator.values"
 
 
-def operator_value(operator: GpuOperator, key: str) -> object:
+def operator_value(operator: "GpuOperator", key: str) -> object:
     """Effective value of the GPU Operator at a key of `DEFAULTS`."""
     found = value_at(operator.values, key)
     if found is None:
@@ -47,7 +50,7 @@ def said_of(program: Program, key: str) -> ContractFact:
     return ContractFact(f"{key} is {value}", written)
 
 
-def place(operator: GpuOperator, key: str) -> str:
+def place(operator: "GpuOperator", key: str) -> str:
     """Where a key of `DEFAULTS` was written: typed, unless a raw value beats it."""
     written = value_at(operator.values, key)
     typed = typed_value(operator, key)
@@ -56,18 +59,18 @@ def place(operator: GpuOperator, key: str) -> str:
     return f"{VALUES}.{key}"
 
 
-def said(operator: GpuOperator, key: str) -> ContractFact:
+def said(operator: "GpuOperator", key: str) -> ContractFact:
     """The same as a link of a chain."""
-    found = value_at(operator.values, key)
-    if found is not None:
-        return ContractFact(f"{key} is {_yaml(found)}", f"{VALUES}.{key}")
-    typed = typed_value(operator, key)
-    if typed is not None and typed != DEFAULTS[key]:
-        return ContractFact(f"{key} is {_yaml(typed)}", f"addons.gpuOperator.{declared_field(key)}")
-    return ContractFact(f"{key} is {_yaml(DEFAULTS[key])} by default", "gpu-operator chart v26.7.0")
+    fact, written = (
+        f"{key} is {_yaml(operator_value(operator, key))}",
+        value_at(operator.values, key),
+    )
+    if written is None and typed_value(operator, key) in (None, DEFAULTS[key]):
+        return ContractFact(f"{fact} by default", "gpu-operator chart v26.7.0")
+    return ContractFact(fact, place(operator, key))
 
 
-def switch(operator: GpuOperator, part: str, key: str) -> tuple[bool | None, str]:
+def switch(operator: "GpuOperator", part: str, key: str) -> tuple[bool | None, str]:
     """Whether a part is switched on or off in writing, and where: raw values beat the typed one."""
     path = f"addons.gpuOperator.{key}.enabled"
     found = value_at(operator.values, f"{key}.enabled")

@@ -3,14 +3,17 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 from gpufleet.catalogue import NodeImage
 from gpufleet.contract.contract_fact import ContractFact, chain, image_fact
 from gpufleet.contract.operator_values import switch
 from gpufleet.findings import Finding, error, findings_in
-from gpufleet.partition.partition import Partition
-from gpufleet.spec.addons import GpuOperator
 from gpufleet.spec.base import Ownership
+
+if TYPE_CHECKING:
+    from gpufleet.partition.partition import Partition
+    from gpufleet.spec.addons import GpuOperator
 
 _finding = findings_in(__file__)
 
@@ -88,13 +91,13 @@ _NOBODY = ContractFact(
 )
 
 
-def cuts_mig(partitions: Iterable[Partition]) -> bool:
+def cuts_mig(partitions: Iterable["Partition"]) -> bool:
     """Whether one of the partitions needs the MIG manager."""
     return any(one.mode == "mig" or one.mig_enabled for one in partitions)
 
 
 def operator_installed(
-    operator: GpuOperator, parts: OwnedParts, partitions: Iterable[Partition]
+    operator: "GpuOperator", parts: OwnedParts, partitions: Iterable["Partition"]
 ) -> bool:
     """Whether the cluster has the operator: as declared, else where it has something to do for
     the `partitions` of pools that it serves."""
@@ -104,7 +107,7 @@ def operator_installed(
 
 
 def decide(
-    images: Sequence[PoolImage], operator: GpuOperator, *, plugin_chart: bool = False
+    images: Sequence[PoolImage], operator: "GpuOperator", *, plugin_chart: bool = False
 ) -> tuple[OwnedParts, tuple[Finding, ...]]:
     """What the operator must install, given each pool's (name, path, image).
 

@@ -1,6 +1,5 @@
 """Text to the nodes of libyaml, with one wording for what is malformed."""
 
-import re
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import Any
@@ -18,7 +17,6 @@ SequenceNode: Any = yaml.SequenceNode
 
 _SAFE_NESTING = 2_000
 """Nesting that libyaml's recursion takes without harm; far more ends the process."""
-_PREFIX = re.compile(r"^[ \t?\-]+", re.MULTILINE)
 
 
 class NodeReader(_Base):
@@ -98,10 +96,10 @@ def readable(explain: Callable[[str, Any], str] = as_reported) -> Generator[None
 def _check_nesting(text: str, limits: Limits) -> None:
     """Refuse nesting that would end the process in libyaml's recursion.
 
-    Counting brackets and indentation is enough for most texts; the others are read as events.
+    Brackets and the longest line are enough for most texts; the others are read as events.
     """
-    widest = max(map(len, _PREFIX.findall(text)), default=0)
-    if text.count("[") + text.count("{") + widest < _SAFE_NESTING:
+    longest = max(map(len, text.splitlines()), default=0)
+    if text.count("[") + text.count("{") + longest < _SAFE_NESTING:
         return
     depth = 0
     for event in _yaml.parse(text, Loader=_Base):

@@ -3,7 +3,7 @@
 `findings.jsonl` in a folder has a row for each text of the modules there, one JSON object a line:
 
 * `code`; where one code has several texts, with `/` and what distinguishes them,
-* `severity`,
+* `severity`; left out where a rule of the code says it (`contract/programs`),
 * `at`: the field below the place that the rule names; left out: the place itself,
 * `message` and `fix`, with `{name}` for a fact and `{name!r}` for it in quotation marks,
 * `source`: who says so; it becomes evidence.
@@ -46,16 +46,15 @@ class FindingRow:
         evidence = {name: _listed(value) for name, value in facts.items()}
         if self.source is not None:
             evidence["source"] = self.source
+        message, fix = self.texts(fix, evidence)
+        code = self.code.partition("/")[0]
+        return Finding(code, self.severity, path + self.at, message, evidence, fix)
+
+    def texts(self, fix: str | None, facts: Mapping[str, object]) -> tuple[str, str | None]:
+        """Message and fix with their facts; a fix that is given replaces the row's."""
         if fix is None and self.fix is not None:
-            fix = filled(self.fix, evidence)
-        return Finding(
-            self.code.partition("/")[0],
-            self.severity,
-            path + self.at,
-            filled(self.message, evidence),
-            evidence,
-            fix,
-        )
+            fix = filled(self.fix, facts)
+        return filled(self.message, facts), fix
 
 
 class Writer(Protocol):
@@ -91,7 +90,8 @@ def rows_of(folder: Path) -> Mapping[str, FindingRow]:
     text = (folder / "findings.jsonl").read_text(encoding="utf-8")
     rows = [json.loads(line) for line in text.splitlines()]
     table = {
-        row["code"]: FindingRow(**{**row, "severity": Severity(row["severity"])}) for row in rows
+        row["code"]: FindingRow(**{**row, "severity": Severity(row.get("severity", "error"))})
+        for row in rows
     }
     if len(table) < len(rows):
         raise ValueError(f"{folder}: two rows have one code")
@@ -105,8 +105,8 @@ def filled(text: str, facts: Mapping[str, object]) -> str:
         value = facts[found[1]]
         if found[2]:
             return repr(value)
-        if isinstance(value, list):
-            return ", ".join(f"{item}" for item in cast("list[object]", value))
+        if isinstance(value, list | tuple):
+            return ", ".join(f"{item}" for item in cast("Iterable[object]", value))
         return f"{value}"
 
     return FACT.sub(shown, text)

@@ -1,19 +1,24 @@
 """Findings about the add-ons of a fleet, before anything is made."""
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from pydantic.alias_generators import to_camel
 
 from gpufleet.catalogue import Catalogue
-from gpufleet.contract.certificates import validate_certificates
+from gpufleet.catalogue.edition import read_rows
 from gpufleet.contract.platform import PlatformValue
+from gpufleet.documents.paths import value_at
 from gpufleet.findings import Finding, findings_in
 from gpufleet.fleet.device_plugin_rules import validate_device_plugin
 from gpufleet.fleet.gpu_operator_rules import validate_gpu_operator
 from gpufleet.fleet.hardened_rules import validate_hardened
-from gpufleet.fleet.licence_rules import validate_licence
-from gpufleet.fleet.model import AddonPlan, Pool
+from gpufleet.fleet.model import AddonPlan, OperatorPlan, Pool
 from gpufleet.fleet.network_rules import validate_network_operator
 from gpufleet.fleet.neuron import validate_neuron_addon
+from gpufleet.spec.addons import Addon, Addons
 from gpufleet.spec.fleet_spec import FleetSpec
+from gpufleet.spec.gpu_operator import LicenseFeature, LicenseService
 
 _finding = findings_in(__file__)
 
@@ -45,3 +50,104 @@ def _lifecycle_manager(spec: FleetSpec, platform: PlatformValue) -> Iterator[Fin
     if platform.facts.lifecycle_manager or not declared:
         return
     yield _finding("olm-not-on-platform", platform=spec.platform.value)
+
+
+# cert-manager: which settings of add-ons need it. No add-on of a fleet installs it.
+
+USERS = tuple(read_rows(Path(__file__).parent, "certificate_users"))
+"""Values by which an add-on asks for certificates of cert-manager, and those that keep it off."""
+
+
+def validate_certificates(addons: Addons) -> Iterator[Finding]:
+    """Raw values that need cert-manager, which someone else must have installed before."""
+    for row in USERS:
+        addon: Addon = getattr(addons, row["addon"])
+        unless = row.get("unless", {}).items()
+        if value_at(addon.values, row["asks"]) is not True:
+            continue
+        if not any(value_at(addon.values, key) == value for key, value in unless):
+            path = f"addons.{to_camel(row['addon'])}.values.{row['asks']}"
+            yield _finding("cert-manager-by-no-one", path, source=row["source"])
+
+
+# Licences and drivers of vGPU guests: what Secret, host and guest must agree on.
+
+_LICENSING = "addons.gpuOperator.driver.licensing"
+_SERIES = {LicenseFeature.WORKSTATION: "q", LicenseFeature.COMPUTE: "c"}
+"""vGPU types a licence is for; a licence of kind vgpu fits every type."""
+
+
+def validate_licence(
+    spec: FleetSpec, pools: Sequence[Pool], plan: OperatorPlan
+) -> Iterator[Finding]:
+    """Findings about vGPU guests; none without a vGPU pool."""
+    guests = [pool for pool in pools if pool.partition.vgpu is not None]
+    if not plan.enabled or not guests:
+        return
+    yield from _secrets(spec, plan)
+    yield from _feature(spec, guests)
+    yield from _reach(spec)
+    yield from _branches(spec, guests)
+
+
+def _secrets(spec: FleetSpec, plan: OperatorPlan) -> Iterator[Finding]:
+    licensing = spec.addons.gpu_operator.driver.licensing
+    named = plan.license_secret
+    if licensing is not None and named is not None and licensing.secret != named:
+        yield _finding(
+            "vgpu-licence-secrets-differ", _LICENSING, found=licensing.secret, pools=named
+        )
+
+
+def _feature(spec: FleetSpec, guests: Sequence[Pool]) -> Iterator[Finding]:
+    licensing = spec.addons.gpu_operator.driver.licensing
+    series = None if licensing is None else _SERIES.get(licensing.feature_type)
+    if licensing is None or series is None:
+        return
+    wrong = [p for p in guests if p.partition.vgpu and p.partition.vgpu.type.series != series]
+    if wrong:
+        types = ", ".join(
+            f"{p.name} ({p.partition.vgpu.type.name})" for p in wrong if p.partition.vgpu
+        )
+        yield _finding(
+            "vgpu-licence-feature",
+            _LICENSING,
+            found=licensing.feature_type.value,
+            series=series.upper(),
+            types=types,
+            pools=[p.name for p in wrong],
+        )
+
+
+def _reach(spec: FleetSpec) -> Iterator[Finding]:
+    licensing, images = spec.addons.gpu_operator.driver.licensing, spec.addons.images
+    closed = images.registry is not None and images.proxy.https is None
+    if licensing is not None and licensing.service is LicenseService.CLS and closed:
+        yield _finding("vgpu-licence-out-of-reach", _LICENSING)
+
+
+def _branches(spec: FleetSpec, guests: Sequence[Pool]) -> Iterator[Finding]:
+    driver = spec.addons.gpu_operator.driver
+    host = driver.host_version
+    written = value_at(spec.addons.gpu_operator.values, "driver.version")
+    operated = str(written) if written is not None else driver.version
+    if host is None:
+        return
+    for pool in guests:
+        branch, where = operated, "addons.gpuOperator.driver.version"
+        if pool.image is not None and pool.image.driver:
+            branch, where = pool.image.driver_branch, f"{pool.path}.image"
+        if branch is None or _major(branch) == _major(host):
+            continue
+        yield _finding(
+            "vgpu-driver-branches-differ",
+            where,
+            pool=pool.name,
+            found=branch,
+            limit=host,
+            major=_major(host),
+        )
+
+
+def _major(version: str) -> str:
+    return version.split(".")[0]

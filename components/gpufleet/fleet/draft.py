@@ -4,13 +4,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from gpufleet.catalogue import Catalogue, Gpu, NodeImage
+from gpufleet.catalogue import Catalogue, Gpu, NodeImage, UnknownKeyError
 from gpufleet.contract import owners as contract_owners
 from gpufleet.contract.health import MANAGED_LABEL
+from gpufleet.contract.machine_images import image_mismatch
 from gpufleet.contract.operator_values import switch
 from gpufleet.contract.platform import PlatformValue
 from gpufleet.contract.platform_facts import PlatformFacts
-from gpufleet.findings import Finding, error
+from gpufleet.findings import Finding, error, findings_in
 from gpufleet.fleet import capacity_rules, machines, pool_rules, spend, windows
 from gpufleet.fleet.config_names import POOL_LABEL, registration_labels
 from gpufleet.fleet.model import (
@@ -22,8 +23,7 @@ from gpufleet.fleet.model import (
     Previous,
     accelerator_taint,
 )
-from gpufleet.fleet.neuron import assign_devices, is_neuron
-from gpufleet.fleet.node_images import choose_image, in_fips_mode
+from gpufleet.fleet.neuron import NEURON, assign_devices, is_neuron
 from gpufleet.fleet.platform_rules import PlatformRules, platform_rules
 from gpufleet.fleet.previous_sharing import cut_previous
 from gpufleet.partition.partition import Partition, cut
@@ -291,3 +291,76 @@ def node_range(pool: GpuPool, platform: PlatformValue) -> NodeRange:
     low, high, expected = pool.nodes.min, pool.nodes.max, pool.nodes.expected
     usual = expected if expected is not None else (low + high + 1) // 2
     return NodeRange(low * zones, usual * zones, high * zones)
+
+
+# The image of a pool's nodes: its platform's, for its machines, with its accelerator's driver.
+
+_finding = findings_in(__file__)
+
+
+def _fitting(catalogue: Catalogue, platform: str, machine: Machine, gpu: Gpu) -> list[str]:
+    """Images of the platform for the machine and its accelerator."""
+    return [
+        image.key
+        for image in catalogue.images.values()
+        if image.platform == platform
+        and machine.architecture in image.architectures
+        and (gpu.vendor not in {"nvidia", NEURON} or gpu.vendor in image.vendors)
+    ]
+
+
+def in_fips_mode(
+    pool: GpuPool, platform: str, machine: Machine, gpu: Gpu, catalogue: Catalogue
+) -> GpuPool:
+    """The pool with the platform's image in FIPS mode, where it names none and there is one."""
+    fitting = _fitting(catalogue, platform, machine, gpu)
+    key = next((one for one in fitting if catalogue.image(one).fips), None)
+    return pool if pool.image or key is None else pool.model_copy(update={"image": key})
+
+
+def choose_image(
+    pool: GpuPool,
+    path: str,
+    facts: PlatformFacts,
+    machine: Machine,
+    gpu: Gpu,
+    catalogue: Catalogue,
+) -> tuple[NodeImage | None, list[Finding]]:
+    """The image a pool names, or its platform's own; None exactly when a finding is an error."""
+    platform = facts.image_platform
+    neuron = facts.default_neuron_image if is_neuron(gpu) else None
+    chosen = None if pool.provisioner is None else facts.provisioner_images.get(pool.provisioner)
+    key = pool.image or chosen or neuron or facts.default_image
+    on_platform = [i.key for i in catalogue.images.values() if i.platform == platform]
+    try:
+        image = catalogue.image(key)
+    except UnknownKeyError:
+        image = None
+    if image is None or image.platform != platform:
+        return None, [
+            _finding(
+                "image-not-on-platform", path, found=key, platform=platform, allowed=on_platform
+            )
+        ]
+    other = image_mismatch(key, image.architectures, {machine.name: machine.architecture})
+    if other is not None:
+        return None, [
+            error(
+                "image-architecture",
+                f"{path}.image",
+                other.found,
+                f"one of {', '.join(_fitting(catalogue, platform, machine, gpu))}",
+                found=machine.architecture,
+                allowed=list(image.architectures),
+            )
+        ]
+    if gpu.vendor in {"nvidia", NEURON} and gpu.vendor not in image.vendors:
+        fitting = [
+            i.key
+            for i in catalogue.images.values()
+            if i.platform == platform and gpu.vendor in i.vendors
+        ]
+        return None, [
+            _finding("image-not-for-accelerator", path, found=key, gpu=gpu.name, allowed=fitting)
+        ]
+    return image, []

@@ -11,6 +11,7 @@ from gpufleet.contract.hardened import OFED_IMAGE
 from gpufleet.contract.tolerations import GPU_TOLERATION
 from gpufleet.fleet.chart_values import Values, environment, merged
 from gpufleet.fleet.image_sources import mirrored
+from gpufleet.fleet.manifest import manifest
 from gpufleet.fleet.model import NetworkPlan
 from gpufleet.spec.addons import Addons
 from gpufleet.spec.images import Images
@@ -170,12 +171,7 @@ def _network(kind: str, network: Network, spec: Values) -> Values:
 
 
 def _object(kind: str, name: str, spec: Values) -> Values:
-    return {
-        "apiVersion": API_VERSION,
-        "kind": kind,
-        "metadata": {"name": name, "labels": {"app.kubernetes.io/managed-by": "gpufleet"}},
-        "spec": spec,
-    }
+    return manifest(API_VERSION, kind, name, spec=spec)
 
 
 def _json(value: Any) -> str:

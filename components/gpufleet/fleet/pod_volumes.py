@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from gpufleet.fleet.manifest import manifest
 from gpufleet.spec.storage import LustreVolume, PoolVolume
 
 
@@ -59,35 +60,26 @@ def claimed_volume(
         mount_options: Of the PersistentVolume.
     """
     name = f"gpufleet-{pool}-{declared.name}"
-    managed = {"app.kubernetes.io/managed-by": "gpufleet"}
     size = {"storage": f"{lustre.size_gib}Gi"}
     options = {"mountOptions": list(mount_options)} if mount_options else {}
-    volume = {
-        "apiVersion": "v1",
-        "kind": "PersistentVolume",
-        "metadata": {"name": name, "labels": managed},
-        "spec": {
-            "capacity": size,
-            "volumeMode": "Filesystem",
-            "accessModes": ["ReadWriteMany"],
-            "persistentVolumeReclaimPolicy": "Retain",
-            "storageClassName": "",
-            **options,
-            "claimRef": {"namespace": lustre.namespace, "name": name},
-            "csi": dict(csi),
-        },
+    spec = {
+        "capacity": size,
+        "volumeMode": "Filesystem",
+        "accessModes": ["ReadWriteMany"],
+        "persistentVolumeReclaimPolicy": "Retain",
+        "storageClassName": "",
+        **options,
+        "claimRef": {"namespace": lustre.namespace, "name": name},
+        "csi": dict(csi),
     }
-    claim = {
-        "apiVersion": "v1",
-        "kind": "PersistentVolumeClaim",
-        "metadata": {"name": name, "namespace": lustre.namespace, "labels": managed},
-        "spec": {
-            "accessModes": ["ReadWriteMany"],
-            "storageClassName": "",
-            "volumeName": name,
-            "resources": {"requests": size},
-        },
+    volume = manifest("v1", "PersistentVolume", name, spec=spec)
+    claimed = {
+        "accessModes": ["ReadWriteMany"],
+        "storageClassName": "",
+        "volumeName": name,
+        "resources": {"requests": size},
     }
+    claim = manifest("v1", "PersistentVolumeClaim", name, lustre.namespace, spec=claimed)
     read_only = {"readOnly": True} if declared.read_only else {}
     source = {"persistentVolumeClaim": {"claimName": name, **read_only}}
     return PodVolume(declared, source, objects=(volume, claim))

@@ -15,6 +15,7 @@ from gpufleet.documents.writing import yaml_stream
 from gpufleet.fleet.acceptance import ACCEPTED_LABEL, Acceptance, acceptance_of
 from gpufleet.fleet.config_names import POOL_LABEL
 from gpufleet.fleet.image_sources import mirrored
+from gpufleet.fleet.manifest import MANAGED_BY, Manifest, manifest
 from gpufleet.fleet.model import Fleet, Pool
 from gpufleet.fleet.rdma_request import rdma_request
 from gpufleet.partition.grant import Grant
@@ -23,14 +24,11 @@ from gpufleet.render.acceptance_pods import (
     APP,
     DCGM_IMAGE,
     KUBECTL_IMAGE,
-    LABELS,
     NAMESPACE,
     NCCL_IMAGE,
     SAMPLE_IMAGE,
-    Manifest,
     container,
     environment,
-    metadata,
     scripts,
     scripts_name,
     tools,
@@ -82,16 +80,17 @@ def _file(path: str, documents: list[Manifest], what: str) -> Artefact:
 
 def common_objects() -> list[Manifest]:
     """Namespace, rights and scripts."""
-    names = {"namespace": NAMESPACE, "account": ACCOUNT, "own": metadata(ACCOUNT)}
+    own = {"name": ACCOUNT, "namespace": NAMESPACE, "labels": MANAGED_BY}
+    names = {"namespace": NAMESPACE, "account": ACCOUNT, "own": own}
     found = data_file("acceptance", names, OBJECTS) or {}
-    text = {"metadata": metadata(scripts_name()), "data": dict(scripts())}
-    return [*found["objects"], {"apiVersion": "v1", "kind": "ConfigMap", **text}]
+    written = manifest("v1", "ConfigMap", scripts_name(), NAMESPACE, data=dict(scripts()))
+    return [*found["objects"], written]
 
 
 def verdicts(pool: Pool) -> Manifest:
     """Where the verdict of each node is written, by the node's name."""
-    about = metadata(f"verdicts-{pool.name}", **{POOL_LABEL: pool.name})
-    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": about}
+    name, labels = f"verdicts-{pool.name}", {POOL_LABEL: pool.name}
+    return manifest("v1", "ConfigMap", name, NAMESPACE, labels)
 
 
 def pool_objects(fleet: Fleet, pool: Pool, tests: Acceptance) -> list[Manifest]:
@@ -169,23 +168,16 @@ def _daemon_set(fleet: Fleet, pool: Pool, tests: Acceptance, key: str) -> Manife
     }
     if pool.owners.toolkit is Owner.GPU_OPERATOR:
         pod["runtimeClassName"] = "nvidia"
-    name = f"acceptance-{pool.name}"
-    about = metadata(name, **{POOL_LABEL: pool.name})
-    # The wait is a Job's, so that a node without a verdict does not end an update.
-    about["annotations"] = {"pulumi.com/skipAwait": "true"}
-    return {
-        "apiVersion": "apps/v1",
-        "kind": "DaemonSet",
-        "metadata": about,
-        "spec": {
-            "selector": {"matchLabels": {APP: pool.name}},
-            "updateStrategy": {
-                "type": "RollingUpdate",
-                "rollingUpdate": {"maxUnavailable": "100%"},
-            },
-            "template": {"metadata": {"labels": {APP: pool.name, **LABELS}}, "spec": pod},
-        },
+    spec = {
+        "selector": {"matchLabels": {APP: pool.name}},
+        "updateStrategy": {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": "100%"}},
+        "template": {"metadata": {"labels": {APP: pool.name, **MANAGED_BY}}, "spec": pod},
     }
+    name, labels = f"acceptance-{pool.name}", {POOL_LABEL: pool.name}
+    made = manifest("apps/v1", "DaemonSet", name, NAMESPACE, labels, spec=spec)
+    # The wait is a Job's, so that a node without a verdict does not end an update.
+    made["metadata"]["annotations"] = {"pulumi.com/skipAwait": "true"}
+    return made
 
 
 def _affinity(pool: Pool, key: str) -> Manifest:
@@ -278,7 +270,7 @@ def _pair(
     kubectl = mirrored(KUBECTL_IMAGE, fleet.spec.addons.images)
     copy = container("kubectl", kubectl, "", [], kubectl=True)
     copy["command"] = ["/tools/busybox", "cp", "/bin/kubectl", "/tools/kubectl"]
-    labels = {APP: pool.name, **LABELS}
+    labels = {APP: pool.name, **MANAGED_BY}
     apart = {"labelSelector": {"matchLabels": {"job-name": name}}}
     pod = {
         **spec,
@@ -316,7 +308,7 @@ def _wait(fleet: Fleet, pool: Pool, tests: Acceptance, key: str) -> Manifest:
         "containers": [container("wait", kubectl, "wait.sh", env, kubectl=True)],
         "volumes": volumes(),
     }
-    labels = {APP: pool.name, **LABELS}
+    labels = {APP: pool.name, **MANAGED_BY}
     template = {"metadata": {"labels": labels}, "spec": pod}
     return _job(f"wait-{pool.name}-{key}", pool, template)
 
@@ -332,9 +324,4 @@ def _job(name: str, pool: Pool, template: Manifest, completions: int = 1) -> Man
     if completions > 1:
         spec |= {"completions": completions, "parallelism": completions}
         spec["completionMode"] = "Indexed"
-    return {
-        "apiVersion": "batch/v1",
-        "kind": "Job",
-        "metadata": metadata(name, **{POOL_LABEL: pool.name}),
-        "spec": spec,
-    }
+    return manifest("batch/v1", "Job", name, NAMESPACE, {POOL_LABEL: pool.name}, spec=spec)

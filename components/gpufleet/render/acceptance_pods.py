@@ -8,16 +8,15 @@ from collections.abc import Mapping
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
 
 from gpufleet.cluster.pool import ACCEPTANCE_LABEL
 from gpufleet.fleet.image_sources import mirrored
+from gpufleet.fleet.manifest import Manifest
 from gpufleet.fleet.model import Fleet, Pool
 
 NAMESPACE = "gpufleet-acceptance"
 ACCOUNT = "acceptance"
 APP = ACCEPTANCE_LABEL
-LABELS = {"app.kubernetes.io/managed-by": "gpufleet"}
 FOLDER = Path(__file__).parent / "acceptance_scripts"
 TOOLS_IMAGE = "docker.io/library/busybox:1.37.0-musl"
 KUBECTL_IMAGE = (
@@ -29,8 +28,6 @@ DCGM_IMAGE = "nvcr.io/nvidia/cloud-native/dcgm:4.6.0-1-ubuntu24.04"
 NCCL_IMAGE = (
     "public.ecr.aws/hpc-cloud/nccl-tests:cuda12.8.1-efa1.43.2-ofiv1.16.3-ncclv2.27.7-1-testsv2.16.9"
 )
-
-Manifest = dict[str, Any]
 
 
 @cache
@@ -44,11 +41,6 @@ def scripts_name() -> str:
     """Name of their ConfigMap, which changes with them."""
     text = "".join(f"{name}\n{content}" for name, content in scripts().items())
     return f"scripts-{sha256(text.encode()).hexdigest()[:8]}"
-
-
-def metadata(name: str, **labels: str) -> Manifest:
-    """Metadata of an object in the namespace of the tests."""
-    return {"name": name, "namespace": NAMESPACE, "labels": {**LABELS, **labels}}
 
 
 def environment(pool: Pool, key: str, **more: object) -> list[Manifest]:

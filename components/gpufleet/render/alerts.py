@@ -3,12 +3,44 @@
 Thresholds that depend on the site are in the declaration (`monitoring.alerts`).
 """
 
+from dataclasses import dataclass
+from typing import Any, Literal
+
 from gpufleet.findings import Finding, findings_in
 from gpufleet.fleet.model import Fleet
-from gpufleet.render.alert import Alert
 from gpufleet.render.data_files import data_file
 from gpufleet.render.monitoring_parameters import monitoring_parameters
 from gpufleet.spec.monitoring import Monitoring
+
+# One alert, as rule files write it.
+
+
+@dataclass(frozen=True, slots=True)
+class Alert:
+    """One alert."""
+
+    name: str
+    """Begins with Gpu."""
+    expression: str
+    minutes: int
+    """How long the expression must hold; 0: at once."""
+    severity: Literal["critical", "warning", "info"]
+    """critical: jobs fail or data is lost; warning: money or time is; info: worth a look."""
+    summary: str
+    """One sentence; may use Prometheus' `{{ $labels.x }}`."""
+    remedy: str
+    """What to do."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """As rule files write it."""
+        return {
+            "alert": self.name,
+            "expr": self.expression,
+            **({"for": f"{self.minutes}m"} if self.minutes else {}),
+            "labels": {"severity": self.severity},
+            "annotations": {"summary": self.summary, "description": self.remedy},
+        }
+
 
 _finding = findings_in(__file__)
 

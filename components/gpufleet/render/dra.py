@@ -12,7 +12,9 @@ from typing import Any
 
 from gpufleet.contract.dra import fleet_claims_api
 from gpufleet.contract.dra_api import GROUP
+from gpufleet.fleet.config_names import POOL_LABEL
 from gpufleet.fleet.cut_over import claim_cuts, pool_claims
+from gpufleet.fleet.manifest import Manifest, manifest
 from gpufleet.fleet.model import Fleet, Pool
 from gpufleet.partition.dra import DRIVER, GPU_CLASS, DraCut, DraOffer, NeededDevices
 from gpufleet.partition.dra_offers import ClaimSharing
@@ -25,11 +27,8 @@ API = "resource.k8s.io/v1"
 CONFIG_API = "resource.nvidia.com/v1beta1"
 PCIE_ROOT = "resource.kubernetes.io/pcieRoot"
 """Attribute of Kubernetes' own domain that the driver publishes of GPUs and MIG devices."""
-MANAGED_BY = {"app.kubernetes.io/managed-by": "gpufleet"}
 MOST_SHARED_CLAIMS = 256
 """Shared claims rendered for one kind of device of a pool at most."""
-
-Manifest = dict[str, Any]
 
 
 def device_classes(fleet: Fleet) -> list[Manifest]:
@@ -52,12 +51,7 @@ def _device_class(offer: DraOffer) -> Manifest:
     spec: dict[str, Any] = {"selectors": [{"cel": {"expression": _of_profile(offer.profile)}}]}
     if offer.extended_resource is not None:
         spec["extendedResourceName"] = offer.extended_resource
-    return {
-        "apiVersion": API,
-        "kind": "DeviceClass",
-        "metadata": {"name": offer.device_class, "labels": dict(MANAGED_BY)},
-        "spec": spec,
-    }
+    return manifest(API, "DeviceClass", offer.device_class, spec=spec)
 
 
 def claims(fleet: Fleet) -> list[Manifest]:
@@ -110,15 +104,17 @@ def compute_domains(fleet: Fleet) -> list[Manifest]:
     IMEX daemons find each other by name; the definition in the GPU Operator needs it written.
     """
     return [
-        {
-            "apiVersion": CONFIG_API,
-            "kind": "ComputeDomain",
-            "metadata": _metadata(pool, f"{pool.name}-domain", namespace),
-            "spec": {
+        manifest(
+            CONFIG_API,
+            "ComputeDomain",
+            f"{pool.name}-domain",
+            namespace,
+            {POOL_LABEL: pool.name},
+            spec={
                 "numNodes": 0,
                 "channel": {"resourceClaimTemplate": {"name": channel_name(pool)}},
             },
-        }
+        )
         for pool, made in claim_cuts(fleet)
         if made.compute_domain
         for namespace in made.namespaces
@@ -139,24 +135,19 @@ def channel_name(pool: Pool) -> str:
 
 def claim_template(pool: Pool, claimed: DraOffer | NeededDevices, namespace: str) -> Manifest:
     """A template: each pod that names it gets devices of its own."""
-    return {
-        "apiVersion": API,
-        "kind": "ResourceClaimTemplate",
-        "metadata": _metadata(pool, claim_name(pool, claimed), namespace),
-        "spec": {"spec": _claim_spec(pool, claimed)},
-    }
+    spec = {"spec": _claim_spec(pool, claimed)}
+    labels = {POOL_LABEL: pool.name}
+    name = claim_name(pool, claimed)
+    return manifest(API, "ResourceClaimTemplate", name, namespace, labels, spec=spec)
 
 
 def shared_claim(
     pool: Pool, claimed: DraOffer | NeededDevices, namespace: str, number: int
 ) -> Manifest:
     """A claim: the pods that name it share its devices, as its configuration says."""
-    return {
-        "apiVersion": API,
-        "kind": "ResourceClaim",
-        "metadata": _metadata(pool, f"{claim_name(pool, claimed)}-{number}", namespace),
-        "spec": _claim_spec(pool, claimed),
-    }
+    name, labels = f"{claim_name(pool, claimed)}-{number}", {POOL_LABEL: pool.name}
+    spec = _claim_spec(pool, claimed)
+    return manifest(API, "ResourceClaim", name, namespace, labels, spec=spec)
 
 
 def claim_name(pool: Pool, claimed: DraOffer | NeededDevices) -> str:
@@ -294,15 +285,15 @@ def device_taint_rules(fleet: Fleet) -> list[Manifest]:
         selector = {"driver": one.driver, "pool": one.node, "device": one.device}
         taint = {"key": one.key, "value": one.value, "effect": one.effect.value}
         rules.append(
-            {
-                "apiVersion": f"{GROUP}{version}",
-                "kind": "DeviceTaintRule",
-                "metadata": {"name": one.name, "labels": dict(MANAGED_BY)},
-                "spec": {
+            manifest(
+                f"{GROUP}{version}",
+                "DeviceTaintRule",
+                one.name,
+                spec={
                     "deviceSelector": {k: v for k, v in selector.items() if v is not None},
                     "taint": {k: v for k, v in taint.items() if v},
                 },
-            }
+            )
         )
     return rules
 
@@ -338,11 +329,6 @@ def _of_need(need: NeededDevices) -> str:
         least = f"quantity('{need.multiprocessors}')"
         terms.append(f"device.capacity['{DRIVER}'].multiprocessors.compareTo({least}) >= 0")
     return " && ".join(terms)
-
-
-def _metadata(pool: Pool, name: str, namespace: str) -> dict[str, Any]:
-    labels = {**MANAGED_BY, "gpufleet.dev/pool": pool.name}
-    return {"name": name, "namespace": namespace, "labels": labels}
 
 
 __all__ = [

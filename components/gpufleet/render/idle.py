@@ -14,10 +14,10 @@ from typing import Any
 
 from gpufleet.documents.writing import yaml_stream, yaml_text
 from gpufleet.fleet.idle_rules import stoppable
+from gpufleet.fleet.manifest import manifest
 from gpufleet.fleet.model import Fleet
 from gpufleet.render.artefact import Artefact, ArtefactKind
 from gpufleet.render.data_files import OBJECTS, data_file
-from gpufleet.render.horizontal_pod_autoscaler import LABELS
 from gpufleet.render.scaled_object import API_VERSION
 from gpufleet.render.scaling_signals import SOURCES, pod_pattern
 from gpufleet.spec.idle import IdleNotebook, IdlePolicy
@@ -95,40 +95,28 @@ def in_use(idle: IdlePolicy, notebook: IdleNotebook) -> str:
 
 def _scaled_object(idle: IdlePolicy, notebook: IdleNotebook, server: str) -> dict[str, Any]:
     by = {"kind": "ClusterTriggerAuthentication", "name": idle.authentication}
-    return {
-        "apiVersion": API_VERSION,
-        "kind": "ScaledObject",
-        "metadata": {
-            "name": notebook.name,
-            "namespace": notebook.namespace,
-            "labels": dict(LABELS),
-        },
-        "spec": {
-            "scaleTargetRef": {
-                "apiVersion": "apps/v1",
-                "kind": notebook.kind,
-                "name": notebook.name,
-            },
-            "minReplicaCount": 0,
-            "maxReplicaCount": 1,
-            "pollingInterval": _POLLING,
-            # The query looks back over the whole time itself.
-            "cooldownPeriod": 0,
-            "triggers": [
-                {
-                    "type": "prometheus",
-                    "name": "in-use",
-                    "metricType": "AverageValue",
-                    "metadata": {
-                        "serverAddress": server,
-                        "query": in_use(idle, notebook),
-                        "threshold": "1",
-                        "activationThreshold": "0",
-                        "ignoreNullValues": "false",
-                        **({} if idle.authentication is None else {"authModes": "bearer"}),
-                    },
-                    **({} if idle.authentication is None else {"authenticationRef": by}),
-                }
-            ],
-        },
+    told: dict[str, Any] = {
+        "serverAddress": server,
+        "query": in_use(idle, notebook),
+        "threshold": "1",
+        "activationThreshold": "0",
+        "ignoreNullValues": "false",
     }
+    trigger = {
+        "type": "prometheus",
+        "name": "in-use",
+        "metricType": "AverageValue",
+        "metadata": told,
+    }
+    if idle.authentication is not None:
+        told["authModes"], trigger["authenticationRef"] = "bearer", by
+    spec = {
+        "scaleTargetRef": {"apiVersion": "apps/v1", "kind": notebook.kind, "name": notebook.name},
+        "minReplicaCount": 0,
+        "maxReplicaCount": 1,
+        "pollingInterval": _POLLING,
+        # The query looks back over the whole time itself.
+        "cooldownPeriod": 0,
+        "triggers": [trigger],
+    }
+    return manifest(API_VERSION, "ScaledObject", notebook.name, notebook.namespace, spec=spec)

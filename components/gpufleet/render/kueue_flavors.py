@@ -6,12 +6,12 @@ Format: kubernetes-sigs/kueue v0.19.2 `kueue.x-k8s.io/v1beta2`.
 from typing import Any
 
 from gpufleet.fleet.config_names import POOL_LABEL
+from gpufleet.fleet.manifest import manifest
 from gpufleet.fleet.model import Fleet, Pool, accelerator_taint
 from gpufleet.fleet.platform_rules import platform_rules
 from gpufleet.fleet.queue_topologies import topology_levels
 
 API_VERSION = "kueue.x-k8s.io/v1beta2"
-LABELS = {"app.kubernetes.io/managed-by": "gpufleet"}
 
 
 def resource_flavor(pool: Pool, fleet: Fleet) -> dict[str, Any]:
@@ -37,12 +37,9 @@ def resource_flavor(pool: Pool, fleet: Fleet) -> dict[str, Any]:
     topology = _topology_of(pool, fleet)
     if topology is not None:
         spec["topologyName"] = topology
-    return {
-        "apiVersion": API_VERSION,
-        "kind": "ResourceFlavor",
-        "metadata": {"name": pool.name, "labels": {**LABELS, POOL_LABEL: pool.name}},
-        "spec": spec,
-    }
+    return manifest(
+        API_VERSION, "ResourceFlavor", pool.name, labels={POOL_LABEL: pool.name}, spec=spec
+    )
 
 
 def node_taints(pool: Pool) -> list[dict[str, str]]:
@@ -57,19 +54,11 @@ def node_taints(pool: Pool) -> list[dict[str, str]]:
 def topologies(fleet: Fleet) -> list[dict[str, Any]]:
     """One Topology per declared one, its levels from the widest to the narrowest."""
     queues = fleet.spec.queues
-    return [
-        {
-            "apiVersion": API_VERSION,
-            "kind": "Topology",
-            "metadata": {"name": declared.name, "labels": dict(LABELS)},
-            "spec": {
-                "levels": [
-                    {"nodeLabel": level} for level in topology_levels(declared, fleet.platform)
-                ]
-            },
-        }
-        for declared in (() if queues is None else queues.topologies)
-    ]
+    made: list[dict[str, Any]] = []
+    for declared in () if queues is None else queues.topologies:
+        levels = [{"nodeLabel": level} for level in topology_levels(declared, fleet.platform)]
+        made.append(manifest(API_VERSION, "Topology", declared.name, spec={"levels": levels}))
+    return made
 
 
 def _topology_of(pool: Pool, fleet: Fleet) -> str | None:

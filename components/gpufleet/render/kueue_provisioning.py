@@ -8,9 +8,10 @@ answer them; Karpenter does not (kubernetes-sigs/karpenter v1.14.1 has no such c
 from typing import Any
 
 from gpufleet.fleet.kueue_quota import pool_units, quota_pools
+from gpufleet.fleet.manifest import manifest
 from gpufleet.fleet.model import Fleet, Pool
 from gpufleet.fleet.platform_rules import platform_rules
-from gpufleet.render.kueue_flavors import API_VERSION, LABELS
+from gpufleet.render.kueue_flavors import API_VERSION
 from gpufleet.spec.capacity import minutes
 
 CONTROLLER = "kueue.x-k8s.io/provisioning-request"
@@ -64,19 +65,10 @@ def _run_minutes(pool: Pool) -> int | None:
 
 
 def _check(pool: Pool) -> dict[str, Any]:
-    return {
-        "apiVersion": API_VERSION,
-        "kind": "AdmissionCheck",
-        "metadata": {"name": check_name(pool), "labels": dict(LABELS)},
-        "spec": {
-            "controllerName": CONTROLLER,
-            "parameters": {
-                "apiGroup": "kueue.x-k8s.io",
-                "kind": "ProvisioningRequestConfig",
-                "name": check_name(pool),
-            },
-        },
-    }
+    name = check_name(pool)
+    by = {"apiGroup": "kueue.x-k8s.io", "kind": "ProvisioningRequestConfig", "name": name}
+    spec = {"controllerName": CONTROLLER, "parameters": by}
+    return manifest(API_VERSION, "AdmissionCheck", name, spec=spec)
 
 
 def _config(pool: Pool, fleet: Fleet) -> dict[str, Any]:
@@ -87,9 +79,4 @@ def _config(pool: Pool, fleet: Fleet) -> dict[str, Any]:
     longest = _run_minutes(pool)
     if longest is not None:
         spec |= platform_rules(pool.platform).queued_provisioning(longest)
-    return {
-        "apiVersion": API_VERSION,
-        "kind": "ProvisioningRequestConfig",
-        "metadata": {"name": check_name(pool), "labels": dict(LABELS)},
-        "spec": spec,
-    }
+    return manifest(API_VERSION, "ProvisioningRequestConfig", check_name(pool), spec=spec)

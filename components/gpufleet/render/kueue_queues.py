@@ -14,8 +14,9 @@ from gpufleet.fleet.kueue_quota import (
     pool_units,
     quota_pools,
 )
+from gpufleet.fleet.manifest import manifest
 from gpufleet.fleet.model import Fleet, Pool
-from gpufleet.render.kueue_flavors import API_VERSION, LABELS
+from gpufleet.render.kueue_flavors import API_VERSION
 from gpufleet.render.kueue_provisioning import check_strategy
 from gpufleet.spec.queues import Cohort, QueueingStrategy, Queues, Reclaim, Team, WithinQueue
 
@@ -47,46 +48,29 @@ def cluster_queues(fleet: Fleet) -> list[dict[str, Any]]:
     quota = {pool.name: nominal_quota(pool, fleet, queues.teams) for pool in pools}
     groups = flavor_groups(pools, fleet)
     checks = check_strategy(fleet)
-    return [
-        {
-            "apiVersion": API_VERSION,
-            "kind": "ClusterQueue",
-            "metadata": {"name": team.name, "labels": dict(LABELS)},
-            "spec": {
-                "cohortName": team.cohort or queues.cohort,
-                "queueingStrategy": _STRATEGY[queues.strategy],
-                "namespaceSelector": {
-                    "matchExpressions": [
-                        {
-                            "key": "kubernetes.io/metadata.name",
-                            "operator": "In",
-                            "values": sorted(team_namespaces(team)),
-                        }
-                    ]
-                },
-                "preemption": _preemption(queues),
-                **_fair_sharing(queues, team),
-                **({} if checks is None else {"admissionChecksStrategy": checks}),
-                "resourceGroups": [
-                    {
-                        "coveredResources": list(resources),
-                        "flavors": [
-                            {
-                                "name": pool.name,
-                                "resources": [
-                                    _entry(team, name, quota[pool.name][team.name].get(name, 0))
-                                    for name in resources
-                                ],
-                            }
-                            for pool in members
-                        ],
-                    }
-                    for resources, members in groups
-                ],
-            },
+    made: list[dict[str, Any]] = []
+    for team in queues.teams:
+        names = {"key": "kubernetes.io/metadata.name", "operator": "In"}
+        selected = {**names, "values": sorted(team_namespaces(team))}
+        spec: dict[str, Any] = {
+            "cohortName": team.cohort or queues.cohort,
+            "queueingStrategy": _STRATEGY[queues.strategy],
+            "namespaceSelector": {"matchExpressions": [selected]},
+            "preemption": _preemption(queues),
+            **_fair_sharing(queues, team),
+            **({} if checks is None else {"admissionChecksStrategy": checks}),
+            "resourceGroups": [],
         }
-        for team in queues.teams
-    ]
+        for resources, members in groups:
+            flavors: list[dict[str, Any]] = []
+            for pool in members:
+                amounts = quota[pool.name][team.name]
+                entries = [_entry(team, name, amounts.get(name, 0)) for name in resources]
+                flavors.append({"name": pool.name, "resources": entries})
+            group = {"coveredResources": list(resources), "flavors": flavors}
+            spec["resourceGroups"].append(group)
+        made.append(manifest(API_VERSION, "ClusterQueue", team.name, spec=spec))
+    return made
 
 
 def flavor_groups(
@@ -121,17 +105,9 @@ def local_queues(fleet: Fleet) -> list[dict[str, Any]]:
     if queues is None or not quota_pools(fleet):
         return []
     return [
-        {
-            "apiVersion": API_VERSION,
-            "kind": "LocalQueue",
-            "metadata": {
-                "name": DEFAULT_QUEUE if queues.default_queue else team.name,
-                "namespace": namespace,
-                "labels": dict(LABELS),
-            },
-            "spec": {"clusterQueue": team.name},
-        }
+        manifest(API_VERSION, "LocalQueue", name, namespace, spec={"clusterQueue": team.name})
         for team in queues.teams
+        for name in [DEFAULT_QUEUE if queues.default_queue else team.name]
         for namespace in sorted(team_namespaces(team))
     ]
 
@@ -139,34 +115,25 @@ def local_queues(fleet: Fleet) -> list[dict[str, Any]]:
 def cohorts(fleet: Fleet) -> list[dict[str, Any]]:
     """The groups of teams, when there are any next to the fleet's own, which needs no object."""
     queues = fleet.spec.queues
-    return [
-        {
-            "apiVersion": API_VERSION,
-            "kind": "Cohort",
-            "metadata": {"name": group.name, "labels": dict(LABELS)},
-            "spec": {
-                "parentName": group.parent or queues.cohort,
-                **_cohort_fair_sharing(queues, group),
-            },
-        }
-        for queues in (() if queues is None else (queues,))
-        for group in queues.cohorts
-    ]
+    if queues is None:
+        return []
+    made: list[dict[str, Any]] = []
+    for group in queues.cohorts:
+        spec = {"parentName": group.parent or queues.cohort, **_cohort_fair_sharing(queues, group)}
+        made.append(manifest(API_VERSION, "Cohort", group.name, spec=spec))
+    return made
 
 
 def priority_classes(fleet: Fleet) -> list[dict[str, Any]]:
     """What jobs name by a label; the priority of their pods is another matter."""
     queues = fleet.spec.queues
-    return [
-        {
-            "apiVersion": API_VERSION,
-            "kind": "WorkloadPriorityClass",
-            "metadata": {"name": priority.name, "labels": dict(LABELS)},
-            "value": priority.value,
-            **({"description": priority.description} if priority.description else {}),
-        }
-        for priority in (() if queues is None else queues.priorities)
-    ]
+    made: list[dict[str, Any]] = []
+    for one in () if queues is None else queues.priorities:
+        parts: dict[str, Any] = {"value": one.value}
+        if one.description:
+            parts["description"] = one.description
+        made.append(manifest(API_VERSION, "WorkloadPriorityClass", one.name, **parts))
+    return made
 
 
 def team_quota(fleet: Fleet) -> dict[str, dict[str, int]]:

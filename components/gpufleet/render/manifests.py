@@ -3,6 +3,7 @@
 from typing import Any
 
 from gpufleet.fleet.image_sources import with_images
+from gpufleet.fleet.manifest import manifest
 from gpufleet.fleet.model import GPU_OPERATOR, Fleet
 from gpufleet.render.gpu_operator_values import (
     ConfigFiles,
@@ -11,7 +12,6 @@ from gpufleet.render.gpu_operator_values import (
     operator_values,
 )
 
-MANAGED_BY = {"app.kubernetes.io/managed-by": "gpufleet"}
 PRIVILEGED = {"pod-security.kubernetes.io/enforce": "privileged"}
 """The operands mount host paths and load kernel modules (NVIDIA GPU Operator documentation)."""
 
@@ -24,14 +24,7 @@ Feature Discovery has a pod on nodes that no fleet counts."""
 
 def operator_namespace(fleet: Fleet) -> dict[str, Any]:
     """The operator's namespace."""
-    return {
-        "apiVersion": "v1",
-        "kind": "Namespace",
-        "metadata": {
-            "name": fleet.addons.gpu_operator.namespace,
-            "labels": {**MANAGED_BY, **PRIVILEGED},
-        },
-    }
+    return manifest("v1", "Namespace", fleet.addons.gpu_operator.namespace, labels=PRIVILEGED)
 
 
 def critical_pods_quota(fleet: Fleet, name: str, namespace: str) -> dict[str, Any] | None:
@@ -40,39 +33,20 @@ def critical_pods_quota(fleet: Fleet, name: str, namespace: str) -> dict[str, An
     platforms admit pods of the two system priority classes only where a quota counts them."""
     if not fleet.platform.facts.quota_for_critical_pods:
         return None
-    return {
-        "apiVersion": "v1",
-        "kind": "ResourceQuota",
-        "metadata": {"name": name, "namespace": namespace, "labels": dict(MANAGED_BY)},
-        "spec": {
-            "hard": {"pods": CRITICAL_PODS},
-            "scopeSelector": {
-                "matchExpressions": [
-                    {
-                        "scopeName": "PriorityClass",
-                        "operator": "In",
-                        "values": ["system-node-critical", "system-cluster-critical"],
-                    }
-                ]
-            },
-        },
+    classes = ["system-node-critical", "system-cluster-critical"]
+    counted = {"scopeName": "PriorityClass", "operator": "In", "values": classes}
+    spec = {
+        "hard": {"pods": CRITICAL_PODS},
+        "scopeSelector": {"matchExpressions": [counted]},
     }
+    return manifest("v1", "ResourceQuota", name, namespace, spec=spec)
 
 
 def config_map(fleet: Fleet, files: ConfigFiles) -> dict[str, Any]:
     """Files as a ConfigMap of the operator's namespace. It is immutable: its name changes with its
     data, as the operands notice nothing else."""
-    return {
-        "apiVersion": "v1",
-        "kind": "ConfigMap",
-        "metadata": {
-            "name": files.name,
-            "namespace": fleet.addons.gpu_operator.namespace,
-            "labels": dict(MANAGED_BY),
-        },
-        "immutable": True,
-        "data": dict(files.data),
-    }
+    place, data = fleet.addons.gpu_operator.namespace, dict(files.data)
+    return manifest("v1", "ConfigMap", files.name, place, immutable=True, data=data)
 
 
 def gpu_operator_release_values(

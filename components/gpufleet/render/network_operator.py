@@ -3,6 +3,7 @@
 from typing import Any
 
 from gpufleet.fleet.image_sources import with_images
+from gpufleet.fleet.manifest import manifest
 from gpufleet.fleet.model import NETWORK_OPERATOR, Fleet
 from gpufleet.fleet.network_operator_chart import network_operator_values
 from gpufleet.fleet.nic_cluster_policy import networks, policy
@@ -13,14 +14,7 @@ PRIVILEGED = {"pod-security.kubernetes.io/enforce": "privileged"}
 
 def network_namespace(fleet: Fleet) -> dict[str, Any]:
     """The operator's namespace."""
-    return {
-        "apiVersion": "v1",
-        "kind": "Namespace",
-        "metadata": {
-            "name": fleet.addons.network_operator.namespace,
-            "labels": {"app.kubernetes.io/managed-by": "gpufleet", **PRIVILEGED},
-        },
-    }
+    return manifest("v1", "Namespace", fleet.addons.network_operator.namespace, labels=PRIVILEGED)
 
 
 def network_release_values(fleet: Fleet) -> dict[str, Any]:

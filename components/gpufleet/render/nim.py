@@ -2,11 +2,13 @@
 
 import hashlib
 import json
+from collections.abc import Iterator
 from typing import Any
 
+from gpufleet.findings import Finding, findings_in
 from gpufleet.fleet.config_names import POOL_LABEL
+from gpufleet.fleet.manifest import manifest
 from gpufleet.fleet.model import GPU_TAINT
-from gpufleet.render.horizontal_pod_autoscaler import LABELS
 from gpufleet.spec.nim import Nim
 
 API_VERSION = "apps.nvidia.com/v1alpha1"
@@ -36,12 +38,7 @@ def cache_name(nim: Nim) -> str:
 
 def nim_cache(nim: Nim) -> dict[str, Any]:
     """The volume, and the job that fills it once. Fetching needs no GPU: it stays off GPU nodes."""
-    return {
-        "apiVersion": API_VERSION,
-        "kind": "NIMCache",
-        "metadata": _metadata(nim, cache_name(nim)),
-        "spec": _cache_spec(nim),
-    }
+    return manifest(API_VERSION, "NIMCache", cache_name(nim), nim.namespace, spec=_cache_spec(nim))
 
 
 def _cache_spec(nim: Nim) -> dict[str, Any]:
@@ -127,16 +124,7 @@ def nim_service(nim: Nim) -> dict[str, Any]:
                 ],
             },
         }
-    return {
-        "apiVersion": API_VERSION,
-        "kind": "NIMService",
-        "metadata": _metadata(nim, nim.name),
-        "spec": spec,
-    }
-
-
-def _metadata(nim: Nim, name: str) -> dict[str, Any]:
-    return {"name": name, "namespace": nim.namespace, "labels": dict(LABELS)}
+    return manifest(API_VERSION, "NIMService", nim.name, nim.namespace, spec=spec)
 
 
 def _metrics(nim: Nim) -> dict[str, Any]:
@@ -153,3 +141,49 @@ def _placement(nim: Nim) -> dict[str, Any]:
         "nodeSelector": {POOL_LABEL: nim.pool},
         "tolerations": [{"key": GPU_TAINT.key, "operator": "Exists", "effect": GPU_TAINT.effect}],
     }
+
+
+# Findings about NIMs before anything is made (NVIDIA k8s-nim-operator v3.1.2).
+
+_finding = findings_in(__file__)
+
+LONGEST_NAME = 63 - len("-12345678-job")
+"""Characters of a NIM's name: a job's name is a label of its pod."""
+
+
+def validate_nim(nim: Nim) -> list[Finding]:
+    """Everything that is wrong with a NIM; paths begin at the arguments."""
+    return [*_name(nim), *_image(nim), *_size(nim), *_growth(nim)]
+
+
+def _name(nim: Nim) -> Iterator[Finding]:
+    if len(nim.name) > LONGEST_NAME:
+        yield _finding("nim-name-too-long", nim=nim.name, found=len(nim.name), limit=LONGEST_NAME)
+    if nim.name[0].isdigit():
+        yield _finding("nim-name-begins-with-digit", found=nim.name)
+
+
+def _image(nim: Nim) -> Iterator[Finding]:
+    if nim.tag == "latest":
+        yield _finding("nim-tag-not-pinned", found=nim.tag)
+    if ":" in nim.image.rsplit("/", 1)[-1]:
+        yield _finding("nim-image-with-tag", found=nim.image)
+
+
+def _size(nim: Nim) -> Iterator[Finding]:
+    if nim.model.tensor_parallelism > nim.count:
+        yield _finding(
+            "nim-parallelism-over-count", found=nim.model.tensor_parallelism, limit=nim.count
+        )
+    if "/mig-" in nim.resource and nim.model.tensor_parallelism > 1:
+        yield _finding("nim-parallelism-on-slices", found=nim.model.tensor_parallelism, limit=1)
+
+
+def _growth(nim: Nim) -> Iterator[Finding]:
+    several = nim.replicas if nim.scale is None else nim.scale.max
+    if several > 1 and not nim.storage.shared:
+        yield _finding("nim-cache-on-one-node", found=several, limit=1)
+    if nim.monitor_labels and not nim.metrics:
+        yield _finding("nim-monitor-labels-ignored", found=sorted(nim.monitor_labels))
+    if nim.scale is not None and nim.replicas != 1:
+        yield _finding("nim-replicas-ignored", found=nim.replicas)

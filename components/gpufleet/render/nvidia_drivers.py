@@ -10,6 +10,7 @@ from gpufleet.contract.owners import Owner
 from gpufleet.fleet.config_names import POOL_LABEL
 from gpufleet.fleet.cut_over import pool_claims
 from gpufleet.fleet.gpu_operator_chart import EVICTS_CLAIMS, GPU_TOLERATION
+from gpufleet.fleet.manifest import manifest
 from gpufleet.fleet.model import Fleet, Pool
 from gpufleet.render.gpu_operator_values import fleet_operator_settings
 from gpufleet.spec.gpu_operator import DataCenterDriver, Driver
@@ -77,16 +78,6 @@ def _object(fleet: Fleet, pool: Pool, driver: Driver, spec: dict[str, Any]) -> d
         {"key": one.key, "operator": "Exists", "effect": one.effect}
         for one in fleet.addons.gpu_operator.tolerations
     ]
-    return {
-        "apiVersion": API_VERSION,
-        "kind": "NVIDIADriver",
-        "metadata": {
-            "name": pool.name,
-            "labels": {"app.kubernetes.io/managed-by": "gpufleet", POOL_LABEL: pool.name},
-        },
-        "spec": {
-            **spec,
-            "nodeSelector": {POOL_LABEL: pool.name},
-            "tolerations": [GPU_TOLERATION.as_dict(), *tolerations],
-        },
-    }
+    spec["nodeSelector"] = label = {POOL_LABEL: pool.name}
+    spec["tolerations"] = [GPU_TOLERATION.as_dict(), *tolerations]
+    return manifest(API_VERSION, "NVIDIADriver", pool.name, labels=label, spec=spec)

@@ -3,12 +3,15 @@
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
-from gpufleet.fleet.model import Fleet
+from gpufleet.catalogue import MICRO_USD
+from gpufleet.fleet.kube_state_names import sanitised
+from gpufleet.fleet.model import Fleet, Pool
+from gpufleet.fleet.unit_weights import unit_weights
 from gpufleet.render.data_files import data_file
 from gpufleet.render.monitoring_parameters import monitoring_parameters
-from gpufleet.render.unit_prices import unit_prices
 from gpufleet.spec.monitoring import Monitoring
 
 DEVICE = "node, gpu, UUID, GPU_I_ID, GPU_I_PROFILE, modelName, workload_namespace, workload_pod"
@@ -92,3 +95,21 @@ def _prices(fleet: Fleet) -> Iterator[RecordingRule]:
 
 def _constant(value: object) -> str:
     return f"vector({value})"
+
+
+# Price of one unit of a resource: what recording rules multiply by.
+
+_NANO = Decimal("0.000000001")
+
+
+def unit_prices(pool: Pool) -> dict[str, Decimal]:
+    """Resource, as kube-state-metrics spells it -> dollars an hour of one unit, to a billionth.
+    Empty for a pool without a price."""
+    if pool.hourly_micro_usd is None:
+        return {}
+    prices: dict[str, Decimal] = {}
+    for resource, weight in sorted(unit_weights(pool).items()):
+        exact = weight * pool.hourly_micro_usd
+        price = Decimal(exact.numerator) / Decimal(exact.denominator) / MICRO_USD
+        prices[sanitised(resource)] = price.quantize(_NANO, ROUND_HALF_UP)
+    return prices

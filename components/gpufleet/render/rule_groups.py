@@ -2,12 +2,12 @@
 
 from typing import Any
 
+from gpufleet.fleet.manifest import manifest
 from gpufleet.fleet.model import Fleet
 from gpufleet.render.alerts import alerts
 from gpufleet.render.recording_rules import recording_rules
 from gpufleet.spec.monitoring import Monitoring, MonitoringBackend
 
-LABELS = {"app.kubernetes.io/managed-by": "gpufleet"}
 RULES_NAME = "gpufleet"
 
 
@@ -31,13 +31,6 @@ def rule_object(fleet: Fleet, monitoring: Monitoring) -> dict[str, Any] | None:
     if monitoring.backend not in kinds:
         return None
     api_version, kind = kinds[monitoring.backend]
-    return {
-        "apiVersion": api_version,
-        "kind": kind,
-        "metadata": {
-            "name": RULES_NAME,
-            "namespace": monitoring.namespace,
-            "labels": {**LABELS, **monitoring.labels},
-        },
-        "spec": {"groups": rule_groups(fleet, monitoring)},
-    }
+    spec = {"groups": rule_groups(fleet, monitoring)}
+    place, labels = monitoring.namespace, monitoring.labels
+    return manifest(api_version, kind, RULES_NAME, place, labels, spec=spec)

@@ -2,9 +2,9 @@
 
 from typing import Any
 
+from gpufleet.fleet.manifest import manifest
 from gpufleet.fleet.scaling_rules import told_by_pods
-from gpufleet.render.horizontal_pod_autoscaler import LABELS
-from gpufleet.render.scaling_signals import behaviour, query_of, target_of
+from gpufleet.render.scaling_signals import behaviour, query_of, scale_target, target_of
 from gpufleet.spec.scaling import Fallback, KedaScaling, ScaleOn
 
 API_VERSION = "keda.sh/v1alpha1"
@@ -21,75 +21,53 @@ def scaled_object(scaling: KedaScaling) -> dict[str, Any]:
     """
     target = scaling.target
     fallback = scaling.fallback or Fallback(replicas=max(scaling.min, 1))
-    return {
-        "apiVersion": API_VERSION,
-        "kind": "ScaledObject",
-        "metadata": _metadata(scaling),
-        "spec": {
-            "scaleTargetRef": {
-                "apiVersion": target.api_version,
-                "kind": target.kind,
-                "name": target.name,
-            },
-            "minReplicaCount": scaling.min,
-            "maxReplicaCount": scaling.max,
-            "pollingInterval": scaling.polling_seconds,
-            "cooldownPeriod": _cooldown(scaling),
-            # A service that loads for minutes is not yet idle when it was just made.
-            "initialCooldownPeriod": scaling.load.total,
-            "fallback": {
-                "failureThreshold": fallback.failures,
-                "replicas": fallback.replicas,
-                "behavior": "currentReplicasIfHigher",
-            },
-            "advanced": {"horizontalPodAutoscalerConfig": {"behavior": behaviour(scaling)}},
-            "triggers": [_trigger(scaling, on) for on in scaling.on],
+    spec = {
+        "scaleTargetRef": scale_target(target),
+        "minReplicaCount": scaling.min,
+        "maxReplicaCount": scaling.max,
+        "pollingInterval": scaling.polling_seconds,
+        "cooldownPeriod": _cooldown(scaling),
+        # A service that loads for minutes is not yet idle when it was just made.
+        "initialCooldownPeriod": scaling.load.total,
+        "fallback": {
+            "failureThreshold": fallback.failures,
+            "replicas": fallback.replicas,
+            "behavior": "currentReplicasIfHigher",
         },
+        "advanced": {"horizontalPodAutoscalerConfig": {"behavior": behaviour(scaling)}},
+        "triggers": [_trigger(scaling, on) for on in scaling.on],
     }
+    return _object("ScaledObject", scaling, spec)
 
 
 def scaled_job(scaling: KedaScaling, job: dict[str, Any]) -> dict[str, Any]:
     """A ScaledJob: one Job for each `target` of the queue, and none is ended before it is done."""
-    return {
-        "apiVersion": API_VERSION,
-        "kind": "ScaledJob",
-        "metadata": _metadata(scaling),
-        "spec": {
-            "jobTargetRef": job,
-            "pollingInterval": scaling.polling_seconds,
-            "minReplicaCount": scaling.min,
-            "maxReplicaCount": scaling.max,
-            # Counts jobs that wait for a node as started: a GPU takes minutes to come.
-            "scalingStrategy": {"strategy": "accurate"},
-            "rollout": {"strategy": "gradual"},
-            "triggers": [_trigger(scaling, on) for on in scaling.on],
-        },
+    spec = {
+        "jobTargetRef": job,
+        "pollingInterval": scaling.polling_seconds,
+        "minReplicaCount": scaling.min,
+        "maxReplicaCount": scaling.max,
+        # Counts jobs that wait for a node as started: a GPU takes minutes to come.
+        "scalingStrategy": {"strategy": "accurate"},
+        "rollout": {"strategy": "gradual"},
+        "triggers": [_trigger(scaling, on) for on in scaling.on],
     }
+    return _object("ScaledJob", scaling, spec)
 
 
 def trigger_authentication(scaling: KedaScaling) -> dict[str, Any] | None:
     """The object that names Secrets; None where nothing is to be made."""
     if not scaling.secrets:
         return None
-    return {
-        "apiVersion": API_VERSION,
-        "kind": "TriggerAuthentication",
-        "metadata": _metadata(scaling),
-        "spec": {
-            "secretTargetRef": [
-                {"parameter": one.parameter, "name": one.secret, "key": one.key}
-                for one in scaling.secrets
-            ]
-        },
-    }
+    named = [
+        {"parameter": one.parameter, "name": one.secret, "key": one.key} for one in scaling.secrets
+    ]
+    return _object("TriggerAuthentication", scaling, {"secretTargetRef": named})
 
 
-def _metadata(scaling: KedaScaling) -> dict[str, Any]:
-    return {
-        "name": scaling.target.name,
-        "namespace": scaling.target.namespace,
-        "labels": dict(LABELS),
-    }
+def _object(kind: str, scaling: KedaScaling, spec: dict[str, Any]) -> dict[str, Any]:
+    target = scaling.target
+    return manifest(API_VERSION, kind, target.name, target.namespace, spec=spec)
 
 
 def _cooldown(scaling: KedaScaling) -> int:

@@ -103,6 +103,11 @@ def quantity(value: float) -> str:
     return str(int(value)) if value == int(value) else f"{round(value * 1000)}m"
 
 
+def scale_target(target: ScalingTarget) -> dict[str, Any]:
+    """The object that an autoscaler scales, as it names it."""
+    return {"apiVersion": target.api_version, "kind": target.kind, "name": target.name}
+
+
 def behaviour(scaling: Scaling) -> dict[str, Any]:
     """Add two replicas at a time, and no more until they answer; remove one at a time, late.
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gpufleet.contract.owners import NO_OPERANDS
+from gpufleet.fleet.manifest import manifest
 from gpufleet.fleet.model import Fleet, Pool
-from gpufleet.render.rule_groups import LABELS
 from gpufleet.spec.base import Ownership
-from gpufleet.spec.monitoring import Monitoring, MonitoringBackend
+from gpufleet.spec.monitoring import Monitoring, MonitoringBackend, ServerScrape
 
 STANDALONE_PORT = "metrics"
 OPERATOR_PORT = "gpu-metrics"
@@ -108,11 +108,7 @@ def targets(fleet: Fleet, monitoring: Monitoring) -> list[ScrapeTarget]:
 def scrape_objects(fleet: Fleet, monitoring: Monitoring) -> list[dict[str, Any]]:
     """The objects of the backend, of Services first, of pods after; none for backend none."""
     kinds = {
-        MonitoringBackend.PROMETHEUS: (
-            "monitoring.coreos.com/v1",
-            "ServiceMonitor",
-            "PodMonitor",
-        ),
+        MonitoringBackend.PROMETHEUS: ("monitoring.coreos.com/v1", "ServiceMonitor", "PodMonitor"),
         MonitoringBackend.VICTORIA_METRICS: (
             "operator.victoriametrics.com/v1beta1",
             "VMServiceScrape",
@@ -122,43 +118,34 @@ def scrape_objects(fleet: Fleet, monitoring: Monitoring) -> list[dict[str, Any]]
     if monitoring.backend not in kinds:
         return []
     api_version, of_services, of_pods = kinds[monitoring.backend]
+    place, labels = monitoring.namespace, monitoring.labels
     services = [
-        {
-            "apiVersion": api_version,
-            "kind": of_services,
-            "metadata": _metadata(f"gpufleet-{target.name}", monitoring),
-            "spec": {
-                "jobLabel": target.job_label,
-                "selector": {"matchLabels": dict(target.selector)},
-                "namespaceSelector": {"matchNames": [target.namespace]},
-                "endpoints": [_endpoint(target, monitoring)],
-            },
-        }
-        for target in targets(fleet, monitoring)
+        manifest(api_version, of_services, f"gpufleet-{one.name}", place, labels, spec=spec)
+        for one in targets(fleet, monitoring)
+        for spec in [_of_service(one, monitoring)]
     ]
     pods = [
-        {
-            "apiVersion": api_version,
-            "kind": of_pods,
-            "metadata": _metadata(f"gpufleet-server-{server.name}", monitoring),
-            "spec": {
-                "selector": {"matchLabels": dict(server.labels)},
-                "namespaceSelector": {"matchNames": [server.namespace]},
-                "podMetricsEndpoints": [
-                    {"port": server.port, "path": server.path, **_pace(monitoring)}
-                ],
-            },
-        }
-        for server in monitoring.servers
+        manifest(api_version, of_pods, f"gpufleet-server-{one.name}", place, labels, spec=spec)
+        for one in monitoring.servers
+        for spec in [_of_server(one, monitoring)]
     ]
     return [*services, *pods]
 
 
-def _metadata(name: str, monitoring: Monitoring) -> dict[str, Any]:
+def _of_service(target: ScrapeTarget, monitoring: Monitoring) -> dict[str, Any]:
     return {
-        "name": name,
-        "namespace": monitoring.namespace,
-        "labels": {**LABELS, **monitoring.labels},
+        "jobLabel": target.job_label,
+        "selector": {"matchLabels": dict(target.selector)},
+        "namespaceSelector": {"matchNames": [target.namespace]},
+        "endpoints": [_endpoint(target, monitoring)],
+    }
+
+
+def _of_server(server: ServerScrape, monitoring: Monitoring) -> dict[str, Any]:
+    return {
+        "selector": {"matchLabels": dict(server.labels)},
+        "namespaceSelector": {"matchNames": [server.namespace]},
+        "podMetricsEndpoints": [{"port": server.port, "path": server.path, **_pace(monitoring)}],
     }
 
 

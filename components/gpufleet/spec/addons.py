@@ -5,13 +5,28 @@ from typing import Annotated, Any, Self
 
 from pydantic import Field, StringConstraints, model_validator
 
-from gpufleet.spec.base import Ownership, SpecModel
+from gpufleet.spec.base import Ownership, SecretName, SpecModel
 from gpufleet.spec.device_needs import DeviceTaint
-from gpufleet.spec.device_plugin import DevicePluginSettings
-from gpufleet.spec.gpu_operator import GpuOperatorSettings
+from gpufleet.spec.gpu_operator import GpuOperatorSettings, Switch
 from gpufleet.spec.images import Images
 from gpufleet.spec.network_operator import NetworkOperatorSettings, Ofed
 from gpufleet.spec.olm import LifecycleManager
+
+# What the standalone device plugin may be told in typed form.
+#
+# Chart nvidia-device-plugin 0.20.0 (NVIDIA/k8s-device-plugin `deployments/helm`, read 2026-11-21).
+
+
+class DevicePluginSettings(SpecModel):
+    """What the chart runs."""
+
+    gpu_feature_discovery: Switch = Field(default_factory=Switch)
+    """Labels that describe the GPUs; MPS needs it. Default on."""
+    node_feature_discovery: Switch = Field(default_factory=Switch)
+    """Labels GPU nodes. Default on, unless another add-on brings it."""
+    image_pull_secret: SecretName | None = None
+    """Name of the Secret for images. Default: none."""
+
 
 __all__ = [
     "CHARTS",

@@ -7,13 +7,16 @@ NVIDIA/gpu-operator v26.7.0 `deployments/gpu-operator/values.yaml` (read 2026-11
 from collections.abc import Iterator, Mapping
 from enum import Enum
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from pydantic import BaseModel
 from pydantic.alias_generators import to_camel
 
 from gpufleet.catalogue.edition import read_rows
-from gpufleet.spec.gpu_operator import GpuOperatorSettings
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+    from gpufleet.spec.gpu_operator import GpuOperatorSettings
 
 CHART_KEYS: Mapping[str, str] = {
     row["field"]: row["key"] for row in read_rows(Path(__file__).parent, "gpu_operator_keys")
@@ -24,7 +27,7 @@ _FIELDS = {key: field for field, key in CHART_KEYS.items()}
 
 
 def typed_settings(
-    settings: GpuOperatorSettings, *, written: bool = False
+    settings: "GpuOperatorSettings", *, written: bool = False
 ) -> Iterator[tuple[str, str, Any]]:
     """Each setting that has a value: its field, its key in the chart, the value as YAML has it.
 
@@ -36,7 +39,7 @@ def typed_settings(
             yield field, key, _plain(value)
 
 
-def typed_value(settings: GpuOperatorSettings, key: str) -> object:
+def typed_value(settings: "GpuOperatorSettings", key: str) -> object:
     """What the typed settings say about a key of the chart; None where they say nothing."""
     field = _FIELDS.get(key)
     value = None if field is None else _at(settings, field, written=False)
@@ -53,7 +56,7 @@ def declared_path(field: str) -> str:
     return ".".join(to_camel(part) for part in field.split("."))
 
 
-def _at(settings: BaseModel, field: str, written: bool) -> Any:
+def _at(settings: "BaseModel", field: str, written: bool) -> Any:
     at: Any = settings
     for part in field.split("."):
         if at is None or (written and part not in at.model_fields_set):

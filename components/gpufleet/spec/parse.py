@@ -12,15 +12,16 @@ from typing import Any, cast
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
+from gpufleet.catalogue.edition import editions
 from gpufleet.documents.paths import at_steps, child
 from gpufleet.documents.quantities import quantity
 from gpufleet.findings import Finding, error
 from gpufleet.messages import shown_value
+from gpufleet.spec.base import Platform
 from gpufleet.spec.cluster import OPENSHIFT_BEHIND
 from gpufleet.spec.fleet_spec import FleetSpec
 from gpufleet.spec.meant import folded, meant_key, meant_word
 from gpufleet.spec.misplaced import keys_at, misplaced_key, wanted_form
-from gpufleet.spec.missing_keys import missing_key
 from gpufleet.spec.secrets import validate_secrets
 
 _PLAIN = (str, int, float, bool, type(None), Decimal, date, datetime)
@@ -325,3 +326,24 @@ def _unknown_key(
         fix or "remove it",
         allowed=allowed,
     )
+
+
+# A key that a declaration needs and does not have, with what to write.
+
+_NODES = "nodes: {min: 0, max: 4}"
+_WRITTEN = {
+    "cluster": "cluster: {name: NAME, region: REGION}",
+    "nodes": _NODES,
+    "pools": f"pools: [{{name: notebooks, gpu: L4, {_NODES}}}]",
+}
+
+
+def missing_key(path: str) -> Finding:
+    """The finding, with a value where one helps."""
+    written = _WRITTEN.get(path.rpartition(".")[2])
+    fix = f"write for example `{written}`" if written else f"add `{path}`"
+    if path == "catalogue":
+        fix = f'write `catalogue: "{editions()[-1]}"`, the newest edition that is installed'
+    if path == "platform":
+        fix = f"write `platform:` with one of {', '.join(Platform)}"
+    return error("spec-key-missing", path, "this key is needed and missing", fix)

@@ -21,8 +21,13 @@ from gpufleet.cli.source import read_bytes, read_mapping
 from gpufleet.findings import Finding, error, ordered
 from gpufleet_planner.commands.pictures import draw, picture_options
 from gpufleet_planner.packing.pack import pack
-from gpufleet_planner.packing.packing import Assignment, Packing, packing_as_dict
-from gpufleet_planner.packing.problem import Mode, PackingProblem
+from gpufleet_planner.packing.problem import (
+    Assignment,
+    Mode,
+    Packing,
+    PackingProblem,
+    packing_as_dict,
+)
 from gpufleet_planner.packing.read import read_problem
 from gpufleet_planner.packing.request import parse_request
 from gpufleet_planner.pictures.packing_picture import packing_picture, packing_rows

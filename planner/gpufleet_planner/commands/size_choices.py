@@ -120,7 +120,7 @@ def _kind_of(annotation: Any) -> Any:
 def market_options(function: _Function) -> _Function:
     """Add the options of target and market, handed on as `market`."""
 
-    @field_options(ServingTarget, "arrivals")
+    @field_options(ServingTarget)
     @click.option("--platform", "platforms", multiple=True, type=click.Choice(SELLERS))
     @click.option("--region", help="Region the prices should be of.")
     @click.option(

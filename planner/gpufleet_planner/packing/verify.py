@@ -5,12 +5,13 @@ from collections import Counter, defaultdict
 from gpufleet.findings import Finding, error
 from gpufleet.partition.placement import PlacedInstance, Refusal, place
 from gpufleet.partition.shares import mps_memory
-from gpufleet_planner.packing.packing import Assignment, Packing
 from gpufleet_planner.packing.problem import (
     REPLICATED,
+    Assignment,
     ExistingNode,
     GpuState,
     Mode,
+    Packing,
     PackingMachine,
     PackingProblem,
 )

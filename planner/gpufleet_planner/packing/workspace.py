@@ -6,12 +6,13 @@ from dataclasses import dataclass, field, replace
 from gpufleet.catalogue.gpu import MigGeometry
 from gpufleet.partition.placement import PlacedInstance
 from gpufleet.partition.slot_table import slot_table
-from gpufleet_planner.packing.packing import Assignment, PackedNode
 from gpufleet_planner.packing.patterns import proof, state_of
 from gpufleet_planner.packing.problem import (
+    Assignment,
     GpuState,
     HostRoom,
     Mode,
+    PackedNode,
     PackingMachine,
     PackingProblem,
 )

@@ -10,8 +10,13 @@ from typing import TYPE_CHECKING
 
 from gpufleet.cli.canvas import COLOURS, FAINT, INK, new_figure
 from gpufleet.partition.placement import MigPlacement, place
-from gpufleet_planner.packing.packing import Packing
-from gpufleet_planner.packing.problem import ExistingNode, Mode, PackingMachine, PackingProblem
+from gpufleet_planner.packing.problem import (
+    ExistingNode,
+    Mode,
+    Packing,
+    PackingMachine,
+    PackingProblem,
+)
 from gpufleet_planner.planning.layouts import WHOLE_GPU, FilledPool
 from gpufleet_planner.planning.plan import PlannedFleet
 from gpufleet_planner.sizing.device import DeviceShare

@@ -16,7 +16,7 @@ from gpufleet_planner.planning.attempts import (
     try_jobs,
     try_services,
 )
-from gpufleet_planner.planning.need import Arrivals, WorkloadNeed
+from gpufleet_planner.planning.need import WorkloadNeed
 from gpufleet_planner.planning.offers import Market, OfferedMachine, machines
 from gpufleet_planner.planning.option import Option, Rank, Rejected, better_at, dearer, pareto, rank
 
@@ -174,7 +174,7 @@ def _contradiction(
             near = _nearest(rejected, code)
             shown.append(f"{name}: {near.what}, {near.miss.reason}")
             continue
-        figure = _reached(best, code, need.target.arrivals)
+        figure = _reached(best, code)
         shown.append(f"{name} given up: {best.label}, {figure}")
         raised.append(f"raise {name} to {figure}")
     return error(
@@ -187,14 +187,11 @@ def _contradiction(
     )
 
 
-def _reached(option: Option, code: str, arrivals: Arrivals | None) -> str:
+def _reached(option: Option, code: str) -> str:
     """What an option reaches of a limit, in its unit, rounded up."""
     reached = option.reached
-    first = reached.first_token_seconds
-    if arrivals is Arrivals.TOGETHER:
-        first = reached.together_first_token_seconds
     figures = {
-        "first-token": (first or 0.0) * 1000,
+        "first-token": (reached.first_token_seconds or 0.0) * 1000,
         "token": (reached.token_seconds_range or (0.0, 0.0))[1] * 1000,
         "deadline": reached.run_hours or 0.0,
         "budget-hour": (option.billed_micro_usd or 0) / 1e6,

@@ -31,15 +31,6 @@ Amount = Annotated[float, Field(gt=0, le=1e12)]
 Usd = Annotated[Decimal, Field(gt=0, le=10**9, max_digits=15, decimal_places=6)]
 
 
-class Arrivals(StrEnum):
-    """How requests come, which decides on the first token."""
-
-    RANDOM = "random"
-    """Each by itself, as from users."""
-    TOGETHER = "together"
-    """From clients that all start at once and stay in step, as in most load tests."""
-
-
 class Assurance(StrEnum):
     """With which of the speeds that published load tests leave a target is kept."""
 
@@ -58,10 +49,8 @@ class ServingTarget(RequestModel):
     """Limits a choice must keep. Left out: no limit, and the cheapest that fits is chosen."""
 
     first_token_ms: Amount | None = None
-    """Longest time to the first token under the planned load, ms: of 95 % of the requests, or the
-    mean of clients that start together (`arrivals`)."""
-    arrivals: Arrivals | None = None
-    """How the requests come that `first_token_ms` is kept for; None: at random."""
+    """Longest time to the first token under the planned load, ms: of 95 % of the requests, which
+    arrive at random."""
     token_ms: Amount | None = None
     """Longest mean time per output token under the planned load, milliseconds."""
     output_tokens_per_second: Amount | None = None
@@ -87,20 +76,10 @@ class ServingTarget(RequestModel):
         return max(rates) or None
 
 
-_SERVING = (
-    "first_token_ms",
-    "arrivals",
-    "token_ms",
-    "output_tokens_per_second",
-    "requests_per_second",
-)
+_SERVING = ("first_token_ms", "token_ms", "output_tokens_per_second", "requests_per_second")
 _EMBEDDING = ("input_tokens_per_second",)
 _TRAINING = ("tokens", "deadline_hours", "budget_usd")
 _CAMEL = {name: field.alias or name for name, field in ServingTarget.model_fields.items()}
-
-
-def _serves(workload: SizedWorkload) -> bool:
-    return not workload.trains and workload is not SizedWorkload.EMBEDDING
 
 
 def check_target(
@@ -127,8 +106,6 @@ def check_target(
         for name in ("deadline_hours", "budget_usd"):
             if getattr(target, name) is not None and workload.trains:
                 findings.append(_finding("target-incomplete/run", name=_CAMEL[name]))
-    if target.arrivals is not None and target.first_token_ms is None and _serves(workload):
-        findings.append(_finding("target-incomplete/first-token"))
     if target.requests_per_second is not None and mean_output is None:
         findings.append(_finding("target-incomplete/requests"))
     elif target.requests_per_second is not None and target.output_tokens_per_second is not None:

@@ -37,9 +37,6 @@ class Reached:
     """Sequences at once on each copy; training: samples per GPU and micro-batch."""
     first_token_seconds: float | None = None
     """Of 95 % of the requests, which arrive at random."""
-    together_first_token_seconds: float | None = None
-    """Mean of as many clients as the batch that start together, as load tests do; None where the
-    target asks for requests at random."""
     token_seconds: float | None = None
     token_seconds_range: tuple[float, float] | None = None
     """Lowest and highest."""
@@ -130,9 +127,6 @@ class Option:
         reached, parts = self.reached, list[str]()
         if reached.first_token_seconds is not None and reached.token_seconds is not None:
             parts.append(f"{1000 * reached.first_token_seconds:.0f} ms to the first token of 95 %")
-            if reached.together_first_token_seconds is not None:
-                together = 1000 * reached.together_first_token_seconds
-                parts.append(f"{together:.0f} ms on average where {reached.batch} start together")
             _, most = reached.token_seconds_range or (0.0, reached.token_seconds)
             parts.append(
                 f"{1000 * reached.token_seconds:.1f} ms per token at {reached.batch} sequences, "

@@ -19,7 +19,6 @@ VCPU_PER_GPU = 4
 clouds sell with one GPU have four."""
 _CHECKPOINT_BYTES = 14
 """Per parameter: weights in BF16, FP32 master and both moments. What a checkpoint holds."""
-_FETCH_SECONDS = 600
 _IMAGES_GIB = 60
 """Room for container images and logs on the root disk, assumed."""
 
@@ -95,8 +94,8 @@ def validate_gpu(stated: ServingChoice, everything: ServingChoice, gpu: str) -> 
 
 
 def validate_balance(need: WorkloadNeed, option: Option, path: str = "") -> tuple[Finding, ...]:
-    """Processors, memory, storage and network next to the GPUs. Limits are assumed; what a
-    machine's row does not state is not validated."""
+    """Processors and memory next to the GPUs. Limits are assumed; what a machine's row does not
+    state is not validated."""
     machine, name = option.machine, option.machine.name
     findings: list[Finding] = []
     if machine.vcpu is not None and machine.vcpu < VCPU_PER_GPU * machine.gpus:
@@ -124,32 +123,6 @@ def validate_balance(need: WorkloadNeed, option: Option, path: str = "") -> tupl
                 limit=wanted,
             )
         )
-    stored = weights_on_disk(need, option)
-    if machine.network_gbps and stored:
-        seconds = stored / (machine.network_gbps * 1e9 / 8)
-        if seconds > _FETCH_SECONDS:
-            findings.append(
-                warning(
-                    "machine-network-short",
-                    path,
-                    f"{name} fetches the {stored / 1e9:.0f} GB of {need.name} in "
-                    f"{seconds / 60:.0f} minutes at {machine.network_gbps:g} Gb/s",
-                    "keep the weights in the image or on a disk of the zone",
-                    seconds=round(seconds),
-                )
-            )
-    if machine.nvme_bytes is not None and need.trains and machine.nvme_bytes:
-        state = checkpoint_bytes(need) / option.machines
-        if state > machine.nvme_bytes:
-            findings.append(
-                info(
-                    "machine-storage-short",
-                    path,
-                    f"a checkpoint of {need.name} is {state / 1e9:.0f} GB on each machine, local "
-                    f"disks of {name} hold {machine.nvme_bytes / 1e9:.0f} GB",
-                    "write checkpoints to shared storage",
-                )
-            )
     return tuple(findings)
 
 

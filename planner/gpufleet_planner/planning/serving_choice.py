@@ -9,13 +9,7 @@ from gpufleet.models.architecture import Architecture
 from gpufleet.models.inference import Serving, serving_ledger
 from gpufleet.models.ledger import GIB
 from gpufleet.models.parallel import Parallelism, check_parallelism
-from gpufleet_planner.planning.need import (
-    Arrivals,
-    Assurance,
-    ServingTarget,
-    WorkloadNeed,
-    mean_output,
-)
+from gpufleet_planner.planning.need import Assurance, WorkloadNeed, mean_output
 from gpufleet_planner.planning.option import Miss, Reached
 from gpufleet_planner.planning.training_choice import has_nvlink
 from gpufleet_planner.sizing.cache_capacity import capacity, not_known, started_sequences
@@ -131,7 +125,6 @@ def serve(
         usable_bytes=device.usable_bytes,
         batch=batch,
         first_token_seconds=speed.loaded_first_token_seconds,
-        together_first_token_seconds=speed.together_first_token_seconds,
         token_seconds=speed.loaded_token_seconds,
         token_seconds_range=speed.loaded_token_seconds_range,
         tokens_per_second=speed.tokens_per_second * copies,
@@ -152,7 +145,7 @@ def _largest(
     if replica is None:
         return Miss("speed-unknown", f"the rates of {device.gpu.key} are not sourced")
     target = need.target
-    first = _first_token_ms(replica, target, 1)
+    first = _first_token_ms(replica, 1)
     if target.first_token_ms is not None and first > target.first_token_ms:
         text = f"first token after {first:.0f} ms even of one request, {target.first_token_ms:g} ms"
         return Miss("first-token", f"{text} allowed", first)
@@ -164,7 +157,7 @@ def _largest(
         )
         return Miss("token", text, token)
     if _kept(replica, need, most):
-        return most, replica.speed(most, together=target.arrivals is Arrivals.TOGETHER)
+        return most, replica.speed(most, together=False)
     low, high = 1, most
     while high - low > max(low // 32, 1):
         middle = (low + high) // 2
@@ -172,7 +165,7 @@ def _largest(
             low = middle
         else:
             high = middle
-    return low, replica.speed(low, together=target.arrivals is Arrivals.TOGETHER)
+    return low, replica.speed(low, together=False)
 
 
 def _token_ms(replica: ServingReplica, need: WorkloadNeed, batch: int) -> float:
@@ -188,15 +181,11 @@ def _kept(replica: ServingReplica, need: WorkloadNeed, batch: int) -> bool:
     if target.token_ms is not None and _token_ms(replica, need, batch) > target.token_ms:
         return False
     limit = target.first_token_ms
-    if limit is None:
-        return True
-    return _first_token_ms(replica, target, batch) <= limit
+    return limit is None or _first_token_ms(replica, batch) <= limit
 
 
-def _first_token_ms(replica: ServingReplica, target: ServingTarget, batch: int) -> float:
-    """What the target limits, as the requests arrive."""
-    if target.arrivals is Arrivals.TOGETHER:
-        return 1000 * replica.together(batch).first_token_seconds
+def _first_token_ms(replica: ServingReplica, batch: int) -> float:
+    """What the target limits: requests arrive at random."""
     return 1000 * replica.loaded_first_token_seconds(batch, PERCENTILE)
 
 

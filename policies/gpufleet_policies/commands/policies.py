@@ -206,18 +206,6 @@ def init(folder: Path, virtualenv: str, wheel: Path | None, output_format: str) 
     metavar="NAME",
     help="Namespace that is not validated, besides kube-system and those of the GPU operators.",
 )
-@click.option(
-    "--mend",
-    "remediate",
-    is_flag=True,
-    help="Let the cluster fix what rules at level remediate find (Kubernetes 1.36).",
-)
-@click.option(
-    "--queue",
-    default="",
-    metavar="NAME",
-    help="With --mend: LocalQueue that training jobs without a queue are given.",
-)
 @format_option
 def admission(
     folder: Path | None,
@@ -225,8 +213,6 @@ def admission(
     profile: str | None,
     config: str | None,
     exempt: tuple[str, ...],
-    remediate: bool,
-    queue: str,
     output_format: str,
 ) -> None:
     """Write ValidatingAdmissionPolicies for the rules that a cluster can check by itself.
@@ -238,39 +224,30 @@ def admission(
     Each policy has a binding that warns and writes the audit log; `--enforce deny` lets those of
     mandatory rules refuse. Needs Kubernetes 1.30. docs/admission.md says what they see.
 
-    `--mend` adds MutatingAdmissionPolicies for rules that the settings set to `remediate`. Exits 2
-    when no rule that a cluster can check is on.
+    Exits 2 when no rule that a cluster can check is on.
 
-    JSON: {"policies": [{"name", "level", "rules": [...], "file"}], "mending": [{"name", "rules",
-    "file"}], "notExpressible": [...]}.
+    JSON: {"policies": [{"name", "level", "rules": [...], "file"}], "notExpressible": [...]}.
     """
     from gpufleet_policies.commands.audit_call import policy_settings
     from gpufleet_policies.fronts.admission import policies as front
     from gpufleet_policies.fronts.admission.files import text_of, write_policies
-    from gpufleet_policies.fronts.admission.remediation_policies import remediation_policies
     from gpufleet_policies.rules.registry import RULES
 
-    if queue and not remediate:
-        raise click.UsageError("--queue is used with --mend only")
     settings = policy_settings(config, profile)
-    exempted = (*front.EXEMPT_NAMESPACES, *exempt)
     made = front.policies(
         settings,
         enforcement=front.Enforcement(enforce),
-        exempt_namespaces=exempted,
+        exempt_namespaces=(*front.EXEMPT_NAMESPACES, *exempt),
     )
     require_something(
         made or settings.everything_off,
         "no rule that a cluster can check is on, so there is no policy to write; turn rules on, or "
         "write the reason under `everythingOff` in the settings",
     )
-    remediation = (
-        remediation_policies(settings, queue=queue, exempt_namespaces=exempted) if remediate else ()
-    )
     files: dict[str, str] = {}
     if folder is not None:
         with refusing(file=folder):
-            files = write_policies(folder, (*made, *remediation))
+            files = write_policies(folder, made)
     if output_format == "json":
         print_json(
             {
@@ -283,20 +260,13 @@ def admission(
                     }
                     for one in made
                 ],
-                "mending": [
-                    {"name": one.name, "rules": list(one.rules), "file": files.get(one.name)}
-                    for one in remediation
-                ],
                 "notExpressible": [rule.id for rule in RULES if rule.id not in front.expressible()],
             }
         )
         return
     if folder is None:
-        click.echo("---\n".join(text_of(one) for one in (*made, *remediation)), nl=False)
+        click.echo("---\n".join(text_of(one) for one in made), nl=False)
         return
     rules = {rule for one in made for rule in one.rules}
     click.echo(f"wrote {len(made)} policies for {len(rules)} rules to {folder}")
-    if remediate:
-        remediated = {rule for one in remediation for rule in one.rules}
-        click.echo(f"wrote {len(remediation)} that fix what {len(remediated)} rules find")
     click.echo(f"next: kubectl apply --dry-run=server -f {shlex.quote(str(folder))}")

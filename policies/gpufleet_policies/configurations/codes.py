@@ -28,8 +28,10 @@ def code_space() -> Mapping[str, Rule]:
     found: dict[str, Rule] = {}
     for kind, table in tables().items():
         for code, rule in table.items():
-            known = found.setdefault(code, replace(rule, family=kind))
-            if replace(known, family="") != rule:
+            known = found.get(code)
+            if known is None:
+                found[code] = replace(rule, family=kind)
+            elif replace(known, family="") != rule:
                 raise ValueError(
                     f"the code {code} means one thing in {known.family}, another in {kind}"
                 )

@@ -102,7 +102,8 @@ def _devices_of(gpu: Gpu) -> Iterator[DraDevice]:
         common["cudaComputeCapability"] = {"semver": (*gpu.compute_capability, 0)}
     profiles = gpu.mig_published if gpu.mig is None else gpu.mig.profiles
     others = () if gpu.mig is None else gpu.mig.alternate_names
-    for product in gpu.product_names:
+    unreported = () if gpu.nominal_gb is None else (gpu.name,)
+    for product in gpu.product_names or unreported:
         named = {**common, "productName": product}
         yield DraDevice(gpu.key, "gpu", {**named, "type": "gpu"}, gpu.memory_bytes)
         yield DraDevice(gpu.key, "vfio", {"type": "vfio", "productName": product}, None)

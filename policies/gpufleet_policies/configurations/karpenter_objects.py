@@ -5,20 +5,27 @@ All documents of the text count, as for `kubectl apply`.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from gpufleet.cluster.site import Site
 from gpufleet.contract.programs.go_json import shown
 from gpufleet.contract.programs.karpenter_keys import CODES, FORMER, VERSIONS
 from gpufleet.contract.programs.validation import CheckReport, Judgement
-from gpufleet.contract.schemas import SchemaProblem, object_problems, report_problems
+from gpufleet.contract.schemas import SCHEMA_RULES, SchemaProblem, object_problems, report_problems
 from gpufleet.documents.document import GoDocument
 from gpufleet.documents.paths import child, mapping_at, value_at
+from gpufleet.rules.rows import rule_table, written_rules
 from gpufleet_policies.configurations.karpenter_class import validate_class, validate_overlay
 from gpufleet_policies.configurations.karpenter_pool import validate_pool
-from gpufleet_policies.configurations.karpenter_rules import RULES
-from gpufleet_policies.configurations.karpenter_workloads import validate_claims, validate_gpus
+from gpufleet_policies.configurations.karpenter_workloads import validate_gpus
 from gpufleet_policies.configurations.objects import Object, objects
+
+RULES = rule_table(
+    *written_rules(Path(__file__).with_name("karpenter_rules.jsonl")),
+    *SCHEMA_RULES,
+)
+
 
 __all__ = ["RULES", "validate"]
 
@@ -57,7 +64,6 @@ def validate(read: GoDocument, context: Site) -> Judgement:
     for path, item in found.overlays:
         validate_overlay(path, item, context, report)
         _validate_shape(path, item, report)
-    validate_claims(found.workloads, found.pools, report)
     validate_gpus(found.workloads, found.pools, overlays, report)
     return report.validation()
 

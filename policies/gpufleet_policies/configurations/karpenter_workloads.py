@@ -1,4 +1,4 @@
-"""Workloads next to pools: claims that Karpenter ignores, GPUs that no machine has."""
+"""Workloads next to pools: GPUs that no machine has."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -12,33 +12,12 @@ from gpufleet.contract.programs.karpenter_machines import (
     selected,
 )
 from gpufleet.contract.programs.validation import CheckReport
-from gpufleet.documents.paths import child, entries_at, items_at, mapping_at, value_at
+from gpufleet.documents.paths import entries_at, mapping_at, value_at
 from gpufleet.documents.quantities import quantity
 
 GPU = "nvidia.com/gpu"
 NODE_POOL = "karpenter.sh/nodepool"
 Objects = Sequence[tuple[str, dict[str, Any]]]
-
-
-def validate_claims(workloads: Objects, pools: Objects, report: CheckReport) -> None:
-    """Workloads that select a pool of the text and make claims."""
-    if not pools:
-        return
-    for path, item in workloads:
-        place, spec = _pod_spec(path, item)
-        if not items_at(spec, "resourceClaims"):
-            continue
-        selector = mapping_at(spec, "nodeSelector")
-        pinned = [_name(pool) for _, pool in pools if _selects(selector, pool)]
-        if pinned:
-            report.add(
-                "karpenter-claims-ignored",
-                child(place, "resourceClaims"),
-                f"{item.get('kind')} {_name(item)} makes claims and selects "
-                f"{', '.join(pinned)}: Karpenter launches no node for it",
-                "run it on a managed node group, or ask for an extended resource",
-                pools=pinned,
-            )
 
 
 def validate_gpus(

@@ -82,7 +82,7 @@ def wanted_objects(
 def refuse_foreign(kind: str, text: str | bytes) -> None:
     """Raise UnreadableDocumentError where a text is one object, and the kind is about none: most
     readers ignore every key of it and accept the rest."""
-    if not (kind.endswith("-values") or kind in ("device-plugin", "mig-placement", "mig-strategy")):
+    if not (kind.endswith("-values") or kind == "device-plugin"):
         return
     document = read_go(text)
     if document.more_documents or not _is_object(document.data):

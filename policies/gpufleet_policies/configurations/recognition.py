@@ -20,7 +20,6 @@ with Path(__file__).with_suffix(".csv").open(newline="", encoding="utf-8") as _f
     }
 """Group and kind of an object, in any version -> kind of configuration."""
 
-_PROFILE = re.compile(r"(\d+c\.)?\d+g\.\d+gb")
 _PLUGIN_KEYS = frozenset({"version", "flags", "resources", "sharing", "health", "imex"})
 _WORDS = re.compile(r"mig-configs|sharing|migStrategy|configList|resourceList")
 """A word of each kind that comes as text; nothing else is parsed to see what it is."""
@@ -52,12 +51,8 @@ def kind_of_keys(document: Mapping[str, Any]) -> str | None:
         return "sriov-config"
     if _is_plugin_config(document):
         return "device-plugin"
-    if as_list(document.get("gpus")) is not None and "strategy" in document:
-        return "mig-strategy"
     if "driver" in (as_mapping(document.get("opaque")) or {}):
         return "dra-config"
-    if document and all(_PROFILE.match(str(key)) for key in document):
-        return "mig-placement"
     return None
 
 

@@ -36,7 +36,6 @@ READERS: dict[tuple[str, str], Reader] = {
     ("karpenter.k8s.aws", "EC2NodeClass"): karpenter.node_class,
     ("karpenter.azure.com", "AKSNodeClass"): karpenter.other_class,
     ("karpenter.k8s.gcp", "GCENodeClass"): karpenter.other_class,
-    ("autoscaling.x-k8s.io", "CapacityBuffer"): karpenter.capacity_buffer,
     ("cluster.x-k8s.io", "MachineDeployment"): cluster_api.machine_set,
     ("cluster.x-k8s.io", "MachineSet"): cluster_api.machine_set,
     ("cluster.x-k8s.io", "MachinePool"): cluster_api.machine_set,

@@ -78,15 +78,15 @@ _PODS = ("spec", "spec.template.spec", "spec.jobTemplate.spec.template.spec")
 
 
 def _kinds_of_others(document: dict[str, Any], kind: str) -> Iterator[str]:
-    """Kinds of configuration that an object is validated with. Karpenter launches no node for pods
-    with claims, and has only the machines of its pools for pods that select one. Kueue's queue must
-    cover what is asked for. A ClusterPolicy names a ConfigMap of counters."""
+    """Kinds of configuration that an object is validated with. Karpenter has only the machines of
+    its pools for pods that select one. Kueue's queue must cover what is asked for. A ClusterPolicy
+    names a ConfigMap of counters."""
     if kind == "ConfigMap":
         if any(str(key).endswith(".csv") for key in mapping(document.get("data"))):
             yield "gpu-operator-values"
         return
     pods = [mapping(inside(document, place)) for place in _PODS]
-    if any("resourceClaims" in pod or ("nodeSelector" in pod and _asks(pod)) for pod in pods):
+    if any("nodeSelector" in pod and _asks(pod) for pod in pods):
         yield "karpenter"
     if QUEUE in mapping(inside(document, "metadata.labels")):
         yield "kueue"

@@ -12,20 +12,14 @@ from gpufleet.rules.context import RuleContext
 from gpufleet_policies.names import names
 from gpufleet_policies.rules.fractions_of_gpus import FRACTIONS
 from gpufleet_policies.rules.hardware import held
-from gpufleet_policies.rules.placement import (
-    GPU_NAME_LABELS,
-    POOL_LABEL,
-    PRODUCT_LABEL,
-    candidates,
-)
+from gpufleet_policies.rules.placement import GPU_LABELS, POOL_LABEL, candidates
 from gpufleet_policies.rules.written import written_rule
 
 _HELPERS = names("sidecar")
 """Names of sidecar containers, which never compute on a GPU."""
 
 _GPU_NODE_LABELS = (
-    PRODUCT_LABEL,
-    *GPU_NAME_LABELS,
+    *GPU_LABELS,
     "nvidia.com/gpu.present",
     "nvidia.com/gpu.count",
     "karpenter.k8s.aws/instance-gpu-count",

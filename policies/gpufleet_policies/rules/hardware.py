@@ -6,7 +6,7 @@ from fractions import Fraction
 from functools import lru_cache
 from operator import attrgetter
 
-from gpufleet.catalogue import Catalogue, Gpu, UnknownKeyError
+from gpufleet.catalogue import Catalogue, Gpu
 from gpufleet.cluster import Fact, PodGroup, PoolFacts, WorkloadFacts
 from gpufleet.cluster.container import GPU
 from gpufleet.findings.money import AmountKind, Money, usd_hour
@@ -16,11 +16,10 @@ from gpufleet_policies.money.prices import GpuOffer, cloud_of
 from gpufleet_policies.names import names
 from gpufleet_policies.rules.placed import pools_for
 from gpufleet_policies.rules.placement import (
-    GPU_NAME_LABELS,
-    PRODUCT_LABEL,
+    GPU_LABELS,
     candidates,
     gpu_requests,
-    labelled_gpu,
+    named_gpus,
     offering,
 )
 from gpufleet_policies.rules.published import published
@@ -100,15 +99,11 @@ SHARING_LABELS = names("label of shared GPUs")
 def gpu_of_labels(catalogue: Catalogue, group: PodGroup) -> Gpu | None:
     """The GPU that a required label names; None where none does, or it is a slice."""
     for key, values in group.node_labels.items():
-        if key not in (PRODUCT_LABEL, *GPU_NAME_LABELS) or len(values) != 1:
-            continue
-        name = next(iter(values))
-        if "-MIG-" in name or name.endswith("-SHARED"):
-            return None
-        try:
-            return labelled_gpu(catalogue, key, name)
-        except UnknownKeyError:
-            return None
+        if key in GPU_LABELS and len(values) == 1:
+            name = next(iter(values))
+            found = named_gpus(catalogue, key, name) or ()
+            cut = "-MIG-" in name or name.endswith("-SHARED")
+            return catalogue.gpu(*found) if len(found) == 1 and not cut else None
     return None
 
 

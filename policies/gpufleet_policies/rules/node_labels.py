@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
-from gpufleet.catalogue import AWS, AmbiguousKeyError, Catalogue, UnknownKeyError
+from gpufleet.catalogue import AWS, Catalogue
 from gpufleet.catalogue.lookup import nearest_names, nearest_types
 from gpufleet.cluster import PodGroup, WorkloadFacts
 from gpufleet.cluster.container import GPU, MIG_PREFIX, SHARED_SUFFIX
@@ -16,11 +16,11 @@ from gpufleet.rules.context import RuleContext
 from gpufleet_policies.rules.grants import GKE_PARTITION, GKE_STRATEGY
 from gpufleet_policies.rules.hardware import SHARING_LABELS
 from gpufleet_policies.rules.placement import (
-    GPU_NAME_LABELS,
+    GPU_LABELS,
     INSTANCE_TYPE_LABELS,
     PRODUCT_LABEL,
     gpu_requests,
-    labelled_gpu,
+    named_gpus,
 )
 from gpufleet_policies.rules.written import written_rule
 
@@ -93,14 +93,7 @@ def _gpus(catalogue: Catalogue, label: str, value: str) -> frozenset[str] | None
         if row is not None:
             return frozenset({row.accelerator.gpu})
         return frozenset() if _EC2_WITHOUT.fullmatch(value) else None
-    if label not in (PRODUCT_LABEL, *GPU_NAME_LABELS):
-        return None
-    try:
-        return frozenset({labelled_gpu(catalogue, label, value).key})
-    except AmbiguousKeyError as problem:
-        return frozenset(problem.nearest)
-    except UnknownKeyError:
-        return None
+    return named_gpus(catalogue, label, value) if label in GPU_LABELS else None
 
 
 def _impossible(

@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
 
-from gpufleet.catalogue import UnknownKeyError
 from gpufleet.catalogue.features import numbers
 from gpufleet.cluster import UNKNOWN, PodGroup, WorkloadFacts
 from gpufleet.cluster.fact import Fact
@@ -28,7 +27,7 @@ from gpufleet_policies.configurations.groups import RELATIONS
 from gpufleet_policies.readers.raw_objects import RawObject
 from gpufleet_policies.readers.scheduling import uncovered
 from gpufleet_policies.rules.fractions_of_gpus import FRACTIONS
-from gpufleet_policies.rules.placement import GPU_NAME_LABELS, PRODUCT_LABEL, labelled_gpu
+from gpufleet_policies.rules.placement import GPU_LABELS, named_gpus
 from gpufleet_policies.rules.written import rule_rows, written_rule
 
 _MISSING = object()
@@ -121,13 +120,11 @@ def _pods(workload: WorkloadFacts, group: PodGroup) -> dict[str, Any]:
 
 def _has_mig(context: RuleContext, labels: Mapping[str, Any]) -> Any:
     """Whether the GPU that a node's labels name has MIG."""
-    for key in (PRODUCT_LABEL, *GPU_NAME_LABELS):
+    for key in GPU_LABELS:
         if isinstance(labels.get(key), str):
-            try:
-                gpu = labelled_gpu(context.catalogue, key, labels[key])
-                return UNKNOWN if gpu.mig_unknown else bool(gpu.mig)
-            except UnknownKeyError:
-                return UNKNOWN
+            found = named_gpus(context.catalogue, key, labels[key]) or ()
+            gpu = context.catalogue.gpu(*found) if len(found) == 1 else None
+            return UNKNOWN if gpu is None or gpu.mig_unknown else bool(gpu.mig)
     return None
 
 
@@ -237,17 +234,30 @@ def _pair(row: Mapping[str, Any]) -> Rule:
     """The rule of a row."""
     kind, _ = _kind(row["pairs"][0]["at"])
 
+    beside = [{one["kind"] for one in pair.get("beside", ())} for pair in row["pairs"]]
+
     def check(context: RuleContext, subject: Any) -> Iterator[Finding]:
+        if not any(_kinds(context).issuperset(kinds) for kinds in beside):
+            return
         for name, at in _sides(context, subject):
             for pair in (one for one in row["pairs"] if one["at"]["kind"] == name):
-                beside = _beside(context, pair, at)
-                if beside is not None:
-                    yield _found(pair, at, beside)
+                found = _beside(context, pair, at)
+                if found is not None:
+                    yield _found(pair, at, found)
                     return
 
     check.__doc__ = row["detail"]
     made = written_rule(row["id"], _SUBJECTS.get(kind, RawObject))(check)
     return replace(made, group=RELATIONS)
+
+
+@once
+def _kinds(context: RuleContext) -> set[str]:
+    """Names of all that is declared and that pairs may be of."""
+    names = {subject: name for name, subject in (*_SUBJECTS.items(), ("Nodes", ObservedNode))}
+    around = context.surroundings or ()
+    raw = {one.locator.kind for one in around if isinstance(one, RawObject)}
+    return raw | {names[type(one)] for one in around if type(one) in names}
 
 
 def _beside(context: RuleContext, pair: Mapping[str, Any], at: _Side) -> list[_Side] | None:

@@ -2,17 +2,15 @@
 
 from collections.abc import Hashable, Iterator
 
-from gpufleet.catalogue import UnknownKeyError
 from gpufleet.cluster import PodGroup, WorkloadFacts
 from gpufleet.cluster.container import GPU
 from gpufleet.cluster.pool import Maker, NodePool
 from gpufleet.rules.context import RuleContext
 from gpufleet_policies.rules.placement import (
-    GPU_NAME_LABELS,
+    GPU_LABELS,
     INSTANCE_TYPE_LABELS,
     POOL_LABEL,
-    PRODUCT_LABEL,
-    labelled_gpu,
+    may_name,
 )
 from gpufleet_policies.rules.pools import all_pools
 
@@ -60,12 +58,12 @@ def carries(context: RuleContext, pool: NodePool, key: str, values: frozenset[st
         return bool(values.intersection(pool.instance_types.value))
     if key == "karpenter.sh/capacity-type" or key == "eks.amazonaws.com/capacityType":
         return _way(pool, values)
-    if key in (PRODUCT_LABEL, *GPU_NAME_LABELS):
+    if key in GPU_LABELS:
         if pool.is_certainly_not_gpu:
             return False
         if not pool.gpu.is_known:
             return None
-        return any(_is_gpu(context, pool.gpu.value, key, value) for value in values)
+        return any(may_name(context.catalogue, key, value, pool.gpu.value) for value in values)
     return None
 
 
@@ -75,14 +73,6 @@ def _way(pool: NodePool, values: frozenset[str]) -> bool | None:
     names = {"onDemand": {"on-demand", "ON_DEMAND"}, "spot": {"spot", "SPOT"}}
     own = {name for way in pool.capacity.value for name in names.get(way, {way})}
     return bool(own & values)
-
-
-def _is_gpu(context: RuleContext, key: str, label: str, name: str) -> bool:
-    try:
-        return labelled_gpu(context.catalogue, label, name).key == key
-    except UnknownKeyError as problem:
-        # An unknown or ambiguous name may be this GPU.
-        return not problem.nearest or key in problem.nearest
 
 
 def is_labelled(context: RuleContext, pool: NodePool, group: PodGroup) -> bool:

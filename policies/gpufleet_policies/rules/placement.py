@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from gpufleet.catalogue import Catalogue, Gpu, UnknownKeyError
+from gpufleet.catalogue import AmbiguousKeyError, Catalogue, UnknownKeyError
 from gpufleet.cluster import FleetFacts, PodGroup, PoolFacts
 
 INSTANCE_TYPE_LABELS = ("node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-type")
@@ -14,6 +14,7 @@ GPU_NAME_LABELS = (
     "k8s.amazonaws.com/accelerator",
 )
 """Labels whose value is a cloud's name of the GPU."""
+GPU_LABELS = (PRODUCT_LABEL, *GPU_NAME_LABELS)
 
 POOL_LABEL = "gpufleet.dev/pool"
 """Every node of a pool carries it from birth."""
@@ -37,27 +38,28 @@ def _may_carry(pool: PoolFacts, key: str, values: frozenset[str], catalogue: Cat
         return pool.labels[key] in values
     if key in INSTANCE_TYPE_LABELS:
         return not pool.machines or bool(values.intersection(pool.machines))
-    if key in (PRODUCT_LABEL, *GPU_NAME_LABELS):
-        return any(_is_gpu(pool.gpu, value, catalogue, key) for value in values)
+    if key in GPU_LABELS:
+        return any(may_name(catalogue, key, value, pool.gpu) for value in values)
     return True  # zones, architectures, labels others put on nodes: nothing is known
 
 
-def labelled_gpu(catalogue: Catalogue, label: str, value: str) -> Gpu:
-    """The GPU that a value of a label of `PRODUCT_LABEL` and `GPU_NAME_LABELS` names.
-
-    Raises UnknownKeyError, and its AmbiguousKeyError where several have the name.
-    """
-    if label == PRODUCT_LABEL:
-        return catalogue.gpu_by_product_label(value)
-    return catalogue.find_gpu(value)
-
-
-def _is_gpu(key: str, name: str, catalogue: Catalogue, label: str) -> bool:
-    """Whether a name may mean this GPU: unknown and ambiguous names may, but for products."""
+def named_gpus(catalogue: Catalogue, label: str, value: str) -> frozenset[str] | None:
+    """Keys of the GPUs that a value of one of `GPU_LABELS` may name, whatever suffix says that they
+    are cut or shared; None: a name that no row has, which may be new."""
     try:
-        return labelled_gpu(catalogue, label, name).key == key
-    except UnknownKeyError as unknown:
-        return label != PRODUCT_LABEL and (not unknown.nearest or key in unknown.nearest)
+        if label == PRODUCT_LABEL:
+            return frozenset({catalogue.gpu_by_product_label(value).key})
+        return frozenset({catalogue.find_gpu(value).key})
+    except AmbiguousKeyError as problem:
+        return frozenset(problem.nearest)
+    except UnknownKeyError:
+        return None
+
+
+def may_name(catalogue: Catalogue, label: str, value: str, gpu: str) -> bool:
+    """Whether a value of one of `GPU_LABELS` may name a GPU."""
+    found = named_gpus(catalogue, label, value)
+    return found is None or gpu in found
 
 
 def gpu_requests(group: PodGroup) -> Iterator[tuple[str, int]]:

@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 from fractions import Fraction
 
-from gpufleet.cluster import FleetFacts, WorkloadFacts
-from gpufleet.cluster.capacity import AutoscalerLimit, CapacityBuffer, Reservation
+from gpufleet.cluster import FleetFacts
+from gpufleet.cluster.capacity import AutoscalerLimit, Reservation
 from gpufleet.cluster.pool import Maker, NodePool
-from gpufleet.findings import Finding, Level, finding
-from gpufleet.findings.money import AmountKind, Money, usd_hour
+from gpufleet.findings import Finding, finding
+from gpufleet.findings.money import AmountKind, Money
 from gpufleet.findings.remediation import add
 from gpufleet.rules.context import RuleContext
 from gpufleet_policies.money.pools import LargestSize, reach, way_price
@@ -111,63 +111,6 @@ def warm_pool(context: RuleContext, subject: NodePool) -> Iterator[Finding]:
                 evidence={"warm": pool.warm_nodes.value},
                 remediation=setting(pool, stopped, pool.warm_nodes.place),
             )
-
-
-@written_rule("gpu-capacity-buffer", CapacityBuffer)
-def capacity_buffer(context: RuleContext, buffer: CapacityBuffer) -> Iterator[Finding]:
-    """The pod it keeps room for is the workload, or PodTemplate, it names."""
-    names = [n.value for n in (buffer.pod_template, buffer.scalable) if n.is_known]
-    for workload in context.declared(WorkloadFacts):
-        if workload.locator.name not in names or not workload.uses_gpus:
-            continue
-        if workload.locator.namespace != buffer.locator.namespace:
-            continue
-        replicas = _replicas(buffer, workload)
-        asked = sum(
-            amount.value
-            for group in workload.pod_groups
-            for resource in group.gpu_resources
-            if (amount := group.pod_gpus(resource)).is_known
-        )
-        if replicas < 1 or asked < 1:
-            continue
-        yield finding(
-            where="spec.replicas" if buffer.replicas.is_known else "spec.percentage",
-            found=f"room for {replicas} pod(s) of {workload.locator} with {asked} GPU(s) each is "
-            "kept free",
-            money=_cheapest(context, workload, replicas * asked),
-            at_most=Level.ADVISORY if not context.is_nonproduction(buffer) else Level.MANDATORY,
-            evidence={"replicas": replicas, "gpus": asked},
-        )
-
-
-def _replicas(buffer: CapacityBuffer, workload: WorkloadFacts) -> int:
-    if buffer.replicas.is_known:
-        return buffer.replicas.value
-    pods = workload.pod_groups[0].pods if workload.pod_groups else buffer.replicas
-    if not buffer.percentage.is_known or not pods.is_known:
-        return 0
-    return -(-pods.value * buffer.percentage.value // 100)
-
-
-def _cheapest(context: RuleContext, workload: WorkloadFacts, count: int) -> Money:
-    prices = [
-        nodes_money(context, pool, 1, AmountKind.WASTE)
-        for pool in all_pools(context)
-        if pool.is_certainly_gpu
-        and any(accepts(context, pool, group) is not False for group in workload.pod_groups)
-    ]
-    priced = [
-        money.micro_usd_per_hour / money.gpus
-        for money in prices
-        if money.micro_usd_per_hour is not None and money.gpus
-    ]
-    return Money(
-        AmountKind.WASTE,
-        min(priced) * count if priced else None,
-        Fraction(count),
-        f"{count} GPU(s)" + (f" at {usd_hour(min(priced))}" if priced else ""),
-    )
 
 
 @written_rule("reservation-not-consumed", Reservation)

@@ -19,7 +19,7 @@ from gpufleet.components_base.resource_plugin import NotReadyError
 from gpufleet_vcenter.changes import changes, refusals, replaces
 from gpufleet_vcenter.errors import Code, VsphereError
 from gpufleet_vcenter.group_provider import VsphereGpuNodeGroupProvider
-from gpufleet_vcenter.machine import change, look, make
+from gpufleet_vcenter.group_run import change, look, make
 from gpufleet_vcenter.outputs import inputs_kept
 from gpufleet_vcenter.remove import drop
 from gpufleet_vcenter.settings import normalised, problems
@@ -91,10 +91,10 @@ class Machines:
         return DiffResult(bool(found), replaced)
 
     def create(self, props: dict[str, Any]) -> CreateResult:
-        made = make(normalised(props))
-        if made.late is not None:
-            raise NotReadyError(str(made.late), made.uuid, made.outs)
-        return CreateResult(made.uuid, made.outs)
+        outs, late = make(normalised(props))
+        if late is not None:
+            raise NotReadyError(str(late), outs["instanceUuid"], outs)
+        return CreateResult(outs["instanceUuid"], outs)
 
     def read(self, id_: str, props: dict[str, Any]) -> ReadResult:
         outs = look(id_, normalised(props))

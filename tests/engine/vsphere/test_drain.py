@@ -7,8 +7,7 @@ from kubernetes import client
 from kubernetes.client.exceptions import ApiException
 
 from gpufleet_sandbox.sandbox import Sandbox
-from gpufleet_vcenter.cluster_api import ClusterApi
-from gpufleet_vcenter.cluster_node import ClusterNode
+from gpufleet_vcenter.cluster_node import ClusterApi, ClusterNode
 from gpufleet_vcenter.errors import Code
 from gpufleet_vcenter.settings import KubernetesAccess, NodeSettings
 from tests.engine.vcenter_fixture import DYNAMIC

@@ -7,8 +7,13 @@ import yaml
 
 from gpufleet.catalogue import load
 from gpufleet_planner.packing.pack import pack
-from gpufleet_planner.packing.packing import Packing
-from gpufleet_planner.packing.problem import Mode, PackingMachine, PackingProblem, ShareClass
+from gpufleet_planner.packing.problem import (
+    Mode,
+    Packing,
+    PackingMachine,
+    PackingProblem,
+    ShareClass,
+)
 from gpufleet_planner.packing.read import read_problem
 from gpufleet_planner.packing.request import parse_request
 from gpufleet_planner.packing.verify import verify

@@ -3,15 +3,17 @@ import pytest
 from gpufleet.catalogue import load
 from gpufleet.partition.placement import PlacedInstance
 from gpufleet_planner.packing.pack import pack
-from gpufleet_planner.packing.packing import Packing, PackingMethod, packing_as_dict
 from gpufleet_planner.packing.problem import (
     ExistingNode,
     GpuState,
     Mode,
+    Packing,
     PackingMachine,
+    PackingMethod,
     PackingProblem,
     Quota,
     ShareClass,
+    packing_as_dict,
 )
 from gpufleet_planner.packing.request import parse_request
 from gpufleet_planner.packing.verify import verify

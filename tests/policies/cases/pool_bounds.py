@@ -1,17 +1,10 @@
 """Cases of rules/pool_bounds.py."""
 
 from gpufleet.findings import Level
-from tests.policies.cases.case import Case, Thing, manifest
+from tests.policies.cases.case import Case, Thing
 from tests.policies.cases.pools import QUIET, karpenter, node_group
-from tests.policies.cases.workloads import LIMITS, deployment
 from tests.policies.objects import REMOVE, changed
 
-BUFFER = {
-    "apiVersion": "autoscaling.x-k8s.io/v1alpha1",
-    "kind": "CapacityBuffer",
-    "metadata": {"name": "spare", "namespace": "ml"},
-    "spec": {"replicas": 0, "scalableRef": {"kind": "Deployment", "name": "chat"}},
-}
 CLUSTER = {
     "name": "ml",
     "location": "us-central1",
@@ -70,14 +63,6 @@ CASES = (
         node_group({"warmPoolConfig": {"poolState": "RUNNING", "minSize": 2}}),
         "2 running node(s) wait in the warm pool",
         alongside=QUIET,
-    ),
-    Case(
-        "gpu-capacity-buffer",
-        manifest(BUFFER),
-        manifest(changed(BUFFER, {"spec.replicas": 2})),
-        "room for 2 pod(s) of Deployment ml/chat with 1 GPU(s) each is kept free",
-        Level.ADVISORY,
-        alongside=(*QUIET, node_group(), deployment({LIMITS: {"nvidia.com/gpu": 1}})),
     ),
     Case(
         "reservation-not-consumed",

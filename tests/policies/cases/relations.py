@@ -6,7 +6,7 @@ from gpufleet.contract.health import MANAGED_LABEL
 from gpufleet.contract.relation import MONITORING_AGENT as AGENT
 from gpufleet.findings import Level
 from tests.policies.cases.case import FLEET, Case, Thing, manifest
-from tests.policies.cases.pools import EKS_TAINT, node_group
+from tests.policies.cases.pools import EKS_TAINT, QUIET, node_group
 from tests.policies.cases.sharing import operator
 
 
@@ -312,7 +312,15 @@ CASES = (
         claim(),
         claim(adminAccess=True),
         'namespace ml lacks the label resource.kubernetes.io/admin-access: "true"',
+        Level.ADVISORY,  # before 1.33 it is not asked for
         alongside=(ML,),
+    ),
+    Case(
+        "dra-admin-namespace",
+        claim(),
+        claim(adminAccess=True),
+        'namespace ml lacks the label resource.kubernetes.io/admin-access: "true"',
+        alongside=(ML, *QUIET, node_group({"version": "1.34"})),
     ),
     Case(
         "health-without-floor",

@@ -24,8 +24,6 @@ CaseRow = tuple[str, str, str | None, Circumstances]
 FINE = {
     "mig-parted": "version: v1\nmig-configs: {a: [{devices: all, mig-enabled: true, "
     "mig-devices: {1g.10gb: 7}}]}",
-    "mig-placement": '{"1g.10gb": 7}',
-    "mig-strategy": '{"strategy": "mixed", "gpus": [{"1g.10gb": 7}, null]}',
     "device-plugin": "sharing: {timeSlicing: {resources: [{name: nvidia.com/gpu, replicas: 4}]}}",
     "device-plugin-values": "migStrategy: single",
     "dra-driver-values": "gpuResourcesEnabledOverride: true",

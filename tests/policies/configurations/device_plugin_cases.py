@@ -57,6 +57,7 @@ DEVICE_PLUGIN: list[CaseRow] = [
     ("device-plugin-mps-unsupported", _mps(), None, {"gpu": "K520"}),
     ("device-plugin-mps-wins", _mps() .replace("{mps:", "{timeSlicing: {resources: [{name: gpu, replicas: 2}]}, mps:"), _mps(), {}),
     ("device-plugin-mps-one-request", _mps().replace("{resources:", "{failRequestsGreaterThanOne: false, resources:"), _mps(), {"context": {"version": "v0.19.0"}}),
+    ("device-plugin-mps-too-old", _mps(), _slicing("{name: gpu, replicas: 4}"), {"context": {"version": "v0.14.5"}}),
     ("config-key-misspelt", "sharing: {timeSlice: {resources: [{name: gpu, replicas: 2}]}}", None, {}),
     ("config-key-unknown", _slicing("{name: gpu, replicas: 2, interval: 10}"), None, {}),
     ("device-plugin-key-misplaced", "flags: {plugin: {migStrategy: mixed}}", "flags: {migStrategy: mixed}", {}),

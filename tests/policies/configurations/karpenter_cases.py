@@ -98,7 +98,6 @@ def other(item: dict[str, Any], **changes: Any) -> dict[str, Any]:
 EIGHTH = need("instance-family", "g6f")
 A100 = need("instance-gpu-name", "a100")
 PAGES = [{"name": "c", "image": "x", "resources": {"limits": {"hugepages-2Mi": "5Gi"}}}]
-CLAIMS = [{"name": "gpu", "resourceClaimTemplateName": "gpu"}]
 CUT = {"nvidia.com/mig.config": "all-1g.10gb"}
 SHARED = {"nvidia.com/device-plugin.config": "four"}
 EFA = {
@@ -178,6 +177,4 @@ CASES: list[tuple[str, str, str | None, dict[str, Any]]] = [
     ("karpenter-family-unknown", text(pool(need("instance-family", "p5", "p6"))), text(pool(need("instance-family", "p5", "p6-b200"))), {}),
     ("karpenter-pod-fits-no-pool", text(pool(need("node.kubernetes.io/instance-type", "g6.xlarge", "g6.2xlarge")), job(containers=gpus(2))), text(pool(need("node.kubernetes.io/instance-type", "g6.xlarge", "g6.12xlarge")), job(containers=gpus(2))), {}),
     ("karpenter-pod-fits-no-pool", text(pool(need("instance-family", "g4ad")), job(containers=gpus(1))), text(pool(need("instance-family", "g4ad")), other(pool(need("instance-family", "g6")), metadata={"name": "l4"}), job(containers=gpus(1))), {}),
-    ("karpenter-claims-ignored", text(pool(), job(resourceClaims=CLAIMS, nodeSelector={"karpenter.sh/nodepool": "gpu"})), text(pool(), job(nodeSelector={"karpenter.sh/nodepool": "gpu"})), {}),
-    ("karpenter-claims-ignored", text(pool(labels={"team": "a"}), job(resourceClaims=CLAIMS, nodeSelector={"team": "a"})), text(pool(labels={"team": "a"}), job(resourceClaims=CLAIMS, nodeSelector={"team": "b"})), {}),
 ]  # fmt: skip

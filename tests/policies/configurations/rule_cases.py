@@ -8,7 +8,7 @@ from tests.policies.configurations.claim_cases import CLAIMS
 from tests.policies.configurations.device_plugin_cases import DEVICE_PLUGIN, DRA
 from tests.policies.configurations.karpenter_cases import CASES as KARPENTER
 from tests.policies.configurations.kueue_cases import CASES as KUEUE
-from tests.policies.configurations.mig_cases import MIG_PARTED, MIG_PLACEMENT, MIG_STRATEGY
+from tests.policies.configurations.mig_cases import MIG_PARTED
 from tests.policies.configurations.network_cases import NETWORK_OPERATOR, RDMA, SRIOV
 from tests.policies.configurations.object_cases import CASES as OBJECTS
 from tests.policies.configurations.operator_cases import GPU_OPERATOR
@@ -21,8 +21,6 @@ from tests.policies.configurations.scaling_chart_cases import (
 
 CASES: dict[str, list[CaseRow]] = {
     "mig-parted": MIG_PARTED,
-    "mig-placement": MIG_PLACEMENT,
-    "mig-strategy": MIG_STRATEGY,
     "device-plugin": DEVICE_PLUGIN,
     "device-plugin-values": PLUGIN_VALUES,
     "dra-driver-values": DRA_VALUES,

@@ -3,9 +3,12 @@
 
 import pytest
 
+from gpufleet.catalogue import load
+from gpufleet.contract.programs.node import advertise
 from gpufleet_policies.configurations.kinds import validate_text
 
 GPU = "nvidia.com/gpu"
+PRODUCT = "NVIDIA-A100-SXM4-80GB"
 
 
 def advertised(kind: str, text: str, **circumstances: object) -> dict:
@@ -14,38 +17,37 @@ def advertised(kind: str, text: str, **circumstances: object) -> dict:
     return answer["advertises"]
 
 
+def cut(gpus: list, strategy: str, gpu: str, product: str | None = None) -> dict:
+    """Of GPUs that are cut like this: None is MIG off, `{}` MIG without instances."""
+    return advertise(gpus, strategy, product=product, gpu=load().gpu(gpu)).as_dict()
+
+
 @pytest.mark.parametrize(
     ("strategy", "gpus", "allocatable"),
     [
-        ("none", "[null, null]", {GPU: 2}),
-        ("none", "[{1g.10gb: 7}, null]", {GPU: 2}),
-        ("single", "[null]", {GPU: 1}),
-        ("single", "[{1g.10gb: 7}, {1g.10gb: 7}]", {GPU: 14}),
-        ("mixed", "[{1g.10gb: 4, 3g.40gb: 1}, null]", {GPU: 1, "nvidia.com/mig-1g.10gb": 4, "nvidia.com/mig-3g.40gb": 1}),
-        ("mixed", "[{1g.10gb+me: 1, 1g.10gb: 6}]", {"nvidia.com/mig-1g.10gb": 6, "nvidia.com/mig-1g.10gb.me": 1}),
-        ("mixed", "[{}]", {}),
+        ("none", [None, None], {GPU: 2}),
+        ("none", [{"1g.10gb": 7}, None], {GPU: 2}),
+        ("single", [None], {GPU: 1}),
+        ("single", [{"1g.10gb": 7}, {"1g.10gb": 7}], {GPU: 14}),
+        ("mixed", [{"1g.10gb": 4, "3g.40gb": 1}, None], {GPU: 1, "nvidia.com/mig-1g.10gb": 4, "nvidia.com/mig-3g.40gb": 1}),
+        ("mixed", [{"1g.10gb+me": 1, "1g.10gb": 6}], {"nvidia.com/mig-1g.10gb": 6, "nvidia.com/mig-1g.10gb.me": 1}),
+        ("mixed", [{}], {}),
     ],
 )  # fmt: skip
-def test_strategies(strategy: str, gpus: str, allocatable: dict) -> None:
-    found = advertised("mig-strategy", f"{{strategy: {strategy}, gpus: {gpus}}}", gpu="H100-80GB")
+def test_strategies(strategy: str, gpus: list, allocatable: dict) -> None:
+    found = cut(gpus, strategy, gpu="H100-80GB")
     assert found["allocatable"] == allocatable
 
 
 def test_labels_of_single() -> None:
-    labels = advertised(
-        "mig-strategy",
-        "{strategy: single, gpus: [{1g.10gb: 7}]}",
-        context={"product": "NVIDIA-A100-SXM4-80GB"},
-    )["labels"]
+    labels = cut([{"1g.10gb": 7}], "single", gpu="A100-80GB", product=PRODUCT)["labels"]
     assert labels["nvidia.com/gpu.product"] == "NVIDIA-A100-SXM4-80GB-MIG-1g.10gb"
     assert labels["nvidia.com/gpu.count"] == "7"
     assert labels["nvidia.com/mig.strategy"] == "single"
 
 
 def test_labels_of_mixed() -> None:
-    labels = advertised(
-        "mig-strategy", "{strategy: mixed, gpus: [{1g.10gb+me: 1}]}", gpu="A100-80GB"
-    )["labels"]
+    labels = cut([{"1g.10gb+me": 1}], "mixed", gpu="A100-80GB", product=PRODUCT)["labels"]
     assert labels["nvidia.com/gpu.replicas"] == "0"
     assert labels["nvidia.com/mig-1g.10gb.me.count"] == "1"
     assert labels["nvidia.com/mig-1g.10gb.me.product"].endswith("-MIG-1g.10gb.me")
@@ -91,10 +93,3 @@ def test_mig_parted_advertises_the_selected_config() -> None:
     assert found["allocatable"] == {GPU: 1, "nvidia.com/mig-3g.40gb": 2}
     assert advertised("mig-parted", text, select="a", context=context)["allocatable"] == {GPU: 2}
     assert advertised("mig-parted", text, select="a", gpu="A100-80GB") is None
-
-
-def test_what_is_refused_advertises_nothing() -> None:
-    text = '{"strategy": "single", "gpus": [{"1g.10gb": 1}, null]}'
-    answer = validate_text("mig-strategy", text, gpu="A100-80GB").as_dict()
-    assert answer["verdict"] == "reject"
-    assert answer["advertises"] is None

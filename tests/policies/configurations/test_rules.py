@@ -23,7 +23,7 @@ IDS = [
     f"{table}-{number}"
     for table, last in (("MP", 15), ("DP", 18), ("GO", 16), ("DRA", 15), ("NO", 14), ("OUR", 21))
     for number in range(1, last + 1)
-] + ["4.2", "4.4", "4.5-none", "4.5-single", "4.5-mixed"]
+] + ["4.2", "4.4", "4.5-single"]
 
 ROWS = [(kind, *row) for kind, rows in CASES.items() for row in rows]
 
@@ -64,15 +64,7 @@ def test_every_rule_of_a_kind_has_a_case(kind: str) -> None:
     rules = set(rules_of(kind))
     if kind == "network-operator-values":  # the rules of the nested configs have cases there
         rules -= {*rdma_shared_config.RULES, *sriov_config.RULES}
-    missing = rules - {row[0] for row in rows} - _UNREACHABLE.get(kind, set())
-    assert not missing
-
-
-_UNREACHABLE = {
-    # Shared with the other MIG kinds; here another rule speaks first, or the case cannot arise.
-    "mig-parted": {"mig-count-invalid"},
-    "mig-strategy": {"mig-layout-nowhere"},
-}
+    assert not rules - {row[0] for row in rows}
 
 
 def test_every_id_of_the_survey_has_a_rule() -> None:

@@ -114,10 +114,15 @@ REPORTS = (
     ),
     Report(
         "NVIDIA/gpu-operator#460",
-        "mig-strategy",
-        '{"strategy": "single", "gpus": [{"1g.6gb": 2, "2g.12gb": 1}]}',
-        ("more than one", "1g.6gb", "2g.12gb"),
-        circumstances={"gpu": "A30"},
+        "mig-parted",
+        parted(
+            "  two: [{devices: all, mig-enabled: true, mig-devices: {1g.6gb: 2, 2g.12gb: 1}}]\n"
+        ),
+        ("single", "1g.6gb", "2g.12gb"),
+        circumstances={
+            "gpu": "A30",
+            "context": {"gpusPerNode": 1, "env": {"MIG_STRATEGY": "single"}},
+        },
     ),
     Report(
         "NVIDIA/gpu-operator#861",

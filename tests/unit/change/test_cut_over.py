@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 
 from gpufleet.catalogue import load
-from gpufleet.change.cut_over_state import read_cut_over_state
-from gpufleet.change.cut_over_steps import NextStep, next_step, next_steps
+from gpufleet.change.cut_over_steps import NextStep, next_step, next_steps, read_cut_over_state
 from gpufleet.change.fleet_change import change_plan
 from gpufleet.change.live_node import LiveNode
 from gpufleet.change.live_pods import read_pods

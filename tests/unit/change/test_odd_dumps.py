@@ -8,7 +8,7 @@ import pytest
 import yaml
 from click.testing import CliRunner, Result
 
-from gpufleet.change.cut_over_state import read_cut_over_state
+from gpufleet.change.cut_over_steps import read_cut_over_state
 from gpufleet.change.live_node import read_nodes
 from gpufleet.change.live_pods import read_pods
 from gpufleet.change.preview import read_preview

@@ -25,9 +25,8 @@ def test_accept_is_0(kind: str) -> None:
 def test_warn_is_0_and_reject_is_1() -> None:
     warned = run("--as", "device-plugin", "-", "--format", "json", text="version: v1\nversion: v1")
     assert (warned.exit_code, json.loads(warned.stdout)["verdict"]) == (0, "warn")
-    result = run(
-        "--as", "mig-placement", "-", "--gpu", "A100-80GB", "--format", "json", text='{"9g.9gb": 1}'
-    )
+    text = FINE["mig-parted"].replace("1g.10gb: 7", "9g.9gb: 1")
+    result = run("--as", "mig-parted", "-", "--gpu", "A100-80GB", "--format", "json", text=text)
     answer = json.loads(result.stdout)
     assert (result.exit_code, answer["verdict"], answer["advertises"]) == (1, "reject", None)
     assert set(answer) == {"verdict", "findings", "advertises", "notJudged", "waived"}

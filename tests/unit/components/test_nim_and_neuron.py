@@ -6,7 +6,7 @@ from gpufleet.addons.neuron_device_plugin import NeuronDevicePlugin
 from gpufleet.addons.nim_operator import NimOperator
 from gpufleet.addons.nim_service import NimService
 from gpufleet.components_base.inputs import InvalidArgumentsError
-from gpufleet.fleet.nim_rules import validate_nim
+from gpufleet.render.nim import validate_nim
 from gpufleet.spec.nim import Nim
 
 RELEASE = "kubernetes:helm.sh/v3:Release"

@@ -50,13 +50,13 @@ def read_context(
     if data is None:
         data = {}
     if not isinstance(data, dict):
-        report.add("context-value-invalid", "context", "the context is not a mapping", _shape())
+        report.say("context-value-invalid/whole", "context", fix=_shape())
         data = {}
     raw = cast("dict[str, Any]", data)
     for key in raw:
         if key not in KEYS:
             fix = nearest_fix(key, KEYS)
-            report.add("context-key-unknown", f"context.{key}", f"there is no key {key}", fix)
+            report.say("context-key-unknown", f"context.{key}", fix=fix, key=key)
     reading = _Reading(raw, report)
     product = reading.text("product")
     return (
@@ -110,12 +110,13 @@ class _Reading:
 
     def wrong(self, key: str, wanted: str) -> None:
         found = self.raw[key]
-        self.report.add(
-            "context-value-invalid",
+        self.report.say(
+            "context-value-invalid/key",
             f"context.{key}",
-            f"{key} is {found!r}, {wanted} is needed",
-            f"write {wanted}",
             value=repr(found),
+            key=key,
+            found=found,
+            wanted=wanted,
         )
 
     def text(self, key: str) -> str | None:

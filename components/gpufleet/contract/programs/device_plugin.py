@@ -35,6 +35,7 @@ RULES = rule_table(*rules_in("device_plugin", "unknown_keys", "text_notes"))
 __all__ = ["RULES", "validate"]
 
 SEVERAL_REQUESTS_SINCE = (0, 20, 0)
+MPS_SINCE = (0, 15, 0)
 """The plugin that honours `failRequestsGreaterThanOne: false` under MPS."""
 MPS_LIMIT = 48
 """Maximum number of MPS clients from compute capability 7.5 on, where the GPU is not known."""
@@ -87,25 +88,26 @@ def _validate_flags(config: PluginDocument, context: Site, report: CheckReport) 
             # changes nothing on a GPU without MIG.
             differs = differs and written_strategy(context) is not None
         if differs:
-            report.add(
+            report.say(
                 "device-plugin-env-wins",
                 path,
-                f"{variable} is {value} in the plugin's environment, which beats {written} here",
-                f"write {value}, or set {variable} to {written}"
+                fix=f"write {value}, or set {variable} to {written}"
                 + (" (`mig.strategy` of the GPU Operator)" if flag == "migStrategy" else ""),
                 value=written,
                 env=value,
+                variable=variable,
             )
         chosen = value if value is not None else written
         in_force[flag] = chosen
         if chosen is not None and chosen not in allowed:
-            report.add(
-                "device-plugin-choice-unknown",
+            report.say(
+                "device-plugin-choice-unknown/flag",
                 path if value is None else f"context.env.{variable}",
-                f"{flag} is {shown(chosen)}, known are {', '.join(allowed)}",
-                nearest_fix(chosen, allowed),
+                fix=nearest_fix(chosen, allowed),
                 value=chosen,
                 allowed=allowed,
+                flag=flag,
+                chosen=shown(chosen),
             )
     _validate_list_strategy(config, env.get("DEVICE_LIST_STRATEGY"), report)
     return in_force["migStrategy"]
@@ -121,11 +123,10 @@ def _validate_list_strategy(config: PluginDocument, env: str | None, report: Che
         chosen = [] if written is None else [str(written)]
     for item in chosen:
         if item not in _LIST_STRATEGIES:
-            report.add(
-                "device-plugin-choice-unknown",
+            report.say(
+                "device-plugin-choice-unknown/list",
                 "flags.plugin.deviceListStrategy",
-                f"deviceListStrategy {item!r} is not one of {', '.join(_LIST_STRATEGIES)}",
-                nearest_fix(item, _LIST_STRATEGIES),
+                fix=nearest_fix(item, _LIST_STRATEGIES),
                 value=item,
                 allowed=_LIST_STRATEGIES,
             )
@@ -139,27 +140,21 @@ def _validate_mps(
     report: CheckReport,
 ) -> None:
     if config.time_slicing is not None:
-        report.add(
-            "device-plugin-mps-wins",
-            "sharing.timeSlicing",
-            "both timeSlicing and mps are given: MPS is used, time-slicing is dropped",
-            "keep one of them",
-        )
+        report.say("device-plugin-mps-wins", "sharing.timeSlicing")
     plugin = context.release_of(CHART)
-    if mps.fail_requests_greater_than_one is False and plugin.at < SEVERAL_REQUESTS_SINCE:
+    if plugin.at < MPS_SINCE:
         report.add(
-            "device-plugin-mps-one-request",
-            "sharing.mps.failRequestsGreaterThanOne",
-            f"under MPS plugin {plugin} always refuses requests for more than one share",
-            "remove the line, or use v0.20.0 of the plugin",
+            "device-plugin-mps-too-old",
+            "sharing.mps",
+            f"plugin {plugin} ignores `mps`, which came with v0.15.0: every pod gets a whole GPU",
+            "use v0.15.0 of the plugin or later, or `timeSlicing`",
+        )
+    if mps.fail_requests_greater_than_one is False and plugin.at < SEVERAL_REQUESTS_SINCE:
+        report.say(
+            "device-plugin-mps-one-request", "sharing.mps.failRequestsGreaterThanOne", plugin=plugin
         )
     if not allows_mps(strategy):
-        report.add(
-            "device-plugin-mps-mixed",
-            "sharing.mps",
-            "using --mig-strategy=mixed is not supported with MPS",
-            "write `timeSlicing` instead of `mps`, or `migStrategy: none`",
-        )
+        report.say("device-plugin-mps-mixed", "sharing.mps")
     if not _mps_root(config, context):
         known = context.env is not None
         report.add(
@@ -189,30 +184,12 @@ def _validate_mps_hardware(
         layouts is not None and any(layout is not None for layout in layouts)
     )
     if partitioned:
-        report.add(
-            "device-plugin-mps-on-mig",
-            "sharing.mps",
-            "sharing using MPS is not supported for MIG devices, and the node's GPUs are in MIG "
-            "mode",
-            "write `timeSlicing` instead of `mps`",
-        )
+        report.say("device-plugin-mps-on-mig", "sharing.mps")
     elif strategy == "single" and layouts is None and (context.gpu is None or context.gpu.has_mig):
-        report.add(
-            "device-plugin-mps-single",
-            "sharing.mps",
-            "MPS cannot share MIG devices: with migStrategy single it works only while no GPU is "
-            "in MIG mode",
-            "write `migStrategy: none`, or `timeSlicing` instead of `mps`",
-        )
+        report.say("device-plugin-mps-single", "sharing.mps")
     most = MPS_LIMIT if context.gpu is None else context.gpu.mps_max_clients
     if context.gpu is not None and most == 0:
-        report.add(
-            "device-plugin-mps-unsupported",
-            "sharing.mps",
-            f"{context.gpu.key} has no MPS",
-            "write `timeSlicing` instead of `mps`",
-            gpu=context.gpu.key,
-        )
+        report.say("device-plugin-mps-unsupported", "sharing.mps", gpu=context.gpu.key)
         return
     for name, replicas, path in mps.resources:
         if replicas > most:
@@ -237,12 +214,7 @@ def _validate_offered(
         if why:
             skipped.append((name, path, why))
         elif name != GPU_RESOURCE and strategy is None and context.layouts is None:
-            report.add(
-                "device-plugin-resource-needs-mixed",
-                f"{path}.name",
-                f"{name} exists only where the plugin runs with the strategy mixed",
-                "write `flags: {migStrategy: mixed}`, or set it in the operator",
-            )
+            report.say("device-plugin-resource-needs-mixed", f"{path}.name", name=name)
     nothing = len(skipped) == len(block.resources)
     for name, path, why in skipped:
         report.add(
@@ -275,7 +247,7 @@ def _why_not_offered(name: str, strategy: str | None, context: Site) -> str | No
     names = set(gpu.mig_published)
     if gpu.mig is not None:
         names = {*gpu.mig.profiles, *gpu.mig.alternate_names}
-    if name in {mig_resource(own) for own in names}:
+    if not names or name in {mig_resource(own) for own in names}:
         return None
     return f"{gpu.key} has no profile {profile}"
 

@@ -21,19 +21,9 @@ def validate_chart(context: Site, report: CheckReport) -> None:
         return
     values = chart.values or {}
     if chart.namespace.found == "default" and values.get("allowDefaultNamespace") is not True:
-        report.add(
-            "device-plugin-chart-default-namespace",
-            "context.chart.namespace",
-            "the chart refuses the default namespace",
-            "install into `nvidia-device-plugin`, or set `allowDefaultNamespace: true`",
-        )
+        report.say("device-plugin-chart-default-namespace", "context.chart.namespace")
     if values.get("namespace"):
-        report.add(
-            "device-plugin-chart-namespace-value",
-            "context.chart.values.namespace",
-            "the value `namespace` was removed, the chart fails with it",
-            "install with `--namespace`",
-        )
+        report.say("device-plugin-chart-namespace-value", "context.chart.values.namespace")
     config = chart.value("config")
     if isinstance(config, Mapping):
         _validate_config(cast("Mapping[str, Any]", config), report)
@@ -44,12 +34,7 @@ def _validate_config(config: Mapping[str, Any], report: CheckReport) -> None:
     keys: list[str] = list(cast("Mapping[str, Any]", raw)) if isinstance(raw, Mapping) else []
     default = config.get("default")
     if config.get("name") and keys:
-        report.add(
-            "device-plugin-chart-two-configs",
-            "context.chart.values.config",
-            "config.name and config.map are given together",
-            "keep `config.name` for a ConfigMap of your own, or `config.map`",
-        )
+        report.say("device-plugin-chart-two-configs", "context.chart.values.config")
     if keys and not default and not _falls_back(config):
         report.add(
             "device-plugin-chart-no-default",
@@ -60,22 +45,18 @@ def _validate_config(config: Mapping[str, Any], report: CheckReport) -> None:
             keys=tuple(keys),
         )
     if default and not keys and not config.get("name"):
-        report.add(
+        report.say(
             "device-plugin-chart-default-alone",
             "context.chart.values.config.default",
-            f"config.default is {shown(default)}, and neither config.name nor config.map gives a "
-            "ConfigMap: the plugin runs without any configuration",
-            "write `config: {name: ...}` for a ConfigMap of your own, or `config: {map: ...}`",
             value=shown(default),
         )
     if default and keys and default not in keys:
-        report.add(
+        report.say(
             "device-plugin-chart-default-absent",
             "context.chart.values.config.default",
-            f"config.default is {shown(default)}, config.map has {', '.join(keys)}",
-            f"one of {', '.join(keys)}",
             value=default,
             keys=tuple(keys),
+            default=shown(default),
         )
 
 

@@ -69,23 +69,12 @@ def parse_config(data: Any, version: tuple[int, ...], report: CheckReport) -> Pl
     if data is None:
         return PluginDocument()
     if not isinstance(data, dict):
-        report.add(
-            "device-plugin-no-mapping",
-            "",
-            f"the document is {kind_of(data)}, a mapping is needed",
-            "write `version: v1` and `sharing:`",
-        )
+        report.say("device-plugin-no-mapping", "", kind=kind_of(data))
         return PluginDocument()
     top = decode(cast("dict[str, Any]", data), _TOP, "", report)
     found = text(top.get("version", ""))
     if top.get("version") is not None and found not in ("", "v1"):
-        report.add(
-            "device-plugin-version-unknown",
-            "version",
-            f"`version` is {shown(top['version'])}, only v1 is known",
-            "write `version: v1`",
-            value=shown(top["version"]),
-        )
+        report.say("device-plugin-version-unknown", "version", value=shown(top["version"]))
     flags = _flags(top.get("flags"), version, report)
     _resources(top.get("resources"), report)
     _imex(top.get("imex"), report)
@@ -124,21 +113,9 @@ def decode(
         meant = next(name for name in known if name.lower() == key.lower() or name in found)
         meant = next((name for name in known if name.lower() == key.lower()), meant)
         if meant in data:
-            report.add(
-                "device-plugin-key-case-repeated",
-                child(path, key),
-                f"{key} and {meant} are one key to {READER}",
-                f"keep `{meant}`",
-                value=key,
-            )
+            report.say("device-plugin-key-case-repeated", child(path, key), value=key, meant=meant)
         else:
-            report.add(
-                "device-plugin-key-case",
-                child(path, key),
-                f"{key} is read as {meant}",
-                f"write `{meant}`",
-                value=key,
-            )
+            report.say("device-plugin-key-case", child(path, key), value=key, meant=meant)
     return found
 
 
@@ -238,12 +215,7 @@ def _resources(value: Any, report: CheckReport) -> None:
             used = True
             _resource(entry, child(place, index), report)
     if used:
-        report.add(
-            "device-plugin-resources-ignored",
-            "resources",
-            "naming resources is not supported: the section is ignored",
-            "remove it",
-        )
+        report.say("device-plugin-resources-ignored", "resources")
 
 
 def _resource(entry: Any, path: str, report: CheckReport) -> None:
@@ -256,12 +228,7 @@ def _resource(entry: Any, path: str, report: CheckReport) -> None:
             report_key(report, path, key, ("pattern", "name"), READER)
     for key in ("pattern", "name"):
         if key not in fields:
-            report.add(
-                "device-plugin-resources-incomplete",
-                child(path, key),
-                f"resources must have a '{key}' field set",
-                f"write `{key}`, or remove `resources`",
-            )
+            report.say("device-plugin-resources-incomplete", child(path, key), key=key)
     pattern = fields.get("pattern")
     if pattern is not None and not isinstance(pattern, str):
         wrong_type(pattern, child(path, "pattern"), "text", report)
@@ -282,10 +249,4 @@ def _imex(value: Any, report: CheckReport) -> None:
         return
     numbers = [0 if c is None else integer(c) for c in cast("list[Any]", channels)]
     if numbers not in ([], [0]):
-        report.add(
-            "device-plugin-imex-channels",
-            "imex.channelIDs",
-            f"channelIDs must be [] or [0], found {shown(channels)}",
-            "write `channelIDs: [0]` or remove the key",
-            value=shown(channels),
-        )
+        report.say("device-plugin-imex-channels", "imex.channelIDs", value=shown(channels))

@@ -67,14 +67,7 @@ def report_plugin_key(key: str, known: Iterable[str], path: str, report: CheckRe
     if home is None or home == path:
         report_key(report, path, key, known, "the device plugin")
         return
-    report.add(
-        "device-plugin-key-elsewhere",
-        child(path, key),
-        f"the device plugin ignores `{key}` here, so what it declares does not happen: it belongs "
-        f"into {home}",
-        f"move it to {home}",
-        value=key,
-    )
+    report.say("device-plugin-key-elsewhere", child(path, key), value=key, home=home)
 
 
 def parse_block(value: Any, name: str, report: CheckReport) -> SharingBlock | None:
@@ -104,12 +97,7 @@ def _resources(
 ) -> tuple[tuple[str, int, str], ...]:
     value = block.get("resources")
     if value is None or value == []:
-        report.add(
-            "device-plugin-no-resources",
-            path,
-            "no resources specified",
-            "write `resources: [{name: nvidia.com/gpu, replicas: 4}]`, or remove the block",
-        )
+        report.say("device-plugin-no-resources", path)
         return ()
     if not isinstance(value, list):
         wrong_type(value, path, "a list", report)
@@ -121,13 +109,7 @@ def _resources(
         if one is None:
             continue
         if any(one[0] == name for name, _, _ in found):
-            report.add(
-                "device-plugin-resource-repeated",
-                place,
-                f"{one[0]} stands twice; the larger number of replicas wins",
-                "keep one of them",
-                value=one[0],
-            )
+            report.say("device-plugin-resource-repeated", place, value=one[0])
         found.append((*one, place))
     return tuple(found)
 
@@ -142,21 +124,11 @@ def _resource(entry: Any, path: str, rename: bool, report: CheckReport) -> tuple
             report_plugin_key(key, _RESOURCE, path, report)
     name = replicas = None
     if "name" not in fields:
-        report.add(
-            "device-plugin-resource-name-missing",
-            child(path, "name"),
-            "no resource name specified",
-            "write `name: nvidia.com/gpu`",
-        )
+        report.say("device-plugin-resource-name-missing", child(path, "name"))
     else:
         name = resource_name(fields["name"], child(path, "name"), report)
     if "replicas" not in fields:
-        report.add(
-            "device-plugin-replicas-missing",
-            child(path, "replicas"),
-            "no replicas specified",
-            "write `replicas: 2` or more",
-        )
+        report.say("device-plugin-replicas-missing", child(path, "replicas"))
     else:
         replicas = _replicas(fields["replicas"], child(path, "replicas"), report)
     _devices(fields.get("devices", "all"), child(path, "devices"), report)
@@ -169,14 +141,7 @@ def _replicas(value: Any, path: str, report: CheckReport) -> int | None:
     number = 0 if value is None else integer(value)
     if number is not None and number >= 2:
         return number
-    report.add(
-        "device-plugin-replicas-invalid",
-        path,
-        f"replicas is {shown(value)}, a whole number of at least 2 is needed",
-        "write 2 or more, without quotes; to share nothing remove the entry",
-        value=shown(value),
-        limit=2,
-    )
+    report.say("device-plugin-replicas-invalid", path, value=shown(value), limit=2)
     return None
 
 
@@ -189,23 +154,13 @@ def resource_name(value: Any, path: str, report: CheckReport) -> str | None:
     full = written if written.startswith(PREFIX) else PREFIX + written
     rest = full.partition("/")[2]
     if len(full.encode("utf-8", "surrogatepass")) > LONGEST_NAME:
-        report.add(
-            "device-plugin-name-invalid",
-            path,
-            f"{full} is longer than {LONGEST_NAME} characters",
-            None,
-            value=written,
-            limit=LONGEST_NAME,
+        report.say(
+            "device-plugin-name-invalid/length", path, value=written, limit=LONGEST_NAME, full=full
         )
         return None
     if _SUBDOMAIN.fullmatch(rest) is None:
-        report.add(
-            "device-plugin-name-invalid",
-            path,
-            f"incorrect format for resource name {full!r}: a lower-case DNS-1123 subdomain is "
-            "needed after the prefix",
-            _name_fix(rest),
-            value=written,
+        report.say(
+            "device-plugin-name-invalid/form", path, fix=_name_fix(rest), value=written, full=full
         )
         return None
     return full
@@ -222,22 +177,9 @@ def _devices(value: Any, path: str, report: CheckReport) -> None:
     count = None if isinstance(value, str | list) else integer(value)
     listed = isinstance(value, list) and all(_is_device(d) for d in cast("list[Any]", value))
     if listed or (count is not None and count > 0):
-        report.add(
-            "device-plugin-devices-ignored",
-            path,
-            f"choosing devices is not supported: {shown(value)} is ignored, all are shared",
-            "remove `devices`",
-            value=shown(value),
-        )
+        report.say("device-plugin-devices-ignored", path, value=shown(value))
         return
-    report.add(
-        "device-plugin-devices-invalid",
-        path,
-        f"devices is {shown(value)}: all, a positive count, or a list of indices (0, 0:1) and "
-        "UUIDs is needed",
-        "remove `devices`; whatever is listed is ignored",
-        value=shown(value),
-    )
+    report.say("device-plugin-devices-invalid", path, value=shown(value))
 
 
 def _is_device(value: Any) -> bool:
@@ -294,10 +236,11 @@ def _rename(value: Any, name: str | None, by_default: bool, path: str, report: C
 
 def wrong_type(value: Any, path: str, wanted: str, report: CheckReport) -> None:
     """Report that a value of the document is of a kind the plugin cannot read."""
-    report.add(
+    report.say(
         "device-plugin-wrong-type",
         path,
-        f"{path} is {kind_of(value)} ({shown(value)}), {wanted} is needed",
-        f"write {wanted}",
         value=shown(value),
+        place=path,
+        kind=kind_of(value),
+        wanted=wanted,
     )

@@ -70,17 +70,12 @@ def _installed(values: dict[str, Any], context: Site) -> Program:
 
 def _validate_config(text: Any, path: str, context: Site, report: CheckReport) -> None:
     if not isinstance(text, str):
-        report.add(
-            "device-plugin-values-config",
-            path,
-            f"the configuration is {shown(text)}, text is needed",
-            "write `|` after the key and indent the document below it",
-        )
+        report.say("device-plugin-values-config/type", path, text=shown(text))
         return
     try:
         read = read_go(text)
     except UnreadableDocumentError as problem:
-        report.add("device-plugin-values-config", path, f"it cannot be read: {problem}")
+        report.say("device-plugin-values-config/text", path, problem=problem)
         return
     # The chart itself is validated once, not with each configuration.
     plugin = context.program(CHART) or Program(name=CHART)

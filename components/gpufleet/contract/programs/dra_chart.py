@@ -28,20 +28,14 @@ def validate_chart(context: Site, gates: dict[str, bool], report: CheckReport) -
     if chart.value("resources.gpus.enabled") is not False and not chart.value(
         "gpuResourcesEnabledOverride"
     ):
-        report.add(
-            "dra-chart-gpus-override",
-            f"{_VALUES}.gpuResourcesEnabledOverride",
-            "resources.gpus.enabled is on, its default, without gpuResourcesEnabledOverride",
-            "write `gpuResourcesEnabledOverride: true` and turn the device plugin off, or "
-            "`resources: {gpus: {enabled: false}}`",
-        )
+        report.say("dra-chart-gpus-override", f"{_VALUES}.gpuResourcesEnabledOverride")
     for key in ("nvidiaCtkPath", "namespace"):
         if chart.value(key):
-            report.add(
+            report.say(
                 "dra-chart-value-removed",
                 f"{_VALUES}.{key}",
-                f"the value `{key}` was removed, the chart fails with it",
-                "remove it" if key == "nvidiaCtkPath" else "install with `--namespace`",
+                fix="remove it" if key == "nvidiaCtkPath" else "install with `--namespace`",
+                key=key,
             )
     if chart.value("webhook.enabled"):
         _validate_webhook(chart, report)
@@ -50,60 +44,32 @@ def validate_chart(context: Site, gates: dict[str, bool], report: CheckReport) -
 
 def _validate_cluster(chart: Program, context: Site, report: CheckReport) -> None:
     if chart.namespace.found == "default" and not chart.value("allowDefaultNamespace"):
-        report.add(
-            "dra-chart-default-namespace",
-            "context.chart.namespace",
-            "the chart refuses the default namespace",
-            "install into `dra-driver-nvidia-gpu`, or set `allowDefaultNamespace: true`",
-        )
+        report.say("dra-chart-default-namespace", "context.chart.namespace")
     minor = context.minor
     if minor is not None and minor < _KUBERNETES:
         written = ".".join(map(str, minor))
-        report.add(
-            "dra-chart-kubernetes",
-            context.kubernetes.place,
-            f"Kubernetes {written} is older than 1.32",
-            "1.34 or newer serves resource.k8s.io/v1",
-            value=written,
-            limit="1.32",
-        )
+        report.say("dra-chart-kubernetes", context.kubernetes.place, value=written, limit="1.32")
 
 
 def _validate_webhook(chart: Program, report: CheckReport) -> None:
     mode: Any = chart.value("webhook.tls.mode") or "cert-manager"
     path = f"{_VALUES}.webhook.tls"
     if mode not in ("cert-manager", "secret"):
-        report.add(
-            "dra-chart-webhook-tls",
-            f"{path}.mode",
-            f"webhook.tls.mode is {shown(mode)}, it must be cert-manager or secret",
-            "one of cert-manager, secret",
-            value=shown(mode),
-        )
+        report.say("dra-chart-webhook-tls/mode", f"{path}.mode", value=shown(mode))
     elif mode == "secret":
         if not chart.value("webhook.tls.secret.name"):
-            report.add(
-                "dra-chart-webhook-tls",
-                f"{path}.secret.name",
-                "webhook.tls.mode secret needs the name of a Secret",
-                "write `secret: {name: ...}`",
-            )
+            report.say("dra-chart-webhook-tls/secret", f"{path}.secret.name")
     else:
         issuer: Any = chart.value("webhook.tls.certManager.issuerType") or "selfsigned"
         if issuer not in _ISSUERS:
-            report.add(
-                "dra-chart-webhook-tls",
+            report.say(
+                "dra-chart-webhook-tls/issuer-type",
                 f"{path}.certManager.issuerType",
-                f"issuerType is {shown(issuer)}, known are {', '.join(_ISSUERS)}",
-                f"one of {', '.join(_ISSUERS)}",
                 value=shown(issuer),
             )
         elif issuer != "selfsigned" and not chart.value("webhook.tls.certManager.issuerName"):
-            report.add(
-                "dra-chart-webhook-tls",
-                f"{path}.certManager.issuerName",
-                f"issuerType {issuer} needs an issuerName",
-                "write the name of the issuer",
+            report.say(
+                "dra-chart-webhook-tls/issuer-name", f"{path}.certManager.issuerName", issuer=issuer
             )
 
 
@@ -119,21 +85,9 @@ def _validate_shares(chart: Program, gates: dict[str, bool], report: CheckReport
     path = f"{_VALUES}.consumableShares"
     number = str(value).isdigit() and int(value) > 0 and not isinstance(value, bool)
     if value not in ("disabled", "memory", "unlimited") and not number:
-        report.add(
-            "dra-consumable-shares-invalid",
-            path,
-            f"consumableShares is {shown(value)}",
-            "one of disabled, memory, unlimited, or a positive whole number",
-            value=shown(value),
-        )
+        report.say("dra-consumable-shares-invalid", path, value=shown(value))
     elif value != "disabled" and not gates.get("ConsumableShares"):
-        report.add(
-            "dra-consumable-shares-gate",
-            path,
-            f"consumableShares is {shown(value)} and the gate ConsumableShares is off",
-            "write `featureGates: {ConsumableShares: true}`",
-            value=shown(value),
-        )
+        report.say("dra-consumable-shares-gate", path, value=shown(value))
 
 
 def _validate_neighbours(context: Site, report: CheckReport) -> None:

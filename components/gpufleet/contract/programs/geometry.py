@@ -62,12 +62,12 @@ def validate_anywhere(
             if having
             else "no GPU of the catalogue has all of these profiles"
         )
-        report.add(
+        report.say(
             "mig-layout-nowhere",
             path,
-            f"{shown(dict(devices))} fits no GPU: {reason}",
-            "name the GPU with --gpu to see its nearest layouts",
             value=dict(devices),
+            devices=shown(dict(devices)),
+            reason=reason,
         )
     return tuple(able)
 
@@ -100,14 +100,13 @@ def _published(gpu: Gpu, devices: Mapping[str, int]) -> bool:
 def _validate_published(
     gpu: Gpu, devices: Mapping[str, int], path: str, report: CheckReport
 ) -> None:
-    if _published(gpu, devices):
-        report.add(
+    if not gpu.mig_published or _published(gpu, devices):
+        report.say(
             "mig-placement-unknown",
             path,
-            f"{gpu.key}: no layout can be proven: {gpu.mig_unknown}",
-            "compare with `nvidia-smi mig -lgipp` on the node",
             gpu=gpu.key,
             published=dict(gpu.mig_published),
+            mig_unknown=gpu.mig_unknown,
         )
         return
     report.add(

@@ -30,28 +30,13 @@ def validate_plugin_config(
         return {}
     if config.get("create") is True:
         if not data:
-            report.add(
-                "gpu-operator-plugin-config-empty",
-                f"{path}.data",
-                "config.create is true and config.data is empty",
-                "write at least one configuration, or `create: false`",
-            )
+            report.say("gpu-operator-plugin-config-empty/data", f"{path}.data")
         elif not config.get("name"):
-            report.add(
-                "gpu-operator-plugin-config-empty",
-                f"{path}.name",
-                "config.create is true and config.name is empty",
-                "name the ConfigMap that is created",
-            )
+            report.say("gpu-operator-plugin-config-empty/name", f"{path}.name")
     default = config.get("default")
     if default and data and default not in list(data):
-        report.add(
-            "gpu-operator-plugin-default-absent",
-            f"{path}.default",
-            f"default is {default!r}, the keys are {', '.join(data)}",
-            f"one of {', '.join(data)}",
-            value=default,
-            keys=tuple(data),
+        report.say(
+            "gpu-operator-plugin-default-absent", f"{path}.default", value=default, keys=tuple(data)
         )
     inner = replace(context, reader="gpu-operator", env=None, select=None)
     read: dict[str, Any] = {}
@@ -83,12 +68,7 @@ def validate_mig_config(values: Mapping[str, Any], context: Site, report: CheckR
     if not data:
         return
     if "config.yaml" not in data:
-        report.add(
-            "gpu-operator-mig-config-key",
-            f"{path}.data",
-            f"data has {', '.join(data)}, the MIG manager reads config.yaml",
-            "call the key config.yaml",
-        )
+        report.say("gpu-operator-mig-config-key", f"{path}.data", data=tuple(data))
         return
     place = child(f"{path}.data", "config.yaml")
     found = _read(data["config.yaml"], place, report)
@@ -149,20 +129,10 @@ def validate_counters(values: Mapping[str, Any], sliced: bool, report: CheckRepo
     fields = {line.partition(",")[0].strip() for line in lines if not line.strip().startswith("#")}
     strategy = value_at(values, "mig.strategy")
     if _UTIL in fields and _ENGINE not in fields and strategy in ("single", "mixed"):
-        report.add(
-            "gpu-operator-metric-mig",
-            "dcgmExporter.config.data",
-            f"{_UTIL} is meaningless on MIG devices",
-            f"add `{_ENGINE}, gauge, ratio of time the graphics engine is active`",
-        )
+        report.say("gpu-operator-metric-mig", "dcgmExporter.config.data")
     wanted = [key for key in ("enablePodLabels", "enablePodUID") if exporter.get(key) is True]
     if wanted and sliced:
-        report.add(
-            "gpu-operator-pod-metrics-shared",
-            f"dcgmExporter.{wanted[0]}",
-            "a device-plugin config slices time, and metrics of such GPUs belong to no container",
-            "do not rely on metrics per pod on these nodes",
-        )
+        report.say("gpu-operator-pod-metrics-shared", f"dcgmExporter.{wanted[0]}")
 
 
 def slices_time(documents: Mapping[str, Any]) -> bool:
@@ -175,28 +145,18 @@ def _entries(config: Mapping[str, Any], path: str, report: CheckReport) -> dict[
     data = config.get("data")
     found = {} if data is None else as_mapping(data)
     if found is None:
-        report.add(
-            "gpu-operator-wrong-type",
-            f"{path}.data",
-            f"data is {kind_of(data)}; it is the data of a ConfigMap, a mapping of keys to text",
-            "write `data: {config.yaml: |...}`, the document below its key",
-        )
+        report.say("gpu-operator-wrong-type/data", f"{path}.data", kind=kind_of(data))
     return found
 
 
 def _read(text: Any, path: str, report: CheckReport) -> GoDocument | None:
     if not isinstance(text, str):
-        report.add(
-            "gpu-operator-wrong-type",
-            path,
-            f"the document is {shown(text)}, text is needed",
-            "write `|` after the key and indent the document below it",
-        )
+        report.say("gpu-operator-wrong-type/document", path, text=shown(text))
         return None
     try:
         return read_go(text)
     except UnreadableDocumentError as problem:
-        report.add("gpu-operator-wrong-type", path, f"the document cannot be read: {problem}")
+        report.say("gpu-operator-wrong-type/text", path, problem=problem)
         return None
 
 

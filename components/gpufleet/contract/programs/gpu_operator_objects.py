@@ -82,12 +82,7 @@ def validate_objects(
         validate_config_maps(objects, as_mapping(item.get("spec")) or {}, path, context, report)
     kinds = [item.get("kind") for _, item in objects]
     if "ClusterPolicy" in kinds and "GPUCluster" in kinds:
-        report.add(
-            "gpu-operator-two-stacks",
-            "items",
-            "a ClusterPolicy and a GPUCluster cannot live in one cluster",
-            "keep one of them",
-        )
+        report.say("gpu-operator-two-stacks/objects", "items")
 
 
 def _cluster_policy(
@@ -119,11 +114,9 @@ def validate_mig_default(data: Mapping[str, Any], root: str, report: CheckReport
     """The layout that nodes without a label get: only the one without any instances."""
     value = value_at(data, "migManager.config.default")
     if isinstance(value, str) and value not in ("", "all-disabled"):
-        report.add(
+        report.say(
             "gpu-operator-choice-unknown",
             f"{root}migManager.config.default",
-            f"migManager.config.default is {value!r}, allowed are 'all-disabled', ''",
-            "leave it, and label the nodes `nvidia.com/mig.config` with the config's name",
             value=value,
             allowed=("all-disabled", ""),
         )
@@ -145,26 +138,19 @@ def _driver(
 ) -> None:
     validate_driver_version(spec.get("version"), f"{place}.version", report)
     if spec.get("default") is True and spec.get("nodeSelector"):
-        report.add(
-            "gpu-operator-driver-default-selector",
-            child(place, "nodeSelector"),
-            "default NVIDIADriver must not use nodeSelector",
-            "remove the selector, or `default: true`",
-        )
+        report.say("gpu-operator-driver-default-selector", child(place, "nodeSelector"))
     before = as_mapping(context.previous)
     if before is None or before.get("kind") != "NVIDIADriver" or _name(before) != _name(item):
         return
     old = as_mapping(before.get("spec")) or {}
     for field, default in (("driverType", "gpu"), ("usePrecompiled", False)):
         if old.get(field, default) != spec.get(field, default):
-            report.add(
+            report.say(
                 "gpu-operator-driver-immutable",
                 child(place, field),
-                f"{field} is immutable, and changes from {old.get(field, default)} to "
-                f"{spec.get(field, default)}",
-                "make a new NVIDIADriver",
                 before=old.get(field, default),
                 value=spec.get(field, default),
+                field=field,
             )
 
 
@@ -172,11 +158,9 @@ def _driver_pairs(drivers: Sequence[tuple[str, dict[str, Any]]], report: CheckRe
     specs = [(path, as_mapping(item.get("spec")) or {}) for path, item in drivers]
     defaults = [path for path, spec in specs if spec.get("default") is True]
     for path in defaults[1:]:
-        report.add(
+        report.say(
             "gpu-operator-driver-two-defaults",
             child(child(path, "spec"), "default"),
-            "multiple default NVIDIADrivers found",
-            "keep `default: true` on one of them",
             first=defaults[0],
         )
     others = [(path, spec) for path, spec in specs if spec.get("default") is not True]
@@ -184,13 +168,11 @@ def _driver_pairs(drivers: Sequence[tuple[str, dict[str, Any]]], report: CheckRe
         for first, other in others[:index]:
             a, b = (mapping_at(s, "nodeSelector") for s in (spec, other))
             if selects_within(a, b) or selects_within(b, a):
-                report.add(
+                report.say(
                     "gpu-operator-driver-overlap",
                     child(child(path, "spec"), "nodeSelector"),
-                    f"multiple NVIDIADrivers match the same node: {first or 'the first'} selects "
-                    "it too",
-                    "give them selectors that exclude each other",
                     first=first,
+                    first_written=first or "the first",
                 )
 
 
@@ -198,12 +180,8 @@ def _cluster(item: dict[str, Any], path: str, context: Site, report: CheckReport
     gates, driver = "spec.draDriver.featureGates", context.release_of(DRIVER)
     validate_gates(gates_of(value_at(item, gates)), f"{path}.{gates}".lstrip("."), driver, report)
     if _name(item) != "gpu-cluster":
-        report.add(
-            "gpu-operator-cluster-name",
-            child(child(path, "metadata"), "name"),
-            f"GPUCluster is a singleton, it must be called gpu-cluster and is called {_name(item)}",
-            "write `name: gpu-cluster`",
-            value=_name(item),
+        report.say(
+            "gpu-operator-cluster-name", child(child(path, "metadata"), "name"), value=_name(item)
         )
 
 

@@ -32,37 +32,27 @@ def validate_runtime_paths(data: Mapping[str, Any], path: str, report: CheckRepo
     socket, socket_place = found.get("CONTAINERD_SOCKET", ("", config_place))
     rancher = config.startswith(_RANCHER[0])
     if (rancher or socket.startswith(_RANCHER)) and socket != SOCKET:
-        report.add(
-            "gpu-operator-containerd-socket",
+        report.say(
+            "gpu-operator-containerd-socket/unset",
             socket_place,
-            f"CONTAINERD_SOCKET is {socket or 'not set, so /run/containerd/containerd.sock'}; "
-            f"the containerd of k3s and RKE2 listens on {SOCKET}",
-            _FIX,
+            fix=_FIX,
             value=socket,
+            socket=socket or "not set, so /run/containerd/containerd.sock",
         )
     elif socket and not socket.startswith("/"):
-        report.add(
-            "gpu-operator-containerd-socket",
-            socket_place,
-            f"CONTAINERD_SOCKET is {socket}, and its folder is mounted from the host",
-            "write an absolute path, without unix://",
-            value=socket,
-        )
+        report.say("gpu-operator-containerd-socket/relative", socket_place, value=socket)
     if rancher:
-        report.add(
-            "gpu-operator-containerd-config",
+        report.say(
+            "gpu-operator-containerd-config/template",
             config_place,
-            "k3s and RKE2 write config.toml again at each start, and a config.toml.tmpl of the "
-            "toolkit replaces what they generate",
-            _FIX + "; both find the nvidia runtime by themselves",
+            fix=_FIX + "; both find the nvidia runtime by themselves",
             value=config,
         )
     elif config and socket.startswith(_RANCHER):
-        report.add(
-            "gpu-operator-containerd-config",
+        report.say(
+            "gpu-operator-containerd-config/socket",
             config_place,
-            f"the toolkit configures {config}, which the containerd of k3s and RKE2 at {socket} "
-            "does not read",
-            _FIX + "; both find the nvidia runtime by themselves",
+            fix=_FIX + "; both find the nvidia runtime by themselves",
             value=config,
+            socket=socket,
         )

@@ -23,7 +23,11 @@ from gpufleet.contract.programs.gpu_operator_nested import (
     validate_mig_config,
     validate_plugin_config,
 )
-from gpufleet.contract.programs.gpu_operator_nodes import validate_images, validate_list_strategy
+from gpufleet.contract.programs.gpu_operator_nodes import (
+    validate_extra_objects,
+    validate_images,
+    validate_list_strategy,
+)
 from gpufleet.contract.programs.gpu_operator_objects import (
     CODES,
     objects_of,
@@ -31,7 +35,6 @@ from gpufleet.contract.programs.gpu_operator_objects import (
     validate_mig_default,
     validate_objects,
 )
-from gpufleet.contract.programs.gpu_operator_pods import validate_extra_objects
 from gpufleet.contract.programs.gpu_operator_runtime import validate_runtime_paths
 from gpufleet.contract.programs.rule_tables import rules_in
 from gpufleet.contract.programs.text_notes import note_text
@@ -82,19 +85,10 @@ def validate(read: GoDocument, context: Site) -> Judgement:
     note_text(read, report)
     values = {} if read.data is None else as_mapping(read.data)
     if _is_json_patch(read.data):
-        report.add(
-            "gpu-operator-patch",
-            "",
-            "these are JSON patch operations: the object they change is not here, and they are not "
-            "validated",
-        )
+        report.say("gpu-operator-patch", "")
         return report.validation()
     if values is None:
-        report.add(
-            "gpu-operator-no-mapping",
-            "",
-            f"the document is {kind_of(read.data)}, values or a custom resource are needed",
-        )
+        report.say("gpu-operator-no-mapping", "", kind=kind_of(read.data))
         return report.validation()
     objects = objects_of(values)
     if objects is not None:
@@ -107,22 +101,17 @@ def validate(read: GoDocument, context: Site) -> Judgement:
         if path == "cdi.default" and value is True:
             continue  # what the chart does without it
         if value is not None and not older and _is_certainly(operator, since):
-            report.add(
-                "gpu-operator-key-ignored",
+            report.say(
+                "gpu-operator-key-ignored/removed",
                 path,
-                f"{_READER} does not read {path} any more",
-                fix.format("open" if value else "proprietary"),
+                fix=fix.format("open" if value else "proprietary"),
+                place=path,
             )
     _validate_switches(values, "", report)
     _validate_stacks(values, context, report)
     validate_mig_default(values, "", report)
     if value_at(values, _PLUGIN_DATA) and not _is(values, "devicePlugin.config.create", False):
-        report.add(
-            "gpu-operator-key-ignored",
-            _PLUGIN_DATA,
-            f"{_READER} reads {_PLUGIN_DATA} only with `create: true`",
-            "write `create: true`, or remove data",
-        )
+        report.say("gpu-operator-key-ignored/create", _PLUGIN_DATA)
     inner = context.reading(
         replace(context.program("gpu-operator") or Program(), name="gpu-operator", values=values)
     )
@@ -188,87 +177,42 @@ def _validate_switches(values: Mapping[str, Any], path: str, report: CheckReport
         if inner is not None:
             _validate_switches(inner, place, report)
         elif key in _SWITCHES and is_switch(value):
-            report.add(
-                "gpu-operator-switch-as-text",
-                place,
-                f'{place} is the text "{value}", which templates take for true',
-                "write true or false without quotes",
-                value=value,
-            )
+            report.say("gpu-operator-switch-as-text", place, value=value, place=place)
 
 
 def _validate_stacks(values: Mapping[str, Any], context: Site, report: CheckReport) -> None:
     cluster = _is(values, "gpuCluster.deployCR", False)
     if cluster and _is(values, "clusterPolicy.deployCR", True):
-        report.add(
-            "gpu-operator-two-stacks",
-            "gpuCluster.deployCR",
-            "clusterPolicy.deployCR (true by default) and gpuCluster.deployCR are both true",
-            "write `clusterPolicy: {deployCR: false}`, or leave gpuCluster off",
-        )
+        report.say("gpu-operator-two-stacks/values", "gpuCluster.deployCR")
     objects = _is(values, "driver.nvidiaDriverCRD.enabled", False)
     if cluster and _is(values, "driver.enabled", True) and not objects:
-        report.add(
-            "gpu-operator-cluster-driver",
-            "driver.nvidiaDriverCRD.enabled",
-            "with a GPUCluster the driver comes from NVIDIADriver objects",
-            "write `driver: {nvidiaDriverCRD: {enabled: true}}`, or `driver: {enabled: false}`",
-        )
+        report.say("gpu-operator-cluster-driver", "driver.nvidiaDriverCRD.enabled")
     if _is(values, "cdi.nriPluginEnabled", False):
         if not _is(values, "cdi.enabled", True):
-            report.add(
-                "gpu-operator-nri-cdi",
-                "cdi.nriPluginEnabled",
-                "the NRI plugin cannot be enabled when CDI is disabled",
-                "write `cdi: {enabled: true}`",
-            )
+            report.say("gpu-operator-nri-cdi", "cdi.nriPluginEnabled")
         if not _is(values, "toolkit.enabled", True):
-            report.add(
-                "gpu-operator-nri-toolkit",
-                "cdi.nriPluginEnabled",
-                "the NRI plugin cannot be enabled without the toolkit",
-                "write `toolkit: {enabled: true}`",
-            )
+            report.say("gpu-operator-nri-toolkit", "cdi.nriPluginEnabled")
     minor = context.minor
     if cluster and minor is not None and minor < _DRA_KUBERNETES:
         version = ".".join(map(str, minor))
-        report.add(
-            "gpu-operator-no-dra",
-            "gpuCluster.deployCR",
-            f"Kubernetes {version} serves no resource.k8s.io/v1 DeviceClasses",
-            "use Kubernetes 1.34.2 or newer",
-            value=version,
-            limit="1.34",
-        )
+        report.say("gpu-operator-no-dra", "gpuCluster.deployCR", value=version, limit="1.34")
 
 
 def _validate_driver(values: Mapping[str, Any], report: CheckReport) -> None:
     extras = [name for name in ("gds", "gdrcopy") if _is(values, f"{name}.enabled", False)]
     if _is(values, "driver.usePrecompiled", False):
         for name in extras:
-            report.add(
-                "gpu-operator-precompiled-extras",
-                f"{name}.enabled",
-                f"{name} is not available with precompiled drivers",
-                f"write `{name}: {{enabled: false}}`, or `driver: {{usePrecompiled: false}}`",
-            )
+            report.say("gpu-operator-precompiled-extras", f"{name}.enabled", name=name)
         version = value_at(values, "driver.version")
         if version is None or re.fullmatch(r"\d+\.\d+(\.\d+)?", str(version)):
-            report.add(
+            report.say(
                 "gpu-operator-precompiled-version",
                 "driver.version",
-                f"precompiled drivers are named by branch, and the version is "
-                f"{version or '595.91.07, the default'}",
-                'write the branch, such as "595"',
                 value=version,
+                version=version or "595.91.07, the default",
             )
     if "gds" in extras and value_at(values, "driver.kernelModuleType") == "proprietary":
-        report.add(
-            "gpu-operator-gds-proprietary",
-            "driver.kernelModuleType",
-            "GPUDirect Storage needs the open kernel module",
-            "write `kernelModuleType: open`",
-        )
+        report.say("gpu-operator-gds-proprietary", "driver.kernelModuleType")
 
 
 def _validate_vgpu(values: Mapping[str, Any], report: CheckReport) -> None:
@@ -276,32 +220,16 @@ def _validate_vgpu(values: Mapping[str, Any], report: CheckReport) -> None:
         return
     for key in ("repository", "version"):
         if not value_at(values, f"vgpuManager.{key}"):
-            report.add(
-                "gpu-operator-vgpu-image",
-                f"vgpuManager.{key}",
-                f"vgpuManager.{key} is empty: the image is private, there is no default",
-                f"write the {key} of your image",
-            )
+            report.say("gpu-operator-vgpu-image", f"vgpuManager.{key}", key=key)
     if not _is(values, "sandboxWorkloads.enabled", False):
-        report.add(
-            "gpu-operator-vgpu-without-sandbox",
-            "sandboxWorkloads.enabled",
-            "vgpuManager runs only where sandbox workloads are enabled",
-            "write `sandboxWorkloads: {enabled: true}`",
-        )
+        report.say("gpu-operator-vgpu-without-sandbox", "sandboxWorkloads.enabled")
 
 
 def _validate_confidential(values: Mapping[str, Any], context: Site, report: CheckReport) -> None:
     asked = value_at(values, "ccManager.defaultMode") == "on"
     sandbox = _is(values, "sandboxWorkloads.enabled", False)
     if asked and sandbox and context.gpu is not None and not context.gpu.confidential:
-        report.add(
-            "gpu-operator-confidential-gpu",
-            "ccManager.defaultMode",
-            f"NVIDIA supports no confidential computing on {context.gpu.key}",
-            'write `ccManager: {defaultMode: "off"}`',
-            value=context.gpu.key,
-        )
+        report.say("gpu-operator-confidential-gpu", "ccManager.defaultMode", value=context.gpu.key)
 
 
 def _validate_neighbours(values: Mapping[str, Any], context: Site, report: CheckReport) -> None:
@@ -309,21 +237,11 @@ def _validate_neighbours(values: Mapping[str, Any], context: Site, report: Check
     beside = [one for one in context.programs if one.name not in (None, "gpu-operator")]
     own = Program(name="gpu-operator", values=values)
     if any(not twice.plugins for twice in offered_twice((own, *beside))):
-        report.add(
-            "gpu-operator-dra-too",
-            "devicePlugin.enabled",
-            "the DRA driver serves GPUs and the device plugin is on",
-            "write `devicePlugin: {enabled: false}`, or turn resources.gpus off in the DRA driver",
-        )
+        report.say("gpu-operator-dra-too", "devicePlugin.enabled")
     network = next((one for one in beside if one.name == "network-operator"), None)
     theirs = network is not None and network.switch("nfd.enabled", True).found is True
     if theirs and _is(values, "nfd.enabled", True):
-        report.add(
-            "gpu-operator-nfd-twice",
-            "nfd.enabled",
-            "both charts install Node Feature Discovery",
-            "write `nfd: {enabled: false}` in one of them",
-        )
+        report.say("gpu-operator-nfd-twice", "nfd.enabled")
 
 
 def _validate_reset(values: Mapping[str, Any], context: Site, report: CheckReport) -> None:
@@ -337,10 +255,4 @@ def _validate_reset(values: Mapping[str, Any], context: Site, report: CheckRepor
     if value_at(values, "mig.strategy") in ("single", "mixed") and _is(
         values, "migManager.enabled", True
     ):
-        report.add(
-            "gpu-operator-reset-needed",
-            "migManager.env",
-            f"{gpu.key} needs a GPU reset to switch MIG mode, and WITH_REBOOT is not set",
-            'on clouds write `env: [{name: WITH_REBOOT, value: "true"}]`',
-            gpu=gpu.key,
-        )
+        report.say("gpu-operator-reset-needed", "migManager.env", gpu=gpu.key)

@@ -1,9 +1,10 @@
 """Kind `mig-parted`: will this file, with a config selected, bring a node into that state?"""
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from gpufleet.catalogue import Gpu
+from gpufleet.catalogue import Gpu, load
 from gpufleet.cluster.site import Site
 from gpufleet.contract.programs.geometry import (
     divides,
@@ -12,13 +13,13 @@ from gpufleet.contract.programs.geometry import (
     validate_gpu,
 )
 from gpufleet.contract.programs.mig_parted_document import Configs, MigConfigEntry, parse_document
-from gpufleet.contract.programs.mig_parted_filters import matches, validate_filters
 from gpufleet.contract.programs.node import advertise, devices_of
 from gpufleet.contract.programs.rule_tables import rules_in
 from gpufleet.contract.programs.strategy_env import mig_strategy
 from gpufleet.contract.programs.text_notes import note_text
 from gpufleet.contract.programs.validation import AdvertisedByConfig, CheckReport, Judgement
 from gpufleet.documents.document import GoDocument
+from gpufleet.documents.go_scalars import resolve
 from gpufleet.documents.paths import child
 from gpufleet.findings import Severity
 from gpufleet.partition.profile_name import parse
@@ -61,31 +62,26 @@ def _select(
         if report.rejected:
             return None
         if select is None:
-            report.add(
-                "mig-parted-no-config",
-                "mig-configs",
-                "the document has no config: every node label would end as `failed`",
-                "write at least one config under `mig-configs`",
-            )
+            report.say("mig-parted-no-config", "mig-configs")
             return None
     if select is None and len(configs) > 1:
-        report.add(
+        report.say(
             "mig-parted-config-not-selected",
             "mig-configs",
-            f"there are {len(configs)} configs and none is selected: each is validated",
-            f"--select one of {', '.join(list(configs)[:12])} to validate what a node gets",
+            fix=f"--select one of {', '.join(list(configs)[:12])} to validate what a node gets",
             configs=tuple(configs),
+            number=len(configs),
         )
         return None
     name = next(iter(configs)) if select is None else select
     if name not in configs:
         near = ", ".join(configs) if len(configs) <= 6 else f"{len(configs)} others"
-        report.add(
+        report.say(
             "mig-parted-config-absent",
             child("mig-configs", name),
-            f"there is no config {name!r} in the document, which has {near or 'none'}",
-            _nearest_config(name, configs),
+            fix=_nearest_config(name, configs),
             value=name,
+            near=near or "none",
         )
         return None
     return configs[name]
@@ -147,21 +143,9 @@ def _validate_hardware(
 
 def _validate_entry(entry: MigConfigEntry, gpu: Gpu, place: str, report: CheckReport) -> None:
     if not gpu.has_mig and entry.indices is None:
-        report.add(
-            "mig-parted-skipped",
-            child(entry.path, "devices"),
-            f"{gpu.key} has no MIG: `devices: all` skips it, and it stays whole",
-            "write `mig-enabled: false` for this GPU",
-            gpu=gpu.key,
-        )
+        report.say("mig-parted-skipped", child(entry.path, "devices"), gpu=gpu.key)
     elif not gpu.has_mig:
-        report.add(
-            "mig-unsupported",
-            child(entry.path, "mig-enabled"),
-            f"{gpu.key} has no MIG: cannot set MIG mode on non MIG-capable GPU",
-            "write `mig-enabled: false` for this GPU",
-            gpu=gpu.key,
-        )
+        report.say("mig-unsupported", child(entry.path, "mig-enabled"), gpu=gpu.key)
     else:
         validate_gpu(gpu, entry.mig_devices, place, report)
 
@@ -170,13 +154,7 @@ def _validate_spelling(name: str, place: str, report: CheckReport) -> None:
     """A full prefix (`3c.3g.40gb`) or a leading zero is never what the driver reports."""
     parsed = parse(name)
     if parsed is not None and parsed.compute_instance_slices == parsed.compute_slices:
-        report.add(
-            "mig-parted-spelling",
-            place,
-            f"the driver reports {parsed.gpu_instance}, so {name} never equals what is on the GPU",
-            f"write `{parsed.gpu_instance}`",
-            value=name,
-        )
+        report.say("mig-parted-spelling", place, value=name, gpu_instance=parsed.gpu_instance)
 
 
 MOST_GPUS = 248
@@ -240,13 +218,7 @@ def _validate_indices(entry: MigConfigEntry, count: int | None, report: CheckRep
         )
     twice = sorted({i for i in indices if indices.count(i) > 1})
     if twice:
-        report.add(
-            "mig-parted-devices-repeated",
-            place,
-            f"GPU {', '.join(map(str, twice))} is listed twice",
-            "list each index once",
-            value=tuple(twice),
-        )
+        report.say("mig-parted-devices-repeated", place, value=tuple(twice))
 
 
 def _validate_overlap(
@@ -282,11 +254,9 @@ def _validate_strategy(
         for entry in entries:
             for name in entry.mig_devices:
                 if divides(name):
-                    report.add(
+                    report.say(
                         "mig-parted-compute-instance-mixed",
                         child(child(entry.path, "mig-devices"), name),
-                        f"under the mixed strategy the device plugin has no resource for {name}",
-                        "use the strategy `single` with this profile alone",
                         value=name,
                     )
     if strategy != "single":
@@ -312,13 +282,7 @@ def _validate_reset(entries: Sequence[MigConfigEntry], context: Site, report: Ch
     if context.env.get("WITH_REBOOT", "").lower() == "true":
         return
     if any(entry.mig_enabled for entry in entries):
-        report.add(
-            "mig-parted-reset-needed",
-            "context.env",
-            f"{gpu.key} needs a GPU reset to switch MIG mode, and WITH_REBOOT is not set",
-            'set WITH_REBOOT to "true" on clouds, where GPUs cannot be reset',
-            gpu=gpu.key,
-        )
+        report.say("mig-parted-reset-needed", "context.env", gpu=gpu.key)
 
 
 def _note_hardware(
@@ -340,3 +304,91 @@ def _note_hardware(
 def _advertised(layouts: list[dict[str, int] | None], context: Site) -> AdvertisedByConfig:
     strategy = mig_strategy(context) or "mixed"
     return advertise(layouts, strategy, product=context.bare_product, gpu=context.gpu)
+
+
+# Device filters of a mig-parted config: which boards they match, and which match nothing.
+
+SUBSYSTEM_SINCE = (0, 15, 0)
+"""The mig-parted that can read `0xDDDD10DE:0xSSSSVVVV`."""
+
+_NUMBER = re.compile(r"[-+]?(0[xXbBoO])?[0-9A-Fa-f_]+")
+
+
+def device_id(text: str, version: tuple[int, ...]) -> int | None:
+    """Device and vendor of a filter as one number; None where mig-parted cannot read it."""
+    first, colon, subsystem = text.partition(":")
+    if colon and (version < SUBSYSTEM_SINCE or _number(subsystem) is None):
+        return None
+    return _number(first)
+
+
+def _number(text: str) -> int | None:
+    """Go's ParseInt(text, 0, 32)."""
+    if _NUMBER.fullmatch(text) is None or text.endswith("_") or "__" in text:
+        return None
+    value = resolve(text)
+    if isinstance(value, bool) or not isinstance(value, int):
+        return None
+    return value if -(1 << 31) <= value < 1 << 31 else None
+
+
+def matches(entry: MigConfigEntry, gpu: Gpu, version: tuple[int, ...]) -> bool:
+    """Whether some board of this GPU is matched. A GPU whose ids are unknown is matched by any
+    readable filter."""
+    if not entry.filters:
+        return True
+    ids = [number for text in entry.filters if (number := device_id(text, version)) is not None]
+    if not gpu.pci_device_ids:
+        return bool(ids)
+    return any(int(own, 16) in ids for own in gpu.pci_device_ids)
+
+
+def validate_filters(
+    entries: Sequence[MigConfigEntry],
+    version: tuple[int, ...],
+    report: CheckReport,
+) -> None:
+    """Filters that never match, whatever the board."""
+    for entry in entries:
+        dead = [text for text in entry.filters if device_id(text, version) is None]
+        if not dead:
+            continue
+        place = child(entry.path, "device-filter")
+        newer = [t for t in dead if device_id(t, SUBSYSTEM_SINCE) is not None]
+        if newer and len(dead) == len(entry.filters):
+            report.say(
+                "mig-parted-filter-too-new",
+                place,
+                fix=f"write `{newer[0].partition(':')[0]}`",
+                value=tuple(newer),
+            )
+        elif len(dead) == len(entry.filters):
+            report.add(
+                "mig-parted-filter-dead",
+                place,
+                f"{', '.join(map(repr, dead))} is not a PCI id: it matches no GPU, so the entry is "
+                "never applied",
+                _filter_fix(dead[0]),
+                value=tuple(dead),
+            )
+        else:
+            report.add(
+                "mig-parted-filter-ignored",
+                place,
+                f"{', '.join(map(repr, dead))} is not a PCI id and never matches",
+                _filter_fix(dead[0]),
+                value=tuple(dead),
+            )
+
+
+def _filter_fix(text: str) -> str:
+    """PCI ids of the GPU that was probably meant."""
+    from gpufleet.catalogue import UnknownKeyError
+
+    try:
+        ids = load().find_gpu(text).pci_device_ids
+    except UnknownKeyError:
+        ids = ()
+    if ids:
+        return "write " + ", ".join(f'"{i}"' for i in ids)
+    return 'write device and vendor as one number, such as "0x20B210DE"'

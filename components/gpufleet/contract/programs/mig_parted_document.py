@@ -40,12 +40,7 @@ def parse_document(data: Any, empty: bool, report: CheckReport) -> Configs:
             pass  # a lone null is decoded like an empty document
         return {}
     if not isinstance(data, dict):
-        report.add(
-            "mig-parted-no-mapping",
-            "",
-            f"the document is {kind_of(data)}, a mapping with version and mig-configs is needed",
-            "write `version: v1` and `mig-configs:`",
-        )
+        report.say("mig-parted-no-mapping", "", kind=kind_of(data))
         return {}
     document = cast("dict[str, Any]", data)
     _check_version(document, report)
@@ -58,27 +53,14 @@ def parse_document(data: Any, empty: bool, report: CheckReport) -> Configs:
 def _check_version(document: dict[str, Any], report: CheckReport) -> None:
     version = document.get("version")
     if document and "version" not in document:
-        report.add(
-            "mig-parted-version-missing",
-            "version",
-            "the document has no `version`",
-            "write `version: v1`",
-        )
+        report.say("mig-parted-version-missing", "version")
     elif version is not None and not isinstance(version, str):
-        report.add(
-            "mig-parted-wrong-type",
-            "version",
-            f"`version` is {kind_of(version)} ({shown(version)}), text is needed",
-            "write `version: v1`",
-            value=shown(version),
+        report.say(
+            "mig-parted-wrong-type/version", "version", value=shown(version), kind=kind_of(version)
         )
     elif version != "v1":
-        report.add(
-            "mig-parted-version-unknown",
-            "version",
-            f"`version` is {shown(version or '')}, only v1 is known",
-            "write `version: v1`",
-            value=version,
+        report.say(
+            "mig-parted-version-unknown", "version", value=version, version=shown(version or "")
         )
 
 
@@ -88,31 +70,20 @@ def _check_keys(
     for key in mapping:
         if key in known:
             continue
-        report.add(
+        report.say(
             "mig-parted-key-unknown",
             child(path, key),
-            f"unexpected field: {key}",
-            nearest_fix(key, known, f"remove it; known here: {', '.join(known)}"),
+            fix=nearest_fix(key, known, f"remove it; known here: {', '.join(known)}"),
             value=key,
         )
 
 
 def _configs(value: Any, report: CheckReport) -> Configs:
     if value is None or (isinstance(value, dict) and not value):
-        report.add(
-            "mig-parted-empty",
-            "mig-configs",
-            "at least one entry in 'mig-configs' is required",
-            "name a config, such as `all-disabled: [{devices: all, mig-enabled: false}]`",
-        )
+        report.say("mig-parted-empty/document", "mig-configs")
         return {}
     if not isinstance(value, dict):
-        report.add(
-            "mig-parted-wrong-type",
-            "mig-configs",
-            f"`mig-configs` is {kind_of(value)}, a mapping of names to lists is needed",
-            None,
-        )
+        report.say("mig-parted-wrong-type/configs", "mig-configs", kind=kind_of(value))
         return {}
     configs = cast("dict[str, Any]", value)
     return {
@@ -123,17 +94,10 @@ def _configs(value: Any, report: CheckReport) -> Configs:
 
 def _entries(value: Any, path: str, report: CheckReport) -> tuple[MigConfigEntry, ...]:
     if value is None or value == []:
-        report.add(
-            "mig-parted-empty",
-            path,
-            "at least one entry is required in the config",
-            "write a list such as `[{devices: all, mig-enabled: false}]`",
-        )
+        report.say("mig-parted-empty/config", path)
         return ()
     if not isinstance(value, list):
-        report.add(
-            "mig-parted-wrong-type", path, f"the config is {kind_of(value)}, a list is needed", None
-        )
+        report.say("mig-parted-wrong-type/config", path, kind=kind_of(value))
         return ()
     found = [
         _entry(entry, child(path, i), report) for i, entry in enumerate(cast("list[Any]", value))
@@ -143,19 +107,17 @@ def _entries(value: Any, path: str, report: CheckReport) -> tuple[MigConfigEntry
 
 def _entry(value: Any, path: str, report: CheckReport) -> MigConfigEntry | None:
     if value is not None and not isinstance(value, dict):
-        report.add(
-            "mig-parted-wrong-type", path, f"the entry is {kind_of(value)}, a mapping is needed"
-        )
+        report.say("mig-parted-wrong-type/entry", path, kind=kind_of(value))
         return None
     entry = cast("dict[str, Any]", value or {})
     before = len(report.findings)
     for key in ("devices", "mig-enabled"):
         if key not in entry:
-            report.add(
+            report.say(
                 "mig-parted-field-missing",
                 child(path, key),
-                f"missing required field: {key}",
-                "write `devices: all`" if key == "devices" else "write `mig-enabled: true`",
+                fix="write `devices: all`" if key == "devices" else "write `mig-enabled: true`",
+                key=key,
             )
     _check_keys(entry, _ENTRY, path, report)
     enabled = _enabled(entry, path, report)
@@ -165,19 +127,9 @@ def _entry(value: Any, path: str, report: CheckReport) -> MigConfigEntry | None:
     )
     devices = _mig_devices(entry.get("mig-devices"), child(path, "mig-devices"), report)
     if enabled and entry.get("mig-devices") is None:
-        report.add(
-            "mig-parted-instances-missing",
-            child(path, "mig-devices"),
-            "missing required field 'mig-devices' when 'mig-enabled' is true",
-            "say what to cut, or write `mig-devices: {}` for MIG mode without instances",
-        )
+        report.say("mig-parted-instances-missing", child(path, "mig-devices"))
     if enabled is False and entry.get("mig-devices"):
-        report.add(
-            "mig-parted-instances-without-mig",
-            child(path, "mig-devices"),
-            "MIG devices are listed although 'mig-enabled' is false",
-            "write `mig-enabled: true`, or remove `mig-devices`",
-        )
+        report.say("mig-parted-instances-without-mig", child(path, "mig-devices"))
     if has_errors(report.findings[before:]):
         return None
     return MigConfigEntry(path, filters, indices, bool(enabled), devices)
@@ -189,12 +141,11 @@ def _enabled(entry: Mapping[str, Any], path: str, report: CheckReport) -> bool |
         return False if "mig-enabled" in entry else None
     if isinstance(value, bool):
         return value
-    report.add(
+    report.say(
         "mig-parted-enabled-invalid",
         child(path, "mig-enabled"),
-        f"'mig-enabled' is {kind_of(value)} ({shown(value)}), a boolean is needed",
-        "write true or false without quotes",
         value=shown(value),
+        kind=kind_of(value),
     )
     return None
 
@@ -205,13 +156,7 @@ def _filters(value: Any, path: str, report: CheckReport) -> tuple[str, ...]:
     items = cast("list[Any]", value) if isinstance(value, list) else [value]
     if all(item is None or isinstance(item, str) for item in items):
         return tuple("" if item is None else cast("str", item) for item in items)
-    report.add(
-        "mig-parted-wrong-type",
-        path,
-        f"'device-filter' is {shown(value)}, text or a list of text is needed",
-        'put the id in quotes: `"0x20B210DE"`',
-        value=shown(value),
-    )
+    report.say("mig-parted-wrong-type/filter", path, value=shown(value))
     return ()
 
 
@@ -223,13 +168,11 @@ def _indices(value: Any, path: str, report: CheckReport) -> tuple[int, ...] | No
         numbers = [0 if item is None else integer(item) for item in items]
         if all(number is not None for number in numbers):
             return tuple(number for number in numbers if number is not None)
-    report.add(
+    report.say(
         "mig-parted-devices-invalid",
         path,
-        f"'devices' is {shown('' if value is None else value)}, neither `all` nor a list of GPU "
-        "indices",
-        "write `devices: all`, or a list such as [0, 1]",
         value=shown(value),
+        shown_value=shown("" if value is None else value),
     )
     return ()
 
@@ -238,43 +181,28 @@ def _mig_devices(value: Any, path: str, report: CheckReport) -> dict[str, int]:
     if value is None:
         return {}
     if not isinstance(value, dict):
-        report.add(
-            "mig-parted-wrong-type",
-            path,
-            f"'mig-devices' is {kind_of(value)}, a mapping of profiles to counts is needed",
-            'write a mapping such as `{"1g.10gb": 7}`',
-        )
+        report.say("mig-parted-wrong-type/devices", path, kind=kind_of(value))
         return {}
     counts: dict[str, int] = {}
     whole = True
     for profile, count in cast("dict[str, Any]", value).items():
         place = child(path, profile)
         if not profile_is_valid(profile):
-            report.add(
-                "mig-parted-profile-malformed",
-                place,
-                f"invalid format for {profile!r}",
-                _spelling_fix(profile),
-                value=profile,
+            report.say(
+                "mig-parted-profile-malformed", place, fix=_spelling_fix(profile), value=profile
             )
         number = 0 if count is None else integer(count)
         if number is None:
             whole = False
-            report.add(
+            report.say(
                 "mig-parted-count-invalid",
                 place,
-                f"the count of {profile} is {shown(count)}, a whole number is needed",
-                "write the number without quotes" if isinstance(count, str) else None,
+                fix="write the number without quotes" if isinstance(count, str) else None,
                 value=shown(count),
+                profile=profile,
             )
         elif number < 0:
-            report.add(
-                "mig-parted-count-negative",
-                place,
-                f"the count of {profile} is {number}",
-                "write how many instances each of these GPUs gets",
-                value=number,
-            )
+            report.say("mig-parted-count-negative", place, value=number, profile=profile)
         else:
             counts[profile] = number
     if whole and counts and len(counts) == len(cast("dict[str, Any]", value)):
@@ -284,22 +212,11 @@ def _mig_devices(value: Any, path: str, report: CheckReport) -> dict[str, int]:
 
 def _check_zeros(counts: dict[str, int], path: str, report: CheckReport) -> None:
     if not any(counts.values()):
-        report.add(
-            "mig-parted-counts-zero",
-            path,
-            "all counts are 0",
-            "write `mig-devices: {}` for MIG mode without instances",
-        )
+        report.say("mig-parted-counts-zero", path)
         return
     for profile, count in counts.items():
         if count == 0:
-            report.add(
-                "mig-parted-count-zero",
-                child(path, profile),
-                f"{profile}: 0 never equals what is on the GPU, so the config is applied anew each "
-                "time",
-                "remove the line",
-            )
+            report.say("mig-parted-count-zero", child(path, profile), profile=profile)
 
 
 def profile_is_valid(profile: str) -> bool:

@@ -89,13 +89,7 @@ def validate_policy(
     common = as_mapping(spec.get("global")) or {}
     part = is_patch(spec)
     if part:
-        report.add(
-            "nic-policy-patch",
-            path,
-            "this reads as a patch of a policy and is validated as one: its sections have no image "
-            "and no repository",
-            "as an object of its own write `image` and `repository` of each section",
-        )
+        report.say("nic-policy-patch", path)
     for name in SECTIONS:
         section = as_mapping(value_at(spec, name))
         if section is not None:
@@ -121,28 +115,12 @@ def _validate_image(
     section: Mapping[str, Any], common: Mapping[str, Any], path: str, report: CheckReport
 ) -> None:
     if not section.get("image"):
-        report.add(
-            "nic-policy-image-missing",
-            child(path, "image"),
-            "the section needs an image",
-            "write the image's name, without repository",
-        )
+        report.say("nic-policy-image-missing", child(path, "image"))
     repository = section.get("repository") or common.get("repository")
     if not repository:
-        report.add(
-            "nic-policy-field-missing",
-            child(path, "repository"),
-            "the section needs a repository, and there is no global one",
-            "write `nvcr.io/nvidia/mellanox`",
-        )
+        report.say("nic-policy-field-missing/repository", child(path, "repository"))
     elif not isinstance(repository, str) or not is_image_repository(repository):
-        report.add(
-            "nic-policy-repository",
-            child(path, "repository"),
-            f"{shown(repository)} is not an image repository",
-            "write `nvcr.io/nvidia/mellanox`",
-            value=shown(repository),
-        )
+        report.say("nic-policy-repository", child(path, "repository"), value=shown(repository))
 
 
 def _validate_container_resources(
@@ -155,12 +133,7 @@ def _validate_container_resources(
 def _validate_resources(entry: Any, path: str, report: CheckReport) -> None:
     item = as_mapping(entry)
     if item is None or not item.get("name"):
-        report.add(
-            "nic-policy-resources",
-            child(path, "name"),
-            "the container's name is missing",
-            "write the name of a container of this section",
-        )
+        report.say("nic-policy-resources/name", child(path, "name"))
         return
     amounts: dict[str, dict[str, Any]] = {}
     for group in ("requests", "limits"):
@@ -182,11 +155,8 @@ def _validate_resources(entry: Any, path: str, report: CheckReport) -> None:
     for name, limit in amounts["limits"].items():
         request = amounts["requests"].get(name)
         if limit is not None and request is not None and request > limit:
-            report.add(
-                "nic-policy-resources",
-                child(child(path, "requests"), name),
-                f"the request of {name} is greater than its limit",
-                "lower the request, or raise the limit",
+            report.say(
+                "nic-policy-resources/limit", child(child(path, "requests"), name), name=name
             )
 
 
@@ -201,28 +171,12 @@ def _validate_ofed(
     wanted = driver.get("version")
     if wanted is None:
         if not part:
-            report.add(
-                "nic-policy-field-missing",
-                child(path, "version"),
-                "the driver needs a version",
-                "write a version such as doca3.4.1-26.04-1.1.0.0-1",
-            )
+            report.say("nic-policy-field-missing/version", child(path, "version"))
     elif not isinstance(wanted, str) or not is_ofed_version(wanted, version):
-        report.add(
-            "nic-policy-ofed-version",
-            child(path, "version"),
-            f"invalid OFED version {shown(wanted)}",
-            "write a version such as doca3.4.1-26.04-1.1.0.0-1, 24.01-0.3.3.1-0, or sha256:...",
-            value=shown(wanted),
-        )
+        report.say("nic-policy-ofed-version", child(path, "version"), value=shown(wanted))
     policy = as_mapping(driver.get("upgradePolicy")) or {}
     if policy.get("safeLoad") is True and policy.get("autoUpgrade") is not True:
-        report.add(
-            "nic-policy-safe-load",
-            child(child(path, "upgradePolicy"), "safeLoad"),
-            "safeLoad requires autoUpgrade to be true",
-            "write `autoUpgrade: true`",
-        )
+        report.say("nic-policy-safe-load", child(child(path, "upgradePolicy"), "safeLoad"))
 
 
 def _validate_guids(section: Mapping[str, Any] | None, path: str, report: CheckReport) -> None:
@@ -234,22 +188,11 @@ def _validate_guids(section: Mapping[str, Any] | None, path: str, report: CheckR
         value = section.get(key)
         number = guid(value) if isinstance(value, str) else None
         if number is None:
-            report.add(
-                "nic-policy-guid",
-                child(path, key),
-                f"{key} is {shown(value)}, no GUID",
-                "write eight pairs of hex digits, such as 02:00:00:00:00:00:00:00",
-                value=shown(value),
-            )
+            report.say("nic-policy-guid/form", child(path, key), value=shown(value), key=key)
         else:
             numbers.append(number)
     if len(numbers) == 2 and numbers[1] <= numbers[0]:
-        report.add(
-            "nic-policy-guid",
-            child(path, ends[1]),
-            "the end of the range is not above its start",
-            "write an end above the start",
-        )
+        report.say("nic-policy-guid/range", child(path, ends[1]))
 
 
 def _validate_telemetry(spec: Mapping[str, Any], path: str, report: CheckReport) -> None:
@@ -259,12 +202,8 @@ def _validate_telemetry(spec: Mapping[str, Any], path: str, report: CheckReport)
     name = config.get("fromConfigMap")
     if not isinstance(name, str) or not is_subdomain(name):
         place = "docaTelemetryService.config.fromConfigMap"
-        report.add(
-            "nic-policy-telemetry-config",
-            f"{path}.{place}" if path else place,
-            f"{shown(name)} is not a name of a ConfigMap",
-            "write lower-case letters, digits, `-` and `.`",
-            value=shown(name),
+        report.say(
+            "nic-policy-telemetry-config", f"{path}.{place}" if path else place, value=shown(name)
         )
 
 
@@ -272,12 +211,7 @@ def _validate_config(config: Any, path: str, module: Any, report: CheckReport) -
     """The JSON text of one of the two device plugins."""
     code = "rdma-not-json" if module is rdma_shared_config else "sriov-not-json"
     if not isinstance(config, str):
-        report.add(
-            "nic-policy-wrong-type",
-            path,
-            f"config is {kind_of(config)}, text with JSON is needed",
-            "write `|` after the key and the JSON below it",
-        )
+        report.say("nic-policy-wrong-type", path, kind=kind_of(config))
         return
     try:
         data = json.loads(config)
@@ -289,10 +223,8 @@ def _validate_config(config: Any, path: str, module: Any, report: CheckReport) -
     for index, entry in enumerate(as_list((as_mapping(data) or {}).get(name)) or []):
         prefix = (as_mapping(entry) or {}).get("resourcePrefix")
         if isinstance(prefix, str) and is_subdomain(prefix) and not is_domain(prefix):
-            report.add(
+            report.say(
                 "nic-policy-prefix",
                 child(child(child(path, name), index), "resourcePrefix"),
-                f"the webhook of the operator, where it is on, refuses the prefix {prefix}",
-                "write a domain such as `nvidia.com`, or leave the webhook off",
                 value=prefix,
             )

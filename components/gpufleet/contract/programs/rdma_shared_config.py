@@ -85,21 +85,10 @@ def _validate_item(entry: Any, path: str, allocatable: dict[str, int], report: C
             value=shown(most),
         )
     elif number < 1:
-        report.add(
-            "rdma-capacity-useless",
-            child(path, "rdmaHcaMax"),
-            f"rdmaHcaMax is {number}: no pod can get the resource",
-            "write how many pods may share the device, such as 63",
-            value=number,
-        )
+        report.say("rdma-capacity-useless", child(path, "rdmaHcaMax"), value=number)
     name = validate_names(item, path, is_rdma_resource, "rdma", report)
     if "selectors" not in item and "devices" not in item:
-        report.add(
-            "rdma-item-invalid",
-            path,
-            "selectors or devices is needed",
-            'write `"selectors": {"vendors": ["15b3"]}`',
-        )
+        report.say("rdma-item-invalid", path)
     if "selectors" in item:
         place = child(path, "selectors")
         validate_selectors(item["selectors"], criteria("rdma"), place, "rdma", report)
@@ -108,23 +97,12 @@ def _validate_item(entry: Any, path: str, allocatable: dict[str, int], report: C
     if "devices" in item and (
         devices is None or not all(isinstance(d, str) and d for d in devices)
     ):
-        report.add(
-            "rdma-devices-invalid",
-            child(path, "devices"),
-            f"devices is {shown(item['devices'])}, a list of interface names is needed",
-            'write ["ib0"]',
-        )
+        report.say("rdma-devices-invalid", child(path, "devices"), devices=shown(item["devices"]))
     if name is None or number is None:
         return
     resource = f"{item.get('resourcePrefix') or PREFIX}/{name}"
     if resource in allocatable:
-        report.add(
-            "rdma-resource-repeated",
-            child(path, "resourceName"),
-            f"{resource} stands twice",
-            "give each entry a name of its own",
-            value=resource,
-        )
+        report.say("rdma-resource-repeated", child(path, "resourceName"), value=resource)
     allocatable[resource] = number
 
 

@@ -78,19 +78,17 @@ def _validate_item(entry: Any, path: str, report: CheckReport) -> None:
             report_key(report, path, key, _ITEM, "the SR-IOV network device plugin")
     validate_names(item, path, is_sriov_resource, "sriov", report)
     if "excludeTopology" in item and not isinstance(item["excludeTopology"], bool):
-        report.add(
+        report.say(
             "sriov-item-invalid",
             child(path, "excludeTopology"),
-            f"excludeTopology is {shown(item['excludeTopology'])}, true or false is needed",
-            "write `true`, or remove it",
+            exclude_topology=shown(item["excludeTopology"]),
         )
     kind = item.get("deviceType", "netDevice")
     if not isinstance(kind, str) or kind not in _TYPES:
-        report.add(
+        report.say(
             "sriov-type-unknown",
             child(path, "deviceType"),
-            f"deviceType is {shown(kind)}, known are {', '.join(_TYPES)}",
-            nearest_fix(str(kind), _TYPES),
+            fix=nearest_fix(str(kind), _TYPES),
             value=shown(kind),
         )
         return
@@ -98,12 +96,7 @@ def _validate_item(entry: Any, path: str, report: CheckReport) -> None:
     selectors = item.get("selectors")
     listed = as_list(selectors)
     if "selectors" not in item or listed == []:
-        report.add(
-            "sriov-selectors-missing",
-            place,
-            f"there are no selectors: every {kind} is taken",
-            'write `"selectors": {"vendors": ["15b3"]}`',
-        )
+        report.say("sriov-selectors-missing", place, kind=kind)
     elif listed is not None:
         for index, one in enumerate(listed):
             validate_selectors(one, criteria(kind), child(place, index), "sriov", report)

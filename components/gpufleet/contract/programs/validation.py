@@ -2,11 +2,15 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from gpufleet.findings import Finding, Severity, ordered
+from gpufleet.findings.rows import rows_of
 from gpufleet.rules.rows import RuleTable
 from gpufleet.rules.rule import Verdict
+
+_TEXTS = Path(__file__).parent
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +75,20 @@ class CheckReport:
         facts: dict[str, object] = {"rules": rule.survey, **evidence, "source": rule.source}
         severity = Severity.WARNING if uncertain else rule.severity
         self.findings.append(Finding(code, severity, path, message, facts, fix))
+
+    def say(
+        self,
+        row: str,
+        path: str,
+        *,
+        fix: str | None = None,
+        uncertain: bool = False,
+        **facts: object,
+    ) -> None:
+        """Add the finding of a row of `findings.jsonl`; its severity and source are the rule's.
+        `fix` replaces the row's; facts are what the texts tell, and more evidence."""
+        message, fix = rows_of(_TEXTS)[row].texts(fix, facts)
+        self.add(row.partition("/")[0], path, message, fix, uncertain=uncertain, **facts)
 
     def extend(self, findings: Iterable[Finding]) -> None:
         """Add findings of another validate."""

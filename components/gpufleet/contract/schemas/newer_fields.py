@@ -7,6 +7,7 @@ a feature gate hides until a later version is one from the version whose API has
 import json
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, cast
@@ -16,7 +17,6 @@ from gpufleet.contract.schemas.problems import SchemaProblem, SchemaProblemKind,
 from gpufleet.documents.shapes import as_list, as_mapping
 
 _FIELDS = "kubernetes-fields"
-_REF = re.compile(r'"#/\$defs/([^"]+)"')
 Steps = tuple[str | int, ...]
 
 
@@ -36,6 +36,9 @@ def newer_fields(document: Any) -> tuple[NewerField, ...]:
     version, name = str(item.get("apiVersion")), str(item.get("kind"))
     if schema_kinds().get(version, {}).get(name) != KUBERNETES:
         return ()
+    with suppress(ValueError):  # of a number that has too many digits
+        if not _newer_names().search(json.dumps(document, default=str)):
+            return ()  # as most
     reference = schema_file(KUBERNETES)["kinds"][version][name]
     return tuple(_below(reference, document, ()))
 
@@ -69,8 +72,6 @@ def _below(schema: Mapping[str, Any], value: Any, steps: Steps) -> Iterator[Newe
     items: list[Any] = as_list(value) or []
     while "$ref" in schema:
         name = schema["$ref"].rpartition("/")[2]
-        if not _has_newer(name):
-            return
         fields, values = data["fields"].get(name, fields), data["values"].get(name, values)
         schema = cast("Mapping[str, Any]", schema_file(KUBERNETES)["$defs"][name])
     known = schema.get("properties", {})
@@ -90,19 +91,12 @@ def _below(schema: Mapping[str, Any], value: Any, steps: Steps) -> Iterator[Newe
 
 
 @cache
-def _has_newer(name: str) -> bool:
-    """Whether a definition, or one that it leads to, has a field or value that is newer: most have
-    none, and what is below them is not looked at."""
+def _newer_names() -> re.Pattern[str]:
+    """The fields and values that are recorded, in the JSON of a document."""
     data = schema_file(_FIELDS)
-    seen, left = {name}, [name]
-    while left:
-        here = left.pop()
-        if here in data["fields"] or here in data["values"]:
-            return True
-        more = set(_REF.findall(json.dumps(schema_file(KUBERNETES)["$defs"][here]))) - seen
-        seen |= more
-        left += more
-    return False
+    names = {name for fields in data["fields"].values() for name in fields}
+    names.update(*(one for kind in data["values"].values() for one in kind.values()))
+    return re.compile(f'"({"|".join(names)})"')
 
 
 def _numbers(minor: str) -> tuple[int, ...]:

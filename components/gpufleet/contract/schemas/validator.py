@@ -10,7 +10,6 @@ from gpufleet.catalogue.schemas import schema_kinds
 from gpufleet.contract.schemas.expressions import broken_rules
 from gpufleet.contract.schemas.gpu_refusals import refused_for_gpus
 from gpufleet.contract.schemas.json_schema import MAP_KEYS, JsonSchema, json_schema
-from gpufleet.contract.schemas.meanings import needed
 from gpufleet.contract.schemas.numbers import refused_numbers
 from gpufleet.contract.schemas.problems import (
     SchemaProblem,
@@ -296,3 +295,34 @@ def _known(schema: JsonSchema, path: Iterable[str | int]) -> tuple[str, ...]:
             here = schema["$defs"][here["$ref"].rpartition("/")[2]]
         here = schema["$defs"][here["$ref"].rpartition("/")[2]] if step == "$ref" else here[step]
     return tuple(here.get("properties", {}))
+
+
+# What patterns in the definitions of GPU objects ask for, in words for their author.
+
+_NUMBER = r"(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))"
+_NAME = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+_UNITS = ("y", "w", "d", "h", "m", "s", "ms")
+_LONGEST = 48
+"""Characters of a pattern that a message shows."""
+
+_MEANINGS = {
+    rf"^(\+|-)?{_NUMBER}(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?{_NUMBER}))?$": (
+        "a quantity such as 500m, 2 or 1Gi"
+    ),
+    rf"^(0|{''.join(f'(([0-9]+){unit})?' for unit in _UNITS)})$": (
+        "a duration such as 30s, 1h30m or 2d, without spaces"
+    ),
+    rf"^{_NAME}(\.{_NAME})*$": "lower-case letters, digits, - and .",
+    r"[a-zA-Z0-9\-]+": "letters, digits and -",
+    r"[a-zA-Z0-9\.\-\/]+": "letters, digits, ., - and /",
+    r"^(([0-9]+(s|m|h))+|Never)$": "a duration such as 720h, or Never",
+    r"^([0-9]+(s|m|h))+$": "a duration such as 30m or 1h",
+    r"^((100|[0-9]{1,2})%|[0-9]+)$": "a number, or a percentage up to 100%",
+    r"^(\d+)(Ei|Pi|Ti|Gi|Mi|Ki)$": "a size such as 100Gi",
+}
+
+
+def needed(pattern: str) -> str:
+    """Its meaning; else the pattern, cut where it is long."""
+    shown = pattern if len(pattern) <= _LONGEST else f"{pattern[: _LONGEST - 3]}..."
+    return _MEANINGS.get(pattern, f"text that matches {shown}")

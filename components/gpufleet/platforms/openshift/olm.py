@@ -11,11 +11,12 @@ from typing import Any
 from gpufleet.catalogue import Catalogue, Package
 from gpufleet.contract.tolerations import GPU_TOLERATION
 from gpufleet.documents.writing import yaml_text
+from gpufleet.fleet.manifest import MANAGED_BY
 from gpufleet.fleet.model import GPU_OPERATOR, NETWORK_OPERATOR, Fleet, OperatorSubscription
 from gpufleet.fleet.network_operator_chart import PCI_CLASSES
 from gpufleet.platforms.openshift.cluster_policy import cluster_policy
 from gpufleet.render.gpu_operator_values import mig_parted_files, plugin_files
-from gpufleet.render.manifests import MANAGED_BY, PRIVILEGED, gpu_operator_release_values
+from gpufleet.render.manifests import PRIVILEGED, gpu_operator_release_values
 from gpufleet.spec.addons import Addons
 from gpufleet.spec.base import Ownership
 from gpufleet.spec.cluster import OPENSHIFT_BEHIND

@@ -3,12 +3,12 @@
 import json
 from typing import Any
 
+from gpufleet.fleet.manifest import manifest
 from gpufleet.fleet.model import Fleet
 from gpufleet.render.dashboards.console import console_dashboard
 from gpufleet.render.dashboards.panel import dashboard
 from gpufleet.render.data_files import data_file
 from gpufleet.render.monitoring_parameters import monitoring_parameters
-from gpufleet.render.rule_groups import LABELS
 from gpufleet.spec.monitoring import Monitoring
 
 OPENSHIFT_NAMESPACE = "openshift-config-managed"
@@ -40,16 +40,14 @@ def dashboard_config_maps(fleet: Fleet, monitoring: Monitoring) -> list[dict[str
         drawn = [console_dashboard(one) for one in made]
         places.append((OPENSHIFT_NAMESPACE, OPENSHIFT_LABEL, drawn))
     return [
-        {
-            "apiVersion": "v1",
-            "kind": "ConfigMap",
-            "metadata": {
-                "name": one["uid"],
-                "namespace": namespace,
-                "labels": {**LABELS, **labels},
-            },
-            "data": {f"{one['uid']}.json": json.dumps(one, indent=1, sort_keys=True)},
-        }
+        manifest(
+            "v1",
+            "ConfigMap",
+            one["uid"],
+            namespace,
+            labels,
+            data={f"{one['uid']}.json": json.dumps(one, indent=1, sort_keys=True)},
+        )
         for namespace, labels, found in places
         for one in found
     ]

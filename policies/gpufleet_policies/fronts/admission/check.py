@@ -14,8 +14,6 @@ class Constants:
     """What a cluster cannot look up: it is in the expressions as it was when they were made."""
 
     thresholds: Thresholds = field(default_factory=Thresholds)
-    queue: str = ""
-    """LocalQueue that jobs without one are given; empty: none."""
 
 
 Expression = str | Callable[[AdmissionTarget, Constants], str]

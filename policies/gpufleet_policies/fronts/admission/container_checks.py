@@ -2,7 +2,6 @@
 
 from gpufleet.findings import Level
 from gpufleet_policies.fronts.admission.check import Constants, ObjectCheck, listed
-from gpufleet_policies.fronts.admission.patterns import at_least
 from gpufleet_policies.fronts.admission.targets import (
     DAEMON_SETS,
     FULL_TEMPLATES,
@@ -39,10 +38,23 @@ def _last_statement(pattern: str) -> str:
     return rf"(^|&&|\\|\\||[;\n&])\\s*(exec |wait )?\\s*{pattern}[;&)\\s]*$"
 
 
+def _at_least(number: int) -> str:
+    """Regular expression of decimal integers without leading zeros that are this large or larger:
+    CEL reads no numbers out of a text."""
+    digits = str(number)
+    choices = [f"[1-9][0-9]{{{len(digits)},}}"]
+    for index, digit in enumerate(digits):
+        rest = len(digits) - index - 1
+        low = int(digit) + 1
+        if low <= 9:
+            choices.append(f"{digits[:index]}[{low}-9]" + (f"[0-9]{{{rest}}}" if rest else ""))
+    return f"({'|'.join([*choices, digits])})"
+
+
 def _idle(target: AdmissionTarget, constants: Constants) -> str:
     seconds = max(1, constants.thresholds.idle_sleep_seconds)
     times = "|".join(
-        f"{at_least(-(-seconds // per))}(\\\\.[0-9]+)?{unit}"
+        f"{_at_least(-(-seconds // per))}(\\\\.[0-9]+)?{unit}"
         for unit, per in (("s?", 1), ("m", 60), ("h", 3600), ("d", 86400))
     )
     sleep = rf"(/usr)?(/bin/)?sleep\\s+(infinity|inf|{times})"

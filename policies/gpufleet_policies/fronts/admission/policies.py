@@ -18,7 +18,7 @@ from gpufleet.findings import Level
 from gpufleet.rules.rule import Profile, Rule
 from gpufleet_policies.fronts.admission.check import Constants, ObjectCheck, cel, listed, quoted
 from gpufleet_policies.fronts.admission.container_checks import CHECKS, HOLDS_GPU
-from gpufleet_policies.fronts.admission.targets import JUDGED_OWNERS, POD_TARGETS, AdmissionTarget
+from gpufleet_policies.fronts.admission.targets import JUDGED_OWNERS, AdmissionTarget
 from gpufleet_policies.names import names
 from gpufleet_policies.rules.registry import by_id
 from gpufleet_policies.rules.settings import RuleSettings
@@ -88,10 +88,10 @@ def policies(
                 Level(level),
                 tuple(check.rule for check in checks),
                 policy,
-                manifest(
+                _manifest(
                     "ValidatingAdmissionPolicyBinding",
                     name,
-                    {"policyName": name, "validationActions": actions, **exempting(exempt)},
+                    {"policyName": name, "validationActions": actions, **_exempting(exempt)},
                 ),
             )
         )
@@ -119,14 +119,25 @@ def _assigned(
 def _policy(
     name: str, target: AdmissionTarget, checks: Sequence[ObjectCheck], constants: Constants
 ) -> dict[str, Any]:
+    """A policy that sees the objects of a target and refuses those that a check finds wrong."""
+    rules = {
+        "apiGroups": [target.api_group],
+        "apiVersions": list(target.versions),
+        "operations": ["CREATE", "UPDATE"] if target.on_update else ["CREATE"],
+        "resources": list(target.resources),
+    }
     spec = {
-        "variables": variables(target, checks, constants),
+        # An expression that fails, on an object no rule knows, must not stop anybody.
+        "failurePolicy": "Ignore",
+        "matchConstraints": {"resourceRules": [rules]},
+        "matchConditions": _conditions(target),
+        "variables": _variables(target, checks, constants),
         "validations": [_validation(check, target, constants) for check in checks],
     }
-    return matching("ValidatingAdmissionPolicy", name, target, spec, on_update=target.on_update)
+    return _manifest("ValidatingAdmissionPolicy", name, spec)
 
 
-def manifest(kind: str, name: str, spec: dict[str, Any]) -> dict[str, Any]:
+def _manifest(kind: str, name: str, spec: dict[str, Any]) -> dict[str, Any]:
     """A policy or binding of ours."""
     return {
         "apiVersion": API_VERSION,
@@ -136,27 +147,7 @@ def manifest(kind: str, name: str, spec: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def matching(
-    kind: str, name: str, target: AdmissionTarget, spec: dict[str, Any], *, on_update: bool
-) -> dict[str, Any]:
-    """A policy that sees the objects of a target; what it does with them is in `spec`."""
-    rules = {
-        "apiGroups": [target.api_group],
-        "apiVersions": list(target.versions),
-        "operations": ["CREATE", "UPDATE"] if on_update else ["CREATE"],
-        "resources": list(target.resources),
-    }
-    shared = {
-        # An expression that fails, on an object no rule knows, must not stop anybody.
-        "failurePolicy": "Ignore",
-        **({"reinvocationPolicy": "IfNeeded"} if kind == "MutatingAdmissionPolicy" else {}),
-        "matchConstraints": {"resourceRules": [rules]},
-        "matchConditions": conditions(target),
-    }
-    return manifest(kind, name, shared | spec)
-
-
-def conditions(target: AdmissionTarget) -> list[dict[str, str]]:
+def _conditions(target: AdmissionTarget) -> list[dict[str, str]]:
     """The conditions under which a policy checks an object of a target."""
     found = [
         {"name": "is-kept", "expression": "!has(object.metadata.deletionTimestamp)"},
@@ -179,7 +170,7 @@ def conditions(target: AdmissionTarget) -> list[dict[str, str]]:
 _UNTIL = r"\\s*;\\s*until\\s*=\\s*[0-9]{4}-[0-9]{2}-[0-9]{2}\\s*$"
 
 
-def variables(
+def _variables(
     target: AdmissionTarget, checks: Iterable[ObjectCheck], constants: Constants
 ) -> list[dict[str, str]]:
     """What the expressions of a target share, and what containers break the checks."""
@@ -189,25 +180,20 @@ def variables(
         # The API server has no clock for expressions; it has just written these.
         "today": "(object.metadata.?managedFields.orValue([]).map(f, string(f.time)) + "
         "[string(object.metadata.creationTimestamp)]).max().substring(0, 10)",
-    }
-    maps = "[variables.annotations]"
-    if target in POD_TARGETS:
-        maps += " + variables.templates.map(t, t.?metadata.?annotations.orValue({}))"
-        found["templates"] = target.templates
-        found["specs"] = target.specs
-    found["annotationMaps"] = maps
-    found["kept"] = (
-        "variables.annotationMaps.map(a, a.filter(k, k.startsWith('gpufleet.dev/ignore-') && "
-        f"string(a[k]).matches('^\\\\s*[^\\\\s;].*{_UNTIL}') && "
-        "string(a[k]).find('[0-9]{4}-[0-9]{2}-[0-9]{2}\\\\s*$').trim() >= variables.today))"
-    )
-    if target in POD_TARGETS:
-        found["mainLists"] = "variables.specs.map(p, p.?containers.orValue([]))"
-        found["containerLists"] = (
+        "templates": target.templates,
+        "specs": target.specs,
+        "annotationMaps": "[variables.annotations]"
+        " + variables.templates.map(t, t.?metadata.?annotations.orValue({}))",
+        "kept": "variables.annotationMaps.map(a, a.filter(k, k.startsWith('gpufleet.dev/ignore-')"
+        f" && string(a[k]).matches('^\\\\s*[^\\\\s;].*{_UNTIL}') && "
+        "string(a[k]).find('[0-9]{4}-[0-9]{2}-[0-9]{2}\\\\s*$').trim() >= variables.today))",
+        "mainLists": "variables.specs.map(p, p.?containers.orValue([]))",
+        "containerLists": (
             "variables.specs.map(p, p.?containers.orValue([]) + p.?initContainers.orValue([]))"
-        )
-        found["gpuLists"] = f"variables.containerLists.map(cs, cs.filter(c, {HOLDS_GPU}))"
-        found["gpuMainLists"] = f"variables.mainLists.map(cs, cs.filter(c, {HOLDS_GPU}))"
+        ),
+        "gpuLists": f"variables.containerLists.map(cs, cs.filter(c, {HOLDS_GPU}))",
+        "gpuMainLists": f"variables.mainLists.map(cs, cs.filter(c, {HOLDS_GPU}))",
+    }
     for check in checks:
         if check.container is not None:
             lists = "gpuLists" if check.init_containers else "gpuMainLists"
@@ -253,7 +239,7 @@ def _advice(rule: Rule) -> str:
     )
 
 
-def exempting(namespaces: tuple[str, ...]) -> dict[str, Any]:
+def _exempting(namespaces: tuple[str, ...]) -> dict[str, Any]:
     """What a binding says of namespaces that are left alone."""
     if not namespaces:
         return {}

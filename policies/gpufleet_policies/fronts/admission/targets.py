@@ -22,11 +22,6 @@ class AdmissionTarget:
     """CEL: list of the pod specs."""
     stopped: str = "false"
     """CEL: no pod of it runs as it is written."""
-    job: str = ""
-    """CEL: what `activeDeadlineSeconds` and `backoffLimit` are fields of; empty: it is not a
-    job."""
-    deadline: str = ""
-    """Field path of the longest run, for messages."""
     checked_on_creation: bool = False
     """The API server validates the pod template itself, before any policy sees it."""
     on_update: bool = True
@@ -90,12 +85,7 @@ _RUNTIME_TEMPLATES = (
     f".map(j, {_template('j.?template.?spec.?template')})"
 )
 _SUSPEND = "object.spec.?suspend.orValue(false)"
-_RUN_POLICY = "object.spec.?runPolicy"
-_KUBEFLOW = {
-    "stopped": f"{_RUN_POLICY}.?suspend.orValue(false)",
-    "job": _RUN_POLICY,
-    "deadline": "spec.runPolicy.activeDeadlineSeconds",
-}
+_KUBEFLOW = {"stopped": "object.spec.?runPolicy.?suspend.orValue(false)"}
 
 PODS = _built_in("pods", "", ("Pod",), "object", on_update=False)
 REPLICATED = _built_in(
@@ -112,8 +102,6 @@ JOBS = _built_in(
     ("Job",),
     "object.spec.template",
     stopped=f"{_SUSPEND} || object.spec.?parallelism.orValue(1) == 0",
-    job="object.?spec",
-    deadline="spec.activeDeadlineSeconds",
 )
 CRON_JOBS = _built_in(
     "cronjobs",
@@ -121,8 +109,6 @@ CRON_JOBS = _built_in(
     ("CronJob",),
     "object.spec.jobTemplate.spec.template",
     stopped=_SUSPEND,
-    job="object.spec.jobTemplate.?spec",
-    deadline="spec.jobTemplate.spec.activeDeadlineSeconds",
 )
 JOB_SETS = _custom(
     "JobSet",
@@ -146,8 +132,6 @@ RAY_JOBS = _custom(
     "ray.io",
     _ray("object.spec.?rayClusterSpec"),
     stopped=_SUSPEND,
-    job="object.?spec",
-    deadline="spec.activeDeadlineSeconds",
 )
 RAY_SERVICES = _custom("RayService", "ray.io", _ray("object.spec.?rayClusterConfig"))
 _TRAINER = "object.spec.?trainer"
@@ -163,8 +147,6 @@ TRAIN_JOBS = _custom(
     f" 'resources': {_TRAINER}.?resourcesPerNode.optMap(r, dyn(r)).orValue(dyn({{}}))"
     "})])})})] : [])",
     stopped=_SUSPEND,
-    job="object.?spec",
-    deadline="spec.activeDeadlineSeconds",
 )
 TRAINING_RUNTIMES = AdmissionTarget(
     "training-runtimes",
@@ -204,15 +186,6 @@ POD_TARGETS = (
 FULL_TEMPLATES = tuple(target for target in POD_TARGETS if target is not TRAIN_JOBS)
 """Those whose templates are whole pod specs: a TrainJob has only what it changes of its runtime."""
 
-
-def _plain(kind: str, group: str, *versions: str) -> AdmissionTarget:
-    resource = f"{kind.lower()}s"
-    return AdmissionTarget(resource, group, versions or ("*",), (resource,), (kind,))
-
-
-NODE_POOLS = _plain("NodePool", "karpenter.sh")
-HPAS = _plain("HorizontalPodAutoscaler", "autoscaling", "v2")
-SCALED_OBJECTS = _plain("ScaledObject", "keda.sh")
 
 JUDGED_OWNERS = tuple(
     sorted({kind for target in POD_TARGETS if target is not PODS for kind in target.kinds})
