@@ -16,7 +16,7 @@ from gpufleet_vcenter.owned import MachineWork
 from gpufleet_vcenter.reading import one
 from gpufleet_vcenter.session import Session
 from gpufleet_vcenter.settings import NodeSettings
-from gpufleet_vcenter.tasks import translated
+from gpufleet_vcenter.tasks import step, translated
 
 Tag = tuple[str, str]
 """Category and name."""
@@ -51,7 +51,7 @@ def found_on(
 
 def describe(work: MachineWork, live: Observed, before: NodeSettings | None) -> None:
     """Make attributes and tags what is declared; notes are written with the machine's other
-    settings. Safe to run again.
+    settings, and go here. Safe to run again.
 
     Args:
         before: What was declared before; None: nothing.
@@ -61,6 +61,11 @@ def describe(work: MachineWork, live: Observed, before: NodeSettings | None) -> 
     """
     session, wanted, former = work.session, tags_of(work.settings), tags_of(before)
     had = before.custom_attributes if before else {}
+    notes = before.annotation if before else None
+    if notes and not work.settings.annotation and live.annotation == notes:
+        spec, seconds = vim.vm.ConfigSpec(annotation=""), work.settings.timeouts.reconfigure
+        doing, left = f"clearing the notes of {live.name}", f"{live.name} exists"
+        step(session, lambda: live.reference.ReconfigVM_Task(spec), seconds, doing, left)
     if work.settings.custom_attributes or had:
         _set_attributes(session, live, work.settings.custom_attributes, had)
     if wanted or former:

@@ -134,9 +134,6 @@ class Session:
         self.service._stub.DropConnections()
         self.rest.close()
 
-    def _refused(self, fault: Exception) -> VsphereError:
-        return self._known.refused(self.endpoint.server, type(fault).__name__)
-
     def _log_out(self) -> None:
         with contextlib.suppress(*LOST, vmodl.MethodFault):
             self.content.sessionManager.Logout()
@@ -163,8 +160,8 @@ class Session:
             with one_login(self.endpoint.server, self.endpoint.port, self._known):
                 try:
                     self.content.sessionManager.Login(self._known.user, self._known.password)
-                except vim.fault.InvalidLogin as refused:
-                    raise self._refused(refused) from None
+                except vim.fault.InvalidLogin:
+                    raise self._known.refused(self.endpoint.server, "InvalidLogin") from None
             self.logins += 1
 
     def _retried(self, operation: Callable[[], T], when: Any = LOST) -> T:
@@ -201,8 +198,8 @@ class Session:
                 sslContext=context,
                 httpConnectionTimeout=CALL_SECONDS,
             )
-        except vim.fault.InvalidLogin as refused:
-            raise self._refused(refused) from None
+        except vim.fault.InvalidLogin:
+            raise self._known.refused(endpoint.server, "InvalidLogin") from None
         except ssl.SSLError as problem:
             raise untrusted(endpoint, problem) from None
         except vim.fault.HostConnectFault as problem:

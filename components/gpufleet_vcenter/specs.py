@@ -140,9 +140,6 @@ def difference(
     if first_boot and live.hot_add:
         # With hot add the guest sees one NUMA node (VMware KB 2040375).
         parts |= {"cpuHotAddEnabled": False, "memoryHotAddEnabled": False}
-    notes = before and before.annotation
-    if notes and not settings.annotation and live.annotation == notes:
-        parts["annotation"] = ""  # other notes are someone else's
     if not live.memory_locked or live.memory_reservation_mib != settings.memory_mib:
         parts["memoryReservationLockedToMax"] = True
         parts["memoryAllocation"] = vim.ResourceAllocationInfo(reservation=settings.memory_mib)

@@ -31,7 +31,7 @@ from gpufleet_planner.commands.size_choices import (
     print_choice,
 )
 from gpufleet_planner.explanation.line import ExplanationLine, lines_as_list, lines_as_text, picked
-from gpufleet_planner.planning.spec_text import choices_as_list, rejected_as_list
+from gpufleet_planner.planning.as_dict import choices_as_list, rejected_as_list
 from gpufleet_planner.sizing.device import Device
 from gpufleet_planner.sizing.load_answer import load_answer_text
 from gpufleet_planner.sizing.request import (
