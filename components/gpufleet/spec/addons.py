@@ -59,6 +59,16 @@ class Addon(SpecModel):
     values: Values = Field(default_factory=dict[str, Any])
     """Raw Helm values, merged last; secrets do not belong here."""
 
+    @property
+    def ours(self) -> bool:
+        """Whether gpufleet installs it where pools need it."""
+        return self.enabled is not False and self.ownership is Ownership.MANAGED
+
+    @property
+    def rendered(self) -> bool:
+        """Whether files for it are written where pools need it: for a GitOps tool too."""
+        return self.enabled is not False and self.ownership is not Ownership.EXISTING
+
 
 class GpuOperator(Addon, GpuOperatorSettings):
     """NVIDIA GPU Operator."""
