@@ -3,7 +3,6 @@
 import dataclasses
 import json
 import os
-import re
 import shutil
 import signal
 import subprocess
@@ -20,19 +19,6 @@ from gpufleet_sandbox.programs import PROGRAMS
 from gpufleet_sandbox.tools_folder import tools_folder
 from tests.engine.waiting import until
 
-PINNED = r"(?m)^\s*(\S+) (v\S+)(?: // indirect)?$"
-REPLACED = r"(?m)^\s*(\S+) => \S+ (v\S+)$"
-DIFFERENT = {
-    # The provider's source needs this release; it speaks to the engine by a protocol.
-    "github.com/pulumi/pulumi/pkg/v3",
-    "github.com/pulumi/pulumi/sdk/v3",
-    # A few files, or compiled for one program only.
-    "github.com/Azure/go-ansiterm",
-    "github.com/jonboulle/clockwork",
-    "github.com/moby/term",
-    "github.com/santhosh-tekuri/jsonschema/v5",
-}
-"""Libraries of which the programs have different versions."""
 FAKE_GO = """#!/bin/sh
 # Writes a program that prints its version, slowly when told so.
 echo "$@" >> "$FAKE_GO_LOG"
@@ -410,17 +396,3 @@ def test_versions_named_in_the_table_are_the_pins() -> None:
         else:
             # A commit of the module: the tag belongs to the repository, not to the Go module.
             assert version == "v4.0.0-20260115033456-f47bc2d6f199"
-
-
-def test_a_library_that_two_programs_share_is_compiled_once() -> None:
-    """Go compiles a package again for another version of it, or of what it imports."""
-    versions: dict[str, dict[str, str]] = {}
-    for module in ("control-plane", "kubernetes-provider", "pulumi"):
-        text = (tools_folder() / module / "go.mod").read_text()
-        pins = {**dict(re.findall(PINNED, text)), **dict(re.findall(REPLACED, text))}
-        for library, version in pins.items():
-            versions.setdefault(library, {})[module] = version
-    differing = {
-        library for library, pins in versions.items() if len(set(pins.values())) > 1
-    } - DIFFERENT
-    assert not differing, {library: versions[library] for library in sorted(differing)}
