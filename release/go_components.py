@@ -11,7 +11,7 @@ from gpufleet_sandbox.programs import PROGRAMS, SANDBOX_PROGRAMS, SandboxProgram
 from release.reproducible import ROOT
 
 REQUIRED = re.compile(r"^(?:require )?\s*(\S+\.\S+) (v\S+)(?: // indirect)?$", re.MULTILINE)
-REPLACED = re.compile(r"^(?:replace )?\s*(\S+)(?: v\S+)? => (\S+) (v\S+)$", re.MULTILINE)
+REPLACED = re.compile(r"^(?:replace )?\s*(\S+)(?: v\S+)? => (\S+)(?: (v\S+))?$", re.MULTILINE)
 WORDS = {
     "Apache-2.0": r"Apache License\s+Version 2\.0",
     "MPL-2.0": r"Mozilla Public License,? [Vv]ersion 2\.0",
@@ -71,7 +71,8 @@ def _folders() -> list[Path]:
 def _modules(folder: Path) -> list[tuple[str, str]]:
     text = (folder / "go.mod").read_text(encoding="utf-8")
     replaced = {name: (by, pin) for name, by, pin in REPLACED.findall(text)}
-    return [replaced.get(name, (name, pin)) for name, pin in REQUIRED.findall(text)]
+    found = [replaced.get(name, (name, pin)) for name, pin in REQUIRED.findall(text)]
+    return [(name, pin) for name, pin in found if pin]  # without: a folder of ours
 
 
 def _cache() -> Path | None:

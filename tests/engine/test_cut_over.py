@@ -44,6 +44,8 @@ PROGRAM = """
 """
 
 
+MOMENTS = ("before", "while", "after")
+"""Of a write, when the process that makes it is killed."""
 PROCESSES = multiprocessing.get_context("forkserver")
 """Each run is a new process, forked from one that has the imports, and of a group of its own."""
 PROCESSES.set_forkserver_preload([make_cut_over.__module__])
@@ -51,10 +53,12 @@ PROCESSES.set_forkserver_preload([make_cut_over.__module__])
 
 @dataclass
 class Killer:
-    """Starts the one who makes the steps again and again, and kills it at each of its writes."""
+    """Starts a process that makes the steps, again and again, and kills it at each write."""
 
     kubeconfig: str
     declaration: str
+    twice: bool
+    """Whether each write is killed at two moments, else at one."""
     draw: random.Random = field(default_factory=lambda: random.Random(0))
     kills: list[str] = field(default_factory=list)
     done: list[str] = field(default_factory=list)
@@ -91,9 +95,13 @@ class Killer:
             ours.close()
 
     def _is_killed(self, asked: Any, when: str, what: str) -> bool:
-        """Let the runner go on, or kill it: each write once before it, once while or after it."""
-        second = ("after", "while")[len(self._left) % 2]
-        left = self._left.setdefault(what, ["before", second])
+        """Let the runner go on, or kill it: each write before it, and while or after it.
+
+        With one moment, each write has another one.
+        """
+        turn = len(self._left)
+        one, two = [MOMENTS[turn % 3]], ["before", ("after", "while")[turn % 2]]
+        left = self._left.setdefault(what, two if self.twice else one)
         if left[:1] == [when]:
             self.kills.append(f"{left.pop(0)} {what}")
             return True
@@ -223,15 +231,15 @@ def deploy(cluster_project: Callable[..., Any]) -> Callable[[dict[str, Any]], Pa
     return up
 
 
-def killed_at_every_write(lab: Lab, sandbox: Sandbox, declaration: Path) -> None:
-    """Make the cut-over; every write of it was killed before, and while or after."""
-    killer = Killer(str(sandbox.kubeconfig), str(declaration))
+def killed_at_every_write(lab: Lab, sandbox: Sandbox, declaration: Path, twice: bool) -> None:
+    """Make the cut-over; the process was killed at one or two moments of every write."""
+    killer = Killer(str(sandbox.kubeconfig), str(declaration), twice)
     killer.run()
     for node in lab.nodes:
         steps = (f"kubectl cordon {node}", f"kubectl label node {node}", f"kubectl uncordon {node}")
         for step in steps:
             times = [kill.split()[0] for kill in killer.kills if step in kill]
-            assert len(times) == 2 * times.count("before") > 0, killer.kills
+            assert len(times) == 1 + twice, killer.kills
     assert any("evict" in kill for kill in killer.kills), killer.kills
     assert {kill.split()[0] for kill in killer.kills} == {"before", "while", "after"}
     # What was written is seen by the next one: no command is given twice.
@@ -251,7 +259,7 @@ def advertise(lab: Lab, events: list[Event], offers: Mapping[str, str], publishe
 
 
 WAYS = [
-    pytest.param(WHOLE, {}, "nvidia.com/gpu", "cut-gpu", GPUS, id="whole"),
+    pytest.param(WHOLE, {}, "nvidia.com/gpu", "cut-gpu", GPUS, False, id="whole"),
     pytest.param(
         SEVENTHS,
         # Pods that ask for the classic name find a place on nodes that are done, as whole GPUs do.
@@ -259,13 +267,14 @@ WAYS = [
         SLICE,
         "cut-mig-1g-10gb",
         7 * GPUS,
+        True,
         id="slices",
         marks=pytest.mark.nightly,
     ),
 ]
 
 
-@pytest.mark.parametrize(("old", "dra", "resource", "template", "units"), WAYS)
+@pytest.mark.parametrize(("old", "dra", "resource", "template", "units", "twice"), WAYS)
 def test_killed_at_every_write(
     lab: Lab,
     deploy: Callable[[dict[str, Any]], Path],
@@ -276,6 +285,7 @@ def test_killed_at_every_write(
     resource: str,
     template: str,
     units: int,
+    twice: bool,
 ) -> None:
     new = claims(lab.namespace, computeDomain=True, **dra)
     per_node = dict.fromkeys(lab.nodes, units)
@@ -293,7 +303,7 @@ def test_killed_at_every_write(
         declaration = deploy(declared(new, change={"previous": old}))
         assert lab.domains() == {"cut-domain": "cut-channel"}
         lab.replicas("claiming", 1, "cut", {"claim": template})  # waits for the first node
-        killed_at_every_write(lab, sandbox, declaration)
+        killed_at_every_write(lab, sandbox, declaration, twice)
         lab.runs("claiming", 1)
         deploy(declared(new))
     assert violations(events, per_node) == []
@@ -304,7 +314,7 @@ def test_killed_at_every_write(
     lab.apps.delete_namespaced_deployment("classic", lab.namespace)
     with recorded(cluster) as events:
         declaration = deploy(declared(old, change={"previous": new}))
-        killed_at_every_write(lab, sandbox, declaration)
+        killed_at_every_write(lab, sandbox, declaration, twice)
         lab.replicas("again", 2, "cut", {"resource": resource})
         lab.runs("again", 2)
         assert lab.domains() == {"cut-domain": "cut-channel"}

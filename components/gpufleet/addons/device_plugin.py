@@ -13,9 +13,9 @@ from gpufleet.components_base.charts import ChartChoice, ChosenChart, chosen_cha
 from gpufleet.components_base.component import Options, accepted
 from gpufleet.components_base.inputs import checked
 from gpufleet.components_base.release import ChartComponent, ReleasePlan
+from gpufleet.fleet.chart_values import merged
 from gpufleet.fleet.device_plugin_rules import ADDON, validate_keys
 from gpufleet.render.device_plugin_values import CHART, PluginSettings, plugin_values
-from gpufleet.render.gpu_operator_values import merged
 from gpufleet.spec.images import Images
 from gpufleet.spec.secrets import validate_secrets
 

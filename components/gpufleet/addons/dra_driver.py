@@ -11,6 +11,7 @@ from gpufleet.components_base.cluster_objects import ManifestObject, operator_na
 from gpufleet.components_base.component import FleetPlan, GpuComponent, Options
 from gpufleet.components_base.release import HelmRelease, chart_release
 from gpufleet.contract.dra_api import GROUP, SERVED
+from gpufleet.fleet.chart_values import merged
 from gpufleet.platforms.declarations import declared_fleet
 from gpufleet.render.dra import (
     Manifest,
@@ -20,7 +21,6 @@ from gpufleet.render.dra import (
     device_taint_rules,
 )
 from gpufleet.render.dra_driver_values import CHART, dra_driver_values, needs_dra_driver
-from gpufleet.render.gpu_operator_values import merged
 from gpufleet.render.manifests import critical_pods_quota
 
 

@@ -12,9 +12,10 @@ from gpufleet.components_base.charts import ChartChoice, ChosenChart, chosen_cha
 from gpufleet.components_base.component import Options, accepted
 from gpufleet.components_base.inputs import checked
 from gpufleet.components_base.release import ChartComponent, ReleasePlan
+from gpufleet.fleet.chart_values import merged
+from gpufleet.fleet.gpu_operator_chart import OperatorSettings, operator_values
 from gpufleet.fleet.gpu_operator_rules import ADDON, validate_values
 from gpufleet.fleet.raw_values import validate_contradictions
-from gpufleet.render.gpu_operator_values import OperatorSettings, merged, operator_values
 from gpufleet.spec.gpu_operator_keys import declared_path, typed_settings
 from gpufleet.spec.secrets import validate_secrets
 

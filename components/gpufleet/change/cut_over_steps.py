@@ -18,7 +18,7 @@ from gpufleet.documents.paths import mapping_at
 from gpufleet.fleet.config_names import POOL_LABEL
 from gpufleet.fleet.cut_over import CutOver, Labels, cut_over, is_cut_over
 from gpufleet.fleet.model import Fleet
-from gpufleet.partition.dra import DRIVER
+from gpufleet.partition.dra_offers import DRIVER
 
 _DEVICE = "nvidia.com/"
 _EMPTY = "a node offers its GPUs twice while both advertise them, so the old one must be gone first"

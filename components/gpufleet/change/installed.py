@@ -1,5 +1,7 @@
 """Which add-ons a fleet installs: settings of the others reach nothing."""
 
+from pydantic.alias_generators import to_snake
+
 from gpufleet.fleet.model import Fleet
 from gpufleet.render.dra_driver_values import needs_dra_driver
 from gpufleet.spec.addons import Addon
@@ -28,18 +30,5 @@ def installed(fleet: Fleet, section: str) -> bool:
 
 def declared_addon(fleet: Fleet, section: str) -> Addon:
     """What the declaration says of an add-on."""
-    spec = fleet.spec.addons
-    addons: dict[str, Addon] = {
-        "gpuOperator": spec.gpu_operator,
-        "networkOperator": spec.network_operator,
-        "devicePlugin": spec.device_plugin,
-        "draDriver": spec.dra_driver,
-        "karpenter": spec.karpenter,
-        "clusterAutoscaler": spec.cluster_autoscaler,
-        "efaDevicePlugin": spec.efa_device_plugin,
-        "nodeMonitoringAgent": spec.node_monitoring_agent,
-        "neuronDevicePlugin": spec.neuron_device_plugin,
-        "kueue": spec.kueue,
-        "keda": spec.keda,
-    }
-    return addons[section]
+    addon: Addon = getattr(fleet.spec.addons, to_snake(section))
+    return addon

@@ -9,7 +9,12 @@ from enum import StrEnum
 
 from gpufleet.cluster.cluster import ClusterModel
 from gpufleet.cluster.pool import NodePool
-from gpufleet.contract.advertising_programs import offered_twice, serves_by_claims
+from gpufleet.contract.advertising_programs import (
+    TWO_ADVERTISERS,
+    TWO_PLUGINS,
+    offered_twice,
+    serves_by_claims,
+)
 from gpufleet.contract.contract_fact import ContractFact
 from gpufleet.contract.relation import DRA_DRIVER, GPU_OPERATOR, Broken, image_of, place_of
 from gpufleet.findings import findings_in
@@ -109,12 +114,7 @@ def _programs_twice(cluster: ClusterModel) -> Iterator[Broken]:
             place="",
             message=f"{pair.other.locator} runs a device plugin {what}",
             fix=pair.fix,
-            facts=(
-                ContractFact(
-                    pair.limit,
-                    "NVIDIA/k8s-device-plugin#255" if pair.plugins else "NVIDIA/aicr#1327",
-                ),
-            ),
+            facts=(TWO_PLUGINS if pair.plugins else TWO_ADVERTISERS,),
         )
 
 

@@ -9,13 +9,17 @@ plugins the kubelet keeps the devices of that which registered last
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from gpufleet.cluster.fact import Fact, absent, known
+from gpufleet.cluster.fact import Fact, absent, known, unknown
 from gpufleet.cluster.program import Program
+from gpufleet.contract.contract_fact import ContractFact
 
 OPERATOR, PLUGIN, DRA = "gpu-operator", "nvidia-device-plugin", "dra-driver-nvidia-gpu"
-TWO_ADVERTISERS = "each offers every GPU, and the scheduler adds them up"
-TWO_PLUGINS = (
-    "the kubelet keeps the devices of the plugin that registered last, and none when it stops"
+TWO_ADVERTISERS = ContractFact(
+    "each offers every GPU, and the scheduler adds them up", "NVIDIA/aicr#1327"
+)
+TWO_PLUGINS = ContractFact(
+    "the kubelet keeps the devices of the plugin that registered last, and none when it stops",
+    "NVIDIA/k8s-device-plugin#255",
 )
 
 
@@ -26,9 +30,6 @@ class Twice:
     one: Program
     """Where it is reported."""
     other: Program
-    message: str
-    """What the other one does."""
-    limit: str
     fix: str
     plugins: bool
     """Whether both are device plugins."""
@@ -37,9 +38,7 @@ class Twice:
 def runs_plugin(program: Program) -> Fact[bool]:
     """Whether it runs NVIDIA's device plugin; unknown where its values may say either."""
     if program.name == PLUGIN:
-        own = program.values or {}
-        selects = bool(own.get("nodeSelector") or own.get("affinity"))
-        return absent() if selects else known(True, place=program.place)
+        return _everywhere(program)
     if program.name != OPERATOR:
         return absent()
     by_claims = program.switch("gpuCluster.deployCR", False)
@@ -50,10 +49,18 @@ def runs_plugin(program: Program) -> Fact[bool]:
 
 def serves_by_claims(program: Program) -> Fact[bool]:
     """Whether it is the DRA driver and serves GPUs, not compute domains alone."""
-    selects = program.value("kubeletPlugin.nodeSelector") or program.value("kubeletPlugin.affinity")
-    if program.name != DRA or selects:
+    everywhere = _everywhere(program, "kubeletPlugin.") if program.name == DRA else absent()
+    return program.switch("resources.gpus.enabled", True) if everywhere.found else everywhere
+
+
+def _everywhere(program: Program, part: str = "") -> Fact[bool]:
+    """Whether its values choose no nodes; unknown where some cannot be read."""
+    chosen_by = f"{part}nodeSelector", f"{part}affinity"
+    if any(map(program.value, chosen_by)):
         return absent()
-    return program.switch("resources.gpus.enabled", True)
+    if program.values is None or not program.complete or any(map(program.hides, chosen_by)):
+        return unknown(program.place)
+    return known(True, place=program.place)
 
 
 def offered_twice(programs: Iterable[Program]) -> Iterator[Twice]:
@@ -62,28 +69,20 @@ def offered_twice(programs: Iterable[Program]) -> Iterator[Twice]:
     plugins = [one for one in found if runs_plugin(one).found is True]
     for driver in (one for one in found if serves_by_claims(one).found is True):
         for plugin in plugins:
-            whose = "its own chart" if plugin.name == PLUGIN else "the GPU Operator"
-            off = (
-                "remove the chart"
-                if plugin.name == PLUGIN
-                else "write `devicePlugin: {enabled: false}` for the operator"
-            )
+            off = "write `devicePlugin: {enabled: false}` for the operator"
+            if plugin.name == PLUGIN:
+                off = "remove the chart"
             yield Twice(
                 driver,
                 plugin,
-                f"the device plugin of {whose} serves the GPUs that this driver serves",
-                TWO_ADVERTISERS,
                 f"{off}, or `resources: {{gpus: {{enabled: false}}}}` for the driver",
                 plugins=False,
             )
-    charts = [one for one in plugins if one.name == PLUGIN]
-    for chart in charts:
+    for chart in (one for one in plugins if one.name == PLUGIN):
         for operator in (one for one in plugins if one.name == OPERATOR):
             yield Twice(
                 chart,
                 operator,
-                "the GPU Operator runs a device plugin too",
-                TWO_PLUGINS,
                 "write devicePlugin.enabled: false for the operator, or drop the chart",
                 plugins=True,
             )

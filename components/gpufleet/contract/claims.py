@@ -8,7 +8,6 @@ from gpufleet.catalogue.features import Release
 from gpufleet.cluster.cluster import ClusterModel
 from gpufleet.cluster.program import Program
 from gpufleet.contract.advertisers import Advertiser
-from gpufleet.contract.advertising_programs import serves_by_claims
 from gpufleet.contract.contract_fact import ContractFact
 from gpufleet.contract.dra_api import CHART_KEY, FIRST_WITH_V1, GROUP, SERVED
 from gpufleet.contract.relation import DRA_DRIVER, Broken
@@ -50,7 +49,9 @@ def _unserved(cluster: ClusterModel) -> Iterator[Broken]:
         for claim in cluster.claims
         if any(one.is_gpu and one.device_class.value not in classes for one in claim.requests)
     ]
-    if not asking or not drivers or any(serves_by_claims(d).found is not False for d in drivers):
+    # Nodes that a driver selects change nothing: it publishes no GPU on any.
+    serve = [driver.switch("resources.gpus.enabled", True).found for driver in drivers]
+    if not asking or not drivers or any(on is not False for on in serve):
         return
     finding = _finding(
         "dra-driver-serves-no-gpus", drivers[0].field("resources.gpus.enabled"), asking=asking[:3]

@@ -5,7 +5,10 @@ is null, and `unbounded` says why.
 """
 
 from collections.abc import Mapping
-from typing import Any
+from enum import Enum
+from typing import Any, cast
+
+from pydantic.alias_generators import to_camel
 
 from gpufleet.fleet.model import Fleet, Machine, Money, Pool, SpendBounds, Unbounded
 from gpufleet.fleet.price_rules import price_region
@@ -25,35 +28,15 @@ def fleet_as_dict(fleet: Fleet) -> dict[str, Any]:
         "pools": [pool_as_dict(pool) for pool in fleet.pools],
         "addons": {
             "gpuOperator": {
-                "enabled": operator.enabled,
-                "ownership": operator.ownership.value,
-                "version": operator.version,
-                "namespace": operator.namespace,
-                "driver": operator.driver,
-                "toolkit": operator.toolkit,
-                "devicePlugin": operator.device_plugin,
-                "migManager": operator.mig_manager,
-                "migStrategy": operator.mig_strategy,
-                "dcgmExporter": operator.dcgm_exporter,
-                "nodeFeatureDiscovery": operator.node_feature_discovery,
+                **_fields(operator, *_ADDON, "driver", "toolkit", "device_plugin", "mig_manager"),
+                **_fields(operator, "mig_strategy", "dcgm_exporter", "node_feature_discovery"),
             },
             "networkOperator": {
-                "enabled": network.enabled,
-                "ownership": network.ownership.value,
-                "version": network.version,
-                "namespace": network.namespace,
+                **_fields(network, *_ADDON),
                 "rdma": [one.name for one in network.rdma],
-                "wait": network.wait,
-                "nodeFeatureDiscovery": network.node_feature_discovery,
+                **_fields(network, "wait", "node_feature_discovery"),
             },
-            "devicePlugin": {
-                "enabled": plugin.enabled,
-                "ownership": plugin.ownership.value,
-                "version": plugin.version,
-                "namespace": plugin.namespace,
-                "pools": list(plugin.pools),
-                "nodeFeatureDiscovery": plugin.node_feature_discovery,
-            },
+            "devicePlugin": _fields(plugin, *_ADDON, "pools", "node_feature_discovery"),
         },
         "queues": None
         if spec.queues is None
@@ -69,11 +52,7 @@ def fleet_as_dict(fleet: Fleet) -> dict[str, Any]:
 def pool_as_dict(pool: Pool) -> dict[str, Any]:
     """One compiled pool."""
     return {
-        "name": pool.name,
-        "path": pool.path,
-        "provisioner": pool.provisioner.value,
-        "ownership": pool.ownership.value,
-        "intent": pool.intent.value,
+        **_fields(pool, "name", "path", "provisioner", "ownership", "intent"),
         "team": pool.spec.team,
         "fabric": pool.fabric.value,
         "gpu": pool.gpu.key,
@@ -87,19 +66,11 @@ def pool_as_dict(pool: Pool) -> dict[str, Any]:
         },
         "capacity": [entry.mode for entry in pool.capacity],
         "image": None if pool.image is None else pool.image.key,
-        "owners": {
-            "driver": pool.owners.driver.value,
-            "toolkit": pool.owners.toolkit.value,
-            "devicePlugin": pool.owners.device_plugin.value,
-        },
+        "owners": _fields(pool.owners, "driver", "toolkit", "device_plugin"),
         "sharing": pool.spec.sharing.mode,
         "partition": partition_as_dict(pool.partition),
-        "advertised": dict(pool.advertised),
-        "labels": dict(pool.labels),
-        "taints": [
-            {"key": taint.key, "value": taint.value, "effect": taint.effect}
-            for taint in pool.taints
-        ],
+        **_fields(pool, "advertised", "labels"),
+        "taints": [_fields(taint, "key", "value", "effect") for taint in pool.taints],
         "hourlyMicroUsd": pool.hourly_micro_usd,
         "priceRegion": price_region(pool),
         "spend": spend_as_dict(pool.spend),
@@ -107,16 +78,27 @@ def pool_as_dict(pool: Pool) -> dict[str, Any]:
 
 
 def _machine(machine: Machine) -> dict[str, Any]:
+    size = ("vcpu", "memory_bytes", "local_nvme_bytes", "efa_interfaces", "gpus")
     return {
-        "name": machine.name,
-        "architecture": machine.architecture,
-        "vcpu": machine.vcpu,
-        "memoryBytes": machine.memory_bytes,
-        "localNvmeBytes": machine.local_nvme_bytes,
-        "efaInterfaces": machine.efa_interfaces,
-        "gpus": machine.gpus,
+        **_fields(machine, "name", "architecture", *size),
         "fraction": str(machine.fraction),
     }
+
+
+_ADDON = ("enabled", "ownership", "version", "namespace")
+
+
+def _fields(of: object, *names: str) -> dict[str, Any]:
+    """Fields by their names in camelCase; of enumerations the value."""
+    return {to_camel(name): _plain(getattr(of, name)) for name in names}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, Mapping):
+        return dict(cast("Mapping[str, Any]", value))
+    return list(cast("tuple[Any, ...]", value)) if isinstance(value, tuple) else value
 
 
 def spend_as_dict(spend: SpendBounds) -> dict[str, Any]:
@@ -136,37 +118,24 @@ def spend_as_dict(spend: SpendBounds) -> dict[str, Any]:
 def partition_as_dict(partition: Partition) -> dict[str, Any]:
     """What each GPU of a node is cut into, with the proof, and what is left."""
     return {
-        "mode": partition.mode,
-        "strategy": partition.strategy,
-        "replicas": partition.replicas,
+        **_fields(partition, "mode", "strategy", "replicas"),
         "gpus": [
             {
                 "index": gpu.index,
                 "devices": dict(gpu.devices),
                 "placements": []
                 if gpu.placement is None
-                else [
-                    {"profile": i.profile, "start": i.start, "size": i.size}
-                    for i in gpu.placement.instances
-                ],
+                else [_fields(one, "profile", "start", "size") for one in gpu.placement.instances],
             }
             for gpu in partition.gpus
         ],
         "shares": [
             {
-                "resource": share.resource,
-                "perNode": share.per_node,
-                "profile": share.profile,
-                "replicas": share.replicas,
-                "memoryBytes": share.memory_bytes,
+                **_fields(share, "resource", "per_node", "profile", "replicas", "memory_bytes"),
                 "memoryEnforced": share.is_enforced,
-                "deviceBytes": share.device_bytes,
-                "deviceClass": share.device_class,
+                **_fields(share, "device_bytes", "device_class"),
             }
             for share in partition.shares
         ],
-        "free": dict(partition.free),
-        "strandedCompute": partition.stranded_compute,
-        "strandedMemory": partition.stranded_memory,
-        "evidence": partition.evidence.value,
+        **_fields(partition, "free", "stranded_compute", "stranded_memory", "evidence"),
     }

@@ -48,10 +48,29 @@ def validate_gpu_operator(spec: FleetSpec, plan: OperatorPlan) -> Iterator[Findi
     values = merged(operator_values(settings), declared.values)
     yield from validate_values(values, declared.values, declared.version)
     yield from _names_of_ours(declared.values)
+    if declared.gpu_cluster:
+        yield from _not_in_a_gpu_cluster(spec)
     workload = value_at(values, "sandboxWorkloads.defaultWorkload")
     if value_at(values, "sandboxWorkloads.enabled") is True and workload not in (None, "container"):
         path = _declared_at("sandboxWorkloads.defaultWorkload", declared.values)
         yield _finding("pools-for-virtual-machines", path, found=workload)
+
+
+def _not_in_a_gpu_cluster(spec: FleetSpec) -> Iterator[Finding]:
+    """Settings of the DRA driver's own chart, which is not installed."""
+    driver = spec.addons.dra_driver
+    settings: dict[str, object] = {
+        "addons.draDriver.hostManagedImex": driver.host_managed_imex,
+        "addons.draDriver.values": driver.values,
+        "addons.draDriver.version": driver.version,
+    }
+    for index, pool in enumerate(spec.pools):
+        dra = pool.sharing.dra
+        place = f"pools[{index}].sharing.dra.consumableShares"
+        settings[place] = None if dra is None else dra.consumable_shares
+    for place, value in settings.items():
+        if value:
+            yield _finding("gpu-cluster-has-no-setting", place)
 
 
 def validate_values(

@@ -14,7 +14,6 @@ from gpufleet.findings import Finding, findings_in, has_errors
 from gpufleet.partition import dra_gates, names, rules
 from gpufleet.partition.dra_needs import FindGpu, NeededDevices, find_needs
 from gpufleet.partition.dra_offers import (
-    DRIVER,
     GPU_CLASS,
     ClaimSharing,
     DraOffer,
@@ -29,16 +28,6 @@ from gpufleet.spec.device_needs import DraSharing, NvlinkReach
 from gpufleet.spec.sharing import Dra, Mig
 
 _finding = findings_in(__file__)
-
-__all__ = [
-    "DRIVER",
-    "GPU_CLASS",
-    "DraCut",
-    "DraOffer",
-    "NeededDevices",
-    "cut",
-    "mig_class",
-]
 
 
 @dataclass(frozen=True, slots=True)

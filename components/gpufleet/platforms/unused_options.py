@@ -6,6 +6,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from pydantic import BaseModel
+
 from gpufleet.catalogue.edition import read_rows
 from gpufleet.fleet.model import Pool
 
@@ -17,7 +19,7 @@ def unused_options(pool: Pool, folder: Path) -> Iterator[tuple[str, str, str]]:
     platform, whose `provisioner_options.jsonl` has a row for each provisioner and option."""
     rows: Sequence[Any] = _rows(folder, "provisioner_options")
     for row in rows:
-        options, key = getattr(pool.spec, row["section"]), row["option"]
-        ours = row["provisioner"] == pool.provisioner.value and options is not None
-        if ours and key in options.model_fields_set:
+        options: BaseModel | None = getattr(pool.spec, row["section"])
+        ours, key = row["provisioner"] == pool.provisioner.value, row["option"]
+        if options is not None and ours and key in options.model_fields_set:
             yield row["section"], type(options).model_fields[key].alias or key, row["because"]

@@ -16,8 +16,9 @@ from gpufleet.fleet.config_names import POOL_LABEL
 from gpufleet.fleet.cut_over import claim_cuts, pool_claims
 from gpufleet.fleet.manifest import Manifest, manifest
 from gpufleet.fleet.model import Fleet, Pool
-from gpufleet.partition.dra import DRIVER, GPU_CLASS, DraCut, DraOffer, NeededDevices
-from gpufleet.partition.dra_offers import ClaimSharing
+from gpufleet.partition.dra import DraCut
+from gpufleet.partition.dra_needs import NeededDevices
+from gpufleet.partition.dra_offers import DRIVER, ClaimSharing, DraOffer
 from gpufleet.partition.shares import MIB
 from gpufleet.spec.cluster import minor_of
 from gpufleet.spec.device_needs import DeviceToleration, DraSharing, NvlinkReach
@@ -329,18 +330,3 @@ def _of_need(need: NeededDevices) -> str:
         least = f"quantity('{need.multiprocessors}')"
         terms.append(f"device.capacity['{DRIVER}'].multiprocessors.compareTo({least}) >= 0")
     return " && ".join(terms)
-
-
-__all__ = [
-    "GPU_CLASS",
-    "channel_name",
-    "claim_name",
-    "claim_template",
-    "claims",
-    "compute_domains",
-    "device_classes",
-    "device_config",
-    "device_taint_rules",
-    "pod_claim",
-    "shared_claim",
-]

@@ -13,26 +13,13 @@ from gpufleet.fleet.config_names import (
     mig_config_name,
 )
 from gpufleet.fleet.cut_over import claim_cuts, claim_gates
-from gpufleet.fleet.gpu_operator_chart import OperatorSettings, operator_values, planned_settings
+from gpufleet.fleet.gpu_operator_chart import OperatorSettings, planned_settings
 from gpufleet.fleet.model import Fleet, Pool
 from gpufleet.partition.partition import Partition
 from gpufleet.render.dcgm_metrics import CSV_KEY, exporter_csv, exporter_settings
 from gpufleet.render.device_plugin import device_plugin_files
 from gpufleet.render.mig_parted import mig_parted_file
 from gpufleet.spec.gpu_operator import DcgmExporter
-
-__all__ = [
-    "MIG_PARTED_KEY",
-    "ConfigFiles",
-    "OperatorSettings",
-    "configuration_names",
-    "exporter_files",
-    "fleet_operator_settings",
-    "merged",
-    "mig_parted_files",
-    "operator_values",
-    "plugin_files",
-]
 
 MIG_PARTED_KEY = "config.yaml"
 """Key mig-manager reads in its ConfigMap."""

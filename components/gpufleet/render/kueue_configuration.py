@@ -11,7 +11,7 @@ from gpufleet.fleet.chart_values import merged
 from gpufleet.fleet.image_sources import with_images
 from gpufleet.fleet.kueue_quota import class_mappings, memory_selector, pool_units, quota_pools
 from gpufleet.fleet.model import Fleet
-from gpufleet.partition.dra import DRIVER
+from gpufleet.partition.dra_offers import DRIVER
 from gpufleet.render.scrape_objects import kueue_monitors_itself
 
 CHART = "kueue"

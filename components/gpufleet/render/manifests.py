@@ -2,15 +2,12 @@
 
 from typing import Any
 
+from gpufleet.fleet.chart_values import merged
+from gpufleet.fleet.gpu_operator_chart import operator_values
 from gpufleet.fleet.image_sources import with_images
 from gpufleet.fleet.manifest import manifest
 from gpufleet.fleet.model import GPU_OPERATOR, Fleet
-from gpufleet.render.gpu_operator_values import (
-    ConfigFiles,
-    fleet_operator_settings,
-    merged,
-    operator_values,
-)
+from gpufleet.render.gpu_operator_values import ConfigFiles, fleet_operator_settings
 
 PRIVILEGED = {"pod-security.kubernetes.io/enforce": "privileged"}
 """The operands mount host paths and load kernel modules (NVIDIA GPU Operator documentation)."""

@@ -9,7 +9,7 @@ from gpufleet.spec.base import Ownership, SecretName, SpecModel
 from gpufleet.spec.device_needs import DeviceTaint
 from gpufleet.spec.gpu_operator import GpuOperatorSettings, Switch
 from gpufleet.spec.images import Images
-from gpufleet.spec.network_operator import NetworkOperatorSettings, Ofed
+from gpufleet.spec.network_operator import NetworkOperatorSettings
 from gpufleet.spec.olm import LifecycleManager
 
 # What the standalone device plugin may be told in typed form.
@@ -27,26 +27,6 @@ class DevicePluginSettings(SpecModel):
     image_pull_secret: SecretName | None = None
     """Name of the Secret for images. Default: none."""
 
-
-__all__ = [
-    "CHARTS",
-    "Addon",
-    "Addons",
-    "ChartSource",
-    "Charts",
-    "ClusterAutoscaler",
-    "DevicePlugin",
-    "DraDriverAddon",
-    "Expander",
-    "GpuDirect",
-    "GpuNetworks",
-    "GpuOperator",
-    "Karpenter",
-    "NetworkOperator",
-    "NeuronDevicePlugin",
-    "Ofed",
-    "Values",
-]
 
 CHARTS = {
     "gpuOperator": "gpu-operator",
@@ -78,6 +58,16 @@ class Addon(SpecModel):
     """Chart version. Default: the catalogue's pin."""
     values: Values = Field(default_factory=dict[str, Any])
     """Raw Helm values, merged last; secrets do not belong here."""
+
+    @property
+    def ours(self) -> bool:
+        """Whether gpufleet installs it where pools need it."""
+        return self.enabled is not False and self.ownership is Ownership.MANAGED
+
+    @property
+    def rendered(self) -> bool:
+        """Whether files for it are written where pools need it: for a GitOps tool too."""
+        return self.enabled is not False and self.ownership is not Ownership.EXISTING
 
 
 class GpuOperator(Addon, GpuOperatorSettings):

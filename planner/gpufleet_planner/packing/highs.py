@@ -4,7 +4,7 @@ import ctypes
 import importlib
 import importlib.util
 import os
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
@@ -110,7 +110,7 @@ def solve(program: IntegerProgram, *, gap: float = 0.0) -> Solved:
 
 
 @contextmanager
-def _silent() -> Iterator[None]:
+def _silent() -> Generator[None]:
     """Keep the notes that HiGHS prints on its own, whatever its options say, out of the standard
     output of the process, which others parse."""
     output, saved = 1, os.dup(1)

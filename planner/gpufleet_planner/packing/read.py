@@ -252,8 +252,10 @@ class _Reader:
         for instance in entry.mig:
             name = geometry.alternate_names.get(instance.profile, instance.profile)
             profile = geometry.profiles.get(name)
-            sizes = (1,) if profile is None else (profile.memory_slots, profile.compute_slices)
-            placed.append(PlacedInstance(name, instance.start, *sizes))
+            memory, compute = (
+                (1, 0) if profile is None else (profile.memory_slots, profile.compute_slices)
+            )
+            placed.append(PlacedInstance(name, instance.start, memory, compute))
         answer = place(geometry, {}, placed)
         if isinstance(answer, Refusal):
             self.findings.append(

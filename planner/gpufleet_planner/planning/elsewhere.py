@@ -14,7 +14,7 @@ from gpufleet.platforms.registry import PLATFORMS
 from gpufleet.spec.base import Platform
 from gpufleet_planner.explanation.line import picked
 from gpufleet_planner.planning.entries import choose_entry
-from gpufleet_planner.planning.layouts import FilledPool
+from gpufleet_planner.planning.layouts import FilledPool, usd_per_hour
 from gpufleet_planner.planning.offers import not_provisioned, offered_machines
 from gpufleet_planner.planning.placed import ChosenWorkload, PricedFleet
 from gpufleet_planner.planning.plan import Planner, plan, planner_of
@@ -130,11 +130,10 @@ def _on_offers(provider: str, planner: Planner) -> PlannedPlace:
         problem = "; ".join(f"{name}: {why}" for name, why in lost.items())
         return PlannedPlace(provider, None, problem=problem or "no workload could be read")
     pools = select(candidates, False, lambda _: True).pools
-    prices = [pool.micro_usd for pool in pools]
-    known = [price for price in prices if price is not None]
-    spent = Decimal(sum(known)) / 1_000_000 if len(known) == len(prices) else None
     gpus = sum(pool.nodes * pool.key.machine.gpus for pool in pools)
-    return PlannedPlace(provider, None, (PricedFleet(confidence, spent, gpus),), pools)
+    return PlannedPlace(
+        provider, None, (PricedFleet(confidence, usd_per_hour(pools), gpus),), pools
+    )
 
 
 def _platform_of(region: str, own: Platform, catalogue: Catalogue) -> Platform | None:

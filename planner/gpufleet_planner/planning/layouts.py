@@ -5,12 +5,14 @@ nodes of each MIG pool are cut into.
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
 from math import ceil
 from statistics import mean
 
 from gpufleet.catalogue import Gpu
+from gpufleet.catalogue.instance import MICRO_USD
 from gpufleet.partition.placement import MigPlacement, place
 from gpufleet_planner.packing import highs
 from gpufleet_planner.packing.patterns import Pattern, maximal_patterns
@@ -237,6 +239,13 @@ class FilledPool:
                 (o.devices * mean(o.share.slice_parts) for _, o in self.members), Fraction(0)
             )
         return self.nodes * self.key.machine.gpus - used
+
+
+def usd_per_hour(pools: Iterable[FilledPool]) -> Decimal | None:
+    """All machines of pools; None where a price is missing."""
+    prices = [pool.micro_usd for pool in pools]
+    known = [price for price in prices if price is not None]
+    return Decimal(sum(known)) / MICRO_USD if len(known) == len(prices) else None
 
 
 def pool_key(

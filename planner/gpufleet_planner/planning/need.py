@@ -5,7 +5,6 @@ cannot be meant together.
 from dataclasses import dataclass, fields, replace
 from decimal import Decimal
 from enum import StrEnum
-from fractions import Fraction
 from typing import Annotated
 
 from pydantic import Field
@@ -204,11 +203,6 @@ class WorkloadNeed(Allowed):
         """Whether it is a job that ends."""
         return self.workload.trains
 
-    @property
-    def large_training(self) -> bool:
-        """Pre-training never shares a GPU; jobs of several GPUs cannot, by their group."""
-        return self.workload is SizedWorkload.PRE_TRAINING
-
 
 def resolve(
     request: SizeRequest,
@@ -290,7 +284,3 @@ def _variants(
 def mean_output(serving: Serving) -> int:
     """Output tokens of a mean request."""
     return serving.output_tokens or max(serving.context // 2, 1)
-
-
-WHOLE = Fraction(1)
-"""The part of a GPU's price that a whole GPU costs."""

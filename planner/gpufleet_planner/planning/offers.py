@@ -47,7 +47,6 @@ class OfferedMachine:
     """Usable memory of a device that is a part of a GPU."""
     vcpu: int | None = None
     memory_bytes: int | None = None
-    nvme_bytes: int | None = None
     network_gbps: float | None = None
     fabric: str = "none"
     """What joins machines without a detour over the CPU: `efa`, `tcpx`, `tcpxo`, `rdma`, `none`."""
@@ -199,7 +198,6 @@ def _ways(
             price_source=f"{price.source.key}, {price.source.date}",
             vcpu=row.vcpu,
             memory_bytes=row.memory_bytes,
-            nvme_bytes=row.local_nvme_bytes,
             network_gbps=None if row.network_gbps is None else float(row.network_gbps),
             fabric=PLATFORMS[Platform(platform)].facts.fabric_of(row).value,
             architecture=row.architecture,

@@ -14,7 +14,7 @@ from gpufleet.fleet import Fleet, Unbounded
 from gpufleet.platforms.compiled import Compiled, compile_data
 from gpufleet.platforms.registry import PLATFORMS
 from gpufleet_planner.planning.entries import choose_entry, market_of
-from gpufleet_planner.planning.layouts import FilledPool, PoolKey
+from gpufleet_planner.planning.layouts import FilledPool, PoolKey, usd_per_hour
 from gpufleet_planner.planning.need import Assurance
 from gpufleet_planner.planning.offers import Market, spot_neighbours
 from gpufleet_planner.planning.placed import ChosenWorkload, PlacedWorkload, PricedFleet
@@ -110,12 +110,7 @@ class PlannedFleet:
     @property
     def usd_per_hour(self) -> Decimal | None:
         """All machines of the plan; None where a price is missing, or there is no plan."""
-        if self.spec is None:
-            return None
-        prices = [pool.micro_usd for _, pool in self.pools]
-        if any(price is None for price in prices):
-            return None
-        return Decimal(sum(price or 0 for price in prices)) / _MICRO
+        return None if self.spec is None else usd_per_hour(pool for _, pool in self.pools)
 
     def on(self, pool: str) -> list[PlacedWorkload]:
         """Workloads that run on a pool."""

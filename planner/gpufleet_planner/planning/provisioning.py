@@ -134,11 +134,6 @@ def weights_on_disk(need: WorkloadNeed, option: Option) -> int:
     return weight_bytes(need.model, WEIGHT_FORMATS[option.reached.precision]).stored
 
 
-def checkpoint_bytes(need: WorkloadNeed) -> int:
-    """Bytes of a full training checkpoint, all machines together."""
-    return _CHECKPOINT_BYTES * weight_bytes(need.model, WEIGHT_FORMATS["int8"]).stored
-
-
 def disk_gib(stored: int) -> int:
     """Size of a root disk that holds the images and one copy of the weights, in steps of 50 GiB."""
     return max(200, 50 * ceil((_IMAGES_GIB + 1.1 * stored / GIB) / 50))
@@ -147,5 +142,6 @@ def disk_gib(stored: int) -> int:
 def _host_memory(need: WorkloadNeed, option: Option) -> tuple[int, str]:
     """Serving loads weights through the page cache, training gathers its state for checkpoints."""
     if need.trains and need.workload.value in ("full-fine-tuning", "pre-training"):
-        return checkpoint_bytes(need) // option.machines, "a machine's part of a checkpoint"
+        whole = _CHECKPOINT_BYTES * weight_bytes(need.model, WEIGHT_FORMATS["int8"]).stored
+        return whole // option.machines, "a machine's part of a checkpoint"
     return weights_on_disk(need, option), "the weights"

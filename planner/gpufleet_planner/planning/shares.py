@@ -16,6 +16,7 @@ from gpufleet_planner.sizing.device import (
     time_slice,
     whole_gpu,
 )
+from gpufleet_planner.sizing.request import SizedWorkload
 
 _REPLICAS = (2, 3, 4, 6, 8, 12, 16)
 """Numbers of clients or time slices that are tried."""
@@ -32,7 +33,8 @@ def allowed_kinds(need: WorkloadNeed) -> tuple[DeviceShare, ...]:
     kinds = ISOLATED[need.isolation]
     if need.trains:
         kinds = tuple(kind for kind in kinds if kind in (DeviceShare.WHOLE, DeviceShare.MIG))
-    return (DeviceShare.WHOLE,) if need.large_training else kinds
+    # Jobs of several GPUs cannot either, by their group.
+    return (DeviceShare.WHOLE,) if need.workload is SizedWorkload.PRE_TRAINING else kinds
 
 
 @lru_cache(maxsize=4096)

@@ -63,11 +63,6 @@ class StateBytes:
     gradients: int
     optimizer: int
 
-    @property
-    def total(self) -> int:
-        """All of them: what one unsharded GPU holds."""
-        return self.weights + self.master + self.gradients + self.optimizer
-
 
 _BASE = {
     TrainingPrecision.FP32: StateBytes(4, 0, 4, 8),
@@ -201,11 +196,6 @@ class LayerActivations:
     """Feed-forward and attention: divided by the tensor ranks."""
     replicated: int
     """Norms and inputs of the matrices: divided only with sequence parallelism."""
-
-    @property
-    def total(self) -> int:
-        """Bytes on one GPU."""
-        return self.divided + self.replicated
 
     def on_gpu(self, parallel: Parallelism) -> Fraction:
         """Bytes on each tensor rank."""

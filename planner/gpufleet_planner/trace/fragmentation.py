@@ -127,15 +127,14 @@ class FragmentationPolicy:
         self._remembered: dict[tuple[int, ...], _Options] = {}
         self._numbers: Any = np.arange(len(table.row))
 
-    def reweigh(self, nodes: Sequence[TraceNode], states: Sequence[NodeState]) -> bool:
+    def reweigh(self, nodes: Sequence[TraceNode], states: Sequence[NodeState]) -> None:
         """Adapt to what is free in the whole cluster, where requests weigh more with less room left
-        for them; whether scores change by it."""
+        for them: scores change by it."""
         room: Any = self.table.np.zeros(len(self._mix))
         for node, state in zip(nodes, states, strict=True):
             room += self._offers([sorted(state.free)])[0] * self._fits(node, state)
         weights = self._mix / (room / self._capacity + _SCARCITY_FLOOR) ** _SCARCITY_POWER
         self._weights = weights / (weights.sum() or 1)
-        return True
 
     def _fits(self, node: TraceNode, state: NodeState) -> Any:
         """By typical shape: 1 where CPU, host memory and the model suffice, else 0."""

@@ -85,11 +85,11 @@ class _Cluster:
         self._levels: Any = np.empty((len(table.row), len(nodes)), dtype=np.int64)
         self.capacity = WHOLE_GPU * sum(n.gpus for n in nodes)
         self._free = self._weighed_at = self.capacity
-        self.policy.reweigh(nodes, self.states)
         self._rescore()
 
     def _rescore(self) -> None:
-        """Compute all scores again."""
+        """Weigh the requests, and compute all scores again."""
+        self.policy.reweigh(self.nodes, self.states)
         same: dict[tuple[object, ...], tuple[Any, Any]] = {}
         for i, (node, state) in enumerate(zip(self.nodes, self.states, strict=True)):
             key = (node.model, state.cpu_milli, state.memory_mib, *sorted(state.free))
@@ -128,9 +128,8 @@ class _Cluster:
         halved = self._free * 2 < self._weighed_at
         if (halved or self._free > self._weighed_at * 2) and self._free * 64 > self.capacity:
             self._weighed_at = self._free
-            if self.policy.reweigh(self.nodes, self.states):
-                self._rescore()
-                return
+            self._rescore()
+            return
         self._scores[:, node], self._levels[:, node] = self.policy.scores(self.nodes[node], state)
 
     def cause(self, wanted: TaskShape) -> FailureCause:

@@ -23,6 +23,7 @@ from gpufleet_policies.readers.eks import (
     one_type,
     reserved_by,
     template_name,
+    warm_nodes,
 )
 from gpufleet_policies.readers.regions import region_of
 
@@ -113,22 +114,9 @@ def scaling_group(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
         launch_template=template_name(template),
         placement_group=word(document, "placementGroup"),
         fabric=unknown("launchTemplate"),
-        warm_nodes=_group_warm(inside(document, "warmPool")),
+        warm_nodes=warm_nodes(inside(document, "warmPool"), "warmPool"),
         autoscaled_by=known("cluster-autoscaler") if scaled else absent("tags"),
     )
-
-
-def _group_warm(config: Any) -> Fact[int]:
-    place = "warmPool.poolState"
-    if config is None:
-        return absent("warmPool")
-    state = word(config, "poolState").or_default("Stopped")
-    if not state.is_known:
-        return unknown(place)
-    if state.value.lower() != "running":
-        return absent(place)
-    minimum = number(config, "minSize").or_default(0)
-    return known(minimum.value, place=place) if minimum.is_known else unknown(place)
 
 
 def _group_tags(document: dict[str, Any]) -> tuple[dict[str, str], bool]:

@@ -127,7 +127,7 @@ def node_group(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
             inside(document, "nodeRepairConfig.enabled"), boolean, "nodeRepairConfig.enabled"
         ).or_default(False),
         repair_place="nodeRepairConfig.enabled",
-        warm_nodes=_warm(warm, document),
+        warm_nodes=warm_nodes(warm, "warmPoolConfig", _prepared(warm, document)),
     )
 
 
@@ -151,23 +151,26 @@ def template_name(template: Any) -> str:
     return "" if template is None else "?"
 
 
-def _warm(config: Any, document: dict[str, Any]) -> Fact[int]:
-    """Running nodes that wait; stopped ones (the default) and hibernated ones pay disks only."""
-    place = "warmPoolConfig.poolState"
+def warm_nodes(config: Any, head: str, beyond: int = 0) -> Fact[int]:
+    """Running nodes that wait in a warm pool, at least `beyond`; stopped ones (the default) and
+    hibernated ones pay disks only."""
+    place = f"{head}.poolState"
     if config is None:
-        return absent("warmPoolConfig")
-    state = word(config, "poolState").or_default("STOPPED")
+        return absent(head)
+    state = word(config, "poolState").or_default("stopped")
     if not state.is_known:
         return unknown(place)
-    if state.value.upper() != "RUNNING":
+    if state.value.lower() != "running":
         return absent(place)
     minimum = number(config, "minSize").or_default(0)
-    if not minimum.is_known:
-        return unknown(place)
+    return known(max(minimum.value, beyond), place=place) if minimum.is_known else unknown(place)
+
+
+def _prepared(config: Any, document: dict[str, Any]) -> int:
+    """Nodes of a warm pool that are prepared beyond the desired number."""
     prepared = number(config, "maxGroupPreparedCapacity")
     desired = number(document, "scalingConfig.desiredSize")
-    beyond = prepared.value - desired.value if prepared.is_known and desired.is_known else 0
-    return known(max(minimum.value, beyond, 0), place=place)
+    return prepared.value - desired.value if prepared.is_known and desired.is_known else 0
 
 
 def launch_template(document: dict[str, Any], locator: Locator) -> Iterator[Any]:

@@ -17,9 +17,8 @@ class BestFit(FragmentationPolicy):
         self._largest_cpu = max(n.cpu_milli for n in nodes) or 1
         self._largest_gpu = max(n.gpus for n in nodes) * WHOLE_GPU or 1
 
-    def reweigh(self, nodes: Sequence[TraceNode], states: Sequence[NodeState]) -> bool:
-        del nodes, states
-        return False
+    def reweigh(self, nodes: Sequence[TraceNode], states: Sequence[NodeState]) -> None:
+        """Scores do not depend on what is free elsewhere."""
 
     def scores(self, node: TraceNode, state: NodeState) -> tuple[Any, Any]:
         table, np = self.table, self.table.np

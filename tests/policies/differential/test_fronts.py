@@ -121,7 +121,6 @@ NO_DOCUMENT = "a text that is not a mapping: nothing says that it is of this kin
 OF_THE_CALL = "about the options of the command"
 NEEDS_A_PLACE = "only `--context`, `--gpu` or `--select` says it: what runs there, on which GPU"
 OF_A_TEXT = "about a text as it is written; a resource has none"
-IN_FILES_ONLY = "no resource holds this kind of configuration"
 
 SILENT_IN_FILES = {
     **{rule: reason for rule, reason in ONLY_NAMED.items() if "remark" not in reason},
@@ -137,7 +136,6 @@ SILENT_IN_FILES = {
             "dra-values-no-mapping",
             "gpu-operator-no-mapping",
             "mig-parted-no-mapping",
-            "mig-placement-no-mapping",
             "network-operator-no-mapping",
         ),
         NO_DOCUMENT,
@@ -149,6 +147,7 @@ SILENT_IN_FILES = {
             "device-plugin-key-absent",
             "device-plugin-mps-on-mig",
             "device-plugin-mps-one-request",
+            "device-plugin-mps-too-old",
             "device-plugin-mps-unsupported",
             "dra-chart-default-namespace",
             "dra-chart-kubernetes",
@@ -167,15 +166,12 @@ SILENT_IN_FILES = {
             "gpu-operator-nfd-twice",
             "gpu-operator-no-dra",
             "kueue-version-not-served",
-            "mig-compute-instance-mixed",
             "mig-parted-compute-instance-mixed",
             "mig-parted-config-absent",
             "mig-parted-filter-too-new",
             "mig-parted-reset-needed",
             "mig-parted-single-profiles",
             "mig-placement-unknown",
-            "mig-single-profiles",
-            "mig-strategy-gpu-count",
             "network-operator-kubernetes",
             "network-operator-nfd-twice",
             "object-field-too-new",
@@ -190,23 +186,6 @@ SILENT = {
     "crossguard": {
         **SILENT_IN_FILES,
         **dict.fromkeys(("dra-key-repeated", "dra-second-document", "dra-no-config"), OF_A_TEXT),
-        **dict.fromkeys(
-            (
-                "mig-count-invalid",
-                "mig-count-zero",
-                "mig-counts-zero",
-                "mig-profile-malformed",
-                "mig-strategy-invalid",
-                "mig-strategy-mixed-compute-instance",
-                "mig-strategy-mixed-empty",
-                "mig-strategy-none-ignores-mig",
-                "mig-strategy-single-empty",
-                "mig-strategy-single-mode",
-                "mig-strategy-single-profiles",
-                "mig-strategy-unknown",
-            ),
-            IN_FILES_ONLY,
-        ),
     },
 }
 """Front -> rules that it never reports about these samples, and why."""

@@ -10,7 +10,7 @@ import pytest
 from gpufleet import EksCluster, GpuFleet
 from gpufleet.components_base.inputs import InvalidArgumentsError
 from gpufleet.platforms.eks import aws_objects as aws
-from gpufleet.platforms.eks.cluster import kubeconfig_text
+from gpufleet.platforms.eks.cluster import eks_kubeconfig_text
 from gpufleet.platforms.eks.cluster_plan import zone_networks
 from tests.unit.components.snapshots import assert_snapshot
 
@@ -132,7 +132,7 @@ def test_subnets_lie_in_the_network_and_apart(cidr: str, count: int) -> None:
 
 
 def test_the_kubeconfig_holds_no_secret() -> None:
-    found = json.loads(kubeconfig_text("ml", "https://ml.example", "Q0E=", region="us-east-1"))
+    found = json.loads(eks_kubeconfig_text("ml", "https://ml.example", "Q0E=", region="us-east-1"))
     (user,) = found["users"]
     assert list(user["user"]) == ["exec"]
     assert user["user"]["exec"]["command"] == "aws"

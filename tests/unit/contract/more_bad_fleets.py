@@ -102,13 +102,15 @@ BEYOND: dict[str, dict[str, Any]] = {
     "dra-two-advertisers": declaration("eks", {**dra(), "image": "bottlerocket-nvidia"}),
     "dra-driver-disabled": declaration("eks", dra(), draDriver={"enabled": False}),
     "dra-driver-serves-no-gpus": declaration(
-        "eks", dra(), draDriver={"values": {"resources": {"gpus": {"enabled": False}}}}
+        "eks",
+        dra(namespaces=["research"]),
+        draDriver={"values": {"resources": {"gpus": {"enabled": False}}}},
     ),
     "dra-driver-roots-differ": declaration("eks", dra(), {**dra("own"), **OWN_AMI}),
     "dra-gate-switched-off": declaration(
         "eks",
-        dra(devices="mig"),
-        draDriver={"values": {"featureGates": {"DynamicMIG": False}}},
+        dra(sharing="mps", namespaces=["research"]),
+        draDriver={"values": {"featureGates": {"MPSSupport": False}}},
     ),
     "dra-gate-unknown": declaration("eks", dra(devices="mig"), draDriver={"version": "25.3.2"}),
     "dra-gates-conflict": declaration("eks", dra(devices="mig"), dra("mps", sharing="mps")),
@@ -153,6 +155,8 @@ LABELLED = "node labels in the files keep the operator's part off nodes that hav
 LEFT_OUT = "what the relation is about is left out of the files"
 CLAIMS = "which pool's pods claim which devices is in the declaration only"
 GATES = "which gates the control plane was started with is in no file"
+RELEASE = "which release of the driver reads the values is in those of `render --gitops` only"
+ONE_SETTING = "the files have the one setting that the driver gets, not what pools ask for"
 DECLARED = "it is about the declaration of a pool, which the audit is asked about itself"
 
 SWITCHES = "node groups and their repair are made by Pulumi, and in no rendered file"
@@ -166,17 +170,15 @@ NOT_IN_FILES: dict[str, str] = {
     "device-plugin-installed-by-nobody": ABSENCE,
     "node-feature-discovery-by-somebody-else": ABSENCE,
     "dra-kubernetes-gate-off": LEFT_OUT,
-    "dra-two-advertisers": CLAIMS,
+    "dra-two-advertisers": NODES,
     "gpu-cluster-serves-claims": CLAIMS,
     "dra-driver-disabled": ABSENCE,
-    "dra-driver-serves-no-gpus": CLAIMS,
     "dra-driver-roots-differ": NODES,
-    "dra-gate-switched-off": CLAIMS,
-    "dra-gate-unknown": CLAIMS,
+    "dra-gate-unknown": RELEASE,
     "dra-class-answers-everywhere": CLAIMS,
     "dra-claim-two-ways": LEFT_OUT,
     "dra-admin-namespace": ABSENCE,
-    "dra-shares-differ": CLAIMS,
+    "dra-shares-differ": ONE_SETTING,
     "cluster-gate-fixed": GATES,
     "cluster-gate-locked": GATES,
     "cluster-gate-unknown": GATES,
@@ -200,6 +202,7 @@ NOT_IN_FILES: dict[str, str] = {
 FOUND_AS = {
     "gds-without-its-module": "gpu-operator-precompiled-extras",
     "dra-kubernetes-too-old": "dra-chart-kubernetes",
+    "dra-gate-switched-off": "dra-gate-missing",
     "image-not-for-kubernetes": "karpenter-al2-ended",
 }
-"""Code -> the code of the rule about values of charts, which finds it in files."""
+"""Code -> the code of the rule about values of charts or claims, which finds it in files."""

@@ -287,6 +287,10 @@ CLAIMED = {"gpusPerNode": 8, "image": "plain", "existing": {"namePattern": "gpu-
         ({"dra": {"devices": "mig", "layouts": LAYOUTS}}, {}, ["gpu-cluster-serves-claims"]),
         ({"exclusive": {}}, {}, ["gpu-cluster-serves-claims"]),
         ({"dra": {}}, {"enabled": True}, ["two-advertisers"]),
+        # Its definition has no such field.
+        ({"dra": {"consumableShares": 4}}, {}, ["gpu-cluster-has-no-setting"]),
+        ({"dra": {}}, {"hostManagedImex": True}, ["gpu-cluster-has-no-setting"]),
+        ({"dra": {}}, {"values": {"logVerbosity": "6"}}, ["gpu-cluster-has-no-setting"]),
     ],
 )
 def test_a_gpu_cluster_owns_the_stack(

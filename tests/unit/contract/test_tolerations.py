@@ -8,7 +8,8 @@ import yaml
 from gpufleet.cluster.pods import PodToleration
 from gpufleet.contract.tolerations import needed
 from gpufleet.findings import Severity
-from gpufleet.render.gpu_operator_values import fleet_operator_settings, operator_values
+from gpufleet.fleet.gpu_operator_chart import operator_values
+from gpufleet.render.gpu_operator_values import fleet_operator_settings
 from tests.unit.contract.fleets import codes, one, validated
 
 TAINTED = {

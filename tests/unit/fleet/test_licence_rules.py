@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
+from gpufleet.fleet.gpu_operator_chart import operator_values
 from gpufleet.platforms.compiled import compile_data
-from gpufleet.render.gpu_operator_values import fleet_operator_settings, operator_values
+from gpufleet.render.gpu_operator_values import fleet_operator_settings
 
 GUEST: dict[str, Any] = {
     "repository": "registry.example.com/private",

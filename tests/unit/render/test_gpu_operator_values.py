@@ -6,14 +6,13 @@ import yaml
 from pydantic import BaseModel
 
 from gpufleet.catalogue import load
+from gpufleet.fleet.chart_values import merged
+from gpufleet.fleet.gpu_operator_chart import OperatorSettings, operator_values
 from gpufleet.fleet.image_sources import image_values
 from gpufleet.platforms.compiled import compile_data
 from gpufleet.render.gpu_operator_values import (
-    OperatorSettings,
     fleet_operator_settings,
-    merged,
     mig_parted_files,
-    operator_values,
     plugin_files,
 )
 from gpufleet.spec.gpu_operator import GpuOperatorSettings

@@ -14,9 +14,6 @@ def validate_values(read: GoDocument, prefix: str, report: CheckReport) -> dict[
     note_text(read, report)
     values = {} if read.data is None else as_mapping(read.data)
     if values is None:
-        report.add(
-            f"{prefix}-no-mapping",
-            "",
-            f"the document is {kind_of(read.data)}, values of the chart are needed",
-        )
+        code = f"{prefix}-no-mapping"
+        report.say("values-no-mapping", "", code=code, kind=kind_of(read.data))
     return values

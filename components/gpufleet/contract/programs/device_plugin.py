@@ -32,8 +32,6 @@ from gpufleet.rules.rows import rule_table
 
 RULES = rule_table(*rules_in("device_plugin", "unknown_keys", "text_notes"))
 
-__all__ = ["RULES", "validate"]
-
 SEVERAL_REQUESTS_SINCE = (0, 20, 0)
 MPS_SINCE = (0, 15, 0)
 """The plugin that honours `failRequestsGreaterThanOne: false` under MPS."""
@@ -215,14 +213,15 @@ def _validate_offered(
             skipped.append((name, path, why))
         elif name != GPU_RESOURCE and strategy is None and context.layouts is None:
             report.say("device-plugin-resource-needs-mixed", f"{path}.name", name=name)
-    nothing = len(skipped) == len(block.resources)
+    code = "device-plugin-resource-not-offered" if len(skipped) == len(block.resources) else None
     for name, path, why in skipped:
-        report.add(
-            "device-plugin-resource-not-offered" if nothing else "device-plugin-resource-skipped",
+        report.say(
+            "device-plugin-resource-skipped",
             f"{path}.name",
-            f"{name} is silently skipped: {why}",
-            _offer_fix(strategy, context),
+            code=code,
+            fix=_offer_fix(strategy, context),
             value=name,
+            why=why,
         )
 
 

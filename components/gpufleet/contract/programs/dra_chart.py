@@ -4,7 +4,7 @@ from typing import Any
 
 from gpufleet.cluster.program import Program
 from gpufleet.cluster.site import Site
-from gpufleet.contract.advertising_programs import offered_twice
+from gpufleet.contract.advertising_programs import PLUGIN, offered_twice
 from gpufleet.contract.programs.dra_gates import DRIVER
 from gpufleet.contract.programs.go_json import shown
 from gpufleet.contract.programs.validation import CheckReport
@@ -96,9 +96,10 @@ def _validate_neighbours(context: Site, report: CheckReport) -> None:
     beside = [one for one in context.programs if one is not driver]
     for twice in offered_twice((driver or Program(name=DRIVER, values={}), *beside)):
         if not twice.plugins:
+            whose = "its own chart" if twice.other.name == PLUGIN else "the GPU Operator"
             report.add(
                 "dra-plugin-too",
                 f"{twice.other.place}.devicePlugin.enabled",
-                twice.message,
+                f"the device plugin of {whose} serves the GPUs that this driver serves",
                 twice.fix,
             )

@@ -95,11 +95,8 @@ def _check(gates: Mapping[str, bool], path: str, report: CheckReport) -> None:
     pairs = [*((*pair, True) for pair in EXCLUDES), *((*pair, False) for pair in NEEDS)]
     for one, other, excluded in pairs:
         if gates.get(one) and bool(gates.get(other)) is excluded:
-            report.add(
-                "dra-gates-conflict",
-                path,
-                f"feature gate {one} "
-                f"{'is mutually exclusive with' if excluded else 'requires'} {other}",
-                f"turn off {one} or {other}" if excluded else f"turn on {other}, or turn off {one}",
-                gates=(one, other),
-            )
+            both = (one, other)
+            if excluded:
+                report.say("dra-gates-conflict/excluded", path, gates=both, one=one, other=other)
+            else:
+                report.say("dra-gates-conflict/needed", path, gates=both, one=one, other=other)

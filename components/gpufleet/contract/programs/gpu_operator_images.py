@@ -48,13 +48,12 @@ def validate_driver_version(version: Any, path: str, report: CheckReport) -> Non
     """The operator appends the operating system of the node to the version itself."""
     found = _SYSTEM.search(version) if isinstance(version, str) else None
     if found is not None and isinstance(version, str):
-        report.add(
+        report.say(
             "gpu-operator-driver-version-os",
             path,
-            f"the operator appends the operating system: the image is {version}{found[0]}, which "
-            "does not exist",
-            f'write `version: "{version[: found.start()]}"`',
             value=version,
+            system=found[0],
+            branch=version[: found.start()],
         )
 
 

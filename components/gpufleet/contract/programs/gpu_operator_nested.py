@@ -57,14 +57,8 @@ def validate_mig_config(values: Mapping[str, Any], context: Site, report: CheckR
     if data is None:
         return
     if config.get("create") is True and not data:
-        named = bool(config.get("name"))
-        report.add(
-            "gpu-operator-mig-config-empty" if named else "gpu-operator-mig-config-nothing",
-            f"{path}.data",
-            "config.create is true and config.data is empty: no ConfigMap is made, and nothing "
-            "says so",
-            "write `config.yaml: |` with the configs, or `create: false`",
-        )
+        code = None if config.get("name") else "gpu-operator-mig-config-nothing"
+        report.say("gpu-operator-mig-config-empty", f"{path}.data", code=code)
     if not data:
         return
     if "config.yaml" not in data:
@@ -106,12 +100,8 @@ def validate_config_maps(
         elif section == "migManager":
             validate_mig_config(values, within, inside)
         elif "dcgm-metrics.csv" not in data:
-            report.add(
-                "gpu-operator-counters-key",
-                child(place, "data"),
-                f"the ConfigMap has {', '.join(data) or 'no key'}, dcgm-metrics.csv is mounted",
-                "call the key dcgm-metrics.csv",
-            )
+            keys = tuple(data) or "no key"
+            report.say("gpu-operator-counters-key", child(place, "data"), keys=keys)
         for finding in inside.findings:
             below = finding.path.startswith(f"{section}.config.data")
             here = child(place, "data") if below else f"{child(path, 'spec')}.{section}.config"

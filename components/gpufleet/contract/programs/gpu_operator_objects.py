@@ -1,9 +1,10 @@
 """Custom resources of the GPU Operator: ClusterPolicy, NVIDIADriver, GPUCluster."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from gpufleet.cluster.site import Site
+from gpufleet.contract.programs.custom_resources import Objects, share_nodes
 from gpufleet.contract.programs.dra_gates import DRIVER, gates_of, validate_gates
 from gpufleet.contract.programs.gpu_operator_images import (
     validate_driver_version,
@@ -11,7 +12,6 @@ from gpufleet.contract.programs.gpu_operator_images import (
 )
 from gpufleet.contract.programs.gpu_operator_nested import validate_config_maps
 from gpufleet.contract.programs.gpu_operator_runtime import validate_runtime_paths
-from gpufleet.contract.programs.node_selector import selects_within
 from gpufleet.contract.programs.validation import CheckReport
 from gpufleet.contract.schemas import (
     SchemaCodes,
@@ -21,7 +21,7 @@ from gpufleet.contract.schemas import (
     report_problems,
 )
 from gpufleet.documents.paths import child, mapping_at, value_at
-from gpufleet.documents.shapes import as_list, as_mapping
+from gpufleet.documents.shapes import as_mapping
 
 KINDS = ("ClusterPolicy", "NVIDIADriver", "GPUCluster")
 GROUP = "nvidia.com"
@@ -37,21 +37,7 @@ CODES = SchemaCodes(
 )
 
 
-def objects_of(document: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]] | None:
-    """(path, object) of every custom resource; None where the document is none and holds none."""
-    kind = document.get("kind")
-    if kind in KINDS:
-        return [("", dict(document))]
-    items = as_list(document.get("items"))
-    if kind != "List" or items is None:
-        return None
-    found = [(child("items", i), as_mapping(item)) for i, item in enumerate(items)]
-    return [(path, item) for path, item in found if item is not None]
-
-
-def validate_objects(
-    objects: Sequence[tuple[str, dict[str, Any]]], context: Site, report: CheckReport
-) -> None:
+def validate_objects(objects: Objects, context: Site, report: CheckReport) -> None:
     """Validate custom resources, alone and against each other."""
     for path, item in objects:
         spec, place = as_mapping(item.get("spec")) or {}, child(path, "spec")
@@ -70,13 +56,13 @@ def validate_objects(
     _driver_pairs(drivers, report)
     policies = [(path, item) for path, item in objects if item.get("kind") == "ClusterPolicy"]
     for path, item in policies[1:]:
-        report.add(
+        first, other = policies[0]
+        report.say(
             "gpu-operator-two-policies",
             child(child(path, "metadata"), "name"),
-            f"{_name(item)} is the second ClusterPolicy next to {_name(policies[0][1])}: the "
-            "operator reconciles one of them and ignores the other",
-            "keep one of them",
-            first=policies[0][0],
+            first=first,
+            name=_name(item),
+            other=_name(other),
         )
     for path, item in policies:
         validate_config_maps(objects, as_mapping(item.get("spec")) or {}, path, context, report)
@@ -99,14 +85,7 @@ def _cluster_policy(
     if len(missing) <= _PARTS / 2:
         validate_policy_images(spec, place, report)
         return problems
-    report.add(
-        "gpu-operator-patch",
-        place,
-        "this reads as a patch of a ClusterPolicy and is validated as one: spec has no "
-        + ", ".join(missing),
-        "as an object of its own write the missing parts, `{}` is enough",
-        missing=missing,
-    )
+    report.say("gpu-operator-patch/policy", place, missing=missing)
     return tuple(one for one in problems if one not in absent)
 
 
@@ -154,7 +133,7 @@ def _driver(
             )
 
 
-def _driver_pairs(drivers: Sequence[tuple[str, dict[str, Any]]], report: CheckReport) -> None:
+def _driver_pairs(drivers: Objects, report: CheckReport) -> None:
     specs = [(path, as_mapping(item.get("spec")) or {}) for path, item in drivers]
     defaults = [path for path, spec in specs if spec.get("default") is True]
     for path in defaults[1:]:
@@ -167,7 +146,7 @@ def _driver_pairs(drivers: Sequence[tuple[str, dict[str, Any]]], report: CheckRe
     for index, (path, spec) in enumerate(others):
         for first, other in others[:index]:
             a, b = (mapping_at(s, "nodeSelector") for s in (spec, other))
-            if selects_within(a, b) or selects_within(b, a):
+            if share_nodes(a, b):
                 report.say(
                     "gpu-operator-driver-overlap",
                     child(child(path, "spec"), "nodeSelector"),

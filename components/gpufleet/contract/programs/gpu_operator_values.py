@@ -11,6 +11,7 @@ from gpufleet.cluster.program import Program, Reader
 from gpufleet.cluster.site import Site
 from gpufleet.contract.advertising_programs import offered_twice
 from gpufleet.contract.programs.chart_release import chart_codes
+from gpufleet.contract.programs.custom_resources import objects_of
 from gpufleet.contract.programs.dra_gates import DRIVER, gates_of, validate_gates
 from gpufleet.contract.programs.go_json import kind_of
 from gpufleet.contract.programs.gpu_operator_images import (
@@ -30,7 +31,7 @@ from gpufleet.contract.programs.gpu_operator_nodes import (
 )
 from gpufleet.contract.programs.gpu_operator_objects import (
     CODES,
-    objects_of,
+    KINDS,
     special_code,
     validate_mig_default,
     validate_objects,
@@ -55,8 +56,6 @@ RULES = rule_table(
     *(one for one in rules_in("dra") if one.id in _OF_DRIVER),
     *rules_in("unknown_keys", "text_notes"),
 )
-
-__all__ = ["RULES", "validate"]
 
 _READER = "the gpu-operator chart"
 _IGNORED: dict[str, tuple[tuple[int, ...], str]] = {
@@ -85,12 +84,12 @@ def validate(read: GoDocument, context: Site) -> Judgement:
     note_text(read, report)
     values = {} if read.data is None else as_mapping(read.data)
     if _is_json_patch(read.data):
-        report.say("gpu-operator-patch", "")
+        report.say("gpu-operator-patch/json", "")
         return report.validation()
     if values is None:
         report.say("gpu-operator-no-mapping", "", kind=kind_of(read.data))
         return report.validation()
-    objects = objects_of(values)
+    objects = objects_of(values, KINDS)
     if objects is not None:
         validate_objects(objects, context, report)
         return report.validation()

@@ -26,7 +26,7 @@ def validate_json(read: GoDocument, code: str, report: CheckReport) -> None:
     problem = json_problem(read)
     if problem is not None:
         fix = "write JSON, with braces and quoted keys"
-        report.add(code, "", f"the config must be JSON: {problem}", fix)
+        report.say("not-json", "", code=code, fix=fix, problem=problem)
 
 
 def _no_number(text: str) -> float:

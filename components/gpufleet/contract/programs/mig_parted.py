@@ -27,8 +27,6 @@ from gpufleet.rules.rows import rule_table
 
 RULES = rule_table(*rules_in("mig_parted", "text_notes", "geometry"))
 
-__all__ = ["RULES", "validate"]
-
 _PROGRAM = "mig-manager"
 
 
@@ -230,15 +228,11 @@ def _validate_overlap(
     ):
         return  # one finding for a pair of entries is enough
     same = (first.mig_enabled, first.mig_devices) == (second.mig_enabled, second.mig_devices)
-    report.add(
-        "mig-parted-devices-twice" if same else "mig-parted-devices-overlap",
-        child(second.path, "devices"),
-        f"GPU {index} already belongs to {first.path}"
-        + (", which asks for the same" if same else ", which asks for something else"),
-        "let each GPU stand in one entry",
-        value=index,
-        first=first.path,
-    )
+    place = child(second.path, "devices")
+    if same:
+        report.say("mig-parted-devices-twice", place, value=index, first=first.path)
+    else:
+        report.say("mig-parted-devices-overlap", place, value=index, first=first.path)
 
 
 def _validate_strategy(
@@ -265,13 +259,13 @@ def _validate_strategy(
     partitioned = [layout is not None for layout in layouts]
     empty = any(layout is not None and not any(layout.values()) for layout in layouts)
     if any(partitioned) and (not all(partitioned) or len(profiles) > 1 or empty):
-        report.add(
+        report.say(
             "mig-parted-single-profiles",
             path,
-            f"the strategy is single, and the node gets {', '.join(profiles) or 'no instances'} on "
-            f"{sum(partitioned)} of {len(layouts)} GPUs",
-            "use the strategy `mixed`, or one profile on every GPU",
             profiles=tuple(profiles),
+            instances=tuple(profiles) or "no instances",
+            partitioned=sum(partitioned),
+            gpus=len(layouts),
         )
 
 
@@ -292,13 +286,8 @@ def _note_hardware(
     report: CheckReport,
 ) -> None:
     if context.gpu is None and any(entry.mig_devices for entry in entries):
-        report.add(
-            "mig-parted-not-placed",
-            entries[0].path.rpartition("[")[0],
-            f"no GPU is named; the layouts fit {', '.join(able) or 'different GPUs'}",
-            "name the GPU with --gpu",
-            gpus=able,
-        )
+        place, fitting = entries[0].path.rpartition("[")[0], able or "different GPUs"
+        report.say("mig-parted-not-placed", place, gpus=able, fitting=fitting)
 
 
 def _advertised(layouts: list[dict[str, int] | None], context: Site) -> AdvertisedByConfig:
@@ -362,23 +351,12 @@ def validate_filters(
                 fix=f"write `{newer[0].partition(':')[0]}`",
                 value=tuple(newer),
             )
-        elif len(dead) == len(entry.filters):
-            report.add(
-                "mig-parted-filter-dead",
-                place,
-                f"{', '.join(map(repr, dead))} is not a PCI id: it matches no GPU, so the entry is "
-                "never applied",
-                _filter_fix(dead[0]),
-                value=tuple(dead),
-            )
         else:
-            report.add(
-                "mig-parted-filter-ignored",
-                place,
-                f"{', '.join(map(repr, dead))} is not a PCI id and never matches",
-                _filter_fix(dead[0]),
-                value=tuple(dead),
-            )
+            fix, value, shown = _filter_fix(dead[0]), tuple(dead), tuple(map(repr, dead))
+            if len(dead) == len(entry.filters):
+                report.say("mig-parted-filter-dead", place, fix=fix, value=value, filters=shown)
+            else:
+                report.say("mig-parted-filter-ignored", place, fix=fix, value=value, filters=shown)
 
 
 def _filter_fix(text: str) -> str:

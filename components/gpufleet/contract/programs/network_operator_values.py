@@ -1,11 +1,12 @@
 """Kind `network-operator-values`: values of the Network Operator's chart, or its resources."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from gpufleet.cluster.program import Reader
 from gpufleet.cluster.site import Site
 from gpufleet.contract.programs.chart_release import chart_codes
+from gpufleet.contract.programs.custom_resources import Objects, objects_of, share_nodes
 from gpufleet.contract.programs.go_json import kind_of, shown
 from gpufleet.contract.programs.json_document import json_problem
 from gpufleet.contract.programs.network_names import is_rdma_resource
@@ -17,7 +18,6 @@ from gpufleet.contract.programs.nic_policy import (
     validate_policy,
     validate_spec,
 )
-from gpufleet.contract.programs.node_selector import selects_within
 from gpufleet.contract.programs.rule_tables import rules_in
 from gpufleet.contract.programs.text_notes import note_text
 from gpufleet.contract.programs.validation import CheckReport, Judgement
@@ -29,7 +29,7 @@ from gpufleet.contract.schemas import (
 )
 from gpufleet.documents.document import GoDocument
 from gpufleet.documents.paths import child, mapping_at, value_at
-from gpufleet.documents.shapes import as_list, as_mapping
+from gpufleet.documents.shapes import as_mapping
 from gpufleet.rules.rows import rule_table
 
 RULES = rule_table(
@@ -62,7 +62,7 @@ def validate(read: GoDocument, context: Site) -> Judgement:
     if values is None:
         report.say("network-operator-no-mapping", "", kind=kind_of(read.data))
         return report.validation()
-    objects = objects_of(values)
+    objects = objects_of(values, KINDS)
     if objects is not None:
         validate_objects(objects, version, report)
         return report.validation()
@@ -128,15 +128,9 @@ def _validate_cluster(
     limit = (1, 32) if version >= (26, 7) else (1, 21)
     minor = context.minor
     if minor is not None and minor < limit:
-        written = ".".join(map(str, minor))
-        report.add(
-            "network-operator-kubernetes",
-            context.kubernetes.place,
-            f"Kubernetes {written} is older than {limit[0]}.{limit[1]}",
-            None,
-            value=written,
-            limit=f"{limit[0]}.{limit[1]}",
-        )
+        written, least = (".".join(map(str, one)) for one in (minor, limit))
+        place = context.kubernetes.place
+        report.say("network-operator-kubernetes", place, value=written, limit=least)
 
 
 # Custom resources of the Network Operator, alone and against each other.
@@ -144,19 +138,6 @@ def _validate_cluster(
 NAME = "nic-cluster-policy"
 LONGEST_NODE_POLICY = 30
 KINDS = ("NicClusterPolicy", "NicNodePolicy", "MacvlanNetwork", "HostDeviceNetwork", "IPoIBNetwork")
-
-Objects = Sequence[tuple[str, dict[str, Any]]]
-
-
-def objects_of(document: Mapping[str, Any]) -> Objects | None:
-    """(path, object) of every custom resource; None where the document is none and holds none."""
-    if _kind(document) in KINDS:
-        return [("", dict(document))]
-    items = as_list(document.get("items"))
-    if document.get("kind") != "List" or items is None:
-        return None
-    found = [(child("items", i), as_mapping(item)) for i, item in enumerate(items)]
-    return [(path, item) for path, item in found if item is not None]
 
 
 def validate_objects(objects: Objects, version: tuple[int, ...], report: CheckReport) -> None:
@@ -232,15 +213,9 @@ def _validate_together(objects: Objects, report: CheckReport) -> None:
                 )
     for index, (path, item) in enumerate(nodes):
         for first, other in nodes[:index]:
-            if _overlap(item, other):
+            if share_nodes(*(mapping_at(one, "spec.nodeSelector") for one in (item, other))):
                 report.say(
                     "nic-node-policy-overlap",
                     child(child(path, "spec"), "nodeSelector"),
                     first=first,
                 )
-
-
-def _overlap(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """Whether every node of one selector is surely a node of the other."""
-    a, b = (mapping_at(item, "spec.nodeSelector") for item in (one, other))
-    return selects_within(a, b) or selects_within(b, a)

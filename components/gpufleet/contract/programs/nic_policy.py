@@ -216,7 +216,7 @@ def _validate_config(config: Any, path: str, module: Any, report: CheckReport) -
     try:
         data = json.loads(config)
     except (ValueError, RecursionError) as problem:
-        report.add(code, path, f"the config must be JSON: {problem}", "write JSON")
+        report.say("not-json", path, code=code, fix="write JSON", problem=problem)
         return
     module.validate_data(data, path, report)
     name = "configList" if module is rdma_shared_config else "resourceList"

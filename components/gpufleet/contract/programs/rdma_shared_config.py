@@ -38,23 +38,19 @@ def validate_data(data: Any, path: str, report: CheckReport) -> dict[str, int]:
     """Validate the parsed config; resources a node with matching devices offers."""
     document = as_mapping(data)
     if document is None:
-        text = f"the config is {kind_of(data)}, an object is needed"
-        report.add("rdma-not-json", path, text, 'write {"configList": [...]}')
+        kind, fix = kind_of(data), 'write {"configList": [...]}'
+        report.say("config-no-object", path, code="rdma-not-json", fix=fix, kind=kind)
         return {}
     for key in document:
         if key not in _TOP:
             report_key(report, path, key, _TOP, "the RDMA shared device plugin")
     entries = as_list(document.get("configList"))
     if not entries:
-        report.add(
-            "rdma-list-missing",
-            child(path, "configList"),
-            "configList is missing"
-            if document.get("configList") is None
-            else f"configList is {shown(document['configList'])}, a list with an entry is needed",
-            'write {"configList": [{"resourceName": "rdma_shared_device_a", "rdmaHcaMax": 63, '
-            '"selectors": {"vendors": ["15b3"]}}]}',
-        )
+        written, place = document.get("configList"), child(path, "configList")
+        if written is None:
+            report.say("rdma-list-missing/absent", place)
+        else:
+            report.say("rdma-list-missing/type", place, value=shown(written))
         return {}
     allocatable: dict[str, int] = {}
     for index, entry in enumerate(entries):
@@ -65,9 +61,9 @@ def validate_data(data: Any, path: str, report: CheckReport) -> dict[str, int]:
 def _validate_item(entry: Any, path: str, allocatable: dict[str, int], report: CheckReport) -> None:
     item = as_mapping(entry)
     if item is None:
-        text = f"the entry is {kind_of(entry)}, not an object"
+        kind, code = kind_of(entry), "rdma-item-invalid"
         fix = 'write {"resourceName": ..., "rdmaHcaMax": ..., "selectors": ...}'
-        report.add("rdma-item-invalid", path, text, fix)
+        report.say("entry-no-object", path, code=code, fix=fix, kind=kind)
         return
     for key in item:
         if key not in _ITEM:
@@ -75,20 +71,16 @@ def _validate_item(entry: Any, path: str, allocatable: dict[str, int], report: C
     most = item.get("rdmaHcaMax")
     number = integer(most)
     if number is None:
-        report.add(
-            "rdma-item-invalid",
-            child(path, "rdmaHcaMax"),
-            "rdmaHcaMax is missing"
-            if most is None
-            else f"rdmaHcaMax is {shown(most)}, a whole number is needed",
-            "write how many pods may share the device, such as 63",
-            value=shown(most),
-        )
+        place, value = child(path, "rdmaHcaMax"), shown(most)
+        if most is None:
+            report.say("rdma-item-invalid/absent", place, value=value)
+        else:
+            report.say("rdma-item-invalid/number", place, value=value)
     elif number < 1:
         report.say("rdma-capacity-useless", child(path, "rdmaHcaMax"), value=number)
     name = validate_names(item, path, is_rdma_resource, "rdma", report)
     if "selectors" not in item and "devices" not in item:
-        report.say("rdma-item-invalid", path)
+        report.say("rdma-item-invalid/selectors", path)
     if "selectors" in item:
         place = child(path, "selectors")
         validate_selectors(item["selectors"], criteria("rdma"), place, "rdma", report)
@@ -112,31 +104,24 @@ def validate_names(
     """resourceName and resourcePrefix; the name where it is valid."""
     name, domain = item.get("resourceName"), item.get("resourcePrefix")
     if domain and (not isinstance(domain, str) or not is_subdomain(domain)):
-        report.add(
-            f"{prefix}-prefix-invalid",
-            child(path, "resourcePrefix"),
-            f"resourcePrefix is {shown(domain)}, a DNS-1123 subdomain is needed",
-            "write `nvidia.com`, or remove it",
-            value=shown(domain),
-        )
+        code, place = f"{prefix}-prefix-invalid", child(path, "resourcePrefix")
+        report.say("resource-prefix-invalid", place, code=code, value=shown(domain))
+    place = child(path, "resourceName")
     if not isinstance(name, str):
-        report.add(
-            f"{prefix}-item-invalid",
-            child(path, "resourceName"),
-            "resourceName is missing"
-            if name is None
-            else f"resourceName is {shown(name)}, text is needed",
-            "write a name such as `hostdev`",
-        )
+        code = f"{prefix}-item-invalid"
+        if name is None:
+            report.say("resource-name-missing", place, code=code)
+        else:
+            report.say("resource-name-type", place, code=code, name=shown(name))
         return None
     if not is_valid(name):
-        hyphen = " without hyphens" if prefix == "sriov" else ""
-        report.add(
-            f"{prefix}-name-invalid",
-            child(path, "resourceName"),
-            f"resourceName {name!r} is not valid{hyphen}",
-            f"write `{_valid_name(name, prefix)}`",
+        report.say(
+            "resource-name-invalid",
+            place,
+            code=f"{prefix}-name-invalid",
             value=name,
+            hyphen=" without hyphens" if prefix == "sriov" else "",
+            valid=_valid_name(name, prefix),
         )
         return None
     return name

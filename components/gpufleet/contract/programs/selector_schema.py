@@ -33,39 +33,24 @@ def validate_selectors(
     """
     selectors = as_mapping(value)
     if selectors is None:
-        report.add(
-            f"{prefix}-selector-invalid",
-            path,
-            f"selectors is {kind_of(value)}, a mapping of criteria is needed",
-            'write `{"vendors": ["15b3"]}`',
-        )
+        code = f"{prefix}-selector-invalid"
+        report.say("selectors-no-mapping", path, code=code, kind=kind_of(value))
         return
     if not set(selectors) & set(schema):
-        report.add(
-            f"{prefix}-selectors-empty",
-            path,
-            "at least one criterion is needed",
-            f"one of {', '.join(schema)}",
-        )
+        code = f"{prefix}-selectors-empty"
+        report.say("selectors-empty", path, code=code, known=tuple(schema))
     for key, criterion in selectors.items():
         place = child(path, key)
         wanted = schema.get(key)
         if wanted is None:
-            report.add(
-                f"{prefix}-selector-unknown",
-                place,
-                f"there is no criterion {key}",
-                nearest_fix(key, schema),
-                value=key,
-            )
+            code, fix = f"{prefix}-selector-unknown", nearest_fix(key, schema)
+            report.say("selector-unknown", place, code=code, fix=fix, value=key)
         elif not _fits(criterion, wanted):
             words = {"texts": "a list of text", "boolean": "true or false", "text": "text"}[wanted]
-            report.add(
-                f"{prefix}-selector-invalid",
-                place,
-                f"{key} is {shown(criterion)}, {words} is needed",
-                'put ids in quotes: ["15b3"]' if wanted == "texts" else f"write {words}",
-                value=shown(criterion),
+            code, value = f"{prefix}-selector-invalid", shown(criterion)
+            fix = 'put ids in quotes: ["15b3"]' if wanted == "texts" else f"write {words}"
+            report.say(
+                "selector-invalid", place, code=code, fix=fix, value=value, key=key, needed=words
             )
 
 

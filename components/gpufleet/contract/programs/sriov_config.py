@@ -45,22 +45,16 @@ def validate_data(data: Any, path: str, report: CheckReport) -> None:
     """Validate the parsed config."""
     document = as_mapping(data)
     if document is None:
-        text = f"the config is {kind_of(data)}, an object is needed"
-        report.add("sriov-not-json", path, text, 'write {"resourceList": [...]}')
+        kind, fix = kind_of(data), 'write {"resourceList": [...]}'
+        report.say("config-no-object", path, code="sriov-not-json", fix=fix, kind=kind)
         return
     for key in document:
         if key != "resourceList":
             report_key(report, path, key, ("resourceList",), "the SR-IOV network device plugin")
     entries = as_list(document.get("resourceList"))
     if not entries:
-        report.add(
-            "sriov-list-missing",
-            child(path, "resourceList"),
-            f"resourceList is {shown(document.get('resourceList'))}, a list with an entry is "
-            "needed",
-            'write {"resourceList": [{"resourceName": "hostdev", "selectors": {"vendors": '
-            '["15b3"]}}]}',
-        )
+        written = shown(document.get("resourceList"))
+        report.say("sriov-list-missing", child(path, "resourceList"), value=written)
         return
     for index, entry in enumerate(entries):
         _validate_item(entry, child(child(path, "resourceList"), index), report)
@@ -69,9 +63,8 @@ def validate_data(data: Any, path: str, report: CheckReport) -> None:
 def _validate_item(entry: Any, path: str, report: CheckReport) -> None:
     item = as_mapping(entry)
     if item is None:
-        text = f"the entry is {kind_of(entry)}, not an object"
-        fix = 'write {"resourceName": ..., "selectors": ...}'
-        report.add("sriov-item-invalid", path, text, fix)
+        kind, fix = kind_of(entry), 'write {"resourceName": ..., "selectors": ...}'
+        report.say("entry-no-object", path, code="sriov-item-invalid", fix=fix, kind=kind)
         return
     for key in item:
         if key not in _ITEM:

@@ -12,16 +12,6 @@ TEXT_RULES = rules_in("text_notes")
 def note_text(read: GoDocument, report: CheckReport, prefix: str = SHARED) -> None:
     """Add `<prefix>-key-repeated` and `<prefix>-second-document` where they apply."""
     for path in read.repeated:
-        report.add(
-            f"{prefix}-key-repeated",
-            path,
-            "the key is written twice; the last one counts, what stood there before is dropped",
-            "keep one of them",
-        )
+        report.say("key-repeated", path, code=f"{prefix}-key-repeated")
     if read.more_documents:
-        report.add(
-            f"{prefix}-second-document",
-            "",
-            "a second document follows, which is not read",
-            "put it into a file of its own",
-        )
+        report.say("second-document", "", code=f"{prefix}-second-document")

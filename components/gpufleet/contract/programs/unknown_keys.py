@@ -6,7 +6,6 @@ from gpufleet.catalogue.lookup import nearest_names
 from gpufleet.contract.programs.rule_tables import rules_in
 from gpufleet.contract.programs.validation import CheckReport
 from gpufleet.documents.paths import child
-from gpufleet.rules.rows import SHARED
 
 KEY_RULES = rules_in("unknown_keys")
 """The two rules about keys of a document, of every kind whose reader ignores what it does not
@@ -36,34 +35,22 @@ def report_key(
     near = () if key in _OBJECT_KEYS else nearest_names(key, names, limit=1)
     place = child(path, key)
     if near and _looks_like(key, near[0]) and of_release is not None:
-        report.add(
-            f"{SHARED}-key-unknown",
+        report.say(
+            "config-key-unknown/newer",
             place,
-            f"{reader} does not know `{key}` in {of_release}, and knows `{near[0]}`; whether the "
-            "older release did is not known",
-            f"write `{near[0]}` if you mean it",
             value=key,
+            reader=reader,
+            release=of_release,
+            near=near[0],
         )
         return
     if near and _looks_like(key, near[0]):
-        report.add(
-            f"{SHARED}-key-misspelt",
-            place,
-            f"{reader} does not know `{key}` and ignores it, so what it declares does not happen",
-            f"write `{near[0]}`",
-            value=key,
-            nearest=near[0],
-        )
+        report.say("config-key-misspelt", place, value=key, nearest=near[0], reader=reader)
         return
     if needless:
         return
-    report.add(
-        f"{SHARED}-key-unknown",
-        place,
-        f"{reader} does not know `{key}` and ignores it",
-        f"remove it; known here: {', '.join(names[:12])}" if names else "remove it",
-        value=key,
-    )
+    fix = f"remove it; known here: {', '.join(names[:12])}" if names else "remove it"
+    report.say("config-key-unknown/ignored", place, fix=fix, value=key, reader=reader)
 
 
 def _looks_like(key: str, known: str) -> bool:

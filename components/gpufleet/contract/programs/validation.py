@@ -81,14 +81,15 @@ class CheckReport:
         row: str,
         path: str,
         *,
+        code: str | None = None,
         fix: str | None = None,
         uncertain: bool = False,
         **facts: object,
     ) -> None:
         """Add the finding of a row of `findings.jsonl`; its severity and source are the rule's.
-        `fix` replaces the row's; facts are what the texts tell, and more evidence."""
+        `code` and `fix` replace the row's; facts are what the texts tell, and more evidence."""
         message, fix = rows_of(_TEXTS)[row].texts(fix, facts)
-        self.add(row.partition("/")[0], path, message, fix, uncertain=uncertain, **facts)
+        self.add(code or row.partition("/")[0], path, message, fix, uncertain=uncertain, **facts)
 
     def extend(self, findings: Iterable[Finding]) -> None:
         """Add findings of another validate."""

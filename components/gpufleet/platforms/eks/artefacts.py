@@ -37,7 +37,6 @@ from gpufleet.render.artefact import Artefact, ArtefactKind
 from gpufleet.render.fleet_release import FleetRelease, fleet_release
 from gpufleet.render.platform_files import PlatformFiles
 from gpufleet.spec.addons import Addon
-from gpufleet.spec.base import Ownership
 from gpufleet.spec.pool import Provisioner
 
 DISCOVERY = "karpenter.sh/discovery"
@@ -54,14 +53,14 @@ class EksFiles(PlatformFiles):
 
     def releases(self, fleet: Fleet) -> Iterator[FleetRelease]:
         addons, cluster = fleet.spec.addons, fleet.spec.cluster
-        if karpenter_pools(fleet.pools) and _installed(addons.karpenter):
+        if karpenter_pools(fleet.pools) and addons.karpenter.rendered:
             if addons.karpenter.upgrade_definitions:
                 yield fleet_release(fleet, DEFINITIONS, dict(KEPT), addons.karpenter)
             values = karpenter_values(needed_gates(fleet.pools, addons.karpenter.node_overlay))
             named = merged(values, {"settings": {"clusterName": cluster.name}})
             wired = ("settings.interruptionQueue",)
             yield _release(fleet, KARPENTER, named, addons.karpenter, wired)
-        if scaled_pools(fleet.pools) and _installed(addons.cluster_autoscaler):
+        if scaled_pools(fleet.pools) and addons.cluster_autoscaler.rendered:
             queues = fleet.spec.queues
             values = cluster_autoscaler_values(
                 addons.cluster_autoscaler,
@@ -73,7 +72,7 @@ class EksFiles(PlatformFiles):
             )
             named = merged(values, {"autoDiscovery": {"clusterName": cluster.name}})
             yield _release(fleet, AUTOSCALER, named, addons.cluster_autoscaler)
-        if efa_pools(fleet.pools) and _installed(addons.efa_device_plugin):
+        if efa_pools(fleet.pools) and addons.efa_device_plugin.rendered:
             values = efa_fleet_values(fleet.pools)
             yield _release(fleet, EFA, values, addons.efa_device_plugin)
 
@@ -83,10 +82,6 @@ def _release(
 ) -> FleetRelease:
     """With the declared values merged last."""
     return fleet_release(fleet, chart, merged(values, addon.values), addon, wired=wired)
-
-
-def _installed(addon: Addon) -> bool:
-    return addon.enabled is not False and addon.ownership is not Ownership.EXISTING
 
 
 def _node_group(fleet: Fleet, pool: Pool, prefix: str) -> Iterator[Artefact]:

@@ -74,8 +74,7 @@ def _foreign_image(pools: Sequence[Pool]) -> Iterable[Finding]:
 def _second_karpenter(spec: FleetSpec, pools: Sequence[Pool]) -> Iterable[Finding]:
     addon = spec.addons.karpenter
     ours = [one for one in pools if one.provisioner is Provisioner.KARPENTER]
-    installed = addon.enabled is not False and addon.ownership is not Ownership.EXISTING
-    if not auto_pools(pools) or not ours or not installed:
+    if not auto_pools(pools) or not ours or not addon.rendered:
         return
     yield _finding(
         "karpenter-beside-auto-mode",

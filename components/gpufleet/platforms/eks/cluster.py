@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
 import pulumi
 
 from gpufleet.components_base.cloud_object import ready_output
+from gpufleet.components_base.cluster_networks import kubeconfig_text
 from gpufleet.components_base.component import GpuComponent, Options
 from gpufleet.components_base.inputs import checked, refuse
 from gpufleet.findings import has_errors
@@ -24,11 +25,9 @@ from gpufleet.platforms.eks.cluster_plan import (
     DeclaredCluster,
     EksClusterPlan,
     addon,
-    cluster_arguments,
     cluster_plan,
+    cluster_resources,
     role_prefix,
-    system_group,
-    system_template,
 )
 from gpufleet.platforms.eks.pod_identity import TRUST, policy_text
 
@@ -136,7 +135,8 @@ class EksCluster(GpuComponent[EksClusterPlan]):
     def _make(self, name: str, plan: EksClusterPlan) -> Mapping[str, object]:
         tags, network = plan.declared.tags, cluster_network(self, name, plan)
         role, policies = self._role(name, plan, "cluster", trust("eks"), CLUSTER_POLICIES)
-        arguments = cluster_arguments(plan)
+        rendered = cluster_resources(plan)
+        arguments = rendered["cluster"]
         arguments["roleArn"] = role.output("arn")
         arguments["vpcConfig"]["subnetIds"] = [one.id for one in network.private.values()]
         cluster = AwsObject(
@@ -173,7 +173,7 @@ class EksCluster(GpuComponent[EksClusterPlan]):
         authority = cluster.derived("certificateAuthority", lambda found: str(found["data"]))
         kubeconfig = pulumi.Output.all(ready, endpoint, authority).apply(
             lambda parts: (
-                None if None in parts else kubeconfig_text(*parts, region=plan.declared.region)
+                None if None in parts else eks_kubeconfig_text(*parts, region=plan.declared.region)
             )
         )
         return {
@@ -238,17 +238,18 @@ class EksCluster(GpuComponent[EksClusterPlan]):
         network: ClusterNetwork,
         before: Sequence[AwsObject],
     ) -> AwsObject:
+        rendered = cluster_resources(plan)
         role, policies = self._role(name, plan, "system-nodes", trust("ec2"), NODE_POLICIES)
         template = AwsObject(
             aws.LAUNCH_TEMPLATE,
             f"{name}-system-template",
-            system_template(plan),
+            rendered["systemTemplate"],
             pulumi.ResourceOptions(parent=self),
             outputs=("latestVersion",),
         )
         version = template.derived("latestVersion", lambda number: str(int(number)))
         wired = {
-            **system_group(plan),
+            **rendered["systemGroup"],
             "clusterName": cluster.output("name"),
             "nodeRoleArn": role.output("arn"),
             "subnetIds": [one.id for one in network.private.values()],
@@ -277,26 +278,10 @@ def trust(service: str) -> str:
     return json.dumps({"Version": "2012-10-17", "Statement": [statement]})
 
 
-def kubeconfig_text(cluster: str, endpoint: str, authority: str, *, region: str) -> str:
-    """A kubeconfig without secrets: the AWS CLI gives a token for whoever runs the program."""
-    command = {
-        "apiVersion": "client.authentication.k8s.io/v1beta1",
-        "command": "aws",
-        "args": ["eks", "get-token", "--cluster-name", cluster, "--region", region],
-        "interactiveMode": "Never",
-    }
-    server = {"server": endpoint, "certificate-authority-data": authority}
-    context = {"cluster": cluster, "user": cluster}
-    return json.dumps(
-        {
-            "apiVersion": "v1",
-            "kind": "Config",
-            "clusters": [{"name": cluster, "cluster": server}],
-            "users": [{"name": cluster, "user": {"exec": command}}],
-            "contexts": [{"name": cluster, "context": context}],
-            "current-context": cluster,
-        }
-    )
+def eks_kubeconfig_text(cluster: str, endpoint: str, authority: str, *, region: str) -> str:
+    """A kubeconfig for which the AWS CLI gives tokens."""
+    arguments = ["eks", "get-token", "--cluster-name", cluster, "--region", region]
+    return kubeconfig_text(cluster, endpoint, authority, {"command": "aws", "args": arguments})
 
 
 def _key(found: Any, *spellings: str) -> str | None:

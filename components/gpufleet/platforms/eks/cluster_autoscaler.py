@@ -14,6 +14,7 @@ from gpufleet.components_base.inputs import checked, declared, refuse
 from gpufleet.components_base.release import chart_release
 from gpufleet.findings import Finding, findings_in
 from gpufleet.fleet import Pool
+from gpufleet.fleet.chart_values import merged
 from gpufleet.platforms.clouds.aws_tags import validate_role_tags, validate_tags
 from gpufleet.platforms.declarations import compiled_declarations
 from gpufleet.platforms.eks.cluster_autoscaler_values import (
@@ -23,7 +24,6 @@ from gpufleet.platforms.eks.cluster_autoscaler_values import (
     validate_program,
 )
 from gpufleet.platforms.eks.pod_identity import pod_identity, policy_text
-from gpufleet.render.gpu_operator_values import merged
 from gpufleet.spec.addons import Charts
 from gpufleet.spec.addons import ClusterAutoscaler as Settings
 from gpufleet.spec.base import SpecModel

@@ -11,7 +11,6 @@ from gpufleet.findings import Finding, findings_in
 from gpufleet.fleet.model import NOT_ACCEPTED, Pool
 from gpufleet.platforms.eks.names import LONGEST, name_prefix
 from gpufleet.spec.addons import ClusterAutoscaler, Expander
-from gpufleet.spec.base import Ownership
 from gpufleet.spec.fleet_spec import FleetSpec
 from gpufleet.spec.pool import Provisioner
 
@@ -42,8 +41,7 @@ ADDON = "addons.clusterAutoscaler"
 def validate_autoscaler(spec: FleetSpec, pools: Sequence[Pool]) -> Iterator[Finding]:
     """What Cluster Autoscaler cannot do with the node groups of a fleet."""
     addon = spec.addons.cluster_autoscaler
-    ours = addon.enabled is not False and addon.ownership is Ownership.MANAGED
-    if ours and scaled_pools(pools):
+    if addon.ours and scaled_pools(pools):
         yield from validate_program(addon, spec.cluster.kubernetes_version)
         yield from validate_priorities(addon, pools, spec.resource_prefix)
 

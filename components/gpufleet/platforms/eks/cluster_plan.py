@@ -8,11 +8,16 @@ Sources: hashicorp/terraform-provider-aws 00555dc `internal/service/eks/cluster.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from ipaddress import IPv4Network
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, StringConstraints
 
-from gpufleet.components_base.cluster_networks import ipv4_network, validate_public_access
+from gpufleet.components_base.cluster_networks import (
+    file_arguments,
+    ipv4_network,
+    validate_public_access,
+)
 from gpufleet.components_base.component import ComponentPlan
 from gpufleet.components_base.refused_arguments import refused_arguments
 from gpufleet.findings import Finding, findings_in
@@ -108,12 +113,11 @@ def cluster_plan(declared: DeclaredCluster) -> tuple[EksClusterPlan, list[Findin
     ]
     networks = {} if findings else zone_networks(declared.cidr, declared.zones)
     plan = EksClusterPlan(declared=declared, zones=networks)
-    rendered = {
-        CLUSTER: cluster_arguments(plan),
-        NODE_GROUP: system_group(plan),
-        LAUNCH_TEMPLATE: system_template(plan),
-    }
-    refused = [one for type_, given in rendered.items() for one in refused_arguments(type_, given)]
+    made = cluster_resources(plan)
+    tokens = {CLUSTER: "cluster", NODE_GROUP: "systemGroup", LAUNCH_TEMPLATE: "systemTemplate"}
+    refused = [
+        one for type_, kind in tokens.items() for one in refused_arguments(type_, made[kind])
+    ]
     return plan, [*findings, *refused]
 
 
@@ -152,80 +156,29 @@ def _validate_networks(declared: DeclaredCluster) -> Iterator[Finding]:
     yield from validate_public_access(declared.public_access_cidrs)
 
 
-def cluster_arguments(plan: EksClusterPlan) -> dict[str, Any]:
-    """Arguments of `aws:eks/cluster`, without role and subnets.
-
-    Without add-ons that EKS installs by itself: those would be the same programs as
-    `BEFORE_NODES`, with no one to upgrade them.
-    """
-    declared = plan.declared
+def cluster_resources(plan: EksClusterPlan) -> dict[str, dict[str, Any]]:
+    """Arguments of the cluster, and of the launch template and the node group of system nodes
+    (`systemTemplate`, `systemGroup`), without what is wired."""
+    declared, system = plan.declared, plan.declared.system_nodes
     public = list(declared.public_access_cidrs)
-    arguments: dict[str, Any] = {
+    known = {
+        **declared.model_dump(exclude={"system_nodes"}),
+        **system.model_dump(),
         "name": plan.name,
-        "version": declared.kubernetes_version,
-        "accessConfig": {
-            "authenticationMode": "API",
-            "bootstrapClusterCreatorAdminPermissions": True,
-        },
-        "bootstrapSelfManagedAddons": False,
-        "deletionProtection": declared.deletion_protection,
-        "tags": declared.tags,
+        "own_tags": plan.tags("system"),
+        "template_prefix": name_prefix(plan.name, "system", "launch template"),
+        "group_prefix": name_prefix(plan.name, "system", "node group"),
+        "types": list(system.instance_types),
+        "most_nodes": system.nodes + 1,
     }
+    made = file_arguments(Path(__file__).with_name("cluster.yaml"), known)
     if declared.log_types:
-        arguments["enabledClusterLogTypes"] = list(declared.log_types)
+        made["cluster"]["enabledClusterLogTypes"] = list(declared.log_types)
     network: dict[str, Any] = {"endpointPrivateAccess": True, "endpointPublicAccess": bool(public)}
     if public:
         network["publicAccessCidrs"] = public
-    return {**arguments, "vpcConfig": network}
-
-
-def system_template(plan: EksClusterPlan) -> dict[str, Any]:
-    """Arguments of the launch template of system nodes: encrypted volumes, and metadata that pods
-    do not reach."""
-    own = plan.tags("system")
-    return {
-        "namePrefix": name_prefix(plan.name, "system", "launch template"),
-        "description": f"System nodes of {plan.name}",
-        "updateDefaultVersion": True,
-        "metadataOptions": {
-            "httpEndpoint": "enabled",
-            "httpTokens": "required",
-            "httpPutResponseHopLimit": 1,
-        },
-        "blockDeviceMappings": [
-            {
-                "deviceName": "/dev/xvda",
-                "ebs": {
-                    "volumeSize": plan.declared.system_nodes.disk_gib,
-                    "volumeType": "gp3",
-                    "encrypted": "true",
-                    "deleteOnTermination": "true",
-                },
-            }
-        ],
-        "tagSpecifications": [
-            {"resourceType": kind, "tags": own} for kind in ("instance", "volume")
-        ],
-        "tags": own,
-    }
-
-
-def system_group(plan: EksClusterPlan) -> dict[str, Any]:
-    """Arguments of the node group of system nodes, without what is wired."""
-    system = plan.declared.system_nodes
-    return {
-        "nodeGroupNamePrefix": name_prefix(plan.name, "system", "node group"),
-        "amiType": system.ami_type,
-        "capacityType": "ON_DEMAND",
-        "instanceTypes": list(system.instance_types),
-        "scalingConfig": {
-            "minSize": system.nodes,
-            "maxSize": system.nodes + 1,
-            "desiredSize": system.nodes,
-        },
-        "updateConfig": {"maxUnavailable": 1},
-        "tags": plan.tags("system"),
-    }
+    made["cluster"]["vpcConfig"] = network
+    return made
 
 
 def role_prefix(plan: EksClusterPlan, what: str) -> str:

@@ -52,8 +52,6 @@ from gpufleet.platforms.eks.node_monitoring_agent import (
 )
 from gpufleet.platforms.eks.node_repair_rules import has_agent, observed
 from gpufleet.platforms.eks.pool_plans import KarpenterPoolPlan, NodeGroupPlan, eks_pool_plan
-from gpufleet.spec.addons import Addon
-from gpufleet.spec.base import Ownership
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -141,7 +139,7 @@ def platform_fleet(fleet: Fleet, connection: Connection) -> EksFleet:
 
 def _karpenter(fleet: Fleet, connection: EksConnection) -> KarpenterPlan | None:
     addon = fleet.spec.addons.karpenter
-    if not karpenter_pools(fleet.pools) or not _ours(addon):
+    if not karpenter_pools(fleet.pools) or not addon.ours:
         return None
     return KarpenterPlan(
         chart=fleet_chart(fleet, KARPENTER_CHART, addon),
@@ -159,7 +157,7 @@ def _karpenter(fleet: Fleet, connection: EksConnection) -> KarpenterPlan | None:
 
 def _cluster_autoscaler(fleet: Fleet, connection: EksConnection) -> ClusterAutoscalerPlan | None:
     addon, queues = fleet.spec.addons.cluster_autoscaler, fleet.spec.queues
-    if not scaled_pools(fleet.pools) or not _ours(addon):
+    if not scaled_pools(fleet.pools) or not addon.ours:
         return None
     return ClusterAutoscalerPlan(
         chart=fleet_chart(fleet, AUTOSCALER_CHART, addon),
@@ -176,7 +174,7 @@ def _cluster_autoscaler(fleet: Fleet, connection: EksConnection) -> ClusterAutos
 
 def _efa(fleet: Fleet) -> ReleasePlan | None:
     pools, addon = efa_pools(fleet.pools), fleet.spec.addons.efa_device_plugin
-    if not pools or not _ours(addon):
+    if not pools or not addon.ours:
         return None
     chart = fleet_chart(fleet, EFA_CHART, addon)
     return ReleasePlan(chart=chart, values=merged(efa_fleet_values(pools), addon.values))
@@ -185,7 +183,7 @@ def _efa(fleet: Fleet) -> ReleasePlan | None:
 def _monitoring_agent(fleet: Fleet, connection: EksConnection) -> MonitoringAgentPlan | None:
     addon = fleet.spec.addons.node_monitoring_agent
     pools = [pool for pool in fleet.pools if has_agent(pool)]
-    if not any(observed(pool) for pool in pools) or not _ours(addon):
+    if not any(observed(pool) for pool in pools) or not addon.ours:
         return None
     facts = load(fleet.spec.catalogue)
     rows = [row for row in facts.instances.values() if row.cloud == "aws"]
@@ -196,10 +194,6 @@ def _monitoring_agent(fleet: Fleet, connection: EksConnection) -> MonitoringAgen
         tags=connection.tags,
         values=merged(monitoring_agent_values(pools, types), addon.values),
     )
-
-
-def _ours(addon: Addon) -> bool:
-    return addon.enabled is not False and addon.ownership is Ownership.MANAGED
 
 
 def auto_mode_access(

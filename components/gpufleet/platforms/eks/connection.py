@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from ipaddress import ip_network
 from typing import Any, NotRequired, TypedDict
 
@@ -97,23 +97,20 @@ def eks_connection(
         prefix: First part of names in AWS.
         tags: Tags of everything that takes them.
     """
-    return EksConnection(
-        cluster_name=given.get("clusterName", fleet.spec.cluster.name),
-        # Arguments have both. A fleet without them is refused where it needs them.
-        node_role_arn=given.get("nodeRoleArn", ""),
-        subnet_ids_by_zone=given.get("subnetIdsByZone", {}),
-        vpc_id=given.get("vpcId"),
-        cluster_security_group_id=given.get("clusterSecurityGroupId"),
-        security_group_ids=given.get("securityGroupIds", ()),
-        cluster_endpoint=given.get("clusterEndpoint"),
-        cluster_certificate_authority=given.get("clusterCertificateAuthority"),
-        cluster_service_cidr=given.get("clusterServiceCidr"),
-        configurations=given.get("configurations"),
-        environment=fleet.spec.environment,
-        kubernetes_version=fleet.spec.cluster.kubernetes_version,
-        name_prefix=prefix,
-        tags=tags,
-    )
+    names = [field.name for field in fields(EksConnection)]
+    wired = {name: given[key] for name in names if (key := to_camel(name)) in given}
+    # Arguments have role and subnets. A fleet without them is refused where it needs them.
+    known: dict[str, Any] = {
+        "cluster_name": fleet.spec.cluster.name,
+        "node_role_arn": "",
+        "subnet_ids_by_zone": {},
+        **wired,
+        "environment": fleet.spec.environment,
+        "kubernetes_version": fleet.spec.cluster.kubernetes_version,
+        "name_prefix": prefix,
+        "tags": tags,
+    }
+    return EksConnection(**known)
 
 
 def declared_eks_pool(

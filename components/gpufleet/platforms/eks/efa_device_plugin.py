@@ -12,9 +12,9 @@ from gpufleet.components_base.charts import ChartChoice, ChosenChart, chosen_cha
 from gpufleet.components_base.component import Options
 from gpufleet.components_base.inputs import checked
 from gpufleet.components_base.release import ChartComponent, ReleasePlan
+from gpufleet.fleet.chart_values import merged
 from gpufleet.fleet.gpu_operator_chart import OperandToleration
 from gpufleet.platforms.eks.efa import CHART, efa_device_plugin_values
-from gpufleet.render.gpu_operator_values import merged
 
 
 class EfaDevicePluginArgs(TypedDict):

@@ -14,6 +14,7 @@ from gpufleet.components_base.component import ComponentPlan, GpuComponent, Opti
 from gpufleet.components_base.inputs import checked, refuse
 from gpufleet.components_base.release import chart_release
 from gpufleet.findings import Finding
+from gpufleet.fleet.chart_values import merged
 from gpufleet.platforms.clouds.aws_tags import validate_role_tags, validate_tags
 from gpufleet.platforms.eks.aws_objects import (
     ACCESS_ENTRY,
@@ -34,7 +35,6 @@ from gpufleet.platforms.eks.karpenter_values import (
 )
 from gpufleet.platforms.eks.names import name_prefix
 from gpufleet.platforms.eks.pod_identity import pod_identity, policy_text
-from gpufleet.render.gpu_operator_values import merged
 
 EVENTS: dict[str, dict[str, list[str]]] = {
     "health": {"source": ["aws.health"], "detail-type": ["AWS Health Event"]},

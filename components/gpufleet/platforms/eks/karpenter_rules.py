@@ -77,7 +77,7 @@ def validate_karpenter(spec: FleetSpec, pools: Sequence[Pool]) -> list[Finding]:
 def _definitions(spec: FleetSpec, pools: Sequence[Pool]) -> Iterable[Finding]:
     """Helm installs what a chart's folder `crds` holds once, and never changes it."""
     addon = spec.addons.karpenter
-    installed = addon.enabled is not False and addon.ownership is Ownership.MANAGED
+    installed = addon.ours
     decided = "upgrade_definitions" in addon.model_fields_set
     if installed and addon.version is not None and not decided and karpenter_pools(pools):
         yield _finding("karpenter-definitions-not-upgraded", found=addon.version)

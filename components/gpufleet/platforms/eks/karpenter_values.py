@@ -52,7 +52,7 @@ def makes_access_entry(fleet: Fleet) -> bool:
     user guide, access entries).
     """
     addon = fleet.spec.addons.karpenter
-    if addon.enabled is False or addon.ownership is not Ownership.MANAGED:
+    if not addon.ours:
         return False
     if addon.access_entry is not None:
         return addon.access_entry

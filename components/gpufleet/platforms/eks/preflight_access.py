@@ -16,8 +16,6 @@ from gpufleet.platforms.accounts.aws_client import AwsClient
 from gpufleet.platforms.eks.auto_mode_rules import auto_pools, makes_auto_entry
 from gpufleet.platforms.eks.cluster_autoscaler_values import scaled_pools
 from gpufleet.platforms.eks.karpenter_values import karpenter_pools, makes_access_entry
-from gpufleet.spec.addons import Addon
-from gpufleet.spec.base import Ownership
 
 _finding = findings_in(__file__)
 
@@ -49,7 +47,7 @@ def ask_access(
             ("Karpenter", addons.karpenter, bool(pools)),
             ("Cluster Autoscaler", addons.cluster_autoscaler, bool(scaled_pools(fleet.pools))),
         )
-        if used and _ours(addon)
+        if used and addon.ours
     ]
     automatic = (cluster.get("computeConfig") or {}).get("enabled") is True
     if auto and not automatic:
@@ -60,7 +58,7 @@ def ask_access(
     if auto:
         _entry(aws, fleet, cluster, wiring, answers, made=makes_auto_entry(fleet))
         _spot(aws, auto, answers)
-    if automatic and pools and _ours(addons.karpenter):
+    if automatic and pools and addons.karpenter.ours:
         answers.findings.append(_finding("karpenter-beside-auto-mode/asked", cluster=name))
     if bound and not automatic:  # Auto Mode has the agent built in
         answers.answer(
@@ -75,10 +73,6 @@ def ask_access(
             clusterName=name,
             addonName=AGENT,
         )
-
-
-def _ours(addon: Addon) -> bool:
-    return addon.enabled is not False and addon.ownership is Ownership.MANAGED
 
 
 def _entry(

@@ -90,10 +90,7 @@ def _tags(spec: FleetSpec, pools: Sequence[Pool]) -> list[Finding]:
     findings = validate_tags(spec.tags, "tags")
     if Provisioner.KARPENTER in made:
         findings += validate_karpenter_tags(spec.tags, "tags")
-    if any(
-        provisioner in made and addon.enabled is not False and addon.ownership is Ownership.MANAGED
-        for provisioner, addon in roles.items()
-    ):
+    if any(provisioner in made and addon.ours for provisioner, addon in roles.items()):
         findings += validate_role_tags(spec.tags, "tags")
     return findings
 

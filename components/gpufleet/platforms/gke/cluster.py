@@ -1,6 +1,5 @@
 """GkeCluster: a cluster for GPU pools in a project that has nothing yet."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
@@ -8,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
 import pulumi
 
 from gpufleet.components_base.cloud_object import ready_output
+from gpufleet.components_base.cluster_networks import kubeconfig_text
 from gpufleet.components_base.component import GpuComponent, Options, accepted
 from gpufleet.components_base.inputs import checked
 from gpufleet.platforms.gke import gcp_objects as gcp
@@ -17,11 +17,8 @@ from gpufleet.platforms.gke.cluster_plan import (
     SERVICES,
     DeclaredGkeCluster,
     GkeClusterPlan,
-    gke_cluster_arguments,
+    cluster_resources,
     gke_cluster_plan,
-    gke_system_pool,
-    nat_arguments,
-    subnetwork_arguments,
 )
 from gpufleet.platforms.gke.gcp_objects import GcpObject
 from gpufleet.platforms.gke.gpu_networks import NETWORK, SUBNETWORK
@@ -123,6 +120,7 @@ class GkeCluster(GpuComponent[GkeClusterPlan]):
         }
 
     def _make(self, name: str, plan: GkeClusterPlan) -> Mapping[str, object]:
+        made = cluster_resources(plan)
         declared, project = plan.declared, {"project": plan.declared.project}
         on = [
             self._made(
@@ -141,7 +139,7 @@ class GkeCluster(GpuComponent[GkeClusterPlan]):
         subnetwork = self._made(
             SUBNETWORK,
             f"{name}-subnetwork",
-            {**project, **subnetwork_arguments(plan), "network": network.id},
+            {**project, **made["subnetwork"], "network": network.id},
         )
         router = self._made(
             gcp.ROUTER,
@@ -151,21 +149,21 @@ class GkeCluster(GpuComponent[GkeClusterPlan]):
         nat = self._made(
             gcp.ROUTER_NAT,
             f"{name}-nat",
-            {**project, **nat_arguments(plan), "router": router.output("name")},
+            {**project, **made["nat"], "router": router.output("name")},
         )
         email, rights = self._account(name, plan, on)
         cluster = GcpObject(
             gcp.CLUSTER,
             f"{name}-cluster",
             {
-                **gke_cluster_arguments(plan),
+                **made["cluster"],
                 "network": network.id,
                 "subnetwork": subnetwork.id,
             },
             pulumi.ResourceOptions(parent=self, depends_on=on),
             outputs=("endpoint", "masterAuth"),
         )
-        pool = gke_system_pool(plan)
+        pool = made["systemPool"]
         pool["nodeConfig"]["serviceAccount"] = email
         system = self._made(
             NODE_POOL,
@@ -231,25 +229,9 @@ class GkeCluster(GpuComponent[GkeClusterPlan]):
 
 
 def gke_kubeconfig_text(cluster: str, endpoint: str, authority: str) -> str:
-    """A kubeconfig without secrets: Google's plugin gives a token for whoever runs the program."""
-    command = {
-        "apiVersion": "client.authentication.k8s.io/v1beta1",
-        "command": "gke-gcloud-auth-plugin",
-        "provideClusterInfo": True,
-        "interactiveMode": "Never",
-    }
-    server = {"server": f"https://{endpoint}", "certificate-authority-data": authority}
-    context = {"cluster": cluster, "user": cluster}
-    return json.dumps(
-        {
-            "apiVersion": "v1",
-            "kind": "Config",
-            "clusters": [{"name": cluster, "cluster": server}],
-            "users": [{"name": cluster, "user": {"exec": command}}],
-            "contexts": [{"name": cluster, "context": context}],
-            "current-context": cluster,
-        }
-    )
+    """A kubeconfig for which Google's plugin gives tokens."""
+    command = {"command": "gke-gcloud-auth-plugin", "provideClusterInfo": True}
+    return kubeconfig_text(cluster, f"https://{endpoint}", authority, command)
 
 
 def _authority(found: Any) -> str:

@@ -10,12 +10,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from ipaddress import IPv4Network
 from itertools import combinations
+from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import Field, StringConstraints
 
 from gpufleet.catalogue.google_zones import is_zone_of, nearest_zone, region_of_google_zone
-from gpufleet.components_base.cluster_networks import ipv4_network, validate_public_access
+from gpufleet.components_base.cluster_networks import (
+    file_arguments,
+    ipv4_network,
+    validate_public_access,
+)
 from gpufleet.components_base.component import ComponentPlan
 from gpufleet.components_base.refused_arguments import refused_arguments
 from gpufleet.findings import Finding, findings_in
@@ -34,8 +39,6 @@ NODE_ROLE = "roles/container.defaultNodeServiceAccount"
 """Least rights of nodes: logs, metrics, images."""
 IMAGE_ROLE = "roles/artifactregistry.reader"
 """To pull images of the project's own registry."""
-PODS, SERVICES_RANGE = "pods", "services"
-"""Names of the secondary ranges."""
 LONGEST_ACCOUNT = 30
 """Longest id of a service account (IAM, `projects.serviceAccounts.create`)."""
 
@@ -102,16 +105,17 @@ class GkeClusterPlan(ComponentPlan):
 def gke_cluster_plan(declared: DeclaredGkeCluster) -> tuple[GkeClusterPlan, list[Finding]]:
     """The plan, and what prevents making it."""
     plan = GkeClusterPlan(declared=declared)
-    rendered = {
-        CLUSTER: gke_cluster_arguments(plan),
-        NODE_POOL: gke_system_pool(plan),
-        SUBNETWORK: subnetwork_arguments(plan),
-        ROUTER_NAT: nat_arguments(plan),
+    made = cluster_resources(plan)
+    tokens = {
+        CLUSTER: "cluster",
+        NODE_POOL: "systemPool",
+        SUBNETWORK: "subnetwork",
+        ROUTER_NAT: "nat",
     }
     return plan, [
         *_validate_zones(declared),
         *_validate_ranges(declared),
-        *(one for type_, given in rendered.items() for one in refused_arguments(type_, given)),
+        *(one for type_, kind in tokens.items() for one in refused_arguments(type_, made[kind])),
     ]
 
 
@@ -162,86 +166,22 @@ def _validate_ranges(declared: DeclaredGkeCluster) -> Iterator[Finding]:
     yield from validate_public_access(declared.public_access_cidrs)
 
 
-def subnetwork_arguments(plan: GkeClusterPlan) -> dict[str, Any]:
-    """Arguments of the subnet of nodes, pods and services, without its network."""
+def cluster_resources(plan: GkeClusterPlan) -> dict[str, dict[str, Any]]:
+    """Arguments of the cluster, its subnet (`subnetwork`), NAT and nodes of controllers
+    (`systemPool`), without what is wired."""
     declared = plan.declared
-    return {
-        "name": f"{plan.name}-nodes",
-        "region": declared.region,
-        "ipCidrRange": declared.cidr,
-        "privateIpGoogleAccess": True,
-        "secondaryIpRanges": [
-            {"rangeName": PODS, "ipCidrRange": declared.pods_cidr},
-            {"rangeName": SERVICES_RANGE, "ipCidrRange": declared.services_cidr},
-        ],
-    }
-
-
-def nat_arguments(plan: GkeClusterPlan) -> dict[str, Any]:
-    """Arguments of the NAT, without its router."""
-    return {
-        "name": f"{plan.name}-nat",
-        "region": plan.declared.region,
-        "natIpAllocateOption": "AUTO_ONLY",
-        "sourceSubnetworkIpRangesToNat": "ALL_SUBNETWORKS_ALL_IP_RANGES",
-    }
-
-
-def gke_cluster_arguments(plan: GkeClusterPlan) -> dict[str, Any]:
-    """Arguments of the cluster, without its network.
-
-    The node pool that GKE makes with a cluster goes at once: its nodes would have the project's
-    default service account.
-    """
-    declared = plan.declared
-    project, public = declared.project, declared.public_access_cidrs
-    arguments: dict[str, Any] = {
+    public = declared.public_access_cidrs
+    known = {
+        **declared.model_dump(exclude={"system_nodes"}),
+        **declared.system_nodes.model_dump(),
         "name": plan.name,
-        "location": declared.region,
-        "project": project,
-        "minMasterVersion": declared.kubernetes_version,
-        "releaseChannel": {"channel": declared.release_channel},
-        "removeDefaultNodePool": True,
-        "initialNodeCount": 1,
-        "networkingMode": "VPC_NATIVE",
-        "datapathProvider": "ADVANCED_DATAPATH",
-        "enableMultiNetworking": declared.multi_networking,
-        "ipAllocationPolicy": {
-            "clusterSecondaryRangeName": PODS,
-            "servicesSecondaryRangeName": SERVICES_RANGE,
-        },
-        "privateClusterConfig": {
-            "enablePrivateNodes": True,
-            "enablePrivateEndpoint": not public,
-        },
-        "masterAuthorizedNetworksConfig": {"cidrBlocks": [{"cidrBlock": cidr} for cidr in public]},
-        "workloadIdentityConfig": {"workloadPool": f"{project}.svc.id.goog"},
-        "enableShieldedNodes": True,
-        "deletionProtection": declared.deletion_protection,
-        "resourceLabels": plan.labels,
+        "labels": plan.labels,
+        "private_endpoint": not public,
+        "authorized": [{"cidrBlock": cidr} for cidr in public],
     }
+    made = file_arguments(Path(__file__).with_name("cluster.yaml"), known)
     if declared.zones:
-        arguments["nodeLocations"] = list(declared.zones)
+        made["cluster"]["nodeLocations"] = list(declared.zones)
     if declared.gcs_fuse:
-        arguments["addonsConfig"] = {"gcsFuseCsiDriverConfig": {"enabled": True}}
-    return arguments
-
-
-def gke_system_pool(plan: GkeClusterPlan) -> dict[str, Any]:
-    """Arguments of the node pool of system nodes, without what is wired."""
-    system = plan.declared.system_nodes
-    return {
-        "name": "system",
-        "location": plan.declared.region,
-        "nodeCount": system.nodes_per_zone,
-        "management": {"autoRepair": True, "autoUpgrade": True},
-        "nodeConfig": {
-            "machineType": system.machine_type,
-            "diskSizeGb": system.disk_gib,
-            "diskType": "pd-balanced",
-            "oauthScopes": ["https://www.googleapis.com/auth/cloud-platform"],
-            "shieldedInstanceConfig": {"enableSecureBoot": True},
-            "workloadMetadataConfig": {"mode": "GKE_METADATA"},
-            "resourceLabels": plan.labels,
-        },
-    }
+        made["cluster"]["addonsConfig"] = {"gcsFuseCsiDriverConfig": {"enabled": True}}
+    return made

@@ -162,8 +162,9 @@ def validate_imports(pools: Sequence[Pool], found: Iterable[Any]) -> Iterator[Fi
 
 
 def _said(config: Mapping[str, Any]) -> dict[str, str]:
-    (gpu,) = config.get("guestAccelerators") or [{}]
-    sharing = gpu.get("gpuSharingConfig") or {}
+    accelerators: Sequence[dict[str, Any]] = config.get("guestAccelerators") or [{}]
+    gpu = accelerators[0]
+    sharing: dict[str, Any] = gpu.get("gpuSharingConfig") or {}
     return {
         "machine type": str(config["machineType"]),
         "GPUs": f"{gpu.get('count', 0)} {gpu.get('type', '')}".strip(),

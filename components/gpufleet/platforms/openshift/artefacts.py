@@ -28,7 +28,6 @@ from gpufleet.platforms.openshift.olm import (
 from gpufleet.platforms.openshift.shape import openshift_shape
 from gpufleet.render.artefact import Artefact, ArtefactKind
 from gpufleet.render.platform_files import PlatformFiles
-from gpufleet.spec.base import Ownership
 
 _FOLDERS = {
     NODE_FEATURE_DISCOVERY: "node-feature-discovery",
@@ -73,10 +72,8 @@ def operator_files(fleet: Fleet) -> Iterator[Artefact]:
 def autoscaler_files(fleet: Fleet) -> Iterator[Artefact]:
     """The ClusterAutoscaler, where a pool is scaled."""
     addon = fleet.spec.addons.cluster_autoscaler
-    if addon.enabled is False:
-        return
     manifest = cluster_autoscaler(fleet.pools, addon)
-    if manifest is not None and addon.ownership is not Ownership.EXISTING:
+    if manifest is not None and addon.rendered:
         yield Artefact(
             "manifests/openshift/cluster-autoscaler.yaml",
             ArtefactKind.MANIFEST,

@@ -90,12 +90,11 @@ def platform_fleet(fleet: Fleet, connection: Connection) -> OpenShiftFleet:
             )
             findings += found
     addon = fleet.spec.addons.cluster_autoscaler
-    ours = addon.enabled is not False and addon.ownership is Ownership.MANAGED
     return OpenShiftFleet(
         fleet=fleet,
         findings=tuple(findings),
         pools=pools,
-        autoscaler=openshift_autoscaler_plan(fleet) if ours else None,
+        autoscaler=openshift_autoscaler_plan(fleet) if addon.ours else None,
     )
 
 

@@ -20,7 +20,6 @@ from gpufleet.platforms.openshift.machine_cloud import API_VERSION, MachineCloud
 from gpufleet.platforms.openshift.machine_clouds import CLOUDS
 from gpufleet.platforms.openshift.registered import registered
 from gpufleet.platforms.openshift.shape import MACHINE_NAMESPACE
-from gpufleet.spec.base import Ownership
 
 _finding = findings_in(__file__)
 
@@ -163,7 +162,7 @@ def _permissions(
     objects = [one for pool in pools for one in registered(fleet, pool).values()]
     addon = fleet.spec.addons.cluster_autoscaler
     scaler = cluster_autoscaler(fleet.pools, addon)
-    if scaler is not None and addon.enabled is not False and addon.ownership is Ownership.MANAGED:
+    if scaler is not None and addon.ours:
         objects.append(scaler)
     kinds = {
         (

@@ -9,11 +9,12 @@ from typing import Any
 import pytest
 import yaml
 
+from gpufleet.fleet.gpu_operator_chart import operator_values
 from gpufleet.fleet.model import Fleet
 from gpufleet.platforms.compiled import Compiled, compile_data
 from gpufleet.platforms.existing.labels import commands, node_feature_rule, node_patches
 from gpufleet.render.artefacts import artefacts
-from gpufleet.render.gpu_operator_values import fleet_operator_settings, operator_values
+from gpufleet.render.gpu_operator_values import fleet_operator_settings
 
 EXAMPLES = sorted((Path(__file__).parents[4] / "examples" / "existing-nodes").glob("*-*.yaml"))
 AKS = EXAMPLES[0].with_name("aks.yaml")

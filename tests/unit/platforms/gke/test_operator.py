@@ -5,10 +5,11 @@ from typing import Any
 import yaml
 
 from gpufleet.contract.schemas import schema_problems
+from gpufleet.fleet.gpu_operator_chart import operator_values
 from gpufleet.platforms.compiled import compile_data
 from gpufleet.platforms.gke.daemon_sets import chosen_pools
 from gpufleet.render.artefacts import artefacts
-from gpufleet.render.gpu_operator_values import fleet_operator_settings, operator_values
+from gpufleet.render.gpu_operator_values import fleet_operator_settings
 from gpufleet.render.kueue_flavors import resource_flavor
 from gpufleet.render.pod_request import pod_spec
 from tests.unit.platforms.gke.fleet_pools import L4, RESERVED, SPOT, ZONE, gke, with_pools
