@@ -10,8 +10,8 @@ from click.testing import CliRunner, Result
 from gpufleet.cli.catalogue import command
 
 TABLES = {
-    "gpus": 59, "mig": 129, "instances": 165, "prices": 332, "models": 73, "charts": 18,
-    "images": 25, "sources": 242, "engines": 4, "drivers": 39, "offers": 83,
+    "gpus": 60, "mig": 129, "instances": 165, "prices": 332, "models": 73, "charts": 18,
+    "images": 25, "sources": 246, "engines": 4, "drivers": 39, "offers": 83,
 }  # fmt: skip
 
 
