@@ -284,7 +284,8 @@ def _found(pair: Mapping[str, Any], at: _Side, beside: list[_Side]) -> Finding:
     said = {name: one.subject.locator for name, one in sides.items()}
     for name, (side, path) in pair.get("say", {}).items():
         value = sides[side].at(path)
-        said[name] = ", ".join(map(str, value)) if isinstance(value, list) else value
+        several: list[object] | None = value if isinstance(value, list) else None
+        said[name] = value if several is None else ", ".join(map(str, several))
     where = pair["where"]
     if isinstance(at.subject, Program):
         where = at.subject.field(where) if where else ""
