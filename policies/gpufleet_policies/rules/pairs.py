@@ -284,8 +284,7 @@ def _found(pair: Mapping[str, Any], at: _Side, beside: list[_Side]) -> Finding:
     said = {name: one.subject.locator for name, one in sides.items()}
     for name, (side, path) in pair.get("say", {}).items():
         value = sides[side].at(path)
-        several: list[object] | None = value if isinstance(value, list) else None
-        said[name] = value if several is None else ", ".join(map(str, several))
+        said[name] = ", ".join(map(str, items(value))) if isinstance(value, list) else value
     where = pair["where"]
     if isinstance(at.subject, Program):
         where = at.subject.field(where) if where else ""
