@@ -115,7 +115,7 @@ PROGRAMS: dict[str, SandboxProgram] = {
             module="pulumi",
             package="github.com/pulumi/pulumi/pkg/v3/cmd/pulumi",
             version=_PULUMI,
-            seconds=152,
+            seconds=95,
             linker=f"-s -w -X github.com/pulumi/pulumi/sdk/v3/go/common/version.Version=v{_PULUMI}",
             version_command=("version",),
             accepted=VersionRange((3, 237, 0), (4,), "requiredPulumiVersion of the project"),
@@ -133,7 +133,7 @@ PROGRAMS: dict[str, SandboxProgram] = {
             module="kubernetes-provider",
             package=".",
             version=PROVIDER_VERSION,
-            seconds=162,
+            seconds=165,
             linker=f"-s -w -X main.version={PROVIDER_VERSION}",
             version_command=None,  # taken from Pulumi's plugin folder, which names the version
             vendor=Vendor(
@@ -161,9 +161,9 @@ PROGRAMS: dict[str, SandboxProgram] = {
                 systems=("linux",),
             ),
         ),
-        _kubernetes("kube-apiserver", 159),
+        _kubernetes("kube-apiserver", 105),
         _kubernetes("kube-controller-manager", 37),
-        _kubernetes("kube-scheduler", 18),
+        _kubernetes("kube-scheduler", 10),
         SandboxProgram(
             name="kwok",
             module="control-plane",
