@@ -27,7 +27,7 @@ _SHOWN = 100
 @click.argument("sources", metavar="FILE...", nargs=-1, required=True)
 @click.option(
     "--platform",
-    type=click.Choice([one.value for one in Platform]),
+    type=click.Choice([one.value for one, value in PLATFORMS.items() if value.has("adoption")]),
     help="Where the nodes are. Default: what the resources say.",
 )
 @click.option("--import-ids", is_flag=True, help="Write importId into pools that can be imported.")
