@@ -98,6 +98,10 @@ ADDED_GPUS = ("H20-96GB", "H20-141GB")
 """GPUs that the collected tables had within the row of another, or not at all."""
 
 
+FURTHER_SOURCES = {"GB300-278GB": ("dgx-spark-playbooks",)}
+"""Sources of MIG rows that were found after the tables were collected."""
+
+
 def same(row: str, column: str) -> bool:
     """Whether the collected table still holds for a column of a row."""
     return (row, column) not in CORRECTED

@@ -16,7 +16,14 @@ from typing import Any
 import pytest
 
 from gpufleet.catalogue import Catalogue, InstanceType, PriceStatus, load
-from tests.data.corrections import ADDED_GPUS, ADDED_MODELS, ADDED_TYPES, CORRECTED, same
+from tests.data.corrections import (
+    ADDED_GPUS,
+    ADDED_MODELS,
+    ADDED_TYPES,
+    CORRECTED,
+    FURTHER_SOURCES,
+    same,
+)
 
 REFERENCE = Path(__file__).resolve().parents[2].parent / "shared" / "reference"
 
@@ -223,9 +230,9 @@ def test_mig_rows_keep_every_figure(catalogue: Catalogue) -> None:
         assert mig.balanced == line["balanced"]
         assert mig.known == line["status"]
         newer = CORRECTED.get((gpu.key, "min_driver"))
-        # Which of its sources a row names first: one that a reader can find. It may have more.
+        # Which of its sources a row names first: one that a reader can find.
         own = {mig.source.key, *mig.source.also} - {newer}
-        assert own >= {*line["sources"]} - {newer}
+        assert own == {*line["sources"], *FURTHER_SOURCES.get(gpu.key, ())} - {newer}
         if newer is None:
             assert mig.min_driver == line.get("min_driver")
         assert mig.reset_needed == line["mode_switch"].startswith("GPU reset")

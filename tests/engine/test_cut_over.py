@@ -10,6 +10,7 @@ import os
 import random
 import signal
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -238,9 +239,8 @@ def killed_at_every_write(lab: Lab, sandbox: Sandbox, declaration: Path, twice: 
     for node in lab.nodes:
         steps = (f"kubectl cordon {node}", f"kubectl label node {node}", f"kubectl uncordon {node}")
         for step in steps:
-            times = [kill.split()[0] for kill in killer.kills if step in kill]
-            assert times, killer.kills
-            assert not twice or len(times) == 2 * times.count("before"), killer.kills
+            times = Counter(kill.partition(" ")[2] for kill in killer.kills if step in kill)
+            assert set(times.values()) == {1 + twice}, killer.kills
     assert any("evict" in kill for kill in killer.kills), killer.kills
     assert {kill.split()[0] for kill in killer.kills} == {"before", "while", "after"}
     # What was written is seen by the next one: no command is given twice.

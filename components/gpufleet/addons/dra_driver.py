@@ -11,7 +11,6 @@ from gpufleet.components_base.cluster_objects import ManifestObject, operator_na
 from gpufleet.components_base.component import FleetPlan, GpuComponent, Options
 from gpufleet.components_base.release import HelmRelease, chart_release
 from gpufleet.contract.dra_api import GROUP, SERVED
-from gpufleet.fleet.chart_values import merged
 from gpufleet.platforms.declarations import declared_fleet
 from gpufleet.render.dra import (
     Manifest,
@@ -20,7 +19,7 @@ from gpufleet.render.dra import (
     device_classes,
     device_taint_rules,
 )
-from gpufleet.render.dra_driver_values import CHART, dra_driver_values, needs_dra_driver
+from gpufleet.render.dra_driver_values import CHART, dra_release_values, needs_dra_driver
 from gpufleet.render.manifests import critical_pods_quota
 
 
@@ -80,7 +79,6 @@ class DraDriver(GpuComponent[FleetPlan]):
 
     def _release(self, name: str, plan: FleetPlan, chart: ChosenChart) -> HelmRelease:
         fleet = plan.fleet
-        values = merged(dra_driver_values(fleet), fleet.spec.addons.dra_driver.values)
         namespace = operator_namespace(self, name, f"{name}-namespace", chart.pin.namespace)
         made_in = namespace.metadata["name"]
         before: list[pulumi.Resource] = []
@@ -90,7 +88,12 @@ class DraDriver(GpuComponent[FleetPlan]):
             opts = pulumi.ResourceOptions(parent=self)
             before.append(ManifestObject(f"{name}-quota", quota, opts))
         return chart_release(
-            self, f"{name}-release", chart, namespace=made_in, values=values, depends_on=before
+            self,
+            f"{name}-release",
+            chart,
+            namespace=made_in,
+            values=dra_release_values(fleet),
+            depends_on=before,
         )
 
     def _device_class(self, name: str, manifest: Manifest) -> None:

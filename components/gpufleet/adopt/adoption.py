@@ -147,8 +147,8 @@ def adopt(
 
 
 _NOTHING = (
-    "no resource is of a type that makes nodes with GPUs, and no node shows one in its labels, its "
-    "capacity or its machine type"
+    "no resource is of a type that makes nodes with GPUs and is read here (docs/adopt.md), and no "
+    "node shows one in its labels, its capacity or its machine type"
 )
 _NO_REGION = "cluster.region is not known from these resources: write it before you compile"
 

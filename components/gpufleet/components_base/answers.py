@@ -51,7 +51,7 @@ class Answers:
         """What a client answers; None without an answer, which is reported.
 
         Args:
-            missing: Reported where what was asked for does not exist; None: that is no fault.
+            missing: Reported where what was asked for does not exist; None: not a fault.
             ask: Method of a client, which raises NotAnsweredError or MissingError.
             given: Its arguments.
             named: Its arguments by name.

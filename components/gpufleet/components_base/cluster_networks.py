@@ -33,7 +33,7 @@ def validate_public_access(cidrs: Sequence[str]) -> Iterator[Finding]:
 def kubeconfig_text(
     cluster: str, address: str, authority: str, command: Mapping[str, object]
 ) -> str:
-    """A kubeconfig without secrets: a command of the cloud gives a token for whoever runs the
+    """A kubeconfig without secrets: a command of the cloud gives a token to the user of the
     program."""
     called = {"apiVersion": "client.authentication.k8s.io/v1beta1", **command}
     user = {"exec": {**called, "interactiveMode": "Never"}}

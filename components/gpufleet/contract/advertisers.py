@@ -81,8 +81,8 @@ def _claims_alongside_plugins(cluster: ClusterModel) -> Iterator[Broken]:
 
 
 def _owned_by_gpu_cluster(cluster: ClusterModel) -> Iterator[Broken]:
-    """The DRA driver of the operator's GPUCluster beside that of its own chart, and pools that need
-    what it does not run: a device plugin, or a MIG manager."""
+    """The DRA driver of the operator's GPUCluster next to that of its own chart, and pools that
+    need what it does not run: a device plugin, or a MIG manager."""
     operator, driver = cluster.program(GPU_OPERATOR), cluster.program(DRA_DRIVER)
     if operator is None or operator.switch("gpuCluster.deployCR", False).found is not True:
         return

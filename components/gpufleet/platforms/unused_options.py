@@ -1,5 +1,4 @@
-"""Options of a pool that have no effect with the one who makes its nodes: they are refused, never
-dropped."""
+"""Options of a pool that its provisioner does not use: they are refused, never dropped."""
 
 from collections.abc import Iterator, Sequence
 from functools import cache

@@ -1,6 +1,7 @@
 """Every artefact of a fleet as a file: path, purpose, text. Pure; `gpufleet render` writes them."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 from gpufleet.documents.writing import commented, yaml_stream, yaml_text
 from gpufleet.findings import Finding
@@ -96,12 +97,7 @@ def _gpu_operator(fleet: Fleet) -> Iterator[Artefact]:
     folder = "manifests/gpu-operator"
     by_chart = fleet.addons.subscription(GPU_OPERATOR) is None
     if by_chart:
-        yield Artefact(
-            f"{folder}/namespace.yaml",
-            ArtefactKind.MANIFEST,
-            "namespace of the GPU Operator, which admits privileged pods",
-            yaml_text(operator_namespace(fleet)),
-        )
+        yield _namespace(folder, "GPU Operator", operator_namespace(fleet))
     quota = critical_pods_quota(fleet, "gpu-operator-quota", plan.namespace)
     if quota is not None:
         yield Artefact(
@@ -297,6 +293,12 @@ def _memory(amount: int | None) -> str:
     return "memory not sourced" if amount is None else f"{gib(amount)} each"
 
 
+def _namespace(folder: str, program: str, manifest: Mapping[str, Any]) -> Artefact:
+    title = f"namespace of the {program}, which admits privileged pods"
+    path = f"{folder}/namespace.yaml"
+    return Artefact(path, ArtefactKind.MANIFEST, title, yaml_text(manifest))
+
+
 # Files of the add-ons next to the GPU Operator, for sites that apply them by another tool.
 
 
@@ -308,12 +310,7 @@ def network_operator_files(fleet: Fleet) -> Iterator[Artefact]:
     folder = "manifests/network-operator"
     by_chart = fleet.addons.subscription(NETWORK_OPERATOR) is None
     if by_chart:
-        yield Artefact(
-            f"{folder}/namespace.yaml",
-            ArtefactKind.MANIFEST,
-            "namespace of the Network Operator, which admits privileged pods",
-            yaml_text(network_namespace(fleet)),
-        )
+        yield _namespace(folder, "Network Operator", network_namespace(fleet))
     policy, networks = nic_cluster_policy(fleet), secondary_networks(fleet)
     if policy is not None:
         yield Artefact(

@@ -160,7 +160,7 @@ def planner_of(
     data: Mapping[str, Any], as_of: date | None = None
 ) -> tuple["Planner | None", tuple[Finding, ...]]:
     """A file with its catalogue and market; None with the errors that keep it from being read. What
-    could be read is there beside other errors, so that all of them are said."""
+    could be read is there next to other errors, so that all of them are said."""
     file, findings = read_plan_file(data)
     if file is None:
         return None, findings

@@ -19,7 +19,7 @@ from gpufleet_policies.rules.placement import (
     GPU_LABELS,
     candidates,
     gpu_requests,
-    named_gpus,
+    named_gpu,
     offering,
 )
 from gpufleet_policies.rules.published import published
@@ -101,9 +101,8 @@ def gpu_of_labels(catalogue: Catalogue, group: PodGroup) -> Gpu | None:
     for key, values in group.node_labels.items():
         if key in GPU_LABELS and len(values) == 1:
             name = next(iter(values))
-            found = named_gpus(catalogue, key, name) or ()
             cut = "-MIG-" in name or name.endswith("-SHARED")
-            return catalogue.gpu(*found) if len(found) == 1 and not cut else None
+            return None if cut else named_gpu(catalogue, key, name)
     return None
 
 

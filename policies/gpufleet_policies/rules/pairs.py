@@ -27,7 +27,7 @@ from gpufleet_policies.configurations.groups import RELATIONS
 from gpufleet_policies.readers.raw_objects import RawObject
 from gpufleet_policies.readers.scheduling import uncovered
 from gpufleet_policies.rules.fractions_of_gpus import FRACTIONS
-from gpufleet_policies.rules.placement import GPU_LABELS, named_gpus
+from gpufleet_policies.rules.placement import GPU_LABELS, named_gpu
 from gpufleet_policies.rules.written import rule_rows, written_rule
 
 _MISSING = object()
@@ -122,8 +122,7 @@ def _has_mig(context: RuleContext, labels: Mapping[str, Any]) -> Any:
     """Whether the GPU that a node's labels name has MIG."""
     for key in GPU_LABELS:
         if isinstance(labels.get(key), str):
-            found = named_gpus(context.catalogue, key, labels[key]) or ()
-            gpu = context.catalogue.gpu(*found) if len(found) == 1 else None
+            gpu = named_gpu(context.catalogue, key, labels[key])
             return UNKNOWN if gpu is None or gpu.mig_unknown else bool(gpu.mig)
     return None
 

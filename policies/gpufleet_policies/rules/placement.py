@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from gpufleet.catalogue import AmbiguousKeyError, Catalogue, UnknownKeyError
+from gpufleet.catalogue import AmbiguousKeyError, Catalogue, Gpu, UnknownKeyError
 from gpufleet.cluster import FleetFacts, PodGroup, PoolFacts
 
 INSTANCE_TYPE_LABELS = ("node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-type")
@@ -54,6 +54,12 @@ def named_gpus(catalogue: Catalogue, label: str, value: str) -> frozenset[str] |
         return frozenset(problem.nearest)
     except UnknownKeyError:
         return None
+
+
+def named_gpu(catalogue: Catalogue, label: str, value: str) -> Gpu | None:
+    """The GPU that a value of one of `GPU_LABELS` names; None: a new name, or that of several."""
+    found = named_gpus(catalogue, label, value) or ()
+    return catalogue.gpu(*found) if len(found) == 1 else None
 
 
 def may_name(catalogue: Catalogue, label: str, value: str, gpu: str) -> bool:

@@ -1,12 +1,8 @@
 """Findings about the text itself: keys written twice, documents no one reads."""
 
-from gpufleet.contract.programs.rule_tables import rules_in
 from gpufleet.contract.programs.validation import CheckReport
 from gpufleet.documents.document import GoDocument
 from gpufleet.rules.rows import SHARED
-
-TEXT_RULES = rules_in("text_notes")
-"""The two rules about the text of a document, of every kind whose reader takes what they find."""
 
 
 def note_text(read: GoDocument, report: CheckReport, prefix: str = SHARED) -> None:

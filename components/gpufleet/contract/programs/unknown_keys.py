@@ -3,14 +3,8 @@
 from collections.abc import Iterable
 
 from gpufleet.catalogue.lookup import nearest_names
-from gpufleet.contract.programs.rule_tables import rules_in
 from gpufleet.contract.programs.validation import CheckReport
 from gpufleet.documents.paths import child
-
-KEY_RULES = rules_in("unknown_keys")
-"""The two rules about keys of a document, of every kind whose reader ignores what it does not
-know."""
-
 
 _SHORT = 12
 _OBJECT_KEYS = ("apiVersion", "kind", "metadata")

@@ -114,7 +114,7 @@ def limits(pool: Pool) -> dict[str, str]:
     """
     largest = pool.available_nodes
     if is_static(pool):
-        return {"nodes": str(largest)}  # the one limit that the definition takes beside replicas
+        return {"nodes": str(largest)}  # the definition takes no other limit with replicas
     counted = {RESOURCES[pool.gpu.vendor]: modelled_gpus(pool)}
     for name, amount in template_resources(pool).items():
         counted[name] = max(amount, counted.get(name, 0))

@@ -160,7 +160,7 @@ def operator_subscription(name: str, addons: Addons, catalogue: Catalogue) -> Op
 def discovery_subscription(
     addons: Addons, catalogue: Catalogue, ownership: Ownership
 ) -> OperatorSubscription:
-    """Node Feature Discovery's, made by the one who makes the operators that need it."""
+    """Node Feature Discovery's, made with the operators that need it."""
     return subscribed(addons.olm, catalogue.package(NODE_FEATURE_DISCOVERY), None, ownership)
 
 
