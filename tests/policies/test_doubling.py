@@ -4,13 +4,10 @@ Texts that are unusual and legal, or broken, each made of one part many times. P
 measured, so other work on the machine does not count.
 """
 
-import gc
 import importlib
-import time
 from collections.abc import Callable
 from pathlib import Path
 
-import click
 import pytest
 from click.testing import CliRunner
 
@@ -19,8 +16,8 @@ from gpufleet.cli.compile import command as compile_
 from gpufleet.cli.output import UnreadableInputError
 from gpufleet_policies.commands.audit import command as audit
 from gpufleet_policies.commands.check import command as check
+from tests.doubling import assert_linear, seconds
 
-RATIO = 2.5
 LEAST = 0.15
 """Seconds. What is quicker than this says nothing about its growth."""
 POD = """\
@@ -132,29 +129,22 @@ COMMANDS = {
 }
 
 
-def seconds(command: click.Command, options: tuple[str, ...], file: Path, text: str) -> float:
-    file.write_text(text, encoding="utf-8")
-    gc.collect()
-    gc.disable()  # a collection of everything falls into one of two runs, whatever their lengths
-    begun = time.process_time()
-    done = CliRunner().invoke(command, [str(file), *options])
-    taken = time.process_time() - begun
-    gc.enable()
-    assert done.exception is None or isinstance(done.exception, (SystemExit, UnreadableInputError))
-    return taken
-
-
 def grows_linearly(name: str, text: Callable[[int], str], file: Path, most: int) -> None:
     command, options = COMMANDS[name]
-    seconds(command, options, file, text(200))  # modules are imported once
+
+    def run(count: int) -> None:
+        file.write_text(text(count), encoding="utf-8")
+        done = CliRunner().invoke(command, [str(file), *options])
+        assert done.exception is None or isinstance(
+            done.exception, (SystemExit, UnreadableInputError)
+        )
+
+    run(200)  # modules are imported once
     count = 1000
-    while count < most:
-        short = min(seconds(command, options, file, text(count)) for _ in range(2))
-        if short > LEAST:
-            long = min(seconds(command, options, file, text(2 * count)) for _ in range(2))
-            assert long < RATIO * short, (count, short, long)
-            return
+    while count < most and seconds(run, count) <= LEAST:
         count *= 2
+    if count < most:
+        assert_linear(run, count)
 
 
 def test_many_waivers_in_one_file(tmp_path: Path) -> None:
