@@ -109,7 +109,6 @@ def test_a_page_that_cannot_be_written_is_one_error(tmp_path: Path) -> None:
 
 
 def test_a_plan_shows_what_is_where(tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
     file = tmp_path / "plan.html"
     result = CliRunner().invoke(plan, [str(EXAMPLE), "--html", str(file)])
     assert result.exit_code in (0, 1), result.output
