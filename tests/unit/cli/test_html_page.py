@@ -6,7 +6,6 @@ from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
 
-import pytest
 import yaml
 from click.testing import CliRunner
 
