@@ -113,6 +113,7 @@ def _pods(workload: WorkloadFacts, group: PodGroup) -> dict[str, Any]:
         "wants": sorted(wants) or None,
         "claims": [one.template.found or one.claim.found for one in group.claims] or None,
         "asks": bool(group.gpu_resources) or parts,
+        "chooses": sorted(group.node_labels) or None,
         "complete": workload.metadata_known,
         "group": group,
     }

@@ -5,10 +5,12 @@ from typing import Any
 
 from gpufleet.findings import Level
 from tests.policies.cases.case import Case, Thing
-from tests.policies.cases.pair_objects import GKE, node, of_kind, operator, release
+from tests.policies.cases.pair_objects import GKE, node, of_kind, operator, plugin, release
+from tests.policies.cases.workloads import job
 
 ADVICE = Level.ADVISORY
 GPU = {"nvidia.com/gpu.present": "true"}
+SOURCE = [{"name": "RUNTIME_CONFIG_SOURCE", "value": "file"}]
 TALOS = node(labels=GPU, gpus=0, image="Talos (v1.11.2)")
 
 
@@ -46,7 +48,116 @@ def containerd(release: str, *more: dict[str, str]) -> Thing:
     return operator(release, {"toolkit": {"env": env}})
 
 
+def karpenter(version: str, **gates: bool) -> Thing:
+    settings = {"clusterName": "ml", "featureGates": gates}
+    return release("karpenter", version, {"settings": settings}, "karpenter")
+
+
+def reserving() -> Thing:
+    thing = images(alias="al2023@v20250920")
+    thing.properties["spec"]["capacityReservationSelectorTerms"] = [{"id": "cr-0123456789abcdef0"}]
+    return thing
+
+
+def static_pool() -> Thing:
+    template = {
+        "spec": {
+            "nodeClassRef": {"group": "karpenter.k8s.aws", "kind": "EC2NodeClass", "name": "gpu"},
+            "requirements": [
+                {"key": "karpenter.sh/capacity-type", "operator": "In", "values": ["reserved"]}
+            ],
+        }
+    }
+    return of_kind("NodePool", "karpenter.sh/v1", "fixed", {"replicas": 2, "template": template})
+
+
+def network(version: str) -> Thing:
+    return release("network-operator", version, {"nfd": {"enabled": True}}, "network-operator")
+
+
+def ofed(version: str) -> Thing:
+    driver = {"image": "doca-driver", "repository": "nvcr.io/nvidia/mellanox", "version": version}
+    return of_kind(
+        "NicClusterPolicy", "mellanox.com/v1alpha1", "nic-cluster-policy", {"ofedDriver": driver}
+    )
+
+
+def runtime(version: str) -> Thing:
+    thing = node(labels=GPU, gpus=0, image="Ubuntu 22.04.5 LTS")
+    thing.properties["status"]["nodeInfo"]["containerRuntimeVersion"] = f"containerd://{version}"
+    return thing
+
+
+def choosing(**labels: str) -> Thing:
+    return job({"spec.template.spec.nodeSelector": labels})
+
+
 CASES = (
+    Case(
+        "karpenter-gate-off",
+        karpenter("1.4.0", reservedCapacity=True),
+        karpenter("1.4.0"),
+        "has the gate reservedCapacity off, the default before 1.6, and EC2NodeClass gpu chooses",
+        ADVICE,
+        alongside=(reserving(),),
+    ),
+    Case(
+        "karpenter-gate-off",
+        karpenter("1.8.1"),
+        karpenter("1.8.1", reservedCapacity=False),
+        "has the gate reservedCapacity off, and EC2NodeClass gpu chooses reservations",
+        ADVICE,
+        alongside=(reserving(),),
+    ),
+    Case(
+        "karpenter-gate-off",
+        karpenter("1.9.0", staticCapacity=True),
+        karpenter("1.9.0"),
+        "has the gate staticCapacity off, the default, and NodePool fixed has replicas",
+        ADVICE,
+        alongside=(static_pool(),),
+    ),
+    *(
+        Case(
+            "network-driver-of-older-release",
+            network(good),
+            network(bad),
+            f"is of {bad}, and NicClusterPolicy nic-cluster-policy has the driver {driver}",
+            ADVICE,
+            alongside=(ofed(driver),),
+        )
+        for good, bad, driver in (
+            ("24.10.1", "25.1.0", "24.10-0.7.0.0-0"),
+            ("25.1.0", "25.4.0", "25.01-0.6.0.0-0"),
+            ("25.4.0", "25.7.0", "25.04-0.6.1.0-2"),
+            ("25.7.0", "25.10.0", "25.07-0.9.7.0-0"),
+            ("25.10.0", "26.4.1", "doca3.2.0-25.10-1.2.8.0-2"),
+        )
+    ),
+    Case(
+        "pods-choose-no-node",
+        choosing(**{"nvidia.com/gpu": "present"}),
+        choosing(**{"nvidia.com/gpu.present": "true"}),
+        "chooses nodes by nvidia.com/gpu.present, and no node here has them all",
+        ADVICE,
+        alongside=(node(labels={"nvidia.com/gpu": "present"}),),
+    ),
+    Case(
+        "toolkit-mixes-configurations",
+        operator("v26.3.1", {"toolkit": {"env": SOURCE}}),
+        operator("v26.3.1", {"toolkit": {"enabled": True}}),
+        "asks the command containerd for its configuration, and Node gpu-1 runs containerd://2.3.2",
+        ADVICE,
+        alongside=(runtime("2.3.2"),),
+    ),
+    Case(
+        "device-plugin-selects-no-node",
+        plugin({"gfd": {"enabled": True}}),
+        plugin({"gfd": {"enabled": True}, "nfd": {"enabled": False}}),
+        "runs on nodes with a label of Node Feature Discovery, which is switched off, and Node",
+        ADVICE,
+        alongside=(node(),),
+    ),
     Case(
         "chart-program-refuses",
         router(routingLogic="roundrobin"),

@@ -22,8 +22,11 @@ _RANCHER = ("/var/lib/rancher/", "/run/k3s/", "/run/rke2/")
 _FIX = f"write CONTAINERD_SOCKET alone, with {SOCKET}"
 
 
-_BOOL = {one: word for word in ("true", "false") for one in (word, word[0], word.title())}
-_BOOL |= {one.upper(): word for one, word in _BOOL.items()} | {"1": "true", "0": "false"}
+_BOOL = {
+    form: word
+    for word in ("true", "false")
+    for form in (word, word[0], word.title(), word.upper(), word[0].upper())
+} | {"1": "true", "0": "false"}
 """What Go's strconv.ParseBool takes, and what it means."""
 
 
