@@ -16,10 +16,10 @@ from gpufleet.cli.output import (
     format_option,
     print_findings,
     print_json,
+    write_file,
 )
 from gpufleet.cli.source import read_bytes, read_mapping
 from gpufleet.findings import Finding, error, ordered
-from gpufleet_planner.commands.pictures import draw, picture_options
 from gpufleet_planner.packing.pack import pack
 from gpufleet_planner.packing.problem import (
     Assignment,
@@ -30,7 +30,7 @@ from gpufleet_planner.packing.problem import (
 )
 from gpufleet_planner.packing.read import read_problem
 from gpufleet_planner.packing.request import parse_request
-from gpufleet_planner.pictures.packing_picture import packing_picture, packing_rows
+from gpufleet_planner.pictures.packing_picture import packing_rows, packing_svg
 from gpufleet_planner.trace.place import FailureCause, TraceRun, place_trace
 from gpufleet_planner.trace.read import Read, is_tasks_file, read_tasks_file, read_trace
 from gpufleet_planner.trace.trace import GpuSharing, Trace, read_sharing
@@ -189,7 +189,7 @@ def _part(milli: float, capacity: int) -> float | None:
     show_default=True,
     help="With tasks: whether they leave at their deletion_time.",
 )
-@picture_options("which share sits where")
+@click.option("--svg", metavar="FILE", help="Also draw which share sits where into this SVG file.")
 @format_option
 def command(
     file: str,
@@ -198,7 +198,6 @@ def command(
     sharing: GpuSharing,
     departures: bool,
     svg: str | None,
-    png: str | None,
     output_format: str,
 ) -> None:
     """Pack shares onto GPUs and nodes.
@@ -223,13 +222,8 @@ def command(
         raise SystemExit(place_and_print(found, departures, output_format))
     _refuse_given(_OF_TASKS, "places tasks: it needs --trace, or a file with tasks")
     packed, findings = _solve(document, solver)
-    if packed is not None:
-        problem, packing = packed
-        draw(
-            lambda: packing_picture("Packing", _verdict(packing), packing_rows(problem, packing)),
-            svg,
-            png,
-        )
+    if packed is not None and svg is not None:
+        write_file(svg, packing_svg("Packing", _verdict(packed[1]), packing_rows(*packed)))
     if output_format == "json":
         print_json(packing_as_dict(None if packed is None else packed[1], findings))
     else:
@@ -239,7 +233,7 @@ def command(
     raise SystemExit(exit_code(findings))
 
 
-_OF_SHARES = ("solver", "svg", "png")
+_OF_SHARES = ("solver", "svg")
 _OF_TASKS = ("sharing", "departures")
 
 
