@@ -25,7 +25,6 @@ from gpufleet_planner.trace.trace import (
     MOST_NODES,
     MOST_TASKS,
     WHOLE_GPU,
-    GpuSharing,
     TaskShape,
     Trace,
     TraceNode,
@@ -126,8 +125,10 @@ def is_tasks_file(document: Mapping[str, object]) -> bool:
     return "tasks" in document and "shares" not in document
 
 
-def read_tasks_file(document: dict[str, Any], sharing: GpuSharing, catalogue: Catalogue) -> Read:
-    """The trace of a file. None exactly when there are findings."""
+def read_tasks_file(
+    document: dict[str, Any], time_slices: int | None, catalogue: Catalogue
+) -> Read:
+    """The trace of a file. None exactly when there are findings. `time_slices`: as of tables."""
     findings: list[Finding] = []
     request = read_model(TasksFile, document, "", "pack-request-invalid", findings)
     if request is None:
@@ -146,7 +147,7 @@ def read_tasks_file(document: dict[str, Any], sharing: GpuSharing, catalogue: Ca
     nodes: list[TraceNode] = []
     for index, entry in enumerate(request.nodes):
         nodes += _nodes(entry, f"nodes[{index}]", catalogue, findings)
-    tasks = [task for entry in request.tasks for task in _tasks(entry, sharing)]
+    tasks = [task for entry in request.tasks for task in _tasks(entry, time_slices)]
     models = {node.model for node in nodes} - {""}
     for index, entry in enumerate(request.tasks):
         for model in (one for one in entry.models if one not in models):
@@ -197,24 +198,26 @@ def _nodes(
     return [TraceNode(n, cpu, memory // _MIB, gpus if model else 0, model) for n in names]
 
 
-def _tasks(entry: TaskEntry, sharing: GpuSharing) -> list[TraceTask]:
+def _tasks(entry: TaskEntry, time_slices: int | None) -> list[TraceTask]:
     gpus = entry.gpus
     if gpus is None:
         gpus = 1 if entry.part != 1 or entry.models else 0
     milli = -(-entry.part.numerator * WHOLE_GPU // entry.part.denominator)
     memory = -(-(entry.memory or 0) // _MIB)
-    shape = _shape(entry.cpu or 0, memory, gpus, milli, entry.models, sharing)
+    shape = _shape(entry.cpu or 0, memory, gpus, milli, entry.models, time_slices)
     names = _numbered(entry.name, entry.count)
     return [TraceTask(name, shape, entry.arrives, entry.leaves) for name in names]
 
 
 def _shape(
-    cpu: int, memory: int, gpus: int, milli: int, models: Iterable[str], sharing: GpuSharing
+    cpu: int, memory: int, gpus: int, milli: int, models: Iterable[str], time_slices: int | None
 ) -> TaskShape:
     if not gpus:
         return TaskShape(cpu, memory, 0, 0, frozenset())
-    part = sharing.handed_out(milli) if gpus == 1 else milli
-    return TaskShape(cpu, memory, gpus, part, frozenset(models))
+    if gpus == 1 and time_slices is not None:
+        fits = milli * time_slices <= WHOLE_GPU
+        milli = WHOLE_GPU // time_slices if fits else WHOLE_GPU
+    return TaskShape(cpu, memory, gpus, milli, frozenset(models))
 
 
 def _numbered(name: str, count: int) -> list[str]:
@@ -271,11 +274,14 @@ class _TaskLine(_Line):
 _AnyLine = TypeVar("_AnyLine", bound=_Line)
 
 
-def read_trace(nodes: str, tasks: str, sharing: GpuSharing) -> Read:
+def read_trace(nodes: str, tasks: str, time_slices: int | None = None) -> Read:
     """The trace of two tables. None exactly when there are findings.
 
     Tasks arrive by `creation_time`, then in the order of the table; without that column in the
-    order of the table. A part of a GPU counts as what `sharing` hands out for it.
+    order of the table. A part of a GPU is handed out as requested, in thousandths; with
+    `time_slices` as one of so many equal shares that the device plugin advertises, or all of the
+    GPU where it is larger: a request of more shares than one gets no more
+    (NVIDIA/k8s-device-plugin, README, "Shared access to GPUs").
     """
     wrong: list[Finding] = []
     found = [
@@ -285,7 +291,9 @@ def read_trace(nodes: str, tasks: str, sharing: GpuSharing) -> Read:
     arrivals: list[TraceTask] = []
     for row in _lines(_TaskLine, "tasks", tasks, MOST_TASKS, wrong):
         models = [part for part in row.gpu_spec.split("|") if part]
-        shape = _shape(row.cpu_milli, row.memory_mib, row.num_gpu, row.gpu_milli, models, sharing)
+        shape = _shape(
+            row.cpu_milli, row.memory_mib, row.num_gpu, row.gpu_milli, models, time_slices
+        )
         arrivals.append(TraceTask(row.name, shape, row.creation_time, row.deletion_time))
     wrong += [*_repeated("nodes", found), *_repeated("tasks", arrivals)]
     more = len(wrong) - _SHOWN
