@@ -187,11 +187,7 @@ def _node(context: RuleContext, group: PodGroup) -> Money | None:
     """One node of the cheapest pool it is sent to."""
     if context.fleet is None:
         return None
-    pools = [
-        pool
-        for pool in candidates(context.fleet, group, context.catalogue)
-        if pool.hourly_micro_usd.is_known
-    ]
+    pools = [pool for pool in candidates(context, group) if pool.hourly_micro_usd.is_known]
     if not pools:
         return None
     pool = min(pools, key=lambda p: (p.hourly_micro_usd.value, p.name))
