@@ -69,6 +69,14 @@ READERS: dict[str, Reader] = {
 TERRAFORM = meanings("resource of Terraform")
 """Terraform resource type -> the Pulumi token whose properties are the same fields."""
 
+_VERSION = re.compile(r"_v\d\w*$")
+
+
+def token_of(kind: str) -> str | None:
+    """The token of a type of Terraform, whatever version of the API its name has."""
+    return TERRAFORM.get(kind) or TERRAFORM.get(_VERSION.sub("", kind))
+
+
 KINDS = {token: token.rsplit(":", 1)[-1] for token in READERS}
 """What messages call a resource of a type."""
 

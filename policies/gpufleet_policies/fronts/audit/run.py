@@ -29,7 +29,7 @@ from gpufleet_policies.fronts.audit.node_use import RequestedGpus, node_use
 from gpufleet_policies.fronts.audit.patch_files import without_patches
 from gpufleet_policies.fronts.audit.placed import placed
 from gpufleet_policies.fronts.audit.reading import Reading, read_input
-from gpufleet_policies.fronts.audit.releases import with_open_releases
+from gpufleet_policies.fronts.audit.releases import with_environments, with_open_releases
 from gpufleet_policies.fronts.audit.terraform import with_resources
 from gpufleet_policies.fronts.audit.train_jobs import with_runtimes
 from gpufleet_policies.fronts.audit.unjudged import Unjudged
@@ -188,7 +188,7 @@ def _spend(context: RuleContext, later: Mapping[int, str]) -> StackSpend | None:
 
 def completed(readings: Sequence[Reading]) -> Sequence[Reading]:
     """The readings, each with what it needs of the others. Those that are completed stay so."""
-    built = with_built(with_resources(readings))
+    built = with_environments(with_built(with_resources(readings)))
     return without_patches(with_open_releases(with_runtimes(built)))
 
 
