@@ -149,7 +149,7 @@ def without_gpu(context: RuleContext, workload: WorkloadFacts) -> Iterator[Findi
         if not all(c.resources_known for c in group.containers) or _has_devices(group):
             continue
         pin = next((key for key in group.node_labels if _is_pin(context, group, key)), None)
-        if pin is not None and group.promises_gpus:
+        if pin is not None and group.promised_gpus:
             yield finding(
                 where=group.place,
                 found=f"tells Ray that it has a GPU, is sent to GPU nodes by {pin}, and asks for "
