@@ -22,6 +22,7 @@ GPU_LABELS = (PRODUCT_LABEL, *GPU_NAME_LABELS)
 
 POOL_LABEL = "gpufleet.dev/pool"
 """Every node of a pool carries it from birth."""
+
 _ADDED = (GPU,)
 """Taints whose toleration the cluster adds to pods that ask for GPUs (ExtendedResourceToleration,
 on by default on GKE; EKS and others leave it to the pod)."""
@@ -211,8 +212,3 @@ def gpu_requests(group: PodGroup) -> Iterator[tuple[str, int]]:
 def offering(pools: list[PoolFacts], resource: str) -> list[PoolFacts]:
     """Those of the pools that publish a resource."""
     return [pool for pool in pools if pool.share(resource) is not None]
-
-
-def described(resource: str, pool: PoolFacts) -> str:
-    """A resource and its pool in words: `nvidia.com/mig-1g.10gb of pool notebooks`."""
-    return f"{resource} of pool {pool.name}"
