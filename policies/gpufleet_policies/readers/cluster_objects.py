@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from gpufleet.cluster.container import is_gpu_resource
-from gpufleet.cluster.fact import UNKNOWN, known
+from gpufleet.cluster.fact import UNKNOWN, known, unknown
 from gpufleet.cluster.monitoring import (
     DeclaredNamespace,
     DeclaredService,
@@ -125,7 +125,7 @@ def _device_plugin(
         installs=DEVICE_PLUGIN,
         plugin_enabled=known(True),
         mig_strategy=fact(UNKNOWN if file and not strategy else strategy or "none", text, place),
-        dcgm_exporter=known(False),
+        dcgm_exporter=unknown(place),
         plugin_config_default=fact(str(file).rpartition("/")[2] if file else None, text, place),
         selects_nodes=bool(values["nodeSelector"] or values["affinity"]),
         place=place,
