@@ -138,7 +138,7 @@ CASES = (
         "pods-choose-no-node",
         choosing(**{"nvidia.com/gpu": "present"}),
         choosing(**{"nvidia.com/gpu.present": "true"}),
-        "chooses nodes by nvidia.com/gpu.present, and no node here has them all",
+        "chooses nodes by labels that no node here has together",
         ADVICE,
         alongside=(node(labels={"nvidia.com/gpu": "present"}),),
     ),
