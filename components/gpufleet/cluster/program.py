@@ -187,6 +187,11 @@ class Reader:
         return _NEWEST if found is None else self.features.in_order(found)
 
     @property
+    def is_line(self) -> bool:
+        """Whether any patch release of a line is meant: the latest may be one that nobody read."""
+        return self.release.is_known and self.release.value[-1] in "xX*"
+
+    @property
     def is_default(self) -> bool:
         """Whether nothing names the release, so that the pinned one counts."""
         return self.release.provenance is Provenance.DEFAULT

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 import yaml
 
+from gpufleet.contract.schemas.chart_values import values_release
 from gpufleet.platforms.compiled import compile_data
 from gpufleet_policies.configurations.kinds import validate_text
 
@@ -307,6 +308,9 @@ def test_a_release_that_cannot_be_read_is_never_the_default(written: str) -> Non
         ("0.4.1", "reject"),
         # A later one may have gates that nobody has read, and so may what a range stands for.
         ("0.6.0", "accept"),
+        ("0.5.9", "accept"),
+        ("0.5.x", "accept"),
+        ("0.4.x", "accept"),
         (">=0.5.0", "warn"),
         ("*", "warn"),
     ],
@@ -343,3 +347,11 @@ def test_no_gates_are_the_defaults(gates: Any) -> None:
     assert "dra-gate-missing" in {one.code for one in found.findings}
     found = validate_text("dra-config", json.dumps(config), context={})
     assert [one.code for one in found.findings] == ["dra-gate-needed"]
+
+
+def test_a_patch_release_of_kueue_that_nobody_read_may_have_gates() -> None:
+    # TASBalancedPlacement came with 0.15.2, TLSOptions with 0.16.1.
+    key, newest = kueue_gate("GateOfTomorrow", None), values_release("kueue")
+    line = newest.rpartition(".")[0]
+    assert helm_release(key, newest) == ["chart-values-gate-unknown"]
+    assert helm_release(key, f"{line}.99") == helm_release(key, f"{line}.x") == []

@@ -54,7 +54,7 @@ def _may_be_newer(name: str, driver: Reader) -> bool:
     if name in driver.features.gates or nearest_names(name, driver.gates, limit=1):
         return False
     pinned = numbers(decided_release(DRIVER, NOTHING).value)
-    return driver.numbers is not None and driver.at[:2] > pinned[:2]
+    return driver.numbers is not None and (driver.is_line or driver.at > pinned)
 
 
 def gates_known(context: Site) -> bool:

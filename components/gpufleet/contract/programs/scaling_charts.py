@@ -79,7 +79,8 @@ def _validate_gates(values: Mapping[str, Any], program: Reader, report: CheckRep
     newest = numbers(values_release(program.program))
     for name, place in _gates(values):
         row = program.features.gates.get(name)
-        if name in program.gates or (row is None and at[:2] != newest[:2]):
+        is_read = newest[:2] <= at <= newest and not program.is_line
+        if name in program.gates or (row is None and not is_read):
             continue  # gates that went before the records begin, or came after, are not known
         since = f", it came with {row.since}" if row and at < numbers(row.since) else ""
         gone = f", it went with {row.gone}" if row and row.gone and not since else ""
