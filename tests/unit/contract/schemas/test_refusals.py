@@ -131,7 +131,8 @@ def edited(name: str, changes: dict[str, Any]) -> Any:
     """A copy of an object with values at dotted paths; null removes one."""
     document = copy.deepcopy(OTHERS["taken"][name])
     for path, value in changes.items():
-        here, steps = document, [int(x) if x.isdigit() else x for x in path.split("/")]
+        here: Any = document
+        steps: list[Any] = [int(x) if x.isdigit() else x for x in path.split("/")]
         for step in steps[:-1]:
             here = here[step] if isinstance(here, list) else here.setdefault(step, {})
         if value is None:
