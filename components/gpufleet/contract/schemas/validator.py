@@ -95,6 +95,14 @@ def _embedded_problems(kind: str, document: Any) -> Iterator[SchemaProblem]:
             yield replace(one, steps=steps, path=path_of(steps))
 
 
+def _as_written(document: Any, steps: Iterable[str | int]) -> Iterator[str | int]:
+    """Steps with the keys that a document has: the validator takes a key `0` for an index."""
+    for step in steps:
+        key = step if is_list(document) else str(step)
+        yield key
+        document = document[key]
+
+
 def _broken_rule(steps: tuple[str | int, ...], rule: str) -> SchemaProblem:
     where = field_name(steps) if steps else "the object"
     message = f"{where} breaks a rule of the definition: {rule}"
@@ -188,7 +196,7 @@ def _problems(
 ) -> Iterator[SchemaProblem]:
     kind = error.kind
     name = type(kind).__name__
-    steps = tuple(error.instance_path)
+    steps = tuple(_as_written(document, error.instance_path))
     value: Any = error.instance
     if name == "AdditionalProperties":
         known = _known(schema, error.schema_path[:-1])

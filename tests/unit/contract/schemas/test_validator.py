@@ -68,6 +68,14 @@ def test_metadata_and_the_top_are_validated_too() -> None:
     assert spec.fix == "write `spec`"
 
 
+def test_a_key_of_digits_is_no_index() -> None:
+    limits = {"limits": {"0": False}}
+    pod = {"containers": [{"name": "main", "image": "app:1.0", "resources": limits}]}
+    document = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "app"}, "spec": pod}
+    (problem,) = schema_problems(document)
+    assert problem.path == 'spec.containers[0].resources.limits["0"]'
+
+
 def test_fields_of_an_object_that_has_none_are_named() -> None:
     runtime = {
         "apiVersion": "trainer.kubeflow.org/v1alpha1",
