@@ -7,7 +7,7 @@ import pulumi
 
 from gpufleet.arguments import AddonsArgs, GpuPoolArgs, QueuesArgs
 from gpufleet.components_base.charts import fleet_chart
-from gpufleet.components_base.cluster_objects import ManifestObject, Namespace
+from gpufleet.components_base.cluster_objects import ManifestObject
 from gpufleet.components_base.component import FleetPlan, GpuComponent, Options, accepted
 from gpufleet.components_base.inputs import refuse
 from gpufleet.components_base.release import release_in_own_namespace
@@ -73,7 +73,7 @@ class KueueQueues(GpuComponent[FleetPlan]):
         if addon.ownership is Ownership.MANAGED:
             values = merged(kueue_values(fleet), addon.values)
             before.append(release_in_own_namespace(self, name, chart, values))
-        for documents, _ in kueue_objects(fleet).values():
+        for documents in kueue_objects(fleet).values():
             # Each kind names objects of the one before: the webhook and the queues look for them.
             made = [self._object(name, document, before) for document in documents]
             before = [*before, *made] if made else before
@@ -90,11 +90,11 @@ class KueueQueues(GpuComponent[FleetPlan]):
             return []
         places = sorted({place for team in queues.teams for place in team_namespaces(team)})
         return [
-            Namespace(
+            ManifestObject(
                 f"{name}-{place}",
-                metadata={"name": place},
+                {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": place}},
                 # What teams run there is theirs, whatever becomes of the quota.
-                opts=pulumi.ResourceOptions(parent=self, retain_on_delete=True),
+                pulumi.ResourceOptions(parent=self, retain_on_delete=True),
             )
             for place in places
         ]

@@ -39,11 +39,11 @@ def critical_pods_quota(fleet: Fleet, name: str, namespace: str) -> dict[str, An
     return manifest("v1", "ResourceQuota", name, namespace, spec=spec)
 
 
-def config_map(fleet: Fleet, files: ConfigFiles) -> dict[str, Any]:
-    """Files as a ConfigMap of the operator's namespace. It is immutable: its name changes with its
-    data, as the operands notice nothing else."""
-    place, data = fleet.addons.gpu_operator.namespace, dict(files.data)
-    return manifest("v1", "ConfigMap", files.name, place, immutable=True, data=data)
+def config_map(files: ConfigFiles, namespace: Any) -> dict[str, Any]:
+    """Files as a ConfigMap. It is immutable: its name changes with its data, as the operands notice
+    nothing else. The namespace may be an Output."""
+    data = dict(files.data)
+    return manifest("v1", "ConfigMap", files.name, namespace, immutable=True, data=data)
 
 
 def gpu_operator_release_values(

@@ -7,7 +7,7 @@ from typing import Any
 import pulumi
 
 from gpufleet.addons.network_operator import POLICY_TIMEOUT_SECONDS, READY
-from gpufleet.components_base.cluster_objects import ConfigMap, ManifestObject
+from gpufleet.components_base.cluster_objects import ManifestObject
 from gpufleet.components_base.platform_components import (
     Connection,
     OperatorResources,
@@ -36,11 +36,11 @@ from gpufleet.platforms.openshift.olm import (
 )
 from gpufleet.platforms.openshift.olm_operator import WAIT, OlmOperator, OlmOperatorPlan
 from gpufleet.render.gpu_operator_values import (
-    ConfigFiles,
     exporter_files,
     mig_parted_files,
     plugin_files,
 )
+from gpufleet.render.manifests import config_map
 from gpufleet.render.network_operator import nic_cluster_policy, secondary_networks
 from gpufleet.spec.base import Ownership
 
@@ -157,8 +157,9 @@ class OpenShiftOperators:
     def _gpu(self, operator: OlmOperator) -> None:
         mig, plugin = mig_parted_files(self._fleet), plugin_files(self._fleet)
         counters = exporter_files(self._fleet)
+        own = pulumi.ResourceOptions(parent=self._component)
         maps = [
-            self._config_map(suffix, files, operator)
+            ManifestObject(f"{self._name}-{suffix}", config_map(files, operator.namespace), own)
             for suffix, files in (
                 ("mig-parted", mig),
                 ("device-plugin", plugin),
@@ -188,16 +189,4 @@ class OpenShiftOperators:
                     else pulumi.CustomTimeouts(create=timeout, update=timeout),
                 ),
             )
-        )
-
-    def _config_map(self, suffix: str, files: ConfigFiles, operator: OlmOperator) -> ConfigMap:
-        return ConfigMap(
-            f"{self._name}-{suffix}",
-            metadata={
-                "name": files.name,
-                "namespace": operator.namespace,
-                "labels": {"app.kubernetes.io/managed-by": "gpufleet"},
-            },
-            data=dict(files.data),
-            opts=pulumi.ResourceOptions(parent=self._component),
         )
