@@ -11,7 +11,7 @@ from gpufleet.addons.dra_driver import DraDriver
 from gpufleet.addons.gpu_operator import CHART as OPERATOR_CHART
 from gpufleet.addons.gpu_operator import GpuOperator, OperatorWiring, gpu_operator_plan
 from gpufleet.addons.keda import CHART as KEDA_CHART
-from gpufleet.addons.keda import Keda, keda_plan
+from gpufleet.addons.keda import Keda
 from gpufleet.addons.network_operator import CHART as NETWORK_CHART
 from gpufleet.addons.network_operator import NetworkOperator, network_operator_plan
 from gpufleet.addons.neuron_device_plugin import NeuronDevicePlugin, NeuronPluginPlan
@@ -20,8 +20,8 @@ from gpufleet.components_base.charts import fleet_chart
 from gpufleet.components_base.cluster_objects import ManifestObject, operator_namespace
 from gpufleet.components_base.component import FleetPlan, GpuComponent, Options
 from gpufleet.components_base.platform_components import platform_components
+from gpufleet.components_base.release import ReleasePlan
 from gpufleet.fleet import Fleet
-from gpufleet.fleet.model import DevicePluginPlan, NetworkPlan, OperatorPlan
 from gpufleet.platforms.declarations import declared_fleet
 from gpufleet.render.device_plugin_values import planned_plugin_settings
 from gpufleet.render.dra_driver_values import needs_dra_driver
@@ -32,10 +32,10 @@ from gpufleet.render.gpu_operator_values import (
     mig_parted_files,
     plugin_files,
 )
-from gpufleet.render.keda_values import installs_keda, keda_fleet_values, keda_is_watched
+from gpufleet.render.keda_values import installs_keda, keda_release_values
 from gpufleet.render.manifests import config_map, critical_pods_quota
 from gpufleet.render.neuron_values import CHART as NEURON_CHART
-from gpufleet.render.neuron_values import installs_neuron, neuron_release_values
+from gpufleet.render.neuron_values import neuron_release_values
 from gpufleet.render.nvidia_drivers import nvidia_drivers
 from gpufleet.spec.base import Ownership
 
@@ -101,15 +101,15 @@ class GpuAddons(GpuComponent[FleetPlan]):
             operators = platform.platform_operators(self, name, fleet)
             outputs |= operators.outputs
             made += operators.made
-        if by_charts and _ours(addons.network_operator):
+        if by_charts and addons.network_operator.ours:
             network = self._network_operator(name, fleet)
             outputs["networks"] = network.networks
             made.append(network)
-        if by_charts and _ours(addons.gpu_operator):
+        if by_charts and addons.gpu_operator.ours:
             operator, found = self._gpu_operator(name, fleet, list(made))
             outputs |= found
             made.append(operator)
-        if _ours(addons.device_plugin):
+        if addons.device_plugin.ours:
             made.append(self._device_plugin(name, fleet, list(made)))
         declared = fleet.spec.addons
         offered = needs_dra_driver(fleet) or declared.gpu_operator.gpu_cluster
@@ -117,7 +117,7 @@ class GpuAddons(GpuComponent[FleetPlan]):
             self._dra_driver(name, fleet, list(made))
         if installs_keda(fleet):
             self._keda(name, fleet)
-        if installs_neuron(fleet):
+        if addons.neuron.ours:
             self._neuron(name, fleet)
         return {**outputs, "configurations": configuration_names(fleet)}
 
@@ -213,7 +213,7 @@ class GpuAddons(GpuComponent[FleetPlan]):
 
     def _keda(self, name: str, fleet: Fleet) -> None:
         chart = fleet_chart(fleet, KEDA_CHART, fleet.spec.addons.keda)
-        plan = keda_plan(chart, keda_fleet_values(fleet), watched=keda_is_watched(fleet))
+        plan = ReleasePlan(chart=chart, values=keda_release_values(fleet))
         Keda.from_plan(f"{name}-keda", plan, pulumi.ResourceOptions(parent=self))
 
     def _neuron(self, name: str, fleet: Fleet) -> None:
@@ -223,10 +223,6 @@ class GpuAddons(GpuComponent[FleetPlan]):
             scheduler=fleet.addons.neuron.scheduler,
         )
         NeuronDevicePlugin.from_plan(f"{name}-neuron", plan, pulumi.ResourceOptions(parent=self))
-
-
-def _ours(plan: NetworkPlan | OperatorPlan | DevicePluginPlan) -> bool:
-    return plan.enabled and plan.ownership is Ownership.MANAGED
 
 
 def _name_of(made: ManifestObject) -> Any:

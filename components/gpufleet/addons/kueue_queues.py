@@ -13,10 +13,9 @@ from gpufleet.components_base.inputs import refuse
 from gpufleet.components_base.release import release_in_own_namespace
 from gpufleet.findings import findings_in
 from gpufleet.fleet import Fleet
-from gpufleet.fleet.chart_values import merged
 from gpufleet.platforms.declarations import declared_fleet
 from gpufleet.render.kueue_artefacts import kueue_objects
-from gpufleet.render.kueue_configuration import CHART, kueue_values
+from gpufleet.render.kueue_configuration import CHART, kueue_release_values
 from gpufleet.render.kueue_queues import local_queues, team_namespaces, team_quota
 from gpufleet.render.kueue_rules import validate_queues
 from gpufleet.spec.base import Ownership
@@ -71,7 +70,7 @@ class KueueQueues(GpuComponent[FleetPlan]):
         chart = fleet_chart(fleet, CHART, addon)
         before: list[pulumi.Resource] = self._namespaces(name, fleet)
         if addon.ownership is Ownership.MANAGED:
-            values = merged(kueue_values(fleet), addon.values)
+            values = kueue_release_values(fleet)
             before.append(release_in_own_namespace(self, name, chart, values))
         for documents in kueue_objects(fleet).values():
             # Each kind names objects of the one before: the webhook and the queues look for them.

@@ -7,16 +7,7 @@ from gpufleet.documents.writing import yaml_text
 from gpufleet.findings import Finding
 from gpufleet.fleet.config_names import DEVICE_PLUGIN_CONFIG_LABEL, MIG_CONFIG_LABEL
 from gpufleet.fleet.image_sources import pinned_chart
-from gpufleet.fleet.model import (
-    GPU_OPERATOR,
-    NETWORK_OPERATOR,
-    DevicePluginPlan,
-    Fleet,
-    NetworkPlan,
-    NeuronPlan,
-    OperatorPlan,
-    Pool,
-)
+from gpufleet.fleet.model import GPU_OPERATOR, NETWORK_OPERATOR, Fleet, Pool
 from gpufleet.fleet.platform_rules import platform_rules
 from gpufleet.fleet.rdma_request import rdma_request
 from gpufleet.partition.shares import gib
@@ -24,11 +15,9 @@ from gpufleet.render.acceptance import acceptance_files
 from gpufleet.render.alerts import validate_alerts
 from gpufleet.render.artefact import Artefact, files_in
 from gpufleet.render.device_plugin import device_plugin_files
-from gpufleet.render.device_plugin_values import plugin_release_values
 from gpufleet.render.dra import claims, compute_domains, device_classes, device_taint_rules
 from gpufleet.render.dra_driver_values import CHART as DRA_DRIVER
 from gpufleet.render.dra_driver_values import (
-    dra_release_values,
     needs_dra_driver,
 )
 from gpufleet.render.gpu_operator_values import (
@@ -44,21 +33,19 @@ from gpufleet.render.kueue_rules import validate_queues
 from gpufleet.render.manifests import (
     config_map,
     critical_pods_quota,
-    gpu_operator_release_values,
     operator_namespace,
 )
 from gpufleet.render.monitoring_artefacts import monitoring_files
 from gpufleet.render.network_operator import (
     network_namespace,
-    network_release_values,
     nic_cluster_policy,
     secondary_networks,
 )
-from gpufleet.render.neuron_values import neuron_release_values
 from gpufleet.render.nvidia_drivers import nvidia_drivers
 from gpufleet.render.nvsentinel import nvsentinel_files
 from gpufleet.render.platform_files import platform_files
 from gpufleet.render.pod_request import claiming_pod_spec, pod_annotations, pod_spec
+from gpufleet.render.releases import value_files
 from gpufleet.render.vgpu import vgpu_device_file, vgpu_scheduler_file
 from gpufleet.spec.base import Ownership
 from gpufleet.spec.images import Images
@@ -73,10 +60,10 @@ def artefacts(fleet: Fleet) -> tuple[Artefact, ...]:
     """
     found = [
         *platform_files(fleet.platform).cluster_files(fleet),
-        *network_operator_files(fleet),
+        *_network_operator(fleet),
         *_gpu_operator(fleet),
-        *plugin_chart_files(fleet),
-        *neuron_files(fleet),
+        *_plugin_chart(fleet),
+        *value_files(fleet),
         *_dra(fleet),
         *_file("nvidia/vgpu-devices.yaml", vgpu_device_file(fleet)),
         *_file("nvidia/vgpu-scheduler.sh", vgpu_scheduler_file(fleet)),
@@ -105,8 +92,7 @@ def _gpu_operator(fleet: Fleet) -> Iterator[Artefact]:
     yield from _nvidia(fleet, mig)
     if plan.ownership is Ownership.EXISTING:
         return
-    by_chart = fleet.addons.subscription(GPU_OPERATOR) is None
-    if by_chart:
+    if fleet.addons.subscription(GPU_OPERATOR) is None:
         yield from _namespace("GPU Operator", operator_namespace(fleet))
     folder, place = "manifests/gpu-operator", plan.namespace
     title = fleet.platform.facts.title
@@ -117,9 +103,6 @@ def _gpu_operator(fleet: Fleet) -> Iterator[Artefact]:
     yield from _file(f"{folder}/device-plugin.yaml", config_map(plugin, place))
     if exporter is not None:
         yield from _file(f"{folder}/dcgm-metrics.yaml", config_map(exporter, place))
-    if by_chart:
-        values = gpu_operator_release_values(fleet, mig, plugin)
-        yield from _values("gpu-operator", values, plan)
 
 
 def _nvidia(fleet: Fleet, mig: ConfigFiles) -> Iterator[Artefact]:
@@ -148,7 +131,6 @@ def _dra(fleet: Fleet) -> Iterator[Artefact]:
         namespace = pinned_chart(fleet, DRA_DRIVER).namespace
         quota = critical_pods_quota(fleet, "dra-driver-quota", namespace)
         yield from _file("manifests/dra/quota.yaml", quota)
-        yield from _file("values/dra-driver.yaml", dra_release_values(fleet))
 
 
 def _pool(fleet: Fleet, pool: Pool) -> Iterable[Artefact]:
@@ -215,46 +197,17 @@ def _namespace(program: str, manifest: Mapping[str, Any]) -> tuple[Artefact, ...
     return _file("manifests/{program}/namespace.yaml", manifest, program=folder, title=program)
 
 
-def _values(
-    chart: str,
-    values: Mapping[str, Any],
-    plan: OperatorPlan | NetworkPlan | DevicePluginPlan | NeuronPlan,
-) -> tuple[Artefact, ...]:
-    known = {"version": plan.version, "namespace": plan.namespace}
-    return _file(f"values/{chart}.yaml", values, **known)
-
-
-# Files of the add-ons next to the GPU Operator, for sites that apply them by another tool.
-
-
-def network_operator_files(fleet: Fleet) -> Iterator[Artefact]:
-    """Namespace, policy, networks and chart values of the Network Operator."""
-    plan = fleet.addons.network_operator
-    if not plan.enabled or plan.ownership is Ownership.EXISTING:
-        return
+def _network_operator(fleet: Fleet) -> Iterator[Artefact]:
     folder = "manifests/network-operator"
-    by_chart = fleet.addons.subscription(NETWORK_OPERATOR) is None
-    if by_chart:
-        yield from _namespace("Network Operator", network_namespace(fleet))
-    yield from _file(f"{folder}/nic-cluster-policy.yaml", nic_cluster_policy(fleet))
-    yield from _file(f"{folder}/networks.yaml", secondary_networks(fleet))
-    if by_chart:
-        yield from _values("network-operator", network_release_values(fleet), plan)
+    if fleet.addons.network_operator.rendered:
+        if fleet.addons.subscription(NETWORK_OPERATOR) is None:
+            yield from _namespace("Network Operator", network_namespace(fleet))
+        yield from _file(f"{folder}/nic-cluster-policy.yaml", nic_cluster_policy(fleet))
+        yield from _file(f"{folder}/networks.yaml", secondary_networks(fleet))
 
 
-def neuron_files(fleet: Fleet) -> Iterator[Artefact]:
-    """Values of Neuron's chart."""
-    plan = fleet.addons.neuron
-    if plan.enabled and plan.ownership is not Ownership.EXISTING:
-        yield from _values("neuron", neuron_release_values(fleet), plan)
-
-
-def plugin_chart_files(fleet: Fleet) -> Iterator[Artefact]:
-    """ConfigMap and values of the device plugin's own chart."""
+def _plugin_chart(fleet: Fleet) -> tuple[Artefact, ...]:
+    """The ConfigMap of the device plugin's own chart."""
     plan = fleet.addons.device_plugin
-    if not plan.enabled or plan.ownership is Ownership.EXISTING:
-        return
-    files = plugin_files(fleet)
-    manifest = config_map(files, plan.namespace)
-    yield from _file("manifests/nvidia-device-plugin/device-plugin.yaml", manifest)
-    yield from _values("nvidia-device-plugin", plugin_release_values(fleet, files.name), plan)
+    made = config_map(plugin_files(fleet), plan.namespace) if plan.rendered else None
+    return _file("manifests/nvidia-device-plugin/device-plugin.yaml", made)

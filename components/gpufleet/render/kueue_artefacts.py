@@ -6,7 +6,6 @@ from typing import Any
 from gpufleet.fleet.kueue_quota import quota_pools
 from gpufleet.fleet.model import Fleet
 from gpufleet.render.artefact import Artefact, files_in
-from gpufleet.render.kueue_configuration import kueue_release_values
 from gpufleet.render.kueue_flavors import resource_flavor, topologies
 from gpufleet.render.kueue_provisioning import admission_checks
 from gpufleet.render.kueue_queues import (
@@ -15,7 +14,6 @@ from gpufleet.render.kueue_queues import (
     local_queues,
     priority_classes,
 )
-from gpufleet.spec.base import Ownership
 
 _file = files_in(__file__)
 
@@ -36,9 +34,6 @@ def kueue_objects(fleet: Fleet) -> dict[str, list[dict[str, Any]]]:
 
 
 def kueue_files(fleet: Fleet) -> Iterator[Artefact]:
-    """Manifests of the queues, and the values of Kueue's chart."""
+    """Manifests of the queues."""
     for name, documents in kueue_objects(fleet).items():
         yield from _file(f"manifests/kueue/{name}.yaml", documents)
-    addon = fleet.spec.addons.kueue
-    if fleet.spec.queues is not None and addon.ownership is not Ownership.EXISTING:
-        yield from _file("values/kueue.yaml", kueue_release_values(fleet))

@@ -4,16 +4,11 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from gpufleet.fleet.image_sources import with_images
 from gpufleet.fleet.model import Fleet
 from gpufleet.render.artefact import Artefact, files_in
 from gpufleet.render.dashboards import dashboard_config_maps, dashboards
-from gpufleet.render.dcgm_metrics import exporter_chart_values
-from gpufleet.render.keda_values import installs_keda, keda_release_values
-from gpufleet.render.prometheus_adapter_rules import adapter_release_values
 from gpufleet.render.rule_groups import rule_object
-from gpufleet.render.scrape_objects import EXPORTER, installs_exporter, scrape_objects
-from gpufleet.spec.monitoring import Monitoring
+from gpufleet.render.scrape_objects import scrape_objects
 
 _file = files_in(__file__)
 
@@ -32,15 +27,10 @@ def monitoring_objects(fleet: Fleet) -> list[dict[str, Any]]:
 
 
 def monitoring_files(fleet: Fleet) -> Iterator[Artefact]:
-    """Manifests of rules and scrapes, dashboards as Grafana imports them, values of the charts."""
+    """Manifests of rules and scrapes, and dashboards as Grafana imports them."""
     monitoring = fleet.spec.monitoring
-    if monitoring is not None:
-        yield from _monitored(fleet, monitoring)
-    if installs_keda(fleet):
-        yield from _file("values/keda.yaml", keda_release_values(fleet))
-
-
-def _monitored(fleet: Fleet, monitoring: Monitoring) -> Iterator[Artefact]:
+    if monitoring is None:
+        return
     folder, rules = "manifests/monitoring", rule_object(fleet, monitoring)
     if rules is not None:
         yield from _file(f"{folder}/rules.yaml", rules)
@@ -50,9 +40,3 @@ def _monitored(fleet: Fleet, monitoring: Monitoring) -> Iterator[Artefact]:
     for one in dashboards(fleet, monitoring):
         text = json.dumps(one, indent=1, sort_keys=True) + "\n"
         yield from _file("dashboards/{uid}.json", text, uid=one["uid"], title=one["title"])
-    if installs_exporter(fleet):
-        values = with_images(fleet, EXPORTER, exporter_chart_values(fleet, monitoring))
-        yield from _file(f"values/{EXPORTER}.yaml", values)
-    if monitoring.query_url is not None:
-        values = adapter_release_values(fleet, monitoring.query_url)
-        yield from _file("values/prometheus-adapter.yaml", values)

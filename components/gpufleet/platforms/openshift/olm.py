@@ -15,7 +15,6 @@ from gpufleet.fleet.manifest import manifest
 from gpufleet.fleet.model import GPU_OPERATOR, NETWORK_OPERATOR, Fleet, OperatorSubscription
 from gpufleet.fleet.network_operator_chart import PCI_CLASSES
 from gpufleet.platforms.openshift.cluster_policy import cluster_policy
-from gpufleet.render.gpu_operator_values import mig_parted_files, plugin_files
 from gpufleet.render.manifests import PRIVILEGED, gpu_operator_release_values
 from gpufleet.spec.addons import Addons
 from gpufleet.spec.base import Ownership
@@ -77,9 +76,7 @@ def node_feature_discovery(fleet: Fleet, operator: OperatorSubscription) -> dict
 
 def fleet_cluster_policy(fleet: Fleet) -> dict[str, Any]:
     """The ClusterPolicy of a fleet, with its ConfigMaps of layouts and sharing named."""
-    return cluster_policy(
-        gpu_operator_release_values(fleet, mig_parted_files(fleet), plugin_files(fleet))
-    )
+    return cluster_policy(gpu_operator_release_values(fleet))
 
 
 NODE_FEATURE_DISCOVERY = "node-feature-discovery"

@@ -79,7 +79,7 @@ class OpenShiftRules(PlatformRules):
         ours = [
             (name, plan.ownership)
             for name, plan in ((NETWORK_OPERATOR, network), (GPU_OPERATOR, operator))
-            if plan.enabled and plan.ownership is not Ownership.EXISTING
+            if plan.rendered
         ]
         if ours and discovery:
             made = any(ownership is Ownership.MANAGED for _, ownership in ours)
