@@ -48,7 +48,7 @@ class EksFiles(PlatformFiles):
     """Node groups, or Karpenter's objects."""
 
     def pool_files(self, fleet: Fleet, pool: Pool) -> Iterator[Artefact]:
-        prefix = fleet.spec.name_prefix or fleet.spec.cluster.name
+        prefix = fleet.spec.resource_prefix
         karpenter = pool.provisioner.by_node_pool
         return (_karpenter if karpenter else _node_group)(fleet, pool, prefix)
 
@@ -66,7 +66,7 @@ class EksFiles(PlatformFiles):
             values = cluster_autoscaler_values(
                 addons.cluster_autoscaler,
                 fleet.pools,
-                fleet.spec.name_prefix or cluster.name,
+                fleet.spec.resource_prefix,
                 cluster.region or "",
                 cluster.kubernetes_version,
                 provisioning_requests=queues is not None and bool(queues.atomic_scale_up),

@@ -31,7 +31,7 @@ class GkeFiles(PlatformFiles):
             yield from _file("manifests/gke/{name}.yaml", manifest, name=name, purpose=purpose)
 
     def pool_files(self, fleet: Fleet, pool: Pool) -> Iterator[Artefact]:
-        prefix = fleet.spec.name_prefix or fleet.spec.cluster.name
+        prefix = fleet.spec.resource_prefix
         policies = workload_policies(pool, prefix, fleet.spec.cluster.region or "")
         for step, arguments in node_pools(pool, prefix, fleet.spec.tags).items():
             yield from _file(

@@ -61,7 +61,7 @@ class OpenShiftFiles(PlatformFiles):
 
     def pool_files(self, fleet: Fleet, pool: Pool) -> Iterator[Artefact]:
         """MachineSet, health check, autoscaler and configuration of a pool's machines."""
-        prefix = fleet.spec.name_prefix or fleet.spec.cluster.name
+        prefix = fleet.spec.resource_prefix
         zones = sorted(zones_of(pool), key=str)
         documents = (
             machine_config_pool(pool),

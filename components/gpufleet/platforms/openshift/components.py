@@ -1,6 +1,6 @@
 """The OpenShift part of a fleet: its autoscaler, and the component of each pool."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,6 +8,7 @@ import pulumi
 
 from gpufleet.addons.network_operator import POLICY_TIMEOUT_SECONDS, READY
 from gpufleet.components_base.cluster_objects import ManifestObject
+from gpufleet.components_base.component import PoolPlan
 from gpufleet.components_base.platform_components import (
     Connection,
     OperatorResources,
@@ -16,7 +17,7 @@ from gpufleet.components_base.platform_components import (
     managed_pools,
 )
 from gpufleet.findings import Finding
-from gpufleet.fleet import Fleet, Pool
+from gpufleet.fleet import Fleet
 from gpufleet.fleet.model import GPU_OPERATOR, NETWORK_OPERATOR, OperatorSubscription
 from gpufleet.platforms.openshift.cluster_autoscaler import (
     OpenShiftAutoscalerPlan,
@@ -49,8 +50,6 @@ from gpufleet.spec.base import Ownership
 class OpenShiftFleet(PlatformFleet):
     """A fleet on OpenShift."""
 
-    pools: Mapping[str, MachineSetPlan]
-    """Of each pool that gpufleet manages, by name."""
     autoscaler: OpenShiftAutoscalerPlan | None
 
     def parts(self, parent: pulumi.ComponentResource, name: str) -> list[pulumi.Resource]:
@@ -59,10 +58,6 @@ class OpenShiftFleet(PlatformFleet):
             return []
         called, opts = f"{name}-cluster-autoscaler", pulumi.ResourceOptions(parent=parent)
         return [OpenShiftClusterAutoscaler.from_plan(called, self.autoscaler, opts)]
-
-    def nodes(self, name: str, pool: Pool, opts: pulumi.ResourceOptions) -> OpenShiftGpuMachineSet:
-        """The component that makes the pool's machines."""
-        return OpenShiftGpuMachineSet.from_plan(name, self.pools[pool.name], opts)
 
 
 def platform_operators(
@@ -131,7 +126,7 @@ def platform_fleet(fleet: Fleet, connection: Connection) -> OpenShiftFleet:
     cloud = CLOUDS[fleet.spec.platform]
     managed, given = managed_pools(fleet), connection.get(cloud.connection)
     findings: list[Finding] = []
-    pools: dict[str, MachineSetPlan] = {}
+    pools: dict[str, PoolPlan] = {}
     if managed and given is None:
         place = f"pools on OpenShift need the cluster's place on {cloud.where}: "
         fix = "pass it besides the spec, with the values of an existing MachineSet"
@@ -147,5 +142,6 @@ def platform_fleet(fleet: Fleet, connection: Connection) -> OpenShiftFleet:
         fleet=fleet,
         findings=tuple(findings),
         pools=pools,
+        makers={MachineSetPlan: OpenShiftGpuMachineSet},
         autoscaler=openshift_autoscaler_plan(fleet) if addon.ours else None,
     )
