@@ -12,7 +12,7 @@ from gpufleet.spec.platforms.vsphere_policy import CreateFailure
 from gpufleet_vcenter.cluster_node import node_of
 from gpufleet_vcenter.converge import await_ready, converge, move, power_on, stays, still_there
 from gpufleet_vcenter.described import describe
-from gpufleet_vcenter.drs import add, behave, group_of, regroup
+from gpufleet_vcenter.drs import add, behave, regroup
 from gpufleet_vcenter.errors import (
     Code,
     OutcomeUnknownError,
@@ -26,7 +26,7 @@ from gpufleet_vcenter.inventory import read_host, read_inventory
 from gpufleet_vcenter.lookup import machines_with
 from gpufleet_vcenter.observed import Observed, observe
 from gpufleet_vcenter.owned import MachineWork, await_clones
-from gpufleet_vcenter.placement import Wish, slots_of
+from gpufleet_vcenter.placement import slots_of
 from gpufleet_vcenter.preflight import check_before, check_name
 from gpufleet_vcenter.remove import destroy
 from gpufleet_vcenter.rooms import Rooms, check_still_fits, release, runs
@@ -133,8 +133,8 @@ def _make(work: MachineWork, rooms: Rooms) -> Observed:
         destroy(work, live)  # for a declaration that has changed since
     else:
         check_name(work, live)
-    reach, size = rooms.checked or check_before(work)
-    wish, machine = Wish(work.settings, reach, group_of(work)), work.uuid
+    wish, machine = rooms.checked or check_before(work), work.uuid
+    wish = replace(wish, settings=work.settings, count=1)
     refused: set[str] = set()
     last: VsphereError | None = None
     while True:
@@ -147,7 +147,7 @@ def _make(work: MachineWork, rooms: Rooms) -> Observed:
             host, store = rooms.host(name), nullcontext(work.place.datastore)
             if work.place.pod is not None:
                 among = members(work.session, work.place)
-                store = chosen_store(work, among, host.datastores, size)
+                store = chosen_store(work, among, host.datastores, wish.disk_bytes)
             with store as datastore:
                 at = work.session.object(vim.HostSystem, host.id)
                 live = clone(work, at, datastore)
@@ -289,12 +289,12 @@ def clone_replacement(work: MachineWork, uuid: str) -> None:
         if old is None or old.host is None or uuid == work.uuid or work.find() is not None:
             return
         try:
-            reach, _ = check_before(work)
+            wish = check_before(work)
         except VsphereError as failure:
             if failure.code is Code.DATASTORE_FULL:
                 return  # validated with the old machine gone
             raise
         host = read_host(session, old.host).without((uuid,))
-        if work.place.pod is None and slots_of(host, Wish(settings, reach)).free:
+        if work.place.pod is None and slots_of(host, wish).free:
             other_name = settings.model_copy(update={"name": f"{settings.name}{NEXT}"})
             clone(replace(work, settings=other_name), old.host, work.place.datastore)

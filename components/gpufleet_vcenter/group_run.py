@@ -17,7 +17,7 @@ from gpufleet_vcenter.cluster_node import node_of
 from gpufleet_vcenter.converge import await_ready
 from gpufleet_vcenter.create import clone_replacement, create, rooms_of, run_declared
 from gpufleet_vcenter.described import check_description, found_on
-from gpufleet_vcenter.drs import check_cluster, group_of, keep_apart
+from gpufleet_vcenter.drs import check_cluster, keep_apart
 from gpufleet_vcenter.errors import Code, VsphereError, failed, said
 from gpufleet_vcenter.group_plan import GroupStep, Machine, StepKind, refusals_of, steps_of
 from gpufleet_vcenter.identity import Standing
@@ -278,7 +278,7 @@ class GroupRun:
             # What prevents it is said of each machine that it concerns.
             if new:
                 rooms.checked = check_before(works[0], len(new))
-                rooms.assign(new, rooms.checked[0], group_of(works[0]))
+                rooms.assign(new, rooms.checked)
         return rooms
 
     def _make(self, step: GroupStep, rooms: Rooms | None = None) -> None:

@@ -21,7 +21,7 @@ from gpufleet.partition.vgpu import parse_type
 from gpufleet_vcenter.inventory import Host, Inventory, PassthroughState, read_inventory
 from gpufleet_vcenter.lookup import by_name
 from gpufleet_vcenter.opened import asked, read_settings
-from gpufleet_vcenter.placement import places
+from gpufleet_vcenter.placement import Wish, places
 from gpufleet_vcenter.reading import children
 from gpufleet_vcenter.session import Session
 from gpufleet_vcenter.settings import NodeSettings, SharedProfile
@@ -61,8 +61,8 @@ def host_row(host: Host) -> dict[str, Any]:
 
 def _free(host: Host, profile: str) -> int:
     """Machines with one vGPU of the profile that still fit; 0 when the host takes none."""
-    free, _, certain = profile_slots(host, profile, 1)
-    return free if certain and host.connected and not host.maintenance else 0
+    slots = profile_slots(host, profile, 1)
+    return slots.free if slots.certain and host.connected and not host.maintenance else 0
 
 
 def pool_row(pool: str, machines: Sequence[NodeSettings], inventory: Inventory) -> dict[str, Any]:
@@ -79,7 +79,7 @@ def pool_row(pool: str, machines: Sequence[NodeSettings], inventory: Inventory) 
     there = [running[one.name] for one in machines if one.name in running]
     life = min((group for _, group in there), default="")
     absent = [one.model_copy(update={"life": life}) for one in machines if one.name not in running]
-    found = [placement for _, placement in places(inventory, absent)]
+    found = list(places(inventory, absent, Wish(machines[0]))) if absent else []
     return {
         "pool": pool,
         "wanted": len(machines),
@@ -87,7 +87,7 @@ def pool_row(pool: str, machines: Sequence[NodeSettings], inventory: Inventory) 
         "fit": len(there) + sum(len(placement.hosts) for placement in found),
         "hosts": [*(host for host, _ in there), *(host for row in found for host in row.hosts)],
         "refusal": "; ".join(row.refusal() for row in found if not row.complete),
-        "upperBound": any(not slots.certain for row in found for slots in row.slots),
+        "upperBound": any(not slots.certain for row in found for slots in row.slots.values()),
     }
 
 

@@ -12,14 +12,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from gpufleet.components_base.resource_plugin import CANCELLED
-from gpufleet_vcenter.drs import DrsGroup
 from gpufleet_vcenter.errors import failed, interrupted
 from gpufleet_vcenter.identity import PENDING
 from gpufleet_vcenter.inventory import Host, Inventory, read_host
 from gpufleet_vcenter.observed import Observed
 from gpufleet_vcenter.owned import MachineWork
-from gpufleet_vcenter.placement import RequiredAccess, Wish, most_bound_first, place, slots_of
-from gpufleet_vcenter.preflight import choose_hosts
+from gpufleet_vcenter.placement import Wish, most_bound_first, place, slots_of
 from gpufleet_vcenter.settings import NodeSettings
 
 
@@ -76,7 +74,7 @@ class Rooms:
         self._read, self._server = read, server
         self._lock = threading.Lock()
         self._known: tuple[Inventory, float] | None = None
-        self.checked: tuple[RequiredAccess, int] | None = None
+        self.checked: Wish | None = None
         """What `check_before` returned for all machines of a group at once. Default: each machine
         asks for itself."""
 
@@ -92,23 +90,17 @@ class Rooms:
             raise failed("not-found/host", name=name)
         return found
 
-    def assign(
-        self,
-        machines: Mapping[str, NodeSettings],
-        reach: RequiredAccess,
-        group: DrsGroup | None,
-    ) -> None:
+    def assign(self, machines: Mapping[str, NodeSettings], common: Wish) -> None:
         """Claim hosts for all machines that have room now, before any is made: one that can go
         anywhere does not take the place of one that cannot. The others wait for theirs in `claim`.
 
         Args:
             machines: Instance uuid -> declaration.
-            reach: What their hosts must reach.
-            group: DRS group that they are to be in.
+            common: What all of them ask of a host.
         """
         (inventory, read_at), _ = self._inventory(None)
         for machine in sorted(machines, key=lambda uuid: most_bound_first(machines[uuid])):
-            wish = Wish(machines[machine], reach, group)
+            wish = replace(common, settings=machines[machine], count=1)
             claim(self._server, machine, inventory, read_at, wish, set())
 
     def claim(self, wish: Wish, machine: str, refused: set[str]) -> str | None:
@@ -133,8 +125,10 @@ class Rooms:
             if refused and refused >= {host.name for host in inventory.hosts}:
                 return None
             if fresh:
-                placement = choose_hosts(inventory, wish)
-                if refused and all(not row.free or row.host in refused for row in placement.slots):
+                placement = place(inventory, wish)
+                if not placement.complete:
+                    raise placement.failure()
+                if refused and refused >= {n for n, row in placement.slots.items() if row.free}:
                     return None
                 if time.monotonic() >= deadline:
                     raise failed("gpu-capacity/claimed", settings=settings)
@@ -192,7 +186,7 @@ def claim(
             if of == server and counts and uuid not in shown | {machine}:
                 claimed[other.host] = (*claimed.get(other.host, ()), other.holding)
         slots = place(inventory.with_holdings(claimed), wish).slots
-        left = {row.host: row.free for row in slots if row.host not in refused}
+        left = {name: row.free for name, row in slots.items() if name not in refused}
         best = min(left, key=lambda name: (-left[name], name), default=None)
         if best is None or left[best] < 1:
             return None
