@@ -151,16 +151,19 @@ def datacenter_of(session: Session, name: str) -> Any:
 
 
 def _network(session: Session, datacenter: Any, wanted: str) -> FoundNetwork:
-    return found_network(session, by_name(session, datacenter, vim.Network, wanted, "network"))
+    if (key := (datacenter, wanted)) not in session.places:
+        network = by_name(session, datacenter, vim.Network, wanted, "network")
+        session.places[key] = found_network(session, network)
+    return session.places[key]
 
 
 def former_networks(
-    session: Session, datacenter: Any, former: Sequence[str | None]
+    session: Session, datacenter: Any, former: Sequence[tuple[str | None, str | None]]
 ) -> tuple[str | None, ...]:
-    """Ids of networks that were declared before; None for one that is gone, or was left to the
-    template."""
+    """Ids of the networks of adapters that were declared before; None for one that is gone, or was
+    left to the template."""
     found: list[str | None] = []
-    for name in former:
+    for name, _ in former:
         try:
             found.append(None if name is None else _network(session, datacenter, name).id)
         except VsphereError as problem:
