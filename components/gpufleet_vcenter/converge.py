@@ -295,15 +295,11 @@ def until(
     return live
 
 
-def await_ready(work: MachineWork, live: Observed, *, completes: bool = True) -> Observed:
+def await_ready(work: MachineWork, live: Observed) -> Observed:
     """The machine once its guest is as far as `waitFor` says and its node is Ready.
 
     When either shows that the guest has read its first-boot data, the secret part of it is taken
-    out of vCenter.
-
-    Args:
-        live: The machine, running.
-        completes: Whether the mark of an incomplete machine goes, too. Default true.
+    out of vCenter. The mark of an incomplete machine goes, too.
 
     Raises:
         VsphereError: it was not in time; the text says how far the guest came.
@@ -315,8 +311,7 @@ def await_ready(work: MachineWork, live: Observed, *, completes: bool = True) ->
             node.await_ready()
             node.reopen(live.instance_uuid)
             read = True
-    keys = (*(USER_DATA_KEYS if read else ()), *((PENDING,) if completes else ()))
-    return _emptied(work, live, keys)
+    return _emptied(work, live, (*(USER_DATA_KEYS if read else ()), PENDING))
 
 
 def _await_guest(work: MachineWork, live: Observed) -> Observed:

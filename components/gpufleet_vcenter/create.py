@@ -10,7 +10,7 @@ from pyVmomi import vim, vmodl
 from gpufleet.components_base.resource_plugin import CANCELLED
 from gpufleet.spec.platforms.vsphere_policy import CreateFailure
 from gpufleet_vcenter.cluster_node import node_of
-from gpufleet_vcenter.converge import await_ready, converge, move, power_on, stays, still_there
+from gpufleet_vcenter.converge import converge, move, power_on
 from gpufleet_vcenter.described import describe
 from gpufleet_vcenter.drs import add, behave, regroup
 from gpufleet_vcenter.errors import (
@@ -38,11 +38,8 @@ from gpufleet_vcenter.tasks import TaskTimeoutError, in_words, run, timed_out, t
 _ATTEMPTS = 3
 
 
-def create(
-    work: MachineWork, rooms: Rooms | None = None
-) -> tuple[Observed, bool, VsphereError | None]:
-    """The machine, powered on. Returns it, whether it existed before, and why it is not ready where
-    it is late: it runs then and stays, because nothing is won by removing it.
+def create(work: MachineWork, rooms: Rooms | None = None) -> tuple[Observed, bool]:
+    """The machine, powered on. Returns it, and whether it existed before.
 
     Can be run again after being killed anywhere: it finds its own half-made machine by uuid, waits
     for its own clone in flight, and does what is left.
@@ -58,8 +55,7 @@ def create(
         taken = None if work.settings.adopt is None else _taken_over(work)
         if taken is not None:
             release(work)
-            live = run_declared(replace(work, known_uuid=taken.instance_uuid), taken)
-            return _ready(work, live, adopted=True)
+            return run_declared(replace(work, known_uuid=taken.instance_uuid), taken), True
         begun = live = _begun(work)
         if live is not None:
             release(work)  # it has its host
@@ -73,20 +69,10 @@ def create(
                 live = None
         if live is None:
             live = _make(replace(work, pending=True), rooms or rooms_of(work))
-        return _ready(work, live, adopted=begun is not None)
     except Exception:
         release(work)  # what fails claims no host
         raise
-
-
-def _ready(
-    work: MachineWork, live: Observed, *, adopted: bool
-) -> tuple[Observed, bool, VsphereError | None]:
-    try:
-        ready = await_ready(work, live, completes=not work.pending)
-    except VsphereError as late:
-        return still_there(work.session, live), adopted, late.with_left(stays(live))
-    return ready, adopted, None
+    return live, begun is not None
 
 
 def _begun(work: MachineWork) -> Observed | None:

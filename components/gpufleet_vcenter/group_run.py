@@ -10,15 +10,15 @@ from typing import Any
 
 from pyVmomi import vim
 
-from gpufleet.components_base.resource_plugin import warn
+from gpufleet.components_base.resource_plugin import CANCELLED, warn
 from gpufleet_vcenter.adapters import found_network
 from gpufleet_vcenter.changes import MachineChange, changes, impossible
 from gpufleet_vcenter.cluster_node import node_of
-from gpufleet_vcenter.converge import await_ready
+from gpufleet_vcenter.converge import await_ready, stays, still_there
 from gpufleet_vcenter.create import clone_replacement, create, rooms_of, run_declared
 from gpufleet_vcenter.described import check_description, found_on
 from gpufleet_vcenter.drs import check_cluster, keep_apart
-from gpufleet_vcenter.errors import Code, VsphereError, failed, said
+from gpufleet_vcenter.errors import Code, VsphereError, failed, interrupted, said
 from gpufleet_vcenter.group_plan import GroupStep, Machine, StepKind, refusals_of, steps_of
 from gpufleet_vcenter.identity import Standing
 from gpufleet_vcenter.lookup import by_name, datacenter_of
@@ -29,7 +29,7 @@ from gpufleet_vcenter.owned import MachineWork
 from gpufleet_vcenter.preflight import check_before, validate_new
 from gpufleet_vcenter.properties import MachineChangeKind
 from gpufleet_vcenter.reading import one
-from gpufleet_vcenter.remove import await_clones_of, drop, drop_found, each, machines_of
+from gpufleet_vcenter.remove import await_clones_of, drop, machines_of
 from gpufleet_vcenter.rooms import Rooms
 from gpufleet_vcenter.session import Session
 from gpufleet_vcenter.settings import Endpoint
@@ -40,7 +40,8 @@ def make(
     given: Mapping[str, Any], known_uuid: str = "", rooms: Rooms | None = None
 ) -> tuple[dict[str, Any], VsphereError | None]:
     """Make the machine, or go on with one that an earlier run began. Returns its outputs, and why
-    it is not ready, where it is late: it runs then and stays.
+    it is not ready, where it is late: it runs then and stays, because nothing is won by removing
+    it.
 
     Args:
         given: Inputs.
@@ -52,7 +53,12 @@ def make(
     """
     work = _opened(given, known_uuid)
     with in_words(f"making {work.settings.name}"):
-        live, adopted, late = create(work, rooms)
+        live, adopted = create(work, rooms)
+        late: VsphereError | None = None
+        try:
+            live = await_ready(work, live)
+        except VsphereError as failure:
+            live, late = still_there(work.session, live), failure.with_left(stays(live))
         seen = _seen(work, live, {"adopted": adopted})
     return outputs(given, work.settings, live, seen), late
 
@@ -71,7 +77,7 @@ def look(uuid: str, given: Mapping[str, Any]) -> dict[str, Any] | None:
             folder = work.settings.place.folder
             if folder is not None:
                 # A folder that this user may not see hides its machines, too.
-                by_name(work.session, work.datacenter, vim.Folder, folder, "folder")
+                by_name(work.session, work.datacenter, "folder", folder)
             return None
         seen = _with_node(work, live, _seen(work, live, given))
     return outputs(given, work.settings, live, seen)
@@ -261,8 +267,7 @@ class GroupRun:
     def _each(
         self, steps: Sequence[GroupStep], width: int, do: Callable[[GroupStep], object]
     ) -> None:
-        tasks = [(step.name, lambda step=step: do(step)) for step in steps]
-        self.failures |= each(tasks, width)
+        self.failures |= each(steps, width, do)
 
     def _rooms(self, steps: Sequence[GroupStep]) -> Rooms | None:
         if not steps:
@@ -301,7 +306,7 @@ class GroupRun:
         if step.old and step.uuid:
             drop(step.uuid, step.old)
         elif step.row is not None:
-            drop_found(self.session, step.new or self.common, step.row)
+            drop(step.row.uuid, step.row.outputs(step.new or self.common))
         if step.old:
             self.machines.pop(step.key, None)
 
@@ -323,7 +328,7 @@ class GroupRun:
         if not all(one.result() for one in before):
             return False
         do = self._replace if step.kind is StepKind.REPLACE else self._change
-        self.failures |= (failed := each([(step.name, lambda: do(step))], 1))
+        self.failures |= (failed := each([step], 1, do))
         return not failed
 
     def _change(self, step: GroupStep) -> None:
@@ -344,18 +349,38 @@ class GroupRun:
         Raises:
             VsphereError: one cannot be made; then nothing was changed.
         """
-        tasks = [
-            (step.name, lambda step=step: self._clone(step))
-            for step in steps
-            if step.row is not None and step.next is None
-        ]
-        failures = each(tasks, self.creation_width)
+        lacking = [step for step in steps if step.row is not None and step.next is None]
+        failures = each(lacking, self.creation_width, self._clone)
         if failures:
             raise failed(
                 "replacement-impossible/refused",
                 count=len(steps),
                 reasons="; ".join(text for _, text in sorted(failures.items())),
             )
+
+
+def each(
+    steps: Sequence[GroupStep], width: int, do: Callable[[GroupStep], object]
+) -> dict[str, str]:
+    """Do all, `width` at a time, whatever becomes of one; none is begun once the update was
+    interrupted.
+
+    Returns name of the machine -> failure.
+    """
+    failures: dict[str, str] = {}
+
+    def attempt(step: GroupStep) -> None:
+        try:
+            if CANCELLED.is_set():
+                raise interrupted("the next machine")
+            do(step)
+        except VsphereError as failure:
+            failures[step.name] = str(failure)
+
+    with ThreadPoolExecutor(max(1, min(width, len(steps) or 1))) as pool:
+        for done in [pool.submit(attempt, step) for step in steps]:
+            done.result()
+    return failures
 
 
 def recorded(step: GroupStep) -> dict[str, Any]:

@@ -106,7 +106,7 @@ def ask_inventory(
         VsphereError: the vCenter cannot be asked, or a name is not found.
     """
     with asked(endpoint, datacenter, f"reading {cluster}") as (session, center):
-        compute = by_name(session, center, vim.ComputeResource, cluster, "cluster")
+        compute = by_name(session, center, "cluster", cluster)
         found = read_inventory(session, center, compute)
         common = {"endpoint": session.endpoint, "owner": "-/-", "generation": "0" * 12}
         where = {"datacenter": datacenter, "cluster": cluster}

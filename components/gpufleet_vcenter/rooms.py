@@ -101,7 +101,7 @@ class Rooms:
         (inventory, read_at), _ = self._inventory(None)
         for machine in sorted(machines, key=lambda uuid: most_bound_first(machines[uuid])):
             wish = replace(common, settings=machines[machine], count=1)
-            claim(self._server, machine, inventory, read_at, wish, set())
+            self._claimed(machine, inventory, read_at, wish, set())
 
     def claim(self, wish: Wish, machine: str, refused: set[str]) -> str | None:
         """A host with room for the machine, claimed. None: every host has refused it.
@@ -119,7 +119,7 @@ class Rooms:
         deadline = time.monotonic() + settings.timeouts.clone
         (inventory, read_at), fresh = self._inventory(None)
         while True:
-            name = claim(self._server, machine, inventory, read_at, wish, refused)
+            name = self._claimed(machine, inventory, read_at, wish, refused)
             if name is not None:
                 return name
             if refused and refused >= {host.name for host in inventory.hosts}:
@@ -147,6 +147,32 @@ class Rooms:
                 return self._known, True
             return self._known, False
 
+    def _claimed(
+        self, machine: str, inventory: Inventory, read_at: float, wish: Wish, refused: set[str]
+    ) -> str | None:
+        """The host that has most left, claimed; None when all are claimed. What others claimed
+        counts as what it is: a GPU that one of them will have by passthrough runs no vGPU.
+
+        Args:
+            read_at: `time.monotonic()` when reading the inventory began.
+        """
+        with _LOCK:
+            hosts = inventory.hosts
+            shown = {held.instance_uuid for host in hosts for held in host.holdings if held.is_on}
+            claimed: dict[str, tuple[Observed, ...]] = {}
+            for (of, uuid), other in _CLAIMED.items():
+                counts = other.runs_since is None or other.runs_since > read_at
+                if of == self._server and counts and uuid not in shown | {machine}:
+                    claimed[other.host] = (*claimed.get(other.host, ()), other.holding)
+            slots = place(inventory.with_holdings(claimed), wish).slots
+            left = {name: row.free for name, row in slots.items() if name not in refused}
+            best = min(left, key=lambda name: (-left[name], name), default=None)
+            if best is None or left[best] < 1:
+                return None
+            holding = wish.holding(machine, inventory.by_name()[best])
+            _CLAIMED[self._server, machine] = Claim(best, holding)
+            return best
+
 
 @dataclass(frozen=True, slots=True)
 class Claim:
@@ -161,38 +187,6 @@ class Claim:
 _CLAIMED: dict[tuple[str, str], Claim] = {}
 """By vCenter and instance uuid of the machine."""
 _LOCK = threading.Lock()
-
-
-def claim(
-    server: str, machine: str, inventory: Inventory, read_at: float, wish: Wish, refused: set[str]
-) -> str | None:
-    """Claim a slot on the host that has most left; None when all are claimed.
-
-    Args:
-        server: Id of the vCenter.
-        machine: Instance uuid of the machine that wants it.
-        inventory: What the hosts have.
-        read_at: `time.monotonic()` when reading it began.
-        wish: What the machine asks of a host. What others claimed counts as what it is: a GPU that
-            one of them will have by passthrough runs no vGPU.
-        refused: Hosts that already failed this machine.
-    """
-    with _LOCK:
-        hosts = inventory.hosts
-        shown = {held.instance_uuid for host in hosts for held in host.holdings if held.is_on}
-        claimed: dict[str, tuple[Observed, ...]] = {}
-        for (of, uuid), other in _CLAIMED.items():
-            counts = other.runs_since is None or other.runs_since > read_at
-            if of == server and counts and uuid not in shown | {machine}:
-                claimed[other.host] = (*claimed.get(other.host, ()), other.holding)
-        slots = place(inventory.with_holdings(claimed), wish).slots
-        left = {name: row.free for name, row in slots.items() if name not in refused}
-        best = min(left, key=lambda name: (-left[name], name), default=None)
-        if best is None or left[best] < 1:
-            return None
-        holding = wish.holding(machine, inventory.by_name()[best])
-        _CLAIMED[server, machine] = Claim(best, holding)
-        return best
 
 
 def runs(work: MachineWork) -> None:
