@@ -93,7 +93,7 @@ def _taken_over(work: MachineWork) -> Observed | None:
         VsphereError: gpufleet did not make it, it has another name, or there are several.
     """
     name, uuid = work.settings.name, work.settings.adopt or ""
-    listed = machines_with(work.session, work.datacenter, uuid)
+    listed = machines_with(work.session, work.place.datacenter, uuid)
     live = observe(work.session, listed[0]) if len(listed) == 1 else None
     if live is None and not listed:
         return None
@@ -270,7 +270,7 @@ def clone_replacement(work: MachineWork, uuid: str) -> None:
     """
     session, settings = work.session, work.settings
     with in_words(f"making the replacement of {settings.name}"):
-        found = machines_with(session, work.datacenter, uuid)
+        found = machines_with(session, work.place.datacenter, uuid)
         old = observe(session, found[0]) if len(found) == 1 else None
         if old is None or old.host is None or uuid == work.uuid or work.find() is not None:
             return

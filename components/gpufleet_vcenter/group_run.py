@@ -77,7 +77,7 @@ def look(uuid: str, given: Mapping[str, Any]) -> dict[str, Any] | None:
             folder = work.settings.place.folder
             if folder is not None:
                 # A folder that this user may not see hides its machines, too.
-                by_name(work.session, work.datacenter, "folder", folder)
+                by_name(work.session, work.place.datacenter, "folder", folder)
             return None
         seen = _with_node(work, live, _seen(work, live, given))
     return outputs(given, work.settings, live, seen)

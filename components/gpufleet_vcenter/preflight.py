@@ -141,7 +141,7 @@ def validate_new(
                 _validate_name(MachineWork(session, settings), reasons)
             work = MachineWork(session, absent[0])
             wish = check_before(work, len(absent))
-            inventory = read_inventory(session, work.datacenter, work.place.compute)
+            inventory = read_inventory(session, work.place.datacenter, work.place.compute)
             found = places(inventory.without(leaving), absent, wish)
             reasons += [str(row.failure()) for row in found if not row.complete]
     except VsphereError as failure:

@@ -126,16 +126,7 @@ def difference(
     keys |= wanted_extra_config(work)
     if first_boot:
         keys.setdefault(DISK_UUID, "TRUE")
-        keys |= guest_keys(
-            work.uuid,
-            settings.name,
-            settings.user_data,
-            settings.user_data_format,
-            settings.meta_data,
-            settings.vendor_data,
-            settings.addresses,
-            live.mac_addresses,
-        )
+        keys |= guest_keys(work.uuid, settings, live.mac_addresses)
     if live.extra_config.get(PENDING) and not work.pending:
         keys[PENDING] = ""  # its resource takes over
     for path, own in (("mmioGib", {USE_MMIO, MMIO_SIZE}), ("extraConfig", settings.extra_config)):
@@ -151,7 +142,7 @@ def difference(
         found.refused.append("diskGib is set and the machine has no disk")
     disk_changes(found, settings.extra_disks, live, place.disk_stores, profiles(place.policy))
     former = () if before is None else before.place.adapters
-    networks = None if first_boot else former_networks(work.session, work.datacenter, former)
+    networks = None if first_boot else former_networks(work.session, work.place.datacenter, former)
     all_told = bool(settings.place.networks)
     adapter_changes(found, place.adapters, live, networks, all_told=all_told)
     stale = {key: value for key, value in keys.items() if live.extra_config.get(key, "") != value}
