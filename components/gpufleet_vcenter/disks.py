@@ -181,14 +181,6 @@ def disk_drift(wanted: tuple[VsphereDisk, ...], live: Observed) -> list[dict[str
     return [{"name": name, **told.get(name, {}), "sizeGib": has[name] >> 30} for name in has]
 
 
-def disks_told(live: Observed) -> list[dict[str, Any]]:
-    """What the state keeps of the further disks: where each is."""
-    return [
-        {"name": disk.name, "sizeGib": disk.size_gib, "file": disk.file}
-        for disk in plugged_disks(live)
-    ]
-
-
 def _slot(device: Any) -> Slot:
     return (int(device.controllerKey or 0), int(device.unitNumber or 0))
 

@@ -8,16 +8,14 @@ type Shared Direct, MIG mode of the host); vSphere API (`HostGraphicsConfig`, `H
 `SoftwarePackage`, `LicenseAssignmentManager`).
 """
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
 from typing import Any, TypeVar
 
 from pyVmomi import vim, vmodl
 
 from gpufleet.partition.vgpu import parse_type
+from gpufleet_vcenter.errors import rows_of
 from gpufleet_vcenter.inventory import Host, Inventory, PassthroughState, read_inventory
 from gpufleet_vcenter.lookup import by_name
 from gpufleet_vcenter.opened import asked, read_settings
@@ -158,15 +156,9 @@ Check = dict[str, str]
 not; `notKnown`, the API did not answer, or shows no such setting."""
 
 
-@cache
-def _rows() -> dict[str, dict[str, str]]:
-    text = Path(__file__).with_name("vgpu_readiness.jsonl").read_text(encoding="utf-8")
-    return {row["check"]: row for row in map(json.loads, text.splitlines())}
-
-
 def _check(row: str, **facts: object) -> Check:
     """What a row of `vgpu_readiness.jsonl` says; after `/` is what distinguishes its answers."""
-    known = _rows()[row]
+    known = rows_of("vgpu_readiness")[row]
     found, fix = (known.get(name, "").format_map(facts) for name in ("found", "fix"))
     check = row.partition("/")[0]
     return {"check": check, "state": known["state"], "found": found, "fix": fix}

@@ -224,9 +224,5 @@ def mmio_gib(frame_buffers_gib: Sequence[int]) -> int:
     """
     if not frame_buffers_gib or min(frame_buffers_gib) < 1:
         raise ValueError(f"frame buffers must be at least 1 GB each, found {frame_buffers_gib}")
-    total = sum(_power_at_least(size) for size in frame_buffers_gib)
+    total = sum(1 << (size - 1).bit_length() for size in frame_buffers_gib)
     return 1 << total.bit_length()
-
-
-def _power_at_least(value: int) -> int:
-    return 1 << (value - 1).bit_length()
