@@ -72,7 +72,7 @@ class StackSettings:
 def _part(key: str, name: str) -> str | None:
     """The environment's, else the stack's, which a program in another language may have under the
     package's name."""
-    read = StackSettings.read or (lambda _: None)
+    read: Callable[[str], Any] = StackSettings.read or dict[str, Any]().get
     return (
         os.environ.get(f"{key}_{name}".upper())
         or read(f"{key}:{name}")
