@@ -19,7 +19,7 @@ from gpufleet_vcenter.create import clone_replacement, create, rooms_of, run_dec
 from gpufleet_vcenter.described import check_description, found_on
 from gpufleet_vcenter.drs import check_cluster, keep_apart
 from gpufleet_vcenter.errors import Code, VsphereError, failed, interrupted, said
-from gpufleet_vcenter.group_plan import GroupStep, Machine, StepKind, refusals_of, steps_of
+from gpufleet_vcenter.group_plan import GroupStep, Machine, StepKind, placed, refusals_of, steps_of
 from gpufleet_vcenter.identity import Standing
 from gpufleet_vcenter.lookup import by_name, datacenter_of
 from gpufleet_vcenter.observed import Observed
@@ -203,7 +203,7 @@ class GroupRun:
 
     def reasons(self, steps: Sequence[GroupStep]) -> list[str]:
         """What prevents the steps that need a place, as vCenter is now."""
-        absent = [read_settings(step.new) for step in steps if step.needs_place]
+        absent = [read_settings(placed(step.new)) for step in steps if step.needs_place]
         leaving = {step.uuid for step in steps if step.kind is not StepKind.MAKE} - {""}
         return validate_new(self.session, absent, frozenset(leaving))
 
@@ -253,13 +253,13 @@ class GroupRun:
     def separate(self, wanted: Mapping[str, Machine], had: Any) -> None:
         """Write the DRS rule that keeps the machines of the group on different hosts, or remove the
         one that it had."""
-        declared = [read_settings(wanted[key]) for key in wanted if key in self.machines]
-        if not declared or not (had or declared[0].separate_hosts):
-            return
         works = [
-            MachineWork(self.session, item, str(self.machines[key]["instanceUuid"]))
-            for key, item in zip((k for k in wanted if k in self.machines), declared, strict=True)
+            MachineWork(self.session, read_settings(node), str(self.machines[key]["instanceUuid"]))
+            for key, node in wanted.items()
+            if key in self.machines
         ]
+        if not works or not (had or works[0].settings.separate_hosts):
+            return
         with in_words(f"separating the machines of {self.group}"):
             owned = (work.find() for work in works)
             keep_apart(works[0], [live.reference for live in owned if live is not None])
@@ -332,8 +332,7 @@ class GroupRun:
         return not failed
 
     def _change(self, step: GroupStep) -> None:
-        done = recorded(step) if step.is_setting else None
-        self.machines[step.key] = done or change(step.uuid, step.old, step.new, step.changes)
+        self.machines[step.key] = change(step.uuid, step.old, step.new, step.changes)
 
     def _replace(self, step: GroupStep) -> None:
         self._remove(step)
@@ -381,11 +380,6 @@ def each(
         for done in [pool.submit(attempt, step) for step in steps]:
             done.result()
     return failures
-
-
-def recorded(step: GroupStep) -> dict[str, Any]:
-    """Outputs of a machine of which only the provider's own behaviour changes."""
-    return {**observed_of(step.old), **inputs_kept(step.new)}
 
 
 def _is_pending(step: GroupStep) -> bool:
