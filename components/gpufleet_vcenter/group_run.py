@@ -21,7 +21,7 @@ from gpufleet_vcenter.drs import check_cluster, keep_apart
 from gpufleet_vcenter.errors import Code, VsphereError, failed, interrupted, said
 from gpufleet_vcenter.group_plan import GroupStep, Machine, StepKind, placed, refusals_of, steps_of
 from gpufleet_vcenter.identity import Standing
-from gpufleet_vcenter.lookup import by_name, datacenter_of
+from gpufleet_vcenter.lookup import datacenter_of, looked_up
 from gpufleet_vcenter.observed import Observed
 from gpufleet_vcenter.opened import logged_in, read_settings
 from gpufleet_vcenter.outputs import MachineContext, inputs_kept, observed_of, outputs
@@ -77,7 +77,7 @@ def look(uuid: str, given: Mapping[str, Any]) -> dict[str, Any] | None:
             folder = work.settings.place.folder
             if folder is not None:
                 # A folder that this user may not see hides its machines, too.
-                by_name(work.session, work.place.datacenter, "folder", folder)
+                looked_up(work.session, work.place.datacenter, "folder", folder)
             return None
         seen = _with_node(work, live, _seen(work, live, given))
     return outputs(given, work.settings, live, seen)

@@ -144,17 +144,11 @@ def compute_of(session: Session, place: Place) -> Any:
 
 def datacenter_of(session: Session, name: str) -> Any:
     """The datacenter of this name or inventory path."""
-    if name not in session.places:
-        root = session.content.rootFolder
-        session.places[name] = by_name(session, root, "datacenter", name)
-    return session.places[name]
+    return by_name(session, session.content.rootFolder, "datacenter", name)
 
 
 def _network(session: Session, datacenter: Any, wanted: str) -> FoundNetwork:
-    if (key := (datacenter, wanted)) not in session.places:
-        network = by_name(session, datacenter, "network", wanted)
-        session.places[key] = found_network(session, network)
-    return session.places[key]
+    return found_network(session, by_name(session, datacenter, "network", wanted))
 
 
 def former_networks(
@@ -187,11 +181,19 @@ _KINDS: Mapping[str, type] = {
 
 
 def by_name(session: Session, root: Any, kind: str, wanted: str) -> Any:
-    """The one object of a kind under `root` with this name, or at this inventory path.
+    """The one object of a kind under `root` with this name, or at this inventory path; it is looked
+    up once.
 
     Raises:
         VsphereError: there is none, or more than one.
     """
+    if (key := (root, kind, wanted)) not in session.places:
+        session.places[key] = looked_up(session, root, kind, wanted)
+    return session.places[key]
+
+
+def looked_up(session: Session, root: Any, kind: str, wanted: str) -> Any:
+    """The same as it is now."""
     what = to_snake(kind).replace("_", " ")
     if wanted.startswith("/"):
         index = session.content.searchIndex
