@@ -10,6 +10,8 @@ PYTHON ?= $(firstword $(foreach v,python3.13 python3.12 python3.11 python3,$(she
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+# The part of the environment that builds programs: the first start installs the rest meanwhile.
+BUILDER := $(VENV)/.builder
 SANDBOX_STACK ?= sandbox-dev
 # Generators of SDKs.
 RELEASE_PROGRAMS := pulumi-sdks pulumi-sdks-java-dotnet
@@ -34,18 +36,24 @@ CORE_TESTS := tests --ignore tests/planner --ignore tests/policies --ignore test
 # Engine tests wait more than they compute: more processes than cores (docs/testing.md).
 RUN_ENGINE_TESTS := $(BIN)/pytest -q -n 3 --dist loadfile --no-loadscope-reorder
 
-.PHONY: help install up down test nightly check unit test-core test-policies test-planner test-vcenter engine chaos bench generate catalogue docs lock vulnerabilities wheel release record-states format clean
+.PHONY: help install up programs down test nightly check unit test-core test-policies test-planner test-vcenter engine chaos bench generate catalogue docs lock vulnerabilities wheel release record-states format clean
 
 help: ## Print these words
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 # --no-compile: Python compiles what it imports; to compile all of the clouds' SDKs takes longer than the rest.
-$(STAMP): requirements/dev.txt pyproject.toml sandbox/pyproject.toml sandbox/hatch_build.py
+PIP_INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
+
+$(BUILDER): requirements/programs.txt pyproject.toml sandbox/pyproject.toml sandbox/hatch_build.py
 	@[ -n "$(PYTHON)" ] || { echo "make: Python 3.11, 3.12 or 3.13 is needed, and none is on PATH" >&2; exit 2; }
 	@echo "==> Python environment in $(VENV) (about a minute the first time)"
 	@[ -x $(BIN)/python ] || $(PYTHON) -m venv $(VENV)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --require-hashes -r requirements/dev.txt
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e . -e sandbox
+	@$(PIP_INSTALL) --require-hashes -r requirements/programs.txt
+	@$(PIP_INSTALL) --no-deps --no-build-isolation -e . -e sandbox
+	@touch $@
+
+$(STAMP): $(BUILDER) requirements/dev.txt
+	@$(PIP_INSTALL) --require-hashes -r requirements/dev.txt
 	@touch $@
 
 install: ## Install the program without Pulumi in .venv-cli, in seconds: `.venv-cli/bin/gpufleet --help`
@@ -54,8 +62,14 @@ install: ## Install the program without Pulumi in .venv-cli, in seconds: `.venv-
 	@$(VENV)-cli/bin/python -m pip install --quiet --disable-pip-version-check .
 	@echo "installed: $(VENV)-cli/bin/gpufleet"
 
-up: $(STAMP) ## Bring up the sandbox: control plane, GPU fleet, workloads; ends with a table
+up: ## Bring up the sandbox: control plane, GPU fleet, workloads; ends with a table
+	@$(MAKE) --no-print-directory --jobs 2 $(STAMP) $(if $(wildcard $(STAMP)),,programs)
 	@$(BIN)/gpufleet sandbox up --deploy $(SANDBOX_STACK)
+
+programs: $(BUILDER)
+	@echo "==> The fleet of this stack, to read while programs are built"
+	@$(BIN)/gpufleet explain stacks/Pulumi.$(SANDBOX_STACK).yaml
+	@$(BIN)/gpufleet sandbox programs
 
 down: $(STAMP) ## Stop every process of the sandbox and free its ports; data stays until `gpufleet sandbox reset`
 	@$(BIN)/gpufleet sandbox down
@@ -114,8 +128,7 @@ generate: $(STAMP) ## Write again what is generated from the models: argument ty
 	$(BIN)/gpufleet schema > docs/fleet-spec.md
 	$(BIN)/gpufleet schema --for stack --format json > stacks/stack.schema.json
 	PYTHONPATH=components:policies:planner:. $(BIN)/python -m tests.policies.write_examples
-	PYTHONPATH=components:policies:planner $(BIN)/python -m gpufleet_policies.documentation docs/policies.md
-	$(BIN)/python -m gpufleet_policies.configurations.rule_page docs/check.md
+	PYTHONPATH=components:policies:planner:. $(BIN)/python -m tools.rule_pages
 	UPDATE_GOLDEN=1 $(BIN)/pytest -q tests/unit/render/test_platforms.py -k page_is_what
 
 # FROM=FOLDER reads stored copies, OUT=FOLDER writes an overlay, SOURCES="a b" asks only these, OPTIONS="--region R"
@@ -155,13 +168,16 @@ wheel: $(STAMP) ## Build both wheels into dist/
 	$(BIN)/python -m build --wheel --no-isolation --outdir dist .
 	$(BIN)/python -m build --wheel --no-isolation --outdir dist sandbox
 
-lock: ## Write requirements/dev.txt again from both pyproject.toml, and release.txt (needs uv)
+lock: ## Write requirements/dev.txt again from both pyproject.toml, programs.txt and release.txt (needs uv)
 	echo cyclonedx-bom | uv pip compile - --universal --no-strip-extras --python-version 3.11 --generate-hashes \
 	  --no-emit-index-url --no-emit-find-links --no-header -o requirements/release.txt
 	uv pip compile pyproject.toml sandbox/pyproject.toml --extra all --extra clouds --group dev \
 	  --no-emit-package pulumi-gpufleet \
 	  -c requirements/constraints.txt --universal --no-strip-extras --python-version 3.11 --generate-hashes \
 	  --no-emit-index-url --no-emit-find-links --no-header -o requirements/dev.txt
+	printf '%s\n' cryptography editables filelock hatchling psutil | uv pip compile - pyproject.toml -c requirements/dev.txt \
+	  --universal --python-version 3.11 --generate-hashes --no-annotate --no-emit-index-url --no-emit-find-links --no-header \
+	  -o requirements/programs.txt
 
 clean: ## Remove what this Makefile made, except the program cache
 	rm -rf $(VENV) $(VENV)-audit $(VENV)-cli $(VENV)-release .venv-docs dist build .pytest_cache .ruff_cache .hypothesis

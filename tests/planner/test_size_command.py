@@ -1,11 +1,11 @@
 """The choices of `gpufleet size`: targets, markets, pictures."""
 
 import json
-import time
 
 from click.testing import CliRunner, Result
 
 from gpufleet_planner.commands.size import command
+from tests.doubling import seconds
 
 QUESTION = ("--model", "Llama-3.1-8B", "--context", "8192", "--batch", "16")
 
@@ -70,9 +70,7 @@ def test_contradictory_targets_exit_1() -> None:
 
 def test_a_warm_answer_takes_a_third_of_a_second() -> None:
     run(*QUESTION)
-    start = time.process_time()
-    run(*QUESTION)
-    spent = time.process_time() - start
+    spent = min(seconds(lambda _: run(*QUESTION), 1) for _ in range(3))
     # The budget is 0.3 s; a loaded machine gets three times as much here.
     assert spent < 0.9
     print(f"size, warm: {spent:.3f} s")

@@ -1,19 +1,13 @@
 """Pictures of a whole fleet for `--html`."""
 
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
 from gpufleet.calendar.cells import calendar_grid, grid_svg
 from gpufleet.calendar.fleet_calendar import fleet_calendar
-from gpufleet.cli.canvas import svg_text
 from gpufleet.cli.html_page import Picture
 from gpufleet.fleet import Fleet
 from gpufleet.spec.pool import GpuPool
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 DAYS = 30
 """Length of the calendar."""
@@ -31,15 +25,6 @@ def calendar_pictures(fleet: Fleet, start: datetime | None) -> tuple[Picture, ..
     )
     title = f"Calendar, {DAYS} days from {begin:%Y-%m-%d} (UTC)"
     return (Picture(title, grid_svg(grid, title)),)
-
-
-def figure_pictures(make: "Callable[[], Figure]") -> tuple[Picture, ...]:
-    """What sits on which GPU; nothing where the extra `planner`, which draws, is not there."""
-    try:
-        figure = make()
-    except ModuleNotFoundError:
-        return ()
-    return (Picture("What is where", svg_text(figure)),)
 
 
 def _is_dated(pool: GpuPool) -> bool:

@@ -4,7 +4,7 @@ every known key is known, and spelling alone leads to another key."""
 import re
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
-from typing import cast, get_args, get_origin
+from typing import Any, cast, get_args, get_origin
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
@@ -40,9 +40,7 @@ def misplaced_key(place: Place, found: object) -> str | None:
         return None
     value = inside.get(key)
     if model is Mig and _is_profile(key):
-        counts = {name: count for name, count in inside.items() if _is_profile(name)}
-        written = ", ".join(f"{name}: {_shown(count)}" for name, count in counts.items())
-        return f"write `layouts: [{{devices: {{{written}}}}}]`"
+        return f"write `{_layouts(inside)}`"
     if model is GpuPool and key == "gpus" and _is_count(value):
         return f"write `gpusPerNode: {value}`"
     if (named := _named(list(_models(model)), value)) is not None:
@@ -76,7 +74,11 @@ def wanted_form(place: Place, wanted: str, value: object) -> str | None:
     shown = shown_value(value).strip("'")
     model = _model_at(place)
     named = None if model is None else _named(list(_fields(model)), value)
+    if model is Mig and _is_profile(value):
+        return f"write `{key}{{{_layouts({value: 1})}}}`"
     if wanted.startswith("a list"):
+        if isinstance(value, Mapping) and (layouts := _layouts(value)):
+            return f"write `{layouts}`"
         held = f"{{{named}: {{...}}}}" if named else "{...}" if model else shown if plain else "..."
         return f"write a list: `{key}[{held}]`"
     if named:
@@ -113,6 +115,13 @@ def _named(keys: Sequence[str], value: object) -> str | None:
         return None
     spelled = re.sub("[^a-z]", "", value.lower())
     return next((key for key in keys if key.lower() == spelled), None)
+
+
+def _layouts(found: Mapping[Any, object]) -> str:
+    """Profiles with counts as a layout has them; empty: none of the keys is a profile."""
+    counts = {name: count for name, count in found.items() if _is_profile(name)}
+    written = ", ".join(f"{name}: {_shown(count)}" for name, count in counts.items())
+    return f"layouts: [{{devices: {{{written}}}}}]" if counts else ""
 
 
 def _is_count(value: object) -> bool:

@@ -11,15 +11,14 @@ from click.core import ParameterSource
 
 from gpufleet.catalogue import UnknownEditionError, load
 from gpufleet.cli.output import (
-    UnreadableInputError,
     exit_code,
     format_option,
     print_findings,
     print_json,
+    write_file,
 )
-from gpufleet.cli.source import read_bytes, read_mapping
+from gpufleet.cli.source import read_mapping, read_text
 from gpufleet.findings import Finding, error, ordered
-from gpufleet_planner.commands.pictures import draw, picture_options
 from gpufleet_planner.packing.pack import pack
 from gpufleet_planner.packing.problem import (
     Assignment,
@@ -30,10 +29,10 @@ from gpufleet_planner.packing.problem import (
 )
 from gpufleet_planner.packing.read import read_problem
 from gpufleet_planner.packing.request import parse_request
-from gpufleet_planner.pictures.packing_picture import packing_picture, packing_rows
+from gpufleet_planner.pictures.packing_picture import packing_rows, packing_svg
 from gpufleet_planner.trace.place import FailureCause, TraceRun, place_trace
 from gpufleet_planner.trace.read import Read, is_tasks_file, read_tasks_file, read_trace
-from gpufleet_planner.trace.trace import GpuSharing, Trace, read_sharing
+from gpufleet_planner.trace.trace import Trace
 
 _CAUSES = {
     FailureCause.NEVER: "no node could hold it even when empty",
@@ -43,23 +42,6 @@ _CAUSES = {
     FailureCause.MEMORY: "too little host memory next to the free GPUs",
     FailureCause.CPU_AND_MEMORY: "too little CPU or host memory next to the free GPUs",
 }
-
-
-def sharing_of(context: click.Context, option: click.Parameter, text: str) -> GpuSharing:
-    """The mechanism that the value of `--sharing` names."""
-    found = read_sharing(text)
-    if found is None:
-        raise click.BadParameter(
-            f"{text!r} is none of milli, hami, kai, timeSlicing:N (N of 1 to 1000)", context, option
-        )
-    return found
-
-
-def read_tables(nodes: str, tasks: str, sharing: GpuSharing) -> Read:
-    """The trace of two tables."""
-    if nodes == tasks == "-":
-        raise click.UsageError("FILE and --trace are two tables: only one can be standard input")
-    return read_trace(_text(nodes), _text(tasks), sharing)
 
 
 def place_and_print(found: Read, departures: bool, output_format: str) -> int:
@@ -81,13 +63,6 @@ def place_and_print(found: Read, departures: bool, output_format: str) -> int:
     return exit_code(findings)
 
 
-def _text(file: str) -> str:
-    try:
-        return read_bytes(file).decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise UnreadableInputError(f"{file}: not a text of UTF-8; write a CSV table") from None
-
-
 def _print_placed(document: dict[str, Any]) -> None:
     click.echo(f"{document['nodes']:,} nodes with {document['gpus']:,} GPUs")
     click.echo(
@@ -97,19 +72,15 @@ def _print_placed(document: dict[str, Any]) -> None:
     if document["allocation"] is None:
         click.echo("GPU capacity: none, no node has a GPU")
     else:
-        _print_parts(document)
+        click.echo(
+            f"GPU capacity: {document['allocation']:.2%} allocated at the end (peak "
+            f"{document['peakAllocation']:.2%}, requested {document['requested']:.2%}); "
+            f"{document['fragmentation']:.2%} free but not usable for the mix of requests"
+        )
     for cause, text in _CAUSES.items():
         count = document["failures"][cause.value]
         if count:
             click.echo(f"  {count:,} tasks without a place: {text}")
-
-
-def _print_parts(document: dict[str, Any]) -> None:
-    click.echo(
-        f"GPU capacity: {document['allocation']:.2%} allocated at the end (peak "
-        f"{document['peakAllocation']:.2%}, requested {document['requested']:.2%}); "
-        f"{document['fragmentation']:.2%} free but not usable for the mix of requests"
-    )
 
 
 _KEYS = (
@@ -177,11 +148,10 @@ def _part(milli: float, capacity: int) -> float | None:
     help="Place the tasks of this CSV table one by one on the nodes of FILE, a CSV table too.",
 )
 @click.option(
-    "--sharing",
-    callback=sharing_of,
-    default="milli",
-    show_default=True,
-    help="With tasks: what hands out parts of GPUs: milli, hami, kai, timeSlicing:N.",
+    "--time-slices",
+    type=click.IntRange(1, 1000),
+    metavar="N",
+    help="With tasks: a part of a GPU is one of N time-sliced shares. Default: as requested.",
 )
 @click.option(
     "--departures/--no-departures",
@@ -189,16 +159,15 @@ def _part(milli: float, capacity: int) -> float | None:
     show_default=True,
     help="With tasks: whether they leave at their deletion_time.",
 )
-@picture_options("which share sits where")
+@click.option("--svg", metavar="FILE", help="Also draw which share sits where into this SVG file.")
 @format_option
 def command(
     file: str,
     solver: bool | None,
     trace: str | None,
-    sharing: GpuSharing,
+    time_slices: int | None,
     departures: bool,
     svg: str | None,
-    png: str | None,
     output_format: str,
 ) -> None:
     """Pack shares onto GPUs and nodes.
@@ -216,20 +185,20 @@ def command(
     if trace is not None or is_tasks_file(document):
         why = "the file has tasks" if trace is None else "--trace places tasks"
         _refuse_given(_OF_SHARES, f"is of shares, and {why}")
-        if trace is not None:
-            found = read_tables(file, trace, sharing)
+        if trace is None:
+            found = read_tasks_file(document, time_slices, load())
+        elif file == trace == "-":
+            raise click.UsageError(
+                "FILE and --trace are two tables: only one can be standard input"
+            )
         else:
-            found = read_tasks_file(document, sharing, load())
+            nodes, tasks = (read_text(name).removeprefix("\ufeff") for name in (file, trace))
+            found = read_trace(nodes, tasks, time_slices)
         raise SystemExit(place_and_print(found, departures, output_format))
     _refuse_given(_OF_TASKS, "places tasks: it needs --trace, or a file with tasks")
     packed, findings = _solve(document, solver)
-    if packed is not None:
-        problem, packing = packed
-        draw(
-            lambda: packing_picture("Packing", _verdict(packing), packing_rows(problem, packing)),
-            svg,
-            png,
-        )
+    if packed is not None and svg is not None:
+        write_file(svg, packing_svg("Packing", _verdict(packed[1]), packing_rows(*packed)))
     if output_format == "json":
         print_json(packing_as_dict(None if packed is None else packed[1], findings))
     else:
@@ -239,8 +208,8 @@ def command(
     raise SystemExit(exit_code(findings))
 
 
-_OF_SHARES = ("solver", "svg", "png")
-_OF_TASKS = ("sharing", "departures")
+_OF_SHARES = ("solver", "svg")
+_OF_TASKS = ("time_slices", "departures")
 
 
 def _refuse_given(names: tuple[str, ...], why: str) -> None:

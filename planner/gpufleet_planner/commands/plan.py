@@ -3,13 +3,13 @@
 import sys
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from gpufleet.catalogue import load
-from gpufleet.cli.fleet_pictures import calendar_pictures, figure_pictures
-from gpufleet.cli.html_page import fleet_page
+from gpufleet.cli.fleet_pictures import calendar_pictures
+from gpufleet.cli.html_page import Picture, fleet_page
 from gpufleet.cli.moments import as_of_option
 from gpufleet.cli.output import (
     exit_code,
@@ -22,19 +22,15 @@ from gpufleet.cli.source import read_mapping
 from gpufleet.documents.writing import commented
 from gpufleet.findings import Finding, ordered
 from gpufleet.fleet import fleet_as_dict
-from gpufleet_planner.commands.pictures import draw, picture_options
 from gpufleet_planner.explanation.explain import explain_option
 from gpufleet_planner.explanation.line import lines_as_list
-from gpufleet_planner.pictures.packing_picture import packing_picture, plan_rows
+from gpufleet_planner.pictures.packing_picture import packing_svg, plan_rows
 from gpufleet_planner.planning.elsewhere import places_text, plan_elsewhere
 from gpufleet_planner.planning.engine_arguments import check_model_names
 from gpufleet_planner.planning.manifest import manifest_text, manifests, planned_objects
 from gpufleet_planner.planning.plan import PlannedFleet, plan
 from gpufleet_planner.planning.scaling import autoscaling_hint
 from gpufleet_planner.planning.spec_text import cost_line, plan_as_dict, spec_text
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 
 @click.command()
@@ -55,7 +51,7 @@ if TYPE_CHECKING:
 @click.option("--html", "html", metavar="OUT", help="Also write a page with pictures.")
 @click.option("--explain", is_flag=True, help="Every number's formula, basis and source.")
 @as_of_option
-@picture_options("what sits on which GPU")
+@click.option("--svg", metavar="FILE", help="Also draw what sits on which GPU into this SVG file.")
 @format_option
 def command(
     file: str,
@@ -66,7 +62,6 @@ def command(
     as_of: datetime | None,
     html: str | None,
     svg: str | None,
-    png: str | None,
     output_format: str,
 ) -> None:
     """Plan the cheapest fleet for a file of models, jobs and notebooks.
@@ -86,18 +81,14 @@ def command(
     data = read_mapping(file)
     answer = plan(data, as_of=as_of)
     documents = manifests(answer)
-    if answer.fleet is not None:
+    if answer.fleet is not None and (svg is not None or html is not None):
         title = f"Plan of {answer.fleet.spec.cluster.name}"
-
-        def picture() -> "Figure":
-            return packing_picture(title, cost_line(answer), plan_rows(answer))
-
-        draw(picture, svg, png)
+        drawn = packing_svg(title, cost_line(answer), plan_rows(answer))
+        if svg is not None:
+            write_file(svg, drawn)
         if html is not None:
-            figures = figure_pictures(picture)
-            dates = calendar_pictures(answer.fleet, as_of)
-            page = fleet_page(answer.fleet, answer.fleet.pools, answer.findings, (*figures, *dates))
-            write_file(html, page)
+            figures = (Picture("What is where", drawn), *calendar_pictures(answer.fleet, as_of))
+            write_file(html, fleet_page(answer.fleet, answer.fleet.pools, answer.findings, figures))
     wanted = [name.strip() for name in (regions or "").split(",") if name.strip()]
     places, notes = plan_elsewhere(data, wanted, offers, as_of)
     findings = ordered((*answer.findings, *notes, *_policies(answer, documents)))

@@ -13,12 +13,13 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from gpufleet.catalogue import Catalogue, UnknownKeyError, load
-from gpufleet.findings import Finding, error, has_errors, info, warning
+from gpufleet.findings import Finding, findings_in, has_errors
 from gpufleet.fleet import Fleet, Pool
 from gpufleet_planner.explanation.line import picked
 from gpufleet_planner.sizing.request import RequestModel, read_model
 
 INVALID = "own-hardware-invalid"
+_finding = findings_in(__file__)
 
 Dollars = Annotated[Decimal, Field(ge=0, le=1_000_000_000, max_digits=16, decimal_places=6)]
 Part = Annotated[Decimal, Field(ge=0, le=1)]
@@ -82,16 +83,15 @@ def read_own_hardware(
         try:
             key = catalogue.gpu(machine.gpu).key
         except UnknownKeyError as unknown:
-            keys = "`gpufleet catalogue gpus` lists the keys"
-            findings.append(error(INVALID, f"{path}.gpu", str(unknown), keys))
+            findings.append(_finding("own-hardware-invalid/gpu", path, problem=str(unknown)))
             continue
         if key in seen:
-            text = f"{seen[key]} has the GPU {key} too"
-            findings.append(error(INVALID, f"{path}.gpu", text, "keep one machine for each GPU"))
+            findings.append(_finding("own-hardware-invalid/twice", path, other=seen[key], gpu=key))
         seen.setdefault(key, path)
         if machine.idle_kw is not None and machine.idle_kw > machine.kw:
-            text = f"{machine.idle_kw} kW without load is more than {machine.kw} kW at full load"
-            findings.append(error(INVALID, f"{path}.idleKw", text, f"write at most {machine.kw}"))
+            findings.append(
+                _finding("own-hardware-invalid/idle", path, found=machine.idle_kw, limit=machine.kw)
+            )
     return (None if has_errors(findings) else plan), tuple(findings)
 
 
@@ -219,18 +219,16 @@ def _side(
 ) -> _Side | None:
     machine = machines.get(pool.gpu.key)
     if machine is None:
-        reason = f"no machine of the plan has {pool.gpu.key}: {pool.name} is not compared"
-        fix = f"add machines: [{{gpu: {pool.gpu.key}, ...}}] to compare it"
-        findings.append(warning("own-hardware-of-other-gpus", pool.path, reason, fix))
+        findings.append(
+            _finding("own-hardware-of-other-gpus", pool.path, gpu=pool.gpu.key, pool=pool.name)
+        )
         return None
     hourly = pool.hourly_usd
     if hourly is None:
-        reason = f"no price of its machines is known: {pool.name} is not compared"
-        findings.append(warning("own-hardware-without-price", pool.path, reason, "give the price"))
+        findings.append(_finding("own-hardware-without-price", pool.path, pool=pool.name))
         return None
     if pool.machines[0].fraction != 1:
-        reason = f"{pool.name} rents parts of GPUs, which cannot be bought: it is not compared"
-        findings.append(warning("own-hardware-of-parts", pool.path, reason))
+        findings.append(_finding("own-hardware-of-parts", pool.path, pool=pool.name))
         return None
     if not pool.nodes.maximum:
         return None
@@ -245,12 +243,7 @@ def _lead_times(pool: Pool) -> Iterator[Finding]:
     if not any(one.capacity_block is not None for one in pool.capacity):
         return
     weeks = load().clouds["aws"].blocks["weeks_ahead"]
-    yield info(
-        "capacity-block-lead-time",
-        pool.path,
-        f"a Capacity Block is bought at most {weeks} weeks before it starts: "
-        f"{pool.name} cannot be promised for years",
-    )
+    yield _finding("capacity-block-lead-time", pool.path, weeks=weeks, pool=pool.name)
 
 
 def _years(sides: tuple[_Side, ...], plan: OwnHardwarePlan) -> tuple[ComparedYear, ...]:

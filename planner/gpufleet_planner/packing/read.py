@@ -7,7 +7,7 @@ from gpufleet.catalogue import Catalogue, Gpu, UnknownKeyError
 from gpufleet.catalogue.frozen import frozen
 from gpufleet.catalogue.instance import MICRO_USD
 from gpufleet.catalogue.lookup import nearest_names
-from gpufleet.findings import Finding, error, has_errors, warning
+from gpufleet.findings import Finding, findings_in, has_errors
 from gpufleet.partition.placement import PlacedInstance, Refusal, place
 from gpufleet.partition.shares import MIB
 from gpufleet_planner.packing.problem import (
@@ -26,6 +26,8 @@ from gpufleet_planner.packing.request import (
     PackRequest,
     ShareRequest,
 )
+
+_finding = findings_in(__file__)
 
 
 def read_problem(
@@ -68,17 +70,11 @@ class _Reader:
             m for m in self.machines.values() if m.max_nodes != 0 and m.micro_usd_per_hour is None
         ]
         for machine in unpriced:
-            self.findings.append(
-                warning(
-                    "pack-price-unknown",
-                    machine.path,
-                    f"no price of {machine.name} is known: all costs are counted in GPU-hours "
-                    "instead of money",
-                    "write usdPerHour",
-                    machine=machine.name,
-                )
-            )
+            self.say("pack-price-unknown", machine.path, machine=machine.name)
         return problem
+
+    def say(self, row: str, path: str, *, fix: str | None = None, **facts: object) -> None:
+        self.findings.append(_finding(row, path, fix=fix, **facts))
 
     # -- names ----------------------------------------------------------------------------------
 
@@ -88,21 +84,13 @@ class _Reader:
                 self._twice(f"{section}[{i}].{key}", name, section)
 
     def _twice(self, path: str, name: str, what: str) -> None:
-        message = f"{name!r} is used twice as a {what} name"
-        self.findings.append(error("pack-name-repeated", path, message, "rename one of them"))
+        self.say("pack-name-repeated", path, name=name, what=what)
 
     def _unknown(self, path: str, name: str, known: Iterable[str], what: str) -> None:
         names = list(known)
         near = nearest_names(name, names)
-        self.findings.append(
-            error(
-                "pack-name-unknown",
-                path,
-                f"there is no {what} {name!r} in this file",
-                f"write {' or '.join(near or names)}",
-                value=name,
-            )
-        )
+        fix = f"write {' or '.join(near or names)}"
+        self.say("pack-name-unknown", path, fix=fix, value=name, what=what)
 
     def _chosen(self, names: Iterable[str], path: str) -> frozenset[str]:
         """Machines by name, or all that carry a GPU."""
@@ -136,17 +124,12 @@ class _Reader:
                 if price is None:
                     price = instance.price(entry.purchase).micro_usd_per_hour
         except UnknownKeyError as problem:
-            key = "gpu" if entry.instance_type is None else "instanceType"
             near = f"write {' or '.join(problem.nearest)}" if problem.nearest else None
-            self.findings.append(
-                error(f"pack-{key.lower()}-unknown", f"{path}.{key}", str(problem), near)
-            )
-            return None
+            if entry.instance_type is None:
+                return self.say("pack-gpu-unknown", path, fix=near, problem=str(problem))
+            return self.say("pack-instancetype-unknown", path, fix=near, problem=str(problem))
         if count is None:
-            message = f"how many GPUs {name} has was not sourced"
-            fix = "write gpu and gpusPerNode instead of instanceType"
-            self.findings.append(error("pack-gpus-unknown", path, message, fix))
-            return None
+            return self.say("pack-gpus-unknown", path, name=name)
         return PackingMachine(
             entry.name or name,
             gpu,
@@ -190,15 +173,18 @@ class _Reader:
                 self._unknown(f"{path}.machine", entry.machine, self.machines, "machine")
             return None
         if len(entry.gpus) > machine.gpus:
-            message = f"{len(entry.gpus)} GPUs are written, {machine.name} has {machine.gpus}"
-            self.findings.append(error("pack-gpus-too-many", f"{path}.gpus", message))
-            return None
+            return self.say(
+                "pack-gpus-too-many",
+                path,
+                machine=machine.name,
+                found=len(entry.gpus),
+                limit=machine.gpus,
+            )
         gpus = [self._gpu(machine, gpu, f"{path}.gpus[{i}]") for i, gpu in enumerate(entry.gpus)]
         gpus += [GpuState()] * (machine.gpus - len(gpus))
         divided = {(g.mode, g.replicas) for g in gpus if g.mode is not None}
         if len(divided) > 1 or (divided and any(g.mig for g in gpus)):
-            message = "a node has one sharing configuration: the same replicas for all of its GPUs"
-            self.findings.append(error("pack-sharing-mixed", f"{path}.gpus", message))
+            self.say("pack-sharing-mixed", path)
         cpu, memory = machine.host
         if any(gpu.occupied or gpu.full or gpu.taken for gpu in gpus):
             # What is there takes CPUs and memory too, and only the file knows how much.
@@ -210,13 +196,25 @@ class _Reader:
         host = (cpu, memory)
         for part, (name, key) in enumerate(_HOST_KEYS):
             if (host[part] or 0) > (machine.host[part] or 0) > 0:
-                text = f"more {name} is left on {entry.node} than {machine.name} has"
-                fix = f"correct {key}, or {_MACHINE_KEYS[part][1]} of the machine"
-                self.findings.append(error("pack-host-too-much", f"{path}.{key}", text, fix))
+                self.say(
+                    "pack-host-too-much",
+                    f"{path}.{key}",
+                    what=name,
+                    node=entry.node,
+                    key=key,
+                    machine=machine.name,
+                    limit=_MACHINE_KEYS[part][1],
+                )
             if host[part] is None and machine.host[part] is not None and self._asks(part):
-                text = f"how much {name} is left on {entry.node} is not known"
-                fix = f"write {key}"
-                self.findings.append(error("pack-host-unknown", f"{path}.{key}", text, fix))
+                self.say(
+                    "pack-host-unknown/node",
+                    f"{path}.{key}",
+                    what=name,
+                    node=entry.node,
+                    key=key,
+                    machine=machine.name,
+                    limit=_MACHINE_KEYS[part][1],
+                )
         return ExistingNode(entry.node, machine.name, tuple(gpus), path, host)
 
     def _asks(self, part: int) -> bool:
@@ -229,24 +227,26 @@ class _Reader:
             open_to = [s for s in shares if s.machines is None or machine.name in s.machines]
             for part, (name, key) in enumerate(_MACHINE_KEYS):
                 if machine.host[part] is None and any(s.host[part] for s in open_to):
-                    text = f"how much {name} {machine.name} has is not known, and shares ask for it"
-                    path = f"{machine.path}.{key}"
-                    self.findings.append(error("pack-host-unknown", path, text, f"write {key}"))
+                    self.say(
+                        "pack-host-unknown",
+                        f"{machine.path}.{key}",
+                        what=name,
+                        machine=machine.name,
+                        key=key,
+                    )
 
     def _gpu(self, machine: PackingMachine, entry: ExistingGpuRequest, path: str) -> GpuState:
         clients = entry.mps or entry.time_slicing
         if clients is not None:
             mode = Mode.MPS if entry.mps is not None else Mode.TIME_SLICING
             if clients.used > clients.replicas:
-                message = f"{clients.used} shares are used of {clients.replicas}"
-                self.findings.append(error("pack-replicas-exceeded", f"{path}.used", message))
+                self.say("pack-replicas-exceeded", path, found=clients.used, limit=clients.replicas)
             return GpuState(mode=mode, replicas=clients.replicas, taken=clients.used)
         if entry.mig is None:
             return GpuState(full=entry.whole)
         geometry = machine.gpu.mig
         if geometry is None or machine.whole_only:
-            message = f"{machine.gpu.key} of {machine.name} has no MIG instances"
-            self.findings.append(error("pack-existing-impossible", f"{path}.mig", message))
+            self.say("pack-existing-impossible", path, gpu=machine.gpu.key, machine=machine.name)
             return GpuState()
         placed: list[PlacedInstance] = []
         for instance in entry.mig:
@@ -258,14 +258,7 @@ class _Reader:
             placed.append(PlacedInstance(name, instance.start, memory, compute))
         answer = place(geometry, {}, placed)
         if isinstance(answer, Refusal):
-            self.findings.append(
-                error(
-                    "pack-existing-impossible",
-                    f"{path}.mig",
-                    f"these instances cannot be on one {machine.gpu.key}: {answer.why}",
-                    "write what `nvidia-smi mig -lgi` lists",
-                )
-            )
+            self.say("pack-existing-impossible/together", path, gpu=machine.gpu.key, why=answer.why)
             return GpuState()
         return GpuState(tuple(sorted(placed, key=lambda one: one.start)), mig=True)
 

@@ -1,4 +1,1 @@
-"""Pictures of what was planned, as SVG or PNG: a memory ledger, a packing.
-
-Drawn by matplotlib (extra `planner`), which is imported only when something is drawn.
-"""
+"""The picture of what was planned: which share or workload is on which GPU, as SVG."""

@@ -12,12 +12,13 @@ from gpufleet.catalogue.frozen import frozen
 from gpufleet.catalogue.lookup import nearest_fix
 from gpufleet.catalogue.machine_offer import MachineOffer
 from gpufleet.catalogue.price_range import planned_price
-from gpufleet.findings import Finding, error, info
+from gpufleet.findings import Finding, findings_in
 from gpufleet.models.ledger import Basis
 from gpufleet.platforms.registry import PLATFORMS
 from gpufleet.spec.base import Platform
 from gpufleet_planner.sizing.device import find_gpu
 
+_finding = findings_in(__file__)
 _SPOT = "spot"
 _ON_DEMAND = "onDemand"
 _FLEX_START = "flexStart"
@@ -231,12 +232,7 @@ def offered_machines(
     providers = tuple(dict.fromkeys(offer.provider for offer in catalogue.offers))
     known = (EVERYTHING, *providers)
     unknown = [
-        error(
-            "offers-unknown",
-            "offers",
-            f"no offers named {name!r}",
-            nearest_fix(name, known),
-        )
+        _finding("offers-unknown", "offers", fix=nearest_fix(name, known), name=name)
         for name in dict.fromkeys(names)
         if name not in known
     ]
@@ -288,8 +284,4 @@ def not_provisioned(providers: Iterable[str]) -> list[Finding]:
     """What must be known of a choice on an offer."""
     platforms = {platform.value for platform in Platform}
     names = sorted(set(providers) - platforms)
-    if not names:
-        return []
-    text = f"no platform of gpufleet provisions {', '.join(names)}: machines to compare with"
-    fix = "create the cluster with the provider's tools, or choose a machine of another platform"
-    return [info("offer-not-provisioned", "offers", text, fix)]
+    return [_finding("offer-not-provisioned", "offers", providers=names)] if names else []

@@ -2,13 +2,15 @@
 
 from dataclasses import dataclass
 
-from gpufleet.findings import Finding, error
+from gpufleet.findings import Finding, findings_in
 from gpufleet.models.engine_profile import InferenceEngine
 from gpufleet_planner.sizing.device import Device
 from gpufleet_planner.sizing.load_test import LoadFigures, at_random, drawn, load_test
 from gpufleet_planner.sizing.request import LoadTestRequest, SizedWorkload, SizeRequest
 from gpufleet_planner.sizing.serving_rates import ServingReplica
 from gpufleet_planner.sizing.throughput import spread_of
+
+_finding = findings_in(__file__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,24 +34,20 @@ def validate_load_test(
     """Everything that a load test needs and the request does not say."""
     if request.load_test is None:
         return ()
-    problems: list[tuple[str, str, str]] = []
+    found: list[Finding] = []
     if workload is not None and workload is not SizedWorkload.INFERENCE:
-        fix = "leave loadTest out, or size inference"
-        problems.append(("loadTest", f"{workload} writes no answers", fix))
+        found.append(_finding("load-test-not-followed/answers", workload=workload))
     if request.engine is InferenceEngine.TRANSFORMERS:
-        text = "Transformers answers no requests of others while it writes"
-        problems.append(("loadTest", text, "name the engine: vllm, sglang or tensorrt-llm"))
+        found.append(_finding("load-test-not-followed/transformers"))
     if request.gpu is None:
-        problems.append(("gpu", "the speed of a load test is that of a GPU", "name the gpu"))
+        found.append(_finding("load-test-not-followed/gpu"))
     elif device is not None and device.rates is None:
-        problems.append(("gpu", f"the rates of {device.gpu.key} are not sourced", "name another"))
-    for name in ("prompt", "output"):
-        if getattr(request, name) is None:
-            problems.append((name, f"the mean {name} of the load test is missing", f"add {name}"))
+        found.append(_finding("load-test-not-followed/rates", gpu=device.gpu.key))
+    missing = [name for name in ("prompt", "output") if getattr(request, name) is None]
+    found += [_finding("load-test-not-followed/mean", name, name=name) for name in missing]
     if request.load_test.rate is not None and request.load_test.clients is not None:
-        text = "requests come at a rate or from clients; both at once are not followed"
-        problems.append(("loadTest", text, "leave rate or clients out"))
-    return tuple(error("load-test-not-followed", *problem) for problem in problems)
+        found.append(_finding("load-test-not-followed/both"))
+    return tuple(found)
 
 
 def load_answer(asked: LoadTestRequest, replica: ServingReplica) -> LoadAnswer:

@@ -17,7 +17,7 @@ from pydantic import BaseModel, BeforeValidator, Field, model_validator
 from gpufleet.catalogue import Catalogue, UnknownKeyError
 from gpufleet.catalogue.lookup import nearest_names
 from gpufleet.documents.quantities import quantity
-from gpufleet.findings import Finding, error
+from gpufleet.findings import Finding, findings_in
 from gpufleet_planner.packing.request import read_cpu, read_memory, read_part
 from gpufleet_planner.sizing.request import RequestModel, read_model
 from gpufleet_planner.trace.trace import (
@@ -25,7 +25,6 @@ from gpufleet_planner.trace.trace import (
     MOST_NODES,
     MOST_TASKS,
     WHOLE_GPU,
-    GpuSharing,
     TaskShape,
     Trace,
     TraceNode,
@@ -33,6 +32,7 @@ from gpufleet_planner.trace.trace import (
     too_varied,
 )
 
+_finding = findings_in(__file__)
 _MIB = 1 << 20
 _SHOWN = 20
 """Findings of one table; the rest is counted."""
@@ -125,8 +125,10 @@ def is_tasks_file(document: Mapping[str, object]) -> bool:
     return "tasks" in document and "shares" not in document
 
 
-def read_tasks_file(document: dict[str, Any], sharing: GpuSharing, catalogue: Catalogue) -> Read:
-    """The trace of a file. None exactly when there are findings."""
+def read_tasks_file(
+    document: dict[str, Any], time_slices: int | None, catalogue: Catalogue
+) -> Read:
+    """The trace of a file. None exactly when there are findings. `time_slices`: as of tables."""
     findings: list[Finding] = []
     request = read_model(TasksFile, document, "", "pack-request-invalid", findings)
     if request is None:
@@ -137,21 +139,21 @@ def read_tasks_file(document: dict[str, Any], sharing: GpuSharing, catalogue: Ca
     ):
         count = sum(entry.count for entry in entries)
         if count > limit:
-            text, fix = f"{count} {what} in all; at most {limit} are placed", "split the cluster"
-            findings.append(error("pack-trace-too-long", what, text, fix, found=count, limit=limit))
+            findings.append(
+                _finding("pack-trace-too-long/file", what, what=what, found=count, limit=limit)
+            )
     if findings:
         return None, tuple(findings)
     nodes: list[TraceNode] = []
     for index, entry in enumerate(request.nodes):
         nodes += _nodes(entry, f"nodes[{index}]", catalogue, findings)
-    tasks = [task for entry in request.tasks for task in _tasks(entry, sharing)]
+    tasks = [task for entry in request.tasks for task in _tasks(entry, time_slices)]
     models = {node.model for node in nodes} - {""}
     for index, entry in enumerate(request.tasks):
         for model in (one for one in entry.models if one not in models):
             near = nearest_names(model, sorted(models)) or sorted(models)
-            text, fix = f"no node has a GPU {model!r}", f"write {' or '.join(near)}"
-            path = f"tasks[{index}].models"
-            findings.append(error("pack-name-unknown", path, text, fix, value=model))
+            fix = f"write {' or '.join(near)}"
+            findings.append(_finding("pack-name-unknown", f"tasks[{index}].", fix=fix, value=model))
     findings += list(_repeated("nodes", nodes))[:_SHOWN] + list(_repeated("tasks", tasks))[:_SHOWN]
     return _trace(nodes, tasks, findings)
 
@@ -169,8 +171,7 @@ def _repeated(section: str, rows: Iterable[TraceNode | TraceTask]) -> Iterator[F
     for row in rows:
         if row.name in seen and row.name not in twice:
             twice.add(row.name)
-            text = f"{row.name!r} is there twice"
-            yield error("pack-name-repeated", section, text, "rename one")
+            yield _finding("pack-name-repeated", section, name=row.name)
         seen.add(row.name)
 
 
@@ -179,43 +180,44 @@ def _nodes(
 ) -> list[TraceNode]:
     model, gpus, cpu, memory = entry.gpu or "", entry.gpus or 1, entry.cpu, entry.memory
     if entry.instance_type is not None:
-        path = f"{path}.instanceType"
         try:
             machine = catalogue.instance(entry.instance_type)
         except UnknownKeyError as problem:
             near = f"write {' or '.join(problem.nearest)}" if problem.nearest else None
-            findings.append(error("pack-instancetype-unknown", path, str(problem), near))
+            findings.append(
+                _finding("pack-instancetype-unknown", path, fix=near, problem=str(problem))
+            )
             return []
         model, gpus = machine.accelerator.gpu, machine.accelerator.count or 0
         cpu = cpu or (machine.vcpu or 0) * 1000
         memory = memory or machine.memory_bytes
     if not gpus or not cpu or memory is None:
-        text = f"GPUs, CPUs or memory of {entry.instance_type} were not sourced"
-        fix = "write gpu, gpus, cpu and memory instead of instanceType"
-        findings.append(error("pack-gpus-unknown", path, text, fix))
+        findings.append(_finding("pack-gpus-unknown", path, machine=entry.instance_type))
         return []
     names = _numbered(entry.name, entry.count)
     return [TraceNode(n, cpu, memory // _MIB, gpus if model else 0, model) for n in names]
 
 
-def _tasks(entry: TaskEntry, sharing: GpuSharing) -> list[TraceTask]:
+def _tasks(entry: TaskEntry, time_slices: int | None) -> list[TraceTask]:
     gpus = entry.gpus
     if gpus is None:
         gpus = 1 if entry.part != 1 or entry.models else 0
     milli = -(-entry.part.numerator * WHOLE_GPU // entry.part.denominator)
     memory = -(-(entry.memory or 0) // _MIB)
-    shape = _shape(entry.cpu or 0, memory, gpus, milli, entry.models, sharing)
+    shape = _shape(entry.cpu or 0, memory, gpus, milli, entry.models, time_slices)
     names = _numbered(entry.name, entry.count)
     return [TraceTask(name, shape, entry.arrives, entry.leaves) for name in names]
 
 
 def _shape(
-    cpu: int, memory: int, gpus: int, milli: int, models: Iterable[str], sharing: GpuSharing
+    cpu: int, memory: int, gpus: int, milli: int, models: Iterable[str], time_slices: int | None
 ) -> TaskShape:
     if not gpus:
         return TaskShape(cpu, memory, 0, 0, frozenset())
-    part = sharing.handed_out(milli) if gpus == 1 else milli
-    return TaskShape(cpu, memory, gpus, part, frozenset(models))
+    if gpus == 1 and time_slices is not None:
+        fits = milli * time_slices <= WHOLE_GPU
+        milli = WHOLE_GPU // time_slices if fits else WHOLE_GPU
+    return TaskShape(cpu, memory, gpus, milli, frozenset(models))
 
 
 def _numbered(name: str, count: int) -> list[str]:
@@ -272,11 +274,14 @@ class _TaskLine(_Line):
 _AnyLine = TypeVar("_AnyLine", bound=_Line)
 
 
-def read_trace(nodes: str, tasks: str, sharing: GpuSharing) -> Read:
+def read_trace(nodes: str, tasks: str, time_slices: int | None = None) -> Read:
     """The trace of two tables. None exactly when there are findings.
 
     Tasks arrive by `creation_time`, then in the order of the table; without that column in the
-    order of the table. A part of a GPU counts as what `sharing` hands out for it.
+    order of the table. A part of a GPU is handed out as requested, in thousandths; with
+    `time_slices` as one of so many equal shares that the device plugin advertises, or all of the
+    GPU where it is larger: a request of more shares than one gets no more
+    (NVIDIA/k8s-device-plugin, README, "Shared access to GPUs").
     """
     wrong: list[Finding] = []
     found = [
@@ -286,13 +291,14 @@ def read_trace(nodes: str, tasks: str, sharing: GpuSharing) -> Read:
     arrivals: list[TraceTask] = []
     for row in _lines(_TaskLine, "tasks", tasks, MOST_TASKS, wrong):
         models = [part for part in row.gpu_spec.split("|") if part]
-        shape = _shape(row.cpu_milli, row.memory_mib, row.num_gpu, row.gpu_milli, models, sharing)
+        shape = _shape(
+            row.cpu_milli, row.memory_mib, row.num_gpu, row.gpu_milli, models, time_slices
+        )
         arrivals.append(TraceTask(row.name, shape, row.creation_time, row.deletion_time))
     wrong += [*_repeated("nodes", found), *_repeated("tasks", arrivals)]
     more = len(wrong) - _SHOWN
     if more > 0:
-        text = f"{more} more values are wrong in this way"
-        wrong[_SHOWN:] = [error("pack-trace-value", wrong[_SHOWN].path, text)]
+        wrong[_SHOWN:] = [_finding("pack-trace-value/more", wrong[_SHOWN].path, count=more)]
     return _trace(found, arrivals, wrong)
 
 
@@ -301,9 +307,6 @@ def _lines(
 ) -> Iterator[_AnyLine]:
     """The sound lines of a table; what is wrong with the others is added to the findings."""
 
-    def wrong(code: str, message: str, fix: str) -> None:
-        findings.append(error(f"pack-trace-{code}", name, message, fix))
-
     # What a quotation mark opens must close: else it swallows the lines that follow.
     reader = csv.DictReader(StringIO(text, newline=""), strict=True)
     number = -1
@@ -311,24 +314,25 @@ def _lines(
         reader.fieldnames = given = [(column or "").strip() for column in reader.fieldnames or ()]
         missing = [column for column in kind.COLUMNS if column not in given]
         if missing:
-            text = f"it has {', '.join(given) or 'nothing'}, and not {', '.join(missing)}"
-            fix = f"write a CSV table with the columns {', '.join(kind.COLUMNS)}"
-            return wrong("columns", f"the first line lacks columns: {text}", fix)
+            has, needs = given or "nothing", kind.COLUMNS
+            findings.append(
+                _finding("pack-trace-columns", name, given=has, missing=missing, columns=needs)
+            )
+            return
         for number, values in enumerate(reader):
             if number == most:
-                return wrong("too-long", f"more than {most} lines", "take a part of the trace")
+                return findings.append(_finding("pack-trace-too-long", name, limit=most))
             path = f"{name}[{number}]"
             if None in values or None in values.values():
-                text = "the line has more or fewer values than the first"
-                findings.append(error("pack-trace-value", path, text, "complete it"))
+                findings.append(_finding("pack-trace-value", path))
                 continue
             there = {c: v for c, v in values.items() if v.strip().lower() not in _NOTHING}
             line = read_model(kind, there, path, "pack-trace-value", findings)
             if line is not None:
                 yield line
     except csv.Error as problem:
-        text = f"line {reader.line_num} is not valid CSV: {problem}"
-        return wrong("columns", text, "write a CSV table")
+        row = _finding("pack-trace-columns/csv", name, line=reader.line_num, problem=str(problem))
+        return findings.append(row)
     if number < 0:
-        wrong("empty", "there is no line after the first", "add one")
+        findings.append(_finding("pack-trace-empty", name))
     return None

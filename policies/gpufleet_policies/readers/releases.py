@@ -70,9 +70,8 @@ def opened(
     if variable is not None:
         reason = f"a tool fills in values of the chart {chart.name}, which are not known"
         yield left_out("variable", reason, parts.place_of(variable))
-    held_as_text = any(
-        s.place == parts.place and isinstance(s.written, str) for s in release.sources
-    )
+    texts = [s for s in release.sources if isinstance(s.written, str) and not s.target]
+    alone = texts[0].written if len(release.sources) == len(texts) == 1 else None
     yield from of_values(
         chart.name,
         values,
@@ -82,7 +81,8 @@ def opened(
         complete=not parts.missing,
         annotations=annotations,
         parts=parts if place is None else None,
-        is_text=held_as_text,
+        is_text=any(one.place == parts.place for one in texts),
+        written=alone if isinstance(alone, str) else "",
         namespace=release.namespace,
     )
 

@@ -13,7 +13,6 @@ from click.testing import CliRunner
 from gpufleet.catalogue import load
 from gpufleet_planner.commands.pack import command
 from gpufleet_planner.trace.read import read_tasks_file, read_trace
-from gpufleet_planner.trace.trace import GpuSharing
 from tests.planner.trace.checker import broken
 from tests.planner.trace.generated_trace import generated_trace
 
@@ -47,7 +46,7 @@ def run(document: Any, *arguments: str) -> Any:
 
 
 def test_a_file_gives_what_its_tables_give() -> None:
-    trace, findings = read_tasks_file(FILE, GpuSharing(), load())
+    trace, findings = read_tasks_file(FILE, None, load())
     assert findings == ()
     assert trace is not None
     # p5.48xlarge: 192 vCPU, 2,048 GiB, eight H100 (AWS, EC2 instance types).
@@ -59,7 +58,7 @@ def test_a_file_gives_what_its_tables_give() -> None:
     tasks += "train,96000,1048576,8,1000,H100-80GB,0,\n"
     tasks += "".join(f"chat-{i},1000,0,1,250,L4|H100-80GB,0,\n" for i in range(3))
     tasks += "prep,16000,65536,0,0,,0,\nbook,500,2048,1,250,,9,20\n"
-    expected, problems = read_trace(nodes, tasks, GpuSharing())
+    expected, problems = read_trace(nodes, tasks)
     assert problems == ()
     assert trace == expected
 
@@ -98,8 +97,8 @@ def test_a_generated_cluster_in_both_forms(tmp_path: Path) -> None:
         entry |= {"memory": f"{shape.memory_mib}Mi"} if shape.memory_mib else {}
         entry |= {"part": f"{shape.milli}m"} if shape.gpus else {}
         document["tasks"].append(entry)
-    one, findings = read_tasks_file(document, GpuSharing(), load())
-    two, problems = read_trace(nodes.getvalue(), tasks.getvalue(), GpuSharing())
+    one, findings = read_tasks_file(document, None, load())
+    two, problems = read_trace(nodes.getvalue(), tasks.getvalue())
     assert findings == problems == ()
     assert one == two
     paths = {"nodes.csv": nodes, "tasks.csv": tasks}
@@ -116,7 +115,7 @@ def test_a_generated_cluster_in_both_forms(tmp_path: Path) -> None:
 def test_placements_pass_the_independent_checker() -> None:
     from gpufleet_planner.trace.place import place_trace
 
-    trace, _ = read_tasks_file(FILE, GpuSharing("timeSlicing", 2), load())
+    trace, _ = read_tasks_file(FILE, 2, load())
     assert trace is not None
     assert {task.shape.milli for task in trace.tasks if task.name.startswith("chat")} == {500}
     assert broken(trace, place_trace(trace), departures=True) == []
@@ -169,7 +168,7 @@ SHARES = {"machines": [{"gpu": "L4"}], "shares": [{"name": "x", "gpus": 1}]}
 @pytest.mark.parametrize(
     "option",
     [
-        ("--sharing", "hami"),
+        ("--time-slices", "4"),
         ("--no-departures",),
         ("--departures",),
     ],
@@ -182,7 +181,7 @@ def test_options_of_tasks_are_refused_where_there_are_shares(option: tuple[str, 
     assert run(FILE, *option).exit_code == 0
 
 
-@pytest.mark.parametrize("option", [("--svg", "x.svg"), ("--png", "x.png"), ("--no-solver",)])
+@pytest.mark.parametrize("option", [("--svg", "x.svg"), ("--no-solver",)])
 def test_options_of_shares_are_refused_where_there_are_tasks(
     option: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -201,12 +200,12 @@ def test_both_forms_refuse_too_many_pairs_alike(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr("gpufleet_planner.trace.trace.MOST_SCORES", 3)
     nodes = "sn,cpu_milli,memory_mib,gpu,model\na,4000,4096,0,\nb,4000,4096,0,\n"
     tasks = "name,cpu_milli,memory_mib,num_gpu,gpu_milli\nx,1000,1024,0,0\ny,2000,1024,0,0\n"
-    _, of_tables = read_trace(nodes, tasks, GpuSharing())
+    _, of_tables = read_trace(nodes, tasks)
     node = {"cpu": 4, "memory": "4GiB"}
     document = {
         "nodes": [{"name": "a", **node}, {"name": "b", **node}],
         "tasks": [{"name": "x", "cpu": 1}, {"name": "y", "cpu": 2}],
     }
-    _, of_file = read_tasks_file(document, GpuSharing(), load())
+    _, of_file = read_tasks_file(document, None, load())
     assert of_tables == of_file
     assert [found.code for found in of_file] == ["pack-trace-too-varied"]

@@ -8,7 +8,6 @@ from click.testing import CliRunner
 
 from gpufleet_planner.commands.pack import command, trace_as_dict
 from gpufleet_planner.trace.read import read_trace
-from gpufleet_planner.trace.trace import GpuSharing, read_sharing
 
 # Lines as the README of alibaba/clusterdata, cluster-trace-gpu-v2023, shows them (0c9677bb).
 NODES = """sn,cpu_milli,memory_mib,gpu,model
@@ -24,7 +23,7 @@ openb-pod-0022,4000,15258,1,220,nan,BE,9679175,9973826
 
 
 def test_published_lines() -> None:
-    trace, findings = read_trace(NODES, TASKS, GpuSharing())
+    trace, findings = read_trace(NODES, TASKS)
     assert findings == ()
     assert trace is not None
     assert [(n.name, n.gpus, n.model) for n in trace.nodes] == [
@@ -46,7 +45,7 @@ def test_every_problem_at_once() -> None:
         "name,cpu_milli,memory_mib,num_gpu,gpu_milli,creation_time,deletion_time\n"
         ",1,1,1,0,9,3\nx,1,1,1,1,9,3\n"
     )
-    trace, findings = read_trace(nodes, tasks, GpuSharing())
+    trace, findings = read_trace(nodes, tasks)
     assert trace is None
     assert [(f.code, f.path) for f in findings] == [
         ("pack-trace-value", "nodes[0]"),
@@ -70,42 +69,27 @@ def test_every_problem_at_once() -> None:
     ],
 )
 def test_tables_that_are_none(nodes: str, code: str) -> None:
-    trace, findings = read_trace(nodes, TASKS, GpuSharing())
+    trace, findings = read_trace(nodes, TASKS)
     assert trace is None
     assert [f.code for f in findings] == [code]
 
 
 def test_many_wrong_values_are_counted() -> None:
     lines = "".join(f"n{i},x,1,0,\n" for i in range(50))
-    _, findings = read_trace("sn,cpu_milli,memory_mib,gpu,model\n" + lines, TASKS, GpuSharing())
+    _, findings = read_trace("sn,cpu_milli,memory_mib,gpu,model\n" + lines, TASKS)
     assert len(findings) == 21
     assert "30 more" in findings[-1].message
 
 
 @pytest.mark.parametrize(
-    ("text", "requested", "handed_out"),
-    [
-        ("milli", 333, 333),
-        ("kai", 333, 333),
-        ("hami", 333, 340),
-        ("hami", 1000, 1000),
-        ("timeSlicing:4", 220, 250),
-        ("timeSlicing:4", 250, 250),
-        ("timeSlicing:4", 251, 1000),
-    ],
+    ("slices", "requested", "handed_out"),
+    [(None, 333, 333), (4, 220, 250), (4, 250, 250), (4, 251, 1000)],
 )
-def test_what_a_mechanism_hands_out(text: str, requested: int, handed_out: int) -> None:
-    sharing = read_sharing(text)
-    assert sharing is not None
-    assert str(sharing) == text
-    assert sharing.handed_out(requested) == handed_out
-
-
-@pytest.mark.parametrize(
-    "text", ["", "MIG", "timeSlicing", "timeSlicing:0", "timeSlicing:x", "kai:2"]
-)
-def test_no_mechanism(text: str) -> None:
-    assert read_sharing(text) is None
+def test_what_is_handed_out(slices: int | None, requested: int, handed_out: int) -> None:
+    tasks = f"name,cpu_milli,memory_mib,num_gpu,gpu_milli\nx,1,1,1,{requested}\n"
+    trace, findings = read_trace(NODES, tasks, slices)
+    assert trace is not None, findings
+    assert trace.tasks[0].shape.milli == handed_out
 
 
 def files(tmp_path: Path, tasks: str = TASKS) -> list[str]:
@@ -147,12 +131,6 @@ def test_errors_have_the_keys_of_answers(tmp_path: Path) -> None:
     assert json.loads(bad.stdout)["findings"][0]["code"] == "pack-trace-columns"
 
 
-def test_unknown_sharing(tmp_path: Path) -> None:
-    answer = CliRunner().invoke(command, [*files(tmp_path), "--sharing", "mig"])
-    assert answer.exit_code == 2
-    assert "'mig' is none of milli, hami, kai, timeSlicing:N" in answer.output
-
-
 @pytest.mark.parametrize(
     ("tasks", "words"),
     [
@@ -166,7 +144,7 @@ def test_unknown_sharing(tmp_path: Path) -> None:
     ],
 )
 def test_no_line_is_lost_silently(tasks: str, words: str) -> None:
-    trace, findings = read_trace(NODES, tasks, GpuSharing())
+    trace, findings = read_trace(NODES, tasks)
     assert trace is None
     assert [words in one.message for one in findings] == [True]
 

@@ -40,6 +40,7 @@ from tests.policies.cases.pair_objects import (
     shares,
     taint_rule,
 )
+from tests.policies.cases.pairs_of_programs import CASES as PROGRAMS
 from tests.policies.cases.pairs_with_nodes import CASES as MORE
 from tests.policies.cases.workloads import deployment, job
 
@@ -301,4 +302,5 @@ CASES = (
         settings={"rules": {"sharing-name-collides": "off"}},
     ),
     *MORE,
+    *PROGRAMS,
 )

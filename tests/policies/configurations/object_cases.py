@@ -14,6 +14,10 @@ def monitor(spec: str) -> str:
     return f"{{apiVersion: monitoring.coreos.com/v1, kind: PodMonitor, metadata: {{name: a}}, spec: {{{spec}}}}}"
 
 
+def job(spec: str) -> str:
+    return f"{{apiVersion: ray.io/v1, kind: RayJob, metadata: {{name: a}}, spec: {{{spec}, rayClusterSpec: {{headGroupSpec: {{template: {{spec: {{containers: [{{name: head, image: r}}]}}}}}}}}}}}}"
+
+
 FINE_TEXT = pod("resources: {limits: {nvidia.com/gpu: 1}}")
 
 CASES: list[CaseRow] = [
@@ -27,5 +31,7 @@ CASES: list[CaseRow] = [
     ("config-out-of-bounds", pod("ports: [{containerPort: 2147483648}]"), pod("ports: [{containerPort: 80}]"), {}),
     ("object-field-too-new", pod("restartPolicyRules: []"), pod("env: []"), {"context": {"kubernetesVersion": "1.33"}}),
     ("config-value-missing", monitor("podMetricsEndpoints: []"), monitor("podMetricsEndpoints: [], selector: {}"), {}),
+    ("object-operator-refuses", job("ttlSecondsAfterFinished: 60"), job("ttlSecondsAfterFinished: 60, shutdownAfterJobFinishes: true"), {}),
+    ("config-value-invalid", job("suspend: true"), job("suspend: true, shutdownAfterJobFinishes: true"), {}),
     ("config-value-invalid", pod("resources: {limits: {memory: 1GiB}}"), pod("resources: {limits: {memory: 1Gi}}"), {}),
 ]  # fmt: skip

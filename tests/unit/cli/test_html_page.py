@@ -6,7 +6,6 @@ from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
 
-import pytest
 import yaml
 from click.testing import CliRunner
 
@@ -109,7 +108,6 @@ def test_a_page_that_cannot_be_written_is_one_error(tmp_path: Path) -> None:
 
 
 def test_a_plan_shows_what_is_where(tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
     file = tmp_path / "plan.html"
     result = CliRunner().invoke(plan, [str(EXAMPLE), "--html", str(file)])
     assert result.exit_code in (0, 1), result.output

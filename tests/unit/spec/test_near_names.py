@@ -1,8 +1,14 @@
 """What an unknown key or platform is said to be near to."""
 
-import pytest
+from pathlib import Path
+from typing import Any
 
+import pytest
+import yaml
+
+from gpufleet.catalogue.edition import read_rows
 from gpufleet.platforms.compiled import compile_data
+from gpufleet.spec import meant
 from tests.unit.contract.fleets import declaration, one
 
 
@@ -39,6 +45,29 @@ def test_a_word_of_a_key_is_near_to_it(key: str, near: str) -> None:
     data = declaration("eks", {"name": "chat", "gpu": "L4"})
     data["cluster"][key] = "1.36"
     assert one(compile_data(data), "spec-key-unknown").fix == f"nearest: {near}"
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        row
+        for row in read_rows(Path(meant.__file__).parent, "meant_words")
+        if row["at"] in {"pools", "mig"}
+        and ": " in row["write"]
+        and "`" not in row["write"]
+        and "..." not in row["write"]
+    ],
+    ids=lambda row: row["found"],
+)
+def test_what_is_written_in_place_of_another_tools_word_is_read(row: dict[str, str]) -> None:
+    pool: dict[str, Any] = {"name": "chat", "gpu": "L4"}
+    if row["at"] == "mig":
+        pool |= {"gpu": "H100-80GB", "sharing": {"mig": yaml.safe_load(row["write"])}}
+    else:
+        pool |= yaml.safe_load(row["write"])
+    found = compile_data(declaration("eks", pool)).findings
+    forms = ("spec-key-", "spec-value-wrong-type", "spec-value-unknown")
+    assert not [one for one in found if one.code.startswith(forms)], found
 
 
 @pytest.mark.parametrize("written", ["auto-mode", "automode", "EKS Auto Mode"])

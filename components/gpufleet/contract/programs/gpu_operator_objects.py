@@ -11,7 +11,10 @@ from gpufleet.contract.programs.gpu_operator_images import (
     validate_policy_images,
 )
 from gpufleet.contract.programs.gpu_operator_nested import validate_config_maps
-from gpufleet.contract.programs.gpu_operator_runtime import validate_runtime_paths
+from gpufleet.contract.programs.gpu_operator_runtime import (
+    validate_environment,
+    validate_runtime_paths,
+)
 from gpufleet.contract.programs.validation import CheckReport
 from gpufleet.contract.schemas import (
     SchemaCodes,
@@ -79,6 +82,7 @@ def _cluster_policy(
     driver = as_mapping(spec.get("driver")) or {}
     validate_driver_version(driver.get("version"), f"{place}.driver.version", report)
     validate_runtime_paths(spec, place, report)
+    validate_environment(spec, place, report)
     validate_mig_default(spec, f"{place}.", report)
     absent = [one for one in problems if one.kind is _REQUIRED and len(one.steps) == 2]
     missing = tuple(str(one.steps[1]) for one in absent)

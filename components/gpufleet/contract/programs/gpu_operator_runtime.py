@@ -1,12 +1,17 @@
-"""Paths of containerd that the container toolkit is given, on k3s and RKE2.
+"""Variables of the operands: their names and values (`environment.jsonl`), and the paths of
+containerd that the container toolkit is given, on k3s and RKE2.
 
 Sources: docs.rke2.io "Deploy NVIDIA operator" (CONTAINERD_SOCKET alone), NVIDIA/gpu-operator#406
 (socket), #473 (config.toml is generated again), #992 (config.toml.tmpl replaces what is generated).
 """
 
+import json
 from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
 from typing import Any
 
+from gpufleet.contract.programs.unknown_keys import report_misspelt
 from gpufleet.contract.programs.validation import CheckReport
 from gpufleet.documents.paths import child, value_at
 from gpufleet.documents.shapes import as_list, as_mapping
@@ -15,6 +20,45 @@ SOCKET = "/run/k3s/containerd/containerd.sock"
 """Of the containerd that k3s and RKE2 bring."""
 _RANCHER = ("/var/lib/rancher/", "/run/k3s/", "/run/rke2/")
 _FIX = f"write CONTAINERD_SOCKET alone, with {SOCKET}"
+
+
+_BOOL = {one: word for word in ("true", "false") for one in (word, word[0], word.title())}
+_BOOL |= {one.upper(): word for one, word in _BOOL.items()} | {"1": "true", "0": "false"}
+"""What Go's strconv.ParseBool takes, and what it means."""
+
+
+@cache
+def _variables() -> Mapping[str, Mapping[str, Any]]:
+    """Section of the values -> name of a variable -> what it may be: None, "bool" or words."""
+    text = Path(__file__).with_name("environment.jsonl").read_text(encoding="utf-8")
+    found: dict[str, dict[str, Any]] = {}
+    for row in map(json.loads, text.splitlines()):
+        found.setdefault(row["section"], {})[row["name"]] = row.get("values")
+    return found
+
+
+def validate_environment(data: Mapping[str, Any], path: str, report: CheckReport) -> None:
+    """The variables of all operands, of values or a ClusterPolicy."""
+    for section, known in _variables().items():
+        place = f"{path}.{section}.env" if path else f"{section}.env"
+        for index, entry in enumerate(as_list(value_at(data, f"{section}.env")) or []):
+            item = as_mapping(entry) or {}
+            name, value, where = item.get("name"), item.get("value"), child(place, index)
+            if not isinstance(name, str) or not isinstance(value, str):
+                continue
+            words = _BOOL if known.get(name) == "bool" else known.get(name) or (value,)
+            if name not in known:
+                alike = [one for one in known if one.count("_") == name.count("_")]
+                report_misspelt(report, child(where, "name"), name, alike, section)
+            elif value and value not in words:
+                allowed = ", ".join(dict.fromkeys(_BOOL.values() if words is _BOOL else words))
+                report.say(
+                    "gpu-operator-choice-unknown/variable",
+                    child(where, "value"),
+                    value=value,
+                    name=name,
+                    allowed=allowed,
+                )
 
 
 def validate_runtime_paths(data: Mapping[str, Any], path: str, report: CheckReport) -> None:

@@ -36,7 +36,10 @@ from gpufleet.contract.programs.gpu_operator_objects import (
     validate_mig_default,
     validate_objects,
 )
-from gpufleet.contract.programs.gpu_operator_runtime import validate_runtime_paths
+from gpufleet.contract.programs.gpu_operator_runtime import (
+    validate_environment,
+    validate_runtime_paths,
+)
 from gpufleet.contract.programs.rule_tables import rules_in
 from gpufleet.contract.programs.text_notes import note_text
 from gpufleet.contract.programs.validation import CheckReport, Judgement
@@ -120,6 +123,7 @@ def validate(read: GoDocument, context: Site) -> Judgement:
     validate_value_images(values, report)
     validate_driver_version(value_at(values, "driver.version"), "driver.version", report)
     validate_runtime_paths(values, "", report)
+    validate_environment(values, "", report)
     validate_list_strategy(values, operator, report)
     validate_images(values, context, report)
     gates = gates_of(value_at(values, "draDriver.featureGates"))

@@ -38,13 +38,21 @@ def report_key(
             near=near[0],
         )
         return
-    if near and _looks_like(key, near[0]):
-        report.say("config-key-misspelt", place, value=key, nearest=near[0], reader=reader)
-        return
-    if needless:
+    if report_misspelt(report, place, key, near, reader) or needless:
         return
     fix = f"remove it; known here: {', '.join(names[:12])}" if names else "remove it"
     report.say("config-key-unknown/ignored", place, fix=fix, value=key, reader=reader)
+
+
+def report_misspelt(
+    report: CheckReport, place: str, key: str, known: Iterable[str], reader: str
+) -> bool:
+    """Whether a name looks like one that `reader` knows; add the finding if it does."""
+    near = nearest_names(key, known, limit=1)
+    if not near or not _looks_like(key, near[0]):
+        return False
+    report.say("config-key-misspelt", place, value=key, nearest=near[0], reader=reader)
+    return True
 
 
 def _looks_like(key: str, known: str) -> bool:

@@ -1,91 +1,79 @@
-"""What is refused in claims of devices and volumes of NIM, though their definitions take it.
+"""What is refused though a definition takes it: by the server in claims of devices, and by the code
+of operators and their webhooks. `refusals.jsonl` has a row, with its source, for each refusal.
 
-Sources: kubernetes v1.36.3 `pkg/apis/core/validation/validation.go` (`validatePodResourceClaims`,
-`validateContainerResourceClaims`); NVIDIA/k8s-nim-operator `internal/shared/pvc.go`
-(`ConstructPVC`). What else the server's code refuses, a server dry run says.
+A row has `kinds` (group or API version, and kind), `at` (paths, `[]` for the items of a list) and
+a `rule`, an expression of CEL about `self`, the value there, and `object`, the whole; what it
+cannot evaluate is not refused. `says` is what is wrong (`{found}` the value), `path` where below
+`at` and `by` who refuses it. With `since`, the first release that does, it is advice: objects do
+not say which release reads them. What else the server's code refuses, a server dry run says.
 """
 
-from collections.abc import Iterator, Mapping
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from pathlib import Path
 from typing import Any
 
-from gpufleet.contract.schemas.problems import (
-    SchemaProblem,
-    SchemaProblemKind,
-    path_of,
-    visible,
-)
-from gpufleet.documents.paths import at_steps, mapping_at
-from gpufleet.documents.quantities import quantity
-from gpufleet.documents.shapes import as_list, as_mapping, is_mapping
+from gpufleet.contract.programs.dra_cel_functions import cel, compiled, functions
+from gpufleet.contract.schemas.problems import SchemaProblem, SchemaProblemKind, path_of, visible
+from gpufleet.documents.paths import at_steps
+from gpufleet.documents.shapes import as_list, as_mapping
 
 _Steps = tuple[str | int, ...]
-_Said = tuple[_Steps, str, str]
-"""Where, what is wrong and what to write."""
-
-_PODS: dict[tuple[str, str], _Steps] = {
-    ("v1", "Pod"): ("spec",),
-    **dict.fromkeys(
-        (
-            *(("apps/v1", kind) for kind in ("Deployment", "DaemonSet", "ReplicaSet")),
-            ("apps/v1", "StatefulSet"),
-            ("batch/v1", "Job"),
-        ),
-        ("spec", "template", "spec"),
-    ),
-    ("batch/v1", "CronJob"): ("spec", "jobTemplate", "spec", "template", "spec"),
-}
-"""Kinds that the server validates with their pods -> where the pod is."""
-_CLAIM_NAMES = ("resourceClaimName", "resourceClaimTemplateName")
-_NIM_SIZE = ("spec", "storage", "pvc", "size")
 
 
-def refused_for_gpus(document: Mapping[str, Any]) -> Iterator[SchemaProblem]:
-    """The problems of the pod that an object makes, and of the volume of a NIM object."""
+@cache
+def refusals() -> Mapping[str, Sequence[Mapping[str, Any]]]:
+    """Group or API version, and kind, of an object -> the rows about it."""
+    text = Path(__file__).with_name("refusals.jsonl").read_text(encoding="utf-8")
+    found: dict[str, list[Mapping[str, Any]]] = {}
+    for row in map(json.loads, text.splitlines()):
+        for kind in row["kinds"]:
+            found.setdefault(kind, []).append(row)
+    return found
+
+
+def refused_by_code(document: Mapping[str, Any]) -> Iterator[SchemaProblem]:
+    """The problems of an object that fits its definition and has no nulls."""
     version, kind = str(document.get("apiVersion")), str(document.get("kind"))
-    said: list[_Said] = []
-    if (version, kind) in _PODS:
-        said += _claims(_PODS[version, kind], document)
-    if version.startswith("apps.nvidia.com/") and kind in ("NIMService", "NIMCache"):
-        size = mapping_at(document, path_of(_NIM_SIZE[:-1])).get("size")
-        if isinstance(size, str) and size and quantity(size) is None:
-            message = f"size is {size!r}, a quantity such as 50Gi is needed"
-            said.append((_NIM_SIZE, message, "write a size such as 50Gi"))
-    for steps, message, fix in said:
-        value = visible(document, steps, at_steps(document, steps))
-        kind_of_problem = SchemaProblemKind.CONDITION
-        yield SchemaProblem(kind_of_problem, path_of(steps), message, fix, steps, value)
+    group, rows = version.rpartition("/")[0], refusals()
+    for row in (*rows.get(f"{group}/{kind}", ()), *rows.get(f"{version}/{kind}", ())):
+        for steps, value in (one for path in row["at"] for one in _all(document, path)):
+            if _is_refused(row["rule"], value, document):
+                place = (*steps, *_there(value, row.get("path", "")))
+                by = row["by"] + (f" {row['since']} and later" if "since" in row else "")
+                what = SchemaProblemKind.REFUSED if "since" in row else SchemaProblemKind.CONDITION
+                found = visible(document, place, at_steps(document, place))
+                message = f"{row['says'].format(found=found)}; {by} refuses it"
+                yield SchemaProblem(what, path_of(place), message, row.get("fix"), place, found)
 
 
-def _claims(place: _Steps, document: Mapping[str, Any]) -> Iterator[_Said]:
-    """Claims that name two objects or none, and containers that use a claim the pod lacks."""
-    pod = mapping_at(document, path_of(place))
-    containers = [
-        (steps, one)
-        for key in ("initContainers", "containers")
-        for steps, one in _each(pod, key, place)
-    ]
-    # A patch leaves out what it keeps, images too.
-    is_whole = any(one.get("image") for _, one in containers)
-    claims = list(_each(pod, "resourceClaims", place))
-    for where, one in claims:
-        named = sum(one.get(name) is not None for name in _CLAIM_NAMES)
-        if named == len(_CLAIM_NAMES):
-            yield where, f"an entry has {' and '.join(_CLAIM_NAMES)}", "write one of them"
-        elif named == 0 and is_whole:
-            message = f"an entry names neither {' nor '.join(_CLAIM_NAMES)}"
-            yield where, message, f"write `{_CLAIM_NAMES[1]}: ...` next to `name`"
-    names = {str(one.get("name")) for _, one in claims}
-    for steps, container in containers if is_whole else ():
-        resources = as_mapping(container.get("resources")) or {}
-        for where, one in _each(resources, "claims", (*steps, "resources")):
-            if isinstance(one.get("name"), str) and one["name"] not in names:
-                message = f"no entry of resourceClaims is called {one['name']}"
-                yield (*where, "name"), message, "add it to resourceClaims of the pod"
+def _is_refused(rule: str, value: Any, document: Mapping[str, Any]) -> bool:
+    context = cel().Context({"self": value, "object": document}, functions())
+    try:
+        return compiled(rule).execute(context) is False
+    except (KeyError, RuntimeError, TypeError, ValueError):
+        return False
 
 
-def _each(
-    value: Mapping[str, Any], key: str, steps: _Steps
-) -> Iterator[tuple[_Steps, Mapping[str, Any]]]:
-    for index, one in enumerate(as_list(value.get(key)) or []):
-        if is_mapping(one):
-            yield (*steps, key, index), one
+def _there(value: Any, path: str) -> Iterator[str]:
+    """The steps of a path as far as it is there."""
+    for key in filter(None, path.split(".")):
+        value = (as_mapping(value) or {}).get(key)
+        if value is None:
+            return
+        yield key
+
+
+def _all(value: Any, path: str, steps: _Steps = ()) -> Iterator[tuple[_Steps, Any]]:
+    """Every value at a path, with its steps."""
+    key, _, rest = path.partition(".")
+    name = key.removesuffix("[]")
+    held = as_mapping(value) or {}
+    if not key:
+        yield steps, value
+    elif name == key and name in held:
+        yield from _all(held[name], rest, (*steps, name))
+    elif name != key:
+        for index, one in enumerate(as_list(held.get(name)) or []):
+            yield from _all(one, rest, (*steps, name, index))

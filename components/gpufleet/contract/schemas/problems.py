@@ -39,6 +39,8 @@ class SchemaProblemKind(StrEnum):
     """Two entries of a list that may not be equal."""
     CONDITION = "condition"
     """Fields do not fit each other."""
+    REFUSED = "refused"
+    """The code of a later release of an operator refuses it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,6 +44,7 @@ class SchemaCodes:
             _K.BOUND: self.bound,
             _K.REQUIRED: self.required,
             _K.NEWER: f"{SHARED}-key-unknown",
+            _K.REFUSED: "object-operator-refuses",
         }.get(kind, self.other)
 
 

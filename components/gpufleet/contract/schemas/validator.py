@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from gpufleet.catalogue.schemas import schema_kinds
 from gpufleet.contract.schemas.expressions import broken_rules
-from gpufleet.contract.schemas.gpu_refusals import refused_for_gpus
+from gpufleet.contract.schemas.gpu_refusals import refused_by_code
 from gpufleet.contract.schemas.json_schema import MAP_KEYS, JsonSchema, json_schema
 from gpufleet.contract.schemas.numbers import refused_numbers
 from gpufleet.contract.schemas.problems import (
@@ -65,13 +65,13 @@ def schema_problems(document: Any, api_version: str | None = None) -> tuple[Sche
         *_problems_of(validator, schema, present),
         *(_unknown_nulls(validator, schema, document) if document != present else ()),
         *refused_numbers(document),
-        *refused_for_gpus({**document, "apiVersion": version}),
         *_embedded_problems(kind, document),
     )
     if any(one.kind is not SchemaProblemKind.UNKNOWN for one in shape):
         return shape  # a server does not evaluate expressions either
     broken = broken_rules(version, kind, present)
-    return (*shape, *(_broken_rule(steps, rule) for steps, rule in broken))
+    said = refused_by_code({**present, "apiVersion": version})
+    return (*shape, *(_broken_rule(steps, rule) for steps, rule in broken), *said)
 
 
 _MACHINES = "machine.openshift.io/v1beta1"

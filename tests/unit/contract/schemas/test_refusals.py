@@ -1,4 +1,4 @@
-"""What is refused in claims of devices and volumes of NIM, though their definitions take it.
+"""What is refused by the server and by operators, though their definitions take it.
 
 Expected: kubernetes v1.36.3 `pkg/apis/core/validation/validation.go`; k8s-nim-operator
 `internal/shared/pvc.go`.
@@ -6,12 +6,15 @@ Expected: kubernetes v1.36.3 `pkg/apis/core/validation/validation.go`; k8s-nim-o
 
 import copy
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
 from gpufleet.contract.schemas import schema_problems
+from gpufleet.contract.schemas.gpu_refusals import refusals
+from gpufleet.contract.schemas.problems import SchemaProblemKind
 
 DEPLOYMENT = """
 apiVersion: apps/v1
@@ -62,7 +65,7 @@ BROKEN: list[tuple[str, Any, str, str]] = [
         f"{CONTAINER}.resources.claims.0.name",
         "card",
         f"{CONTAINER}.resources.claims[0].name",
-        "no entry of resourceClaims is called card",
+        "no entry of resourceClaims is called 'card'",
     ),
 ]
 
@@ -116,4 +119,61 @@ def test_the_volume_of_nim_needs_a_size() -> None:
     wrong = changed(yaml.safe_load(CACHE), "spec.storage.pvc.size", "model-size")
     (problem,) = schema_problems(wrong)
     assert problem.path == "spec.storage.pvc.size"
-    assert problem.message == "size is 'model-size', a quantity such as 50Gi is needed"
+    assert problem.message.startswith("size is 'model-size', a quantity such as 50Gi is needed")
+
+
+OTHERS = yaml.safe_load(Path(__file__).with_name("refusals.yaml").read_text(encoding="utf-8"))
+"""Objects of operators that they take (`taken`), and changes that they refuse, with words of what
+is said. Written from the operators' code, which `refusals.jsonl` names."""
+
+
+def edited(name: str, changes: dict[str, Any]) -> Any:
+    """A copy of an object with values at dotted paths; null removes one."""
+    document = copy.deepcopy(OTHERS["taken"][name])
+    for path, value in changes.items():
+        here, steps = document, [int(x) if x.isdigit() else x for x in path.split("/")]
+        for step in steps[:-1]:
+            here = here[step] if isinstance(here, list) else here.setdefault(step, {})
+        if value is None:
+            del here[steps[-1]]
+        else:
+            here[steps[-1]] = value
+    return document
+
+
+@pytest.mark.parametrize("name", OTHERS["taken"])
+def test_what_an_operator_takes(name: str) -> None:
+    assert schema_problems(OTHERS["taken"][name]) == ()
+
+
+@pytest.mark.parametrize("case", OTHERS["also"], ids=str)
+def test_a_neighbour_that_an_operator_takes(case: tuple[str, dict[str, Any]]) -> None:
+    assert schema_problems(edited(*case)) == ()
+
+
+@pytest.mark.parametrize("case", OTHERS["refused"], ids=str)
+def test_what_an_operator_refuses(case: tuple[str, str, dict[str, Any]]) -> None:
+    says, name, changes = case
+    (problem,) = schema_problems(edited(name, changes))
+    assert says in problem.message
+
+
+def test_each_refusal_has_a_case_and_a_source() -> None:
+    rows = [row for found in refusals().values() for row in found]
+    said = {one[0] for one in OTHERS["refused"]} | {one[3].partition("'")[0] for one in BROKEN}
+    said.add("size is {found}")
+    assert not [row["says"] for row in rows if not any(one in row["says"] for one in said)]
+    assert all(row["source"] and row["by"] for row in rows)
+
+
+def test_what_only_later_releases_refuse_is_advice() -> None:
+    late = edited("job", {"metadata/name": "a" * 48})
+    assert [one.kind for one in schema_problems(late)] == [SchemaProblemKind.REFUSED]
+    kinds = {
+        kind
+        for found in refusals().values()
+        for row in found
+        if "since" in row
+        for kind in row["kinds"]
+    }
+    assert all(kind.startswith("ray.io/") for kind in kinds)  # of kind kubernetes-object alone

@@ -1,0 +1,194 @@
+"""More cases of rules/pairs.py: values of charts, and what their programs and the nodes make of
+them."""
+
+from typing import Any
+
+from gpufleet.findings import Level
+from tests.policies.cases.case import Case, Thing
+from tests.policies.cases.pair_objects import GKE, node, of_kind, operator, release
+
+ADVICE = Level.ADVISORY
+GPU = {"nvidia.com/gpu.present": "true"}
+TALOS = node(labels=GPU, gpus=0, image="Talos (v1.11.2)")
+
+
+def router(**values: Any) -> Thing:
+    return release("vllm-stack", "0.1.8", {"routerSpec": values}, "vllm")
+
+
+def kai(values: dict[str, Any]) -> Thing:
+    return release("kai-scheduler", "v0.17.0", values, "kai-scheduler")
+
+
+def flavor(name: str, label: str) -> Thing:
+    spec = {"nodeLabels": {"pool": label}, "topologyName": "racks"}
+    return of_kind("ResourceFlavor", "kueue.x-k8s.io/v1beta2", name, spec)
+
+
+def images(**term: str) -> Thing:
+    tags = [{"tags": {"karpenter.sh/discovery": "ml"}}]
+    spec = {
+        "amiFamily": "AL2023",
+        "role": "KarpenterNodeRole",
+        "amiSelectorTerms": [term],
+        "subnetSelectorTerms": tags,
+        "securityGroupSelectorTerms": tags,
+    }
+    return of_kind("EC2NodeClass", "karpenter.k8s.aws/v1", "gpu", spec)
+
+
+def opened(release: str, **driver: Any) -> Thing:
+    return operator(release, {"driver": {"useOpenKernelModules": True, **driver}})
+
+
+def containerd(release: str, *more: dict[str, str]) -> Thing:
+    env = [{"name": "CONTAINERD_CONFIG", "value": "/etc/k0s/containerd.d/nvidia.toml"}, *more]
+    return operator(release, {"toolkit": {"env": env}})
+
+
+CASES = (
+    Case(
+        "chart-program-refuses",
+        router(routingLogic="roundrobin"),
+        router(routingLogic="least_loaded"),
+        "names the routing logic least_loaded, which the router does not know",
+        Level.ADVISORY,
+        alongside=(),
+    ),
+    Case(
+        "chart-program-refuses",
+        router(routingLogic="session", sessionKey="x-user-id"),
+        router(routingLogic="session"),
+        "routes by session and has no sessionKey",
+        ADVICE,
+        alongside=(),
+    ),
+    Case(
+        "chart-program-refuses",
+        router(serviceDiscovery="k8s"),
+        router(serviceDiscovery="dns"),
+        "finds its engines by dns, which the router does not know",
+        ADVICE,
+        alongside=(),
+    ),
+    Case(
+        "chart-program-refuses",
+        router(serviceDiscovery="static", staticBackends="http://a:8000", staticModels="llama"),
+        router(serviceDiscovery="static", staticModels="llama"),
+        "takes its engines from a list and has no staticBackends",
+        ADVICE,
+        alongside=(),
+    ),
+    Case(
+        "chart-program-refuses",
+        router(serviceDiscovery="static", staticBackends="http://a:8000", staticModels="llama"),
+        router(serviceDiscovery="static", staticBackends="http://a:8000"),
+        "takes its engines from a list and has no staticModels",
+        ADVICE,
+        alongside=(),
+    ),
+    Case(
+        "chart-program-refuses",
+        kai({"kaiConfig": {"render": True}, "kaiConfigDeployer": {"enabled": False}}),
+        kai({"kaiConfig": {"render": True}}),
+        "renders KAI's Config, and the hook that makes it is on",
+        ADVICE,
+        alongside=(),
+    ),
+    Case(
+        "chart-program-refuses",
+        kai({"global": {"nvFractions": {"set": True}, "gpuSharingMode": "NvFractions"}}),
+        kai({"global": {"nvFractions": {"set": True}, "gpuSharingMode": "HamiCore"}}),
+        "installs NvFractions beside the mode HamiCore",
+        ADVICE,
+        alongside=(),
+    ),
+    Case(
+        "chart-program-refuses",
+        kai({"global": {"gpuSharingMode": "HamiCore"}}),
+        kai({"global": {"gpuSharingMode": "hami"}}),
+        "names the mode hami, which KAI does not have",
+        ADVICE,
+        alongside=(),
+    ),
+    Case(
+        "chart-program-refuses",
+        kai({"scheduler": {"placementStrategy": "spread"}}),
+        kai({"scheduler": {"placementStrategy": "pack"}}),
+        "places pods by pack, which KAI does not know",
+        ADVICE,
+        alongside=(),
+    ),
+    Case(
+        "operator-installs-what-system-brings",
+        operator("v26.3.0", {"driver": {"enabled": False}, "toolkit": {"enabled": False}}),
+        operator("v26.3.0", {"driver": {"enabled": True}, "toolkit": {"enabled": False}}),
+        "installs a driver from NVIDIA's images, and Node gpu-1 runs Talos (v1.11.2)",
+        ADVICE,
+        alongside=(TALOS,),
+    ),
+    Case(
+        "operator-installs-what-system-brings",
+        operator("v26.3.0", {"driver": {"enabled": False}, "toolkit": {"enabled": False}}),
+        operator("v26.3.0", {"driver": {"enabled": False}}),
+        "installs the container toolkit, and Node gpu-1 runs Talos (v1.11.2)",
+        ADVICE,
+        alongside=(TALOS,),
+    ),
+    Case(
+        "exporter-asks-for-other-names",
+        release("dcgm-exporter", "4.8.3", {"arguments": ["--kubernetes-gpu-id-type=device-name"]}),
+        release("dcgm-exporter", "4.8.3", {"arguments": ["-f", "/etc/dcgm-exporter/dcp.csv"]}),
+        "names GPUs by UUID, and Node gpu-1 is GKE's",
+        ADVICE,
+        alongside=(node(labels=GKE),),
+    ),
+    Case(
+        "flavors-share-nodes",
+        flavor("reserved", "a100-reserved"),
+        flavor("reserved", "a100"),
+        "chooses the nodes of ResourceFlavor on-demand in the topology racks",
+        ADVICE,
+        alongside=(flavor("on-demand", "a100"),),
+    ),
+    Case(
+        "image-of-any-kubernetes",
+        images(name="amazon-eks-node-al2023-x86_64-nvidia-1.35-*"),
+        images(name="amazon-eks-node-*-nvidia-*"),
+        "chooses images by a name with a star and without a version of Kubernetes",
+        ADVICE,
+        alongside=(),
+    ),
+    Case(
+        "open-modules-not-read",
+        opened("v24.9.2", version="570.86.15"),
+        opened("v24.9.2", version="570.133.20"),
+        "asks driver 570.133.20 for open modules, which no longer reads it",
+        ADVICE,
+        alongside=(),
+    ),
+    Case(
+        "open-modules-not-read",
+        opened("v24.9.2", version="550.144.03"),
+        opened("v24.9.2", version="550.163.01"),
+        "asks driver 550.163.01 for open modules",
+        ADVICE,
+        alongside=(),
+    ),
+    Case(
+        "open-modules-not-read",
+        opened("v24.9.2", version="535.230.02"),
+        opened("v24.9.2", version="535.247.01"),
+        "asks driver 535.247.01 for open modules",
+        ADVICE,
+        alongside=(),
+    ),
+    Case(
+        "toolkit-asks-missing-containerd",
+        containerd("v24.9.2", {"name": "RUNTIME_CONFIG_SOURCE", "value": "file"}),
+        containerd("v24.9.2"),
+        "configures k0s's containerd in v24.9.2, which asks the command containerd of the host",
+        ADVICE,
+        alongside=(),
+    ),
+)
