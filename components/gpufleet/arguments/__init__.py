@@ -6,6 +6,8 @@ the files next to this one are written from them, and a test compares.
 """
 
 from gpufleet.arguments.addons import AddonsArgs, ChartsArgs, ClusterAutoscalerOptionsArgs
+from gpufleet.arguments.eks import EksClusterArgs
+from gpufleet.arguments.gke import GkeClusterArgs
 from gpufleet.arguments.gpu_operator import GpuOperatorSettingsArgs
 from gpufleet.arguments.images import ImagesArgs
 from gpufleet.arguments.monitoring import MonitoringArgs
@@ -20,6 +22,8 @@ __all__ = [
     "AddonsArgs",
     "ChartsArgs",
     "ClusterAutoscalerOptionsArgs",
+    "EksClusterArgs",
+    "GkeClusterArgs",
     "GpuOperatorSettingsArgs",
     "GpuPoolArgs",
     "ImagesArgs",

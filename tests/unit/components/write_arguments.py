@@ -39,6 +39,8 @@ from gpufleet.spec.gpu_operator import GpuOperatorSettings
 from gpufleet.spec.monitoring import Monitoring
 from gpufleet.spec.network_operator import NetworkOperatorSettings
 from gpufleet.spec.nim import Nim
+from gpufleet.spec.platforms.eks import DeclaredEksCluster
+from gpufleet.spec.platforms.gke import DeclaredGkeCluster
 from gpufleet.spec.pool import GpuPool
 from gpufleet.spec.queues import Queues
 from gpufleet.spec.scaling import KedaScaling, Scaling
@@ -54,6 +56,8 @@ ROOTS = (
     Scaling,
     KedaScaling,
     Nim,
+    DeclaredEksCluster,
+    DeclaredGkeCluster,
 )
 RENAMED = {
     GpuOperator: "GpuOperatorOptionsArgs",
@@ -62,8 +66,11 @@ RENAMED = {
     Karpenter: "KarpenterOptionsArgs",
     ClusterAutoscaler: "ClusterAutoscalerOptionsArgs",
     NeuronDevicePlugin: "NeuronDevicePluginOptionsArgs",
+    DeclaredEksCluster: "EksClusterArgs",
+    DeclaredGkeCluster: "GkeClusterArgs",
 }
-"""These components have arguments of their own, and all types of a package share one namespace."""
+"""All types of a package share one namespace: the first ones are components with arguments of their
+own, the last ones are the arguments of components."""
 
 SPELLED_AS_FILES = "spelled_as_files"
 """Folder of the FleetSpec in camelCase."""
