@@ -6,6 +6,14 @@ the files next to this one are written from them, and a test compares.
 """
 
 from gpufleet.arguments.addons import AddonsArgs, ChartsArgs, ClusterAutoscalerOptionsArgs
+from gpufleet.arguments.chart_components import (
+    EfaDevicePluginArgs,
+    KedaArgs,
+    NeuronDevicePluginArgs,
+    NimOperatorArgs,
+    OperandTolerationArgs,
+    PrometheusAdapterArgs,
+)
 from gpufleet.arguments.eks import EksClusterArgs
 from gpufleet.arguments.gke import GkeClusterArgs
 from gpufleet.arguments.gpu_operator import GpuOperatorSettingsArgs
@@ -22,16 +30,22 @@ __all__ = [
     "AddonsArgs",
     "ChartsArgs",
     "ClusterAutoscalerOptionsArgs",
+    "EfaDevicePluginArgs",
     "EksClusterArgs",
     "GkeClusterArgs",
     "GpuOperatorSettingsArgs",
     "GpuPoolArgs",
     "ImagesArgs",
+    "KedaArgs",
     "KedaScalingArgs",
     "LifecycleManagerArgs",
     "MonitoringArgs",
     "NetworkOperatorSettingsArgs",
+    "NeuronDevicePluginArgs",
     "NimArgs",
+    "NimOperatorArgs",
+    "OperandTolerationArgs",
+    "PrometheusAdapterArgs",
     "QueuesArgs",
     "ScalingArgs",
 ]

@@ -91,7 +91,7 @@ class EksClusterArgs(TypedDict):
     """IPv4 range of the network, /16 to /20. Default 10.0.0.0/16."""
     nat: NotRequired[DeclaredEksClusterNatWord]
     """One of `single`, `perZone`. `single` is one NAT gateway for all zones: machines lose the
-    internet with its zone. Default `single`."""
+    internet with its zone; `perZone` is one for each. Default `single`."""
     public_access_cidrs: NotRequired[list[str]]
     """Addresses that may reach the API server from the internet. Default: none, it is reached
     from the network alone, and a program that installs charts must run there."""

@@ -33,6 +33,13 @@ from gpufleet.spec.addons import (
     NetworkOperator,
     NeuronDevicePlugin,
 )
+from gpufleet.spec.chart_components import (
+    DeclaredEfaPlugin,
+    DeclaredKeda,
+    DeclaredNeuronPlugin,
+    DeclaredNimOperator,
+    DeclaredPrometheusAdapter,
+)
 from gpufleet.spec.descriptions import descriptions
 from gpufleet.spec.fleet_spec import FleetSpec
 from gpufleet.spec.gpu_operator import GpuOperatorSettings
@@ -58,6 +65,11 @@ ROOTS = (
     Nim,
     DeclaredEksCluster,
     DeclaredGkeCluster,
+    DeclaredNimOperator,
+    DeclaredKeda,
+    DeclaredPrometheusAdapter,
+    DeclaredNeuronPlugin,
+    DeclaredEfaPlugin,
 )
 RENAMED = {
     GpuOperator: "GpuOperatorOptionsArgs",
@@ -68,6 +80,11 @@ RENAMED = {
     NeuronDevicePlugin: "NeuronDevicePluginOptionsArgs",
     DeclaredEksCluster: "EksClusterArgs",
     DeclaredGkeCluster: "GkeClusterArgs",
+    DeclaredNimOperator: "NimOperatorArgs",
+    DeclaredKeda: "KedaArgs",
+    DeclaredPrometheusAdapter: "PrometheusAdapterArgs",
+    DeclaredNeuronPlugin: "NeuronDevicePluginArgs",
+    DeclaredEfaPlugin: "EfaDevicePluginArgs",
 }
 """All types of a package share one namespace: the first ones are components with arguments of their
 own, the last ones are the arguments of components."""

@@ -120,8 +120,8 @@ class DeclaredEksCluster(SpecModel):
     cidr: str = "10.0.0.0/16"
     """IPv4 range of the network, /16 to /20. Default 10.0.0.0/16."""
     nat: Literal["single", "perZone"] = "single"
-    """`single` is one NAT gateway for all zones: machines lose the internet with its zone. Default
-    `single`."""
+    """`single` is one NAT gateway for all zones: machines lose the internet with its zone;
+    `perZone` is one for each. Default `single`."""
     public_access_cidrs: tuple[str, ...] = ()
     """Addresses that may reach the API server from the internet. Default: none, it is reached from
     the network alone, and a program that installs charts must run there."""
