@@ -20,7 +20,7 @@ from gpufleet.documents.plain_data import camel, plain_data
 from gpufleet.findings import ordered
 from gpufleet.models.architecture import Architecture
 from gpufleet.models.formats import KV_FORMATS, WEIGHT_FORMATS
-from gpufleet.models.ledger import GIB, Ledger
+from gpufleet.models.ledger import GIB
 from gpufleet.models.parameters import count_parameters
 from gpufleet_planner.commands.size_choices import (
     Asked,
@@ -270,9 +270,14 @@ def sizing_as_dict(answer: Sizing) -> dict[str, Any]:
     """The whole answer. `ledger` holds the bytes of every item alive at the peak and their sum
     `total`; `items` explains each of them, and those that are not alive at the peak."""
     need = answer.ledger
+    items = () if need is None else need.items
+    alive = {camel(item.key): item.bytes for item in items if item.at_peak}
     return {
-        "ledger": None if need is None else ledger_as_dict(need),
-        "items": [] if need is None else items_as_list(need),
+        "ledger": None if need is None else {**alive, "total": need.total_bytes},
+        "items": [
+            {"item": camel(item.key), **picked(item, "bytes", "basis", "formula", "at_peak")}
+            for item in items
+        ],
         "planningBytes": None if need is None else need.planning_bytes,
         "basis": None if need is None else need.basis.value,
         "gpus": answer.gpus,
@@ -284,20 +289,6 @@ def sizing_as_dict(answer: Sizing) -> dict[str, Any]:
         "loadTest": plain_data(answer.load_test),
         "findings": [finding.as_dict() for finding in answer.findings],
     }
-
-
-def ledger_as_dict(need: Ledger) -> dict[str, int]:
-    """Bytes on the fullest GPU by item, and `total`, which is their sum."""
-    items = {camel(item.key): item.bytes for item in need.items if item.at_peak}
-    return {**items, "total": need.total_bytes}
-
-
-def items_as_list(need: Ledger) -> list[dict[str, Any]]:
-    """Every item with its formula and how well it is known."""
-    return [
-        {"item": camel(item.key), **picked(item, "bytes", "basis", "formula", "at_peak")}
-        for item in need.items
-    ]
 
 
 def _model(model: Architecture) -> dict[str, Any]:

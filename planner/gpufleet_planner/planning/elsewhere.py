@@ -6,7 +6,6 @@ from datetime import date
 from decimal import Decimal
 from typing import Any
 
-from gpufleet.catalogue import Catalogue
 from gpufleet.catalogue.regions import known_regions
 from gpufleet.findings import Finding, error, has_errors
 from gpufleet.models.ledger import Basis
@@ -99,7 +98,10 @@ def _in_region(
     data: Mapping[str, Any], region: str, planner: Planner, as_of: date | None
 ) -> PlannedPlace | Finding:
     head = planner.file.head
-    platform = _platform_of(region, head.platform, planner.catalogue)
+    catalogue = planner.catalogue
+    clouds = ((one, PLATFORMS[one].facts.cloud) for one in (head.platform, *Platform))
+    sold = (one for one, cloud in clouds if cloud and region in known_regions(cloud, catalogue))
+    platform = next(sold, None)
     if platform is None:
         text = f"no cloud of the catalogue has a region {region!r}"
         fix = "`gpufleet catalogue prices` names regions"
@@ -134,14 +136,6 @@ def _on_offers(provider: str, planner: Planner) -> PlannedPlace:
     return PlannedPlace(
         provider, None, (PricedFleet(confidence, usd_per_hour(pools), gpus),), pools
     )
-
-
-def _platform_of(region: str, own: Platform, catalogue: Catalogue) -> Platform | None:
-    for platform in (own, *Platform):
-        cloud = PLATFORMS[platform].facts.cloud
-        if cloud is not None and region in known_regions(cloud, catalogue):
-            return platform
-    return None
 
 
 def places_text(places: Iterable[PlannedPlace]) -> str:
