@@ -19,11 +19,11 @@ from gpufleet.cli.output import (
     write_file,
 )
 from gpufleet.cli.source import read_mapping
+from gpufleet.documents.plain_data import plain_data
 from gpufleet.documents.writing import commented
 from gpufleet.findings import Finding, ordered
 from gpufleet.fleet import fleet_as_dict
 from gpufleet_planner.explanation.explain import explain_option
-from gpufleet_planner.explanation.line import lines_as_list
 from gpufleet_planner.pictures.packing_picture import packing_svg, plan_rows
 from gpufleet_planner.planning.elsewhere import places_text, plan_elsewhere
 from gpufleet_planner.planning.engine_arguments import check_model_names
@@ -96,7 +96,7 @@ def command(
         findings = ordered((*findings, *_write(manifest_file, answer)))
     if output_format == "json":
         numbers = {
-            work.entry.name: lines_as_list(explain_option(work.need, work.option))
+            work.entry.name: plain_data(explain_option(work.need, work.option))
             for work in (answer.workloads if explain else ())
         }
         hints = {work.entry.name: autoscaling_hint(work) for work in answer.workloads}

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -16,7 +16,7 @@ from gpufleet.cli.output import (
     print_findings,
     print_json,
 )
-from gpufleet.documents.plain_data import camel, plain_data
+from gpufleet.documents.plain_data import camel, picked, plain_data
 from gpufleet.findings import ordered
 from gpufleet.models.architecture import Architecture
 from gpufleet.models.formats import KV_FORMATS, WEIGHT_FORMATS
@@ -30,7 +30,6 @@ from gpufleet_planner.commands.size_choices import (
     market_options,
     print_choice,
 )
-from gpufleet_planner.explanation.line import ExplanationLine, lines_as_list, lines_as_text, picked
 from gpufleet_planner.planning.as_dict import choices_as_list, rejected_as_list
 from gpufleet_planner.sizing.device import Device
 from gpufleet_planner.sizing.load_answer import load_answer_text
@@ -47,6 +46,9 @@ from gpufleet_planner.sizing.sized import Sizing, size
 from gpufleet_planner.sizing.training import Training, settings_text
 from gpufleet_planner.sizing.training_rates import TrainingSpeed
 from gpufleet_planner.sizing.training_state import TrainingPrecision
+
+if TYPE_CHECKING:
+    from gpufleet_planner.explanation.explain import ExplanationLine
 
 _Function = Callable[..., Any]
 _SERVING_KINDS = ("inference", "embedding")
@@ -134,10 +136,7 @@ def command(
     if output_format == "json":
         shown: dict[str, Any] = {"choices": [], "rejected": []}
         if explain:
-            shown["explain"] = {
-                "asked": lines_as_list(asked),
-                "cheapest": lines_as_list(chosen_lines),
-            }
+            shown["explain"] = {"asked": plain_data(asked), "cheapest": plain_data(chosen_lines)}
         if chosen is not None and chosen.choice is not None:
             shown["choices"] = choices_as_list(chosen.choice)
             shown["rejected"] = rejected_as_list(chosen.choice)
@@ -147,17 +146,19 @@ def command(
         if chosen is not None and chosen.choice is not None:
             print_choice(chosen.choice)
         if asked:
+            from gpufleet_planner.explanation.explain import lines_as_text
+
             click.echo(f"\nAs asked\n{lines_as_text(asked, '  ')}")
-        chosen_lines = tuple(line for line in chosen_lines if line not in asked)
-        if chosen_lines and chosen is not None and chosen.choice is not None:
-            best = chosen.choice.options[0]
-            click.echo(f"\nCheapest: {best.label}\n{lines_as_text(chosen_lines, '  ')}")
+            more = [line for line in chosen_lines if line not in asked]
+            if more and chosen is not None and chosen.choice is not None:
+                best = chosen.choice.options[0]
+                click.echo(f"\nCheapest: {best.label}\n{lines_as_text(more, '  ')}")
     raise SystemExit(exit_code(answer.findings))
 
 
 def _explained(
     answer: Sizing, chosen: Chosen | None
-) -> tuple[tuple[ExplanationLine, ...], tuple[ExplanationLine, ...]]:
+) -> "tuple[tuple[ExplanationLine, ...], tuple[ExplanationLine, ...]]":
     """The numbers of what was asked for, and of the cheapest choice."""
     # Only who asks for the derivation waits for it.
     from gpufleet_planner.explanation.explain import Setting, explain_option, explain_setting

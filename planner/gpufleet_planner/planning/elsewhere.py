@@ -7,11 +7,11 @@ from decimal import Decimal
 from typing import Any
 
 from gpufleet.catalogue.regions import known_regions
+from gpufleet.documents.plain_data import picked
 from gpufleet.findings import Finding, error, has_errors
 from gpufleet.models.ledger import Basis
 from gpufleet.platforms.registry import PLATFORMS
 from gpufleet.spec.base import Platform
-from gpufleet_planner.explanation.line import picked
 from gpufleet_planner.planning.entries import choose_entry
 from gpufleet_planner.planning.layouts import FilledPool, usd_per_hour
 from gpufleet_planner.planning.offers import not_provisioned, offered_machines
