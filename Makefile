@@ -128,8 +128,7 @@ generate: $(STAMP) ## Write again what is generated from the models: argument ty
 	$(BIN)/gpufleet schema > docs/fleet-spec.md
 	$(BIN)/gpufleet schema --for stack --format json > stacks/stack.schema.json
 	PYTHONPATH=components:policies:planner:. $(BIN)/python -m tests.policies.write_examples
-	PYTHONPATH=components:policies:planner $(BIN)/python -m gpufleet_policies.documentation docs/policies.md
-	$(BIN)/python -m gpufleet_policies.configurations.rule_page docs/check.md
+	PYTHONPATH=components:policies:planner:. $(BIN)/python -m tools.rule_pages
 	UPDATE_GOLDEN=1 $(BIN)/pytest -q tests/unit/render/test_platforms.py -k page_is_what
 
 # FROM=FOLDER reads stored copies, OUT=FOLDER writes an overlay, SOURCES="a b" asks only these, OPTIONS="--region R"

@@ -16,13 +16,13 @@ import yaml
 from gpufleet.findings import Level
 from gpufleet.rules.rule import Profile
 from gpufleet_policies.configurations.groups import CONFIGURATION_GROUPS
-from gpufleet_policies.documentation import pages, reference
 from gpufleet_policies.rule_evidence import FILE, RuleEvidence, rule_evidence
 from gpufleet_policies.rules.configurations import CONFIG_RULES
 from gpufleet_policies.rules.registry import PACK_RULES, RULES
 from tests.corpus.audits import CORPORA
 from tests.policies.objects import CONTAINER, deployment, findings
 from tests.policies.test_user_reports import REPORTS
+from tools.rule_pages import pages, reference
 
 HERE = Path(__file__).parent
 OTHER_LINTERS = {

@@ -68,6 +68,20 @@ WAITING = """\
     phase: Pending
     conditions: [{{type: PodScheduled, status: "False", reason: Unschedulable, message: no}}]
 """
+CHOOSING = """\
+- apiVersion: v1
+  kind: Node
+  metadata: {{name: n{0}, labels: {{kubernetes.io/hostname: n{0}}}}}
+  spec: {{taints: [{{key: nvidia.com/gpu, effect: NoSchedule}}]}}
+  status: {{allocatable: {{nvidia.com/gpu: "1"}}}}
+- apiVersion: v1
+  kind: Pod
+  metadata: {{name: p{0}, namespace: ml}}
+  spec:
+    nodeSelector: {{kubernetes.io/hostname: n{0}}}
+    tolerations: [{{key: nvidia.com/gpu, operator: Exists}}]
+    containers: [{{name: c, image: v, resources: {{limits: {{nvidia.com/gpu: 1}}}}}}]
+"""
 FLEET = "catalogue: '2026.11'\nplatform: eks\ncluster: {name: ml, region: us-east-1}\npools:\n"
 TEXTS: dict[str, Callable[[int], str]] = {
     "waivers": lambda n: "# gpufleet:ignore gpu-x reason=a until=2030-01-01\n" * n + pod(),
@@ -105,6 +119,9 @@ TEXTS: dict[str, Callable[[int], str]] = {
     ),
     "nodes and pods that wait": lambda n: "apiVersion: v1\nkind: List\nitems:\n" + each(
         n // 10, WAITING.format
+    ),
+    "pods that choose nodes": lambda n: "apiVersion: v1\nkind: List\nitems:\n" + each(
+        n // 10, CHOOSING.format
     ),
     "pools with tests and acceptance": lambda n: FLEET + each(
         n // 20,
@@ -149,6 +166,11 @@ def grows_linearly(name: str, text: Callable[[int], str], file: Path, most: int)
 
 def test_many_waivers_in_one_file(tmp_path: Path) -> None:
     grows_linearly("audit", TEXTS["waivers"], tmp_path / "file.yaml", 8000)
+
+
+@pytest.mark.parametrize("text", ["nodes and pods that wait", "pods that choose nodes"])
+def test_many_nodes_and_pods_in_one_file(text: str, tmp_path: Path) -> None:
+    grows_linearly("audit", TEXTS[text], tmp_path / "file.yaml", 8000)
 
 
 @pytest.mark.nightly

@@ -319,6 +319,18 @@ def test_a_ray_group_that_promises_gpus_lacks_the_limit(said):
 
 
 @pytest.mark.parametrize(
+    ("written", "limit", "found"),
+    [('"2"', 1, True), ('"4"', 2, True), ('"1"', 1, False), ('"1"', 2, False), ("${N}", 1, False)],
+)
+def test_ray_is_told_of_more_gpus_than_the_container_has(said, written, limit, found):
+    """ray-project/ray doc/source/cluster/kubernetes/user-guides/config.md: KubeRay writes num-gpus
+    from the limits; whoever writes it decides what Ray believes."""
+    text = RAY.replace('resources: {GPU: "1"}', f"rayStartParams: {{num-gpus: {written}}}")
+    text = text.replace("limits: {cpu: 1}", f"limits: {{cpu: 1, nvidia.com/gpu: {limit}}}")
+    assert ("gpu-count-below-parallelism" in said(text)) is found
+
+
+@pytest.mark.parametrize(
     "text",
     [
         server("m", 1, "nvidia-l4", image="ghcr.io/huggingface/text-generation-inference:3.0"),

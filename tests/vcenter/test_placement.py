@@ -15,7 +15,7 @@ from gpufleet_vcenter.inventory import (
     PhysicalGpu,
 )
 from gpufleet_vcenter.observed import GpuDevice, Observed, seen
-from gpufleet_vcenter.placement import ANYWHERE, RequiredAccess, Wish, place, slots_of
+from gpufleet_vcenter.placement import Wish, place, slots_of
 from gpufleet_vcenter.settings import (
     DynamicPassthrough,
     FixedPassthrough,
@@ -74,7 +74,8 @@ def wish(
     gpu: object = DYNAMIC,
     count: int = 1,
     memory_mib: int = 1024,
-    reach: RequiredAccess = ANYWHERE,
+    stores: tuple[frozenset[str], ...] = (),
+    networks: frozenset[str] = frozenset(),
     group: DrsGroup | None = None,
     hosts: tuple[str, ...] = (),
     deny_hosts: tuple[str, ...] = (),
@@ -83,7 +84,7 @@ def wish(
     known = settings()
     where = known.place.model_copy(update={"hosts": hosts, "deny_hosts": deny_hosts})
     given = {"gpu": gpu, "memory_mib": memory_mib, "place": where, **more}
-    return Wish(known.model_copy(update=given), reach, group, count)
+    return Wish(known.model_copy(update=given), stores, networks, group, count)
 
 
 def limits(at: Host, wanted: Wish) -> str:
@@ -115,15 +116,15 @@ def test_each_requirement_is_named() -> None:
     assert limits(host(), wish(hosts=("esx2",))) == "not among the allowed hosts"
     assert limits(host(), wish(deny_hosts=("esx1",))) == "denied"
     here, there = frozenset({"datastore-1"}), frozenset({"datastore-2"})
-    assert limits(host(), wish(reach=RequiredAccess((there,)))) == "does not mount the datastore"
-    both = wish(reach=RequiredAccess((here, there)))
+    assert limits(host(), wish(stores=(there,))) == "does not mount the datastore"
+    both = wish(stores=(here, there))
     assert limits(host(), both) == "does not mount 1 of the 2 datastores"
-    assert limits(host(), wish(reach=RequiredAccess((here | there,)))) == "", "one of them will do"
+    assert limits(host(), wish(stores=(here | there,))) == "", "one of them will do"
     one, two = frozenset({"n-1"}), frozenset({"n-1", "n-2"})
     on = host(networks=one)
-    assert limits(on, wish(reach=RequiredAccess((), two - one))) == "is not on the network"
-    assert limits(on, wish(reach=RequiredAccess((), two))) == "is not on 1 of the 2 networks"
-    assert limits(on, wish(reach=RequiredAccess((), one))) == ""
+    assert limits(on, wish(networks=two - one)) == "is not on the network"
+    assert limits(on, wish(networks=two)) == "is not on 1 of the 2 networks"
+    assert limits(on, wish(networks=one)) == ""
     assert limits(host(memory_mib=512), wish()) == (
         "512 MiB of memory unreserved, a machine reserves 1024"
     )

@@ -71,7 +71,9 @@ def install(folder: Path, wheels: Iterable[Path], *, extras: Iterable[str] = ())
     python = place / "bin" / "python"
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--python", str(python)]
     files = [str(wheel) for wheel in wheels]
-    subprocess.run([*pip, "install", "--quiet", "--no-deps", "--no-index", *files], check=True)
+    # Most modules of ours are never imported here: none is compiled before.
+    options = ["--quiet", "--no-deps", "--no-index", "--no-compile"]
+    subprocess.run([*pip, "install", *options, *files], check=True)
     (packages,) = place.glob("lib/python*/site-packages")
     ours = [Distribution.at(metadata) for metadata in packages.glob("*.dist-info")]
     required = {canonicalize_name(one.metadata["Name"]): one for one in ours}

@@ -72,6 +72,11 @@ def light(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Installed:
     return install(tmp_path_factory.mktemp("light"), [wheel])
 
 
+@pytest.fixture(scope="module")
+def base(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Installed:
+    return install(tmp_path_factory.mktemp("base"), [wheel], extras=["pulumi"])
+
+
 def commands(folder: Path) -> dict[str, list[str]]:
     """One call of each command that needs files only."""
     texts = {
@@ -149,14 +154,11 @@ print(json.dumps(texts))
     [("eks", "EksGpuNodeGroup"), ("gke", "GkeGpuNodePool"), ("vsphere", "VsphereGpuNodeGroup")],
 )
 def test_each_platform_names_its_extra_and_has_enough_with_it(
-    wheel: Path, tmp_path: Path, extra: str, component: str
+    wheel: Path, base: Installed, tmp_path: Path, extra: str, component: str
 ) -> None:
     code = f"from gpufleet import GpuFleet, {component}"
-    (tmp_path / "base").mkdir()
-    (tmp_path / "with").mkdir()
-    base = install(tmp_path / "base", [wheel], extras=["pulumi"])
     assert f"`pip install 'CHECKOUT[{extra}]'`" in base.failed("python", "-c", code)
-    install(tmp_path / "with", [wheel], extras=[extra]).run("python", "-c", code)
+    install(tmp_path, [wheel], extras=[extra]).run("python", "-c", code)
 
 
 def test_preflight_has_enough_with_its_extra(wheel: Path, tmp_path: Path) -> None:

@@ -16,11 +16,6 @@ class MetricsSource(Subject):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CloudBudget(Subject):
-    """A budget of the cloud account."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class DeclaredNamespace(Subject):
     """A namespace that is made here."""
 

@@ -84,8 +84,8 @@ class PodGroup:
     """After which each pod ends by itself."""
     gated: bool = False
     """Whether `schedulingGates` hold the pods back until someone lets them all go."""
-    promises_gpus: bool = False
-    """Whether the object tells its own scheduler that these pods have GPUs (Ray)."""
+    promised_gpus: int = 0
+    """GPUs of a pod that the object tells its program of, whatever the containers ask for: Ray."""
     host_ipc: bool = False
     """Whether its processes share memory with the host's, or may."""
     claims: tuple[PodClaim, ...] = ()

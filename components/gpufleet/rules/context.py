@@ -59,8 +59,6 @@ class Thresholds:
     """Allowed cost of an unused pool outside production; None: nothing."""
     max_gpus: int = 64
     """Largest number of GPUs of a pool that needs no confirmation."""
-    quiet_usd_per_month: Decimal = Decimal(1000)
-    """Standing GPU cost below which no budget alarm is needed."""
     training_gpus: int = 8
     """GPUs from which work that needs all its pods should wait in a queue."""
     owner_tags: tuple[str, ...] = ()

@@ -70,6 +70,7 @@ class SpecModel(PlainModel):
         extra="forbid",
         alias_generator=to_camel,
         populate_by_name=False,
+        defer_build=True,  # a validator is built when it is first asked, most never are
     )
 
 

@@ -139,7 +139,8 @@ def check_file(
         advertised,
         (*audit.not_judged, *left_out),
         audit.waived,
-        any(
+        (kind is not None or audit.looked_at > 0)
+        and any(
             isinstance(fact, UncompiledFleet) or validating(type_of(fact)) for fact in reading.facts
         ),
     )

@@ -5,13 +5,22 @@ from typing import Any
 
 from gpufleet.cluster.fact import UNKNOWN, Fact, absent, known, unknown
 from gpufleet.documents.paths import value_at
-from gpufleet.documents.shapes import is_list, is_mapping, mapping
+from gpufleet.documents.shapes import is_list, is_mapping, mapping, rewritten
+from gpufleet_policies.names import meanings, names
 from gpufleet_policies.readers.reading import fact, text, whole
+from gpufleet_policies.resolve.hcl import INSERTED
 
 _VERBATIM = frozenset(
     {"labels", "tags", "tagsAll", "resourceLabels", "terraformLabels", "effectiveLabels"}
 )
 """Maps whose keys are the author's words."""
+
+LISTS = meanings("list of the Kubernetes provider")
+"""Blocks of the provider hashicorp/kubernetes that are lists in the API, which names them so.
+Source: hashicorp/terraform-provider-kubernetes kubernetes/schema_pod_spec.go and its neighbours."""
+_MAPS = frozenset(names("map of the Kubernetes provider"))
+_NUMBERS = frozenset(names("number of the Kubernetes provider"))
+"""Attributes that the provider has as text."""
 
 _UNDERSCORE = re.compile(r"_([a-z0-9])")
 
@@ -31,6 +40,35 @@ def camel_keys(value: Any) -> Any:
     if is_list(value):
         return [camel_keys(item) for item in value]
     return value
+
+
+def api_object(value: Any) -> Any:
+    """A value of the provider hashicorp/kubernetes as the API has it: blocks that are no list there
+    are objects, counts in texts are numbers, what is not written is left out."""
+    if is_list(value):
+        return [api_object(one) for one in value]
+    if not is_mapping(value):
+        return value
+    found: dict[str, Any] = {}
+    for name, item in value.items():
+        if name in _MAPS:
+            found[camel(name)] = item
+        elif name in _NUMBERS and isinstance(item, str) and item.isdecimal():
+            found[camel(name)] = int(item)
+        elif name in LISTS or not (is_list(item) and item and is_mapping(item[0])):
+            found[LISTS.get(name) or camel(name)] = api_object(item)
+        else:
+            found[camel(name)] = api_object(item[0])
+    return {name: item for name, item in found.items() if item not in (None, [])}
+
+
+def literal(written: str) -> Any:
+    """The data of a text of YAML in Terraform, UNKNOWN where an expression is inserted."""
+    from gpufleet_policies.readers.nvidia_configs import parsed
+
+    return rewritten(
+        parsed(written), lambda one: UNKNOWN if isinstance(one, str) and INSERTED in one else one
+    )
 
 
 def block(value: Any) -> Any:

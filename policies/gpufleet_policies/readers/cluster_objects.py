@@ -1,23 +1,28 @@
 """Small objects that rules need with pools and workloads: namespaces, quotas, templates."""
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
 from gpufleet.cluster.container import is_gpu_resource
-from gpufleet.cluster.fact import UNKNOWN
+from gpufleet.cluster.fact import UNKNOWN, known, unknown
 from gpufleet.cluster.monitoring import (
     DeclaredNamespace,
     DeclaredService,
     GpuQuota,
     MetricsSource,
 )
+from gpufleet.cluster.nvidia import OperatorChoices
 from gpufleet.cluster.pool import ACCEPTANCE_LABEL
-from gpufleet.contract.relation import NODE_TESTS
+from gpufleet.cluster.program import Program
+from gpufleet.contract.relation import DEVICE_PLUGIN, NODE_TESTS
 from gpufleet.documents.shapes import is_mapping, items, mapping
 from gpufleet.findings.locator import Locator
 from gpufleet_policies.readers.blocks import inside, known_texts
 from gpufleet_policies.readers.nvidia_objects import installed
+from gpufleet_policies.readers.options import read_options
 from gpufleet_policies.readers.raw_pods import natural
+from gpufleet_policies.readers.reading import fact, text
 
 
 def namespace(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
@@ -56,7 +61,8 @@ def quota(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
 
 
 def exporter(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
-    """A DaemonSet or Deployment that runs the DCGM exporter, or tests nodes before work."""
+    """A DaemonSet or Deployment that runs the DCGM exporter or the device plugin, or tests nodes
+    before work."""
     if ACCEPTANCE_LABEL in mapping(inside(document, "spec.selector.matchLabels")):
         yield installed(NODE_TESTS, document, locator)
     place = "spec.template.spec.containers"
@@ -71,6 +77,59 @@ def exporter(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
                 blind=f"{place}[{index}].volumeMounts" if _is_blind(container) else "",
             )
             return
+        if isinstance(image, str) and locator.kind == "DaemonSet" and _PLUGIN.search(image):
+            yield from _device_plugin(document, container, locator, f"{place}[{index}]")
+
+
+_PLUGIN = re.compile(r"(?:^|/)k8s-device-plugin(?:$|[:@])")
+_STRATEGY, _FILE = ("--mig-strategy", "MIG_STRATEGY"), ("--config-file", "CONFIG_FILE")
+"""Options of the device plugin and their variables (NVIDIA/k8s-device-plugin v0.17.0
+cmd/nvidia-device-plugin/main.go)."""
+
+
+def _device_plugin(
+    document: dict[str, Any], container: Any, locator: Locator, place: str
+) -> Iterator[Any]:
+    """NVIDIA's device plugin as a DaemonSet of its own: not one that Helm or an operator makes."""
+    metadata = mapping(document.get("metadata"))
+    helm = mapping(metadata.get("labels")).get("app.kubernetes.io/managed-by") == "Helm"
+    words = [*items(inside(container, "command")), *items(inside(container, "args"))]
+    program = str(words[0]).rpartition("/")[2] if inside(container, "command") and words else ""
+    if helm or metadata.get("ownerReferences") or program not in ("", "nvidia-device-plugin"):
+        return
+    options = read_options([one for one in words if isinstance(one, str)])
+    variables = {
+        str(inside(one, "name")): inside(one, "value") for one in items(inside(container, "env"))
+    }
+
+    def chosen(option: str, variable: str) -> Any:
+        return options.single((option,)) or variables.get(variable)
+
+    strategy, file = chosen(*_STRATEGY), chosen(*_FILE)
+    pods = mapping(inside(document, "spec.template.spec"))
+    values: dict[str, Any] = {key: pods.get(key) or {} for key in ("nodeSelector", "affinity")}
+    values["tolerations"] = items(pods.get("tolerations"))
+    given = Program(
+        locator=locator,
+        annotations=known_texts(metadata.get("annotations")),
+        name=DEVICE_PLUGIN,
+        release=fact(str(container["image"]).partition(":")[2] or None, text, f"{place}.image"),
+        values=values if strategy is None else {**values, "migStrategy": strategy},
+        place="spec.template.spec",
+        places={"migStrategy": f"{place}.args"},
+    )
+    yield given
+    yield OperatorChoices(
+        locator=locator,
+        annotations=given.annotations,
+        installs=DEVICE_PLUGIN,
+        plugin_enabled=known(True),
+        mig_strategy=fact(UNKNOWN if file and not strategy else strategy or "none", text, place),
+        dcgm_exporter=unknown(place),
+        plugin_config_default=fact(str(file).rpartition("/")[2] if file else None, text, place),
+        selects_nodes=bool(values["nodeSelector"] or values["affinity"]),
+        place=place,
+    )
 
 
 _PODS_OF_DEVICES = "/var/lib/kubelet/pod-resources"

@@ -13,7 +13,7 @@ from gpufleet.cluster.subject import environment
 from gpufleet.contract.programs.device_plugin_chart import default_config
 from gpufleet.documents.shapes import is_list, is_mapping, items, mapping
 from gpufleet.findings.locator import Locator
-from gpufleet_policies.readers.blocks import inside, known_texts, word
+from gpufleet_policies.readers.blocks import inside, known_texts, literal, word
 from gpufleet_policies.readers.chart_workloads import workload_of_values
 from gpufleet_policies.readers.nvidia_configs import as_text, as_written, declared, parsed
 from gpufleet_policies.readers.nvidia_objects import choices, values_path
@@ -33,7 +33,7 @@ def release(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
     if is_list(values):  # Terraform: a list of documents, later ones win
         written = {}
         for one in values:
-            data = parsed(one) if isinstance(one, str) else None
+            data = literal(one) if isinstance(one, str) else one
             written = merged(written, data) if is_mapping(data) else UNKNOWN
             if written is UNKNOWN:
                 break

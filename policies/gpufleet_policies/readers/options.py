@@ -5,7 +5,10 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from gpufleet.cluster.container import Container
 
-_REFERENCE = re.compile(r"\$\(([A-Za-z_][A-Za-z0-9_]*)\)")
+_REFERENCE = re.compile(r"\$(?:\((\w+)\)|\{(\w+)(?::?-[^{}]*)?\}|([A-Za-z_]\w*))")
+_MORE = "VLLM_ADDITIONAL_ARGS"
+"""Variable whose words an LLMInferenceService adds to those of vLLM
+(kserve/kserve config/llmisvcconfig/config-llm-template.yaml)."""
 
 
 class Options(dict[str, list[str]]):
@@ -32,16 +35,16 @@ class Options(dict[str, list[str]]):
 
 
 def split_words(container: Container, variables: Mapping[str, str]) -> list[str]:
-    """Command and arguments, `$(NAME)` filled in, shell lines split at blanks."""
+    """Command and arguments, variables filled in, shell lines split at blanks."""
     found = container.words
-    if not found.is_known:
-        return []
     parts: list[str] = []
-    for word in found.value:
+    for word in found.value if found.is_known else ():
         filled = word
-        if "$(" in word:
-            filled = _REFERENCE.sub(lambda m: variables.get(m[1], m[0]), word)
+        if "$" in word:
+            filled = _REFERENCE.sub(lambda m: variables.get(m[1] or m[2] or m[3], m[0]), word)
         parts.extend(filled.split())
+    if container.command.is_absent:
+        parts.extend(variables.get(_MORE, "").split())
     return parts
 
 

@@ -6,21 +6,17 @@ from pathlib import Path
 from typing import Any
 
 from gpufleet.cluster.capacity import ScheduledSize
-from gpufleet.cluster.monitoring import CloudBudget, MetricsSource
+from gpufleet.cluster.monitoring import MetricsSource
 from gpufleet.cluster.program import Program
 from gpufleet.contract.relation import MONITORING_AGENT
 from gpufleet.documents.shapes import is_mapping, mapping
 from gpufleet.findings.locator import Locator
 from gpufleet_policies.names import meanings
 from gpufleet_policies.readers import components, ec2, eks, gke, helm, vsphere
-from gpufleet_policies.readers.blocks import inside, known_texts, word
+from gpufleet_policies.readers.blocks import word
 from gpufleet_policies.readers.nvidia_configs import parsed
 
 Reader = Callable[[dict[str, Any], Locator], Iterator[Any]]
-
-
-def _budget(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
-    yield CloudBudget(locator=locator, annotations=known_texts(inside(document, "tags")))
 
 
 def _addon(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
@@ -50,12 +46,10 @@ READERS: dict[str, Reader] = {
     "aws:ec2/capacityReservation:CapacityReservation": eks.reservation,
     _BLOCK: eks.reservation,
     "aws:autoscaling/schedule:Schedule": _schedule,
-    "aws:budgets/budget:Budget": _budget,
     "aws:eks/addon:Addon": _addon,
     "gcp:container/nodePool:NodePool": gke.node_pool,
     "gcp:container/cluster:Cluster": gke.cluster,
     "gcp:compute/reservation:Reservation": gke.reservation,
-    "gcp:billing/budget:Budget": _budget,
     "kubernetes:helm.sh/v3:Release": helm.release,
     "kubernetes:helm.sh/v3:Chart": helm.release,
     "kubernetes:helm.sh/v4:Chart": helm.release,
@@ -68,6 +62,14 @@ READERS: dict[str, Reader] = {
 
 TERRAFORM = meanings("resource of Terraform")
 """Terraform resource type -> the Pulumi token whose properties are the same fields."""
+
+_VERSION = re.compile(r"_v\d\w*$")
+
+
+def token_of(kind: str) -> str | None:
+    """The token of a type of Terraform, whatever version of the API its name has."""
+    return TERRAFORM.get(kind) or TERRAFORM.get(_VERSION.sub("", kind))
+
 
 KINDS = {token: token.rsplit(":", 1)[-1] for token in READERS}
 """What messages call a resource of a type."""

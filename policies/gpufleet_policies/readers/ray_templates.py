@@ -19,7 +19,7 @@ from gpufleet_policies.readers.raw_pods import (
     times,
 )
 from gpufleet_policies.readers.ray_serve import serve_facts, serving_groups
-from gpufleet_policies.readers.reading import at, boolean, decimal, fact, whole
+from gpufleet_policies.readers.reading import at, boolean, fact, whole
 
 _MANY = 2**31 - 1
 """`maxReplicas` that KubeRay itself fills in where none is written."""
@@ -34,32 +34,27 @@ def _groups(path: str) -> Callable[[dict[str, Any]], Groups]:
         total: Fact[int] = (
             known(1 + sum(number.value for number in numbers)) if known_all else unknown(path)
         )
-        shared = {"shared_memory": _mounts_memory(at(document, head))}
+        shared = _stated(at(document, head))
         one = known(1, place=head)
         yield template(document, "head", f"{head}.template", one, together=total, stated=shared)
         for index, (worker, pods) in enumerate(zip(workers, numbers, strict=True)):
             place = f"{path}.workerGroupSpecs[{index}]."
             name = name_of(worker, "groupName", index)
-            promised = {
-                "promises_gpus": _promises_gpus(worker),
-                "shared_memory": _mounts_memory(worker),
-            }
-            yield template(worker, name, "template", pods, place, total, promised)
+            yield template(worker, name, "template", pods, place, total, _stated(worker))
 
     return groups
 
 
-def _mounts_memory(group: Any) -> bool:
-    """Whether KubeRay mounts a memory volume at /dev/shm, as it does in all pods unless Ray's store
-    is elsewhere (ray-project/kuberay `ray-operator/controllers/ray/common/pod.go`, BuildPod). True
-    where that is not known."""
-    return at(group, "rayStartParams.plasma-directory") in (None, UNKNOWN)
-
-
-def _promises_gpus(worker: Any) -> bool:
-    """Whether Ray is told of GPUs in this group, by `resources` or by `rayStartParams`."""
-    told = (at(worker, "resources.GPU"), at(worker, "rayStartParams.num-gpus"))
-    return any((decimal(one) or 0) > 0 for one in told if isinstance(one, str | int | float))
+def _stated(group: Any) -> dict[str, Any]:
+    """The GPUs that Ray is told of, by `resources` or `rayStartParams`; and whether KubeRay mounts
+    a memory volume at /dev/shm, as it does in all pods unless Ray's store is elsewhere
+    (ray-project/kuberay `ray-operator/controllers/ray/common/pod.go`, BuildPod), or may."""
+    told = (at(group, "resources.GPU"), at(group, "rayStartParams.num-gpus"))
+    counts = [whole(str(one).strip("\"'")) for one in told if isinstance(one, str | int)]
+    return {
+        "promised_gpus": max((one for one in counts if one), default=0),
+        "shared_memory": at(group, "rayStartParams.plasma-directory") in (None, UNKNOWN),
+    }
 
 
 def _standing(worker: Any) -> Fact[int]:

@@ -10,11 +10,11 @@ from typing import Any
 from gpufleet.cluster.fact import UNKNOWN
 from gpufleet.documents.shapes import is_list, is_mapping, items, mapping
 from gpufleet.findings.locator import Locator
-from gpufleet_policies.readers.blocks import camel_keys, inside
+from gpufleet_policies.readers.blocks import api_object, camel_keys, inside, literal
 from gpufleet_policies.readers.kubernetes_objects import facts_of_object
 from gpufleet_policies.readers.plain import plain
 from gpufleet_policies.readers.pulumi_props import facts_of_properties
-from gpufleet_policies.readers.pulumi_types import TERRAFORM, is_unread
+from gpufleet_policies.readers.pulumi_types import is_unread, token_of
 from gpufleet_policies.wrappers.judged import NotJudged
 
 _MANIFESTS = {"kubernetes_manifest": "manifest", "kubectl_manifest": "yaml_body"}
@@ -97,7 +97,7 @@ def overlaid(value: Any, hidden: Any, depth: int = 0) -> Any:
 
 def is_read(kind: str) -> bool:
     """Whether rules read the fields of a type of resource."""
-    return kind in TERRAFORM or kind in _MANIFESTS
+    return token_of(kind) is not None or kind in _MANIFESTS
 
 
 def facts_of_values(kind: str, values: Any, address: str, path: str) -> Iterator[Any]:
@@ -107,7 +107,7 @@ def facts_of_values(kind: str, values: Any, address: str, path: str) -> Iterator
     if kind in _MANIFESTS:
         yield from _manifest(values.get(_MANIFESTS[kind]), address, path)
         return
-    token = TERRAFORM.get(kind)
+    token = token_of(kind)
     if token is None and is_unread(kind):
         yield NotJudged(
             locator=Locator(kind, address, file=path),
@@ -116,13 +116,13 @@ def facts_of_values(kind: str, values: Any, address: str, path: str) -> Iterator
         )
     if token is not None:
         document = values if kind == "helm_release" else camel_keys(values)
+        if kind.startswith("kubernetes_"):
+            document = api_object({name: values.get(name) for name in ("metadata", "spec", "data")})
         yield from facts_of_properties(token, document, address, "", path)
 
 
 def _manifest(written: Any, address: str, path: str) -> Iterator[Any]:
     if isinstance(written, str):
-        from gpufleet_policies.readers.nvidia_configs import parsed
-
-        written = plain(parsed(written))
+        written = plain(literal(written))
     if is_mapping(written) and isinstance(written.get("kind"), str):
         yield from facts_of_object(written, path, name=address)

@@ -246,7 +246,7 @@ def _group(
         tolerations=scheduling.tolerations(spec, raw.place),
         priority_class=fact(spec.get("priorityClassName"), text, f"{raw.place}.priorityClassName"),
         scheduler=fact(spec.get("schedulerName"), text, f"{raw.place}.schedulerName"),
-        promises_gpus=bool(raw.stated.get("promises_gpus")),
+        promised_gpus=raw.stated.get("promised_gpus") or 0,
         host_ipc=spec.get("hostIPC") not in (None, False),
         gated=spec.get("schedulingGates") is not None,
         claims=tuple(

@@ -14,7 +14,7 @@ from gpufleet.documents.paths import text_at
 from gpufleet.documents.shapes import is_list, is_mapping, items, mapping
 from gpufleet_policies.resolve.made import Made
 
-_Values = Mapping[str, Mapping[str, Any]]
+Values = Mapping[str, Mapping[str, Any]]
 """Name of a ConfigMap -> its keys."""
 
 
@@ -26,13 +26,13 @@ def with_variables(objects: Iterable[Made]) -> None:
         values = {one.name: mapping(one.data.get("data")) for one in maps}
         for one in listed if values else ():
             if one.namespace == space and one.kind != "ConfigMap":
-                one.data = _filled(one.data, values)
+                one.data = filled(one.data, values)
 
 
-def _filled(value: Any, values: _Values) -> Any:
+def filled(value: Any, values: Values) -> Any:
     """A part of an object with the variables of its containers; itself where nothing changes."""
     if is_mapping(value):
-        found = {key: _filled(one, values) for key, one in value.items()}
+        found = {key: filled(one, values) for key, one in value.items()}
         if is_list(value.get("env")) or is_list(value.get("envFrom")):
             found["env"] = _environment(value, values)
         return (
@@ -41,7 +41,7 @@ def _filled(value: Any, values: _Values) -> Any:
             else value
         )
     if is_list(value):
-        listed = [_filled(one, values) for one in value]
+        listed = [filled(one, values) for one in value]
         return listed if _differs(listed, value) else value
     return value
 
@@ -50,7 +50,7 @@ def _differs(new: Iterable[Any], old: Iterable[Any]) -> bool:
     return any(one is not other for one, other in zip(new, old, strict=True))
 
 
-def _environment(container: Mapping[str, Any], values: _Values) -> list[Any]:
+def _environment(container: Mapping[str, Any], values: Values) -> list[Any]:
     own = [_variable(one, values) for one in items(container.get("env"))]
     taken = {text_at(one, "name") for one in own if is_mapping(one)}
     given: dict[str, Any] = {}
@@ -60,7 +60,7 @@ def _environment(container: Mapping[str, Any], values: _Values) -> list[Any]:
     return own + [{"name": key, "value": one} for key, one in given.items() if key not in taken]
 
 
-def _variable(one: Any, values: _Values) -> Any:
+def _variable(one: Any, values: Values) -> Any:
     name = text_at(one, "valueFrom.configMapKeyRef.name")
     key = text_at(one, "valueFrom.configMapKeyRef.key")
     value = values.get(name, {}).get(key)

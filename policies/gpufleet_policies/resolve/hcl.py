@@ -20,8 +20,13 @@ _TOKEN = re.compile(
     r"(?P<number>-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?)|(?P<name>[A-Za-z_][\w-]*)|(?P<sign>.)",
     re.DOTALL,
 )
-_LITERAL_CALLS = frozenset({"toset", "tolist", "tomap", "jsonencode", "yamlencode", "tonumber"})
+_LITERAL_CALLS = frozenset(
+    {"toset", "tolist", "tomap", "tonumber", "jsonencode", "yamlencode", "yamldecode"}
+)
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", '"': '"', "\\": "\\"}
+_EXPRESSION = re.compile(r"(?<!\$)\$\{(?:[^{}]|\{[^{}]*\})*\}")
+INSERTED = "__INSERTED__"
+"""What a text of several lines has in place of an expression."""
 _DEEPEST = 60
 
 
@@ -156,7 +161,7 @@ class _Reader:
         if token.kind == "text":
             return _text(token.text)
         if token.kind == "heredoc":
-            return UNKNOWN if "${" in token.text or "%{" in token.text else token.text
+            return UNKNOWN if "%{" in token.text else _EXPRESSION.sub(INSERTED, token.text)
         if token.kind == "number":
             number = float(token.text)
             return int(number) if number.is_integer() else number

@@ -28,7 +28,7 @@ def not_offered(context: RuleContext, workload: WorkloadFacts) -> Iterator[Findi
         yield from unpublished(context, workload)
         return
     for group in workload.pod_groups:
-        pools = candidates(context.fleet, group, context.catalogue)
+        pools = candidates(context, group)
         for resource, amount in gpu_requests(group):
             if offering(pools, resource):
                 continue
@@ -61,7 +61,7 @@ def exceed_fleet(context: RuleContext, workload: WorkloadFacts) -> Iterator[Find
     """Pods that the pools of the declared fleet cannot hold."""
     assert context.fleet is not None
     for group in workload.pod_groups:
-        pools = candidates(context.fleet, group, context.catalogue)
+        pools = candidates(context, group)
         for resource, amount in gpu_requests(group):
             offered = offering(pools, resource)
             if not offered:
@@ -114,7 +114,7 @@ def room_for(context: RuleContext, group: PodGroup) -> tuple[str, int, str] | No
     if context.fleet is None or len(requests) != 1:
         return None
     resource, amount = requests[0]
-    offered = offering(candidates(context.fleet, group, context.catalogue), resource)
+    offered = offering(candidates(context, group), resource)
     room = sum(_per_node(pool, resource) // amount * pool.maximum_nodes for pool in offered)
     if not room:
         return None

@@ -149,7 +149,7 @@ def without_gpu(context: RuleContext, workload: WorkloadFacts) -> Iterator[Findi
         if not all(c.resources_known for c in group.containers) or _has_devices(group):
             continue
         pin = next((key for key in group.node_labels if _is_pin(context, group, key)), None)
-        if pin is not None and group.promises_gpus:
+        if pin is not None and group.promised_gpus:
             yield finding(
                 where=group.place,
                 found=f"tells Ray that it has a GPU, is sent to GPU nodes by {pin}, and asks for "
@@ -187,11 +187,7 @@ def _node(context: RuleContext, group: PodGroup) -> Money | None:
     """One node of the cheapest pool it is sent to."""
     if context.fleet is None:
         return None
-    pools = [
-        pool
-        for pool in candidates(context.fleet, group, context.catalogue)
-        if pool.hourly_micro_usd.is_known
-    ]
+    pools = [pool for pool in candidates(context, group) if pool.hourly_micro_usd.is_known]
     if not pools:
         return None
     pool = min(pools, key=lambda p: (p.hourly_micro_usd.value, p.name))

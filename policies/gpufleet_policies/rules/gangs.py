@@ -165,5 +165,5 @@ def _pools(context: RuleContext, group: PodGroup) -> set[str]:
     assert context.fleet is not None
     found: list[PoolFacts] = []
     for resource, _ in gpu_requests(group):
-        found += offering(candidates(context.fleet, group, context.catalogue), resource)
+        found += offering(candidates(context, group), resource)
     return {pool.name for pool in found}

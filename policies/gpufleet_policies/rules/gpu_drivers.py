@@ -9,7 +9,7 @@ from gpufleet.cluster.pool import NodePool
 from gpufleet.contract.driver_ranges import cuda_problem
 from gpufleet.findings import Finding, finding
 from gpufleet.rules.context import RuleContext
-from gpufleet_policies.rules.placed import accepts
+from gpufleet_policies.rules.placement import accepts
 from gpufleet_policies.rules.pools import all_pools
 from gpufleet_policies.rules.written import written_rule
 

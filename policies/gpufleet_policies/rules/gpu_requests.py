@@ -11,8 +11,7 @@ from gpufleet.findings.remediation import JsonPatch, add, replace
 from gpufleet.rules.context import RuleContext
 from gpufleet_policies.rules.grants import shared_grants
 from gpufleet_policies.rules.hardware import SHARING_LABELS, held
-from gpufleet_policies.rules.placed import pools_for
-from gpufleet_policies.rules.placement import candidates
+from gpufleet_policies.rules.placement import candidates, pools_for
 from gpufleet_policies.rules.published import published
 from gpufleet_policies.rules.shapes import NodeShape, shapes
 from gpufleet_policies.rules.written import written_rule
@@ -118,7 +117,7 @@ def _set_limit(container: Container, resource: str, written: str) -> JsonPatch:
 def _parts(context: RuleContext, group: PodGroup) -> str:
     shares = {
         share.resource
-        for pool in (candidates(context.fleet, group, context.catalogue) if context.fleet else [])
+        for pool in (candidates(context, group))
         for share in pool.shares
         if not share.is_whole_gpu
     }

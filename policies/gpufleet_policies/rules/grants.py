@@ -3,15 +3,14 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from gpufleet.cluster import FleetFacts, PodGroup
+from gpufleet.cluster import PodGroup
 from gpufleet.cluster.claims import GPU_CLASS
 from gpufleet.cluster.container import GPU
 from gpufleet.cluster.pool import Maker
 from gpufleet.partition.grant import Division, Grant, grant
 from gpufleet.rules.context import RuleContext
 from gpufleet_policies.rules.hardware import gpu_of_labels
-from gpufleet_policies.rules.placed import pools_for
-from gpufleet_policies.rules.placement import candidates, gpu_requests, offering
+from gpufleet_policies.rules.placement import candidates, gpu_requests, offering, pools_for
 from gpufleet_policies.rules.published import published
 
 GKE_STRATEGY = "cloud.google.com/gke-gpu-sharing-strategy"
@@ -40,11 +39,11 @@ def grants(context: RuleContext, group: PodGroup, resource: str) -> tuple[PoolGr
     """Every grant of a resource that the pods may land on; empty where one pool is not known."""
     if context.fleet is not None:
         if any(container.claimed for container in group.containers):
-            return _of_claims(context, context.fleet, group)
+            return _of_claims(context, group)
         on_gke = context.fleet.platform == Maker.GKE.value
         return tuple(
             PoolGrant(pool.name, one, on_gke and _adds_up(one, pool.sharing, pool.gpus_per_node))
-            for pool in offering(candidates(context.fleet, group, context.catalogue), resource)
+            for pool in offering(candidates(context, group), resource)
             for one in pool.shares
             if one.resource == resource
         )
@@ -63,7 +62,7 @@ def grants(context: RuleContext, group: PodGroup, resource: str) -> tuple[PoolGr
     return tuple(found) if found or resource != GPU else _of_labels(context, group)
 
 
-def _of_claims(context: RuleContext, fleet: FleetFacts, group: PodGroup) -> tuple[PoolGrant, ...]:
+def _of_claims(context: RuleContext, group: PodGroup) -> tuple[PoolGrant, ...]:
     """Whole GPUs by a claim that is one pod's own: its pods share them with no other."""
     return tuple(
         PoolGrant(
@@ -76,7 +75,7 @@ def _of_claims(context: RuleContext, fleet: FleetFacts, group: PodGroup) -> tupl
                 is_enforced=True,
             ),
         )
-        for pool in candidates(fleet, group, context.catalogue)
+        for pool in candidates(context, group)
         for one in pool.shares
         if one.device_class == GPU_CLASS
     )

@@ -14,13 +14,13 @@ from gpufleet.rules.context import RuleContext, once
 from gpufleet_policies.money import cheapest_offers, gpu_hour
 from gpufleet_policies.money.prices import GpuOffer, cloud_of
 from gpufleet_policies.names import names
-from gpufleet_policies.rules.placed import pools_for
 from gpufleet_policies.rules.placement import (
     GPU_LABELS,
     candidates,
     gpu_requests,
     named_gpu,
     offering,
+    pools_for,
 )
 from gpufleet_policies.rules.published import published
 from gpufleet_policies.rules.shapes import NodeShape, offers, shapes
@@ -50,7 +50,7 @@ def whole_gpu(context: RuleContext, group: PodGroup) -> WorkloadGpu | None:
     Where several pools fit, the cheapest counts: a verdict must hold wherever the pod lands.
     """
     if context.fleet is not None:
-        pools = offering(candidates(context.fleet, group, context.catalogue), GPU)
+        pools = offering(candidates(context, group), GPU)
         shares = [pool.share(GPU) for pool in pools]
         if not pools or not all(share is not None and share.is_whole_gpu for share in shares):
             return None
@@ -175,7 +175,7 @@ def held(
     """
     for resource, amount in gpu_requests(group):
         if context.fleet is not None:
-            pools = offering(candidates(context.fleet, group, context.catalogue), resource)
+            pools = offering(candidates(context, group), resource)
             if pools:
                 pool = min(pools, key=lambda p: (gpu_hour(p) is None, gpu_hour(p) or 0, p.name))
                 share = pool.share(resource)

@@ -9,7 +9,7 @@ from gpufleet.findings import Finding, finding
 from gpufleet.findings.money import AmountKind, Money
 from gpufleet.findings.remediation import JsonPatch, add
 from gpufleet.rules.context import RuleContext
-from gpufleet_policies.rules.placed import accepts
+from gpufleet_policies.rules.placement import accepts
 from gpufleet_policies.rules.pool_money import nodes_money
 from gpufleet_policies.rules.pools import gpu_pools, gpu_workloads
 from gpufleet_policies.rules.purpose import is_training

@@ -9,8 +9,7 @@ from gpufleet.cluster.pool import NodePool
 from gpufleet.findings import Finding, Level, finding
 from gpufleet.findings.money import AmountKind
 from gpufleet.rules.context import RuleContext
-from gpufleet_policies.rules.placed import pools_for
-from gpufleet_policies.rules.placement import gpu_requests
+from gpufleet_policies.rules.placement import gpu_requests, pools_for
 from gpufleet_policies.rules.pool_money import nodes_money, smallest
 from gpufleet_policies.rules.pools import all_pools, gpu_pools
 from gpufleet_policies.rules.published import (

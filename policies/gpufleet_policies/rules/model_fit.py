@@ -21,7 +21,6 @@ from gpufleet_policies.rules.model_requests import (
     larger_share,
     runs,
 )
-from gpufleet_policies.rules.placement import described
 from gpufleet_policies.rules.pools import all_pools
 from gpufleet_policies.rules.published import published
 from gpufleet_policies.rules.shapes import NodeShape, priced_pools
@@ -96,7 +95,7 @@ def _shared(context: RuleContext, request: ModelRequest, share: Share | None) ->
         return None
     pool, part, saved, price = share
     return _Better(
-        f"{described(part.resource, pool)} has {gib(part.memory_bytes or 0)}{_isolation(part)}",
+        f"{part.resource} of pool {pool.name} has {gib(part.memory_bytes or 0)}{_isolation(part)}",
         f"ask for `{part.resource}: 1` instead of `{GPU}: {request.gpus}`",
         saved,
         price,

@@ -17,9 +17,6 @@ from gpufleet_policies.rules.hardware import waste
 from gpufleet_policies.rules.shapes import NodeShape, shapes
 from gpufleet_policies.rules.written import written_rule
 
-_LITTLE = Decimal("0.25")
-"""Part of a node's CPU and memory below which most of them is unused."""
-
 
 @dataclass(frozen=True)
 class _Packed:
@@ -222,30 +219,3 @@ def _all_groups(context: RuleContext) -> list[tuple[Locator, int | None, set[str
                 names = {shape.name for shape in shapes(context, group, GPU)}
                 found.append((other.locator, gpus.value, names))
     return found
-
-
-@written_rule("cpu-memory-stranded-beside-gpus")
-def alongside_gpus(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
-    """Off unless switched on: below a quarter of both, on every machine it may land on."""
-    for group, found in _packed(context, workload):
-        one = found[0]
-        used = [_used(one) for one in found]
-        if not all(both is not None and max(both) < _LITTLE for both in used):
-            continue
-        yield finding(
-            where=group.place,
-            found=f"{one.by_gpus} pods fill the GPUs of a {one.shape.priced} and ask for less than "
-            "a quarter of its CPUs and memory",
-            evidence={"machine": one.shape.name},
-            at_most=Level.ADVISORY,
-        )
-
-
-def _used(packed: _Packed) -> tuple[Decimal, Decimal] | None:
-    shape = packed.shape
-    if shape.cores is None or shape.memory_bytes is None or packed.pods < packed.by_gpus:
-        return None
-    if packed.cores == 0 or packed.memory == 0:
-        return None
-    pods = packed.by_gpus
-    return packed.cores * pods / shape.cores, packed.memory * pods / shape.memory_bytes

@@ -7,7 +7,7 @@ cannot be read holds nowhere, and is never missing.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
@@ -16,6 +16,7 @@ from gpufleet.catalogue.features import numbers
 from gpufleet.cluster import UNKNOWN, PodGroup, WorkloadFacts
 from gpufleet.cluster.fact import Fact
 from gpufleet.cluster.node import ObservedNode
+from gpufleet.cluster.pods import PodToleration
 from gpufleet.cluster.pool import NodePool
 from gpufleet.cluster.program import Program
 from gpufleet.cluster.surroundings import Surroundings
@@ -99,6 +100,7 @@ def _pods(workload: WorkloadFacts, group: PodGroup) -> dict[str, Any]:
         "annotations": notes,
     }
     gpus = [group.pod_gpus(name).found or 0 for name in group.gpu_resources]
+    tolerations = group.tolerations
     written = (item for c in group.containers for item in (*c.requests.items(), *c.limits.items()))
     wants = {name for name, one in written if "/" in name and one.found and one.found.number}
     parts = not notes.keys().isdisjoint(FRACTIONS)
@@ -113,8 +115,9 @@ def _pods(workload: WorkloadFacts, group: PodGroup) -> dict[str, Any]:
         "wants": sorted(wants) or None,
         "claims": [one.template.found or one.claim.found for one in group.claims] or None,
         "asks": bool(group.gpu_resources) or parts,
+        "chosen": group.node_labels or None,
+        "tolerations": UNKNOWN if tolerations.is_unknown else tolerations.found or (),
         "complete": workload.metadata_known,
-        "group": group,
     }
 
 
@@ -164,10 +167,12 @@ _HOLDS: Mapping[str, Callable[[Any, Any], bool]] = {
     "less": lambda here, wanted: here < wanted,
     "covers": lambda here, wanted: _entries(wanted) <= _entries(here),
     "lacks": lambda here, wanted: not _entries(wanted) <= _entries(here),
-    "denies": lambda here, pods: _denies(pods["group"], here),
-    "chosen": lambda here, pods: _chooses(pods["group"], here),
-    "repels": lambda here, pods: _repels(pods["group"], here),
-    "admits": lambda here, pods: not _repels(pods["group"], here),
+    "denies": lambda here, chosen: any(
+        v not in chosen.get(k, [v]) for k, v in mapping(here).items()
+    ),
+    "chosen": lambda here, chosen: all(mapping(here).get(k) in v for k, v in chosen.items()),
+    "repels": lambda here, tolerations: _repels(here, tolerations),
+    "admits": lambda here, tolerations: not _repels(here, tolerations),
 }
 """What may be wanted of a value that is there."""
 
@@ -177,31 +182,22 @@ def _release(text: Any) -> str:
     return str(text).rpartition("/")[2]
 
 
-def _chooses(group: PodGroup, labels: Mapping[str, Any]) -> bool:
-    chosen = group.node_labels.items()
-    return bool(chosen) and all(labels.get(key) in values for key, values in chosen)
-
-
 def _entries(value: Any) -> set[Any]:
     return set(value.items() if is_mapping(value) else value)
 
 
-def _denies(group: PodGroup, labels: Mapping[str, Any]) -> bool:
-    return any(value not in group.node_labels.get(key, [value]) for key, value in labels.items())
-
-
-def _repels(group: PodGroup, taints: Any) -> bool:
+def _repels(taints: Any, tolerations: Sequence[PodToleration]) -> bool:
     """Whether a node has a taint that certainly keeps the pods away."""
-    if group.tolerations.is_unknown:
-        return False
-    return any(uncovered(map(mapping, items(taints)), group.tolerations.found or ()))
+    return any(uncovered(map(mapping, items(taints)), tolerations))
 
 
 def _fits(side: _Side, wanted: Mapping[str, Any], at: _Side | None = None) -> bool | None:
     """Whether a thing has all that is wanted; None: something of it cannot be read."""
     unread = False
     for path, condition in wanted.items():
-        here = side.at(path) if path else side.data
+        if path == "kind":
+            continue
+        here = side.at(path)
         tests = condition if is_mapping(condition) else {"is": condition}
         if here is _MISSING and "default" in tests:
             here = tests["default"]
@@ -216,7 +212,7 @@ def _fits(side: _Side, wanted: Mapping[str, Any], at: _Side | None = None) -> bo
             else:
                 other = value
                 if is_mapping(value) and at is not None:
-                    other = at.at(str(value["at"])) if value["at"] else at.data
+                    other = at.at(value["at"])
                 if other is UNKNOWN or other is _MISSING:
                     return None if other is UNKNOWN else False
                 held = _HOLDS[name](here, other) if here is not _MISSING else name == "not"
@@ -225,14 +221,66 @@ def _fits(side: _Side, wanted: Mapping[str, Any], at: _Side | None = None) -> bo
     return None if unread else True
 
 
-def _kind(wanted: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
-    return wanted["kind"], {path: one for path, one in wanted.items() if path != "kind"}
+def _compares(condition: Any) -> bool:
+    return any(is_mapping(value) for value in mapping(condition).values())
+
+
+_Fitting = list[tuple[_Side, bool]]
+"""Sides that fit (True), and those of which it is not known."""
+
+
+@once
+def _candidates(
+    context: RuleContext, wanted: Mapping[str, Any], far: bool
+) -> tuple[list[_Side], dict[str, dict[Any, list[_Side]]], dict[str, _Fitting]]:
+    """What a mapping of a row may be of whatever is reported; room for these by a text of theirs,
+    and for what fits the same values of what is reported."""
+    declared = _anywhere(context) if far else _declared(context)
+    alone = {path: one for path, one in wanted.items() if not _compares(one)}
+    sides = declared.get(wanted["kind"], ())
+    return [side for side in sides if _fits(side, alone) is not False], {}, {}
+
+
+def _fitting(context: RuleContext, wanted: Mapping[str, Any], at: _Side, far: bool) -> _Fitting:
+    sides, by_text, known = _candidates(context, wanted, far)
+    compared = [
+        (path, name, at.at(value["at"]))
+        for path, tests in wanted.items()
+        for name, value in mapping(tests).items()
+        if is_mapping(value)
+    ]
+    key = repr([value for _, _, value in compared])
+    if key not in known:
+        fits = ((one, _fits(one, wanted, at)) for one in _narrowed(sides, by_text, compared))
+        known[key] = [(one, fit is True) for one, fit in fits if fit is not False]
+    return known[key]
+
+
+def _narrowed(
+    sides: list[_Side],
+    by_text: dict[str, dict[Any, list[_Side]]],
+    compared: Sequence[tuple[str, str, Any]],
+) -> Iterable[_Side]:
+    """The sides without those that have another text than what is reported asks for."""
+    for path, name, value in compared:
+        texts = {"is": [value], "in": items(value)}.get(name, [])
+        if name == "chosen" and is_mapping(value):
+            label, allowed = next(iter(value.items()))
+            path, texts = f"{path}[{label}]", sorted(allowed)
+        if not texts or not all(isinstance(text, str) for text in texts):
+            continue
+        if path not in by_text:
+            by_text[path] = {}
+            for side in sides:
+                here = side.at(path)
+                by_text[path].setdefault(here if isinstance(here, str) else None, []).append(side)
+        return chain.from_iterable(by_text[path].get(text, ()) for text in (*texts, None))
+    return sides
 
 
 def _pair(row: Mapping[str, Any]) -> Rule:
     """The rule of a row."""
-    kind, _ = _kind(row["pairs"][0]["at"])
-
+    kind = row["pairs"][0]["at"]["kind"]
     beside = [{one["kind"] for one in pair.get("beside", ())} for pair in row["pairs"]]
 
     def check(context: RuleContext, subject: Any) -> Iterator[Finding]:
@@ -261,19 +309,20 @@ def _kinds(context: RuleContext) -> set[str]:
 
 def _beside(context: RuleContext, pair: Mapping[str, Any], at: _Side) -> list[_Side] | None:
     """What was found beside a thing; None where the pair does not hold of it."""
-    if _fits(at, _kind(pair["at"])[1], at) is not True:
+    if _fits(at, pair["at"], at) is not True:
         return None
     found: list[_Side] = []
-    for kind, wanted in map(_kind, pair.get("beside", ())):
-        sides = (s for s in _declared(context).get(kind, ()) if s.subject is not at.subject)
-        first = next((side for side in sides if _fits(side, wanted, at)), None)
+    for wanted in pair.get("beside", ()):
+        fitting = _fitting(context, wanted, at, far=False)
+        first = next((s for s, sure in fitting if sure and s.subject is not at.subject), None)
         if first is None:
             return None
         found.append(first)
     taken = {id(one.subject) for one in (at, *found)}
-    for kind, wanted in map(_kind, pair.get("without", ())):
-        others = (s for s in _anywhere(context).get(kind, ()) if id(s.subject) not in taken)
-        if any(_fits(side, wanted, at) is not False for side in others):
+    for wanted in pair.get("without", ()):
+        if any(
+            id(side.subject) not in taken for side, _ in _fitting(context, wanted, at, far=True)
+        ):
             return None
     return found
 

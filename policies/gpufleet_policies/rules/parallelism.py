@@ -153,7 +153,20 @@ def _serving(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]
 
 @written_rule("gpu-count-below-parallelism")
 def below(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
-    """Explicit sizes only; over several pods the GPUs of the whole group count."""
+    """Explicit sizes only; over several pods the GPUs of the whole group count. Ray's `num-gpus`
+    above those of the container stops each task that is given one of the others (ray-project/ray
+    python/ray/_private/accelerators/nvidia_gpu.py: CUDA_VISIBLE_DEVICES by index)."""
+    for group in workload.pod_groups:
+        asked = group.pod_gpus(GPU)
+        if asked.is_known and 0 < asked.value < group.promised_gpus:
+            yield finding(
+                where=group.place,
+                found=f"tells Ray of {group.promised_gpus} GPUs and asks for {asked.value} x {GPU}",
+                limit="tasks that Ray gives one of the others fail: no such device",
+                alternative="leave num-gpus out: KubeRay writes what the container asks for",
+                at_most=Level.ADVISORY,
+                evidence={"asked": asked.value, "opened": group.promised_gpus},
+            )
     for found in _compared(workload):
         if found.opened <= found.asked:
             continue

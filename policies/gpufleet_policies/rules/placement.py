@@ -1,9 +1,13 @@
-"""Which pools a pod may run on, according to its required labels."""
+"""Which pools a pod may run on, what it asks of them, and what workloads are for."""
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 
 from gpufleet.catalogue import AmbiguousKeyError, Catalogue, Gpu, UnknownKeyError
-from gpufleet.cluster import FleetFacts, PodGroup, PoolFacts
+from gpufleet.cluster import PodGroup, PoolFacts, WorkloadFacts
+from gpufleet.cluster.container import GPU
+from gpufleet.cluster.pool import Maker, NodePool
+from gpufleet.rules.context import RuleContext
+from gpufleet_policies.rules.pools import all_pools, validated_pools
 
 INSTANCE_TYPE_LABELS = ("node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-type")
 PRODUCT_LABEL = "nvidia.com/gpu.product"
@@ -19,28 +23,157 @@ GPU_LABELS = (PRODUCT_LABEL, *GPU_NAME_LABELS)
 POOL_LABEL = "gpufleet.dev/pool"
 """Every node of a pool carries it from birth."""
 
+_ADDED = (GPU,)
+"""Taints whose toleration the cluster adds to pods that ask for GPUs (ExtendedResourceToleration,
+on by default on GKE; EKS and others leave it to the pod)."""
 
-def candidates(fleet: FleetFacts, group: PodGroup, catalogue: Catalogue) -> list[PoolFacts]:
-    """Pools that no required label of the pods rules out for certain."""
-    return [pool for pool in fleet.pools if _may_run_on(pool, group, catalogue)]
+_POOL_LABELS = {
+    Maker.EKS: ("eks.amazonaws.com/nodegroup",),
+    Maker.GKE: ("cloud.google.com/gke-nodepool", "cloud.google.com/compute-class"),
+    Maker.KARPENTER: ("karpenter.sh/nodepool",),
+    Maker.FLEET: (POOL_LABEL,),
+}
 
 
-def _may_run_on(pool: PoolFacts, group: PodGroup, catalogue: Catalogue) -> bool:
-    return all(
-        _may_carry(pool, key, values, catalogue) for key, values in group.node_labels.items()
+def accepts(context: RuleContext, pool: NodePool, group: PodGroup) -> bool | None:
+    """Whether pods of a group may run on a pool; None where it cannot be decided.
+
+    Required labels decide, and taints that no toleration opens.
+    """
+    certain = True
+    for key, values in group.node_labels.items():
+        carried = carries(context, pool, key, values)
+        if carried is False:
+            return False
+        certain = certain and carried is True
+    tolerated = tolerates(pool, group)
+    if tolerated is False:
+        return False
+    certain = certain and tolerated is True and group.node_labels_known
+    return True if certain else None
+
+
+def carries(context: RuleContext, pool: NodePool, key: str, values: frozenset[str]) -> bool | None:
+    """Whether nodes of a pool have one of these values for a label; None: cannot be decided."""
+    if key in pool.labels:
+        return pool.labels[key] in values
+    if key in _POOL_LABELS.get(pool.maker, ()):
+        return pool.name in values
+    named = any(key in labels for labels in _POOL_LABELS.values())
+    if named and pool.maker not in (Maker.AWS, Maker.FLEET):
+        return False
+    if key in INSTANCE_TYPE_LABELS:
+        if not pool.instance_types.is_known:
+            return None
+        return bool(values.intersection(pool.instance_types.value))
+    if key == "karpenter.sh/capacity-type" or key == "eks.amazonaws.com/capacityType":
+        return _way(pool, values)
+    if key in GPU_LABELS:
+        if pool.is_certainly_not_gpu:
+            return False
+        if not pool.gpu.is_known:
+            return None
+        return any(may_name(context.catalogue, key, value, pool.gpu.value) for value in values)
+    return None
+
+
+def _way(pool: NodePool, values: frozenset[str]) -> bool | None:
+    if not pool.capacity.is_known:
+        return None
+    names = {"onDemand": {"on-demand", "ON_DEMAND"}, "spot": {"spot", "SPOT"}}
+    own = {name for way in pool.capacity.value for name in names.get(way, {way})}
+    return bool(own & values)
+
+
+def candidates(context: RuleContext, group: PodGroup) -> list[PoolFacts]:
+    """Pools of the fleet that no required label of the pods rules out for certain."""
+    fleet = context.fleet
+    return (
+        [
+            one
+            for one, pool in zip(fleet.pools, validated_pools(context, fleet), strict=True)
+            if all(
+                carries(context, pool, *label) is not False for label in group.node_labels.items()
+            )
+        ]
+        if fleet is not None
+        else []
     )
 
 
-def _may_carry(pool: PoolFacts, key: str, values: frozenset[str], catalogue: Catalogue) -> bool:
-    if key == POOL_LABEL:
-        return pool.name in values
-    if key in pool.labels:
-        return pool.labels[key] in values
-    if key in INSTANCE_TYPE_LABELS:
-        return not pool.machines or bool(values.intersection(pool.machines))
-    if key in GPU_LABELS:
-        return any(may_name(catalogue, key, value, pool.gpu) for value in values)
-    return True  # zones, architectures, labels others put on nodes: nothing is known
+def is_labelled(context: RuleContext, pool: NodePool, group: PodGroup) -> bool:
+    """Whether nodes of a pool certainly have all labels that the pods require."""
+    return all(
+        carries(context, pool, key, values) is True for key, values in group.node_labels.items()
+    )
+
+
+def tolerates(pool: NodePool, group: PodGroup) -> bool | None:
+    """Whether the pods tolerate the taints of a pool; None where it cannot be decided."""
+    if not pool.taints.is_known:
+        return None if pool.taints.is_unknown else True
+    hard = [taint for taint in pool.taints.value if taint.repels]
+    if not hard:
+        return True
+    if group.tolerations.is_unknown:
+        return None
+    own = group.tolerations.value if group.tolerations.is_known else ()
+    if all(any(one.covers(taint.key, taint.effect, taint.value) for one in own) for taint in hard):
+        return True
+    if not all(
+        taint.key in _ADDED or any(one.covers(taint.key, taint.effect, taint.value) for one in own)
+        for taint in hard
+    ):
+        return False
+    return True if pool.maker is Maker.GKE else None
+
+
+def names_pool(group: PodGroup) -> bool:
+    """Whether the pods require a pool by its name, so that no other one can take them."""
+    own = {label for labels in _POOL_LABELS.values() for label in labels}
+    return any(key in own for key in group.node_labels)
+
+
+def chooses_pool(context: RuleContext, group: PodGroup) -> bool:
+    """Whether the pods require labels that the pools here carry of their own."""
+    pools = pools_for(context, group)
+    return names_pool(group) or any(
+        key in pool.labels for key in group.node_labels for pool in pools
+    )
+
+
+def place_of(group: PodGroup) -> Hashable:
+    """What decides where pods may run: the same for all groups that ask for the same place."""
+    labels = tuple(sorted(group.node_labels.items())) if group.node_labels else ()
+    return (labels, group.node_labels_known, group.tolerations)
+
+
+def pools_for(context: RuleContext, group: PodGroup) -> tuple[NodePool, ...]:
+    """GPU pools the pods may run on, as far as anything is known; empty: none is declared.
+
+    Computed once for all pods that ask for the same labels and tolerate the same taints.
+    """
+    key = ("pools", place_of(group))
+    found = context.memo.get(key)
+    if found is None:
+        found = context.memo[key] = tuple(
+            pool
+            for pool in all_pools(context)
+            if not pool.is_certainly_not_gpu
+            and not (pool.is_shape_open and not pool.is_certainly_gpu)
+            and accepts(context, pool, group) is not False
+        )
+    return found
+
+
+def running(workload: WorkloadFacts) -> Iterator[tuple[PodGroup, int]]:
+    """Groups with GPUs that have pods now, with their whole GPUs or shares a pod."""
+    for group in workload.running_groups():
+        for resource in group.gpu_resources:
+            amount = group.pod_gpus(resource)
+            if amount.is_known and amount.value > 0:
+                yield group, amount.value
+                break
 
 
 def named_gpus(catalogue: Catalogue, label: str, value: str) -> frozenset[str] | None:
@@ -79,8 +212,3 @@ def gpu_requests(group: PodGroup) -> Iterator[tuple[str, int]]:
 def offering(pools: list[PoolFacts], resource: str) -> list[PoolFacts]:
     """Those of the pools that publish a resource."""
     return [pool for pool in pools if pool.share(resource) is not None]
-
-
-def described(resource: str, pool: PoolFacts) -> str:
-    """A resource and its pool in words: `nvidia.com/mig-1g.10gb of pool notebooks`."""
-    return f"{resource} of pool {pool.name}"

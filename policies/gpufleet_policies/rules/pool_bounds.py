@@ -11,8 +11,7 @@ from gpufleet.findings.money import AmountKind, Money
 from gpufleet.findings.remediation import add
 from gpufleet.rules.context import RuleContext
 from gpufleet_policies.money.pools import LargestSize, reach, way_price
-from gpufleet_policies.rules.placed import accepts
-from gpufleet_policies.rules.placement import POOL_LABEL
+from gpufleet_policies.rules.placement import POOL_LABEL, accepts
 from gpufleet_policies.rules.pool_money import nodes_money, setting
 from gpufleet_policies.rules.pools import POOLS, all_pools, gpu_pools, gpu_workloads, place
 from gpufleet_policies.rules.written import written_rule

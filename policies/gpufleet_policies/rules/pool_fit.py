@@ -12,7 +12,7 @@ from gpufleet.rules.context import RuleContext
 from gpufleet_policies.money.pools import pool_price
 from gpufleet_policies.rules.fleet_pools import spot_saving
 from gpufleet_policies.rules.gpu_groups import gpu_groups
-from gpufleet_policies.rules.placed import place_of, pools_for
+from gpufleet_policies.rules.placement import place_of, pools_for
 from gpufleet_policies.rules.pools import same_cluster
 from gpufleet_policies.rules.published import published
 from gpufleet_policies.rules.purpose import is_training, saves_checkpoints

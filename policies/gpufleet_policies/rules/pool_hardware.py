@@ -14,7 +14,7 @@ from gpufleet.findings.money import AmountKind, Money, usd_hour
 from gpufleet.findings.remediation import JsonPatch, remove
 from gpufleet.rules.context import RuleContext, once
 from gpufleet_policies.money.pools import priced_where_it_is
-from gpufleet_policies.rules.placed import accepts, place_of
+from gpufleet_policies.rules.placement import accepts, place_of
 from gpufleet_policies.rules.pool_money import patchable, smallest
 from gpufleet_policies.rules.pools import POOLS, gpu_pools, gpu_workloads, place
 from gpufleet_policies.rules.written import written_rule

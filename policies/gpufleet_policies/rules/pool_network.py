@@ -7,7 +7,7 @@ from gpufleet.cluster.pool import Maker, NodePool
 from gpufleet.findings import Finding, finding
 from gpufleet.rules.context import RuleContext
 from gpufleet_policies.rules.gpu_groups import gpu_groups
-from gpufleet_policies.rules.placed import pools_for
+from gpufleet_policies.rules.placement import pools_for
 from gpufleet_policies.rules.purpose import is_training
 from gpufleet_policies.rules.written import written_rule
 

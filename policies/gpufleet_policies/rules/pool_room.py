@@ -11,7 +11,8 @@ from gpufleet.findings import Finding, Level, finding
 from gpufleet.rules.context import RuleContext
 from gpufleet_policies.money.pools import reach
 from gpufleet_policies.rules.capacity import exceed_fleet
-from gpufleet_policies.rules.placed import (
+from gpufleet_policies.rules.placement import (
+    INSTANCE_TYPE_LABELS,
     chooses_pool,
     is_labelled,
     names_pool,
@@ -19,7 +20,6 @@ from gpufleet_policies.rules.placed import (
     pools_for,
     tolerates,
 )
-from gpufleet_policies.rules.placement import INSTANCE_TYPE_LABELS
 from gpufleet_policies.rules.pools import all_pools
 from gpufleet_policies.rules.published import published
 from gpufleet_policies.rules.shapes import shapes

@@ -7,13 +7,12 @@ from math import ceil
 from gpufleet.cluster import Autoscaler, FleetFacts, WorkloadFacts
 from gpufleet.cluster.capacity import Reservation
 from gpufleet.cluster.monitoring import (
-    CloudBudget,
     DeclaredNamespace,
     GpuQuota,
     MetricsSource,
 )
 from gpufleet.cluster.nvidia import OperatorChoices
-from gpufleet.cluster.pool import Maker, NodePool
+from gpufleet.cluster.pool import NodePool
 from gpufleet.cluster.queues import ClusterQueue, LocalQueue
 from gpufleet.findings import Finding, finding
 from gpufleet.findings.creation import Creation
@@ -83,38 +82,6 @@ def _is_nvidia(context: RuleContext, pool: NodePool) -> bool:
         return False
     gpu = context.catalogue.gpus.get(pool.gpu.value) if pool.gpu.is_known else None
     return gpu is None or gpu.vendor == "nvidia"
-
-
-@written_rule("budget-alarm-missing", POOLS)
-def alarm_missing(context: RuleContext, subject: NodePool | FleetFacts) -> Iterator[Finding]:
-    """Standing cost above `quietUsdPerMonth` and neither an AWS nor a Google budget.
-
-    Only where the cloud itself is declared here: a folder of manifests can hold no budget.
-    """
-    if not _speaks(context, subject):
-        return
-    if context.anywhere(CloudBudget):
-        return
-    clouds = (Maker.EKS, Maker.AWS, Maker.GKE)
-    if not any(pool.maker in clouds and pool.is_certainly_gpu for pool in all_pools(context)):
-        return
-    standing = spend_of(context).standing.micro_usd_per_hour or 0
-    month = Fraction(standing * HOURS_PER_MONTH, MICRO_USD)
-    quiet = context.thresholds.quiet_usd_per_month
-    if month <= Fraction(quiet):
-        return
-    yield finding(
-        where="",
-        found=f"the pools cost at least {usd_hour(standing)}",
-        limit=f"above {quiet:,} USD a month a budget must send a notification",
-        money=Money(
-            AmountKind.STANDING,
-            Fraction(standing),
-            Fraction(0),
-            "all pools at smallest size",
-            of_all=True,
-        ),
-    )
 
 
 @written_rule("stack-gpu-budget-exceeded", POOLS)

@@ -19,7 +19,7 @@ from gpufleet.cluster.queues import (
 from gpufleet.findings import Finding, Level, finding
 from gpufleet.rules.context import RuleContext
 from gpufleet_policies.money.pools import reach
-from gpufleet_policies.rules.placed import carries
+from gpufleet_policies.rules.placement import carries
 from gpufleet_policies.rules.pools import all_pools
 from gpufleet_policies.rules.published import published
 from gpufleet_policies.rules.written import written_rule

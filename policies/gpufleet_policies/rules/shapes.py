@@ -15,8 +15,7 @@ from gpufleet.cluster.node import ObservedNode
 from gpufleet.cluster.pool import NodePool
 from gpufleet.rules.context import RuleContext, once
 from gpufleet_policies.money.pools import priced_where_it_is, way_price
-from gpufleet_policies.rules.placed import pools_for
-from gpufleet_policies.rules.placement import INSTANCE_TYPE_LABELS, candidates, offering
+from gpufleet_policies.rules.placement import INSTANCE_TYPE_LABELS, candidates, offering, pools_for
 
 MEMORY_LEFT = Decimal("0.97")
 """Part of a machine's memory that pods can ask for at the most; the rest is firmware, kernel and
@@ -62,7 +61,7 @@ def shapes(context: RuleContext, group: PodGroup, resource: str) -> tuple[NodeSh
     """Every machine the pods may land on; empty where one of them is not known."""
     if context.fleet is not None:
         found: list[NodeShape | None] = []
-        for pool in offering(candidates(context.fleet, group, context.catalogue), resource):
+        for pool in offering(candidates(context, group), resource):
             price = pool.hourly_micro_usd
             paid = Fraction(price.value) if price.is_known else None
             machines = pool.machines or ("",)

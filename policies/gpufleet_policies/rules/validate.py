@@ -17,7 +17,7 @@ from gpufleet_policies.rule_evidence import is_over_budget
 from gpufleet_policies.rules.claimed import COUNTING, with_claims
 from gpufleet_policies.rules.exceptions import Exemption, exemptions
 from gpufleet_policies.rules.one_fix import with_one_fix
-from gpufleet_policies.rules.placed import pools_for
+from gpufleet_policies.rules.placement import pools_for
 from gpufleet_policies.rules.registry import (
     EXCEPTION_INVALID,
     RULE_FAILED,

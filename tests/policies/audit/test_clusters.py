@@ -73,11 +73,50 @@ def is_compared(folder: Path, *options: str) -> bool:
     return COMPARED in [one["code"] for one in audit(folder, *options)["findings"]]
 
 
+TERRAFORM = """\
+resource "aws_eks_node_group" "gpu" {
+  node_group_name = "gpu"
+  instance_types  = ["g4dn.xlarge"]
+  ami_type        = "AL2023_x86_64_NVIDIA"
+  labels          = { team = "ml" }
+  scaling_config {
+    min_size     = 0
+    max_size     = 2
+    desired_size = 0
+  }
+  taint {
+    key    = "nvidia.com/gpu"
+    effect = "NO_SCHEDULE"
+  }
+}
+"""
 LAYOUTS: dict[str, tuple[dict[str, str], bool]] = {
     "one folder": ({"a/pool.yaml": POOL, "a/app.yaml": APP}, True),
     "one file": ({"a/all.yaml": f"{POOL}---\n{APP}"}, True),
     "two clusters (report D6)": (
         {"clusters/eu/pool.yaml": POOL, "clusters/us/app.yaml": APP},
+        False,
+    ),
+    "Terraform beside manifests": ({"terraform/main.tf": TERRAFORM, "k8s/app.yaml": APP}, True),
+    "Terraform above manifests": ({"main.tf": TERRAFORM, "manifests/a/app.yaml": APP}, True),
+    "Terraform of each tutorial": (
+        {"tutorials/a/infra/main.tf": TERRAFORM, "tutorials/b/app.yaml": APP},
+        False,
+    ),
+    "Terraform of two clusters": (
+        {
+            "terraform/eu/main.tf": TERRAFORM,
+            "terraform/us/main.tf": TERRAFORM,
+            "k8s/app.yaml": APP,
+        },
+        False,
+    ),
+    "Terraform and pools of their own": (
+        {
+            "terraform/main.tf": TERRAFORM,
+            "k8s/app.yaml": APP,
+            "k8s/pool.yaml": POOL.replace("g4dn.xlarge", "g4dn.12xlarge"),
+        },
         False,
     ),
     "two tutorials": ({"tutorials/a/pool.yaml": POOL, "tutorials/b/app.yaml": APP}, False),

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from gpufleet_policies.documentation import pages
 from gpufleet_policies.fronts.audit import sarif
 from gpufleet_policies.fronts.audit.inputs import find_inputs
 from gpufleet_policies.fronts.audit.run import audit
 from gpufleet_policies.rules.settings import read_settings
 from tests.policies.audit.test_fixed_files import IN_LITTLE_ROOM
 from tests.policies.objects import TODAY
+from tools.rule_pages import pages
 
 ROOT = Path(__file__).parents[3]
 IDLE = """

@@ -219,8 +219,8 @@ def test_terraform_is_named(tmp_path: Path):
         return {"address": address, "mode": "managed", "type": kind, "name": "x", "values": {}}
 
     kinds = (
-        "kubernetes_deployment",
-        "kubernetes_job_v1",
+        "google_compute_instance",
+        "linode_lke_cluster",
         "azurerm_kubernetes_cluster_node_pool",
         "aws_iam_role",
         "kubernetes_service",

@@ -2,7 +2,7 @@
 
 from gpufleet.findings import Level
 from tests.policies.cases.case import Case
-from tests.policies.cases.pools import BUDGET, CPU_GROUP, node_group
+from tests.policies.cases.pools import CPU_GROUP, node_group
 from tests.policies.cases.sharing import operator
 
 PARTS_OFF = {"driver": {"enabled": False}, "toolkit": {"enabled": False}}
@@ -13,7 +13,7 @@ CASES = (
         node_group({"amiType": "BOTTLEROCKET_x86_64_NVIDIA"}),
         "BOTTLEROCKET_x86_64_NVIDIA has the device plugin, and Release gpu-operator/gpu-operator "
         "installs it too",
-        alongside=(CPU_GROUP, BUDGET, operator(PARTS_OFF)),
+        alongside=(CPU_GROUP, operator(PARTS_OFF)),
     ),
     Case(
         "pool-image-refused",

@@ -2,7 +2,7 @@
 
 from gpufleet.findings import Level
 from tests.policies.cases.case import Case
-from tests.policies.cases.pools import BUDGET, CPU_GROUP, node_group
+from tests.policies.cases.pools import CPU_GROUP, node_group
 from tests.policies.cases.sharing import operator
 from tests.policies.cases.workloads import CONTAINER, LIMITS, deployment
 
@@ -23,14 +23,14 @@ CASES = (
         _pool("all-1g.5gb"),
         _pool("all-balanced"),
         "all-balanced cuts the 8 GPUs of a node differently",
-        alongside=(CPU_GROUP, BUDGET, SINGLE),
+        alongside=(CPU_GROUP, SINGLE),
     ),
     Case(
         "gpu-resource-not-offered",
         deployment({LIMITS: {"nvidia.com/mig-1g.5gb": 1}}),
         deployment({LIMITS: {"nvidia.com/mig-2g.10gb": 1}}),
         "asks for 1 x nvidia.com/mig-2g.10gb, which no pool here publishes",
-        alongside=(CPU_GROUP, BUDGET, MIXED, _pool("all-1g.5gb")),
+        alongside=(CPU_GROUP, MIXED, _pool("all-1g.5gb")),
     ),
     Case(
         "mig-slices-beyond-one",
@@ -38,6 +38,6 @@ CASES = (
         deployment({LIMITS: {"nvidia.com/mig-2g.10gb": 2}, f"{CONTAINER}.command": SERVES}),
         "asks for 2 x nvidia.com/mig-2g.10gb",
         Level.ADVISORY,
-        alongside=(CPU_GROUP, BUDGET),
+        alongside=(CPU_GROUP,),
     ),
 )

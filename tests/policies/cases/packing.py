@@ -5,9 +5,6 @@ from tests.policies.cases.case import Case, manifest
 from tests.policies.cases.workloads import LIMITS, REQUESTS, deployment
 from tests.policies.objects import DEPLOYMENT, changed
 
-RULE = "cpu-memory-stranded-beside-gpus"
-BALANCED = {"cpu": "20", "memory": "200Gi"}
-
 
 def trainer(gpus: int, cpu: str, memory: str = "100Gi", replicas: int = 2):
     """A server with whole GPUs of p5.48xlarge: 192 cores, 2 TiB and 8 GPUs."""
@@ -45,13 +42,5 @@ CASES = (
         trainer(3, "40"),
         "each pod asks for 3 of 8 GPUs of a p5.48xlarge of pool training",
         Level.ADVISORY,
-    ),
-    Case(
-        RULE,
-        trainer(4, "60"),
-        trainer(4, "4"),
-        "ask for less than a quarter of its CPUs and memory",
-        Level.ADVISORY,
-        settings={"rules": {RULE: "advisory"}},
     ),
 )

@@ -106,12 +106,5 @@ EXPORTER = Thing(
 )
 """Something that measures GPUs."""
 
-BUDGET = Thing(
-    "aws:budgets/budget:Budget",
-    {"budgetType": "COST", "notifications": [{"threshold": 80}]},
-    "budget",
-)
-"""Someone who is informed."""
-
-QUIET = (EXPORTER, BUDGET, CPU_GROUP)
+QUIET = (EXPORTER, CPU_GROUP)
 """What is next to a pool so that only the pool itself can be at fault."""

@@ -2,7 +2,7 @@
 
 from gpufleet.findings import Level
 from tests.policies.cases.case import Case, Thing, manifest
-from tests.policies.cases.pools import BUDGET, CPU_GROUP, EXPORTER, QUIET, node_group
+from tests.policies.cases.pools import CPU_GROUP, QUIET, node_group
 from tests.policies.cases.sharing import operator
 from tests.policies.cases.workloads import LIMITS, deployment
 from tests.policies.objects import changed
@@ -49,7 +49,7 @@ CASES = (
         node_group(),
         "no DCGM exporter is declared with the GPU pools",
         Level.ADVISORY,
-        alongside=(BUDGET, CPU_GROUP, operator({"dcgmExporter": {"enabled": False}})),
+        alongside=(CPU_GROUP, operator({"dcgmExporter": {"enabled": False}})),
     ),
     Case(
         "gpu-metrics-without-pods",
@@ -58,14 +58,6 @@ CASES = (
         "the kubelet's pod-resources socket is not mounted",
         Level.ADVISORY,
         alongside=(),
-    ),
-    Case(
-        "budget-alarm-missing",
-        node_group(),
-        node_group(STANDING),
-        "the pools cost at least 2.41 USD/h; above 1,000 USD a month a budget must send",
-        Level.ADVISORY,
-        alongside=(EXPORTER, CPU_GROUP),
     ),
     Case(
         "stack-gpu-budget-exceeded",
@@ -81,10 +73,7 @@ CASES = (
         node_group(STANDING),
         "budgets.prod.standingUsdPerMonth is 1,000",
         alongside=QUIET,
-        settings={
-            "budgets": {"prod": {"standingUsdPerMonth": 1000}},
-            "thresholds": {"quietUsdPerMonth": 5000},
-        },
+        settings={"budgets": {"prod": {"standingUsdPerMonth": 1000}}},
     ),
     Case(
         "namespace-without-gpu-quota",

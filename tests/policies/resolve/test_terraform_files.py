@@ -75,7 +75,7 @@ f = var.known
         'lookup(var.m, "k", 1)',
         "-x",
         "data.a.b[0].id",
-        "<<EOT\n${x}\nEOT",
+        "<<EOT\n%{ if x }\nEOT",
     ],
 )
 def test_what_is_computed_is_unknown(expression: str) -> None:

@@ -11,8 +11,10 @@ from pathlib import Path
 import click
 import pytest
 import yaml
+from click.testing import CliRunner
 
 import gpufleet.cli as program
+from gpufleet.cli.output import UnreadableInputError
 from gpufleet.components_base.answers import Answers
 from gpufleet.platforms.registry import PLATFORMS
 from gpufleet.spec.base import Platform
@@ -305,3 +307,16 @@ def test_hooks_may_name_files_that_hold_nothing(
     assert hook["entry"] == "gpufleet audit --allow-nothing", (
         "pre-commit names all YAML that changed"
     )
+
+
+@pytest.mark.parametrize("chart", ["gpu-operator", "karpenter", "dcgm-exporter", "vllm-stack"])
+@pytest.mark.parametrize("key", ["kind: A", "a: {b: 1}", "apiVersion: v1"])
+def test_values_of_which_nothing_is_read_are_no_success(
+    chart: str, key: str, tmp_path: Path
+) -> None:
+    """Keys that no release of the chart has: the file is of another chart, or misspelt."""
+    file = tmp_path / f"{chart}-values.yaml"
+    file.write_text(f"{key}\n", encoding="utf-8")
+    audit = importlib.import_module(program.commands()["audit"].module).command
+    done = CliRunner().invoke(audit, [str(file)])
+    assert isinstance(done.exception, UnreadableInputError)

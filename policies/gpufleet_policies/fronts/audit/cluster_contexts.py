@@ -1,14 +1,23 @@
 """The context in which each object of an audit is checked: its cluster, or each of its clusters."""
 
-from collections.abc import Callable, Iterable, Sequence
+import posixpath
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from gpufleet.cluster import FleetFacts, Surroundings, UncompiledFleet
+from gpufleet.cluster.capacity import LaunchTemplate, PoolAutoscaler
+from gpufleet.cluster.node import ObservedNode
+from gpufleet.cluster.pool import NodePool
 from gpufleet.rules.context import RuleContext
 from gpufleet_policies.fronts.audit.clusters import clusters_of
 from gpufleet_policies.fronts.audit.identities import Placed, chosen, shadowed, twins
 from gpufleet_policies.fronts.audit.reading import Reading
+from gpufleet_policies.names import names
+from gpufleet_policies.resolve.tree import plain
+
+_MACHINES = (NodePool, LaunchTemplate, PoolAutoscaler)
+_INFRA = frozenset(names("folder of Terraform"))
 
 Views = Callable[[Any], Sequence[RuleContext]]
 """A fact -> the contexts it is checked in."""
@@ -30,6 +39,7 @@ def contexts_of(
         found.add(range(len(readings)), every, None, whole)
     else:
         named = frozenset(i for i, reading in enumerate(readings) if reading.named)
+        served = _terraform_pools(readings)
         for cluster in clusters:
             facts = [
                 (index, fact)
@@ -37,11 +47,39 @@ def contexts_of(
                 for fact in readings[index].facts
                 if not fact.locator.cluster
             ]
+            if not cluster.is_certain:
+                facts += _pools_beside(cluster.name, facts, served)
             more = None if cluster.is_certain else whole.surroundings
             found.add(cluster.members, facts, more, None)
         remote = _remote(readings, whole)
     views = [_view(contexts or [whole], remote) for contexts in found.own]
     return views, {k: v for k, v in found.shadowed.items() if k not in found.standing}
+
+
+def _terraform_pools(readings: Sequence[Reading]) -> dict[str, dict[str, list[Placed]]]:
+    """Pools of Terraform by the folder that they serve, the one that holds `terraform/` or
+    `infra/`, and by their own."""
+    found: dict[str, dict[str, list[Placed]]] = {}
+    for index, reading in enumerate(readings):
+        pools = [(index, one) for one in reading.facts if isinstance(one, _MACHINES)]
+        if pools and reading.name.lower().endswith((".tf", ".tofu")):
+            own = posixpath.dirname(plain(reading.name))
+            steps = own.split("/")
+            at = next((i for i, step in enumerate(steps) if step.lower() in _INFRA), len(steps))
+            served = found.setdefault("/".join(steps[:at]), {})
+            served.setdefault(own, []).extend(pools)
+    return found
+
+
+def _pools_beside(
+    folder: str, facts: Sequence[Placed], served: Mapping[str, Mapping[str, list[Placed]]]
+) -> Sequence[Placed]:
+    """The pools of the one folder of Terraform beside or above manifests that have none."""
+    if any(isinstance(fact, (*_MACHINES, ObservedNode, FleetFacts)) for _, fact in facts):
+        return ()
+    above = [one for one in served if not one or f"{folder}/".startswith(f"{one.rstrip('/')}/")]
+    nearest = list(served[max(above, key=len)].values()) if above else []
+    return nearest[0] if len(nearest) == 1 else ()
 
 
 class _Contexts:

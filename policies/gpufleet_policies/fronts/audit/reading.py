@@ -84,6 +84,8 @@ class Reading:
     """Whether it is a kustomization that changes what it brings together, or makes objects."""
     mentions_gpus: bool = False
     """Of a kustomization: whether its text says anything of GPUs."""
+    taking: list[tuple[Any, Located]] = field(default_factory=list[tuple[Any, Located]])
+    """Objects whose containers take variables from ConfigMaps."""
     content: bytes | None = None
     """What was read in place of the file; None: the file."""
     hcl: str | None = None
@@ -111,13 +113,14 @@ def read_input(one: Input) -> Reading:
         if MARK in text and not is_json:
             reading.comments = waiver_comments(text.decode("utf-8-sig", errors="replace"))
         large = len(text) > MANIFESTS.size
+        takes = b"configMapRef" in text or b"configMapKeyRef" in text
         if is_kustomization_file(one.name):
             lower = text.lower()
             reading.mentions_gpus = any(word in lower for word in _OF_GPUS)
         for document in _documents_of(text, is_json):
             reading.documents += 1
             reading.templates += document.is_template
-            _add(reading, document, one, large=large)
+            _add(reading, document, one, large=large, takes=takes)
     except UnreadableDocumentError as problem:
         reading.problem = one_line(message(str(problem)))
     except OSError as problem:
@@ -142,7 +145,7 @@ def digest(text: bytes) -> str:
     return hashlib.sha256(text).hexdigest()
 
 
-def _add(reading: Reading, document: Document, one: Input, *, large: bool) -> None:
+def _add(reading: Reading, document: Document, one: Input, *, large: bool, takes: bool) -> None:
     """Put what a document gives where it belongs, with its lines: no nodes are kept, as thousands
     of documents would fill the memory."""
     lines: WrittenLines | None = None
@@ -155,6 +158,8 @@ def _add(reading: Reading, document: Document, one: Input, *, large: bool) -> No
     given = take(reading, _facts(document, one.name), located, one.name)
     data = mapping(document.data)
     reading.beside += not given and is_known(data)
+    if takes and given and "kind" in data:
+        reading.taking.append((data, located()))
     if one.named and not large and "apiVersion" in data:
         reading.not_judged += _dropped(document, one.name)
     if data and str(data.get("kind")) in _GITOPS_KINDS:

@@ -1,10 +1,11 @@
 """Releases of charts whose values, or whose chart's name, are in other documents of the run."""
 
 import posixpath
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from gpufleet.cluster import WorkloadFacts
 from gpufleet.cluster.fact import UNKNOWN
 from gpufleet.cluster.release_values import HeldElsewhere, ValuesSource, WrappedRelease, joined
 from gpufleet.documents.document import Document
@@ -13,8 +14,11 @@ from gpufleet.documents.shapes import items, mapping
 from gpufleet_policies.fronts.audit.inputs import Input
 from gpufleet_policies.fronts.audit.reading import Reading, documents_of
 from gpufleet_policies.fronts.audit.unjudged import left_out
+from gpufleet_policies.readers.blocks import inside
 from gpufleet_policies.readers.document_text import yaml_value
+from gpufleet_policies.readers.documents import facts_of_document
 from gpufleet_policies.readers.releases import opened
+from gpufleet_policies.resolve.environment import filled
 from gpufleet_policies.resolve.written_lines import Located
 from gpufleet_policies.wrappers.holders import Holder
 from gpufleet_policies.wrappers.judged import NotJudged, UnopenedRelease
@@ -67,6 +71,29 @@ def with_open_releases(readings: Sequence[Reading]) -> Sequence[Reading]:
     for name in {file for file, key in search.used if not key}:
         _forget(search.by_name[name])
     return opened_readings
+
+
+def with_environments(readings: Sequence[Reading]) -> Sequence[Reading]:
+    """The readings, their containers with the variables that ConfigMaps of the run give them."""
+    if not any(reading.taking for reading in readings):
+        return readings
+    search = _Search(readings)
+    return [_with_environments(one, search) if one.taking else one for one in readings]
+
+
+def _with_environments(reading: Reading, search: "_Search") -> Reading:
+    made: dict[Any, Any] = {}
+    for data, document in reading.taking:
+        maps = search.maps(inside(data, "metadata.namespace"), posixpath.dirname(reading.name))
+        given = filled(data, maps)
+        if given is not data:
+            found = facts_of_document(given, reading.name, line=document.line)
+            made |= {one.locator: one for one in found if isinstance(one, WorkloadFacts)}
+    facts = [
+        made.get(one.locator, one) if isinstance(one, WorkloadFacts) else one
+        for one in reading.facts
+    ]
+    return replace(reading, facts=facts)
 
 
 def _open(
@@ -133,6 +160,13 @@ class _Search:
         else:
             found = self._meant(held, folder)
         return (found[0].holder.chart, found[0].holder.version) if found else None
+
+    def maps(self, namespace: Any, folder: str) -> dict[str, Mapping[str, str]]:
+        """Name -> keys of each ConfigMap that objects of a folder can mean for certain."""
+        space = namespace if isinstance(namespace, str) else ""
+        names = [name for kind, name in self._given if kind == "ConfigMap"]
+        meant = {n: self._meant(HeldElsewhere("ConfigMap", n, space), folder) for n in names}
+        return {name: one[0].holder.texts for name, one in meant.items() if len(one) == 1}
 
     def choices(self, release: WrappedRelease, folder: str) -> list[dict[HeldElsewhere, _Values]]:
         """Every way to find the values of a release: one for each overlay that gives some."""

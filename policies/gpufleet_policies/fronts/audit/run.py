@@ -19,6 +19,7 @@ from gpufleet.cluster import (
     absent,
     known,
 )
+from gpufleet.cluster.program import Program
 from gpufleet.findings import Finding
 from gpufleet.rules.context import RuleContext
 from gpufleet_policies.fronts.audit.built import with_built
@@ -29,7 +30,7 @@ from gpufleet_policies.fronts.audit.node_use import RequestedGpus, node_use
 from gpufleet_policies.fronts.audit.patch_files import without_patches
 from gpufleet_policies.fronts.audit.placed import placed
 from gpufleet_policies.fronts.audit.reading import Reading, read_input
-from gpufleet_policies.fronts.audit.releases import with_open_releases
+from gpufleet_policies.fronts.audit.releases import with_environments, with_open_releases
 from gpufleet_policies.fronts.audit.terraform import with_resources
 from gpufleet_policies.fronts.audit.train_jobs import with_runtimes
 from gpufleet_policies.fronts.audit.unjudged import Unjudged
@@ -188,7 +189,7 @@ def _spend(context: RuleContext, later: Mapping[int, str]) -> StackSpend | None:
 
 def completed(readings: Sequence[Reading]) -> Sequence[Reading]:
     """The readings, each with what it needs of the others. Those that are completed stay so."""
-    built = with_built(with_resources(readings))
+    built = with_environments(with_built(with_resources(readings)))
     return without_patches(with_open_releases(with_runtimes(built)))
 
 
@@ -283,7 +284,7 @@ def _by_file(
 def _result(reading: Reading, found: Sequence[Finding], unknown: Sequence[Unjudged]) -> FileResult:
     return FileResult(
         reading.name,
-        len({fact.locator for fact in reading.facts}),
+        len({fact.locator for fact in reading.facts} - _unread_values(reading, found)),
         reading.documents,
         reading.problem,
         reading.templates,
@@ -292,6 +293,22 @@ def _result(reading: Reading, found: Sequence[Finding], unknown: Sequence[Unjudg
         tuple(one for one in found if one.waiver is not None),
         reading.beside,
     )
+
+
+def _unread_values(reading: Reading, found: Sequence[Finding]) -> set[Any]:
+    """Values of which no rule reads any: their chart knows none of the keys, or no rule it."""
+    unknown = {(one.locator, one.path) for one in found if one.code == "config-key-unknown"}
+    unread = {one.object for one in reading.not_judged if one.what == "chart"}
+    return {
+        one.locator
+        for one in reading.facts
+        if isinstance(one, Program)
+        and one.values
+        and (
+            str(one.locator) in unread
+            or unknown.issuperset((one.locator, one.field(key)) for key in one.values)
+        )
+    }
 
 
 def _without_fleet(fact: Any, file: str, contexts: Sequence[RuleContext]) -> Iterator[Unjudged]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from gpufleet_policies.fronts.audit.reading import Reading, take
 from gpufleet_policies.fronts.audit.unjudged import Unjudged
-from gpufleet_policies.readers.blocks import camel_keys
+from gpufleet_policies.readers.blocks import LISTS, camel_keys
 from gpufleet_policies.readers.terraform import facts_of_values, is_read
 from gpufleet_policies.resolve.hcl import Block
 from gpufleet_policies.resolve.terraform_files import Configuration, holds_unknown
@@ -65,5 +65,10 @@ def _entries(block: Block) -> Entries:
     """Lines of a block's attributes and blocks, by their names in findings."""
     found: dict[str, Any] = {name: (line, {}) for name, line in block.lines.items()}
     for below in block.blocks:
-        found.setdefault(below.kind, (below.line, _entries(below)))
+        entry = (below.line, _entries(below))
+        name = LISTS.get(below.kind, below.kind)
+        if name in LISTS.values():
+            _, listed = found.setdefault(name, (below.line, {}))
+            listed[len(listed)] = entry
+        found.setdefault(name, entry)
     return {next(iter(camel_keys({name: 0}))): entry for name, entry in found.items()}

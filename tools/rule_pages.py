@@ -1,24 +1,25 @@
-"""The reference of all rules, written from the rules and their examples.
+"""The reference of all rules, written from the rules and their examples by `make generate`.
 
-`python -m gpufleet_policies.documentation docs/policies.md` writes the table of all rules between
-the markers of that page, and a page for each family and each kind of configuration into the folder
-with the overview's name. `make generate` runs it.
+`docs/policies.md` gets the table of all rules between its markers, and a page for each family and
+each kind of configuration in the folder of the same name; the end of `docs/check.md` says where
+each rule of a kind is explained, so that old links to that page still work.
 """
 
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from gpufleet.documents.whole_file import write_whole_text
 from gpufleet.rules.rule import Profile, Rule
-from gpufleet_policies.configurations.groups import CONFIGURATION_GROUPS, RELATIONS
+from gpufleet_policies.configurations.codes import EVERY_KIND, code_space, tables
+from gpufleet_policies.configurations.groups import CONFIGURATION_GROUPS, RELATIONS, group_of
 from gpufleet_policies.explanation import SEEN, explanation
 from gpufleet_policies.rule_evidence import rule_evidence
 from gpufleet_policies.rules.registry import FAMILIES, RULES, by_id
 
 _GROUPS = {rule.id for rule in CONFIGURATION_GROUPS}
-BEGIN = "<!-- rules: begin, written by python -m gpufleet_policies.documentation -->"
+BEGIN = "<!-- rules: begin, written by make generate -->"
 END = "<!-- rules: end -->"
+BEGIN_OF_KINDS = "<!-- rules: made by `make generate` -->"
 
 
 def reference() -> str:
@@ -96,10 +97,37 @@ def pages() -> dict[str, str]:
     return {f"{family}.md": page(family, rules) for family, rules in _families().items()}
 
 
-def write(overview: Path) -> None:
-    """Write the overview, and the pages into the folder with the overview's name."""
-    write_whole_text(overview, written(overview.read_text(encoding="utf-8")))
-    folder = overview.with_suffix("")
+def kinds() -> str:
+    """The rules of each kind in Markdown, each a link into the reference."""
+    parts = [BEGIN_OF_KINDS, ""]
+    anchored: set[str] = set()
+    for kind, rules in tables().items():
+        title = "every kind" if kind == EVERY_KIND else kind
+        parts += [f"### {title}", "", "| survey | rule | verdict |", "|---|---|---|"]
+        parts += [*(_kind_row(code, anchored) for code in rules), ""]
+    return "\n".join(parts)
+
+
+def _kind_row(code: str, anchored: set[str]) -> str:
+    found = code_space()[code]
+    anchor = "" if code in anchored else f'<a id="{code}"></a>'
+    anchored.add(code)
+    link = f"{anchor}[`{code}`](policies/{group_of(found)}.md#{code})"
+    return f"| {', '.join(found.survey)} | {link} | {found.verdict.value} |"
+
+
+def with_kinds(document: str) -> str:
+    """A document whose end is written again. Raises ValueError without the marker."""
+    if BEGIN_OF_KINDS not in document:
+        raise ValueError(f"the document lacks the marker {BEGIN_OF_KINDS!r}")
+    return f"{document.partition(BEGIN_OF_KINDS)[0]}{kinds().strip()}\n"
+
+
+def write(docs: Path) -> None:
+    """Write the pages again in a folder of documentation that has `policies.md` and `check.md`."""
+    for name, again in (("policies.md", written), ("check.md", with_kinds)):
+        write_whole_text(docs / name, again((docs / name).read_text(encoding="utf-8")))
+    folder = docs / "policies"
     folder.mkdir(exist_ok=True)
     made = pages()
     for old in folder.glob("*.md"):
@@ -110,4 +138,4 @@ def write(overview: Path) -> None:
 
 
 if __name__ == "__main__":
-    write(Path(sys.argv[1]))
+    write(Path(__file__).parents[1] / "docs")

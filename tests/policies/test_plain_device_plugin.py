@@ -1,0 +1,140 @@
+"""NVIDIA's device plugin as a DaemonSet, without its chart: its options count as those of one.
+
+Shape: NVIDIA/k8s-device-plugin deployments/static/nvidia-device-plugin.yml and its variants; the
+options and their variables are in the README, "As command line flags or envvars".
+"""
+
+from pathlib import Path
+
+import pytest
+
+from tests.policies.audit.test_wrappers import audit, write
+
+PLUGIN = """\
+apiVersion: apps/v1
+kind: DaemonSet
+metadata: {{name: nvidia-device-plugin-daemonset, namespace: kube-system{more}}}
+spec:
+  selector: {{matchLabels: {{name: nvidia-device-plugin-ds}}}}
+  template:
+    metadata: {{labels: {{name: nvidia-device-plugin-ds}}}}
+    spec:
+      tolerations: [{{key: nvidia.com/gpu, operator: Exists, effect: NoSchedule}}]
+      {where}
+      containers:
+      - name: nvidia-device-plugin-ctr
+        image: {image}
+        {options}
+        securityContext: {{allowPrivilegeEscalation: false}}
+"""
+IMAGE = "nvcr.io/nvidia/k8s-device-plugin:v0.17.1"
+OPERATOR = """\
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {name: gpu-operator, namespace: gpu-operator}
+spec:
+  chart: {spec: {chart: gpu-operator, version: v25.3.0}}
+  values: {driver: {enabled: false}}
+"""
+
+
+def plugin(options: str = "", where: str = "", image: str = IMAGE, more: str = "") -> str:
+    return PLUGIN.format(options=options, where=where, image=image, more=more)
+
+
+def codes(folder: Path) -> list[str]:
+    return [one["code"] for one in audit(folder, "--profile", "prod")["findings"]]
+
+
+@pytest.mark.parametrize("image", [IMAGE, "mcr.example/oss/nvidia/k8s-device-plugin:v0.14.1"])
+def test_the_operator_runs_a_second_one(image: str, tmp_path: Path) -> None:
+    """NVIDIA/k8s-device-plugin#255: the kubelet keeps the devices of one of them."""
+    write(tmp_path, {"plugin.yaml": plugin(image=image), "operator.yaml": OPERATOR})
+    assert "two-advertisers" in codes(tmp_path)
+
+
+OWNED = ", ownerReferences: [{apiVersion: nvidia.com/v1, kind: ClusterPolicy, name: c, uid: u}]"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        plugin(where="nodeSelector: {plugin: own}"),
+        plugin(more=OWNED),
+        plugin(more=", labels: {app.kubernetes.io/managed-by: Helm}"),
+        plugin(options="command: [gpu-feature-discovery]"),
+        plugin(image="example/k8s-device-plugin-exporter:1"),
+    ],
+    ids=["other nodes", "of the operator", "of a chart", "another program", "another image"],
+)
+def test_what_is_no_second_plugin(text: str, tmp_path: Path) -> None:
+    write(tmp_path, {"plugin.yaml": text, "operator.yaml": OPERATOR})
+    assert "two-advertisers" not in codes(tmp_path)
+
+
+POD = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: train, namespace: ml}
+spec:
+  tolerations: [{key: nvidia.com/gpu, operator: Exists}]
+  containers:
+  - {name: c, image: "x:1", command: [python, train.py], resources: {limits: {%s}}}
+---
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata: {name: gpu}
+spec:
+  limits: {nvidia.com/gpu: 8}
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: x}
+      taints: [{key: nvidia.com/gpu, effect: NoSchedule}]
+      requirements: [{key: node.kubernetes.io/instance-type, operator: In, values: [g5.xlarge]}]
+"""
+CONFIG = """\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: shared, namespace: kube-system}
+data:
+  config.yaml: |
+    version: v1
+    sharing:
+      timeSlicing:
+        failRequestsGreaterThanOne: true
+        resources: [{name: nvidia.com/gpu, replicas: 4}]
+"""
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        "args: [--config-file=/etc/config/config.yaml]",
+        "args: [--config-file, /etc/config/config.yaml]",
+        "env: [{name: CONFIG_FILE, value: /etc/config/config.yaml}]",
+    ],
+)
+def test_its_file_says_how_gpus_are_shared(options: str, tmp_path: Path) -> None:
+    pod = POD % "nvidia.com/gpu: 2"
+    write(tmp_path, {"plugin.yaml": plugin(options), "config.yaml": CONFIG, "pod.yaml": pod})
+    assert "shared-gpu-request-over-one" in codes(tmp_path)
+    write(tmp_path, {"plugin.yaml": plugin()})
+    assert "shared-gpu-request-over-one" not in codes(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        plugin("env: {a: b}"),
+        plugin("args: 3"),
+        plugin("command: []"),
+        plugin("env: [3, {name: [1], value: {}}]"),
+        plugin(where="nodeSelector: [1]"),
+        PLUGIN.format(options="", where="", image="[1]", more=""),
+    ],
+)
+def test_odd_fields_stop_nothing(text: str, tmp_path: Path) -> None:
+    write(tmp_path, {"plugin.yaml": text})
+    found = audit(tmp_path)
+    assert "policy-rule-failed" not in [one["code"] for one in found["findings"]]
+    assert not [one for one in found["notJudged"] if "please report" in one["reason"]]
