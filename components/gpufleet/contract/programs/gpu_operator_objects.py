@@ -105,9 +105,9 @@ def validate_defaults(data: Mapping[str, Any], root: str, report: CheckReport) -
             allowed=("all-disabled", ""),
         )
     chosen = value_at(data, "devicePlugin.config.default")
-    if isinstance(chosen, str) and "\n" in chosen:  # a configuration, where its key is meant
-        place, keys = f"{root}devicePlugin.config.default", ("the name of a key of the ConfigMap",)
-        report.say("gpu-operator-choice-unknown", place, value=chosen.split("\n")[0], allowed=keys)
+    if isinstance(chosen, str) and "\n" in chosen:
+        place, value = f"{root}devicePlugin.config.default", chosen.partition("\n")[0]
+        report.say("gpu-operator-choice-unknown/key", place, value=value)
 
 
 def special_code(problem: SchemaProblem) -> str | None:
