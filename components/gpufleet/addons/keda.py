@@ -1,12 +1,11 @@
 """Keda: KEDA by its chart."""
 
-from collections.abc import Mapping
 from typing import Any, NotRequired, TypedDict
 
 import pulumi
 
 from gpufleet.arguments import ChartsArgs
-from gpufleet.components_base.charts import ChartChoice, ChosenChart, chosen_chart
+from gpufleet.components_base.charts import ChartChoice, chosen_chart
 from gpufleet.components_base.component import Options
 from gpufleet.components_base.inputs import checked
 from gpufleet.components_base.release import ChartInOwnNamespace, ReleasePlan
@@ -52,12 +51,7 @@ class Keda(ChartInOwnNamespace):
         self._construct(name, _planned(self.label(name), args), opts)
 
 
-def keda_plan(chart: ChosenChart, raw: Mapping[str, Any], *, watched: bool) -> ReleasePlan:
-    """The release of a chart, with raw values merged last."""
-    return ReleasePlan(chart=chart, values=merged(keda_values(watched=watched), raw))
-
-
 def _planned(component: str, args: KedaArgs) -> ReleasePlan:
     given = checked(component, KedaArgs, args, _Declared)
-    chart = chosen_chart(component, given, CHART)
-    return keda_plan(chart, args.get("values", {}), watched=given.watched)
+    values = merged(keda_values(watched=given.watched), args.get("values", {}))
+    return ReleasePlan(chart=chosen_chart(component, given, CHART), values=values)

@@ -65,7 +65,10 @@ def pool_data(
         "expected": pool.nodes,
     }
     data["intent"] = key.intent
-    data["capacity"] = [{key.machine.buy: _buying(key.machine)}]
+    buying, usd = dict[str, str](), key.machine.usd_per_hour
+    if key.machine.buy == "onPrem" and usd is not None:
+        buying["usdPerGpuHour"] = f"{usd / key.machine.gpus:.6f}".rstrip("0").rstrip(".")
+    data["capacity"] = [{key.machine.buy: buying}]
     data["sharing"] = _sharing(pool)
     if key.fabric != "none":
         data["fabric"] = key.fabric
@@ -98,14 +101,6 @@ def _hardware(machine: OfferedMachine, head: PlanHead) -> dict[str, Any]:
     data: dict[str, Any] = {"gpu": machine.gpu.key, "gpusPerNode": machine.gpus}
     shape = None if machine.row is None else head.hardware[machine.row].shape(head.platform)
     return data if shape is None else {**data, head.platform.value: dict(shape)}
-
-
-def _buying(machine: OfferedMachine) -> dict[str, Any]:
-    if machine.buy == "onPrem" and machine.usd_per_hour is not None:
-        return {
-            "usdPerGpuHour": f"{machine.usd_per_hour / machine.gpus:.6f}".rstrip("0").rstrip(".")
-        }
-    return {}
 
 
 def mig_strategy(key: PoolKey) -> str:

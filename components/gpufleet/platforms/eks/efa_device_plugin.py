@@ -1,6 +1,5 @@
 """EfaDevicePlugin: what makes nodes advertise their EFA interfaces."""
 
-from collections.abc import Mapping, Sequence
 from typing import Any, NotRequired, TypedDict
 
 import pulumi
@@ -8,7 +7,7 @@ from pydantic import Field
 
 from gpufleet.addons.gpu_operator import OperandTolerationArgs
 from gpufleet.arguments import ChartsArgs
-from gpufleet.components_base.charts import ChartChoice, ChosenChart, chosen_chart
+from gpufleet.components_base.charts import ChartChoice, chosen_chart
 from gpufleet.components_base.component import Options
 from gpufleet.components_base.inputs import checked
 from gpufleet.components_base.release import ChartComponent, ReleasePlan
@@ -58,22 +57,11 @@ class EfaDevicePlugin(ChartComponent[ReleasePlan]):
         self._construct(name, _planned(self.label(name), args), opts)
 
 
-def efa_plan(
-    chart: ChosenChart,
-    instance_types: Sequence[str],
-    tolerations: Sequence[tuple[str, str]],
-    raw: Mapping[str, Any],
-) -> ReleasePlan:
-    """The release of a chart, with raw values merged last. Tolerations are key and effect."""
-    values = efa_device_plugin_values(instance_types, tolerations)
-    return ReleasePlan(chart=chart, values=merged(values, raw))
-
-
 def _planned(component: str, args: EfaDevicePluginArgs) -> ReleasePlan:
     given = checked(component, EfaDevicePluginArgs, args, _Declared)
-    return efa_plan(
-        chosen_chart(component, given, CHART),
-        given.instance_types,
-        [(one.key, one.effect) for one in given.tolerations],
-        args.get("values", {}),
+    tolerations = [(one.key, one.effect) for one in given.tolerations]
+    values = efa_device_plugin_values(given.instance_types, tolerations)
+    return ReleasePlan(
+        chart=chosen_chart(component, given, CHART),
+        values=merged(values, args.get("values", {})),
     )

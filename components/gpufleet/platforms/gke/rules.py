@@ -89,7 +89,7 @@ def _operated(spec: FleetSpec, pools: Sequence[Pool]) -> Iterable[Finding]:
 
 def _names(spec: FleetSpec, pools: Sequence[Pool]) -> Iterable[Finding]:
     """Node pools of one cluster cannot share a name; a way of buying is part of it."""
-    prefix = spec.name_prefix or spec.cluster.name
+    prefix = spec.resource_prefix
     owners: dict[str, Pool] = {}
     for pool in pools:
         made = pool.ownership is not Ownership.EXISTING and not auto_created(pool)

@@ -62,7 +62,7 @@ class VsphereRules(PlatformRules):
     def registered(self, fleet: Fleet, pool: Pool) -> Mapping[str, Mapping[str, Any]]:
         """`machine/<key>` -> inputs of the machine. Labels and taints are first-boot data, which a
         guest reads once."""
-        prefix = fleet.spec.name_prefix or fleet.spec.cluster.name
+        prefix = fleet.spec.resource_prefix
         placed = placed_machines(prefix, pool)
         return {
             f"machine/{key}": {**inputs, "bootSha256": str(_boot(pool, position))}
