@@ -21,7 +21,7 @@ from gpufleet.arguments.images import ImagesArgs
 from gpufleet.arguments.monitoring import MonitoringArgs
 from gpufleet.arguments.network_operator import NetworkOperatorSettingsArgs
 from gpufleet.arguments.nim import NimArgs
-from gpufleet.arguments.olm import LifecycleManagerArgs
+from gpufleet.arguments.olm import OlmOperatorArgs
 from gpufleet.arguments.pool import GpuPoolArgs
 from gpufleet.arguments.queues import QueuesArgs
 from gpufleet.arguments.scaling import KedaScalingArgs, ScalingArgs
@@ -38,12 +38,12 @@ __all__ = [
     "ImagesArgs",
     "KedaArgs",
     "KedaScalingArgs",
-    "LifecycleManagerArgs",
     "MonitoringArgs",
     "NetworkOperatorSettingsArgs",
     "NeuronDevicePluginArgs",
     "NimArgs",
     "NimOperatorArgs",
+    "OlmOperatorArgs",
     "OperandTolerationArgs",
     "PrometheusAdapterArgs",
     "QueuesArgs",

@@ -46,6 +46,7 @@ from gpufleet.spec.gpu_operator import GpuOperatorSettings
 from gpufleet.spec.monitoring import Monitoring
 from gpufleet.spec.network_operator import NetworkOperatorSettings
 from gpufleet.spec.nim import Nim
+from gpufleet.spec.olm import DeclaredOlmOperator
 from gpufleet.spec.platforms.eks import DeclaredEksCluster
 from gpufleet.spec.platforms.gke import DeclaredGkeCluster
 from gpufleet.spec.pool import GpuPool
@@ -70,6 +71,7 @@ ROOTS = (
     DeclaredPrometheusAdapter,
     DeclaredNeuronPlugin,
     DeclaredEfaPlugin,
+    DeclaredOlmOperator,
 )
 RENAMED = {
     GpuOperator: "GpuOperatorOptionsArgs",
@@ -85,6 +87,7 @@ RENAMED = {
     DeclaredPrometheusAdapter: "PrometheusAdapterArgs",
     DeclaredNeuronPlugin: "NeuronDevicePluginArgs",
     DeclaredEfaPlugin: "EfaDevicePluginArgs",
+    DeclaredOlmOperator: "OlmOperatorArgs",
 }
 """All types of a package share one namespace: the first ones are components with arguments of their
 own, the last ones are the arguments of components."""
