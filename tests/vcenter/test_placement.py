@@ -1,11 +1,15 @@
 import dataclasses
 import itertools
+from types import SimpleNamespace
+from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pyVmomi import vim
 
 from gpufleet.spec.platforms.vsphere import VsphereNics
+from gpufleet_vcenter import create
 from gpufleet_vcenter.drs import DrsGroup
 from gpufleet_vcenter.identity import LIFE
 from gpufleet_vcenter.inventory import (
@@ -15,6 +19,7 @@ from gpufleet_vcenter.inventory import (
     PhysicalGpu,
 )
 from gpufleet_vcenter.observed import GpuDevice, Observed, seen
+from gpufleet_vcenter.owned import MachineWork
 from gpufleet_vcenter.placement import Wish, place, slots_of
 from gpufleet_vcenter.settings import (
     DynamicPassthrough,
@@ -22,6 +27,7 @@ from gpufleet_vcenter.settings import (
     SharedProfile,
 )
 from tests.vcenter.test_cluster_node import settings
+from tests.vcenter.test_outputs import LIVE
 
 
 def dynamic(device_ids: tuple[str, ...], count: int, label: str = "") -> DynamicPassthrough:
@@ -263,3 +269,27 @@ def test_nics_of_a_machine_need_a_host_that_has_them_free() -> None:
     other = host(gpus=0, nics=(nic(16),))
     other = dataclasses.replace(other, gpus=gpus, holdings=held.holdings)
     assert slots_of(other, wish(dynamic(("1021",), 1))).free == 2, "another vendor's id"
+
+
+@pytest.mark.parametrize(("allowed", "cloned"), [("esx1", 1), ("esx2", 0)])
+def test_a_replacement_is_cloned_where_the_drs_group_may_run(
+    monkeypatch: pytest.MonkeyPatch, allowed: str, cloned: int
+) -> None:
+    old, made = dataclasses.replace(LIVE, host=vim.HostSystem("host-1")), list[str]()
+    wanted = wish(group=DrsGroup("gpu", (), frozenset({allowed}), frozenset()))
+    known: dict[str, Any] = {
+        "machines_with": lambda *_: [old.reference],
+        "observe": lambda *_: old,
+        "check_before": lambda *_: wanted,
+        "read_host": lambda *_: host("esx1"),
+        "clone": lambda work, *_: made.append(work.settings.name),
+    }
+    for name, stand_in in known.items():
+        monkeypatch.setattr(create, name, stand_in)
+    place_of = SimpleNamespace(datacenter=None, pod=None, datastore=None)
+    monkeypatch.setattr(MachineWork, "place", place_of)
+    monkeypatch.setattr(MachineWork, "find", lambda *_: None)
+    session: Any = SimpleNamespace(server_id="server")
+    work = MachineWork(session, wanted.settings, "another-uuid", pending=True)
+    create.clone_replacement(work, old.instance_uuid)
+    assert len(made) == cloned

@@ -6,6 +6,16 @@ the files next to this one are written from them, and a test compares.
 """
 
 from gpufleet.arguments.addons import AddonsArgs, ChartsArgs, ClusterAutoscalerOptionsArgs
+from gpufleet.arguments.chart_components import (
+    EfaDevicePluginArgs,
+    KedaArgs,
+    NeuronDevicePluginArgs,
+    NimOperatorArgs,
+    OperandTolerationArgs,
+    PrometheusAdapterArgs,
+)
+from gpufleet.arguments.eks import EksClusterArgs
+from gpufleet.arguments.gke import GkeClusterArgs
 from gpufleet.arguments.gpu_operator import GpuOperatorSettingsArgs
 from gpufleet.arguments.images import ImagesArgs
 from gpufleet.arguments.monitoring import MonitoringArgs
@@ -20,14 +30,22 @@ __all__ = [
     "AddonsArgs",
     "ChartsArgs",
     "ClusterAutoscalerOptionsArgs",
+    "EfaDevicePluginArgs",
+    "EksClusterArgs",
+    "GkeClusterArgs",
     "GpuOperatorSettingsArgs",
     "GpuPoolArgs",
     "ImagesArgs",
+    "KedaArgs",
     "KedaScalingArgs",
     "LifecycleManagerArgs",
     "MonitoringArgs",
     "NetworkOperatorSettingsArgs",
+    "NeuronDevicePluginArgs",
     "NimArgs",
+    "NimOperatorArgs",
+    "OperandTolerationArgs",
+    "PrometheusAdapterArgs",
     "QueuesArgs",
     "ScalingArgs",
 ]

@@ -9,12 +9,12 @@ from typing import Any
 from gpufleet.contract.tolerations import GPU_TOLERATION
 from gpufleet.fleet.chart_values import merged
 from gpufleet.fleet.config_names import DEFAULT_PLUGIN_CONFIG, POOL_LABEL
-from gpufleet.fleet.gpu_operator_chart import OperandToleration
 from gpufleet.fleet.image_sources import with_images
 from gpufleet.fleet.model import DevicePluginPlan, Fleet
 from gpufleet.render.gpu_operator_values import plugin_files
 from gpufleet.spec.addons import Addons
 from gpufleet.spec.base import SecretName, SpecModel
+from gpufleet.spec.chart_components import OperandToleration
 from gpufleet.spec.sharing import MigStrategy
 
 CHART = "nvidia-device-plugin"

@@ -72,6 +72,12 @@ class OfferedMachine:
         """The price in dollars; None where there is none."""
         return None if self.micro_usd is None else Decimal(self.micro_usd) / 1_000_000
 
+    def part_micro_usd(self, devices: int, part: Fraction) -> float | None:
+        """Per hour, of so many devices that are each this part of a GPU; None without a price."""
+        return (
+            None if self.micro_usd is None else self.micro_usd * devices * float(part) / self.gpus
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Market:

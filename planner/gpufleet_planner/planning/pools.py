@@ -108,15 +108,20 @@ def mig_strategy(key: PoolKey) -> str:
     return "mixed" if key.profile is None else "single"
 
 
+def shared_by(kind: DeviceShare, replicas: int) -> dict[str, Any]:
+    """`sharing` of a pool that is not cut."""
+    if kind is DeviceShare.WHOLE:
+        return {"exclusive": {}}
+    return {"mps" if kind is DeviceShare.MPS else "timeSlicing": {"replicas": replicas}}
+
+
 def _sharing(pool: FilledPool) -> dict[str, Any]:
     key = pool.key
-    if key.kind is DeviceShare.WHOLE:
-        return {"exclusive": {}}
-    if pool.layout is not None:
+    if key.kind is not DeviceShare.WHOLE and pool.layout is not None:
         layouts = [{"gpus": count, "devices": dict(devices)} for devices, count in pool.layout.gpus]
         strategy = mig_strategy(key)
         return {"mig": {"strategy": strategy, "layouts": layouts}}
-    return {"mps" if key.kind is DeviceShare.MPS else "timeSlicing": {"replicas": key.replicas}}
+    return shared_by(key.kind, key.replicas)
 
 
 def slug(text: str) -> str:
