@@ -197,7 +197,7 @@ def test_a_manifest_that_holds_no_object_is_listed(body: str, tmp_path: Path) ->
         'resource "kubernetes_pod" "b" {\n  metadata = 3\n  spec = [1]\n}\n',
         'resource "kubernetes_pod" "b" {\n  spec {\n    container = "x"\n    env = 4\n  }\n}\n',
         'resource "kubernetes_config_map" "e" {\n  data = [1]\n}\n',
-        'resource "helm_release" "i" {\n  chart = "gpu-operator"\n  values = [1, null, {}, "- b"]\n}\n',
+        'resource "helm_release" "i" {\n  chart = "gpu-operator"\n  values = [1, {}, "- b"]\n}\n',
     ],
 )
 def test_odd_values_end_no_audit(text: str, tmp_path: Path) -> None:
