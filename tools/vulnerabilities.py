@@ -14,13 +14,15 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 GOVULNCHECK = "golang.org/x/vuln/cmd/govulncheck@latest"
 _GO_FOUND = 3
 """What govulncheck exits with when it found something."""
+_NO_DATABASE = "fetching vulnerabilities"
+"""What govulncheck says where it does not reach its database."""
 _UNKNOWN = 2
 """Exit status of a run that did not look at everything, and knows of nothing."""
 _UNASKED = re.compile(r"(?m)^(?:\S*:)?(\S+): Dependency not found on PyPI and could not be audited")
@@ -61,6 +63,19 @@ def go_answer(module: Path, program: str) -> Answer:
     if done.returncode == _GO_FOUND or "Your code is affected by" in done.stdout:
         return Answer(str(module), vulnerable=True)
     return Answer(str(module), reason=_last_line(done.stderr) or f"exit status {done.returncode}")
+
+
+def go_answers(modules: Iterable[Path], program: str) -> Iterator[Answer]:
+    """What the Go database knows of each; it is asked no more once it could not be reached."""
+    unreachable = ""
+    for module in modules:
+        if unreachable:
+            yield Answer(str(module), reason=unreachable)
+            continue
+        print(f"==> {module}", flush=True)
+        answer = go_answer(module, program)
+        unreachable = answer.reason if _NO_DATABASE in answer.reason else ""
+        yield answer
 
 
 def _packages(module: Path) -> tuple[str, ...]:
@@ -124,7 +139,9 @@ def _run(command: Sequence[str], folder: Path) -> "subprocess.CompletedProcess[s
 
 
 def _last_line(text: str) -> str:
-    return next((line.strip() for line in reversed(text.splitlines()) if line.strip()), "")
+    """The last line that says something; `go run` adds the exit status of its program."""
+    lines = [line.strip() for line in reversed(text.splitlines())]
+    return next((one for one in lines if one and not one.startswith("exit status")), "")
 
 
 def main() -> int:
@@ -139,9 +156,8 @@ def main() -> int:
     for file in _requirements(root):
         print(f"==> {file}", flush=True)
         answers.append(python_answer(file, options.pip_audit))
-    for module in sorted(root.glob("tools/*/go.mod")):
-        print(f"==> {module.parent}", flush=True)
-        answers.append(go_answer(module.parent, options.go))
+    modules = [file.parent for file in sorted(root.glob("tools/*/go.mod"))]
+    answers += go_answers(modules, options.go)
     status = report(answers, others(root), print)
     if options.release and status == _UNKNOWN:
         print("vulnerabilities: NOT ASKED of what is named above; the release goes on without it")

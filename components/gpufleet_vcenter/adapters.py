@@ -16,7 +16,7 @@ from urllib.parse import unquote
 
 from pyVmomi import vim
 
-from gpufleet_vcenter.changes import DeviceChanges
+from gpufleet_vcenter.changes import MachineDifference
 from gpufleet_vcenter.observed import Observed
 from gpufleet_vcenter.reading import one
 from gpufleet_vcenter.session import Session
@@ -114,12 +114,13 @@ def adapter_type(adapter: Any | None) -> str:
 
 
 def adapter_changes(
+    found: MachineDifference,
     wanted: Sequence[WantedAdapter],
     live: Observed,
     former: Sequence[str | None] | None,
     *,
     all_told: bool,
-) -> DeviceChanges:
+) -> None:
     """What to do so that the machine has these adapters. It must be off where one goes, or one with
     SR-IOV changes: a type cannot change, so another type is another adapter.
 
@@ -128,6 +129,7 @@ def adapter_changes(
     removed. What someone else added is left alone.
 
     Args:
+        found: What the machine lacks, to which it is added.
         wanted: What is declared.
         former: Ids of the networks of the adapters that were declared before, None for one that is
             not known; None instead of them: the guest has not started, and every adapter is the
@@ -164,8 +166,8 @@ def adapter_changes(
         removed += [card for card in free if on_network(card) in former][:ours]
     gone = [_Change(operation=_Change.Operation.remove, device=card) for card in removed]
     of_host = any(adapter_type(one.device) == SRIOV for one in (*edited, *added))
-    off = ["place.networks" if all_told else "place.adapter"] if gone or of_host else []
-    return DeviceChanges([*gone, *edited, *added], off)
+    found.devices += [*gone, *edited, *added]
+    found.off += ["place.networks" if all_told else "place.adapter"] if gone or of_host else []
 
 
 def unmatched(

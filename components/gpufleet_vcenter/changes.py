@@ -60,17 +60,26 @@ def impossible_disks(old: Rows, new: Rows) -> str | None:
 
 
 @dataclass(slots=True)
-class DeviceChanges:
-    """What a live machine lacks of its devices of one kind."""
+class MachineDifference:
+    """What a live machine lacks: parts of one reconfiguration that fixes it, and what none does."""
 
-    changes: list[Any] = field(default_factory=list[Any])
-    """Parts of one reconfiguration that fix it."""
+    parts: dict[str, Any] = field(default_factory=dict[str, Any])
+    """Attributes of its `ConfigSpec`, but for devices and extra configuration."""
+    devices: list[Any] = field(default_factory=list[Any])
+    """Changes of devices."""
+    keys: dict[str, str] = field(default_factory=dict[str, str])
+    """Keys of the extra configuration that the machine is to have; an empty one goes."""
     off: list[str] = field(default_factory=list[str])
     """Properties, and what of them, that change only while the machine is off."""
     refused: list[str] = field(default_factory=list[str])
     """What cannot be done, a sentence for each."""
-    marks: dict[str, str] = field(default_factory=dict[str, str])
-    """Keys of the extra configuration to write with them; an empty one goes."""
+    upgrade: int | None = None
+    """Virtual hardware version to upgrade to first, which no reconfiguration does."""
+
+    def differs(self, path: str) -> None:
+        """Note a property that is changed in the way that its row says."""
+        if PROPERTIES[path].kind is MachineChangeKind.POWERED_OFF:
+            self.off.append(path)
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,18 +161,13 @@ def is_same_machine(
     return MachineChangeKind.REPLACE not in kinds
 
 
-def refusals(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[tuple[str, str]]:
+def refused(found: tuple[MachineChange, ...], policy: str) -> list[tuple[str, str]]:
     """Property and reason of each change that would fail later, before anything is changed, and of
     each that would end a machine without the word for it.
 
-    What `old` does not say (inputs do not say what a machine has of its template) refuses nothing
-    yet.
+    What the state does not say (inputs do not say what a machine has of its template) refuses
+    nothing yet.
     """
-    return refused(changes(old, new), str(new.get("updatePolicy", UpdatePolicy.REFUSE.value)))
-
-
-def refused(found: tuple[MachineChange, ...], policy: str) -> list[tuple[str, str]]:
-    """The same of changes that are known."""
     replaced = replaces(found, policy)
     if replaced and policy != UpdatePolicy.REPLACE.value:
         ends = (one for one in found if one.path in replaced and not one.unknown)

@@ -7,9 +7,8 @@ Every step can run again after an interruption at any point: it reads the cluste
 
 import json
 import os
-import time
 import uuid
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -172,8 +171,6 @@ class ClusterNode:
         cluster: ClusterApi,
         settings: NodeSettings,
         bios_uuid: str,
-        sleep: Callable[[float], object] = CANCELLED.wait,
-        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """Name the node; nothing is asked yet.
 
@@ -181,13 +178,10 @@ class ClusterNode:
             cluster: Where it is.
             settings: Of the machine, with `kubernetes`.
             bios_uuid: Of the machine: a node that runs elsewhere is never touched.
-            sleep: How pauses are made. Default: real ones, which an interrupt ends.
-            clock: What time it is. Default: the real one.
         """
         assert settings.kubernetes is not None
         self._cluster, self._access, self._name = cluster, settings.kubernetes, settings.name
         self._bios_uuid, self._ignition = bios_uuid, settings.user_data_format == "ignition"
-        self._sleep, self._clock = sleep, clock
 
     def await_ready(self) -> None:
         """Until the node is Ready.
@@ -290,7 +284,7 @@ class ClusterNode:
         """
         if CANCELLED.is_set():
             raise interrupted(doing, left)
-        return turns(seconds, doing, left, sleep=self._sleep, clock=self._clock)
+        return turns(seconds, doing, left)
 
 
 def _listed(left: list[Mapping[str, Any]], held: set[str]) -> str:

@@ -11,6 +11,7 @@ from pyVmomi import vim
 
 from gpufleet.spec.platforms.vsphere import VsphereUpdatePolicy, VsphereWaitFor
 from gpufleet.spec.platforms.vsphere_policy import DeletePolicy, LatencySensitivity
+from gpufleet_vcenter.changes import MachineDifference
 from gpufleet_vcenter.cluster_node import node_of
 from gpufleet_vcenter.errors import Code, OutcomeUnknownError, VsphereError, failed, said
 from gpufleet_vcenter.guest_data import JOINED_KEY, USER_DATA_KEYS
@@ -21,7 +22,7 @@ from gpufleet_vcenter.preflight import check_name
 from gpufleet_vcenter.reading import last_event, one
 from gpufleet_vcenter.session import Session
 from gpufleet_vcenter.settings import NodeSettings
-from gpufleet_vcenter.specs import MachineDifference, difference, mmio_of
+from gpufleet_vcenter.specs import difference, mmio_of
 from gpufleet_vcenter.tasks import changed_until, in_words, run, step, turns, wait
 
 _ATTEMPTS = 4
@@ -48,11 +49,11 @@ def converge(
         lacking = _lacks(work, live, first_boot, before)
         if lacking.refused:
             raise VsphereError(Code.FAULT, f"{live.name}: {'; '.join(lacking.refused)}")
-        if not lacking.properties:
+        if not lacking.parts and lacking.upgrade is None:
             return live
-        if lacking.powered_off and live.power != "poweredOff":
+        if lacking.off and live.power != "poweredOff":
             if settings.update_policy is not VsphereUpdatePolicy.RESTART:
-                raise failed("needs-power-off", live=live, paths=lacking.powered_off)
+                raise failed("needs-power-off", live=live, paths=lacking.off)
             if live.power == "poweredOn":
                 with node_of(settings, live.bios_uuid) as node:
                     if node is not None:
@@ -62,21 +63,21 @@ def converge(
         if lacking.upgrade is not None:
             upgrade(session, settings, live, lacking.upgrade)
             live = still_there(session, live)
-            if lacking.spec is None:
+            if not lacking.parts:
                 continue
-        assert lacking.spec is not None
-        lacking.spec.changeVersion = live.change_version or None
-        machine = live.reference
+        version, machine = live.change_version or None, live.reference
+        spec = vim.vm.ConfigSpec(**lacking.parts, changeVersion=version)
         step(
             session,
-            lambda machine=machine, spec=lacking.spec: machine.ReconfigVM_Task(spec),
+            lambda machine=machine, spec=spec: machine.ReconfigVM_Task(spec),
             settings.timeouts.reconfigure,
             f"reconfiguring {live.name}",
             f"{live.name} exists",
             mmio_gib=mmio_of(settings),
         )
         live = still_there(session, live)
-        if not _lacks(work, live, first_boot, before).properties:
+        lacking = _lacks(work, live, first_boot, before)
+        if not lacking.parts and lacking.upgrade is None:
             return live
     raise failed(
         "conflict/machine", live=live, attempts=_ATTEMPTS, event=last_event(session, live.reference)
@@ -294,15 +295,11 @@ def until(
     return live
 
 
-def await_ready(work: MachineWork, live: Observed, *, completes: bool = True) -> Observed:
+def await_ready(work: MachineWork, live: Observed) -> Observed:
     """The machine once its guest is as far as `waitFor` says and its node is Ready.
 
     When either shows that the guest has read its first-boot data, the secret part of it is taken
-    out of vCenter.
-
-    Args:
-        live: The machine, running.
-        completes: Whether the mark of an incomplete machine goes, too. Default true.
+    out of vCenter. The mark of an incomplete machine goes, too.
 
     Raises:
         VsphereError: it was not in time; the text says how far the guest came.
@@ -314,8 +311,7 @@ def await_ready(work: MachineWork, live: Observed, *, completes: bool = True) ->
             node.await_ready()
             node.reopen(live.instance_uuid)
             read = True
-    keys = (*(USER_DATA_KEYS if read else ()), *((PENDING,) if completes else ()))
-    return _emptied(work, live, keys)
+    return _emptied(work, live, (*(USER_DATA_KEYS if read else ()), PENDING))
 
 
 def _await_guest(work: MachineWork, live: Observed) -> Observed:

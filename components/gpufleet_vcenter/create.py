@@ -10,9 +10,9 @@ from pyVmomi import vim, vmodl
 from gpufleet.components_base.resource_plugin import CANCELLED
 from gpufleet.spec.platforms.vsphere_policy import CreateFailure
 from gpufleet_vcenter.cluster_node import node_of
-from gpufleet_vcenter.converge import await_ready, converge, move, power_on, stays, still_there
+from gpufleet_vcenter.converge import converge, move, power_on
 from gpufleet_vcenter.described import describe
-from gpufleet_vcenter.drs import add, behave, group_of, regroup
+from gpufleet_vcenter.drs import add, behave, regroup
 from gpufleet_vcenter.errors import (
     Code,
     OutcomeUnknownError,
@@ -26,7 +26,7 @@ from gpufleet_vcenter.inventory import read_host, read_inventory
 from gpufleet_vcenter.lookup import machines_with
 from gpufleet_vcenter.observed import Observed, observe
 from gpufleet_vcenter.owned import MachineWork, await_clones
-from gpufleet_vcenter.placement import Wish, slots_of
+from gpufleet_vcenter.placement import slots_of
 from gpufleet_vcenter.preflight import check_before, check_name
 from gpufleet_vcenter.remove import destroy
 from gpufleet_vcenter.rooms import Rooms, check_still_fits, release, runs
@@ -38,11 +38,8 @@ from gpufleet_vcenter.tasks import TaskTimeoutError, in_words, run, timed_out, t
 _ATTEMPTS = 3
 
 
-def create(
-    work: MachineWork, rooms: Rooms | None = None
-) -> tuple[Observed, bool, VsphereError | None]:
-    """The machine, powered on. Returns it, whether it existed before, and why it is not ready where
-    it is late: it runs then and stays, because nothing is won by removing it.
+def create(work: MachineWork, rooms: Rooms | None = None) -> tuple[Observed, bool]:
+    """The machine, powered on. Returns it, and whether it existed before.
 
     Can be run again after being killed anywhere: it finds its own half-made machine by uuid, waits
     for its own clone in flight, and does what is left.
@@ -58,8 +55,7 @@ def create(
         taken = None if work.settings.adopt is None else _taken_over(work)
         if taken is not None:
             release(work)
-            live = run_declared(replace(work, known_uuid=taken.instance_uuid), taken)
-            return _ready(work, live, adopted=True)
+            return run_declared(replace(work, known_uuid=taken.instance_uuid), taken), True
         begun = live = _begun(work)
         if live is not None:
             release(work)  # it has its host
@@ -73,20 +69,10 @@ def create(
                 live = None
         if live is None:
             live = _make(replace(work, pending=True), rooms or rooms_of(work))
-        return _ready(work, live, adopted=begun is not None)
     except Exception:
         release(work)  # what fails claims no host
         raise
-
-
-def _ready(
-    work: MachineWork, live: Observed, *, adopted: bool
-) -> tuple[Observed, bool, VsphereError | None]:
-    try:
-        ready = await_ready(work, live, completes=not work.pending)
-    except VsphereError as late:
-        return still_there(work.session, live), adopted, late.with_left(stays(live))
-    return ready, adopted, None
+    return live, begun is not None
 
 
 def _begun(work: MachineWork) -> Observed | None:
@@ -107,7 +93,7 @@ def _taken_over(work: MachineWork) -> Observed | None:
         VsphereError: gpufleet did not make it, it has another name, or there are several.
     """
     name, uuid = work.settings.name, work.settings.adopt or ""
-    listed = machines_with(work.session, work.datacenter, uuid)
+    listed = machines_with(work.session, work.place.datacenter, uuid)
     live = observe(work.session, listed[0]) if len(listed) == 1 else None
     if live is None and not listed:
         return None
@@ -133,8 +119,8 @@ def _make(work: MachineWork, rooms: Rooms) -> Observed:
         destroy(work, live)  # for a declaration that has changed since
     else:
         check_name(work, live)
-    reach, size = rooms.checked or check_before(work)
-    wish, machine = Wish(work.settings, reach, group_of(work)), work.uuid
+    wish, machine = rooms.checked or check_before(work), work.uuid
+    wish = replace(wish, settings=work.settings, count=1)
     refused: set[str] = set()
     last: VsphereError | None = None
     while True:
@@ -147,7 +133,7 @@ def _make(work: MachineWork, rooms: Rooms) -> Observed:
             host, store = rooms.host(name), nullcontext(work.place.datastore)
             if work.place.pod is not None:
                 among = members(work.session, work.place)
-                store = chosen_store(work, among, host.datastores, size)
+                store = chosen_store(work, among, host.datastores, wish.disk_bytes)
             with store as datastore:
                 at = work.session.object(vim.HostSystem, host.id)
                 live = clone(work, at, datastore)
@@ -284,17 +270,17 @@ def clone_replacement(work: MachineWork, uuid: str) -> None:
     """
     session, settings = work.session, work.settings
     with in_words(f"making the replacement of {settings.name}"):
-        found = machines_with(session, work.datacenter, uuid)
+        found = machines_with(session, work.place.datacenter, uuid)
         old = observe(session, found[0]) if len(found) == 1 else None
         if old is None or old.host is None or uuid == work.uuid or work.find() is not None:
             return
         try:
-            reach, _ = check_before(work)
+            wish = check_before(work)
         except VsphereError as failure:
             if failure.code is Code.DATASTORE_FULL:
                 return  # validated with the old machine gone
             raise
         host = read_host(session, old.host).without((uuid,))
-        if work.place.pod is None and slots_of(host, Wish(settings, reach)).free:
+        if work.place.pod is None and slots_of(host, wish).free:
             other_name = settings.model_copy(update={"name": f"{settings.name}{NEXT}"})
             clone(replace(work, settings=other_name), old.host, work.place.datastore)

@@ -5,6 +5,7 @@ import threading
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Any
 
 from gpufleet_vcenter.errors import Code, VsphereError, failed
 
@@ -62,23 +63,37 @@ def forget_refusals() -> None:
         _REFUSED.clear()
 
 
-def credentials(key: str, setting: Callable[[str], str | None]) -> Credentials:
+class StackSettings:
+    """The stack's settings, as the engine hands them to this process."""
+
+    read: Callable[[str], Any] | None = None
+
+
+def _part(key: str, name: str) -> str | None:
+    """The environment's, else the stack's, which a program in another language may have under the
+    package's name."""
+    read: Callable[[str], Any] = StackSettings.read or dict[str, Any]().get
+    return (
+        os.environ.get(f"{key}_{name}".upper())
+        or read(f"{key}:{name}")
+        or read(f"gpufleet:{key}{name.capitalize()}")
+    )
+
+
+def credentials(key: str) -> Credentials:
     """The credentials that `key` names: the environment first, else the stack's settings.
 
     Args:
         key: `vsphere` names VSPHERE_USER and VSPHERE_PASSWORD, else `vsphere:user` and
             `vsphere:password`.
-        setting: Reads a setting of the stack by its full name; None when it is not there.
 
     Raises:
         VsphereError: neither place has both; the text names both places.
     """
-    prefix = key.upper()
-    user = os.environ.get(f"{prefix}_USER") or setting(f"{key}:user")
-    password = os.environ.get(f"{prefix}_PASSWORD") or setting(f"{key}:password")
+    user, password = _part(key, "user"), _part(key, "password")
     if user and password:
-        return Credentials(user, password, key)
+        return Credentials(str(user), str(password), key)
     lacking = " and ".join(
         name for name, value in (("user name", user), ("password", password)) if not value
     )
-    raise failed("authentication/absent", lacking=lacking, prefix=prefix, key=key)
+    raise failed("authentication/absent", lacking=lacking, prefix=key.upper(), key=key)

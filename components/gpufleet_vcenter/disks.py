@@ -18,7 +18,7 @@ from typing import Any
 from pyVmomi import vim
 
 from gpufleet.spec.platforms.vsphere_devices import DiskFormat, VsphereDisk
-from gpufleet_vcenter.changes import ANOTHER_DISK, DeviceChanges, smaller_disk
+from gpufleet_vcenter.changes import ANOTHER_DISK, MachineDifference, smaller_disk
 from gpufleet_vcenter.errors import said
 from gpufleet_vcenter.lookup import FoundStore
 from gpufleet_vcenter.observed import Observed
@@ -102,25 +102,27 @@ def _file(disk: Any | None) -> str:
 
 
 def disk_changes(
+    found: MachineDifference,
     wanted: tuple[VsphereDisk, ...],
     live: Observed,
     stores: Mapping[str, FoundStore],
     policy: Sequence[Any] = (),
-) -> DeviceChanges:
+) -> None:
     """What to do so that the machine has these further disks and none of its own besides.
 
     Args:
+        found: What the machine lacks, to which it is added.
         wanted: What is declared.
         stores: Datastores that the declaration names.
         policy: Storage policy of disks that name no datastore. Default: the datastore's own.
     """
-    known, found, first = marked_disks(live), DeviceChanges(), first_disk(live)
+    known, first = marked_disks(live), first_disk(live)
     gone = [disk for disk in known.values() if disk.name not in {item.name for item in wanted}]
     found.refused += not_to_be_kept(live, gone)
     for disk in gone:
-        found.marks[MARK + disk.name] = ""
+        found.keys[MARK + disk.name] = ""
         if disk.device is not None:
-            found.changes.append(removal(disk))
+            found.devices.append(removal(disk))
             found.off.append(f"extraDisks ({disk.name} goes)")
     taken = {_slot(device) for device in live.devices if device.unitNumber is not None}
     taken |= {disk.slot for disk in known.values()}
@@ -133,15 +135,14 @@ def disk_changes(
         taken.add(slot)
         if there is None or there.keep != disk.keep:
             keep = " keep" if disk.keep else ""
-            found.marks[MARK + disk.name] = f"{slot[0]}:{slot[1]} {live.instance_uuid}{keep}"
+            found.keys[MARK + disk.name] = f"{slot[0]}:{slot[1]} {live.instance_uuid}{keep}"
         if there is None or there.device is None:
             added = _addition(disk, slot, _ADDED_KEY - number, stores)
             added.profile = [] if disk.datastore is not None else list(policy)
-            found.changes.append(added)
+            found.devices.append(added)
         else:
             name = f"disk {disk.name}"
             grow(name, there.device, disk.size_gib, found, otherwise=ANOTHER_DISK)
-    return found
 
 
 def profiles(policy: str | None) -> list[Any]:
@@ -178,14 +179,6 @@ def disk_drift(wanted: tuple[VsphereDisk, ...], live: Observed) -> list[dict[str
     spelled = {"mode": "json", "by_alias": True, "exclude_defaults": True}
     told = {disk.name: disk.model_dump(**spelled) for disk in wanted}
     return [{"name": name, **told.get(name, {}), "sizeGib": has[name] >> 30} for name in has]
-
-
-def disks_told(live: Observed) -> list[dict[str, Any]]:
-    """What the state keeps of the further disks: where each is."""
-    return [
-        {"name": disk.name, "sizeGib": disk.size_gib, "file": disk.file}
-        for disk in plugged_disks(live)
-    ]
 
 
 def _slot(device: Any) -> Slot:
@@ -236,7 +229,9 @@ def _addition(disk: VsphereDisk, slot: Slot, key: int, stores: Mapping[str, Foun
     )
 
 
-def grow(name: str, disk: Any, wanted_gib: int, found: DeviceChanges, otherwise: str = "") -> None:
+def grow(
+    name: str, disk: Any, wanted_gib: int, found: MachineDifference, otherwise: str = ""
+) -> None:
     """Give a disk this size, or say why not. The disk itself stays as it was observed: a change
     that was lost is worked out from it again."""
     size = wanted_gib << 30
@@ -249,4 +244,4 @@ def grow(name: str, disk: Any, wanted_gib: int, found: DeviceChanges, otherwise:
         return
     wanted = copy.copy(disk)
     wanted.capacityInKB, wanted.capacityInBytes = size >> 10, size
-    found.changes.append(_Change(operation=_Change.Operation.edit, device=wanted))
+    found.devices.append(_Change(operation=_Change.Operation.edit, device=wanted))

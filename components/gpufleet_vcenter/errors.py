@@ -91,8 +91,9 @@ class VsphereError(Exception):
 
 
 @cache
-def _rows() -> Mapping[str, Mapping[str, str]]:
-    text = Path(__file__).with_name("failures.jsonl").read_text(encoding="utf-8")
+def rows_of(table: str) -> Mapping[str, Mapping[str, str]]:
+    """The rows of a table of texts of this package, by their names."""
+    text = Path(__file__).with_name(f"{table}.jsonl").read_text(encoding="utf-8")
     return {row["row"]: row for row in map(json.loads, text.splitlines())}
 
 
@@ -126,7 +127,7 @@ def said(row: str, part: str = "message", **facts: Fact) -> str:
     for name, fact in facts.items():
         several = isinstance(fact, (list, tuple))
         told[name] = ", ".join(cast("Sequence[str]", fact)) or "none" if several else fact
-    return _rows()[row].get(part, "").format_map(told)
+    return rows_of("failures")[row].get(part, "").format_map(told)
 
 
 def interrupted(doing: str, left: str = "") -> VsphereError:

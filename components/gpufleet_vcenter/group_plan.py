@@ -21,7 +21,6 @@ from gpufleet_vcenter.changes import (
 from gpufleet_vcenter.credentials import credentials
 from gpufleet_vcenter.errors import VsphereError
 from gpufleet_vcenter.identity import UNKNOWN_LIFE, Standing, key_of
-from gpufleet_vcenter.opened import setting
 from gpufleet_vcenter.outputs import CUSTOM_TIMEOUT, SECRETS, inputs_kept
 from gpufleet_vcenter.properties import UNKNOWN, MachineChangeKind, Objects, has_unknown
 from gpufleet_vcenter.remove import GroupMachine
@@ -91,7 +90,7 @@ class GroupInputs:
             return True
         endpoint = next((node["endpoint"] for node in self.nodes.values()), {})
         try:
-            credentials(str(endpoint.get("credentialsKey") or "vsphere"), setting)
+            credentials(str(endpoint.get("credentialsKey") or "vsphere"))
         except VsphereError:
             return True
         return False

@@ -6,7 +6,6 @@ and ends all machines that carry it. And that of the resources that there were b
 import uuid
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from typing import Any
 
 from pulumi.dynamic import (
@@ -27,13 +26,12 @@ from gpufleet_vcenter.group_plan import (
     Machine,
     StepKind,
     formerly,
-    placed,
     refusals_of,
     settled,
     state_of,
     steps_of,
 )
-from gpufleet_vcenter.group_run import GroupRun, look, recorded
+from gpufleet_vcenter.group_run import GroupRun, change, look
 from gpufleet_vcenter.identity import UNKNOWN_LIFE, stack_of
 from gpufleet_vcenter.lookup import compute_of, datacenter_of, references
 from gpufleet_vcenter.opened import VsphereProvider, declared
@@ -79,8 +77,7 @@ class VsphereGpuNodeGroupProvider(VsphereProvider):
         reasons = refusals_of(steps, given.excluded)
         plan = {step.name: step.text for step in steps if not step.is_setting}
         if run is not None:
-            known = [replace(step, new=placed(step.new)) if step.new else step for step in steps]
-            reasons = reasons or run.reasons(known)
+            reasons = reasons or run.reasons(steps)
             plan |= _in_flight(run, given)
         same = {
             key: {**news["nodes"][key], "generation": node.get("generation")}
@@ -278,7 +275,7 @@ def _reconciled(given: GroupInputs, before: Mapping[str, Machine], id_: str) -> 
     known = bool(before) and len(_with_uuid(before)) == len(before)
     apart = _had(before, "separateHosts") == _had(nodes, "separateHosts")
     if not given.plan and known and apart and all(step.is_setting for step in steps):
-        changed = {step.key: recorded(step) for step in steps}
+        changed = {s.key: change(s.uuid, s.old, s.new, s.changes) for s in steps}
         return {**given.kept(), **_outs({**before, **changed})}
     if not (nodes or before):
         return {**given.kept(), **_outs({})}

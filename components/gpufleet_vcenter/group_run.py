@@ -10,18 +10,18 @@ from typing import Any
 
 from pyVmomi import vim
 
-from gpufleet.components_base.resource_plugin import warn
+from gpufleet.components_base.resource_plugin import CANCELLED, warn
 from gpufleet_vcenter.adapters import found_network
 from gpufleet_vcenter.changes import MachineChange, changes, impossible
 from gpufleet_vcenter.cluster_node import node_of
-from gpufleet_vcenter.converge import await_ready
+from gpufleet_vcenter.converge import await_ready, stays, still_there
 from gpufleet_vcenter.create import clone_replacement, create, rooms_of, run_declared
 from gpufleet_vcenter.described import check_description, found_on
-from gpufleet_vcenter.drs import check_cluster, group_of, keep_apart
-from gpufleet_vcenter.errors import Code, VsphereError, failed, said
-from gpufleet_vcenter.group_plan import GroupStep, Machine, StepKind, refusals_of, steps_of
+from gpufleet_vcenter.drs import check_cluster, keep_apart
+from gpufleet_vcenter.errors import Code, VsphereError, failed, interrupted, said
+from gpufleet_vcenter.group_plan import GroupStep, Machine, StepKind, placed, refusals_of, steps_of
 from gpufleet_vcenter.identity import Standing
-from gpufleet_vcenter.lookup import by_name, datacenter_of
+from gpufleet_vcenter.lookup import datacenter_of, looked_up
 from gpufleet_vcenter.observed import Observed
 from gpufleet_vcenter.opened import logged_in, read_settings
 from gpufleet_vcenter.outputs import MachineContext, inputs_kept, observed_of, outputs
@@ -29,7 +29,7 @@ from gpufleet_vcenter.owned import MachineWork
 from gpufleet_vcenter.preflight import check_before, validate_new
 from gpufleet_vcenter.properties import MachineChangeKind
 from gpufleet_vcenter.reading import one
-from gpufleet_vcenter.remove import await_clones_of, drop, drop_found, each, machines_of
+from gpufleet_vcenter.remove import await_clones_of, drop, machines_of
 from gpufleet_vcenter.rooms import Rooms
 from gpufleet_vcenter.session import Session
 from gpufleet_vcenter.settings import Endpoint
@@ -40,7 +40,8 @@ def make(
     given: Mapping[str, Any], known_uuid: str = "", rooms: Rooms | None = None
 ) -> tuple[dict[str, Any], VsphereError | None]:
     """Make the machine, or go on with one that an earlier run began. Returns its outputs, and why
-    it is not ready, where it is late: it runs then and stays.
+    it is not ready, where it is late: it runs then and stays, because nothing is won by removing
+    it.
 
     Args:
         given: Inputs.
@@ -52,7 +53,12 @@ def make(
     """
     work = _opened(given, known_uuid)
     with in_words(f"making {work.settings.name}"):
-        live, adopted, late = create(work, rooms)
+        live, adopted = create(work, rooms)
+        late: VsphereError | None = None
+        try:
+            live = await_ready(work, live)
+        except VsphereError as failure:
+            live, late = still_there(work.session, live), failure.with_left(stays(live))
         seen = _seen(work, live, {"adopted": adopted})
     return outputs(given, work.settings, live, seen), late
 
@@ -71,7 +77,7 @@ def look(uuid: str, given: Mapping[str, Any]) -> dict[str, Any] | None:
             folder = work.settings.place.folder
             if folder is not None:
                 # A folder that this user may not see hides its machines, too.
-                by_name(work.session, work.datacenter, vim.Folder, folder, "folder")
+                looked_up(work.session, work.place.datacenter, "folder", folder)
             return None
         seen = _with_node(work, live, _seen(work, live, given))
     return outputs(given, work.settings, live, seen)
@@ -197,7 +203,7 @@ class GroupRun:
 
     def reasons(self, steps: Sequence[GroupStep]) -> list[str]:
         """What prevents the steps that need a place, as vCenter is now."""
-        absent = [read_settings(step.new) for step in steps if step.needs_place]
+        absent = [read_settings(placed(step.new)) for step in steps if step.needs_place]
         leaving = {step.uuid for step in steps if step.kind is not StepKind.MAKE} - {""}
         return validate_new(self.session, absent, frozenset(leaving))
 
@@ -247,13 +253,13 @@ class GroupRun:
     def separate(self, wanted: Mapping[str, Machine], had: Any) -> None:
         """Write the DRS rule that keeps the machines of the group on different hosts, or remove the
         one that it had."""
-        declared = [read_settings(wanted[key]) for key in wanted if key in self.machines]
-        if not declared or not (had or declared[0].separate_hosts):
-            return
         works = [
-            MachineWork(self.session, item, str(self.machines[key]["instanceUuid"]))
-            for key, item in zip((k for k in wanted if k in self.machines), declared, strict=True)
+            MachineWork(self.session, read_settings(node), str(self.machines[key]["instanceUuid"]))
+            for key, node in wanted.items()
+            if key in self.machines
         ]
+        if not works or not (had or works[0].settings.separate_hosts):
+            return
         with in_words(f"separating the machines of {self.group}"):
             owned = (work.find() for work in works)
             keep_apart(works[0], [live.reference for live in owned if live is not None])
@@ -261,8 +267,7 @@ class GroupRun:
     def _each(
         self, steps: Sequence[GroupStep], width: int, do: Callable[[GroupStep], object]
     ) -> None:
-        tasks = [(step.name, lambda step=step: do(step)) for step in steps]
-        self.failures |= each(tasks, width)
+        self.failures |= each(steps, width, do)
 
     def _rooms(self, steps: Sequence[GroupStep]) -> Rooms | None:
         if not steps:
@@ -278,7 +283,7 @@ class GroupRun:
             # What prevents it is said of each machine that it concerns.
             if new:
                 rooms.checked = check_before(works[0], len(new))
-                rooms.assign(new, rooms.checked[0], group_of(works[0]))
+                rooms.assign(new, rooms.checked)
         return rooms
 
     def _make(self, step: GroupStep, rooms: Rooms | None = None) -> None:
@@ -301,7 +306,7 @@ class GroupRun:
         if step.old and step.uuid:
             drop(step.uuid, step.old)
         elif step.row is not None:
-            drop_found(self.session, step.new or self.common, step.row)
+            drop(step.row.uuid, step.row.outputs(step.new or self.common))
         if step.old:
             self.machines.pop(step.key, None)
 
@@ -323,12 +328,11 @@ class GroupRun:
         if not all(one.result() for one in before):
             return False
         do = self._replace if step.kind is StepKind.REPLACE else self._change
-        self.failures |= (failed := each([(step.name, lambda: do(step))], 1))
+        self.failures |= (failed := each([step], 1, do))
         return not failed
 
     def _change(self, step: GroupStep) -> None:
-        done = recorded(step) if step.is_setting else None
-        self.machines[step.key] = done or change(step.uuid, step.old, step.new, step.changes)
+        self.machines[step.key] = change(step.uuid, step.old, step.new, step.changes)
 
     def _replace(self, step: GroupStep) -> None:
         self._remove(step)
@@ -344,12 +348,8 @@ class GroupRun:
         Raises:
             VsphereError: one cannot be made; then nothing was changed.
         """
-        tasks = [
-            (step.name, lambda step=step: self._clone(step))
-            for step in steps
-            if step.row is not None and step.next is None
-        ]
-        failures = each(tasks, self.creation_width)
+        lacking = [step for step in steps if step.row is not None and step.next is None]
+        failures = each(lacking, self.creation_width, self._clone)
         if failures:
             raise failed(
                 "replacement-impossible/refused",
@@ -358,9 +358,28 @@ class GroupRun:
             )
 
 
-def recorded(step: GroupStep) -> dict[str, Any]:
-    """Outputs of a machine of which only the provider's own behaviour changes."""
-    return {**observed_of(step.old), **inputs_kept(step.new)}
+def each(
+    steps: Sequence[GroupStep], width: int, do: Callable[[GroupStep], object]
+) -> dict[str, str]:
+    """Do all, `width` at a time, whatever becomes of one; none is begun once the update was
+    interrupted.
+
+    Returns name of the machine -> failure.
+    """
+    failures: dict[str, str] = {}
+
+    def attempt(step: GroupStep) -> None:
+        try:
+            if CANCELLED.is_set():
+                raise interrupted("the next machine")
+            do(step)
+        except VsphereError as failure:
+            failures[step.name] = str(failure)
+
+    with ThreadPoolExecutor(max(1, min(width, len(steps) or 1))) as pool:
+        for done in [pool.submit(attempt, step) for step in steps]:
+            done.result()
+    return failures
 
 
 def _is_pending(step: GroupStep) -> bool:

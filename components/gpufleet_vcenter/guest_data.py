@@ -12,11 +12,14 @@ import gzip
 import ipaddress
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
 from gpufleet.spec.base import SpecModel
+
+if TYPE_CHECKING:
+    from gpufleet_vcenter.settings import NodeSettings
 
 KARGS_KEY = "guestinfo.afterburn.initrd.network-kargs"
 
@@ -136,28 +139,25 @@ def meta_data(instance_id: str, host_name: str, more: Mapping[str, Any]) -> str:
     )
 
 
-def guest_keys(
-    instance_id: str,
-    host_name: str,
-    user_data: str | None,
-    user_data_format: str,
-    more: Mapping[str, Any],
-    vendor_data: str | None = None,
-    addresses: Sequence[StaticAddress] = (),
-    macs: Sequence[str] = (),
-) -> Mapping[str, str]:
-    """Keys of the extra configuration that the guest's first boot reads."""
+def guest_keys(instance_id: str, of: "NodeSettings", macs: Sequence[str] = ()) -> Mapping[str, str]:
+    """Keys of the extra configuration that the guest's first boot reads.
+
+    Args:
+        instance_id: Of the machine.
+        of: What is declared of it.
+        macs: MAC address of each adapter that it has.
+    """
     keys: dict[str, str] = {}
-    texts = {"ignition.config.data": user_data}
-    if user_data_format == "ignition":
+    texts, addresses, more = {"ignition.config.data": of.user_data}, of.addresses, of.meta_data
+    if of.user_data_format == "ignition":
         keys |= {KARGS_KEY: network_kargs(addresses)} if addresses else {}
     else:
         if addresses:
             family = "ipv6" if all(":" in item.address for item in addresses) else "ipv4"
             waits = {"wait-on-network": {family: True}}
             more = {**waits, **more, "network": network_config(addresses, macs)}
-        meta = meta_data(instance_id, host_name, more)
-        texts = {"metadata": meta, "userdata": user_data, "vendordata": vendor_data}
+        meta = meta_data(instance_id, of.name, more)
+        texts = {"metadata": meta, "userdata": of.user_data, "vendordata": of.vendor_data}
     for name, text in texts.items():
         if text is not None:
             keys |= {f"guestinfo.{name}": packed(text), f"guestinfo.{name}.encoding": ENCODING}

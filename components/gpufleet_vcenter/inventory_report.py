@@ -8,20 +8,18 @@ type Shared Direct, MIG mode of the host); vSphere API (`HostGraphicsConfig`, `H
 `SoftwarePackage`, `LicenseAssignmentManager`).
 """
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
 from typing import Any, TypeVar
 
 from pyVmomi import vim, vmodl
 
 from gpufleet.partition.vgpu import parse_type
+from gpufleet_vcenter.errors import rows_of
 from gpufleet_vcenter.inventory import Host, Inventory, PassthroughState, read_inventory
 from gpufleet_vcenter.lookup import by_name
 from gpufleet_vcenter.opened import asked, read_settings
-from gpufleet_vcenter.placement import places
+from gpufleet_vcenter.placement import Wish, places
 from gpufleet_vcenter.reading import children
 from gpufleet_vcenter.session import Session
 from gpufleet_vcenter.settings import NodeSettings, SharedProfile
@@ -61,8 +59,8 @@ def host_row(host: Host) -> dict[str, Any]:
 
 def _free(host: Host, profile: str) -> int:
     """Machines with one vGPU of the profile that still fit; 0 when the host takes none."""
-    free, _, certain = profile_slots(host, profile, 1)
-    return free if certain and host.connected and not host.maintenance else 0
+    slots = profile_slots(host, profile, 1)
+    return slots.free if slots.certain and host.connected and not host.maintenance else 0
 
 
 def pool_row(pool: str, machines: Sequence[NodeSettings], inventory: Inventory) -> dict[str, Any]:
@@ -79,7 +77,7 @@ def pool_row(pool: str, machines: Sequence[NodeSettings], inventory: Inventory) 
     there = [running[one.name] for one in machines if one.name in running]
     life = min((group for _, group in there), default="")
     absent = [one.model_copy(update={"life": life}) for one in machines if one.name not in running]
-    found = [placement for _, placement in places(inventory, absent)]
+    found = list(places(inventory, absent, Wish(machines[0]))) if absent else []
     return {
         "pool": pool,
         "wanted": len(machines),
@@ -87,7 +85,7 @@ def pool_row(pool: str, machines: Sequence[NodeSettings], inventory: Inventory) 
         "fit": len(there) + sum(len(placement.hosts) for placement in found),
         "hosts": [*(host for host, _ in there), *(host for row in found for host in row.hosts)],
         "refusal": "; ".join(row.refusal() for row in found if not row.complete),
-        "upperBound": any(not slots.certain for row in found for slots in row.slots),
+        "upperBound": any(not slots.certain for row in found for slots in row.slots.values()),
     }
 
 
@@ -106,7 +104,7 @@ def ask_inventory(
         VsphereError: the vCenter cannot be asked, or a name is not found.
     """
     with asked(endpoint, datacenter, f"reading {cluster}") as (session, center):
-        compute = by_name(session, center, vim.ComputeResource, cluster, "cluster")
+        compute = by_name(session, center, "cluster", cluster)
         found = read_inventory(session, center, compute)
         common = {"endpoint": session.endpoint, "owner": "-/-", "generation": "0" * 12}
         where = {"datacenter": datacenter, "cluster": cluster}
@@ -158,15 +156,9 @@ Check = dict[str, str]
 not; `notKnown`, the API did not answer, or shows no such setting."""
 
 
-@cache
-def _rows() -> dict[str, dict[str, str]]:
-    text = Path(__file__).with_name("vgpu_readiness.jsonl").read_text(encoding="utf-8")
-    return {row["check"]: row for row in map(json.loads, text.splitlines())}
-
-
 def _check(row: str, **facts: object) -> Check:
     """What a row of `vgpu_readiness.jsonl` says; after `/` is what distinguishes its answers."""
-    known = _rows()[row]
+    known = rows_of("vgpu_readiness")[row]
     found, fix = (known.get(name, "").format_map(facts) for name in ("found", "fix"))
     check = row.partition("/")[0]
     return {"check": check, "state": known["state"], "found": found, "fix": fix}

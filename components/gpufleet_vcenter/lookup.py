@@ -13,6 +13,7 @@ from http.cookies import SimpleCookie
 from typing import Any
 from urllib.parse import unquote
 
+from pydantic.alias_generators import to_snake
 from pyVmomi import pbm, vim
 from pyVmomi.SoapAdapter import SoapStubAdapter
 
@@ -50,10 +51,10 @@ class FoundPlace:
         """
         self._session, self._place, self._stores = session, place, stores
 
-    def _named(self, name: str | None, kind: type, what: str, root: Any = None) -> Any:
+    def _named(self, kind: str, name: str | None, root: Any = None) -> Any:
         if name is None:
             return None
-        return by_name(self._session, root or self.datacenter, kind, name, what)
+        return by_name(self._session, root or self.datacenter, kind, name)
 
     def _network(self, name: str) -> FoundNetwork:
         return _network(self._session, self.datacenter, name)
@@ -78,7 +79,7 @@ class FoundPlace:
         """Resource pool; without a declaration the root pool."""
         name = self._place.resource_pool
         if name is not None:
-            return self._named(name, vim.ResourcePool, "resource pool", self.compute)
+            return self._named("resourcePool", name, self.compute)
         known = one(self._session, self.compute, vim.ComputeResource, ("resourcePool",)) or {}
         return known.get("resourcePool")
 
@@ -87,22 +88,22 @@ class FoundPlace:
         """Folder of the machines; without a declaration the datacenter's."""
         known = one(self._session, self.datacenter, vim.Datacenter, ("vmFolder",)) or {}
         root = known.get("vmFolder")
-        return self._named(self._place.folder, vim.Folder, "folder", root) or root
+        return self._named("folder", self._place.folder, root) or root
 
     @cached_property
     def template(self) -> Any:
         """The template, or the machine that is cloned."""
-        return self._named(self._place.template, vim.VirtualMachine, "template")
+        return self._named("template", self._place.template)
 
     @cached_property
     def datastore(self) -> Any | None:
         """The datastore, where one is declared."""
-        return self._named(self._place.datastore, vim.Datastore, "datastore")
+        return self._named("datastore", self._place.datastore)
 
     @cached_property
     def pod(self) -> Any | None:
         """The datastore cluster, where one is declared."""
-        return self._named(self._place.datastore_cluster, vim.StoragePod, "datastore cluster")
+        return self._named("datastoreCluster", self._place.datastore_cluster)
 
     @cached_property
     def adapters(self) -> tuple[WantedAdapter, ...]:
@@ -121,7 +122,7 @@ class FoundPlace:
     @cached_property
     def disk_stores(self) -> Mapping[str, FoundStore]:
         """Datastores of further disks, as the declaration names them."""
-        stores = {name: self._named(name, vim.Datastore, "datastore") for name in self._stores}
+        stores = {name: self._named("datastore", name) for name in self._stores}
         found = properties(self._session, list(stores.values()), vim.Datastore, ("name",))
         names = {store: str(known["name"]) for store, known in found if "name" in known}
         return {name: FoundStore(item, names.get(item, name)) for name, item in stores.items()}
@@ -138,29 +139,25 @@ def find_place(session: Session, settings: NodeSettings) -> FoundPlace:
 
 def compute_of(session: Session, place: Place) -> Any:
     """The cluster, or the compute resource of a standalone host."""
-    datacenter = datacenter_of(session, place.datacenter)
-    return by_name(session, datacenter, vim.ComputeResource, place.cluster, "cluster")
+    return by_name(session, datacenter_of(session, place.datacenter), "cluster", place.cluster)
 
 
 def datacenter_of(session: Session, name: str) -> Any:
     """The datacenter of this name or inventory path."""
-    if name not in session.places:
-        root = session.content.rootFolder
-        session.places[name] = by_name(session, root, vim.Datacenter, name, "datacenter")
-    return session.places[name]
+    return by_name(session, session.content.rootFolder, "datacenter", name)
 
 
 def _network(session: Session, datacenter: Any, wanted: str) -> FoundNetwork:
-    return found_network(session, by_name(session, datacenter, vim.Network, wanted, "network"))
+    return found_network(session, by_name(session, datacenter, "network", wanted))
 
 
 def former_networks(
-    session: Session, datacenter: Any, former: Sequence[str | None]
+    session: Session, datacenter: Any, former: Sequence[tuple[str | None, str | None]]
 ) -> tuple[str | None, ...]:
-    """Ids of networks that were declared before; None for one that is gone, or was left to the
-    template."""
+    """Ids of the networks of adapters that were declared before; None for one that is gone, or was
+    left to the template."""
     found: list[str | None] = []
-    for name in former:
+    for name, _ in former:
         try:
             found.append(None if name is None else _network(session, datacenter, name).id)
         except VsphereError as problem:
@@ -170,21 +167,43 @@ def former_networks(
     return tuple(found)
 
 
-def by_name(session: Session, root: Any, kind: type, wanted: str, what: str) -> Any:
-    """The one object of a kind under `root` with this name, or at this inventory path.
+_KINDS: Mapping[str, type] = {
+    "datacenter": vim.Datacenter,
+    "template": vim.VirtualMachine,
+    "cluster": vim.ComputeResource,
+    "datastore": vim.Datastore,
+    "datastoreCluster": vim.StoragePod,
+    "resourcePool": vim.ResourcePool,
+    "folder": vim.Folder,
+    "network": vim.Network,
+}
+"""Kinds of objects that a declaration names, as `properties.csv` has them."""
+
+
+def by_name(session: Session, root: Any, kind: str, wanted: str) -> Any:
+    """The one object of a kind under `root` with this name, or at this inventory path; it is looked
+    up once.
 
     Raises:
         VsphereError: there is none, or more than one.
     """
+    if (key := (root, kind, wanted)) not in session.places:
+        session.places[key] = looked_up(session, root, kind, wanted)
+    return session.places[key]
+
+
+def looked_up(session: Session, root: Any, kind: str, wanted: str) -> Any:
+    """The same as it is now."""
+    what = to_snake(kind).replace("_", " ")
     if wanted.startswith("/"):
         index = session.content.searchIndex
         found = session.call(lambda: index.FindByInventoryPath(wanted.lstrip("/")))
-        if isinstance(found, kind):
+        if isinstance(found, _KINDS[kind]):
             return found
         raise failed("not-found/path", what=what, wanted=wanted)
     rows = [
         (item, unquote(entry["name"]))
-        for item, entry in children(session, root, kind, ("name",))
+        for item, entry in children(session, root, _KINDS[kind], ("name",))
         if "name" in entry
     ]
     matches = [item for item, name in rows if name == wanted]
@@ -290,17 +309,6 @@ def _content(session: Session) -> Any:
     return pbm.ServiceInstance("ServiceInstance", stub).RetrieveContent()
 
 
-_KINDS = {
-    "template": vim.VirtualMachine,
-    "cluster": vim.ComputeResource,
-    "datastore": vim.Datastore,
-    "datastoreCluster": vim.StoragePod,
-    "resourcePool": vim.ResourcePool,
-    "folder": vim.Folder,
-    "network": vim.Network,
-}
-
-
 def references(
     session: Session, datacenter: str, names: Mapping[str, tuple[str, str]]
 ) -> dict[str, str]:
@@ -320,7 +328,7 @@ def references(
             center = datacenter_of(session, name if kind == "datacenter" else datacenter)
             item = center
             if kind != "datacenter":
-                item = by_name(session, center, _KINDS[kind], name, kind)
+                item = by_name(session, center, kind, name)
         except VsphereError as problem:
             if problem.code not in (Code.NOT_FOUND, Code.AMBIGUOUS):
                 raise

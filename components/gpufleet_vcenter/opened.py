@@ -1,12 +1,12 @@
 """From the inputs of a resource to a login and a machine's identity."""
 
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
 from pulumi.dynamic import ConfigureRequest, ReadResult, ResourceProvider
 
-from gpufleet_vcenter.credentials import credentials
+from gpufleet_vcenter.credentials import StackSettings, credentials
 from gpufleet_vcenter.errors import Code, VsphereError
 from gpufleet_vcenter.lookup import datacenter_of
 from gpufleet_vcenter.outputs import CUSTOM_TIMEOUT, OBSERVED, SECRETS, digest_name
@@ -15,12 +15,6 @@ from gpufleet_vcenter.settings import Endpoint, NodeSettings, problems, problems
 from gpufleet_vcenter.tasks import in_words
 
 _OUTPUT_ONLY = OBSERVED | {"__provider", CUSTOM_TIMEOUT, *map(digest_name, SECRETS)}
-
-
-class StackSettings:
-    """The stack's settings, as the engine hands them to this process."""
-
-    read: Callable[[str], Any] | None = None
 
 
 class VsphereProvider(ResourceProvider):
@@ -33,15 +27,6 @@ class VsphereProvider(ResourceProvider):
     def read(self, id_: str, props: dict[str, Any]) -> ReadResult:
         """A group and its batch are nothing in vCenter: only machines are read."""
         return ReadResult(id_, dict(props))
-
-
-def setting(name: str) -> str | None:
-    """A setting of the stack by its full name, or None."""
-    if StackSettings.read is None:
-        return None
-    key, _, last = name.partition(":")
-    value = StackSettings.read(name) or StackSettings.read(f"gpufleet:{key}{last.capitalize()}")
-    return None if value is None else str(value)
 
 
 def declared(properties: Mapping[str, Any]) -> dict[str, Any]:
@@ -77,9 +62,8 @@ def logged_in(endpoint: Endpoint) -> Session:
     Raises:
         VsphereError: there are no credentials, or the vCenter cannot be talked to.
     """
-    known = credentials(endpoint.credentials_key, setting)
     with in_words(f"logging in to {endpoint.server}"):
-        return session_for(endpoint, known)
+        return session_for(endpoint, credentials(endpoint.credentials_key))
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from typing import Any
 
 from gpufleet_vcenter.adapters import adapter_type, on_network, unmatched
 from gpufleet_vcenter.described import Tag, tags_of
-from gpufleet_vcenter.disks import disk_bytes, disk_drift, disks_told, first_disk, store_of
+from gpufleet_vcenter.disks import disk_bytes, disk_drift, first_disk, plugged_disks, store_of
 from gpufleet_vcenter.errors import said
 from gpufleet_vcenter.lookup import last_name
 from gpufleet_vcenter.observed import Observed
@@ -195,7 +195,10 @@ def outputs(
                 for gpu in live.gpus
             ],
             "datastore": store_of(live),
-            "disks": disks_told(live),
+            "disks": [
+                {"name": disk.name, "sizeGib": disk.size_gib, "file": disk.file}
+                for disk in plugged_disks(live)
+            ],
             "nodeName": settings.name,
             # The form the vSphere cloud provider gives its nodes.
             "providerId": f"vsphere://{live.bios_uuid}",

@@ -22,7 +22,7 @@ from gpufleet_vcenter.identity import (
     standing,
     uuid_of,
 )
-from gpufleet_vcenter.lookup import FoundPlace, datacenter_of, find_place, machines_with
+from gpufleet_vcenter.lookup import FoundPlace, find_place, machines_with
 from gpufleet_vcenter.observed import Observed, observe, seen
 from gpufleet_vcenter.reading import one, properties
 from gpufleet_vcenter.session import Session
@@ -76,11 +76,6 @@ class MachineWork:
         return owner == of.owner
 
     @property
-    def datacenter(self) -> Any:
-        """Where it is."""
-        return datacenter_of(self.session, self.settings.place.datacenter)
-
-    @property
     def place(self) -> FoundPlace:
         """Every object that the declaration names."""
         return find_place(self.session, self.settings)
@@ -111,7 +106,7 @@ class MachineWork:
             VsphereError: a machine with this uuid is not ours, there are several, or it is not
                 shown.
         """
-        machines = machines_with(self.session, self.datacenter, self.uuid)
+        machines = machines_with(self.session, self.place.datacenter, self.uuid)
         found = [live for item in machines if (live := observe(self.session, item)) is not None]
         if len(found) == 1 and self.owns(found[0]):
             return found[0]

@@ -5,13 +5,14 @@ is exact: no order of machines fits more.
 """
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from pyVmomi import vim
 
 from gpufleet.spec.platforms.vsphere_policy import LatencySensitivity
 from gpufleet_vcenter.drs import DrsGroup
+from gpufleet_vcenter.errors import VsphereError, failed
 from gpufleet_vcenter.identity import LIFE
 from gpufleet_vcenter.inventory import Host, Inventory
 from gpufleet_vcenter.observed import GpuDevice, Observed, seen
@@ -20,21 +21,9 @@ from gpufleet_vcenter.settings import (
     FixedPassthrough,
     GpuAttachment,
     NodeSettings,
+    SharedProfile,
 )
 from gpufleet_vcenter.slots import Slots, dynamic_slots, fixed_slots, profile_slots
-
-
-@dataclass(frozen=True, slots=True)
-class RequiredAccess:
-    """Datastores and networks that machines need on their host, by id."""
-
-    stores: tuple[frozenset[str], ...] = ()
-    """Of each set, the host must mount one."""
-    networks: frozenset[str] = frozenset()
-    """The host must be on all of them."""
-
-
-ANYWHERE = RequiredAccess()
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,12 +31,16 @@ class Wish:
     """Machines of one kind that want a place."""
 
     settings: NodeSettings
-    reach: RequiredAccess = ANYWHERE
-    """Datastores and networks that the host must have."""
+    stores: tuple[frozenset[str], ...] = ()
+    """Sets of ids of datastores: of each, the host must mount one."""
+    networks: frozenset[str] = frozenset()
+    """Ids of networks: the host must be on all of them."""
     group: DrsGroup | None = None
     """DRS group that the machines are to be in. Default: none is declared."""
     count: int = 1
     """How many."""
+    disk_bytes: int = 0
+    """Of the disks of one machine on its own datastore."""
 
     @property
     def at_most_per_host(self) -> int | None:
@@ -88,25 +81,40 @@ class Wish:
 class MachinePlacement:
     """Where machines go."""
 
+    inventory: Inventory
+    wish: Wish
     hosts: tuple[str, ...]
     """A host for each machine that found a place, in order."""
-    wanted: int
-    slots: tuple[Slots, ...]
-    """What each host offered before this placement."""
+    slots: Mapping[str, Slots]
+    """What each host offered before this placement, by its name."""
 
     @property
     def complete(self) -> bool:
         """Whether every machine found a place."""
-        return len(self.hosts) == self.wanted
+        return len(self.hosts) == self.wish.count
 
     def refusal(self) -> str:
         """`needs 8, 5 fit: esx1 2, esx2 3, esx3 0 (in maintenance)`."""
         rows = [
-            f"{row.host} {row.free}" + (f" ({'; '.join(row.limits)})" if row.limits else "")
-            for row in self.slots
+            f"{host} {row.free}" + (f" ({'; '.join(row.limits)})" if row.limits else "")
+            for host, row in self.slots.items()
         ]
         listed = ", ".join(rows) or "the cluster has no host"
-        return f"{self.wanted} machines need a place, {len(self.hosts)} fit: {listed}"
+        return f"{self.wish.count} machines need a place, {len(self.hosts)} fit: {listed}"
+
+    def failure(self) -> VsphereError:
+        """That not every machine found a place; the text says what each host lacks."""
+        gpu, count, hosts = self.wish.settings.gpu, self.wish.count, self.inventory.hosts
+        offered, row = {profile for host in hosts for profile in host.profiles}, "gpu-capacity"
+        if not any(host.gpus for host in hosts):
+            row = "gpu-none"
+        elif isinstance(gpu, SharedProfile) and gpu.profile not in offered:
+            row = "gpu-profile"
+        subject = (
+            f"the hosts cannot take {count} machines like" if count > 1 else "no host can take"
+        )
+        settings, refusal = self.wish.settings, self.refusal()
+        return failed(row, subject=subject, settings=settings, refusal=refusal)
 
 
 def slots_of(host: Host, wish: Wish) -> Slots:
@@ -122,7 +130,7 @@ def slots_of(host: Host, wish: Wish) -> Slots:
         ),
     }
     lacking = [text for text, holds in states.items() if holds]
-    lacking += _out_of_reach(host, wish.reach)
+    lacking += _out_of_reach(host, wish)
     memory, mhz = settings.memory_mib, wish.mhz(host)
     free = host.free_memory_mib // memory
     if free < 1:
@@ -133,23 +141,23 @@ def slots_of(host: Host, wish: Wish) -> Slots:
         free = min(free, host.free_cpu_mhz // mhz)
         if host.free_cpu_mhz < mhz:
             lacking.append(f"{host.free_cpu_mhz} MHz unreserved, a machine reserves {mhz}")
-    by_gpu, limits, certain = _slots(host, settings.gpu)
-    lacking += limits
-    free = min(free, by_gpu)
+    by_gpu = _slots(host, settings.gpu)
+    lacking += by_gpu.limits
+    free = min(free, by_gpu.free)
     for nics in settings.attachments[1:]:
-        by_nic, limits, _ = _slots(replace(host, gpus=host.nics), nics)
-        lacking += [f"NICs: {text}" for text in limits]
-        free = min(free, by_nic)
+        by_nic = _slots(replace(host, gpus=host.nics), nics)
+        lacking += [f"NICs: {text}" for text in by_nic.limits]
+        free = min(free, by_nic.free)
     if wish.at_most_per_host is not None:
         group = settings.life or settings.group
         there = sum(held.group == group for held in host.holdings)
         free = min(free, wish.at_most_per_host - there)
         if there >= wish.at_most_per_host:
             lacking.append(f"has {there} machines of the group, the most per host")
-    return Slots(host.name, 0 if lacking else free, tuple(lacking), certain)
+    return Slots(0 if lacking else free, tuple(lacking), by_gpu.certain)
 
 
-def _slots(host: Host, devices: GpuAttachment) -> tuple[int, tuple[str, ...], bool]:
+def _slots(host: Host, devices: GpuAttachment) -> Slots:
     if isinstance(devices, FixedPassthrough):
         return fixed_slots(host, devices.pci_addresses)
     if isinstance(devices, DynamicPassthrough):
@@ -157,11 +165,11 @@ def _slots(host: Host, devices: GpuAttachment) -> tuple[int, tuple[str, ...], bo
     return profile_slots(host, devices.profile, devices.count)
 
 
-def _out_of_reach(host: Host, reach: RequiredAccess) -> list[str]:
-    stores = [store for store in reach.stores if not store & host.datastores]
-    networks = reach.networks - host.networks
-    found = [f"does not mount {_counted(len(stores), len(reach.stores), 'datastore')}"]
-    others = [f"is not on {_counted(len(networks), len(reach.networks), 'network')}"]
+def _out_of_reach(host: Host, wish: Wish) -> list[str]:
+    stores = [store for store in wish.stores if not store & host.datastores]
+    networks = wish.networks - host.networks
+    found = [f"does not mount {_counted(len(stores), len(wish.stores), 'datastore')}"]
+    others = [f"is not on {_counted(len(networks), len(wish.networks), 'network')}"]
     return [*(found if stores else ()), *(others if networks else ())]
 
 
@@ -174,8 +182,8 @@ def place(inventory: Inventory, wish: Wish) -> MachinePlacement:
 
     Ties go by name: the same inventory always gives the same answer.
     """
-    slots = tuple(slots_of(host, wish) for host in inventory.hosts)
-    left: dict[str, int] = {row.host: row.free for row in slots}
+    slots = {host.name: slots_of(host, wish) for host in inventory.hosts}
+    left = {name: row.free for name, row in slots.items()}
     chosen: list[str] = []
     for _ in range(wish.count):
         best = min(left, key=lambda name: (-left[name], name), default=None)
@@ -183,24 +191,25 @@ def place(inventory: Inventory, wish: Wish) -> MachinePlacement:
             break
         left[best] -= 1
         chosen.append(best)
-    return MachinePlacement(tuple(chosen), wish.count, slots)
+    return MachinePlacement(inventory, wish, tuple(chosen), slots)
 
 
 def places(
-    inventory: Inventory,
-    absent: Sequence[NodeSettings],
-    reach: RequiredAccess = ANYWHERE,
-    group: DrsGroup | None = None,
-) -> Iterator[tuple[Wish, MachinePlacement]]:
+    inventory: Inventory, absent: Sequence[NodeSettings], common: Wish
+) -> Iterator[MachinePlacement]:
     """Where machines of one group go together: a placement for each kind of them. What has found
-    its place counts for the next."""
+    its place counts for the next.
+
+    Args:
+        common: What all of them ask of a host.
+    """
     kinds: dict[tuple[GpuAttachment, tuple[str, ...]], list[NodeSettings]] = {}
     for settings in sorted(absent, key=most_bound_first):
         kinds.setdefault((settings.gpu, settings.place.hosts), []).append(settings)
     for alike in kinds.values():
-        wish, hosts = Wish(alike[0], reach, group, len(alike)), inventory.by_name()
-        placement = place(inventory, wish)
-        yield wish, placement
+        wish = replace(common, settings=alike[0], count=len(alike))
+        placement, hosts = place(inventory, wish), inventory.by_name()
+        yield placement
         if placement.complete:
             coming: dict[str, list[Observed]] = {}
             for settings, name in zip(alike, placement.hosts, strict=True):

@@ -13,16 +13,16 @@ from pyVmomi import vim
 from gpufleet.spec.platforms.vsphere import DYNAMIC_HARDWARE, NUMA_HARDWARE
 from gpufleet_vcenter.described import check_description
 from gpufleet_vcenter.disks import disk_bytes, first_disk
-from gpufleet_vcenter.drs import DrsGroup, check_cluster, group_of
+from gpufleet_vcenter.drs import check_cluster, group_of
 from gpufleet_vcenter.errors import Code, VsphereError, failed, said
 from gpufleet_vcenter.identity import OWNER, Standing
-from gpufleet_vcenter.inventory import Inventory, read_inventory
+from gpufleet_vcenter.inventory import read_inventory
 from gpufleet_vcenter.lookup import FoundPlace, inventory_path
 from gpufleet_vcenter.observed import NUMA_API, Observed, observe
 from gpufleet_vcenter.owned import MachineWork, clones_in_flight
-from gpufleet_vcenter.placement import MachinePlacement, RequiredAccess, Wish, place, places
+from gpufleet_vcenter.placement import Wish, places
 from gpufleet_vcenter.session import Session
-from gpufleet_vcenter.settings import NodeSettings, SharedProfile
+from gpufleet_vcenter.settings import NodeSettings
 from gpufleet_vcenter.storage import check_storage, sizes
 from gpufleet_vcenter.tasks import in_words
 
@@ -99,32 +99,9 @@ def _name_taken(settings: NodeSettings, live: Observed) -> VsphereError:
     return failed("name-taken", settings=settings, live=live, owner=owner, folder=folder)
 
 
-def choose_hosts(inventory: Inventory, wish: Wish) -> MachinePlacement:
-    """Where machines of this kind can go.
-
-    Raises:
-        VsphereError: not all find a place; the text says what each host lacks.
-    """
-    placement = place(inventory, wish)
-    if not placement.complete:
-        raise _no_place(inventory, wish, placement)
-    return placement
-
-
-def _no_place(inventory: Inventory, wish: Wish, placement: MachinePlacement) -> VsphereError:
-    gpu, count, row = wish.settings.gpu, wish.count, "gpu-capacity"
-    offered = {profile for host in inventory.hosts for profile in host.profiles}
-    if not any(host.gpus for host in inventory.hosts):
-        row = "gpu-none"
-    elif isinstance(gpu, SharedProfile) and gpu.profile not in offered:
-        row = "gpu-profile"
-    subject = f"the hosts cannot take {count} machines like" if count > 1 else "no host can take"
-    return failed(row, subject=subject, settings=wish.settings, refusal=placement.refusal())
-
-
-def check_before(work: MachineWork, count: int = 1) -> tuple[RequiredAccess, int]:
-    """API, template, privileges and datastores for machines of this kind. Returns what their hosts
-    must reach, and the bytes of a machine's disks on its own datastore.
+def check_before(work: MachineWork, count: int = 1) -> Wish:
+    """API, template, privileges and datastores for machines of this kind. Returns what they ask of
+    a host.
 
     Raises:
         VsphereError: something does not hold.
@@ -141,7 +118,8 @@ def check_before(work: MachineWork, count: int = 1) -> tuple[RequiredAccess, int
     stores = check_storage(work, template, count)
     wanted = (wish.network for wish in found.adapters if wish.network is not None)
     networks = frozenset(str(network.reference._moId) for network in wanted)
-    return RequiredAccess(stores, networks), sizes(settings, template)[None]
+    size = sizes(settings, template)[None]
+    return Wish(settings, stores, networks, group_of(work), count, size)
 
 
 def validate_new(
@@ -162,10 +140,10 @@ def validate_new(
             for settings in absent:
                 _validate_name(MachineWork(session, settings), reasons)
             work = MachineWork(session, absent[0])
-            reach, _ = check_before(work, len(absent))
-            group = group_of(work)
-            inventory = read_inventory(session, work.datacenter, work.place.compute)
-            reasons += without_place(inventory.without(leaving), absent, reach, group)
+            wish = check_before(work, len(absent))
+            inventory = read_inventory(session, work.place.datacenter, work.place.compute)
+            found = places(inventory.without(leaving), absent, wish)
+            reasons += [str(row.failure()) for row in found if not row.complete]
     except VsphereError as failure:
         reasons.append(str(failure))
     return reasons
@@ -186,20 +164,6 @@ def _validate_name(work: MachineWork, reasons: list[str]) -> None:
         known = work.standing(live)
         if known in (Standing.COPY, Standing.FOREIGN):
             reasons.append(str(_name_taken(settings, live)))
-
-
-def without_place(
-    inventory: Inventory,
-    absent: Sequence[NodeSettings],
-    reach: RequiredAccess,
-    group: DrsGroup | None = None,
-) -> list[str]:
-    """Why not all of these machines find a place together: a reason for each kind of them."""
-    return [
-        str(_no_place(inventory, wish, placement))
-        for wish, placement in places(inventory, absent, reach, group)
-        if not placement.complete
-    ]
 
 
 @cache

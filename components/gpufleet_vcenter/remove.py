@@ -2,20 +2,18 @@
 """Removing machines and their nodes: one that is declared no more, and those that carry the marks
 of a group and that no state has. Idempotent, and never a stranger's."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote
 
 from pyVmomi import vim, vmodl
 
-from gpufleet.components_base.resource_plugin import CANCELLED
 from gpufleet.spec.platforms.vsphere_policy import VsphereTimeouts
 from gpufleet_vcenter.cluster_node import node_of
 from gpufleet_vcenter.converge import power_off
 from gpufleet_vcenter.disks import MARK, marked_disks, not_to_be_kept, plugged_disks, removal
-from gpufleet_vcenter.errors import Code, OutcomeUnknownError, VsphereError, failed, interrupted
+from gpufleet_vcenter.errors import Code, OutcomeUnknownError, VsphereError, failed
 from gpufleet_vcenter.identity import GENERATION, LIFE, OWNER, Standing, key_of, standing
 from gpufleet_vcenter.lookup import last_name
 from gpufleet_vcenter.observed import Observed, observe, paths_of, seen
@@ -130,6 +128,10 @@ def marked_machines(session: Session, datacenter: Any) -> Iterator[Observed]:
                 yield live
 
 
+_OWN = ("adopt", "addresses", "userData", "vendorData", "moRef")
+"""What a machine of a group has alone, next to its marks, and its secret inputs."""
+
+
 @dataclass(frozen=True, slots=True)
 class GroupMachine:
     """A machine of a group as vCenter lists it."""
@@ -149,6 +151,16 @@ class GroupMachine:
     def key(self) -> str:
         """Its key in the group."""
         return key_of(self.owner)
+
+    def outputs(self, common: Mapping[str, Any]) -> dict[str, Any]:
+        """What a state would have of it.
+
+        Args:
+            common: Inputs or outputs of another machine of the group.
+        """
+        known = {key: value for key, value in common.items() if key not in _OWN}
+        own = {"name": self.name, "owner": self.owner, "generation": self.generation}
+        return {**known, **own, "life": self.life, "biosUuid": self.bios_uuid}
 
 
 def machines_of(
@@ -181,35 +193,19 @@ def machines_of(
     return tuple(sorted(rows, key=lambda row: row.name))
 
 
-_OWN = ("adopt", "addresses", "name", "owner", "generation", "userData", "vendorData")
-"""Inputs that a machine of a group has alone, and its secret ones."""
-
-
 def drop(uuid: str, outs: Mapping[str, Any]) -> None:
-    """Remove a machine that the state has. One that is gone already is fine.
+    """Remove a machine. One that is gone already is fine.
 
     Args:
         uuid: Its instance uuid.
         outs: Its outputs.
     """
-    settings = read_settings(outs)
-    with in_words(f"removing {settings.name}"):
+    name = str(outs["name"])
+    # An administrator may have given it a name that no node can have.
+    settings = read_settings({**outs, "name": "machine"}).model_copy(update={"name": name})
+    with in_words(f"removing {name}"):
         work = MachineWork(logged_in(settings.endpoint), settings, uuid)
         remove(work, str(outs.get("biosUuid") or ""), str(outs.get("moRef") or ""))
-
-
-def drop_found(session: Session, common: Mapping[str, Any], row: GroupMachine) -> None:
-    """Remove a machine of a group that its state does not have.
-
-    Args:
-        common: Inputs of the group's machines, or of one of them.
-    """
-    common = {key: value for key, value in common.items() if key not in _OWN}
-    own = {"name": "machine", "owner": row.owner, "generation": row.generation, "life": row.life}
-    # An administrator may have given it a name that no node can have.
-    settings = read_settings({**common, **own}).model_copy(update={"name": row.name})
-    with in_words(f"removing {row.name}"):
-        remove(MachineWork(session, settings, row.uuid), row.bios_uuid)
 
 
 def await_clones_of(session: Session, common: Mapping[str, Any], group: str, names: str) -> None:
@@ -232,29 +228,3 @@ def await_clones_of(session: Session, common: Mapping[str, Any], group: str, nam
 
     with in_words(doing):
         await_clones(session, seconds, doing, "what they make may belong to the group", is_ours)
-
-
-Task = tuple[str, Callable[[], object]]
-"""Name of a machine, and what is done with it."""
-
-
-def each(tasks: Sequence[Task], width: int) -> dict[str, str]:
-    """Do all, `width` at a time, whatever becomes of one; none is begun once the update was
-    interrupted.
-
-    Returns name -> failure.
-    """
-    failures: dict[str, str] = {}
-
-    def attempt(name: str, do: Callable[[], object]) -> None:
-        try:
-            if CANCELLED.is_set():
-                raise interrupted("the next machine")
-            do()
-        except VsphereError as failure:
-            failures[name] = str(failure)
-
-    with ThreadPoolExecutor(max(1, min(width, len(tasks) or 1))) as pool:
-        for done in [pool.submit(attempt, *task) for task in tasks]:
-            done.result()
-    return failures

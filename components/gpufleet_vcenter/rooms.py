@@ -12,14 +12,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from gpufleet.components_base.resource_plugin import CANCELLED
-from gpufleet_vcenter.drs import DrsGroup
 from gpufleet_vcenter.errors import failed, interrupted
 from gpufleet_vcenter.identity import PENDING
 from gpufleet_vcenter.inventory import Host, Inventory, read_host
 from gpufleet_vcenter.observed import Observed
 from gpufleet_vcenter.owned import MachineWork
-from gpufleet_vcenter.placement import RequiredAccess, Wish, most_bound_first, place, slots_of
-from gpufleet_vcenter.preflight import choose_hosts
+from gpufleet_vcenter.placement import Wish, most_bound_first, place, slots_of
 from gpufleet_vcenter.settings import NodeSettings
 
 
@@ -76,7 +74,7 @@ class Rooms:
         self._read, self._server = read, server
         self._lock = threading.Lock()
         self._known: tuple[Inventory, float] | None = None
-        self.checked: tuple[RequiredAccess, int] | None = None
+        self.checked: Wish | None = None
         """What `check_before` returned for all machines of a group at once. Default: each machine
         asks for itself."""
 
@@ -92,24 +90,18 @@ class Rooms:
             raise failed("not-found/host", name=name)
         return found
 
-    def assign(
-        self,
-        machines: Mapping[str, NodeSettings],
-        reach: RequiredAccess,
-        group: DrsGroup | None,
-    ) -> None:
+    def assign(self, machines: Mapping[str, NodeSettings], common: Wish) -> None:
         """Claim hosts for all machines that have room now, before any is made: one that can go
         anywhere does not take the place of one that cannot. The others wait for theirs in `claim`.
 
         Args:
             machines: Instance uuid -> declaration.
-            reach: What their hosts must reach.
-            group: DRS group that they are to be in.
+            common: What all of them ask of a host.
         """
         (inventory, read_at), _ = self._inventory(None)
         for machine in sorted(machines, key=lambda uuid: most_bound_first(machines[uuid])):
-            wish = Wish(machines[machine], reach, group)
-            claim(self._server, machine, inventory, read_at, wish, set())
+            wish = replace(common, settings=machines[machine], count=1)
+            self._claimed(machine, inventory, read_at, wish, set())
 
     def claim(self, wish: Wish, machine: str, refused: set[str]) -> str | None:
         """A host with room for the machine, claimed. None: every host has refused it.
@@ -127,14 +119,16 @@ class Rooms:
         deadline = time.monotonic() + settings.timeouts.clone
         (inventory, read_at), fresh = self._inventory(None)
         while True:
-            name = claim(self._server, machine, inventory, read_at, wish, refused)
+            name = self._claimed(machine, inventory, read_at, wish, refused)
             if name is not None:
                 return name
             if refused and refused >= {host.name for host in inventory.hosts}:
                 return None
             if fresh:
-                placement = choose_hosts(inventory, wish)
-                if refused and all(not row.free or row.host in refused for row in placement.slots):
+                placement = place(inventory, wish)
+                if not placement.complete:
+                    raise placement.failure()
+                if refused and refused >= {n for n, row in placement.slots.items() if row.free}:
                     return None
                 if time.monotonic() >= deadline:
                     raise failed("gpu-capacity/claimed", settings=settings)
@@ -153,6 +147,32 @@ class Rooms:
                 return self._known, True
             return self._known, False
 
+    def _claimed(
+        self, machine: str, inventory: Inventory, read_at: float, wish: Wish, refused: set[str]
+    ) -> str | None:
+        """The host that has most left, claimed; None when all are claimed. What others claimed
+        counts as what it is: a GPU that one of them will have by passthrough runs no vGPU.
+
+        Args:
+            read_at: `time.monotonic()` when reading the inventory began.
+        """
+        with _LOCK:
+            hosts = inventory.hosts
+            shown = {held.instance_uuid for host in hosts for held in host.holdings if held.is_on}
+            claimed: dict[str, tuple[Observed, ...]] = {}
+            for (of, uuid), other in _CLAIMED.items():
+                counts = other.runs_since is None or other.runs_since > read_at
+                if of == self._server and counts and uuid not in shown | {machine}:
+                    claimed[other.host] = (*claimed.get(other.host, ()), other.holding)
+            slots = place(inventory.with_holdings(claimed), wish).slots
+            left = {name: row.free for name, row in slots.items() if name not in refused}
+            best = min(left, key=lambda name: (-left[name], name), default=None)
+            if best is None or left[best] < 1:
+                return None
+            holding = wish.holding(machine, inventory.by_name()[best])
+            _CLAIMED[self._server, machine] = Claim(best, holding)
+            return best
+
 
 @dataclass(frozen=True, slots=True)
 class Claim:
@@ -167,38 +187,6 @@ class Claim:
 _CLAIMED: dict[tuple[str, str], Claim] = {}
 """By vCenter and instance uuid of the machine."""
 _LOCK = threading.Lock()
-
-
-def claim(
-    server: str, machine: str, inventory: Inventory, read_at: float, wish: Wish, refused: set[str]
-) -> str | None:
-    """Claim a slot on the host that has most left; None when all are claimed.
-
-    Args:
-        server: Id of the vCenter.
-        machine: Instance uuid of the machine that wants it.
-        inventory: What the hosts have.
-        read_at: `time.monotonic()` when reading it began.
-        wish: What the machine asks of a host. What others claimed counts as what it is: a GPU that
-            one of them will have by passthrough runs no vGPU.
-        refused: Hosts that already failed this machine.
-    """
-    with _LOCK:
-        hosts = inventory.hosts
-        shown = {held.instance_uuid for host in hosts for held in host.holdings if held.is_on}
-        claimed: dict[str, tuple[Observed, ...]] = {}
-        for (of, uuid), other in _CLAIMED.items():
-            counts = other.runs_since is None or other.runs_since > read_at
-            if of == server and counts and uuid not in shown | {machine}:
-                claimed[other.host] = (*claimed.get(other.host, ()), other.holding)
-        slots = place(inventory.with_holdings(claimed), wish).slots
-        left = {row.host: row.free for row in slots if row.host not in refused}
-        best = min(left, key=lambda name: (-left[name], name), default=None)
-        if best is None or left[best] < 1:
-            return None
-        holding = wish.holding(machine, inventory.by_name()[best])
-        _CLAIMED[server, machine] = Claim(best, holding)
-        return best
 
 
 def runs(work: MachineWork) -> None:

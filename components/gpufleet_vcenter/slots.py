@@ -15,9 +15,8 @@ from gpufleet_vcenter.inventory import Host, PassthroughState, PhysicalGpu, per_
 class Slots:
     """How many more machines of one kind a host can take, and what stops the next one."""
 
-    host: str
     free: int
-    limits: tuple[str, ...]
+    limits: tuple[str, ...] = ()
     """What the host lacks, a phrase for each; empty when it has room."""
     certain: bool = True
     """False: an upper bound, because the host does not say what its vGPUs hold."""
@@ -113,9 +112,8 @@ def _give(ask: frozenset[str], holders: dict[str, frozenset[str]], tried: set[st
     return False
 
 
-def fixed_slots(host: Host, addresses: tuple[str, ...]) -> tuple[int, tuple[str, ...], bool]:
-    """Whether the host has exactly these devices free (1 or 0), what is lacking, and whether that
-    is certain."""
+def fixed_slots(host: Host, addresses: tuple[str, ...]) -> Slots:
+    """Whether the host has exactly these devices free (1 or 0)."""
     known = {gpu.address: gpu for gpu in host.gpus}
     used = uses(host)
     lacking: list[str] = []
@@ -129,33 +127,30 @@ def fixed_slots(host: Host, addresses: tuple[str, ...]) -> tuple[int, tuple[str,
         elif used.placed.get(address):
             lacking.append(_runs_vgpus(address, used.placed[address]))
     if lacking:
-        return 0, tuple(lacking), True
+        return Slots(0, tuple(lacking))
     free = [
         gpu
         for gpu in host.gpus
         if gpu.address not in used.passthrough and not used.placed.get(gpu.address)
     ]
     if takeable(host, free, [frozenset((address,)) for address in addresses]) < len(addresses):
-        return 0, (f"{' and '.join(addresses)} would leave too few for {_waiting(host)}",), True
-    return 1, (), used.certain
+        return Slots(0, (f"{' and '.join(addresses)} would leave too few for {_waiting(host)}",))
+    return Slots(1, (), used.certain)
 
 
-def dynamic_slots(
-    host: Host, device_ids: tuple[str, ...], label: str, count: int
-) -> tuple[int, tuple[str, ...], bool]:
-    """How many machines with `count` such devices still fit, what is lacking, and whether that is
-    certain."""
+def dynamic_slots(host: Host, device_ids: tuple[str, ...], label: str, count: int) -> Slots:
+    """How many machines with `count` such devices still fit."""
     of_kind = [gpu for gpu in host.gpus if gpu.device_id in device_ids]
     if not of_kind:
         has = ", ".join(sorted({f"{gpu.name} ({gpu.device_id})" for gpu in host.gpus})) or "none"
-        return 0, (f"no device {' or '.join(device_ids)}, it has {has}",), True
+        return Slots(0, (f"no device {' or '.join(device_ids)}, it has {has}",))
     labelled = [gpu for gpu in of_kind if not label or gpu.label == label]
     if not labelled:
         has = ", ".join(sorted({repr(gpu.label) for gpu in of_kind}))
-        return 0, (f"no device labelled {label!r}, the labels are {has}",), True
+        return Slots(0, (f"no device labelled {label!r}, the labels are {has}",))
     active = _active(labelled)
     if not active:
-        return 0, tuple(_not_active(gpu) for gpu in labelled), True
+        return Slots(0, tuple(_not_active(gpu) for gpu in labelled))
     used = uses(host)
     whole = [gpu for gpu in host.gpus if used.whole(gpu.address)]
     will_do = frozenset(gpu.address for gpu in active if gpu in whole)
@@ -169,13 +164,12 @@ def dynamic_slots(
             if used.vgpus.get(gpu.address)
         )
         text = f"{free} of {len(active)} devices free and a machine needs {count}{by}{shared}"
-        return 0, (text,), True
-    return free // count, (), used.certain
+        return Slots(0, (text,))
+    return Slots(free // count, (), used.certain)
 
 
-def profile_slots(host: Host, profile: str, count: int) -> tuple[int, tuple[str, ...], bool]:
-    """How many machines with `count` vGPUs of the profile still fit, what is lacking, and whether
-    that is certain.
+def profile_slots(host: Host, profile: str, count: int) -> Slots:
+    """How many machines with `count` vGPUs of the profile still fit.
 
     A GPU that runs vGPUs takes only the same profile, and is either MIG-backed or time-sliced,
     never both. One that a machine holds by passthrough takes none.
@@ -184,15 +178,15 @@ def profile_slots(host: Host, profile: str, count: int) -> tuple[int, tuple[str,
         offered = ", ".join(sorted(host.profiles)) or "none"
         direct = any(gpu.graphics_type == "sharedDirect" for gpu in host.gpus)
         why = "" if direct or not host.gpus else " (no GPU is in sharedDirect mode)"
-        return 0, (f"profile {profile} is not offered{why}; offered: {offered}",), True
+        return Slots(0, (f"profile {profile} is not offered{why}; offered: {offered}",))
     gpus = [gpu for gpu in host.gpus if gpu.graphics_type == "sharedDirect"]
     used = uses(host)
     ours = [gpu for gpu in gpus if gpu.address not in used.passthrough]
     if gpus and not ours:
-        return 0, tuple(_is_passed_through(gpu, used) for gpu in gpus), True
+        return Slots(0, tuple(_is_passed_through(gpu, used) for gpu in gpus))
     most = per_gpu(profile)
     if most is None or not gpus:
-        return max(1, len(ours)), (), False
+        return Slots(max(1, len(ours)), (), False)
     there = [used.vgpus[gpu.address] for gpu in ours]
     partly = sum(most - len(held) for held in there if set(held) == {profile})
     empty = frozenset(gpu.address for gpu in ours if not used.vgpus[gpu.address])
@@ -204,8 +198,8 @@ def profile_slots(host: Host, profile: str, count: int) -> tuple[int, tuple[str,
         lacking += [_is_passed_through(gpu, used) for gpu in gpus if gpu not in ours]
         if waiting := _waiting(host):
             lacking.append(f"whole ones are left for {waiting}")
-        return 0, tuple(lacking), True
-    return free // count, (), used.certain
+        return Slots(0, tuple(lacking))
+    return Slots(free // count, (), used.certain)
 
 
 def _waiting(host: Host) -> str:

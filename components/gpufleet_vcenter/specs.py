@@ -2,21 +2,20 @@
 """Declarations as vCenter's specs: the clone, and what still differs from a live machine."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from pydantic.alias_generators import to_snake
 from pyVmomi import vim
 
 from gpufleet_vcenter.adapters import adapter_changes, unmatched
-from gpufleet_vcenter.changes import DeviceChanges, older_hardware
+from gpufleet_vcenter.changes import MachineDifference, older_hardware
 from gpufleet_vcenter.disks import disk_changes, first_disk, grow, profiles
 from gpufleet_vcenter.guest_data import guest_keys
 from gpufleet_vcenter.identity import PENDING
 from gpufleet_vcenter.lookup import former_networks
 from gpufleet_vcenter.observed import Observed
 from gpufleet_vcenter.owned import MachineWork
-from gpufleet_vcenter.properties import PROPERTIES, MachineChangeKind, plain_differences
+from gpufleet_vcenter.properties import PROPERTIES, plain_differences
 from gpufleet_vcenter.settings import NVIDIA, Device, NodeSettings
 
 USE_MMIO = "pciPassthru.use64bitMMIO"
@@ -30,25 +29,6 @@ _Device = vim.vm.device.VirtualPCIPassthrough
 _Change = vim.vm.device.VirtualDeviceSpec
 _ADDED_KEY = -100
 """Keys of devices that do not exist yet are negative, each its own."""
-
-
-@dataclass(frozen=True, slots=True)
-class MachineDifference:
-    """What a live machine lacks."""
-
-    spec: Any | None
-    """One reconfiguration that fixes it; None: nothing differs."""
-    powered_off: tuple[str, ...]
-    """Properties among the differences that change only while the machine is off."""
-    refused: tuple[str, ...]
-    """Differences that cannot be fixed at all, a sentence for each."""
-    upgrade: int | None = None
-    """Virtual hardware version to upgrade to first, which no reconfiguration does."""
-
-    @property
-    def properties(self) -> bool:
-        """Whether anything differs."""
-        return self.spec is not None or self.upgrade is not None
 
 
 def _cpu_allocation(settings: NodeSettings, live: Observed, least_mhz: int) -> Any | None:
@@ -127,16 +107,14 @@ def difference(
             anything else that a machine has beyond its declaration is someone's who added it.
         cpu_mhz: Processor time that must be reserved.
     """
-    settings, found = work.settings, work.place
-    parts: dict[str, Any] = {}  # of the spec
-    paths: list[str] = []  # of what differs
-    refused: list[str] = []
+    settings, place, found = work.settings, work.place, MachineDifference()
+    parts, keys = found.parts, found.keys
     if first_boot and live.name != settings.name:
         parts["name"] = settings.name  # it was cloned next to the one that it replaces
     for path in plain_differences(settings, live):
         if attribute := PROPERTIES[path].plain:
             parts |= _written(attribute, getattr(settings, to_snake(path)))
-            paths.append(path)
+            found.differs(path)
     if first_boot and live.hot_add:
         # With hot add the guest sees one NUMA node (VMware KB 2040375).
         parts |= {"cpuHotAddEnabled": False, "memoryHotAddEnabled": False}
@@ -145,65 +123,44 @@ def difference(
         parts["memoryAllocation"] = vim.ResourceAllocationInfo(reservation=settings.memory_mib)
     cpu = _cpu_allocation(settings, live, cpu_mhz)
     parts |= {} if cpu is None else {"cpuAllocation": cpu}
-    keys = wanted_extra_config(work)
+    keys |= wanted_extra_config(work)
     if first_boot:
         keys.setdefault(DISK_UUID, "TRUE")
-        keys |= guest_keys(
-            work.uuid,
-            settings.name,
-            settings.user_data,
-            settings.user_data_format,
-            settings.meta_data,
-            settings.vendor_data,
-            settings.addresses,
-            live.mac_addresses,
-        )
+        keys |= guest_keys(work.uuid, settings, live.mac_addresses)
     if live.extra_config.get(PENDING) and not work.pending:
         keys[PENDING] = ""  # its resource takes over
+    for path, own in (("mmioGib", {USE_MMIO, MMIO_SIZE}), ("extraConfig", settings.extra_config)):
+        if any(live.extra_config.get(key, "") != keys[key] for key in own):
+            found.differs(path)
+    _upgrade(found, settings, live)
     declared = (settings,) if before is None else (settings, before)
-    own = None if first_boot else [gpu for one in declared for gpu in one.devices]
-    former = None if first_boot else _former_networks(work, before)
+    ours = None if first_boot else [gpu for one in declared for gpu in one.devices]
+    _gpu_changes(found, settings, live, devices, ours)
+    if settings.disk_gib is not None and (disk := first_disk(live)) is not None:
+        grow("diskGib", disk, settings.disk_gib, found)
+    elif settings.disk_gib is not None:
+        found.refused.append("diskGib is set and the machine has no disk")
+    disk_changes(found, settings.extra_disks, live, place.disk_stores, profiles(place.policy))
+    former = () if before is None else before.place.adapters
+    networks = None if first_boot else former_networks(work.session, work.place.datacenter, former)
     all_told = bool(settings.place.networks)
-    kinds = (
-        _gpu_changes(settings, live, devices, own),
-        _disk_change(settings, live),
-        disk_changes(settings.extra_disks, live, found.disk_stores, profiles(found.policy)),
-        adapter_changes(found.adapters, live, former, all_told=all_told),
-    )
-    for kind in kinds:
-        keys |= kind.marks
+    adapter_changes(found, place.adapters, live, networks, all_told=all_told)
     stale = {key: value for key, value in keys.items() if live.extra_config.get(key, "") != value}
-    if stale:
-        parts["extraConfig"] = _options(stale)
-        paths += ["mmioGib"] if set(stale) & {USE_MMIO, MMIO_SIZE} else []
-        paths += ["extraConfig"] if set(stale) & set(settings.extra_config) else []
-    changes = [change for kind in kinds for change in kind.changes]
-    parts |= {"deviceChange": changes} if changes else {}
-    upgrade = _upgrade(settings, live, refused)
-    paths += [] if upgrade is None else ["hardwareVersion"]
-    off = [path for path in paths if PROPERTIES[path].kind is MachineChangeKind.POWERED_OFF]
-    off += [reason for kind in kinds for reason in kind.off]
-    refused += [reason for kind in kinds for reason in kind.refused]
-    spec = vim.vm.ConfigSpec(**parts) if parts else None
-    return MachineDifference(spec, tuple(off), tuple(refused), upgrade)
+    parts |= {"extraConfig": _options(stale)} if stale else {}
+    parts |= {"deviceChange": found.devices} if found.devices else {}
+    return found
 
 
-def _former_networks(work: MachineWork, before: NodeSettings | None) -> Sequence[str | None]:
-    """Ids of the networks of the adapters that were declared."""
-    former = () if before is None else tuple(network for network, _ in before.place.adapters)
-    if former == tuple(network for network, _ in work.settings.place.adapters):
-        found = (wish.network for wish in work.place.adapters)
-        return tuple(None if network is None else network.id for network in found)
-    return former_networks(work.session, work.datacenter, former)
-
-
-def _upgrade(settings: NodeSettings, live: Observed, refused: list[str]) -> int | None:
+def _upgrade(found: MachineDifference, settings: NodeSettings, live: Observed) -> None:
     wanted = settings.hardware_version
     if wanted is None or wanted == live.hardware_version:
-        return None
+        return
     reason = older_hardware(live.hardware_version, wanted)
-    refused += [] if reason is None else [f"hardwareVersion: {reason}"]
-    return wanted if reason is None else None
+    if reason is not None:
+        found.refused.append(f"hardwareVersion: {reason}")
+        return
+    found.upgrade = wanted
+    found.differs("hardwareVersion")
 
 
 def _options(keys: dict[str, str]) -> list[Any]:
@@ -211,11 +168,12 @@ def _options(keys: dict[str, str]) -> list[Any]:
 
 
 def _gpu_changes(
+    found: MachineDifference,
     settings: NodeSettings,
     live: Observed,
     devices: dict[str, Any],
     own: Collection[Device] | None,
-) -> DeviceChanges:
+) -> None:
     """Add what lacks and remove what is ours (None: all) and not wanted; matched by backing,
     removed by key."""
     lacking, free = unmatched(settings.devices, live.gpus, lambda gpu, wish: gpu.backing == wish)
@@ -230,7 +188,8 @@ def _gpu_changes(
         )
         for number, wish in enumerate(lacking)
     ]
-    return DeviceChanges(removed + added, ["gpu"] if removed or added else [])
+    found.devices += removed + added
+    found.off += ["gpu"] if removed or added else []
 
 
 def _backing(wish: Device, devices: dict[str, Any]) -> Any:
@@ -252,15 +211,6 @@ def _backing(wish: Device, devices: dict[str, Any]) -> Any:
     )
 
 
-def _disk_change(settings: NodeSettings, live: Observed) -> DeviceChanges:
-    found, disk = DeviceChanges(), first_disk(live)
-    if settings.disk_gib is not None and disk is None:
-        found.refused.append("diskGib is set and the machine has no disk")
-    elif settings.disk_gib is not None:
-        grow("diskGib", disk, settings.disk_gib, found)
-    return found
-
-
 def mmio_gib(frame_buffers_gib: Sequence[int]) -> int:
     """GiB for `pciPassthru.64bitMMIOSizeGB`: a power of two, more than the sum of the GPUs' BARs.
 
@@ -274,9 +224,5 @@ def mmio_gib(frame_buffers_gib: Sequence[int]) -> int:
     """
     if not frame_buffers_gib or min(frame_buffers_gib) < 1:
         raise ValueError(f"frame buffers must be at least 1 GB each, found {frame_buffers_gib}")
-    total = sum(_power_at_least(size) for size in frame_buffers_gib)
+    total = sum(1 << (size - 1).bit_length() for size in frame_buffers_gib)
     return 1 << total.bit_length()
-
-
-def _power_at_least(value: int) -> int:
-    return 1 << (value - 1).bit_length()

@@ -124,10 +124,7 @@ def turns(
     seconds: float,
     doing: str,
     left: str = "",
-    *,
     pauses: tuple[float, float] = (0.25, 5.0),
-    sleep: Callable[[float], object] = CANCELLED.wait,
-    clock: Callable[[], float] = time.monotonic,
 ) -> Iterator[float]:
     """Turns of a wait until the seconds are over, at least one. Each is the pause that follows it.
 
@@ -136,20 +133,18 @@ def turns(
         doing: What waits, for errors.
         left: What exists if the wait is cut short.
         pauses: First and longest pause.
-        sleep: How pauses are made. Default: real ones, which an interrupt ends.
-        clock: What time it is. Default: the real one.
 
     Raises:
         VsphereError: the update was interrupted.
     """
-    deadline = clock() + seconds
+    deadline = time.monotonic() + seconds
     pause, longest = pauses
     while True:
         yield pause
-        now = clock()
+        now = time.monotonic()
         if now >= deadline:
             return
-        sleep(min(pause, deadline - now))
+        CANCELLED.wait(min(pause, deadline - now))
         if CANCELLED.is_set():
             raise interrupted(doing, left)
         pause = min(pause * 1.5, longest)

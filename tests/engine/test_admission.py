@@ -247,7 +247,7 @@ def test_other_namespaces_and_unchanged_specs_are_left_alone(
 def test_files_are_what_the_policies_are(tmp_path: Path) -> None:
     import yaml
 
-    from gpufleet_policies.fronts.admission.files import write_policies
+    from gpufleet_policies.fronts.admission.policies import write_policies
 
     made = policies()
     written = write_policies(tmp_path, made)

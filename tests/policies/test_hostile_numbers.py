@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 from gpufleet_policies.commands.audit import command as audit
 from gpufleet_policies.commands.check import command as check
-from gpufleet_policies.readers.durations import seconds
+from gpufleet_policies.readers.karpenter import seconds
 from gpufleet_policies.readers.quantities import amount
 from gpufleet_policies.readers.reading import decimal, whole
 from gpufleet_policies.rules.cron import shortest_interval

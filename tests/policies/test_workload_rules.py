@@ -133,6 +133,11 @@ def test_gpu_without_cpu_and_memory():
         (["sh", "-c", "sleep 7200 && python train.py"], None),
         (["python", "sleep.py", "infinity"], None),
         (["sh", "-c", "echo do not sleep infinity"], None),
+        # oracle-quickstart/oci-hpc-oke manifests/nccl-tests/volcano/BM.GPU.H100.8-nccl-test.yaml
+        (
+            ["bash", "-c", "mkdir -p /run/sshd; /usr/sbin/sshd -D -p 2222 || sleep 999999999"],
+            "sshd -D",
+        ),
     ],
 )
 def test_commands_that_wait_for_ever(command, said):

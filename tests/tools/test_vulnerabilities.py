@@ -89,6 +89,18 @@ def test_programs_that_a_module_only_names_are_looked_at(tool: ModuleType) -> No
     assert Path("go.log").read_text().split()[2:] == ["./...", "tool"]
 
 
+def test_a_database_that_is_not_reached_is_asked_once(tool: ModuleType) -> None:
+    asked = Path("go").absolute()
+    said = "govulncheck: fetching vulnerabilities: no such host"
+    asked.write_text(
+        f'#!/bin/sh\necho >> "$0.log"\necho "{said}" >&2\necho "exit status 1" >&2\nexit 1\n'
+    )
+    asked.chmod(0o755)
+    modules = [Path("tools/kueue"), Path("tools/kueue")]
+    assert [one.reason for one in tool.go_answers(modules, str(asked))] == [said, said]
+    assert Path("go.log").read_text() == "\n"
+
+
 def test_a_program_that_is_missing_is_no_answer(tool: ModuleType) -> None:
     assert "No such file" in tool.python_answer(Path("requirements/dev.txt"), "/none").reason
     assert tool.report((), (), lambda text: None) == 2

@@ -13,6 +13,7 @@ from gpufleet_vcenter.adapters import (
     adapter_changes,
     on_network,
 )
+from gpufleet_vcenter.changes import MachineDifference
 from gpufleet_vcenter.outputs import adapter_drift
 from gpufleet_vcenter.settings import Place
 from tests.vcenter.test_outputs import LIVE
@@ -42,15 +43,21 @@ def wish(text: str) -> WantedAdapter:
     return WantedAdapter(network(name) if name else None, kind or None)
 
 
+def lacking(
+    wanted: Sequence[str], live: Any, former: Sequence[str | None] | None, *, all_told: bool = True
+) -> MachineDifference:
+    found = MachineDifference()
+    adapter_changes(found, [wish(text) for text in wanted], live, former, all_told=all_told)
+    return found
+
+
 def told(
     wanted: Sequence[str], cards: Sequence[Any], former: Sequence[str | None] | None, **more: Any
 ) -> list[str]:
     """`operation network` of each change."""
     live = dataclasses.replace(LIVE, devices=tuple(cards))
-    found = adapter_changes(
-        [wish(text) for text in wanted], live, former, all_told=more.get("all_told", True)
-    )
-    changes = [f"{c.operation} {on_network(c.device)}" for c in found.changes]
+    found = lacking(wanted, live, former, **more)
+    changes = [f"{c.operation} {on_network(c.device)}" for c in found.devices]
     assert bool(found.off) is any(text.startswith("remove") for text in changes)
     return changes
 
@@ -108,10 +115,10 @@ def test_functions_of_a_nic_change_while_the_machine_is_off(
 ) -> None:
     live = dataclasses.replace(LIVE, devices=tuple(cards))
     former = [on_network(one) for one in cards]
-    found = adapter_changes([wish(text) for text in wanted], live, former, all_told=True)
-    assert sorted(f"{c.operation} {on_network(c.device)}" for c in found.changes) == sorted(changes)
+    found = lacking(wanted, live, former)
+    assert sorted(f"{c.operation} {on_network(c.device)}" for c in found.devices) == sorted(changes)
     assert bool(found.off) is off
-    added = [one.device for one in found.changes if one.operation == "add"]
+    added = [one.device for one in found.devices if one.operation == "add"]
     assert all(isinstance(one, SRIOV) for one in added)
 
 
@@ -122,7 +129,7 @@ def test_the_template_keeps_what_nothing_is_said_of() -> None:
 def test_a_running_machine_gets_its_adapter_connected() -> None:
     for power, connected in (("poweredOn", True), ("poweredOff", False)):
         live = dataclasses.replace(LIVE, devices=(card(0, "a"),), power=power)
-        (change,) = adapter_changes([wish("a"), wish("b")], live, ["a"], all_told=True).changes
+        (change,) = lacking(["a", "b"], live, ["a"]).devices
         assert change.device.connectable.connected is connected
 
 

@@ -7,7 +7,7 @@ import pytest
 from gpufleet_vcenter.changes import (
     changes,
     is_same_machine,
-    refusals,
+    refused,
     replaces,
 )
 from gpufleet_vcenter.properties import (
@@ -32,6 +32,10 @@ OLD: dict[str, Any] = {
     "gpu": {"mode": "dynamic", "deviceIds": ["20b5"], "count": 1},
     "userDataSha256": "aa",
 }
+
+
+def refusals(old: dict[str, Any], new: dict[str, Any]) -> list[tuple[str, str]]:
+    return refused(changes(old, new), str(new.get("updatePolicy", "refuse")))
 
 
 def old_of(path: str) -> dict[str, Any]:

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gpufleet_vcenter import tasks
 from gpufleet_vcenter.cluster_node import (
     CORDONED_BY,
     ClusterApi,
@@ -99,21 +100,30 @@ class FakeCluster(ClusterApi):
 
 
 class Clock:
-    """Time that passes only in pauses."""
+    """Time that passes only in pauses, and no interrupt."""
 
     def __init__(self) -> None:
         self.now = 0.0
 
-    def sleep(self, seconds: float) -> None:
+    def wait(self, seconds: float) -> None:
         self.now += seconds
 
-    def __call__(self) -> float:
+    def is_set(self) -> bool:
+        return False
+
+    def monotonic(self) -> float:
         return self.now
 
 
+@pytest.fixture(autouse=True)
+def clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    known = Clock()
+    monkeypatch.setattr(tasks, "time", known)
+    monkeypatch.setattr(tasks, "CANCELLED", known)
+
+
 def node(cluster: FakeCluster, **access: Any) -> ClusterNode:
-    clock = Clock()
-    return ClusterNode(cluster, settings(**access), BIOS, clock.sleep, clock)
+    return ClusterNode(cluster, settings(**access), BIOS)
 
 
 def refused(code: Code, operation: Any) -> str:
@@ -201,9 +211,8 @@ def test_a_node_is_waited_for_and_what_lacks_is_told() -> None:
     text = refused(Code.TIMEOUT, lambda: node(absent, readySeconds=5).await_ready())
     assert "no node of that name has registered" in text
     assert "look at /var/log/cloud-init-output.log and the kubelet's log" in text
-    clock = Clock()
     coreos = settings(readySeconds=5).model_copy(update={"user_data_format": "ignition"})
-    patient = ClusterNode(absent, coreos, BIOS, clock.sleep, clock)
+    patient = ClusterNode(absent, coreos, BIOS)
     text = refused(Code.TIMEOUT, patient.await_ready)
     assert "approve the node's certificate signing requests (`oc get csr`, `oc adm cert" in text
     assert "cloud-init" not in text

@@ -7,6 +7,7 @@ import pytest
 from pyVmomi import vim
 
 from gpufleet.spec.platforms.vsphere_devices import VsphereDisk
+from gpufleet_vcenter.changes import MachineDifference
 from gpufleet_vcenter.disks import (
     MARK,
     disk_changes,
@@ -45,26 +46,32 @@ def live(*devices: Any, **marks: str) -> Observed:
     return dataclasses.replace(LIVE, devices=devices, extra_config=config)
 
 
+def lacking(*given: Any) -> MachineDifference:
+    found = MachineDifference()
+    disk_changes(found, *given)
+    return found
+
+
 def test_a_disk_and_its_mark_come_together() -> None:
-    found = disk_changes((wanted(keep=True, format="eagerZeroed"),), live(*DEVICES), {})
-    (change,) = found.changes
+    found = lacking((wanted(keep=True, format="eagerZeroed"),), live(*DEVICES), {})
+    (change,) = found.devices
     assert (change.operation, change.fileOperation) == ("add", "create")
     assert (change.device.controllerKey, change.device.unitNumber) == (1000, 1)
     assert change.device.capacityInBytes == 10 << 30
     assert change.device.backing.eagerlyScrub is True
     assert change.device.backing.thinProvisioned is False
-    assert found.marks == {f"{MARK}scratch": f"1000:1 {UUID} keep"}
+    assert found.keys == {f"{MARK}scratch": f"1000:1 {UUID} keep"}
     assert (found.off, found.refused) == ([], [])
 
 
 def test_a_datastore_by_the_name_that_vcenter_writes() -> None:
     store = FoundStore(vim.Datastore("datastore-9"), "fast%2f1")
-    found = disk_changes(
+    found = lacking(
         (wanted(datastore="/DC/datastore/fast%2f1"),),
         live(*DEVICES),
         {"/DC/datastore/fast%2f1": store},
     )
-    assert found.changes[0].device.backing.fileName == "[fast%2f1]"
+    assert found.devices[0].device.backing.fileName == "[fast%2f1]"
 
 
 def test_unmarked_disks_of_the_template_are_passed_over() -> None:
@@ -72,7 +79,7 @@ def test_unmarked_disks_of_the_template_are_passed_over() -> None:
     drive = DEVICE.VirtualCdrom(key=3000, controllerKey=1000, unitNumber=2)
     machine = live(*DEVICES, disk(1000, 1, gib=40), drive)
     assert first_disk(machine) is DEVICES[1]
-    (change,) = disk_changes((wanted(),), machine, {}).changes
+    (change,) = lacking((wanted(),), machine, {}).devices
     assert change.device.unitNumber == 3
 
 
@@ -83,7 +90,7 @@ def test_the_first_disk_is_found_wherever_it_stands_in_the_list() -> None:
     assert marked_disks(machine)["scratch"].file == "[ds] m/1000-1.vmdk"
     assert store_of(live(disk(1000, 0))) == "ds"
     assert store_of(live()) == ""
-    assert disk_changes((wanted(),), machine, {}).changes == []
+    assert lacking((wanted(),), machine, {}).devices == []
 
 
 @pytest.mark.parametrize(
@@ -91,31 +98,31 @@ def test_the_first_disk_is_found_wherever_it_stands_in_the_list() -> None:
 )
 def test_a_mark_that_is_not_ours_means_nothing(value: str) -> None:
     machine = live(*DEVICES, disk(1000, 1), scratch=value)
-    found = disk_changes((), machine, {})
-    assert (found.changes, found.marks, marked_disks(machine)) == ([], {}, {})
+    found = lacking((), machine, {})
+    assert (found.devices, found.keys, marked_disks(machine)) == ([], {}, {})
 
 
 def test_a_mark_without_its_disk() -> None:
     machine = live(*DEVICES, scratch=f"1000:4 {UUID}")
-    (change,) = disk_changes((wanted(),), machine, {}).changes
+    (change,) = lacking((wanted(),), machine, {}).devices
     assert (change.operation, change.device.unitNumber) == ("add", 4)
-    gone = disk_changes((), machine, {})
-    assert (gone.changes, gone.marks, gone.off) == ([], {f"{MARK}scratch": ""}, [])
+    gone = lacking((), machine, {})
+    assert (gone.devices, gone.keys, gone.off) == ([], {f"{MARK}scratch": ""}, [])
 
 
 @pytest.mark.parametrize(("keep", "file"), [("", "destroy"), (" keep", None)])
 def test_a_disk_that_goes(keep: str, file: str | None) -> None:
     machine = live(*DEVICES, disk(1000, 1), scratch=f"1000:1 {UUID}{keep}")
-    found = disk_changes((), machine, {})
-    (change,) = found.changes
+    found = lacking((), machine, {})
+    (change,) = found.devices
     assert (change.operation, change.fileOperation) == ("remove", file)
-    assert (found.off, found.marks) == (["extraDisks (scratch goes)"], {f"{MARK}scratch": ""})
+    assert (found.off, found.keys) == (["extraDisks (scratch goes)"], {f"{MARK}scratch": ""})
 
 
 def test_whether_a_disk_is_kept_changes_its_mark_only() -> None:
     machine = live(*DEVICES, disk(1000, 1), scratch=f"1000:1 {UUID}")
-    found = disk_changes((wanted(keep=True),), machine, {})
-    assert (found.changes, found.marks) == ([], {f"{MARK}scratch": f"1000:1 {UUID} keep"})
+    found = lacking((wanted(keep=True),), machine, {})
+    assert (found.devices, found.keys) == ([], {f"{MARK}scratch": f"1000:1 {UUID} keep"})
 
 
 @pytest.mark.parametrize(
@@ -136,25 +143,25 @@ def test_whether_a_disk_is_kept_changes_its_mark_only() -> None:
     ],
 )
 def test_no_place_for_a_disk(devices: tuple[Any, ...], reason: str) -> None:
-    found = disk_changes((wanted(),), live(*devices), {})
-    assert found.changes == []
+    found = lacking((wanted(),), live(*devices), {})
+    assert found.devices == []
     assert reason in found.refused[0]
 
 
 def test_a_disk_cannot_shrink() -> None:
     machine = live(*DEVICES, disk(1000, 1, gib=30), scratch=f"1000:1 {UUID}")
-    (reason,) = disk_changes((wanted(),), machine, {}).refused
+    (reason,) = lacking((wanted(),), machine, {}).refused
     assert reason.startswith("disk scratch: 10 GiB is less than the present 30 GiB")
 
 
 def test_a_disk_that_is_to_be_kept_is_not_taken_from_its_snapshots() -> None:
     machine = live(*DEVICES, disk(1000, 1), scratch=f"1000:1 {UUID} keep")
     check_kept(machine)
-    assert disk_changes((), machine, {}).refused == []
+    assert lacking((), machine, {}).refused == []
     machine = dataclasses.replace(machine, has_snapshots=True)
-    (refused,) = disk_changes((), machine, {}).refused
+    (refused,) = lacking((), machine, {}).refused
     assert "disk scratch is to be kept" in refused
-    assert disk_changes((wanted(keep=True),), machine, {}).refused == []
+    assert lacking((wanted(keep=True),), machine, {}).refused == []
     with pytest.raises(VsphereError, match="delete the snapshots first") as problem:
         check_kept(machine)
     assert problem.value.code is Code.UNSUPPORTED

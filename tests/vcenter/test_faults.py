@@ -15,8 +15,7 @@ from gpufleet_vcenter.inventory import (
     PhysicalGpu,
 )
 from gpufleet_vcenter.opened import addressed
-from gpufleet_vcenter.placement import Wish
-from gpufleet_vcenter.preflight import choose_hosts
+from gpufleet_vcenter.placement import Wish, place
 from gpufleet_vcenter.reading import checked
 from gpufleet_vcenter.settings import NodeSettings
 from gpufleet_vcenter.tasks import TaskTimeoutError, in_words, timed_out, translated
@@ -144,10 +143,9 @@ VGPU: dict[str, object] = {"mode": "vgpu", "profile": "grid_a100d-10c", "count":
 def test_why_no_host_will_do(
     hosts: tuple[Host, ...], gpu: dict[str, object], code: Code, expected: str
 ) -> None:
-    with pytest.raises(VsphereError) as caught:
-        choose_hosts(Inventory(hosts), Wish(settings(gpu)))
-    assert caught.value.code is code
-    assert expected in str(caught.value)
+    failure = place(Inventory(hosts), Wish(settings(gpu))).failure()
+    assert failure.code is code
+    assert expected in str(failure)
 
 
 def test_what_is_left_stands_between_summary_and_fix() -> None:

@@ -7,14 +7,13 @@ import pytest
 from gpufleet_vcenter.changes import (
     changes,
     impossible,
-    refusals,
     replaces,
 )
 from gpufleet_vcenter.properties import (
     UNKNOWN,
     MachineChangeKind,
 )
-from tests.vcenter.test_changes import OLD
+from tests.vcenter.test_changes import OLD, refusals
 
 A = {"name": "a", "sizeGib": 10}
 B = {"name": "b", "sizeGib": 20, "format": "thick", "datastore": "fast"}

@@ -1,11 +1,15 @@
 import dataclasses
 import itertools
+from types import SimpleNamespace
+from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pyVmomi import vim
 
 from gpufleet.spec.platforms.vsphere import VsphereNics
+from gpufleet_vcenter import create
 from gpufleet_vcenter.drs import DrsGroup
 from gpufleet_vcenter.identity import LIFE
 from gpufleet_vcenter.inventory import (
@@ -15,13 +19,15 @@ from gpufleet_vcenter.inventory import (
     PhysicalGpu,
 )
 from gpufleet_vcenter.observed import GpuDevice, Observed, seen
-from gpufleet_vcenter.placement import ANYWHERE, RequiredAccess, Wish, place, slots_of
+from gpufleet_vcenter.owned import MachineWork
+from gpufleet_vcenter.placement import Wish, place, slots_of
 from gpufleet_vcenter.settings import (
     DynamicPassthrough,
     FixedPassthrough,
     SharedProfile,
 )
 from tests.vcenter.test_cluster_node import settings
+from tests.vcenter.test_outputs import LIVE
 
 
 def dynamic(device_ids: tuple[str, ...], count: int, label: str = "") -> DynamicPassthrough:
@@ -74,7 +80,8 @@ def wish(
     gpu: object = DYNAMIC,
     count: int = 1,
     memory_mib: int = 1024,
-    reach: RequiredAccess = ANYWHERE,
+    stores: tuple[frozenset[str], ...] = (),
+    networks: frozenset[str] = frozenset(),
     group: DrsGroup | None = None,
     hosts: tuple[str, ...] = (),
     deny_hosts: tuple[str, ...] = (),
@@ -83,7 +90,7 @@ def wish(
     known = settings()
     where = known.place.model_copy(update={"hosts": hosts, "deny_hosts": deny_hosts})
     given = {"gpu": gpu, "memory_mib": memory_mib, "place": where, **more}
-    return Wish(known.model_copy(update=given), reach, group, count)
+    return Wish(known.model_copy(update=given), stores, networks, group, count)
 
 
 def limits(at: Host, wanted: Wish) -> str:
@@ -115,15 +122,15 @@ def test_each_requirement_is_named() -> None:
     assert limits(host(), wish(hosts=("esx2",))) == "not among the allowed hosts"
     assert limits(host(), wish(deny_hosts=("esx1",))) == "denied"
     here, there = frozenset({"datastore-1"}), frozenset({"datastore-2"})
-    assert limits(host(), wish(reach=RequiredAccess((there,)))) == "does not mount the datastore"
-    both = wish(reach=RequiredAccess((here, there)))
+    assert limits(host(), wish(stores=(there,))) == "does not mount the datastore"
+    both = wish(stores=(here, there))
     assert limits(host(), both) == "does not mount 1 of the 2 datastores"
-    assert limits(host(), wish(reach=RequiredAccess((here | there,)))) == "", "one of them will do"
+    assert limits(host(), wish(stores=(here | there,))) == "", "one of them will do"
     one, two = frozenset({"n-1"}), frozenset({"n-1", "n-2"})
     on = host(networks=one)
-    assert limits(on, wish(reach=RequiredAccess((), two - one))) == "is not on the network"
-    assert limits(on, wish(reach=RequiredAccess((), two))) == "is not on 1 of the 2 networks"
-    assert limits(on, wish(reach=RequiredAccess((), one))) == ""
+    assert limits(on, wish(networks=two - one)) == "is not on the network"
+    assert limits(on, wish(networks=two)) == "is not on 1 of the 2 networks"
+    assert limits(on, wish(networks=one)) == ""
     assert limits(host(memory_mib=512), wish()) == (
         "512 MiB of memory unreserved, a machine reserves 1024"
     )
@@ -262,3 +269,27 @@ def test_nics_of_a_machine_need_a_host_that_has_them_free() -> None:
     other = host(gpus=0, nics=(nic(16),))
     other = dataclasses.replace(other, gpus=gpus, holdings=held.holdings)
     assert slots_of(other, wish(dynamic(("1021",), 1))).free == 2, "another vendor's id"
+
+
+@pytest.mark.parametrize(("allowed", "cloned"), [("esx1", 1), ("esx2", 0)])
+def test_a_replacement_is_cloned_where_the_drs_group_may_run(
+    monkeypatch: pytest.MonkeyPatch, allowed: str, cloned: int
+) -> None:
+    old, made = dataclasses.replace(LIVE, host=vim.HostSystem("host-1")), list[str]()
+    wanted = wish(group=DrsGroup("gpu", (), frozenset({allowed}), frozenset()))
+    known: dict[str, Any] = {
+        "machines_with": lambda *_: [old.reference],
+        "observe": lambda *_: old,
+        "check_before": lambda *_: wanted,
+        "read_host": lambda *_: host("esx1"),
+        "clone": lambda work, *_: made.append(work.settings.name),
+    }
+    for name, stand_in in known.items():
+        monkeypatch.setattr(create, name, stand_in)
+    place_of = SimpleNamespace(datacenter=None, pod=None, datastore=None)
+    monkeypatch.setattr(MachineWork, "place", place_of)
+    monkeypatch.setattr(MachineWork, "find", lambda *_: None)
+    session: Any = SimpleNamespace(server_id="server")
+    work = MachineWork(session, wanted.settings, "another-uuid", pending=True)
+    create.clone_replacement(work, old.instance_uuid)
+    assert len(made) == cloned

@@ -17,8 +17,7 @@ from gpufleet_vcenter.inventory import (
     PhysicalGpu,
 )
 from gpufleet_vcenter.owned import MachineWork
-from gpufleet_vcenter.placement import ANYWHERE, Wish
-from gpufleet_vcenter.preflight import without_place
+from gpufleet_vcenter.placement import Wish, places
 from gpufleet_vcenter.rooms import Rooms, release, runs
 from gpufleet_vcenter.settings import NodeSettings, SharedProfile
 from tests.vcenter.test_cluster_node import settings
@@ -144,7 +143,7 @@ def test_the_hosts_of_a_group_are_assigned_at_once() -> None:
     cloud = Vcenter(host("esx1", 2), host("esx2", 1))
     shared = rooms(cloud, server)
     machines = {"any": bound_to(), "a": bound_to("esx1"), "b": bound_to("esx1")}
-    shared.assign(machines, ANYWHERE, None)
+    shared.assign(machines, Wish(bound_to()))
     found = {name: shared.claim(Wish(given), name, set()) for name, given in machines.items()}
     assert found == {"any": "esx2", "a": "esx1", "b": "esx1"}
     assert cloud.reads == 1
@@ -155,9 +154,10 @@ def test_a_preview_places_the_machines_of_a_group_together() -> None:
     """Each of them alone would fit."""
     inventory = Inventory((host("esx1", 1), host("esx2", 1)))
     one, other = bound_to("esx1", name="gpu-1"), bound_to("esx1", "esx2", name="gpu-2")
-    assert without_place(inventory, [bound_to(), one], ANYWHERE) == []
-    assert without_place(inventory, [other, one], ANYWHERE) == []
-    (reason,) = without_place(inventory, [bound_to(name="gpu-0"), other, one], ANYWHERE)
+    assert all(row.complete for row in places(inventory, [bound_to(), one], Wish(one)))
+    assert all(row.complete for row in places(inventory, [other, one], Wish(one)))
+    found = places(inventory, [bound_to(name="gpu-0"), other, one], Wish(one))
+    (reason,) = [str(row.failure()) for row in found if not row.complete]
     assert reason.startswith(
         "vsphere-gpu-capacity: no host can take gpu-0: 1 machines need a place, 0 fit: "
     )

@@ -6,16 +6,16 @@ from typing import Any, NotRequired, TypedDict
 import pulumi
 from pydantic import Field
 
-from gpufleet.addons.gpu_operator import OperandTolerationArgs
-from gpufleet.arguments import ChartsArgs, ImagesArgs
+from gpufleet.arguments import ChartsArgs, ImagesArgs, OperandTolerationArgs
 from gpufleet.components_base.addon_findings import in_own_words
-from gpufleet.components_base.charts import ChartChoice, ChosenChart, chosen_chart
+from gpufleet.components_base.charts import ChosenChart, chosen_chart
 from gpufleet.components_base.component import Options, accepted
 from gpufleet.components_base.inputs import checked
 from gpufleet.components_base.release import ChartComponent, ReleasePlan
 from gpufleet.fleet.chart_values import merged
 from gpufleet.fleet.device_plugin_rules import ADDON, validate_keys
 from gpufleet.render.device_plugin_values import CHART, PluginSettings, plugin_values
+from gpufleet.spec.chart_components import ChartChoice
 from gpufleet.spec.images import Images
 from gpufleet.spec.secrets import validate_secrets
 

@@ -11,37 +11,31 @@ from gpufleet.addons.dra_driver import DraDriver
 from gpufleet.addons.gpu_operator import CHART as OPERATOR_CHART
 from gpufleet.addons.gpu_operator import GpuOperator, OperatorWiring, gpu_operator_plan
 from gpufleet.addons.keda import CHART as KEDA_CHART
-from gpufleet.addons.keda import Keda, keda_plan
+from gpufleet.addons.keda import Keda
 from gpufleet.addons.network_operator import CHART as NETWORK_CHART
 from gpufleet.addons.network_operator import NetworkOperator, network_operator_plan
 from gpufleet.addons.neuron_device_plugin import NeuronDevicePlugin, NeuronPluginPlan
 from gpufleet.arguments import AddonsArgs, GpuPoolArgs
 from gpufleet.components_base.charts import fleet_chart
-from gpufleet.components_base.cluster_objects import (
-    ConfigMap,
-    ManifestObject,
-    Namespace,
-    operator_namespace,
-)
+from gpufleet.components_base.cluster_objects import ManifestObject, operator_namespace
 from gpufleet.components_base.component import FleetPlan, GpuComponent, Options
 from gpufleet.components_base.platform_components import platform_components
+from gpufleet.components_base.release import ReleasePlan
 from gpufleet.fleet import Fleet
-from gpufleet.fleet.model import DevicePluginPlan, NetworkPlan, OperatorPlan
 from gpufleet.platforms.declarations import declared_fleet
 from gpufleet.render.device_plugin_values import planned_plugin_settings
 from gpufleet.render.dra_driver_values import needs_dra_driver
 from gpufleet.render.gpu_operator_values import (
-    ConfigFiles,
     configuration_names,
     exporter_files,
     fleet_operator_settings,
     mig_parted_files,
     plugin_files,
 )
-from gpufleet.render.keda_values import installs_keda, keda_fleet_values, keda_is_watched
-from gpufleet.render.manifests import critical_pods_quota
+from gpufleet.render.keda_values import installs_keda, keda_release_values
+from gpufleet.render.manifests import config_map, critical_pods_quota
 from gpufleet.render.neuron_values import CHART as NEURON_CHART
-from gpufleet.render.neuron_values import installs_neuron, neuron_release_values
+from gpufleet.render.neuron_values import neuron_release_values
 from gpufleet.render.nvidia_drivers import nvidia_drivers
 from gpufleet.spec.base import Ownership
 
@@ -107,15 +101,15 @@ class GpuAddons(GpuComponent[FleetPlan]):
             operators = platform.platform_operators(self, name, fleet)
             outputs |= operators.outputs
             made += operators.made
-        if by_charts and _ours(addons.network_operator):
+        if by_charts and addons.network_operator.ours:
             network = self._network_operator(name, fleet)
             outputs["networks"] = network.networks
             made.append(network)
-        if by_charts and _ours(addons.gpu_operator):
+        if by_charts and addons.gpu_operator.ours:
             operator, found = self._gpu_operator(name, fleet, list(made))
             outputs |= found
             made.append(operator)
-        if _ours(addons.device_plugin):
+        if addons.device_plugin.ours:
             made.append(self._device_plugin(name, fleet, list(made)))
         declared = fleet.spec.addons
         offered = needs_dra_driver(fleet) or declared.gpu_operator.gpu_cluster
@@ -123,7 +117,7 @@ class GpuAddons(GpuComponent[FleetPlan]):
             self._dra_driver(name, fleet, list(made))
         if installs_keda(fleet):
             self._keda(name, fleet)
-        if installs_neuron(fleet):
+        if addons.neuron.ours:
             self._neuron(name, fleet)
         return {**outputs, "configurations": configuration_names(fleet)}
 
@@ -142,17 +136,19 @@ class GpuAddons(GpuComponent[FleetPlan]):
     ) -> tuple[GpuOperator, Outputs]:
         plan = fleet.addons.gpu_operator
         namespace = operator_namespace(self, name, f"{name}-namespace", plan.namespace)
-        mig = self._config_map(f"{name}-mig-parted", mig_parted_files(fleet), namespace)
-        plugin = self._config_map(f"{name}-device-plugin", plugin_files(fleet), namespace)
+        place, own = _name_of(namespace), pulumi.ResourceOptions(parent=self)
+        layouts = config_map(mig_parted_files(fleet), place)
+        mig = ManifestObject(f"{name}-mig-parted", layouts, own)
+        sharing = config_map(plugin_files(fleet), place)
+        plugin = ManifestObject(f"{name}-device-plugin", sharing, own)
         counters = exporter_files(fleet)
         if counters is not None:
-            self._config_map(f"{name}-dcgm-metrics", counters, namespace)
+            ManifestObject(f"{name}-dcgm-metrics", config_map(counters, place), own)
         allowed = list(before)
         quota = critical_pods_quota(fleet, "gpu-operator-quota", plan.namespace)
         if quota is not None:
-            quota["metadata"] |= {"namespace": _name_of(namespace)}
-            quota_opts = pulumi.ResourceOptions(parent=self)
-            allowed.append(ManifestObject(f"{name}-quota", quota, quota_opts))
+            quota["metadata"] |= {"namespace": place}
+            allowed.append(ManifestObject(f"{name}-quota", quota, own))
         called, addon = f"{name}-gpu-operator", fleet.spec.addons.gpu_operator
         operator = GpuOperator.from_plan(
             called,
@@ -160,7 +156,7 @@ class GpuAddons(GpuComponent[FleetPlan]):
                 GpuOperator.label(called),
                 fleet_chart(fleet, OPERATOR_CHART, addon),
                 fleet_operator_settings(fleet),
-                OperatorWiring(_name_of(namespace), _name_of(plugin), _name_of(mig)),
+                OperatorWiring(place, _name_of(plugin), _name_of(mig)),
                 addon.values,
             ),
             # NIC drivers and Node Feature Discovery come with the Network Operator: first that.
@@ -179,7 +175,7 @@ class GpuAddons(GpuComponent[FleetPlan]):
                 ),
             )
         return operator, {
-            "namespace": _name_of(namespace),
+            "namespace": place,
             "mig_config": _name_of(mig),
             "device_plugin_config": _name_of(plugin),
             "chart_version": operator.chart_version,
@@ -190,7 +186,9 @@ class GpuAddons(GpuComponent[FleetPlan]):
     ) -> DevicePlugin:
         plan, addons = fleet.addons.device_plugin, fleet.spec.addons
         namespace = operator_namespace(self, name, f"{name}-plugin-namespace", plan.namespace)
-        config = self._config_map(f"{name}-plugin-config", plugin_files(fleet), namespace)
+        place, own = _name_of(namespace), pulumi.ResourceOptions(parent=self)
+        sharing = config_map(plugin_files(fleet), place)
+        config = ManifestObject(f"{name}-plugin-config", sharing, own)
         called = f"{name}-plugin"
         return DevicePlugin.from_plan(
             called,
@@ -200,7 +198,7 @@ class GpuAddons(GpuComponent[FleetPlan]):
                 planned_plugin_settings(addons, plan),
                 _name_of(config),
                 addons.device_plugin.values,
-                _name_of(namespace),
+                place,
             ),
             pulumi.ResourceOptions(parent=self, depends_on=before),
         )
@@ -215,7 +213,7 @@ class GpuAddons(GpuComponent[FleetPlan]):
 
     def _keda(self, name: str, fleet: Fleet) -> None:
         chart = fleet_chart(fleet, KEDA_CHART, fleet.spec.addons.keda)
-        plan = keda_plan(chart, keda_fleet_values(fleet), watched=keda_is_watched(fleet))
+        plan = ReleasePlan(chart=chart, values=keda_release_values(fleet))
         Keda.from_plan(f"{name}-keda", plan, pulumi.ResourceOptions(parent=self))
 
     def _neuron(self, name: str, fleet: Fleet) -> None:
@@ -226,22 +224,6 @@ class GpuAddons(GpuComponent[FleetPlan]):
         )
         NeuronDevicePlugin.from_plan(f"{name}-neuron", plan, pulumi.ResourceOptions(parent=self))
 
-    def _config_map(self, name: str, files: ConfigFiles, namespace: Namespace) -> ConfigMap:
-        return ConfigMap(
-            name,
-            metadata={
-                "name": files.name,
-                "namespace": _name_of(namespace),
-                "labels": {"app.kubernetes.io/managed-by": "gpufleet"},
-            },
-            data=dict(files.data),
-            opts=pulumi.ResourceOptions(parent=self),
-        )
 
-
-def _ours(plan: NetworkPlan | OperatorPlan | DevicePluginPlan) -> bool:
-    return plan.enabled and plan.ownership is Ownership.MANAGED
-
-
-def _name_of(made: Namespace | ConfigMap) -> Any:
+def _name_of(made: ManifestObject) -> Any:
     return made.metadata["name"]

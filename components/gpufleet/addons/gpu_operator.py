@@ -6,9 +6,14 @@ from typing import Any, NotRequired, TypedDict
 
 import pulumi
 
-from gpufleet.arguments import ChartsArgs, GpuOperatorSettingsArgs, ImagesArgs
+from gpufleet.arguments import (
+    ChartsArgs,
+    GpuOperatorSettingsArgs,
+    ImagesArgs,
+    OperandTolerationArgs,
+)
 from gpufleet.components_base.addon_findings import in_own_words
-from gpufleet.components_base.charts import ChartChoice, ChosenChart, chosen_chart
+from gpufleet.components_base.charts import ChosenChart, chosen_chart
 from gpufleet.components_base.component import Options, accepted
 from gpufleet.components_base.inputs import checked
 from gpufleet.components_base.release import ChartComponent, ReleasePlan
@@ -16,19 +21,11 @@ from gpufleet.fleet.chart_values import merged
 from gpufleet.fleet.gpu_operator_chart import OperatorSettings, operator_values
 from gpufleet.fleet.gpu_operator_rules import ADDON, validate_values
 from gpufleet.fleet.raw_values import validate_contradictions
+from gpufleet.spec.chart_components import ChartChoice
 from gpufleet.spec.gpu_operator_keys import declared_path, typed_settings
 from gpufleet.spec.secrets import validate_secrets
 
 CHART = "gpu-operator"
-
-
-class OperandTolerationArgs(TypedDict):
-    """A taint, with any value, that does not keep the operands away."""
-
-    key: str
-    """Key of the taint."""
-    effect: str
-    """Effect of the taint, `NoSchedule` or `NoExecute`."""
 
 
 class GpuOperatorArgs(TypedDict):

@@ -1,39 +1,15 @@
 """Keda: KEDA by its chart."""
 
-from collections.abc import Mapping
-from typing import Any, NotRequired, TypedDict
-
 import pulumi
 
-from gpufleet.arguments import ChartsArgs
-from gpufleet.components_base.charts import ChartChoice, ChosenChart, chosen_chart
+from gpufleet.arguments import KedaArgs
+from gpufleet.components_base.charts import chosen_chart
 from gpufleet.components_base.component import Options
 from gpufleet.components_base.inputs import checked
 from gpufleet.components_base.release import ChartInOwnNamespace, ReleasePlan
 from gpufleet.fleet.chart_values import merged
 from gpufleet.render.keda_values import CHART, keda_values
-
-
-class KedaArgs(TypedDict):
-    """Inputs of `Keda`."""
-
-    catalogue: str
-    """Edition of pins, `"2026.11"`."""
-    watched: NotRequired[bool]
-    """Whether its own metrics get ServiceMonitors, whose definition must then be in the cluster.
-    Default false."""
-    version: NotRequired[str]
-    """Chart version. Default: the catalogue's pin."""
-    charts: NotRequired[ChartsArgs]
-    """Where the chart comes from. Default: the vendor's repository."""
-    values: NotRequired[dict[str, Any]]
-    """Raw Helm values, merged last. Default: none."""
-
-
-class _Declared(ChartChoice):
-    """The arguments that must be known before deployment."""
-
-    watched: bool = False
+from gpufleet.spec.chart_components import DeclaredKeda
 
 
 class Keda(ChartInOwnNamespace):
@@ -52,12 +28,7 @@ class Keda(ChartInOwnNamespace):
         self._construct(name, _planned(self.label(name), args), opts)
 
 
-def keda_plan(chart: ChosenChart, raw: Mapping[str, Any], *, watched: bool) -> ReleasePlan:
-    """The release of a chart, with raw values merged last."""
-    return ReleasePlan(chart=chart, values=merged(keda_values(watched=watched), raw))
-
-
 def _planned(component: str, args: KedaArgs) -> ReleasePlan:
-    given = checked(component, KedaArgs, args, _Declared)
-    chart = chosen_chart(component, given, CHART)
-    return keda_plan(chart, args.get("values", {}), watched=given.watched)
+    given = checked(component, KedaArgs, args, DeclaredKeda)
+    values = merged(keda_values(watched=given.watched), args.get("values", {}))
+    return ReleasePlan(chart=chosen_chart(component, given, CHART), values=values)

@@ -7,16 +7,15 @@ import pulumi
 
 from gpufleet.arguments import AddonsArgs, GpuPoolArgs, QueuesArgs
 from gpufleet.components_base.charts import fleet_chart
-from gpufleet.components_base.cluster_objects import ManifestObject, Namespace
+from gpufleet.components_base.cluster_objects import ManifestObject
 from gpufleet.components_base.component import FleetPlan, GpuComponent, Options, accepted
 from gpufleet.components_base.inputs import refuse
 from gpufleet.components_base.release import release_in_own_namespace
 from gpufleet.findings import findings_in
 from gpufleet.fleet import Fleet
-from gpufleet.fleet.chart_values import merged
 from gpufleet.platforms.declarations import declared_fleet
 from gpufleet.render.kueue_artefacts import kueue_objects
-from gpufleet.render.kueue_configuration import CHART, kueue_values
+from gpufleet.render.kueue_configuration import CHART, kueue_release_values
 from gpufleet.render.kueue_queues import local_queues, team_namespaces, team_quota
 from gpufleet.render.kueue_rules import validate_queues
 from gpufleet.spec.base import Ownership
@@ -71,9 +70,9 @@ class KueueQueues(GpuComponent[FleetPlan]):
         chart = fleet_chart(fleet, CHART, addon)
         before: list[pulumi.Resource] = self._namespaces(name, fleet)
         if addon.ownership is Ownership.MANAGED:
-            values = merged(kueue_values(fleet), addon.values)
+            values = kueue_release_values(fleet)
             before.append(release_in_own_namespace(self, name, chart, values))
-        for documents, _ in kueue_objects(fleet).values():
+        for documents in kueue_objects(fleet).values():
             # Each kind names objects of the one before: the webhook and the queues look for them.
             made = [self._object(name, document, before) for document in documents]
             before = [*before, *made] if made else before
@@ -90,11 +89,11 @@ class KueueQueues(GpuComponent[FleetPlan]):
             return []
         places = sorted({place for team in queues.teams for place in team_namespaces(team)})
         return [
-            Namespace(
+            ManifestObject(
                 f"{name}-{place}",
-                metadata={"name": place},
+                {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": place}},
                 # What teams run there is theirs, whatever becomes of the quota.
-                opts=pulumi.ResourceOptions(parent=self, retain_on_delete=True),
+                pulumi.ResourceOptions(parent=self, retain_on_delete=True),
             )
             for place in places
         ]

@@ -7,11 +7,15 @@ from typing import Any, NotRequired, TypedDict
 import pulumi
 from pydantic import Field
 
-from gpufleet.addons.gpu_operator import OperandTolerationArgs
-from gpufleet.arguments import ChartsArgs, ImagesArgs, NetworkOperatorSettingsArgs
+from gpufleet.arguments import (
+    ChartsArgs,
+    ImagesArgs,
+    NetworkOperatorSettingsArgs,
+    OperandTolerationArgs,
+)
 from gpufleet.cluster.pods import PodToleration
 from gpufleet.components_base.addon_findings import in_own_words
-from gpufleet.components_base.charts import ChartChoice, ChosenChart, chosen_chart
+from gpufleet.components_base.charts import ChosenChart, chosen_chart
 from gpufleet.components_base.cluster_objects import ManifestObject, operator_namespace
 from gpufleet.components_base.component import ComponentPlan, GpuComponent, Options, accepted
 from gpufleet.components_base.inputs import checked
@@ -22,6 +26,7 @@ from gpufleet.fleet.network_rules import ADDON, validate_documents
 from gpufleet.fleet.nic_cluster_policy import networks, policy
 from gpufleet.spec.addons import Addons
 from gpufleet.spec.base import Ownership
+from gpufleet.spec.chart_components import ChartChoice
 from gpufleet.spec.images import Images
 from gpufleet.spec.network_operator import NetworkOperatorSettings
 

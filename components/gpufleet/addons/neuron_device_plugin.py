@@ -2,54 +2,18 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NotRequired, TypedDict
 
 import pulumi
 
-from gpufleet.addons.gpu_operator import OperandTolerationArgs
-from gpufleet.arguments import ChartsArgs
-from gpufleet.components_base.charts import ChartChoice, chosen_chart
+from gpufleet.arguments import NeuronDevicePluginArgs
+from gpufleet.components_base.charts import chosen_chart
 from gpufleet.components_base.component import Options
 from gpufleet.components_base.inputs import checked, refuse
 from gpufleet.components_base.release import ChartComponent, ReleasePlan
 from gpufleet.fleet.chart_values import merged
 from gpufleet.fleet.neuron import recovery_without_detector
 from gpufleet.render.neuron_values import CHART, SCHEDULER_NAME, neuron_values
-
-
-class NeuronDevicePluginArgs(TypedDict):
-    """Inputs of `NeuronDevicePlugin`."""
-
-    catalogue: str
-    """Edition of pins, `"2026.11"`."""
-    scheduler: NotRequired[bool]
-    """Run the scheduler extension, which puts pods on neighbouring devices; they name it as
-    `schedulerName`. Default false."""
-    node_problem_detector: NotRequired[bool]
-    """Watch the devices' errors. Default true, as the chart has it."""
-    node_recovery: NotRequired[bool]
-    """Replace nodes whose devices fail; needs the detector and rights in EC2. Default false."""
-    tolerations: NotRequired[list[OperandTolerationArgs]]
-    """Taints tolerated with any value, next to `aws.amazon.com/neuron`. Default: none."""
-    instance_types: NotRequired[list[str]]
-    """Instance types of the nodes it runs on. Default: the chart's own list, which ends before
-    newer ones."""
-    version: NotRequired[str]
-    """Chart version. Default: the catalogue's pin."""
-    charts: NotRequired[ChartsArgs]
-    """Where the chart comes from. Default: AWS' public registry."""
-    values: NotRequired[dict[str, Any]]
-    """Raw Helm values, merged last. Default: none."""
-
-
-class _Declared(ChartChoice):
-    """The arguments that must be known before deployment."""
-
-    scheduler: bool = False
-    node_problem_detector: bool = True
-    node_recovery: bool = False
-    tolerations: tuple[dict[str, str], ...] = ()
-    instance_types: tuple[str, ...] = ()
+from gpufleet.spec.chart_components import DeclaredNeuronPlugin
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,7 +49,7 @@ class NeuronDevicePlugin(ChartComponent[NeuronPluginPlan]):
 
 
 def _planned(component: str, args: NeuronDevicePluginArgs) -> NeuronPluginPlan:
-    given = checked(component, NeuronDevicePluginArgs, args, _Declared)
+    given = checked(component, NeuronDevicePluginArgs, args, DeclaredNeuronPlugin)
     chart = chosen_chart(component, given, CHART)
     if given.node_recovery and not given.node_problem_detector:
         refuse(component, [recovery_without_detector("nodeRecovery")])
@@ -94,8 +58,7 @@ def _planned(component: str, args: NeuronDevicePluginArgs) -> NeuronPluginPlan:
         node_problem_detector=given.node_problem_detector,
         node_recovery=given.node_recovery,
         tolerations=[
-            {"key": t["key"], "operator": "Exists", "effect": t["effect"]}
-            for t in given.tolerations
+            {"key": t.key, "operator": "Exists", "effect": t.effect} for t in given.tolerations
         ],
         instance_types=given.instance_types,
     )

@@ -1,7 +1,7 @@
 """The declaration of what exists, what it takes to import it, and what it does not express."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from gpufleet.adopt.charts import AdoptedAddons, adopted_addons
@@ -11,7 +11,7 @@ from gpufleet.adopt.refine import (
     compiled_pool,
     differences_of,
     placed,
-    refined,
+    refined_alike,
 )
 from gpufleet.adopt.sharing import sharing_of
 from gpufleet.cluster.pool import region_of_zones
@@ -101,9 +101,11 @@ def adopt(
     kept: list[tuple[ProposedPool, Compared]] = []
     imports: list[Import] = []
     missed: list[NotExpressed] = []
+    known: dict[tuple[str, ...], list[tuple[ProposedPool, Compared]]] = {}
     for proposed in proposals:
         one, added = _with_sharing(frame, proposed, seen)
-        best = refined(frame, one, adoption)
+        alike = known.setdefault(tuple(r.address for r in proposed.seen), [])
+        best = refined_alike(frame, one, adoption, alike)
         pool = best.pool
         if best.refused:
             reasons = [*proposed.notes, *added, *best.refused]
@@ -235,7 +237,7 @@ def _with_sharing(
     }
     if own:
         pool["labels"] = own
-    return _replaced(proposed, pool), notes
+    return replace(proposed, pool=pool), notes
 
 
 _WRITTEN_BY_OTHERS = (
@@ -248,19 +250,6 @@ def _is_derived(key: str) -> bool:
     """Labels that gpufleet, GPU Operator, kubelet and clouds write themselves."""
     domain = key.partition("/")[0]
     return domain in _WRITTEN_BY_OTHERS or domain.endswith(("kubernetes.io", "k8s.io"))
-
-
-def _replaced(proposed: ProposedPool, pool: Declaration) -> ProposedPool:
-    return ProposedPool(
-        pool,
-        proposed.resources,
-        proposed.seen,
-        proposed.import_id,
-        proposed.labels,
-        proposed.tags,
-        proposed.name_prefix,
-        proposed.notes,
-    )
 
 
 def _missed(

@@ -4,7 +4,7 @@ A field that only shows in what is made of it (`intent`) is found by trying its 
 no typed field gives go into the pool's raw ones where the rules of the platform take them.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
@@ -129,6 +129,31 @@ def refined(frame: Declaration, proposed: ProposedPool, adoption: PlatformAdopti
     return replace(best, left_out=left_out)
 
 
+def refined_alike(
+    frame: Declaration,
+    proposed: ProposedPool,
+    adoption: PlatformAdoption,
+    known: list[tuple[ProposedPool, Compared]],
+) -> Compared:
+    """`refined`, without a search where the changes that brought another pool of the same resources
+    nearest, such as a NodePool of several machine families, bring this one as near. `known` are
+    those pools and what became of them; this one is added."""
+    for other, best in known:
+        before, after = dict(leaves(other.pool)), dict(leaves(best.pool))
+        changed = [p for p in {**before, **after} if before.get(p) != after.get(p)]
+        pool = proposed.pool
+        for path in changed:
+            pool = placed(pool, path, after.get(path))
+        tried = compared(frame, proposed, pool, adoption)
+        if tried.weight == best.weight:
+            least = _without_defaults(frame, proposed, adoption, tried, changed)
+            return replace(least, left_out=best.left_out)
+    best = refined(frame, proposed, adoption)
+    if not best.refused:
+        known.append((proposed, best))
+    return best
+
+
 def _with_choices(
     frame: Declaration, proposed: ProposedPool, adoption: PlatformAdoption, best: Compared
 ) -> Compared:
@@ -162,15 +187,19 @@ def _accepted(
 
 
 def _without_defaults(
-    frame: Declaration, proposed: ProposedPool, adoption: PlatformAdoption, best: Compared
+    frame: Declaration,
+    proposed: ProposedPool,
+    adoption: PlatformAdoption,
+    best: Compared,
+    paths: Sequence[str] | None = None,
 ) -> Compared:
-    """Without every field that changes nothing of what is made; unchanged where it is refused, as
-    nothing is made then.
-    """
+    """Without every field, or every one of some, that changes nothing of what is made; unchanged
+    where it is refused, as nothing is made then."""
     if best.refused:
         return best
     for path in [path for path, _ in leaves(best.pool)]:
-        if within(path, (*_KEPT, *adoption.kept)):
+        others = paths is not None and path not in paths
+        if others or within(path, (*_KEPT, *adoption.kept)):
             continue
         tried = compared(frame, proposed, placed(best.pool, path, None), adoption)
         if tried.weight <= best.weight:

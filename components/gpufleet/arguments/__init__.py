@@ -6,12 +6,22 @@ the files next to this one are written from them, and a test compares.
 """
 
 from gpufleet.arguments.addons import AddonsArgs, ChartsArgs, ClusterAutoscalerOptionsArgs
+from gpufleet.arguments.chart_components import (
+    EfaDevicePluginArgs,
+    KedaArgs,
+    NeuronDevicePluginArgs,
+    NimOperatorArgs,
+    OperandTolerationArgs,
+    PrometheusAdapterArgs,
+)
+from gpufleet.arguments.eks import EksClusterArgs
+from gpufleet.arguments.gke import GkeClusterArgs
 from gpufleet.arguments.gpu_operator import GpuOperatorSettingsArgs
 from gpufleet.arguments.images import ImagesArgs
 from gpufleet.arguments.monitoring import MonitoringArgs
 from gpufleet.arguments.network_operator import NetworkOperatorSettingsArgs
 from gpufleet.arguments.nim import NimArgs
-from gpufleet.arguments.olm import LifecycleManagerArgs
+from gpufleet.arguments.olm import OlmOperatorArgs
 from gpufleet.arguments.pool import GpuPoolArgs
 from gpufleet.arguments.queues import QueuesArgs
 from gpufleet.arguments.scaling import KedaScalingArgs, ScalingArgs
@@ -20,14 +30,22 @@ __all__ = [
     "AddonsArgs",
     "ChartsArgs",
     "ClusterAutoscalerOptionsArgs",
+    "EfaDevicePluginArgs",
+    "EksClusterArgs",
+    "GkeClusterArgs",
     "GpuOperatorSettingsArgs",
     "GpuPoolArgs",
     "ImagesArgs",
+    "KedaArgs",
     "KedaScalingArgs",
-    "LifecycleManagerArgs",
     "MonitoringArgs",
     "NetworkOperatorSettingsArgs",
+    "NeuronDevicePluginArgs",
     "NimArgs",
+    "NimOperatorArgs",
+    "OlmOperatorArgs",
+    "OperandTolerationArgs",
+    "PrometheusAdapterArgs",
     "QueuesArgs",
     "ScalingArgs",
 ]

@@ -5,7 +5,12 @@ Generated from the models by tests/unit/components/write_arguments.py: edit thos
 
 from typing import Any, NotRequired, TypedDict
 
-from gpufleet.arguments.words import EksOptionsImportedWord, LocalStorageWord, UpdateStrategyWord
+from gpufleet.arguments.words import (
+    DeclaredEksClusterNatWord,
+    EksOptionsImportedWord,
+    LocalStorageWord,
+    UpdateStrategyWord,
+)
 
 
 class EksUpdateArgs(TypedDict):
@@ -54,3 +59,51 @@ class EksOptionsArgs(TypedDict):
     launch_template: NotRequired[dict[str, Any]]
     """Raw arguments of the launch template, as `aws:ec2/launchTemplate` spells them, merged last.
     Lists are replaced."""
+
+
+class EksSystemNodesArgs(TypedDict):
+    """The managed node group on which controllers run."""
+
+    instance_types: NotRequired[list[str]]
+    """Machine types, best first. Default m6i.large."""
+    nodes: NotRequired[int]
+    """How many, at least 1. Default 2."""
+    disk_gib: NotRequired[int]
+    """Root volume, encrypted gp3. Default 50."""
+    ami_type: NotRequired[str]
+    """Image as EKS names it; Arm machines need `AL2023_ARM_64_STANDARD`. Default
+    `AL2023_x86_64_STANDARD`."""
+
+
+class EksClusterArgs(TypedDict):
+    """Inputs of `EksCluster`."""
+
+    cluster_name: str
+    """Name of the cluster, unique in account and region."""
+    region: str
+    """Region, `us-east-1`; the one of the AWS provider."""
+    zones: list[str]
+    """Availability zones, two to six, `["us-east-1a", "us-east-1b"]`. Those that sell the GPU
+    machines should be among them."""
+    kubernetes_version: NotRequired[str]
+    """Minor version, `"1.36"`. Default: 1.36."""
+    cidr: NotRequired[str]
+    """IPv4 range of the network, /16 to /20. Default 10.0.0.0/16."""
+    nat: NotRequired[DeclaredEksClusterNatWord]
+    """One of `single`, `perZone`. `single` is one NAT gateway for all zones: machines lose the
+    internet with its zone; `perZone` is one for each. Default `single`."""
+    public_access_cidrs: NotRequired[list[str]]
+    """Addresses that may reach the API server from the internet. Default: none, it is reached
+    from the network alone, and a program that installs charts must run there."""
+    system_nodes: NotRequired[EksSystemNodesArgs]
+    """The nodes of controllers. Default: two m6i.large."""
+    log_types: NotRequired[list[str]]
+    """Logs of the control plane that go to CloudWatch: `api`, `audit`, `authenticator`,
+    `controllerManager`, `scheduler`. Default: none."""
+    spot_role: NotRequired[bool]
+    """Make the service-linked role of EC2 Spot, which an account has once and Karpenter needs for
+    spot machines. AWS refuses a second one. Default false."""
+    deletion_protection: NotRequired[bool]
+    """EKS refuses to delete the cluster until this is false again. Default false."""
+    tags: NotRequired[dict[str, str]]
+    """Tags of everything that takes them. Default: none."""

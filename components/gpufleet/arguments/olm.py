@@ -54,3 +54,17 @@ class LifecycleManagerArgs(TypedDict):
     """Default: the version of `addons.networkOperator`."""
     node_feature_discovery: NotRequired[NodeFeatureDiscoveryPackageArgs]
     """Default: channel `stable`."""
+
+
+class OlmOperatorArgs(TypedDict):
+    """Inputs of `OlmOperator`."""
+
+    catalogue: str
+    """Edition of pins, `"2026.11"`."""
+    operator: str
+    """One of `gpu-operator`, `network-operator`, `node-feature-discovery`."""
+    version: NotRequired[str]
+    """Version, `v26.7.0`. Default: the catalogue's pin; Node Feature Discovery has none, it
+    follows the cluster."""
+    settings: NotRequired[LifecycleManagerArgs]
+    """Catalogues, channel, approval. Default: those every cluster has, approved automatically."""

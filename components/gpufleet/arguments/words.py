@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     UpdateStrategyWord = Literal["minimal", "surge"]
     LocalStorageWord = Literal["raid0", "none"]
     EksOptionsImportedWord = Literal["adopt", "manage"]
+    DeclaredEksClusterNatWord = Literal["single", "perZone"]
     KarpenterBudgetReasonsWord = Literal["Underutilized", "Empty", "Drifted"]
     KarpenterDisruptionConsolidationPolicyWord = Literal[
         "WhenEmpty", "Balanced", "WhenEmptyOrUnderutilized"
@@ -119,28 +120,28 @@ else:
     ) = TopologyScopeWord = HealthModeWord = HealthActorWord = IdleNotebookKindWord = (
         NeuronUnitWord
     ) = UpdateStrategyWord = LocalStorageWord = EksOptionsImportedWord = (
-        KarpenterBudgetReasonsWord
-    ) = KarpenterDisruptionConsolidationPolicyWord = KarpenterRequirementOperatorWord = (
-        StartupTaintEffectWord
-    ) = KarpenterReservationsMatchWord = UpgradeStrategyWord = GkeOptionsDriverWord = (
-        GkeOptionsDriverVersionWord
-    ) = GkeOptionsAcceleratorNetworkProfileWord = GkeOptionsLimitsWord = (
-        GkeOptionsLocationPolicyWord
-    ) = GkeOptionsMaintenanceIntervalWord = LocalSsdUseWord = GkeOptionsImportedWord = (
-        CpuSharesWord
-    ) = LatencySensitivityWord = VsphereOptionsSeparateHostsWord = DrsBehaviorWord = (
-        VsphereWaitForWord
-    ) = VsphereUpdatePolicyWord = CreateFailureWord = DeletePolicyWord = VsphereOptionsBoardWord = (
-        AttachmentWord
-    ) = DiskFormatWord = VsphereNetworkAdapterWord = MachineRolloutWord = LabelsByWord = (
-        OpenShiftAwsOptionsVolumeTypeWord
-    ) = OpenShiftAwsOptionsTenancyWord = OpenShiftAwsOptionsMetadataTokensWord = (
-        OpenShiftGcpOptionsDiskTypeWord
-    ) = OpenShiftGcpOptionsSpotModelWord = LicenseServiceWord = LicenseFeatureWord = (
-        KernelModuleWord
-    ) = WorkloadWord = OfedWord = ExpanderWord = SriovDeviceWord = MacvlanModeWord = (
-        ApprovalWord
-    ) = ImageProfileWord = WithinQueueWord = ReclaimWord = QueueingStrategyWord = (
+        DeclaredEksClusterNatWord
+    ) = KarpenterBudgetReasonsWord = KarpenterDisruptionConsolidationPolicyWord = (
+        KarpenterRequirementOperatorWord
+    ) = StartupTaintEffectWord = KarpenterReservationsMatchWord = UpgradeStrategyWord = (
+        GkeOptionsDriverWord
+    ) = GkeOptionsDriverVersionWord = GkeOptionsAcceleratorNetworkProfileWord = (
+        GkeOptionsLimitsWord
+    ) = GkeOptionsLocationPolicyWord = GkeOptionsMaintenanceIntervalWord = LocalSsdUseWord = (
+        GkeOptionsImportedWord
+    ) = CpuSharesWord = LatencySensitivityWord = VsphereOptionsSeparateHostsWord = (
+        DrsBehaviorWord
+    ) = VsphereWaitForWord = VsphereUpdatePolicyWord = CreateFailureWord = DeletePolicyWord = (
+        VsphereOptionsBoardWord
+    ) = AttachmentWord = DiskFormatWord = VsphereNetworkAdapterWord = MachineRolloutWord = (
+        LabelsByWord
+    ) = OpenShiftAwsOptionsVolumeTypeWord = OpenShiftAwsOptionsTenancyWord = (
+        OpenShiftAwsOptionsMetadataTokensWord
+    ) = OpenShiftGcpOptionsDiskTypeWord = OpenShiftGcpOptionsSpotModelWord = LicenseServiceWord = (
+        LicenseFeatureWord
+    ) = KernelModuleWord = WorkloadWord = OfedWord = ExpanderWord = SriovDeviceWord = (
+        MacvlanModeWord
+    ) = ApprovalWord = ImageProfileWord = WithinQueueWord = ReclaimWord = QueueingStrategyWord = (
         MonitoringBackendWord
     ) = SignalWord = WorkloadKindWord = TriggerSecretParameterWord = KedaScalingAuthModesWord = (
         NimModelEngineWord

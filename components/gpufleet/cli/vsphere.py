@@ -78,7 +78,7 @@ def inventory(
             print_findings(compiled.findings)
             sys.exit(1)
         spec = compiled.fleet.spec
-        prefix = name_prefix or spec.name_prefix or spec.cluster.name
+        prefix = name_prefix or spec.resource_prefix
         with refusing(ValueError):
             pools = {
                 pool.name: list(placed_machines(prefix, pool).values())

@@ -4,8 +4,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
-from pydantic import Field
-
 from gpufleet.arguments import ChartsArgs
 from gpufleet.catalogue import Chart, UnknownKeyError, load
 from gpufleet.components_base.inputs import refuse
@@ -14,18 +12,10 @@ from gpufleet.findings import error
 from gpufleet.fleet import Fleet
 from gpufleet.fleet.image_sources import pinned_chart
 from gpufleet.spec.addons import Addon, Charts
-from gpufleet.spec.base import SpecModel
+from gpufleet.spec.chart_components import ChartChoice
 from gpufleet.spec.images import Images
 
 _OCI = "oci://"
-
-
-class ChartChoice(SpecModel):
-    """The arguments by which every add-on of one chart chooses it."""
-
-    catalogue: str
-    version: str | None = None
-    charts: Charts = Field(default_factory=Charts)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,73 +16,18 @@ import pulumi
 from pulumi_kubernetes import _utilities as kubernetes_sdk
 
 
-class _CoreObject(pulumi.CustomResource):
-    """An object of the API group core/v1.
-
-    Each kind calls the SDK's constructor itself: the SDK takes the frame above a resource's own
-    constructor for its place in the program, and reads every frame from there on.
-    """
+class NodePatch(pulumi.CustomResource):
+    """Labels on a node that exists; deleting it takes away what it applied, and no more."""
 
     metadata: pulumi.Output[Any]
     """Metadata as the API server stores it: `metadata["name"]`."""
-
-
-def _options(opts: pulumi.ResourceOptions) -> pulumi.ResourceOptions:
-    return pulumi.ResourceOptions.merge(kubernetes_sdk.get_resource_opts_defaults(), opts)
-
-
-class Namespace(_CoreObject):
-    """A namespace."""
-
-    def __init__(
-        self, name: str, metadata: Mapping[str, Any], opts: pulumi.ResourceOptions
-    ) -> None:
-        props = {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}
-        super().__init__("kubernetes:core/v1:Namespace", name, props, _options(opts))
-
-
-class ConfigMap(_CoreObject):
-    """A ConfigMap that never changes: its name carries a digest of its content."""
-
-    def __init__(
-        self,
-        name: str,
-        metadata: Mapping[str, Any],
-        data: Mapping[str, str],
-        opts: pulumi.ResourceOptions,
-    ) -> None:
-        props = {
-            "apiVersion": "v1",
-            "kind": "ConfigMap",
-            "metadata": metadata,
-            "data": dict(data),
-            "immutable": True,
-        }
-        super().__init__("kubernetes:core/v1:ConfigMap", name, props, _options(opts))
-
-
-class NodePatch(_CoreObject):
-    """Labels on a node that exists; deleting it takes away what it applied, and no more."""
 
     def __init__(
         self, name: str, metadata: Mapping[str, Any], opts: pulumi.ResourceOptions
     ) -> None:
         props = {"apiVersion": "v1", "kind": "Node", "metadata": metadata}
-        super().__init__("kubernetes:core/v1:NodePatch", name, props, _options(opts))
-
-
-class Node(_CoreObject):
-    """A node of the sandbox."""
-
-    def __init__(
-        self,
-        name: str,
-        metadata: Mapping[str, Any],
-        spec: Mapping[str, Any],
-        opts: pulumi.ResourceOptions,
-    ) -> None:
-        props = {"apiVersion": "v1", "kind": "Node", "metadata": metadata, "spec": spec}
-        super().__init__("kubernetes:core/v1:Node", name, props, _options(opts))
+        merged = pulumi.ResourceOptions.merge(kubernetes_sdk.get_resource_opts_defaults(), opts)
+        super().__init__("kubernetes:core/v1:NodePatch", name, props, merged)
 
 
 class ManifestObject(pulumi.CustomResource):
@@ -119,7 +64,7 @@ def operator_namespace(
     name: str,
     called: str,
     labels: Mapping[str, str] | None = None,
-) -> Namespace:
+) -> ManifestObject:
     """A namespace that admits privileged pods and belongs to one component of one stack.
 
     With server-side apply, creating an object that exists succeeds: a second stack would share the
@@ -135,12 +80,7 @@ def operator_namespace(
         labels: More labels. Default: none.
     """
     maker = f"{pulumi.get_project()}/{pulumi.get_stack()}/{owner}"
-    return Namespace(
-        name,
-        metadata={
-            "name": called,
-            "labels": {**PRIVILEGED, **(labels or {})},
-            "annotations": {OWNER: maker},
-        },
-        opts=pulumi.ResourceOptions(parent=component),
-    )
+    labels = {**PRIVILEGED, **(labels or {})}
+    metadata = {"name": called, "labels": labels, "annotations": {OWNER: maker}}
+    document = {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}
+    return ManifestObject(name, document, pulumi.ResourceOptions(parent=component))

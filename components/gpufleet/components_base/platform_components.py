@@ -1,12 +1,12 @@
 """What a platform's module `components` defines, and what those modules have in common."""
 
-from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol, cast
 
 import pulumi
 
+from gpufleet.components_base.component import GpuPoolComponent, PoolPlan
 from gpufleet.contract.platform import PlatformValue
 from gpufleet.findings import Finding, error
 from gpufleet.fleet import Fleet, Pool
@@ -26,23 +26,30 @@ class OperatorResources:
 
 
 @dataclass(frozen=True, kw_only=True)
-class PlatformFleet(ABC):
+class PlatformFleet:
     """A fleet that compiles, validated for its platform and rendered as far as it can be."""
 
     fleet: Fleet
     findings: tuple[Finding, ...] = ()
     """What prevents deploying it. Nothing may be made when one is an error."""
+    pools: Mapping[str, PoolPlan] = field(default_factory=dict[str, PoolPlan])
+    """Of each pool that gpufleet manages, by name."""
+    makers: Mapping[type[PoolPlan], type[GpuPoolComponent[Any]]] = field(
+        default_factory=dict[type[PoolPlan], type[GpuPoolComponent[Any]]]
+    )
+    """Plan -> the component that makes the nodes of such a pool."""
 
     def parts(self, parent: pulumi.ComponentResource, name: str) -> list[pulumi.Resource]:
         """Make what the pools need once per cluster with `GpuAddons`; all pools depend on it."""
         del parent, name
         return []
 
-    @abstractmethod
     def nodes(
         self, name: str, pool: Pool, opts: pulumi.ResourceOptions
     ) -> pulumi.ComponentResource:
         """Make the component of the pool's nodes. `pool` is one that gpufleet manages."""
+        plan = self.pools[pool.name]
+        return self.makers[type(plan)].from_plan(name, plan, opts)
 
 
 class PlatformComponents(Protocol):
@@ -79,8 +86,3 @@ def managed_pools(fleet: Fleet) -> list[Pool]:
 def connection_missing(key: str, message: str, fix: str) -> Finding:
     """That a pool cannot be made without a part of the connection."""
     return error("connection-missing", f"connection.{key}", message, fix)
-
-
-def name_prefix(fleet: Fleet) -> str:
-    """First part of the names of what the fleet makes."""
-    return fleet.spec.resource_prefix

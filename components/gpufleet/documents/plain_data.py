@@ -25,3 +25,8 @@ def plain_data(value: Any) -> Any:
     if isinstance(value, Enum):
         return value.value
     return str(value) if isinstance(value, Decimal) else value
+
+
+def picked(value: object, *names: str) -> dict[str, Any]:
+    """Some attributes as plain data, with keys in camel case."""
+    return {camel(name): plain_data(getattr(value, name)) for name in names}

@@ -16,6 +16,7 @@ from gpufleet.fleet.image_sources import proxy_environment
 from gpufleet.fleet.model import OperatorPlan
 from gpufleet.spec.addons import Addons
 from gpufleet.spec.base import SpecModel
+from gpufleet.spec.chart_components import OperandToleration
 from gpufleet.spec.gpu_operator import GpuOperatorSettings
 from gpufleet.spec.gpu_operator_keys import typed_settings
 from gpufleet.spec.images import Images
@@ -62,15 +63,6 @@ _CONTROL_PLANE_TOLERATION = {
     "value": "",
     "effect": "NoSchedule",
 }
-
-
-class OperandToleration(SpecModel):
-    """A taint, with any value, that does not keep the operands away."""
-
-    key: str
-    """Key of the taint."""
-    effect: str
-    """Effect of the taint, `NoSchedule` or `NoExecute`."""
 
 
 class OperatorSettings(SpecModel):

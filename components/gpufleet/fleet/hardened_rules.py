@@ -35,7 +35,7 @@ def validate_hardened(
         yield from _node_image(pool, catalogue)
     operator = plan.gpu_operator
     ubuntu = any(pool.image and pool.image.key.startswith("ubuntu") for pool in pools)
-    if operator.enabled and operator.driver and operator.ownership is not Ownership.EXISTING:
+    if operator.rendered and operator.driver:
         yield from _driver(spec)
         yield from _parts(spec, pools)
         yield from _secrets(spec, ubuntu=ubuntu)

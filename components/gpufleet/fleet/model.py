@@ -204,13 +204,29 @@ class Pool:
 
 
 @dataclass(frozen=True, slots=True)
-class OperatorPlan:
-    """Parts that the GPU Operator runs, and pinned versions."""
+class ChartPlan:
+    """Whether a chart is needed, who installs it, and its pins."""
 
     enabled: bool
     ownership: Ownership
     version: str
     namespace: str
+
+    @property
+    def ours(self) -> bool:
+        """Whether gpufleet installs it."""
+        return self.enabled and self.ownership is Ownership.MANAGED
+
+    @property
+    def rendered(self) -> bool:
+        """Whether files for it are written: for a GitOps tool too."""
+        return self.enabled and self.ownership is not Ownership.EXISTING
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorPlan(ChartPlan):
+    """Parts that the GPU Operator runs, and pinned versions."""
+
     driver: bool
     toolkit: bool
     device_plugin: bool
@@ -234,13 +250,9 @@ class OperatorPlan:
 
 
 @dataclass(frozen=True, slots=True)
-class NetworkPlan:
+class NetworkPlan(ChartPlan):
     """Parts that the Network Operator runs, and pinned versions."""
 
-    enabled: bool
-    ownership: Ownership
-    version: str
-    namespace: str
     node_feature_discovery: bool
     rdma: tuple[RdmaResource, ...]
     """Resources of the RDMA shared device plugin."""
@@ -253,13 +265,9 @@ class NetworkPlan:
 
 
 @dataclass(frozen=True, slots=True)
-class DevicePluginPlan:
+class DevicePluginPlan(ChartPlan):
     """Settings of the standalone device plugin, and pinned versions."""
 
-    enabled: bool
-    ownership: Ownership
-    version: str
-    namespace: str
     mig_strategy: str
     """`none`, `single` or `mixed`, for all its nodes."""
     gpu_feature_discovery: bool
@@ -271,13 +279,9 @@ class DevicePluginPlan:
 
 
 @dataclass(frozen=True, slots=True)
-class NeuronPlan:
+class NeuronPlan(ChartPlan):
     """Parts that Neuron's chart runs, and pinned versions."""
 
-    enabled: bool
-    ownership: Ownership
-    version: str
-    namespace: str
     scheduler: bool
     """Whether the scheduler extension runs."""
     node_problem_detector: bool

@@ -11,7 +11,6 @@ from collections.abc import Iterator
 
 from gpufleet.contract.dra import driver_root
 from gpufleet.contract.owners import Owner
-from gpufleet.documents.writing import yaml_stream
 from gpufleet.fleet.acceptance import ACCEPTED_LABEL, Acceptance, acceptance_of
 from gpufleet.fleet.config_names import POOL_LABEL
 from gpufleet.fleet.image_sources import mirrored
@@ -34,11 +33,13 @@ from gpufleet.render.acceptance_pods import (
     tools,
     volumes,
 )
-from gpufleet.render.artefact import Artefact, ArtefactKind
+from gpufleet.render.artefact import Artefact, files_in
 from gpufleet.render.data_files import OBJECTS, data_file
 from gpufleet.render.dra import acceptance_claims
 from gpufleet.render.pod_request import pod_annotations, pod_spec
 from gpufleet.spec.pool import Fabric
+
+_file = files_in(__file__)
 
 NVSENTINEL_STATE = "dgxc.nvidia.com/nvsentinel-state"
 """Node label while NVSentinel has a node out of service (NVIDIA/NVSentinel
@@ -67,15 +68,10 @@ def key_of(fleet: Fleet, tests: Acceptance) -> str:
 def acceptance_files(fleet: Fleet) -> Iterator[Artefact]:
     """The objects as files, pool by pool."""
     if pools := tested(fleet):
-        yield _file("manifests/acceptance/common.yaml", common_objects(), "what all tests share")
+        yield from _file("manifests/acceptance/common.yaml", common_objects())
     for pool, tests in pools:
         documents = [verdicts(pool), *pool_objects(fleet, pool, tests)]
-        what = f"tests of nodes of {pool.name} before work"
-        yield _file(f"manifests/acceptance/{pool.name}.yaml", documents, what)
-
-
-def _file(path: str, documents: list[Manifest], what: str) -> Artefact:
-    return Artefact(path, ArtefactKind.MANIFEST, what, yaml_stream(documents))
+        yield from _file("manifests/acceptance/{pool}.yaml", documents, pool=pool.name)
 
 
 def common_objects() -> list[Manifest]:

@@ -1,7 +1,22 @@
-"""One rendered file: where it belongs and what it is for."""
+"""One rendered file: where it belongs and what it is for.
 
+`files.jsonl` of a folder has a row for each file that the modules there write:
+
+* `path`, with `{name}` for a fact,
+* `kind`; left out: a manifest,
+* `purpose`, and a `comment` before the documents where there is one, with facts too.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cache
+from pathlib import Path
+from typing import Any, Protocol
+
+from gpufleet.documents.writing import commented, yaml_stream, yaml_text
+from gpufleet.findings.rows import filled
 
 
 class ArtefactKind(StrEnum):
@@ -29,3 +44,58 @@ class Artefact:
     purpose: str
     """What it is for, in one line."""
     text: str
+
+
+class FileWriter(Protocol):
+    """Writes files of one folder's rows."""
+
+    def __call__(
+        self,
+        row: str,
+        content: Mapping[str, Any] | Sequence[Mapping[str, Any]] | str | None,
+        **facts: object,
+    ) -> tuple[Artefact, ...]:
+        """The file of a row; none without content.
+
+        Args:
+            row: Its `path`.
+            content: One document, several, or the text itself.
+            facts: What path, purpose and comment tell.
+        """
+        ...
+
+
+def files_in(module: str) -> FileWriter:
+    """The writer of files for the modules of a folder, of which `module` is one."""
+    folder = Path(module).parent
+
+    def written(
+        row: str,
+        content: Mapping[str, Any] | Sequence[Mapping[str, Any]] | str | None,
+        **facts: object,
+    ) -> tuple[Artefact, ...]:
+        if not content:
+            return ()
+        kind, purpose, comment = _rows(folder)[row]
+        head = commented(filled(comment, facts))
+        if isinstance(content, str):
+            text = content
+        else:
+            text = yaml_text(content) if isinstance(content, Mapping) else yaml_stream(content)
+        return (Artefact(filled(row, facts), kind, filled(purpose, facts), head + text),)
+
+    return written
+
+
+@cache
+def _rows(folder: Path) -> Mapping[str, tuple[ArtefactKind, str, str]]:
+    """Path -> kind, purpose and comment."""
+    rows = map(json.loads, (folder / "files.jsonl").read_text(encoding="utf-8").splitlines())
+    return {
+        one["path"]: (
+            ArtefactKind(one.get("kind", "manifest")),
+            one["purpose"],
+            one.get("comment", ""),
+        )
+        for one in rows
+    }

@@ -9,11 +9,12 @@ from typing import Any
 from gpufleet.contract.tolerations import GPU_TOLERATION
 from gpufleet.fleet.chart_values import merged
 from gpufleet.fleet.config_names import DEFAULT_PLUGIN_CONFIG, POOL_LABEL
-from gpufleet.fleet.gpu_operator_chart import OperandToleration
 from gpufleet.fleet.image_sources import with_images
 from gpufleet.fleet.model import DevicePluginPlan, Fleet
+from gpufleet.render.gpu_operator_values import plugin_files
 from gpufleet.spec.addons import Addons
 from gpufleet.spec.base import SecretName, SpecModel
+from gpufleet.spec.chart_components import OperandToleration
 from gpufleet.spec.sharing import MigStrategy
 
 CHART = "nvidia-device-plugin"
@@ -79,9 +80,9 @@ def planned_plugin_settings(addons: Addons, plan: DevicePluginPlan) -> PluginSet
     return PluginSettings.model_validate(data)
 
 
-def plugin_release_values(fleet: Fleet, config_map: str) -> dict[str, Any]:
+def plugin_release_values(fleet: Fleet) -> dict[str, Any]:
     """Values of the chart for a fleet, the declared `values` merged last."""
     addons = fleet.spec.addons
     settings = planned_plugin_settings(addons, fleet.addons.device_plugin)
-    values = merged(plugin_values(settings), {"config": {"name": config_map}})
+    values = merged(plugin_values(settings), {"config": {"name": plugin_files(fleet).name}})
     return with_images(fleet, CHART, merged(values, addons.device_plugin.values))

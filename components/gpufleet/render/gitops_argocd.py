@@ -9,10 +9,11 @@ An Application waits for those of an earlier wave only where `argocd-cm` says wh
 from collections.abc import Iterator
 from typing import Any
 
-from gpufleet.documents.writing import yaml_stream, yaml_text
 from gpufleet.fleet.model import Fleet
-from gpufleet.render.artefact import Artefact, ArtefactKind
+from gpufleet.render.artefact import Artefact, files_in
 from gpufleet.render.gitops import CERTIFICATES, GitOpsStep, GitPlace, gitops_steps
+
+_file = files_in(__file__)
 
 API_VERSION = "argoproj.io/v1alpha1"
 NAMESPACE = "argocd"
@@ -43,18 +44,8 @@ _POLICY = """\
 def argocd_files(fleet: Fleet, place: GitPlace) -> Iterator[Artefact]:
     """The Applications, and what `argocd-cm` must hold for them to wait for each other."""
     documents = [application(step, place) for step in gitops_steps(fleet)]
-    yield Artefact(
-        "argocd/applications.yaml",
-        ArtefactKind.MANIFEST,
-        "Applications of Argo CD, in waves: for the folder of an app of apps",
-        yaml_stream(documents),
-    )
-    yield Artefact(
-        "argocd/argocd-cm.yaml",
-        ArtefactKind.SNIPPET,
-        "health of Applications and policies, to merge into the ConfigMap argocd-cm",
-        yaml_text(health_config()),
-    )
+    yield from _file("argocd/applications.yaml", documents)
+    yield from _file("argocd/argocd-cm.yaml", health_config())
 
 
 def application(step: GitOpsStep, place: GitPlace) -> dict[str, Any]:

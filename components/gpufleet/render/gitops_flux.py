@@ -9,10 +9,11 @@ is in the folder of a Kustomization of its own wave.
 from collections.abc import Iterator
 from typing import Any
 
-from gpufleet.documents.writing import yaml_stream
 from gpufleet.fleet.model import Fleet
-from gpufleet.render.artefact import Artefact, ArtefactKind
+from gpufleet.render.artefact import Artefact, files_in
 from gpufleet.render.gitops import CERTIFICATES, GitOpsStep, GitPlace, gitops_steps
+
+_file = files_in(__file__)
 
 NAMESPACE = "flux-system"
 INTERVAL = "10m"
@@ -27,20 +28,12 @@ def flux_files(fleet: Fleet, place: GitPlace) -> Iterator[Artefact]:
     for step in steps:
         folder = step.folder or f"flux/releases/{step.name}"
         documents.append(kustomization(step, source, f"./{place.path}/{folder}"))
-    yield Artefact(
-        "flux/kustomizations.yaml",
-        ArtefactKind.MANIFEST,
-        "GitRepository and Kustomizations of Flux, each after the wave before it",
-        yaml_stream(documents),
-    )
+    yield from _file("flux/kustomizations.yaml", documents)
     for step in steps:
         if step.release is not None:
-            yield Artefact(
-                f"flux/releases/{step.name}/release.yaml",
-                ArtefactKind.MANIFEST,
-                f"HelmRepository and HelmRelease of {step.release.chart.name}",
-                yaml_stream([helm_repository(step), helm_release(step)]),
-            )
+            documents = [helm_repository(step), helm_release(step)]
+            names = {"step": step.name, "chart": step.release.chart.name}
+            yield from _file("flux/releases/{step}/release.yaml", documents, **names)
 
 
 def git_repository(name: str, place: GitPlace) -> dict[str, Any]:

@@ -12,16 +12,17 @@ kubernetes/kube-state-metrics v2.18.0 `pkg/customresourcestate/registry_factory.
 from collections.abc import Iterator
 from typing import Any
 
-from gpufleet.documents.writing import yaml_stream, yaml_text
 from gpufleet.fleet.idle_rules import stoppable
 from gpufleet.fleet.manifest import manifest
 from gpufleet.fleet.model import Fleet
-from gpufleet.render.artefact import Artefact, ArtefactKind
+from gpufleet.render.artefact import Artefact, files_in
 from gpufleet.render.data_files import OBJECTS, data_file
 from gpufleet.render.scaled_object import API_VERSION
 from gpufleet.render.scaling_signals import SOURCES, pod_pattern
 from gpufleet.spec.idle import IdleNotebook, IdlePolicy
 from gpufleet.spec.scaling import Signal
+
+_file = files_in(__file__)
 
 LEASE = "gpufleet.dev/lease-until"
 """Annotation of a notebook's ScaledObject: a time as RFC 3339 writes it."""
@@ -45,18 +46,8 @@ def idle_objects(fleet: Fleet) -> list[dict[str, Any]]:
 def idle_files(fleet: Fleet) -> Iterator[Artefact]:
     """The objects, and the configuration without which nothing is ever stopped."""
     if objects := idle_objects(fleet):
-        yield Artefact(
-            "manifests/idle.yaml",
-            ArtefactKind.MANIFEST,
-            "ScaledObjects of notebooks that go to zero when idle",
-            yaml_stream(objects),
-        )
-        yield Artefact(
-            "config/kube-state-metrics.yaml",
-            ArtefactKind.CONFIG,
-            "what kube-state-metrics tells of leases: --custom-resource-state-config-file",
-            yaml_text(lease_metrics()),
-        )
+        yield from _file("manifests/idle.yaml", objects)
+        yield from _file("config/kube-state-metrics.yaml", lease_metrics())
 
 
 def lease_metrics() -> dict[str, Any]:

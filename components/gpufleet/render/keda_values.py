@@ -23,29 +23,18 @@ def keda_values(*, watched: bool) -> dict[str, Any]:
 
 
 def keda_release_values(fleet: Fleet) -> dict[str, Any]:
-    """Values of a fleet's release, the declared `values` merged last."""
-    values = merged(keda_values(watched=keda_is_watched(fleet)), keda_fleet_values(fleet))
-    return with_images(fleet, CHART, values)
+    """Values of a fleet's release: ServiceMonitors where its Prometheus scrapes KEDA too, with the
+    labels by which it selects them; the declared `values` merged last."""
+    monitoring = fleet.spec.monitoring
+    watched = monitoring is not None and monitoring.backend is MonitoringBackend.PROMETHEUS
+    values = keda_values(watched=watched)
+    if watched and monitoring is not None and monitoring.labels:
+        labelled = {"serviceMonitor": {"additionalLabels": dict(monitoring.labels)}}
+        values = merged(values, {"prometheus": {"operator": labelled, "metricServer": labelled}})
+    return with_images(fleet, CHART, merged(values, fleet.spec.addons.keda.values))
 
 
 def installs_keda(fleet: Fleet) -> bool:
     """Whether a fleet brings KEDA: only where it is asked for."""
     addon = fleet.spec.addons.keda
     return addon.enabled is True and addon.ownership is Ownership.MANAGED
-
-
-def keda_is_watched(fleet: Fleet) -> bool:
-    """Whether the fleet's monitoring scrapes KEDA too."""
-    monitoring = fleet.spec.monitoring
-    return monitoring is not None and monitoring.backend is MonitoringBackend.PROMETHEUS
-
-
-def keda_fleet_values(fleet: Fleet) -> dict[str, Any]:
-    """What a fleet adds to the values: the labels by which its Prometheus selects monitors, under
-    the raw values of the declaration."""
-    monitoring = fleet.spec.monitoring
-    own = fleet.spec.addons.keda.values
-    if monitoring is None or not monitoring.labels or not keda_is_watched(fleet):
-        return dict(own)
-    labelled = {"serviceMonitor": {"additionalLabels": dict(monitoring.labels)}}
-    return merged({"prometheus": {"operator": labelled, "metricServer": labelled}}, own)

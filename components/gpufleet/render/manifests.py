@@ -7,7 +7,12 @@ from gpufleet.fleet.gpu_operator_chart import operator_values
 from gpufleet.fleet.image_sources import with_images
 from gpufleet.fleet.manifest import manifest
 from gpufleet.fleet.model import GPU_OPERATOR, Fleet
-from gpufleet.render.gpu_operator_values import ConfigFiles, fleet_operator_settings
+from gpufleet.render.gpu_operator_values import (
+    ConfigFiles,
+    fleet_operator_settings,
+    mig_parted_files,
+    plugin_files,
+)
 
 PRIVILEGED = {"pod-security.kubernetes.io/enforce": "privileged"}
 """The operands mount host paths and load kernel modules (NVIDIA GPU Operator documentation)."""
@@ -39,20 +44,18 @@ def critical_pods_quota(fleet: Fleet, name: str, namespace: str) -> dict[str, An
     return manifest("v1", "ResourceQuota", name, namespace, spec=spec)
 
 
-def config_map(fleet: Fleet, files: ConfigFiles) -> dict[str, Any]:
-    """Files as a ConfigMap of the operator's namespace. It is immutable: its name changes with its
-    data, as the operands notice nothing else."""
-    place, data = fleet.addons.gpu_operator.namespace, dict(files.data)
-    return manifest("v1", "ConfigMap", files.name, place, immutable=True, data=data)
+def config_map(files: ConfigFiles, namespace: Any) -> dict[str, Any]:
+    """Files as a ConfigMap. It is immutable: its name changes with its data, as the operands notice
+    nothing else. The namespace may be an Output."""
+    data = dict(files.data)
+    return manifest("v1", "ConfigMap", files.name, namespace, immutable=True, data=data)
 
 
-def gpu_operator_release_values(
-    fleet: Fleet, mig: ConfigFiles, plugin: ConfigFiles
-) -> dict[str, Any]:
+def gpu_operator_release_values(fleet: Fleet) -> dict[str, Any]:
     """Values of the operator's chart with the ConfigMaps named, and the declared `values` last."""
     named = {
-        "devicePlugin": {"config": {"name": plugin.name}},
-        "migManager": {"config": {"name": mig.name}},
+        "devicePlugin": {"config": {"name": plugin_files(fleet).name}},
+        "migManager": {"config": {"name": mig_parted_files(fleet).name}},
     }
     values = merged(operator_values(fleet_operator_settings(fleet)), named)
     return with_images(fleet, GPU_OPERATOR, merged(values, fleet.spec.addons.gpu_operator.values))

@@ -13,7 +13,6 @@ from gpufleet.fleet.chart_values import merged
 from gpufleet.fleet.image_sources import with_images
 from gpufleet.fleet.model import NEURON_TAINT, Fleet
 from gpufleet.fleet.neuron import is_neuron
-from gpufleet.spec.base import Ownership
 
 CHART = "neuron-helm-chart"
 TOLERATIONS: tuple[Mapping[str, str], ...] = (
@@ -71,12 +70,6 @@ def neuron_arguments(fleet: Fleet) -> dict[str, Any]:
         "tolerations": [{"key": t.key, "effect": t.effect} for t in plan.tolerations],
         "instance_types": sorted({machine.name for pool in pools for machine in pool.machines}),
     }
-
-
-def installs_neuron(fleet: Fleet) -> bool:
-    """Whether gpufleet installs the chart."""
-    plan = fleet.addons.neuron
-    return plan.enabled and plan.ownership is Ownership.MANAGED
 
 
 def neuron_release_values(fleet: Fleet) -> dict[str, Any]:

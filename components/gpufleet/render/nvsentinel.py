@@ -9,11 +9,12 @@ only simulates.
 from collections.abc import Iterator
 from typing import Any
 
-from gpufleet.documents.writing import yaml_text
 from gpufleet.fleet.health import by_nvsentinel, completes
 from gpufleet.fleet.model import Fleet, Pool
-from gpufleet.render.artefact import Artefact, ArtefactKind
+from gpufleet.render.artefact import Artefact, files_in
 from gpufleet.spec.health import HealthMode, HealthPolicy
+
+_file = files_in(__file__)
 
 _WINDOW = "24h"
 """Nodes that NVSentinel cordoned within it count against its limit: longer than its longest repair,
@@ -31,15 +32,7 @@ def nvsentinel_files(fleet: Fleet) -> Iterator[Artefact]:
         if acts
         else ""
     )
-    yield Artefact(
-        "values/nvsentinel.yaml",
-        ArtefactKind.VALUES,
-        "values of the chart oci://ghcr.io/nvidia/nvsentinel, namespace nvsentinel",
-        yaml_text(
-            values,
-            f"Chart oci://ghcr.io/nvidia/nvsentinel, namespace nvsentinel. You install it{access}.",
-        ),
-    )
+    yield from _file("values/nvsentinel.yaml", values, access=access)
 
 
 def nvsentinel_values(fleet: Fleet) -> dict[str, Any] | None:

@@ -1,15 +1,16 @@
 """Every chart that a fleet needs, in the order in which they are installed."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
-from gpufleet.fleet.model import GPU_OPERATOR, NETWORK_OPERATOR, Fleet
+from gpufleet.fleet.model import GPU_OPERATOR, NETWORK_OPERATOR, ChartPlan, Fleet
+from gpufleet.render.artefact import Artefact, files_in
 from gpufleet.render.dcgm_metrics import exporter_chart_values
 from gpufleet.render.device_plugin_values import CHART as PLUGIN
 from gpufleet.render.device_plugin_values import plugin_release_values
 from gpufleet.render.dra_driver_values import CHART as DRA_DRIVER
 from gpufleet.render.dra_driver_values import dra_release_values, needs_dra_driver
 from gpufleet.render.fleet_release import FleetRelease, fleet_release
-from gpufleet.render.gpu_operator_values import mig_parted_files, plugin_files
 from gpufleet.render.keda_values import CHART as KEDA
 from gpufleet.render.keda_values import installs_keda, keda_release_values
 from gpufleet.render.kueue_configuration import CHART as KUEUE
@@ -22,7 +23,12 @@ from gpufleet.render.platform_files import platform_files
 from gpufleet.render.prometheus_adapter_rules import CHART as ADAPTER
 from gpufleet.render.prometheus_adapter_rules import adapter_release_values
 from gpufleet.render.scrape_objects import EXPORTER, installs_exporter
+from gpufleet.spec.addons import Addon
 from gpufleet.spec.base import Ownership
+
+_FILES = {DRA_DRIVER: "dra-driver", NEURON: "neuron"}
+"""Chart -> name of the file of its values, where it is not the chart's."""
+_file = files_in(__file__)
 
 
 def releases(fleet: Fleet) -> tuple[FleetRelease, ...]:
@@ -33,35 +39,21 @@ def releases(fleet: Fleet) -> tuple[FleetRelease, ...]:
 def _releases(fleet: Fleet) -> Iterator[FleetRelease]:
     addons, plan = fleet.spec.addons, fleet.addons
     existing = Ownership.EXISTING
-    network = plan.network_operator
-    if network.enabled and network.ownership is not existing and _by_chart(fleet, NETWORK_OPERATOR):
-        yield fleet_release(
-            fleet,
-            NETWORK_OPERATOR,
-            network_release_values(fleet),
-            addons.network_operator,
-            namespace=network.namespace,
-        )
-    operator = plan.gpu_operator
-    if operator.enabled and operator.ownership is not existing and _by_chart(fleet, GPU_OPERATOR):
-        yield fleet_release(
-            fleet,
-            GPU_OPERATOR,
-            gpu_operator_release_values(fleet, mig_parted_files(fleet), plugin_files(fleet)),
-            addons.gpu_operator,
-            namespace=operator.namespace,
-        )
-    plugin = plan.device_plugin
-    if plugin.enabled and plugin.ownership is not existing:
-        values = plugin_release_values(fleet, plugin_files(fleet).name)
-        yield fleet_release(fleet, PLUGIN, values, addons.device_plugin, namespace=plugin.namespace)
+    network, operator = plan.network_operator, plan.gpu_operator
+    yield from _planned(
+        fleet, NETWORK_OPERATOR, network, addons.network_operator, network_release_values
+    )
+    yield from _planned(
+        fleet, GPU_OPERATOR, operator, addons.gpu_operator, gpu_operator_release_values
+    )
+    yield from _planned(
+        fleet, PLUGIN, plan.device_plugin, addons.device_plugin, plugin_release_values
+    )
     if needs_dra_driver(fleet) and addons.dra_driver.ownership is not existing:
         yield fleet_release(fleet, DRA_DRIVER, dra_release_values(fleet), addons.dra_driver)
-    if plan.neuron.enabled and plan.neuron.ownership is not existing:
-        values = neuron_release_values(fleet)
-        yield fleet_release(
-            fleet, NEURON, values, addons.neuron_device_plugin, namespace=plan.neuron.namespace
-        )
+    yield from _planned(
+        fleet, NEURON, plan.neuron, addons.neuron_device_plugin, neuron_release_values
+    )
     yield from platform_files(fleet.platform).releases(fleet)
     if fleet.spec.queues is not None and addons.kueue.ownership is not existing:
         yield fleet_release(fleet, KUEUE, kueue_release_values(fleet), addons.kueue)
@@ -77,6 +69,22 @@ def _releases(fleet: Fleet) -> Iterator[FleetRelease]:
         yield fleet_release(fleet, ADAPTER, adapter_release_values(fleet, monitoring.query_url))
 
 
-def _by_chart(fleet: Fleet, operator: str) -> bool:
-    """Whether no Operator Lifecycle Manager installs it."""
-    return fleet.addons.subscription(operator) is None
+def _planned(
+    fleet: Fleet,
+    chart: str,
+    plan: ChartPlan,
+    addon: Addon,
+    values: Callable[[Fleet], dict[str, Any]],
+) -> Iterator[FleetRelease]:
+    """The release that a plan asks for, unless Operator Lifecycle Manager installs the program."""
+    if plan.rendered and fleet.addons.subscription(chart) is None:
+        yield fleet_release(fleet, chart, values(fleet), addon, namespace=plan.namespace)
+
+
+def value_files(fleet: Fleet) -> Iterator[Artefact]:
+    """The values of each release; a platform's own are in the releases of GitOps tools only."""
+    own = {one.chart.name for one in platform_files(fleet.platform).releases(fleet)}
+    for one in releases(fleet):
+        if (name := one.chart.name) not in own:
+            known = {"version": one.version, "namespace": one.namespace}
+            yield from _file(f"values/{_FILES.get(name, name)}.yaml", one.values, **known)

@@ -71,3 +71,17 @@ class LifecycleManager(SpecModel):
         default_factory=NodeFeatureDiscoveryPackage
     )
     """Default: channel `stable`."""
+
+
+class DeclaredOlmOperator(SpecModel):
+    """Inputs of `OlmOperator`."""
+
+    catalogue: str
+    """Edition of pins, `"2026.11"`."""
+    operator: str
+    """One of `gpu-operator`, `network-operator`, `node-feature-discovery`."""
+    version: str | None = None
+    """Version, `v26.7.0`. Default: the catalogue's pin; Node Feature Discovery has none, it follows
+    the cluster."""
+    settings: LifecycleManager = Field(default_factory=LifecycleManager)
+    """Catalogues, channel, approval. Default: those every cluster has, approved automatically."""

@@ -19,11 +19,11 @@ from gpufleet.cli.output import (
     write_file,
 )
 from gpufleet.cli.source import read_mapping
+from gpufleet.documents.plain_data import plain_data
 from gpufleet.documents.writing import commented
 from gpufleet.findings import Finding, ordered
 from gpufleet.fleet import fleet_as_dict
 from gpufleet_planner.explanation.explain import explain_option
-from gpufleet_planner.explanation.line import lines_as_list
 from gpufleet_planner.pictures.packing_picture import packing_svg, plan_rows
 from gpufleet_planner.planning.elsewhere import places_text, plan_elsewhere
 from gpufleet_planner.planning.engine_arguments import check_model_names
@@ -95,13 +95,17 @@ def command(
     if manifest_file is not None and answer.spec is not None:
         findings = ordered((*findings, *_write(manifest_file, answer)))
     if output_format == "json":
+        numbers = {
+            work.entry.name: plain_data(explain_option(work.need, work.option))
+            for work in (answer.workloads if explain else ())
+        }
         hints = {work.entry.name: autoscaling_hint(work) for work in answer.workloads}
         print_json(
             {
                 **plan_as_dict(answer, hints),
                 "manifests": list(planned_objects(answer)),
                 "places": [place.as_dict() for place in places],
-                **_explained(answer, explain),
+                **({"explain": numbers} if explain else {}),
                 "findings": [f.as_dict() for f in findings],
             }
         )
@@ -111,17 +115,6 @@ def command(
             click.echo(commented(places_text(places)), nl=False)
         print_findings(findings)
     sys.exit(exit_code(findings))
-
-
-def _explained(answer: PlannedFleet, wanted: bool) -> dict[str, Any]:
-    if not wanted:
-        return {}
-    return {
-        "explain": {
-            work.entry.name: lines_as_list(explain_option(work.need, work.option))
-            for work in answer.workloads
-        }
-    }
 
 
 def _policies(answer: PlannedFleet, documents: tuple[dict[str, Any], ...]) -> list[Finding]:
@@ -147,16 +140,10 @@ def _policies(answer: PlannedFleet, documents: tuple[dict[str, Any], ...]) -> li
         work = workload_from(document, place, group)
         if work is not None:
             found += validate(work, context, RuleSettings())
-    return [_in_the_file(finding) for finding in found]
-
-
-def _in_the_file(finding: Finding) -> Finding:
-    """What a rule asks of a manifest, as the file of workloads has it."""
-    if finding.code != "gpu-notebook-without-culling":
-        return finding
-    return replace(
-        finding, fix="write `culledAfterHours`, where your notebook server ends idle ones"
-    )
+    # What a rule asks of a manifest, as the file of workloads has it.
+    fix = "write `culledAfterHours`, where your notebook server ends idle ones"
+    unculled = "gpu-notebook-without-culling"
+    return [replace(one, fix=fix) if one.code == unculled else one for one in found]
 
 
 def _write(file: str, answer: PlannedFleet) -> list[Finding]:

@@ -25,6 +25,7 @@ from gpufleet.cli.output import (
 from gpufleet.cli.rendered_folder import apply_plan, plan_folder
 from gpufleet.cli.source import read_mapping, read_text
 from gpufleet.cost.dump import Series, UnreadableDumpError, read_series
+from gpufleet.documents.plain_data import picked
 from gpufleet.documents.writing import yaml_text
 from gpufleet.findings import Finding, has_errors, ordered
 from gpufleet.platforms.compiled import compile_data
@@ -33,7 +34,6 @@ from gpufleet.render.artefact import Artefact, ArtefactKind
 from gpufleet.spec.base import Platform
 from gpufleet.spec.document import fleet_part
 from gpufleet_planner.commands.size_choices import SELLERS
-from gpufleet_planner.explanation.line import picked
 from gpufleet_planner.planning.need import Isolation
 from gpufleet_planner.planning.offers import Market
 from gpufleet_planner.planning.option import usd

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -16,11 +16,11 @@ from gpufleet.cli.output import (
     print_findings,
     print_json,
 )
-from gpufleet.documents.plain_data import camel, plain_data
+from gpufleet.documents.plain_data import camel, picked, plain_data
 from gpufleet.findings import ordered
 from gpufleet.models.architecture import Architecture
 from gpufleet.models.formats import KV_FORMATS, WEIGHT_FORMATS
-from gpufleet.models.ledger import GIB, Ledger
+from gpufleet.models.ledger import GIB
 from gpufleet.models.parameters import count_parameters
 from gpufleet_planner.commands.size_choices import (
     Asked,
@@ -30,7 +30,6 @@ from gpufleet_planner.commands.size_choices import (
     market_options,
     print_choice,
 )
-from gpufleet_planner.explanation.line import ExplanationLine, lines_as_list, lines_as_text, picked
 from gpufleet_planner.planning.as_dict import choices_as_list, rejected_as_list
 from gpufleet_planner.sizing.device import Device
 from gpufleet_planner.sizing.load_answer import load_answer_text
@@ -47,6 +46,9 @@ from gpufleet_planner.sizing.sized import Sizing, size
 from gpufleet_planner.sizing.training import Training, settings_text
 from gpufleet_planner.sizing.training_rates import TrainingSpeed
 from gpufleet_planner.sizing.training_state import TrainingPrecision
+
+if TYPE_CHECKING:
+    from gpufleet_planner.explanation.explain import ExplanationLine
 
 _Function = Callable[..., Any]
 _SERVING_KINDS = ("inference", "embedding")
@@ -134,10 +136,7 @@ def command(
     if output_format == "json":
         shown: dict[str, Any] = {"choices": [], "rejected": []}
         if explain:
-            shown["explain"] = {
-                "asked": lines_as_list(asked),
-                "cheapest": lines_as_list(chosen_lines),
-            }
+            shown["explain"] = {"asked": plain_data(asked), "cheapest": plain_data(chosen_lines)}
         if chosen is not None and chosen.choice is not None:
             shown["choices"] = choices_as_list(chosen.choice)
             shown["rejected"] = rejected_as_list(chosen.choice)
@@ -147,17 +146,19 @@ def command(
         if chosen is not None and chosen.choice is not None:
             print_choice(chosen.choice)
         if asked:
+            from gpufleet_planner.explanation.explain import lines_as_text
+
             click.echo(f"\nAs asked\n{lines_as_text(asked, '  ')}")
-        chosen_lines = tuple(line for line in chosen_lines if line not in asked)
-        if chosen_lines and chosen is not None and chosen.choice is not None:
-            best = chosen.choice.options[0]
-            click.echo(f"\nCheapest: {best.label}\n{lines_as_text(chosen_lines, '  ')}")
+            more = [line for line in chosen_lines if line not in asked]
+            if more and chosen is not None and chosen.choice is not None:
+                best = chosen.choice.options[0]
+                click.echo(f"\nCheapest: {best.label}\n{lines_as_text(more, '  ')}")
     raise SystemExit(exit_code(answer.findings))
 
 
 def _explained(
     answer: Sizing, chosen: Chosen | None
-) -> tuple[tuple[ExplanationLine, ...], tuple[ExplanationLine, ...]]:
+) -> "tuple[tuple[ExplanationLine, ...], tuple[ExplanationLine, ...]]":
     """The numbers of what was asked for, and of the cheapest choice."""
     # Only who asks for the derivation waits for it.
     from gpufleet_planner.explanation.explain import Setting, explain_option, explain_setting
@@ -270,9 +271,14 @@ def sizing_as_dict(answer: Sizing) -> dict[str, Any]:
     """The whole answer. `ledger` holds the bytes of every item alive at the peak and their sum
     `total`; `items` explains each of them, and those that are not alive at the peak."""
     need = answer.ledger
+    items = () if need is None else need.items
+    alive = {camel(item.key): item.bytes for item in items if item.at_peak}
     return {
-        "ledger": None if need is None else ledger_as_dict(need),
-        "items": [] if need is None else items_as_list(need),
+        "ledger": None if need is None else {**alive, "total": need.total_bytes},
+        "items": [
+            {"item": camel(item.key), **picked(item, "bytes", "basis", "formula", "at_peak")}
+            for item in items
+        ],
         "planningBytes": None if need is None else need.planning_bytes,
         "basis": None if need is None else need.basis.value,
         "gpus": answer.gpus,
@@ -284,20 +290,6 @@ def sizing_as_dict(answer: Sizing) -> dict[str, Any]:
         "loadTest": plain_data(answer.load_test),
         "findings": [finding.as_dict() for finding in answer.findings],
     }
-
-
-def ledger_as_dict(need: Ledger) -> dict[str, int]:
-    """Bytes on the fullest GPU by item, and `total`, which is their sum."""
-    items = {camel(item.key): item.bytes for item in need.items if item.at_peak}
-    return {**items, "total": need.total_bytes}
-
-
-def items_as_list(need: Ledger) -> list[dict[str, Any]]:
-    """Every item with its formula and how well it is known."""
-    return [
-        {"item": camel(item.key), **picked(item, "bytes", "basis", "formula", "at_peak")}
-        for item in need.items
-    ]
 
 
 def _model(model: Architecture) -> dict[str, Any]:

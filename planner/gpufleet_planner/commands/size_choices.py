@@ -229,8 +229,11 @@ def print_choice(choice: ServingChoice) -> None:
         click.echo(f"{len(choice.options) - len(shown)} more with --format json")
     for note in dict.fromkeys(o.reached.range_note for o in shown if o.reached.range_note):
         click.echo(note)
-    for lost in _one_for_each_gpu(choice):
-        click.echo(lost)
+    # For each GPU that cannot do it at all, the last reason tried: the largest number of GPUs.
+    works = {option.machine.gpu.key for option in choice.options}
+    last = {lost.gpu: lost for lost in choice.rejected if lost.gpu not in works}
+    for lost in last.values():
+        click.echo(f"not {lost.what}: {lost.miss.reason}")
 
 
 def _speed(option: Option) -> str:
@@ -244,10 +247,3 @@ def _money(amount: Decimal | None, option: Option) -> str:
     if amount is None:
         return f"no price; {float(option.gpu_hours_per_hour):g} GPU-hours"
     return f"{amount:,.2f}"
-
-
-def _one_for_each_gpu(choice: ServingChoice) -> list[str]:
-    """For each GPU that cannot do it at all, the last reason tried: the largest number of GPUs."""
-    works = {option.machine.gpu.key for option in choice.options}
-    last = {lost.gpu: lost for lost in choice.rejected if lost.gpu not in works}
-    return [f"not {lost.what}: {lost.miss.reason}" for lost in last.values()]

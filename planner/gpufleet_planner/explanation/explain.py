@@ -1,7 +1,7 @@
 """All numbers of one sizing, or of the option that was chosen for a workload."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cache
 from math import ceil
@@ -16,7 +16,6 @@ from gpufleet.models.kv_cache import layer_token_bytes, token_bytes
 from gpufleet.models.ledger import GIB, Basis, modelled, weakest
 from gpufleet.models.parallel import Parallelism
 from gpufleet.models.parameters import count_parameters
-from gpufleet_planner.explanation.line import ExplanationLine
 from gpufleet_planner.planning.need import Assurance, WorkloadNeed
 from gpufleet_planner.planning.option import IDLE_HOURS, Option
 from gpufleet_planner.planning.training_choice import link_between
@@ -29,6 +28,24 @@ from gpufleet_planner.sizing.throughput import embedding_ledger, embedding_speed
 from gpufleet_planner.sizing.training import Training, training_ledger
 from gpufleet_planner.sizing.training_rates import training_speed
 from gpufleet_planner.tables import row_of, table
+
+
+@dataclass(frozen=True, slots=True)
+class ExplanationLine:
+    """A number with its formula and where it comes from."""
+
+    topic: str
+    """`model`, `memory`, `device`, `speed`, `cost`, `choice`."""
+    figure: str
+    """What it is: `weights`, `first token`."""
+    value: str
+    """The number with its unit."""
+    formula: str
+    """How it comes about, with the numbers that went in; empty: it is read, not computed."""
+    basis: Basis
+    source: str
+    """Where formula or number are from, with repository or edition and date."""
+
 
 _UNITS: Mapping[str, tuple[float, str]] = {
     "GiB": (1 / GIB, "{:.2f} GiB"),
@@ -97,6 +114,21 @@ class Setting:
     device: Device | None
     link: Link | None = None
     """Training: what joins the machines; None: one machine."""
+
+
+def lines_as_text(lines: Sequence[ExplanationLine], indent: str = "") -> str:
+    """For people: one number a line, its formula and its source below it."""
+    shown: list[str] = []
+    topic = ""
+    for line in lines:
+        if line.topic != topic:
+            topic = line.topic
+            shown.append(f"{indent}{topic}")
+        shown.append(f"{indent}  {line.figure}: {line.value} ({line.basis.value})")
+        if line.formula:
+            shown.append(f"{indent}    = {line.formula}")
+        shown.append(f"{indent}    from {line.source}")
+    return "\n".join(shown)
 
 
 def explain_setting(setting: Setting) -> tuple[ExplanationLine, ...]:

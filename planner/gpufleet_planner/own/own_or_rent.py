@@ -13,9 +13,9 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from gpufleet.catalogue import Catalogue, UnknownKeyError, load
+from gpufleet.documents.plain_data import picked
 from gpufleet.findings import Finding, findings_in, has_errors
 from gpufleet.fleet import Fleet, Pool
-from gpufleet_planner.explanation.line import picked
 from gpufleet_planner.sizing.request import RequestModel, read_model
 
 INVALID = "own-hardware-invalid"

@@ -196,20 +196,14 @@ def pack(problem: PackingProblem, *, solver: bool | None = None) -> Packing:
     found = _pack(possible, use_solver)
     findings = list(impossible)
     if found.unplaced:
-        unlimited = _pack(_without_limits(possible), use_solver)
+        free = {name: replace(one, max_nodes=None) for name, one in problem.machines.items()}
+        # Prices of machines that could not be bought may be missing: this packing counts nodes.
+        unlimited = _pack(replace(possible, machines=free, quotas=()), use_solver)
         findings += explain(possible, dict(found.unplaced), unlimited)
     unplaced = dict(found.unplaced) | {s.name: s.count for s in problem.shares if s.name in lost}
     found = replace(found, unplaced=unplaced)
     broken = verify(problem, found)
     return replace(found, findings=ordered((*findings, *found.findings, *broken)))
-
-
-def _without_limits(problem: PackingProblem) -> PackingProblem:
-    machines = {
-        name: replace(machine, max_nodes=None) for name, machine in problem.machines.items()
-    }
-    # Prices of machines that could not be bought may be missing: this packing only counts nodes.
-    return replace(problem, machines=machines, quotas=())
 
 
 def _pack(problem: PackingProblem, use_solver: bool) -> Packing:

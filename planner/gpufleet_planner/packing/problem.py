@@ -13,9 +13,9 @@ from typing import Any
 
 from gpufleet.catalogue.gpu import Gpu
 from gpufleet.catalogue.instance import MICRO_USD
+from gpufleet.documents.plain_data import picked
 from gpufleet.findings import Finding, ordered
 from gpufleet.partition.placement import PlacedInstance
-from gpufleet_planner.explanation.line import picked
 
 Host = tuple[int, int]
 """Milli-CPUs and MiB of memory that a share takes of its node."""

@@ -5,7 +5,7 @@ Keys are camelCase; money is US dollars, memory integer bytes, times are seconds
 
 from typing import Any
 
-from gpufleet_planner.explanation.line import picked
+from gpufleet.documents.plain_data import picked
 from gpufleet_planner.planning.choice import ServingChoice
 from gpufleet_planner.planning.option import Option, usd
 

@@ -6,13 +6,12 @@ from datetime import date
 from decimal import Decimal
 from typing import Any
 
-from gpufleet.catalogue import Catalogue
 from gpufleet.catalogue.regions import known_regions
+from gpufleet.documents.plain_data import picked
 from gpufleet.findings import Finding, error, has_errors
 from gpufleet.models.ledger import Basis
 from gpufleet.platforms.registry import PLATFORMS
 from gpufleet.spec.base import Platform
-from gpufleet_planner.explanation.line import picked
 from gpufleet_planner.planning.entries import choose_entry
 from gpufleet_planner.planning.layouts import FilledPool, usd_per_hour
 from gpufleet_planner.planning.offers import not_provisioned, offered_machines
@@ -99,7 +98,10 @@ def _in_region(
     data: Mapping[str, Any], region: str, planner: Planner, as_of: date | None
 ) -> PlannedPlace | Finding:
     head = planner.file.head
-    platform = _platform_of(region, head.platform, planner.catalogue)
+    catalogue = planner.catalogue
+    clouds = ((one, PLATFORMS[one].facts.cloud) for one in (head.platform, *Platform))
+    sold = (one for one, cloud in clouds if cloud and region in known_regions(cloud, catalogue))
+    platform = next(sold, None)
     if platform is None:
         text = f"no cloud of the catalogue has a region {region!r}"
         fix = "`gpufleet catalogue prices` names regions"
@@ -134,14 +136,6 @@ def _on_offers(provider: str, planner: Planner) -> PlannedPlace:
     return PlannedPlace(
         provider, None, (PricedFleet(confidence, usd_per_hour(pools), gpus),), pools
     )
-
-
-def _platform_of(region: str, own: Platform, catalogue: Catalogue) -> Platform | None:
-    for platform in (own, *Platform):
-        cloud = PLATFORMS[platform].facts.cloud
-        if cloud is not None and region in known_regions(cloud, catalogue):
-            return platform
-    return None
 
 
 def places_text(places: Iterable[PlannedPlace]) -> str:

@@ -10,7 +10,6 @@ from gpufleet.fleet.config_names import POOL_LABEL
 from gpufleet.fleet.rdma_request import rdma_request
 from gpufleet.models.ledger import GIB
 from gpufleet.models.parameters import count_parameters
-from gpufleet.partition.grant import Grant
 from gpufleet.render.kueue_queues import DEFAULT_QUEUE
 from gpufleet.render.pod_request import pod_annotations, pod_spec
 from gpufleet_planner.planning.engine_arguments import (
@@ -56,7 +55,8 @@ def _manifest(work: PlacedWorkload, fleet: Fleet) -> dict[str, Any]:
     entry, option = work.entry, work.option
     pool = fleet.pool(work.pools[0])
     asked = rdma_request(pool, fleet.spec, fleet.addons.network_operator)
-    share, images = _share(work, pool.partition.shares), fleet.spec.addons.images
+    shares, images = pool.partition.shares, fleet.spec.addons.images
+    share = next(share for share in shares if share.profile == option.share.profile)
     spec = pod_spec(pool, share, asked.resources, images)
     if len(work.pools) > 1:
         _let_choose(spec, work.pools)
@@ -105,7 +105,10 @@ def _manifest(work: PlacedWorkload, fleet: Fleet) -> dict[str, Any]:
         if option.reached.run_hours is not None:
             job["activeDeadlineSeconds"] = ceil(3600 * option.reached.run_hours * _DEADLINE_MARGIN)
         if entry.team is not None:
-            head["metadata"]["labels"] = {"kueue.x-k8s.io/queue-name": _queue(entry.team, fleet)}
+            queues = fleet.spec.queues
+            default = queues is not None and queues.default_queue
+            queue = DEFAULT_QUEUE if default else entry.team
+            head["metadata"]["labels"] = {"kueue.x-k8s.io/queue-name": queue}
             job["suspend"] = True
         return {
             "apiVersion": "batch/v1",
@@ -181,17 +184,6 @@ def annotations(work: PlacedWorkload) -> dict[str, str]:
     if rate:
         found["gpufleet.dev/throughput-slo"] = f"{rate:g}"
     return found
-
-
-def _queue(team: str, fleet: Fleet) -> str:
-    """The LocalQueue in the team's namespace."""
-    queues = fleet.spec.queues
-    return DEFAULT_QUEUE if queues is not None and queues.default_queue else team
-
-
-def _share(work: PlacedWorkload, shares: tuple[Grant, ...]) -> Grant:
-    profile = work.option.share.profile
-    return next(share for share in shares if share.profile == profile)
 
 
 def _gpus_of_pod(work: PlacedWorkload) -> int:

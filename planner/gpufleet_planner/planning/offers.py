@@ -72,6 +72,12 @@ class OfferedMachine:
         """The price in dollars; None where there is none."""
         return None if self.micro_usd is None else Decimal(self.micro_usd) / 1_000_000
 
+    def part_micro_usd(self, devices: int, part: Fraction) -> float | None:
+        """Per hour, of so many devices that are each this part of a GPU; None without a price."""
+        return (
+            None if self.micro_usd is None else self.micro_usd * devices * float(part) / self.gpus
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Market:
@@ -101,7 +107,14 @@ def machines(
 ) -> tuple[OfferedMachine, ...]:
     """Everything on sale, cheapest first. Spot only for what survives being taken back; queued
     capacity only for jobs. Reservations and capacity blocks have an id and are not chosen here."""
-    found = [one for one in market.offers if _offered(one, market)]
+    arm = market.arm or bool(market.gpus)
+    found = [
+        one
+        for one in market.offers
+        if (arm or one.architecture != "arm64")
+        and (not market.gpus or one.gpu.key in market.gpus)
+        and one.device_bytes is not None
+    ]
     for platform in market.platforms:
         one_cloud = PLATFORMS[Platform(platform)].facts.cloud is not None
         region = market.region if one_cloud else None
@@ -157,13 +170,6 @@ def _sold_here(row: InstanceType, platform: str, market: Market, catalogue: Cata
     # Attachable GPUs have no machine of a known size, and no price of the whole.
     usable = gpu.vendor == "nvidia" and not row.attachable
     return usable and gpu.memory_bytes is not None and bool(row.accelerator.count)
-
-
-def _offered(machine: OfferedMachine, market: Market) -> bool:
-    if machine.architecture == "arm64" and not (market.arm or market.gpus):
-        return False
-    named = not market.gpus or machine.gpu.key in market.gpus
-    return named and machine.device_bytes is not None
 
 
 def _ways(

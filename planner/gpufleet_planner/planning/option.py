@@ -90,10 +90,7 @@ class Option:
     @property
     def part_micro_usd(self) -> float | None:
         """Per hour, the part of the machines it takes: what it costs where others take the rest."""
-        price = self.machine.micro_usd
-        if price is None:
-            return None
-        return price * self.devices * float(self.share.part) / self.machine.gpus
+        return self.machine.part_micro_usd(self.devices, self.share.part)
 
     @property
     def gpu_hours_per_hour(self) -> Fraction:

@@ -315,7 +315,16 @@ class Planner:
         if not settled and spent is not None and not isinstance(spent, Unbounded):
             data["budget"] = {"usdPerHour": max(ceil(spent / _MICRO), 1)}
             compiled = compile_data(data, as_of=self.as_of)
-        told = [*_validated(placed), *_bound_findings(compiled)]
+        told: list[Finding] = []
+        for work in placed:
+            if work.need is not None:
+                told += validate_provisioning(work.need, work.option, work.path)
+                told += validate_balance(work.need, work.option, work.path)
+        most = None if compiled.fleet is None else compiled.fleet.spend.maximum
+        if isinstance(most, Unbounded):
+            causes = "; ".join(most.causes)
+            text = f"the plan counts GPU-hours where no price is known: {causes}"
+            told.append(info("price-missing", "", text, "state the price you pay"))
         told += validate_scaling(compiled.fleet, placed)
         pools = tuple(zip(names, selection.pools, strict=True))
         findings = ordered((*told, *compiled.findings))
@@ -342,20 +351,3 @@ def _next_bans(
 def _declared(key: PoolKey) -> tuple[str, str, str, str]:
     """What of a pool another choice changes."""
     return key.machine.name, key.machine.buy, key.sharing, key.fabric
-
-
-def _bound_findings(compiled: Compiled) -> list[Finding]:
-    if compiled.fleet is None or not isinstance(compiled.fleet.spend.maximum, Unbounded):
-        return []
-    causes = "; ".join(compiled.fleet.spend.maximum.causes)
-    text = f"the plan counts GPU-hours where no price is known: {causes}"
-    return [info("price-missing", "", text, "state the price you pay")]
-
-
-def _validated(placed: Sequence[PlacedWorkload]) -> list[Finding]:
-    findings: list[Finding] = []
-    for work in placed:
-        if work.need is not None:
-            findings += validate_provisioning(work.need, work.option, work.path)
-            findings += validate_balance(work.need, work.option, work.path)
-    return findings

@@ -65,7 +65,10 @@ def pool_data(
         "expected": pool.nodes,
     }
     data["intent"] = key.intent
-    data["capacity"] = [{key.machine.buy: _buying(key.machine)}]
+    buying, usd = dict[str, str](), key.machine.usd_per_hour
+    if key.machine.buy == "onPrem" and usd is not None:
+        buying["usdPerGpuHour"] = f"{usd / key.machine.gpus:.6f}".rstrip("0").rstrip(".")
+    data["capacity"] = [{key.machine.buy: buying}]
     data["sharing"] = _sharing(pool)
     if key.fabric != "none":
         data["fabric"] = key.fabric
@@ -100,28 +103,25 @@ def _hardware(machine: OfferedMachine, head: PlanHead) -> dict[str, Any]:
     return data if shape is None else {**data, head.platform.value: dict(shape)}
 
 
-def _buying(machine: OfferedMachine) -> dict[str, Any]:
-    if machine.buy == "onPrem" and machine.usd_per_hour is not None:
-        return {
-            "usdPerGpuHour": f"{machine.usd_per_hour / machine.gpus:.6f}".rstrip("0").rstrip(".")
-        }
-    return {}
-
-
 def mig_strategy(key: PoolKey) -> str:
     """GKE's plugin names every slice nvidia.com/gpu; the operator's names each profile."""
     return "mixed" if key.profile is None else "single"
 
 
+def shared_by(kind: DeviceShare, replicas: int) -> dict[str, Any]:
+    """`sharing` of a pool that is not cut."""
+    if kind is DeviceShare.WHOLE:
+        return {"exclusive": {}}
+    return {"mps" if kind is DeviceShare.MPS else "timeSlicing": {"replicas": replicas}}
+
+
 def _sharing(pool: FilledPool) -> dict[str, Any]:
     key = pool.key
-    if key.kind is DeviceShare.WHOLE:
-        return {"exclusive": {}}
-    if pool.layout is not None:
+    if key.kind is not DeviceShare.WHOLE and pool.layout is not None:
         layouts = [{"gpus": count, "devices": dict(devices)} for devices, count in pool.layout.gpus]
         strategy = mig_strategy(key)
         return {"mig": {"strategy": strategy, "layouts": layouts}}
-    return {"mps" if key.kind is DeviceShare.MPS else "timeSlicing": {"replicas": key.replicas}}
+    return shared_by(key.kind, key.replicas)
 
 
 def slug(text: str) -> str:

@@ -60,10 +60,10 @@ def scaling_data(head: PlanHead, placed: Sequence[PlacedWorkload]) -> dict[str, 
     """What the FleetSpec gets where a service scales: KEDA, unless the file's `spec` says otherwise
     of it, and the scrape of the service where the file has `monitoring`."""
     scaling = [work for work in placed if autoscaling_hint(work) is not None]
-    stated = {key: _mapping(head.spec.get(key, {})) for key in ("addons", "monitoring")}
-    addons, monitoring = stated["addons"], stated["monitoring"]
-    if not scaling or addons is None or monitoring is None:
-        return {}
+    stated = [head.spec.get(key, {}) for key in ("addons", "monitoring")]
+    if not scaling or not all(isinstance(one, dict) for one in stated):
+        return {}  # what no compile accepts: its finding names it
+    addons, monitoring = cast("list[dict[str, Any]]", stated)
     found = {"addons": merged({"keda": {"enabled": True}}, addons)}
     if "monitoring" not in head.spec:
         return found
@@ -96,8 +96,3 @@ def validate_scaling(fleet: Fleet | None, placed: Sequence[PlacedWorkload]) -> l
 def _server(fleet: Fleet) -> str:
     monitoring = fleet.spec.monitoring
     return (monitoring.query_url if monitoring is not None else None) or PROMETHEUS
-
-
-def _mapping(stated: object) -> dict[str, Any] | None:
-    """None for what no compile accepts, whose finding names it."""
-    return cast("dict[str, Any]", stated) if isinstance(stated, dict) else None

@@ -313,15 +313,12 @@ def _rows(
             each, whole = price * option.devices / option.machine.gpus, price * option.machines
             compute, memory = option.share.slice_parts
             least = each * float(compute), each * float(memory)
-            row = OptionRow(option, pool, item, count, _part(option), order, whole, least)
+            part = option.part_micro_usd
+            if part is None:  # GPUs are counted, above every price: priced options win.
+                part = UNPRICED * float(option.gpu_part)
+            row = OptionRow(option, pool, item, count, part, order, whole, least)
             found[pool, item] = row
     return sorted(found.values(), key=lambda row: row.order)
-
-
-def _part(option: Option) -> float:
-    part = option.part_micro_usd
-    # Without a price GPUs are counted, above every price: priced options win.
-    return float(part) if part is not None else UNPRICED * float(option.gpu_part)
 
 
 _WEIGHTS = tuple(n / 4 for n in range(5))

@@ -5,8 +5,7 @@ from typing import Any
 
 from gpufleet.documents.writing import commented, yaml_text
 from gpufleet.models.ledger import GIB
-from gpufleet_planner.explanation.explain import explain_option
-from gpufleet_planner.explanation.line import lines_as_text
+from gpufleet_planner.explanation.explain import explain_option, lines_as_text
 from gpufleet_planner.planning.as_dict import option_as_dict, rejected_as_list
 from gpufleet_planner.planning.layouts import FilledPool
 from gpufleet_planner.planning.option import Option, usd
@@ -29,15 +28,12 @@ def spec_text(plan: PlannedFleet, *, explain: bool = False) -> str:
         members = plan.on(name)
         lines = "\n".join(derivation(pool, members))
         if explain:
-            lines += "".join(f"\n{_numbers(work)}" for work in members)
+            for work in members:
+                numbers = lines_as_text(explain_option(work.need, work.option), "  ")
+                lines += f"\n{work.entry.name}, every number:\n{numbers}"
         text += "".join(f"  {line}\n" for line in commented(lines).splitlines())
         text += "".join(f"  {line}\n" for line in yaml_text({"pools": [data]}).splitlines()[1:])
     return text + (yaml_text(head) if head else "")
-
-
-def _numbers(work: PlacedWorkload) -> str:
-    lines = explain_option(work.need, work.option)
-    return f"{work.entry.name}, every number:\n{lines_as_text(lines, '  ')}"
 
 
 def derivation(pool: FilledPool, members: list[PlacedWorkload]) -> Iterator[str]:

@@ -7,7 +7,7 @@ from math import ceil
 
 from gpufleet.findings import has_errors
 from gpufleet.models.architecture import Architecture
-from gpufleet.models.formats import WEIGHT_FORMATS, WeightFormat
+from gpufleet.models.formats import WEIGHT_FORMATS
 from gpufleet.models.ledger import GIB
 from gpufleet.models.parallel import Parallelism, Sharding, check_parallelism
 from gpufleet_planner.planning.need import ServingTarget, WorkloadNeed
@@ -153,8 +153,11 @@ def _fastest(
     need: WorkloadNeed, device: Device, machine: OfferedMachine, gpus: int
 ) -> "_Timed | Miss":
     first = need.training[0]
+    # A frozen 4-bit base is multiplied in FP16 where BF16 is not.
+    unit = WEIGHT_FORMATS["fp32" if first.precision is TrainingPrecision.FP32 else "bf16"]
+    unit = first.base if first.method is TrainingMethod.LORA else unit
     capability = (
-        *check_capability(device, _arithmetic(first)),
+        *check_capability(device, unit),
         *check_arithmetic(device, first.arithmetic),
     )
     if has_errors(capability):
@@ -303,10 +306,3 @@ def _accumulated(job: Training, need: WorkloadNeed, parallel: Parallelism) -> Tr
         return job
     micro = max(ceil(need.global_batch / (parallel.data * job.batch)), 1)
     return replace(job, accumulation=micro)
-
-
-def _arithmetic(job: Training) -> WeightFormat:
-    """The format the GPU must run: a frozen 4-bit base is multiplied in FP16 where BF16 is not."""
-    if job.method is TrainingMethod.LORA:
-        return job.base
-    return WEIGHT_FORMATS["fp32" if job.precision is TrainingPrecision.FP32 else "bf16"]

@@ -191,10 +191,7 @@ def read_plan_file(data: Mapping[str, Any]) -> tuple[PlanFile | None, tuple[Find
     wrong = [] if head is None else _taken_over(head)
     if head is None or wrong:
         return None, (*findings, *wrong)
-    findings += _useless_hardware(head)
-    if not PLATFORMS[head.platform].facts.clouds and not head.hardware:
-        findings.append(_finding("hardware-missing", platform=head.platform))
-    findings += _without_shape(head)
+    findings += _hardware(head)
     return PlanFile(head, tuple(found)), tuple(findings)
 
 
@@ -228,20 +225,17 @@ def _named(value: object) -> str:
     return shown_value(cast("object", value))
 
 
-def _useless_hardware(head: PlanHead) -> list[Finding]:
-    """Own machines on a platform whose pools have none."""
+def _hardware(head: PlanHead) -> list[Finding]:
+    """Own machines on a platform whose pools have none; none where no cloud sells some; and virtual
+    machines without a shape: they are what someone makes of them."""
     facts = PLATFORMS[head.platform].facts
-    if not head.hardware or OWN in facts.capacity:
-        return []
-    return [_finding("hardware-not-on-platform", title=facts.title)]
-
-
-def _without_shape(head: PlanHead) -> list[Finding]:
-    """A virtual machine is what someone makes of it: its shape must be said."""
-    facts = PLATFORMS[head.platform].facts
+    useless = bool(head.hardware) and OWN not in facts.capacity
+    found = [_finding("hardware-not-on-platform", title=facts.title)] if useless else []
     if facts.clouds:
-        return []
-    return [
+        return found
+    if not head.hardware:
+        found.append(_finding("hardware-missing", platform=head.platform))
+    return found + [
         _finding(
             "hardware-shape-missing",
             f"hardware[{index}].{head.platform}",

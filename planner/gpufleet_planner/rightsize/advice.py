@@ -70,7 +70,7 @@ class Proposal:
     @property
     def micro_usd(self) -> float | None:
         """Per hour for all pods: their part of the machines."""
-        return _part_price(self.machine, self.share.part, self.devices_each * self.pods)
+        return self.machine.part_micro_usd(self.devices_each * self.pods, self.share.part)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +128,7 @@ def advise(
         return replace(unknown, reason=device)
     each, pods = _devices_each(workload.uses), workload.pods_at_once
     now = _cheapest(device.gpu, each, market, catalogue)
-    price = None if now is None else _part_price(now, device.part, each * pods)
+    price = None if now is None else now.part_micro_usd(each * pods, device.part)
     label = f"{each} x {device.label}" if each > 1 else device.label
     unknown = replace(unknown, gpu=device.gpu, holds=label, micro_usd=price)
     measured = [use.most_compute for use in workload.uses]
@@ -352,12 +352,6 @@ def _cheapest(gpu: Gpu, each: int, market: Market, catalogue: Catalogue) -> Offe
     return min(
         priced, key=lambda one: ((one.micro_usd or 0) / one.gpus, one.gpus, one.name), default=None
     )
-
-
-def _part_price(machine: OfferedMachine, part: Fraction, devices: int) -> float | None:
-    if machine.micro_usd is None:
-        return None
-    return machine.micro_usd / machine.gpus * float(part) * devices
 
 
 def _confidence(workload: MeasuredWorkload) -> Confidence:

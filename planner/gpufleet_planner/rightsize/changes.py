@@ -10,9 +10,9 @@ from gpufleet.findings import Finding, has_errors, warning
 from gpufleet.fleet.model import Fleet, Pool
 from gpufleet.platforms.compiled import compile_data
 from gpufleet.render.pod_request import pod_spec
-from gpufleet_planner.planning.pools import free_name, slug
+from gpufleet_planner.planning.pools import free_name, shared_by, slug
 from gpufleet_planner.rightsize.advice import Advice, Conclusion, Proposal
-from gpufleet_planner.sizing.device import Device, DeviceShare
+from gpufleet_planner.sizing.device import DeviceShare
 
 SCALABLE = {"Deployment": "apps/v1", "StatefulSet": "apps/v1"}
 """Kinds that can be patched while they exist: pods and jobs are made again by their author."""
@@ -110,21 +110,13 @@ def _new_pools(
                 "name": name,
                 "instanceTypes": [machine.name],
                 "nodes": {"min": 0, "max": 1, "expected": 1},
-                "sharing": _sharing(share),
+                "sharing": {"mig": {"layout": f"all-{share.profile}"}}
+                if share.kind is DeviceShare.MIG
+                else shared_by(share.kind, share.replicas),
             }
             found[key] = (data, [])
         found[key][1].append(one)
     return found
-
-
-def _sharing(share: Device) -> dict[str, Any]:
-    if share.kind is DeviceShare.MIG:
-        return {"mig": {"layout": f"all-{share.profile}"}}
-    if share.kind is DeviceShare.MPS:
-        return {"mps": {"replicas": share.replicas}}
-    if share.kind is DeviceShare.TIME_SLICE:
-        return {"timeSlicing": {"replicas": share.replicas}}
-    return {"exclusive": {}}
 
 
 def _patch(one: Advice, pool: Pool) -> dict[str, Any]:

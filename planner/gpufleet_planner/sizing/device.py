@@ -95,12 +95,6 @@ class Device:
         whole = self.kind is DeviceShare.WHOLE
         return "whole" if whole else f"{self.kind.value}-{self.replicas}"
 
-    @property
-    def may_communicate(self) -> bool:
-        """Whether several can form one tensor or pipeline group. Slices and shares cannot: there is
-        no peer-to-peer between MIG instances, and sharers are scheduled apart."""
-        return self.kind is DeviceShare.WHOLE
-
 
 _SLICE_MEMORY = Fraction(91, 100)
 """Slices of known boards have at least this part of their even share of memory."""

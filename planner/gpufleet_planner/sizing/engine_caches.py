@@ -25,7 +25,6 @@ from gpufleet.models.architecture import (
     CompressedAttention,
     LatentAttention,
     LinearMixer,
-    Mixer,
 )
 from gpufleet.models.formats import KvFormat
 from gpufleet.models.kv_cache import BLOCK_TOKENS, layer_token_bytes, linear_state_bytes
@@ -142,7 +141,9 @@ def _kinds(model: Architecture, cache: KvFormat, parallel: Parallelism) -> list[
     found: dict[tuple[Fraction, Fraction, int | None, bool], int] = defaultdict(int)
     for group in model.groups:
         mixer = group.mixer
-        state = _state(mixer, parallel)
+        state = Fraction(0)
+        if isinstance(mixer, LinearMixer) and mixer.state_elements:
+            state = linear_state_bytes(mixer, parallel.tensor)
         each = layer_token_bytes(mixer, cache, parallel.tensor) / parallel.context
         if isinstance(mixer, CompressedAttention):
             return []
@@ -150,12 +151,6 @@ def _kinds(model: Architecture, cache: KvFormat, parallel: Parallelism) -> list[
             window = mixer.window if isinstance(mixer, Attention) else None
             found[each, state, window, isinstance(mixer, LatentAttention)] += group.count
     return [LayerPages(ceil(layers / parallel.pipeline), *kind) for kind, layers in found.items()]
-
-
-def _state(mixer: Mixer, parallel: Parallelism) -> Fraction:
-    if isinstance(mixer, LinearMixer) and mixer.state_elements:
-        return linear_state_bytes(mixer, parallel.tensor)
-    return Fraction(0)
 
 
 WINDOW_PART = Fraction(8, 10)

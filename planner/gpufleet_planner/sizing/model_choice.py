@@ -88,7 +88,10 @@ def _named(text: str, catalogue: Catalogue) -> ChosenModel | tuple[Finding, ...]
     found = find_catalogue_model(text, catalogue)
     if not isinstance(found, Finding):
         row = catalogue.model(found.name)
-        return ChosenModel(found, released_weights=row.released_weights, hub=_hub(text, row.hub))
+        # The repositories, the one whose name was written first.
+        name = text.strip().rpartition("/")[2].lower()
+        hub = sorted(row.hub, key=lambda one: one.rpartition("/")[2].lower() != name)
+        return ChosenModel(found, released_weights=row.released_weights, hub=tuple(hub))
     told = named_format(text)
     inside = None if told is None else find_catalogue_model(told[0], catalogue)
     if told is None or inside is None or isinstance(inside, Finding):
@@ -96,12 +99,6 @@ def _named(text: str, catalogue: Catalogue) -> ChosenModel | tuple[Finding, ...]
     form = told[1]
     noted = _finding("model-format-from-name", value=text, weights=form, model=inside.name)
     return ChosenModel(inside, findings=(noted,), released_weights=form)
-
-
-def _hub(text: str, known: tuple[str, ...]) -> tuple[str, ...]:
-    """The repositories, the one whose name was written first."""
-    name = text.strip().rpartition("/")[2].lower()
-    return tuple(sorted(known, key=lambda one: one.rpartition("/")[2].lower() != name))
 
 
 MAX_CONFIG_BYTES = 4 << 20

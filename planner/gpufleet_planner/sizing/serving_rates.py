@@ -287,12 +287,6 @@ def mean_prompt(serving: Serving) -> int:
     return max(serving.context // 2, 1)
 
 
-def _output(serving: Serving) -> int:
-    if serving.output_tokens is not None:
-        return max(serving.output_tokens, 1)
-    return max(serving.context - mean_prompt(serving), 1)
-
-
 def _saturation(step: DecodeStep, room: int) -> int:
     """Batch beyond which arithmetic or memory gives no more: bandwidth time still falls per token
     while it exceeds compute time."""
@@ -329,7 +323,7 @@ def serving_replica(
     held = cache.cache_bytes / each_kept * serving.kept_tokens if each_kept else inf
     if serving.engine is InferenceEngine.SGLANG and cache.tokens:
         held = cache.tokens
-    prompt = mean_prompt(serving)
+    prompt, output = mean_prompt(serving), serving.output_tokens
     # Causal: each token sees half of the others on average.
     each = 2 * count_parameters(model).multiplied + attention_flops(model, prompt / 2)
     plain = serving.engine is InferenceEngine.TRANSFORMERS
@@ -351,7 +345,7 @@ def serving_replica(
         ),
         prompt_tokens=prompt,
         prompt_seconds=prompt * each / (parallel.serving_gpus * peak) + moved,
-        output_tokens=_output(serving),
+        output_tokens=max(serving.context - prompt if output is None else output, 1),
         chunks=ceil(prompt / serving.batched_tokens) if serving.chunked_prefill else 1,
         prompts_per_step=max(serving.step_tokens / prompt, 1.0),
         room=room,

@@ -95,8 +95,9 @@ def check_group(
     device: Device | None, parallel: Parallelism, workload: SizedWorkload | None
 ) -> tuple[Finding, ...]:
     """An error where several processes of one replica or job would need to talk to each other from
-    slices or shares."""
-    if device is None or device.may_communicate or workload is None:
+    slices or shares: there is no peer-to-peer between MIG instances, and sharers are scheduled
+    apart."""
+    if device is None or device.kind is DeviceShare.WHOLE or workload is None:
         return ()
     gpus = parallel.training_gpus if workload.trains else parallel.serving_gpus
     if gpus == 1:
@@ -270,13 +271,6 @@ def training_of(request: SizeRequest, workload: SizedWorkload, weights: WeightFo
     return Training(**job)
 
 
-def _link(request: SizeRequest) -> Link | None:
-    asked = request.network
-    if asked is None or asked.kind in (LinkKind.NVLINK, LinkKind.PCIE):
-        return None
-    return network(asked.kind, asked.gigabits_per_second, asked.gpus_per_node)
-
-
 def _training_answer(
     model: Architecture,
     job: Training,
@@ -286,8 +280,9 @@ def _training_answer(
     findings: list[Finding],
 ) -> Sizing:
     need = training_ledger(model, job, parallel)
-    link = _link(request)
-    speed = None
+    asked, link, speed = request.network, None, None
+    if asked is not None and asked.kind not in (LinkKind.NVLINK, LinkKind.PCIE):
+        link = network(asked.kind, asked.gigabits_per_second, asked.gpus_per_node)
     if device is not None:
         speed = training_speed(model, job, device, parallel, link)
         if device.kind in (DeviceShare.MPS, DeviceShare.TIME_SLICE):
@@ -327,7 +322,10 @@ def _serving_answer(
         fits = False
         findings.append(refusal)
     if fits and device is not None and room is not None and room.sequences < serving.batch:
-        fits = False
+        fits, part, usable = False, "", device.usable_bytes
+        if serving.engine is not InferenceEngine.TRANSFORMERS:
+            taken = memory_fraction(serving.engine, serving.utilisation, usable, parallel)
+            part = f" at utilisation {float(taken):.2f}"
         findings.append(
             _finding(
                 "cache-too-small",
@@ -335,7 +333,7 @@ def _serving_answer(
                 limit=room.sequences,
                 device=device.label,
                 kept_tokens=serving.kept_tokens,
-                part=_part(serving, device, parallel),
+                part=part,
             )
         )
     if fits:
@@ -344,15 +342,6 @@ def _serving_answer(
     told = ordered(findings)
     answer = Sizing(model, need, device, gpus, fits, room, speed, told, serving, parallel)
     return replace(answer, load_test=tested)
-
-
-def _part(serving: Serving, device: Device, parallel: Parallelism) -> str:
-    """Which part of the device the engine takes; empty for Transformers, which takes no part."""
-    if serving.engine is InferenceEngine.TRANSFORMERS:
-        return ""
-    usable = device.usable_bytes
-    part = memory_fraction(serving.engine, serving.utilisation, usable, parallel)
-    return f" at utilisation {float(part):.2f}"
 
 
 _SMALLER = {

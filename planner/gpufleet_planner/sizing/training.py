@@ -121,27 +121,14 @@ def _stage_ledger(
     kept = _activation_items(model, training, parallel, stage)
     transient = sum(item.bytes for item in kept)
     gradients = next((item for item in state if item.key == "gradients"), None)
-    if gradients is not None and _gradients_come_and_go(training, parallel):
+    alone = parallel.training_gpus == 1 and training.accumulation == 1
+    if gradients is not None and alone and training.method is TrainingMethod.FULL:
+        # Gradients grow while activations shrink.
         larger = gradients.bytes > transient
         state = [replace(i, at_peak=larger) if i is gradients else i for i in state]
         kept = [replace(item, at_peak=not larger) for item in kept]
     gathered = _gathered(count, training, parallel)
     return ledger([*state, gathered, *kept, context_item()], TRAINING_MARGIN)
-
-
-def _gradients_come_and_go(training: Training, parallel: Parallelism) -> bool:
-    """One GPU without accumulation: gradients grow while activations shrink."""
-    return (
-        parallel.training_gpus == 1
-        and training.accumulation == 1
-        and training.method is TrainingMethod.FULL
-    )
-
-
-def _stage_parameters(model: Architecture, parallel: Parallelism, stage: int) -> Fraction:
-    """Parameters one GPU of a stage works on: FP32 weights at four bytes each."""
-    whole = weight_bytes(model, WEIGHT_FORMATS["fp32"])
-    return stage_weights(model, whole, parallel, training=True)[stage] / 4
 
 
 def _full_items(
@@ -152,7 +139,9 @@ def _full_items(
         training.optimizer,
         fused=training.fused_optimizer and training.accumulation == 1,
     )
-    own = _stage_parameters(model, parallel, stage)
+    # Parameters that the GPU works on: FP32 weights at four bytes each.
+    whole = weight_bytes(model, WEIGHT_FORMATS["fp32"])
+    own = stage_weights(model, whole, parallel, training=True)[stage] / 4
     divisors = _divisors(parallel)
     return _state_items(own, each, divisors, model.basis, "", on_host(training.optimizer))
 

@@ -51,27 +51,22 @@ def _figure(figure: str, generation: int, **wanted: str) -> float:
     return float(row["part"])
 
 
-def _fed(device: Device, major: int) -> float:
-    """By how much more a GPU reaches than the one of its generation that was measured.
+def _scale(device: Device, major: int, *, same: bool) -> float:
+    """By how much more or less a GPU reaches than the one of its generation that was measured.
 
-    H200 has the units of H100 and 1.43 times its bandwidth; torchtitan trains 8B in FP8 1.28 times
-    as fast on 32 H200 as on 8 H100 (tests/planner/sizing/training_speeds.py). The root of the
-    bandwidths, 1.20, is on the safe side of that; in BF16 no run was found.
+    `same`: of the generation itself. H200 has the units of H100 and 1.43 times its bandwidth;
+    torchtitan trains 8B in FP8 1.28 times as fast on 32 H200 as on 8 H100
+    (tests/planner/sizing/training_speeds.py). The root of the bandwidths, 1.20, is on the safe side
+    of that; in BF16 no run was found.
     """
     rates = device.rates
-    peak = None if rates is None else rates.bf16
-    if rates is None or not peak or not rates.memory_bandwidth or peak < _figure("peak", major):
-        return 1.0
-    return max(1.0, (_figure("ridge", major) / (peak / rates.memory_bandwidth)) ** 0.5)
-
-
-def _starved(device: Device, major: int) -> float:
-    """By how much less a GPU reaches than the one of its generation that was measured."""
-    rates = device.rates
-    peak = None if rates is None else rates.bf16 or rates.fp16
+    peak = None if rates is None else rates.bf16 or (None if same else rates.fp16)
     if rates is None or not peak or not rates.memory_bandwidth:
-        return 0.7
-    return min(1.0, (_figure("ridge", major) / (peak / rates.memory_bandwidth)) ** 0.5)
+        return 1.0 if same else 0.7
+    root = (_figure("ridge", major) / (peak / rates.memory_bandwidth)) ** 0.5
+    if not same:
+        return min(1.0, root)
+    return max(1.0, root) if peak >= _figure("peak", major) else 1.0
 
 
 def check_arithmetic(device: Device, arithmetic: Arithmetic) -> tuple[Finding, ...]:
@@ -113,7 +108,7 @@ def efficiency_of(
     kind = kind_of_model(model)
     matrices, attention, exposed, known = _program(kind, framework, arithmetic, major, way)
     same = capability in ((8, 0), (9, 0), (10, 0))
-    scale = _fed(device, major) if same else _starved(device, major)
+    scale = _scale(device, major, same=same)
     fitted = arithmetic is Arithmetic.FP8 and device.gpu.key == "H200-141GB"
     return TrainingEfficiency(
         matrices * scale,

@@ -2,7 +2,7 @@
 
 import shutil
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +10,7 @@ import click
 
 from gpufleet.cli.output import UnreadableInputError
 from gpufleet.documents.whole_file import write_whole_text
-from gpufleet.messages import json_text
+from gpufleet.messages import json_text, one_line
 
 if TYPE_CHECKING:
     from gpufleet_policies.fronts.audit.run import Audit
@@ -94,8 +94,6 @@ def report(
 
         return as_junit(result)
     if output_format == "github":
-        from gpufleet_policies.fronts.audit.github import as_annotations
-
         return "".join(f"{line}\n" for line in as_annotations(result))
     if output_format == "html":
         from gpufleet_policies.fronts.audit.page import as_page
@@ -110,3 +108,25 @@ def report(
 def styled(words: str, kind: str) -> str:
     """Words as the terminal shows a kind of `_COLOURS`."""
     return click.style(words, **_COLOURS[kind])
+
+
+def as_annotations(result: "Audit") -> Iterator[str]:
+    """Workflow commands of GitHub Actions: a line for each finding, also for waived
+    ones, and for each file that was not read."""
+    for one in result.findings:
+        level = "error" if one.is_mandatory else "warning"
+        place = f"file={_property(one.file)},line={one.line},title={_property(one.code)}"
+        yield f"::{level} {place}::{_data(one.text)}"
+    for one in result.waived:
+        place = f"file={_property(one.file)},line={one.line},title={_property(one.code)}"
+        yield f"::notice {place}::{_data(f'waived: {one.waiver}')}"
+    for file in result.unread:
+        yield f"::notice file={_property(file.name)}::{_data(f'not read: {file.problem}')}"
+
+
+def _data(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(one_line(text)).replace(":", "%3A").replace(",", "%2C")

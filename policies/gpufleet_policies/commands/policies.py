@@ -230,7 +230,7 @@ def admission(
     """
     from gpufleet_policies.commands.audit_call import policy_settings
     from gpufleet_policies.fronts.admission import policies as front
-    from gpufleet_policies.fronts.admission.files import text_of, write_policies
+    from gpufleet_policies.fronts.admission.policies import text_of, write_policies
     from gpufleet_policies.rules.registry import RULES
 
     settings = policy_settings(config, profile)

@@ -5,6 +5,7 @@ and nothing is assumed of it.
 """
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from gpufleet.cluster.scaling import AutoscalerTarget, TargetKey
@@ -12,12 +13,17 @@ from gpufleet.cluster.site import Site
 from gpufleet.contract.programs.autoscaler_signals import target_of
 from gpufleet.contract.programs.go_json import integer
 from gpufleet.contract.programs.validation import CheckReport, Judgement
-from gpufleet.contract.schemas import object_problems, report_problems
+from gpufleet.contract.schemas import (
+    SCHEMA_RULES,
+    object_problems,
+    report_problems,
+    schema_codes,
+)
 from gpufleet.documents.document import GoDocument
 from gpufleet.documents.paths import child, value_at
 from gpufleet.documents.shapes import as_list, as_mapping
+from gpufleet.rules.rows import rule_table, written_rules
 from gpufleet_policies.configurations.autoscaler_keda import validate_keda
-from gpufleet_policies.configurations.autoscaler_rules import CODES, RULES
 from gpufleet_policies.configurations.autoscaler_wrong_signal import (
     HOST_SIGNALS,
     validate_cpu,
@@ -25,7 +31,10 @@ from gpufleet_policies.configurations.autoscaler_wrong_signal import (
 )
 from gpufleet_policies.configurations.objects import objects
 
-__all__ = ["RULES", "validate"]
+CODES = schema_codes()
+RULES = rule_table(
+    *written_rules(Path(__file__).with_name("autoscaler_rules.jsonl")), *SCHEMA_RULES
+)
 
 VERSIONS = {
     "HorizontalPodAutoscaler": ("autoscaling/v2", "autoscaling/v1"),

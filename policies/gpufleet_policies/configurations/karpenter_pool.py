@@ -22,7 +22,10 @@ from gpufleet.contract.programs.validation import CheckReport
 from gpufleet.documents.paths import child, value_at
 from gpufleet.documents.quantities import quantity
 from gpufleet.documents.shapes import as_list, as_mapping
-from gpufleet_policies.configurations.karpenter_requirements import validate_requirements
+from gpufleet_policies.configurations.karpenter_requirements import (
+    validate_group,
+    validate_requirements,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +142,7 @@ def validate_pool(
     template = as_mapping(outer.get("spec")) or {}
     where = child(child(child(place, "template"), "spec"), "requirements")
     validate_requirements(template.get("requirements"), where, report)
+    validate_group(template, where, report)
     requirements = read_requirements(template.get("requirements"))
     if not demands_gpus(requirements) or cloud_of(requirements) != BY_AWS:
         return

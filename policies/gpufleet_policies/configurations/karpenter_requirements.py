@@ -1,5 +1,6 @@
 """Requirements of a NodePool or NodeOverlay, one by one."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from gpufleet.catalogue import load
@@ -81,6 +82,18 @@ def _validate_key(key: str, where: str, report: CheckReport) -> None:
             "remove it",
             value=key,
         )
+
+
+def validate_group(template: Mapping[str, Any], where: str, report: CheckReport) -> None:
+    """Labels of EKS Auto Mode, which no other Karpenter puts on machines."""
+    group = (as_mapping(template.get("nodeClassRef")) or {}).get("group")
+    for index, entry in enumerate(as_list(template.get("requirements")) or []):
+        key = str((as_mapping(entry) or {}).get("key"))
+        name = key.removeprefix("eks.amazonaws.com/instance-")
+        if group == AWS.rstrip("/") and name != key:
+            place = child(child(where, index), "key")
+            fix = f"write {AWS}instance-{name}"
+            report.add("karpenter-label-of-auto-mode", place, f"{key} narrows no machines", fix)
 
 
 def _validate_families(values: list[str], where: str, report: CheckReport) -> None:

@@ -20,6 +20,7 @@ from gpufleet.cluster.pool import (
 from gpufleet.contract.programs import karpenter_machines as machines_of
 from gpufleet.contract.programs.karpenter_keys import CAPACITY_TYPE, ZONE
 from gpufleet.contract.programs.karpenter_machines import NodeRequirement, mixes_gpus
+from gpufleet.documents.durations import go_duration
 from gpufleet.documents.shapes import is_list, items, mapping
 from gpufleet.findings.locator import Locator
 from gpufleet_policies.names import meanings
@@ -31,7 +32,6 @@ from gpufleet_policies.readers.blocks import (
     texts,
     word,
 )
-from gpufleet_policies.readers.durations import NEVER, seconds
 from gpufleet_policies.readers.eks import is_committed, taints
 from gpufleet_policies.readers.machines import NO_MACHINES, Machines, gpu_by_name, machines
 from gpufleet_policies.readers.quantities import amount, whole_amount
@@ -39,6 +39,24 @@ from gpufleet_policies.readers.raw_pods import natural
 from gpufleet_policies.readers.reading import fact, holds_unknown, text
 
 _WAYS = {"on-demand": "onDemand", "spot": "spot", "reserved": "reserved"}
+
+NEVER = "Never"
+_LONGEST = 60
+"""Characters; longer figures are no numbers anybody can add."""
+
+
+def seconds(value: Any, place: str = "") -> Fact[int]:
+    """Whole seconds; absent for nothing and for `Never`, unknown for what is not a duration."""
+    if value is None or value == NEVER:
+        return absent(place)
+    if isinstance(value, int) and not isinstance(value, bool):
+        return known(value, place=place)
+    if not isinstance(value, str) or len(value) > _LONGEST:
+        return unknown(place)
+    if value.isdecimal():
+        return known(int(value), place=place)
+    found = go_duration(value)
+    return unknown(place) if found is None or found < 0 else known(int(found), place=place)
 
 
 def read_requirements(value: Any) -> tuple[NodeRequirement, ...] | None:

@@ -12,8 +12,9 @@ from gpufleet.contract.relation import MONITORING_AGENT
 from gpufleet.documents.shapes import is_mapping, mapping
 from gpufleet.findings.locator import Locator
 from gpufleet_policies.names import meanings
-from gpufleet_policies.readers import components, ec2, eks, gke, helm, vsphere
+from gpufleet_policies.readers import ec2, eks, gke, helm, vsphere
 from gpufleet_policies.readers.blocks import word
+from gpufleet_policies.readers.fleet import fleet_from
 from gpufleet_policies.readers.nvidia_configs import parsed
 
 Reader = Callable[[dict[str, Any], Locator], Iterator[Any]]
@@ -36,6 +37,13 @@ def _schedule(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
     yield ScheduledSize(locator=locator, target=word(document, "autoscalingGroupName"))
 
 
+def _component(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
+    """A component that passes a compiled fleet under `fleet`, as GpuFleet does."""
+    fleet = fleet_from(document, locator)
+    if fleet is not None:
+        yield fleet
+
+
 _BLOCK = "aws:ec2/capacityBlockReservation:CapacityBlockReservation"
 
 READERS: dict[str, Reader] = {
@@ -53,7 +61,7 @@ READERS: dict[str, Reader] = {
     "kubernetes:helm.sh/v3:Release": helm.release,
     "kubernetes:helm.sh/v3:Chart": helm.release,
     "kubernetes:helm.sh/v4:Chart": helm.release,
-    "gpufleet:index:GpuFleet": components.component,
+    "gpufleet:index:GpuFleet": _component,
     "gpufleet:vsphere:MachineGroup": vsphere.machine_group,
     "gpufleet:vsphere:Machine": vsphere.gpu_node,
     "pulumi-python:dynamic/gpufleet:VsphereGpuNode": vsphere.gpu_node,

@@ -123,6 +123,9 @@ def facts_of_values(kind: str, values: Any, address: str, path: str) -> Iterator
 
 def _manifest(written: Any, address: str, path: str) -> Iterator[Any]:
     if isinstance(written, str):
-        written = plain(literal(written))
+        written = plain(literal(written) or {})
     if is_mapping(written) and isinstance(written.get("kind"), str):
         yield from facts_of_object(written, path, name=address)
+    elif written is not None and written is not UNKNOWN:
+        where = Locator("Manifest", address, file=path)
+        yield NotJudged(locator=where, what="terraform", reason="it holds no object of Kubernetes")

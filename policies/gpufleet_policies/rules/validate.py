@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,6 @@ from gpufleet_policies.readers.workload import is_of_known_kind
 from gpufleet_policies.rule_evidence import is_over_budget
 from gpufleet_policies.rules.claimed import COUNTING, with_claims
 from gpufleet_policies.rules.exceptions import Exemption, exemptions
-from gpufleet_policies.rules.one_fix import with_one_fix
 from gpufleet_policies.rules.placement import pools_for
 from gpufleet_policies.rules.registry import (
     EXCEPTION_INVALID,
@@ -77,7 +77,7 @@ def validate(
                     for one in _run(rule, level, subject, context, found, profile)
                     if one.code == rule.id
                 ]
-    return with_one_fix(findings) if isinstance(subject, WorkloadFacts) else findings
+    return _with_one_fix(findings) if isinstance(subject, WorkloadFacts) else findings
 
 
 @once
@@ -266,3 +266,26 @@ def invalid_exception(
             alternative='write "<reason>; until=YYYY-MM-DD", or remove it',
         ),
     )
+
+
+def _with_one_fix(findings: Sequence[Finding]) -> list[Finding]:
+    """The findings of one object, with the way out of that which wastes most of the same place."""
+    best: dict[str, Finding] = {}
+    for one in findings:
+        if _wasted(one) and one.waiver is None:
+            held = best.get(one.path)
+            if held is None or _wasted(one) > _wasted(held):
+                best[one.path] = one
+    return [_without_fix(one, best.get(one.path)) for one in findings]
+
+
+def _wasted(one: Finding) -> Fraction:
+    """GPUs that are wasted; 0 where it is not about waste."""
+    money = one.money
+    return money.gpus if money is not None and money.kind is AmountKind.WASTE else Fraction(0)
+
+
+def _without_fix(one: Finding, first: Finding | None) -> Finding:
+    if first is None or first is one or not _wasted(one) or one.waiver is not None:
+        return one
+    return replace(one, fix=f"see {first.code}: it is about the same GPUs", remediation=())

@@ -113,14 +113,16 @@ def _script(words: tuple[str, ...]) -> str:
 
 
 def _statements(script: str) -> list[tuple[str, bool]]:
-    """Statements in their order, with whether each runs in the background."""
+    """Statements in their order, with whether each runs in the background; none that runs only
+    when the one before it fails."""
     found: list[tuple[str, bool]] = []
     text = script.strip().rstrip("; \n)}")
     parts = re.split(r"(&&|\|\||;|\n|(?<![&>0-9])&(?![&>]))", text)
     for at in range(0, len(parts), 2):
         ends = parts[at + 1] if at + 1 < len(parts) else ""
         statement = parts[at].strip("(){} \t\r")
-        if statement and not statement.startswith("#"):
+        fallback = at and parts[at - 1] == "||"
+        if statement and not statement.startswith("#") and not fallback:
             found.append((statement, ends == "&"))
     return found
 

@@ -16,7 +16,7 @@ from pulumi.dynamic import (
 )
 
 from gpufleet.components_base.resource_plugin import NotReadyError
-from gpufleet_vcenter.changes import changes, refusals, replaces
+from gpufleet_vcenter.changes import changes, replaces
 from gpufleet_vcenter.errors import Code, VsphereError
 from gpufleet_vcenter.group_provider import VsphereGpuNodeGroupProvider
 from gpufleet_vcenter.group_run import change, look, make
@@ -24,6 +24,7 @@ from gpufleet_vcenter.outputs import inputs_kept
 from gpufleet_vcenter.remove import drop
 from gpufleet_vcenter.settings import normalised, problems
 from tests.engine.vcenter_fixture import PASSWORD, SECRET, Vcenter
+from tests.vcenter.test_changes import refusals
 
 Made = Callable[..., Vcenter]
 # pyVmomi leaves the connection of a refused login to the collector.

@@ -3,7 +3,6 @@
 import time
 
 import psutil
-from pyVmomi import vim
 
 from gpufleet_vcenter.credentials import Credentials
 from gpufleet_vcenter.inventory import read_inventory
@@ -22,8 +21,8 @@ def test_an_inventory_of_two_thousand_machines(other: Made) -> None:
         {"server": "127.0.0.1", "port": cloud.running.port, "plainHttp": True}
     )
     session = session_for(endpoint, Credentials(USER, PASSWORD))
-    datacenter = by_name(session, session.content.rootFolder, vim.Datacenter, "DC0", "datacenter")
-    compute = by_name(session, datacenter, vim.ComputeResource, "DC0_C0", "cluster")
+    datacenter = by_name(session, session.content.rootFolder, "datacenter", "DC0")
+    compute = by_name(session, datacenter, "cluster", "DC0_C0")
     me = psutil.Process()
     before, started = me.memory_info().rss, time.process_time()
     found = read_inventory(session, datacenter, compute)

@@ -11,8 +11,13 @@ from click.testing import CliRunner
 from gpufleet.catalogue import load
 from gpufleet_planner.commands.plan import command as plan_command
 from gpufleet_planner.commands.size import command as size_command
-from gpufleet_planner.explanation.explain import Setting, explain_option, explain_setting
-from gpufleet_planner.explanation.line import ExplanationLine, lines_as_text
+from gpufleet_planner.explanation.explain import (
+    ExplanationLine,
+    Setting,
+    explain_option,
+    explain_setting,
+    lines_as_text,
+)
 from gpufleet_planner.planning.plan import plan
 from gpufleet_planner.sizing.request import ParallelRequest, SizeRequest
 from gpufleet_planner.sizing.sized import size

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from benchmarks.public_manifests import manifests
 from gpufleet.cluster.fact import UNKNOWN
 from gpufleet.documents.limits import MANIFESTS, UnreadableDocumentError
-from gpufleet_policies.fronts.audit.github import as_annotations
+from gpufleet_policies.commands.audit_reports import as_annotations
 from gpufleet_policies.fronts.audit.inputs import Input
 from gpufleet_policies.fronts.audit.reading import read_input
 from gpufleet_policies.fronts.audit.run import audit

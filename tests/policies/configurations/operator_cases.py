@@ -50,6 +50,7 @@ GPU_OPERATOR: list[CaseRow] = [
     ("gpu-operator-choice-unknown", "toolkit: {env: [{name: RUNTIME, value: podman}]}", "toolkit: {env: [{name: RUNTIME, value: crio}]}", {}),
     ("gpu-operator-choice-unknown", "toolkit: {env: [{name: CONTAINERD_SET_AS_DEFAULT, value: 'yes'}]}", "toolkit: {env: [{name: CONTAINERD_SET_AS_DEFAULT, value: 'TRUE'}]}", {}),
     ("gpu-operator-choice-unknown", "dcgmExporter: {env: [{name: DCGM_EXPORTER_KUBERNETES_GPU_ID_TYPE, value: index}]}", "dcgmExporter: {env: [{name: DCGM_EXPORTER_KUBERNETES_GPU_ID_TYPE, value: device-name}]}", {}),
+    ("gpu-operator-choice-unknown", 'devicePlugin: {config: {name: a, default: "version: v1\\nflags: {}"}}', "devicePlugin: {config: {name: a, default: a}}", {}),
     ("config-key-misspelt", "migManager: {env: [{name: WITH_REBOOTS, value: 'true'}]}", "migManager: {env: [{name: WITH_REBOOT, value: 'true'}]}", {}),
     ("config-key-misspelt", "toolkit: {env: [{name: CONTAINERD_SET_AS_DEFUALT, value: 'true'}]}", "toolkit: {env: [{name: CONTAINERD_RUNTIME, value: a}, {name: HTTPS_PROXY, value: b}, {name: NVIDIA_VISIBLE_DEVICES, value: all}]}", {}),
     ("gpu-operator-choice-unknown", "driver: {kernelModuleType: closed}", "driver: {kernelModuleType: open}", {}),

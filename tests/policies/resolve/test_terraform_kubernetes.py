@@ -180,3 +180,28 @@ def test_values_of_a_chart_are_judged_and_expressions_are_not(form: str, tmp_pat
 def test_blocks_are_objects_of_the_api(written: Any, made: Any) -> None:
     """hashicorp/terraform-provider-kubernetes, kubernetes/schema_pod_spec.go."""
     assert api_object(written) == made
+
+
+@pytest.mark.parametrize("body", ["[1]", "a: [", "x", "kind: 3", "{a: 1}"])
+def test_a_manifest_that_holds_no_object_is_listed(body: str, tmp_path: Path) -> None:
+    text = f'resource "kubectl_manifest" "a" {{\n  yaml_body = <<E\n{body}\nE\n}}\n'
+    write(tmp_path, {"main.tf": text})
+    found = audit(tmp_path, "--require-judged", "--allow-nothing")
+    (one,) = found["notJudged"]
+    assert (found["exit"], one["reason"]) == (1, "it holds no object of Kubernetes")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'resource "kubernetes_pod" "b" {\n  metadata = 3\n  spec = [1]\n}\n',
+        'resource "kubernetes_pod" "b" {\n  spec {\n    container = "x"\n    env = 4\n  }\n}\n',
+        'resource "kubernetes_config_map" "e" {\n  data = [1]\n}\n',
+        'resource "helm_release" "i" {\n  chart = "gpu-operator"\n  values = [1, {}, "- b"]\n}\n',
+    ],
+)
+def test_odd_values_end_no_audit(text: str, tmp_path: Path) -> None:
+    write(tmp_path, {"main.tf": text})
+    found = audit(tmp_path, "--allow-nothing")
+    assert "policy-rule-failed" not in [one["code"] for one in found["findings"]]
+    assert not [one for one in found["notJudged"] if "report" in one["reason"]]

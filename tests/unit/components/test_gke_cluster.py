@@ -15,10 +15,10 @@ from gpufleet.platforms.gke import gcp_objects as gcp
 from gpufleet.platforms.gke.cluster import gke_kubeconfig_text
 from gpufleet.platforms.gke.cluster_plan import (
     LONGEST_ACCOUNT,
-    DeclaredGkeCluster,
     gke_cluster_plan,
 )
 from gpufleet.platforms.gke.names import NODE_POOL
+from gpufleet.spec.platforms.gke import DeclaredGkeCluster
 from tests.unit.components.snapshots import assert_snapshot
 
 ARGS: dict[str, Any] = {

@@ -16,6 +16,8 @@ import pytest
 
 from gpufleet.platforms.vsphere.node_join import Join, JoinMethod, join_user_data
 from gpufleet_vcenter.guest_data import StaticAddress, guest_keys, network_kargs
+from gpufleet_vcenter.settings import NodeSettings
+from tests.vcenter.test_outputs import NODE
 
 WHERE = os.environ.get("CLOUD_INIT", "")
 needs_cloud_init = pytest.mark.skipif(not WHERE, reason="CLOUD_INIT does not name a cloud-init")
@@ -29,6 +31,13 @@ STATIC = StaticAddress.model_validate(
         "searchDomains": ["lab.example"],
     }
 )
+
+
+def declared(user_data: str | None, form: str = "cloudInit") -> NodeSettings:
+    texts = {"userData": user_data, "userDataFormat": form}
+    return NodeSettings.model_validate({**NODE, **texts, "addresses": [STATIC]})
+
+
 READER = """
 import json, os, sys, tempfile
 from cloudinit import safeyaml
@@ -85,7 +94,7 @@ JOINS = [
 @pytest.mark.parametrize("join", JOINS, ids=lambda join: join.method.value)
 def test_it_reads_what_is_written(join: Join) -> None:
     user_data = join_user_data(join, {"a": "b"}, [], "gpu-0")
-    keys = guest_keys("uuid", "gpu-0", user_data, "cloudInit", {}, None, [STATIC], MACS)
+    keys = guest_keys("uuid", declared(user_data), MACS)
     found = by_cloud_init(dict(keys))
     assert found["metadata"]["local-hostname"] == "gpu-0"
     assert [file["permissions"] for file in found["userdata"]["write_files"]] == ["0600"]
@@ -93,7 +102,7 @@ def test_it_reads_what_is_written(join: Join) -> None:
 
 @needs_cloud_init
 def test_netplan_and_network_manager_get_the_addresses() -> None:
-    keys = guest_keys("uuid", "gpu-0", "#cloud-config\n{}\n", "cloudInit", {}, None, [STATIC], MACS)
+    keys = guest_keys("uuid", declared("#cloud-config\n{}\n"), MACS)
     files = by_cloud_init(dict(keys))["files"]
     netplan = files["netplan.yaml"]
     for expected in (
@@ -119,5 +128,5 @@ def test_arguments_of_coreos_are_those_of_the_machine_api() -> None:
     assert (
         network_kargs([STATIC]) == "ip=10.0.0.10::10.0.0.1:255.255.255.0:::none nameserver=10.0.0.2"
     )
-    keys = guest_keys("uuid", "gpu-0", None, "ignition", {}, None, [STATIC])
+    keys = guest_keys("uuid", declared(None, "ignition"))
     assert list(keys) == ["guestinfo.afterburn.initrd.network-kargs"]

@@ -33,12 +33,22 @@ from gpufleet.spec.addons import (
     NetworkOperator,
     NeuronDevicePlugin,
 )
+from gpufleet.spec.chart_components import (
+    DeclaredEfaPlugin,
+    DeclaredKeda,
+    DeclaredNeuronPlugin,
+    DeclaredNimOperator,
+    DeclaredPrometheusAdapter,
+)
 from gpufleet.spec.descriptions import descriptions
 from gpufleet.spec.fleet_spec import FleetSpec
 from gpufleet.spec.gpu_operator import GpuOperatorSettings
 from gpufleet.spec.monitoring import Monitoring
 from gpufleet.spec.network_operator import NetworkOperatorSettings
 from gpufleet.spec.nim import Nim
+from gpufleet.spec.olm import DeclaredOlmOperator
+from gpufleet.spec.platforms.eks import DeclaredEksCluster
+from gpufleet.spec.platforms.gke import DeclaredGkeCluster
 from gpufleet.spec.pool import GpuPool
 from gpufleet.spec.queues import Queues
 from gpufleet.spec.scaling import KedaScaling, Scaling
@@ -54,6 +64,14 @@ ROOTS = (
     Scaling,
     KedaScaling,
     Nim,
+    DeclaredEksCluster,
+    DeclaredGkeCluster,
+    DeclaredNimOperator,
+    DeclaredKeda,
+    DeclaredPrometheusAdapter,
+    DeclaredNeuronPlugin,
+    DeclaredEfaPlugin,
+    DeclaredOlmOperator,
 )
 RENAMED = {
     GpuOperator: "GpuOperatorOptionsArgs",
@@ -62,8 +80,17 @@ RENAMED = {
     Karpenter: "KarpenterOptionsArgs",
     ClusterAutoscaler: "ClusterAutoscalerOptionsArgs",
     NeuronDevicePlugin: "NeuronDevicePluginOptionsArgs",
+    DeclaredEksCluster: "EksClusterArgs",
+    DeclaredGkeCluster: "GkeClusterArgs",
+    DeclaredNimOperator: "NimOperatorArgs",
+    DeclaredKeda: "KedaArgs",
+    DeclaredPrometheusAdapter: "PrometheusAdapterArgs",
+    DeclaredNeuronPlugin: "NeuronDevicePluginArgs",
+    DeclaredEfaPlugin: "EfaDevicePluginArgs",
+    DeclaredOlmOperator: "OlmOperatorArgs",
 }
-"""These components have arguments of their own, and all types of a package share one namespace."""
+"""All types of a package share one namespace: the first ones are components with arguments of their
+own, the last ones are the arguments of components."""
 
 SPELLED_AS_FILES = "spelled_as_files"
 """Folder of the FleetSpec in camelCase."""

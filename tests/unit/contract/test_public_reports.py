@@ -121,7 +121,7 @@ def test_k8s_device_plugin_421_a_taint_the_plugin_does_not_tolerate():
     compiled = validated("eks", tainted, devicePlugin=chart)
     assert codes(compiled) == set()
     assert compiled.fleet is not None
-    values = plugin_release_values(compiled.fleet, "config")
+    values = plugin_release_values(compiled.fleet)
     wanted = {"key": "gpu", "operator": "Exists", "effect": "NoSchedule"}
     assert wanted in values["tolerations"]
     assert wanted in values["nfd"]["worker"]["tolerations"]

@@ -11,7 +11,8 @@ from gpufleet.catalogue.google_zones import is_zone_of, region_of_google_zone
 from gpufleet.cluster.pool import region_of_zones
 from gpufleet.findings import Finding
 from gpufleet.platforms.compiled import compile_data
-from gpufleet.platforms.gke.cluster_plan import DeclaredGkeCluster, gke_cluster_plan
+from gpufleet.platforms.gke.cluster_plan import gke_cluster_plan
+from gpufleet.spec.platforms.gke import DeclaredGkeCluster
 from gpufleet_policies.readers.gke_sizes import zones_of
 
 AI = ("us-south1-ai1b", "us-south1-a")

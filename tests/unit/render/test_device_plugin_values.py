@@ -45,7 +45,7 @@ def fleet(**addon: Any) -> Any:
 def test_it_serves_its_pools_with_the_files_the_operator_would_read() -> None:
     made = fleet(imagePullSecret="ngc", values={"mps": {"root": "/var/mps"}})
     files = plugin_files(made)
-    values = plugin_release_values(made, files.name)
+    values = plugin_release_values(made)
     assert values["config"] == {"name": files.name, "default": "default"}
     assert made.pools[0].labels["nvidia.com/device-plugin.config"] in files.data
     required = values["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]

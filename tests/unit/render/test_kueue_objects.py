@@ -20,7 +20,7 @@ def queues(**more: Any) -> dict[str, Any]:
 
 
 def objects(fleet: Any, name: str) -> list[dict[str, Any]]:
-    return kueue_objects(fleet)[name][0]
+    return kueue_objects(fleet)[name]
 
 
 def test_the_configuration_says_what_the_queues_need() -> None:

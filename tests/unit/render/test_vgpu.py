@@ -4,7 +4,6 @@ import yaml
 
 from gpufleet.fleet.model import Fleet
 from gpufleet.platforms.compiled import compile_data
-from gpufleet.render.gpu_operator_values import mig_parted_files, plugin_files
 from gpufleet.render.manifests import gpu_operator_release_values
 from gpufleet.render.vgpu import vgpu_device_config, vgpu_device_file
 
@@ -28,7 +27,7 @@ def fleet(*profiles: str) -> Fleet:
 
 
 def operator_values_of(fleet: Fleet) -> dict[str, Any]:
-    return gpu_operator_release_values(fleet, mig_parted_files(fleet), plugin_files(fleet))
+    return gpu_operator_release_values(fleet)
 
 
 def test_every_type_fills_the_gpus_of_its_hosts() -> None:

@@ -12,9 +12,9 @@ from pydantic import ValidationError
 
 from gpufleet.cli.schema import _models  # pyright: ignore[reportPrivateUsage]
 from gpufleet.platforms.compiled import compile_data
-from gpufleet.platforms.eks.cluster_plan import DeclaredCluster
 from gpufleet.spec.base import SpecModel
 from gpufleet.spec.fleet_spec import FleetSpec
+from gpufleet.spec.platforms.eks import DeclaredEksCluster
 from gpufleet_planner.sizing.request import parse_request
 
 TRUTH_VALUES = ("yes", "no", "on", "off", "true", "false", "y", "t", "1", 1, 0, 1.0)
@@ -124,8 +124,8 @@ def test_a_whole_number_may_have_a_point() -> None:
 
 def test_arguments_of_a_cluster_and_requests_of_the_planner_convert_nothing() -> None:
     cluster: dict[str, Any] = {"clusterName": "ml", "region": "us-east-1", "zones": ["us-east-1a"]}
-    DeclaredCluster.model_validate(cluster)
+    DeclaredEksCluster.model_validate(cluster)
     with pytest.raises(ValidationError, match="valid boolean"):
-        DeclaredCluster.model_validate({**cluster, "spotRole": "yes"})
+        DeclaredEksCluster.model_validate({**cluster, "spotRole": "yes"})
     _, found = parse_request({"model": "llama-3.1-8b", "concurrency": "8"})
     assert "concurrency" in {one.path for one in found}

@@ -83,7 +83,7 @@ def _cluster_policy(
     validate_driver_version(driver.get("version"), f"{place}.driver.version", report)
     validate_runtime_paths(spec, place, report)
     validate_environment(spec, place, report)
-    validate_mig_default(spec, f"{place}.", report)
+    validate_defaults(spec, f"{place}.", report)
     absent = [one for one in problems if one.kind is _REQUIRED and len(one.steps) == 2]
     missing = tuple(str(one.steps[1]) for one in absent)
     if len(missing) <= _PARTS / 2:
@@ -93,8 +93,9 @@ def _cluster_policy(
     return tuple(one for one in problems if one not in absent)
 
 
-def validate_mig_default(data: Mapping[str, Any], root: str, report: CheckReport) -> None:
-    """The layout that nodes without a label get: only the one without any instances."""
+def validate_defaults(data: Mapping[str, Any], root: str, report: CheckReport) -> None:
+    """What nodes without a label get: of MIG only the layout without instances, of the device
+    plugin a key."""
     value = value_at(data, "migManager.config.default")
     if isinstance(value, str) and value not in ("", "all-disabled"):
         report.say(
@@ -103,6 +104,10 @@ def validate_mig_default(data: Mapping[str, Any], root: str, report: CheckReport
             value=value,
             allowed=("all-disabled", ""),
         )
+    chosen = value_at(data, "devicePlugin.config.default")
+    if isinstance(chosen, str) and "\n" in chosen:
+        place, value = f"{root}devicePlugin.config.default", chosen.partition("\n")[0]
+        report.say("gpu-operator-choice-unknown/key", place, value=value)
 
 
 def special_code(problem: SchemaProblem) -> str | None:

@@ -33,7 +33,7 @@ from gpufleet.contract.programs.gpu_operator_objects import (
     CODES,
     KINDS,
     special_code,
-    validate_mig_default,
+    validate_defaults,
     validate_objects,
 )
 from gpufleet.contract.programs.gpu_operator_runtime import (
@@ -111,7 +111,7 @@ def validate(read: GoDocument, context: Site) -> Judgement:
             )
     _validate_switches(values, "", report)
     _validate_stacks(values, context, report)
-    validate_mig_default(values, "", report)
+    validate_defaults(values, "", report)
     if value_at(values, _PLUGIN_DATA) and not _is(values, "devicePlugin.config.create", False):
         report.say("gpu-operator-key-ignored/create", _PLUGIN_DATA)
     inner = context.reading(

@@ -37,9 +37,14 @@ def refused_by_code(document: Mapping[str, Any]) -> Iterator[SchemaProblem]:
     """The problems of an object that fits its definition and has no nulls."""
     version, kind = str(document.get("apiVersion")), str(document.get("kind"))
     group, rows = version.rpartition("/")[0], refusals()
+    contexts: dict[tuple[int, bool], Any] = {}  # values are slow to hand over to CEL
     for row in (*rows.get(f"{group}/{kind}", ()), *rows.get(f"{version}/{kind}", ())):
         for steps, value in (one for path in row["at"] for one in _all(document, path)):
-            if _is_refused(row["rule"], value, document):
+            key = (id(value), "object" in row["rule"])
+            if key not in contexts:
+                names = {"self": value, **({"object": document} if key[1] else {})}
+                contexts[key] = cel().Context(names, functions())
+            if _is_refused(row["rule"], contexts[key]):
                 place = (*steps, *_there(value, row.get("path", "")))
                 by = row["by"] + (f" {row['since']} and later" if "since" in row else "")
                 what = SchemaProblemKind.REFUSED if "since" in row else SchemaProblemKind.CONDITION
@@ -48,8 +53,7 @@ def refused_by_code(document: Mapping[str, Any]) -> Iterator[SchemaProblem]:
                 yield SchemaProblem(what, path_of(place), message, row.get("fix"), place, found)
 
 
-def _is_refused(rule: str, value: Any, document: Mapping[str, Any]) -> bool:
-    context = cel().Context({"self": value, "object": document}, functions())
+def _is_refused(rule: str, context: Any) -> bool:
     try:
         return compiled(rule).execute(context) is False
     except (KeyError, RuntimeError, TypeError, ValueError):

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from typing import Any
 
-from gpufleet.documents.writing import yaml_text
 from gpufleet.fleet.chart_values import Values, merged
 from gpufleet.fleet.model import Fleet, Pool
 from gpufleet.platforms.eks.cluster_autoscaler_values import CHART as AUTOSCALER
@@ -33,11 +32,13 @@ from gpufleet.platforms.eks.node_group_arguments import group_labels, node_group
 from gpufleet.platforms.eks.scheduled_actions import scheduled_actions
 from gpufleet.platforms.eks.shape import eks_shape
 from gpufleet.platforms.eks.user_data import user_data
-from gpufleet.render.artefact import Artefact, ArtefactKind
+from gpufleet.render.artefact import Artefact, files_in
 from gpufleet.render.fleet_release import FleetRelease, fleet_release
 from gpufleet.render.platform_files import PlatformFiles
 from gpufleet.spec.addons import Addon
 from gpufleet.spec.pool import Provisioner
+
+_file = files_in(__file__)
 
 DISCOVERY = "karpenter.sh/discovery"
 """Tag of subnets and security groups in Karpenter's installation guide."""
@@ -47,7 +48,7 @@ class EksFiles(PlatformFiles):
     """Node groups, or Karpenter's objects."""
 
     def pool_files(self, fleet: Fleet, pool: Pool) -> Iterator[Artefact]:
-        prefix = fleet.spec.name_prefix or fleet.spec.cluster.name
+        prefix = fleet.spec.resource_prefix
         karpenter = pool.provisioner.by_node_pool
         return (_karpenter if karpenter else _node_group)(fleet, pool, prefix)
 
@@ -65,7 +66,7 @@ class EksFiles(PlatformFiles):
             values = cluster_autoscaler_values(
                 addons.cluster_autoscaler,
                 fleet.pools,
-                fleet.spec.name_prefix or cluster.name,
+                fleet.spec.resource_prefix,
                 cluster.region or "",
                 cluster.kubernetes_version,
                 provisioning_requests=queues is not None and bool(queues.atomic_scale_up),
@@ -96,52 +97,19 @@ def _node_group(fleet: Fleet, pool: Pool, prefix: str) -> Iterator[Artefact]:
         "userData": None if shape.custom else user_data(pool, shape, group_labels(pool), None),
         "schedules": scheduled_actions(pool),
     }
-    yield Artefact(
-        f"clouds/aws/{pool.name}.yaml",
-        ArtefactKind.ARGUMENTS,
-        f"arguments of the node group {pool.name} and its launch template, but for cluster, role, "
-        "subnets and security groups; user data before Base64",
-        yaml_text({key: value for key, value in arguments.items() if value}),
-    )
+    written = {key: value for key, value in arguments.items() if value}
+    yield from _file("clouds/aws/{pool}.yaml", written, pool=pool.name)
 
 
 def _karpenter(fleet: Fleet, pool: Pool, prefix: str) -> Iterator[Artefact]:
-    folder, shape = "manifests/karpenter", eks_shape(pool)
-    overlay = node_overlay(pool)
-    if overlay is not None:
-        yield Artefact(
-            f"{folder}/node-overlay-{pool.name}.yaml",
-            ArtefactKind.MANIFEST,
-            f"what Karpenter must expect of a new node of {pool.name} (gate NodeOverlay)",
-            yaml_text(overlay),
-        )
-    yield Artefact(
-        f"{folder}/node-pool-{pool.name}.yaml",
-        ArtefactKind.MANIFEST,
-        f"what Karpenter may launch for {pool.name}, how much, and when it may take it away",
-        yaml_text(node_pool(pool, shape)),
-    )
-    if buffer := capacity_buffer(pool):
-        yield Artefact(
-            f"{folder}/capacity-buffer-{pool.name}.yaml",
-            ArtefactKind.MANIFEST,
-            f"nodes of {pool.name} that stay free (gate CapacityBuffer)",
-            "---\n".join(yaml_text(document) for document in buffer),
-        )
+    folder, shape, cluster = "manifests/karpenter", eks_shape(pool), fleet.spec.cluster.name
     made = node_class(pool, shape, prefix, fleet.spec.tags, karpenter_name(pool))
-    yield Artefact(
-        f"{folder}/node-class-{pool.name}.yaml",
-        ArtefactKind.MANIFEST,
-        f"image, disks and interfaces of {pool.name}'s machines",
-        yaml_text(
-            {
-                **made,
-                "spec": {**made["spec"], **_found_by_tag(fleet.spec.cluster.name, pool)},
-            },
-            "Role, subnets and security groups as Karpenter's installation guide names them:\n"
-            f"correct them, or tag yours with {DISCOVERY}={fleet.spec.cluster.name}.",
-        ),
-    )
+    found = {**made, "spec": {**made["spec"], **_found_by_tag(cluster, pool)}}
+    names = {"pool": pool.name, "cluster": cluster}
+    yield from _file(f"{folder}/node-overlay-{{pool}}.yaml", node_overlay(pool), **names)
+    yield from _file(f"{folder}/node-pool-{{pool}}.yaml", node_pool(pool, shape), **names)
+    yield from _file(f"{folder}/capacity-buffer-{{pool}}.yaml", capacity_buffer(pool), **names)
+    yield from _file(f"{folder}/node-class-{{pool}}.yaml", found, **names)
 
 
 def _found_by_tag(cluster: str, pool: Pool) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from gpufleet.fleet.config_names import POOL_LABEL
+from gpufleet.fleet.manifest import manifest
 from gpufleet.fleet.model import Pool
 from gpufleet.platforms.eks.shape import EksShape, reservation_terms
 
@@ -46,15 +47,7 @@ def auto_node_class(
         spec["capacityReservationSelectorTerms"] = reservations
     if tags:
         spec["tags"] = dict(sorted(tags.items()))
-    return {
-        "apiVersion": API_VERSION,
-        "kind": KIND,
-        "metadata": {
-            "name": name,
-            "labels": {"app.kubernetes.io/managed-by": "gpufleet", POOL_LABEL: pool.name},
-        },
-        "spec": spec,
-    }
+    return manifest(API_VERSION, KIND, name, labels={POOL_LABEL: pool.name}, spec=spec)
 
 
 def access_policy_arn(node_role_arn: str) -> str:

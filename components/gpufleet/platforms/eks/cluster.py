@@ -3,10 +3,11 @@
 import json
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
+from typing import TYPE_CHECKING, Any
 
 import pulumi
 
+from gpufleet.arguments import EksClusterArgs
 from gpufleet.components_base.cloud_object import ready_output
 from gpufleet.components_base.cluster_networks import kubeconfig_text
 from gpufleet.components_base.component import GpuComponent, Options
@@ -22,7 +23,6 @@ from gpufleet.platforms.eks.cluster_plan import (
     EBS_CSI_ACCOUNT,
     EBS_CSI_POLICY,
     NODE_POLICIES,
-    DeclaredCluster,
     EksClusterPlan,
     addon,
     cluster_plan,
@@ -30,57 +30,10 @@ from gpufleet.platforms.eks.cluster_plan import (
     role_prefix,
 )
 from gpufleet.platforms.eks.pod_identity import TRUST, policy_text
+from gpufleet.spec.platforms.eks import DeclaredEksCluster
 
 if TYPE_CHECKING:
     from gpufleet.gpu_fleet import GpuFleetConnectionArgs
-
-
-class EksSystemNodesArgs(TypedDict):
-    """The managed node group on which controllers run."""
-
-    instance_types: NotRequired[list[str]]
-    """Machine types, best first. Default m6i.large."""
-    nodes: NotRequired[int]
-    """How many, at least 1. Default 2."""
-    disk_gib: NotRequired[int]
-    """Root volume, encrypted gp3. Default 50."""
-    ami_type: NotRequired[str]
-    """Image as EKS names it; Arm machines need `AL2023_ARM_64_STANDARD`. Default
-    `AL2023_x86_64_STANDARD`."""
-
-
-class EksClusterArgs(TypedDict):
-    """Inputs of `EksCluster`."""
-
-    cluster_name: str
-    """Name of the cluster, unique in account and region."""
-    region: str
-    """Region, `us-east-1`; the one of the AWS provider."""
-    zones: list[str]
-    """Availability zones, two to six, `["us-east-1a", "us-east-1b"]`. Those that sell the GPU
-    machines should be among them."""
-    kubernetes_version: NotRequired[str]
-    """Minor version, `"1.36"`. Default: 1.36."""
-    cidr: NotRequired[str]
-    """IPv4 range of the network, /16 to /20. Default 10.0.0.0/16."""
-    nat: NotRequired[str]
-    """`single`: one NAT gateway for all zones; machines lose the internet with its zone.
-    `perZone`: one each. Default `single`."""
-    public_access_cidrs: NotRequired[list[str]]
-    """Addresses that may reach the API server from the internet. Default: none, it is reached from
-    the network alone, and a program that installs charts must run there."""
-    system_nodes: NotRequired[EksSystemNodesArgs]
-    """The nodes of controllers. Default: two m6i.large."""
-    log_types: NotRequired[list[str]]
-    """Logs of the control plane that go to CloudWatch: `api`, `audit`, `authenticator`,
-    `controllerManager`, `scheduler`. Default: none."""
-    spot_role: NotRequired[bool]
-    """Make the service-linked role of EC2 Spot, which an account has once and Karpenter needs for
-    spot machines. AWS refuses a second one. Default false."""
-    deletion_protection: NotRequired[bool]
-    """EKS refuses to delete the cluster until this is false again. Default false."""
-    tags: NotRequired[dict[str, str]]
-    """Tags of everything that takes them. Default: none."""
 
 
 class EksCluster(GpuComponent[EksClusterPlan]):
@@ -295,7 +248,7 @@ def _managed_policy(policy: str, role_arn: str) -> str:
 
 
 def _planned(component: str, args: EksClusterArgs) -> EksClusterPlan:
-    declared = checked(component, EksClusterArgs, args, DeclaredCluster)
+    declared = checked(component, EksClusterArgs, args, DeclaredEksCluster)
     plan, findings = cluster_plan(declared)
     if has_errors(findings):
         refuse(component, findings)

@@ -8,7 +8,7 @@ import pulumi
 from pydantic import Field
 
 from gpufleet.arguments import ChartsArgs, ClusterAutoscalerOptionsArgs, GpuPoolArgs
-from gpufleet.components_base.charts import ChartChoice, ChosenChart, chosen_chart
+from gpufleet.components_base.charts import ChosenChart, chosen_chart
 from gpufleet.components_base.component import ComponentPlan, GpuComponent, Options
 from gpufleet.components_base.inputs import checked, declared, refuse
 from gpufleet.components_base.release import chart_release
@@ -27,6 +27,7 @@ from gpufleet.platforms.eks.pod_identity import pod_identity, policy_text
 from gpufleet.spec.addons import Charts
 from gpufleet.spec.addons import ClusterAutoscaler as Settings
 from gpufleet.spec.base import SpecModel
+from gpufleet.spec.chart_components import ChartChoice
 from gpufleet.spec.cluster import DEFAULT_KUBERNETES_VERSION
 
 _finding = findings_in(__file__)

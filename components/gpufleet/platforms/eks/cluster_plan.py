@@ -9,9 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from ipaddress import IPv4Network
 from pathlib import Path
-from typing import Annotated, Any, Literal
-
-from pydantic import Field, StringConstraints
+from typing import Any
 
 from gpufleet.components_base.cluster_networks import (
     file_arguments,
@@ -24,8 +22,7 @@ from gpufleet.findings import Finding, findings_in
 from gpufleet.platforms.clouds.aws_tags import validate_role_tags, validate_tags
 from gpufleet.platforms.eks.aws_objects import CLUSTER, LAUNCH_TEMPLATE, NODE_GROUP
 from gpufleet.platforms.eks.names import LONGEST, SUFFIX, name_prefix
-from gpufleet.spec.base import SpecModel
-from gpufleet.spec.cluster import DEFAULT_KUBERNETES_VERSION, KubernetesVersion
+from gpufleet.spec.platforms.eks import DeclaredEksCluster
 
 _finding = findings_in(__file__)
 
@@ -50,34 +47,6 @@ AFTER_NODES = ("coredns", "aws-ebs-csi-driver")
 """Add-ons that are Deployments: they become active when a node can run them."""
 
 
-class SystemNodes(SpecModel):
-    """The managed node group that runs controllers: GPU nodes are tainted."""
-
-    instance_types: tuple[str, ...] = Field(default=("m6i.large",), min_length=1)
-    nodes: int = Field(default=2, ge=1)
-    disk_gib: int = Field(default=50, ge=20)
-    ami_type: str = "AL2023_x86_64_STANDARD"
-
-
-class DeclaredCluster(SpecModel):
-    """The arguments of `EksCluster`."""
-
-    cluster_name: Annotated[
-        str, StringConstraints(pattern=r"^[0-9A-Za-z][A-Za-z0-9_-]*$", max_length=100)
-    ]
-    region: str
-    zones: tuple[str, ...]
-    kubernetes_version: KubernetesVersion = DEFAULT_KUBERNETES_VERSION
-    cidr: str = "10.0.0.0/16"
-    nat: Literal["single", "perZone"] = "single"
-    public_access_cidrs: tuple[str, ...] = ()
-    system_nodes: SystemNodes = SystemNodes()
-    log_types: tuple[str, ...] = ()
-    spot_role: bool = False
-    deletion_protection: bool = False
-    tags: dict[str, str] = Field(default_factory=dict[str, str])
-
-
 @dataclass(frozen=True, slots=True)
 class ZoneNetwork:
     """The two subnets of one zone."""
@@ -90,7 +59,7 @@ class ZoneNetwork:
 class EksClusterPlan(ComponentPlan):
     """An EKS cluster with its network."""
 
-    declared: DeclaredCluster
+    declared: DeclaredEksCluster
     zones: Mapping[str, ZoneNetwork]
 
     @property
@@ -103,7 +72,7 @@ class EksClusterPlan(ComponentPlan):
         return {"Name": f"{self.name}-{what}", **self.declared.tags}
 
 
-def cluster_plan(declared: DeclaredCluster) -> tuple[EksClusterPlan, list[Finding]]:
+def cluster_plan(declared: DeclaredEksCluster) -> tuple[EksClusterPlan, list[Finding]]:
     """The plan, and what prevents making it."""
     findings = [
         *_validate_zones(declared),
@@ -131,7 +100,7 @@ def zone_networks(cidr: str, zones: Sequence[str]) -> dict[str, ZoneNetwork]:
     }
 
 
-def _validate_zones(declared: DeclaredCluster) -> Iterator[Finding]:
+def _validate_zones(declared: DeclaredEksCluster) -> Iterator[Finding]:
     zones = declared.zones
     distinct = len(set(zones))
     if not 2 <= distinct <= MOST_ZONES or distinct != len(zones):
@@ -149,7 +118,7 @@ def _validate_zones(declared: DeclaredCluster) -> Iterator[Finding]:
             )
 
 
-def _validate_networks(declared: DeclaredCluster) -> Iterator[Finding]:
+def _validate_networks(declared: DeclaredEksCluster) -> Iterator[Finding]:
     network = ipv4_network(declared.cidr)
     if network is None or not network.is_private or not WIDEST <= network.prefixlen <= NARROWEST:
         yield _finding("cluster-network", found=declared.cidr, widest=WIDEST, narrowest=NARROWEST)

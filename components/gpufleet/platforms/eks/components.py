@@ -1,22 +1,21 @@
 """The EKS part of a fleet: its autoscalers and add-ons, and the component of each pool."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import pulumi
 
 from gpufleet.catalogue import load
 from gpufleet.components_base.charts import fleet_chart
+from gpufleet.components_base.component import PoolPlan
 from gpufleet.components_base.platform_components import (
     Connection,
     PlatformFleet,
     connection_missing,
     managed_pools,
-    name_prefix,
 )
 from gpufleet.components_base.release import ReleasePlan
 from gpufleet.findings import Severity
-from gpufleet.fleet import Fleet, Pool
+from gpufleet.fleet import Fleet
 from gpufleet.fleet.chart_values import merged
 from gpufleet.platforms.eks.auto_mode import access_policy_arn
 from gpufleet.platforms.eks.auto_mode_rules import makes_auto_entry
@@ -58,8 +57,6 @@ from gpufleet.platforms.eks.pool_plans import KarpenterPoolPlan, NodeGroupPlan, 
 class EksFleet(PlatformFleet):
     """A fleet on EKS."""
 
-    pools: Mapping[str, NodeGroupPlan | KarpenterPoolPlan]
-    """Of each pool that gpufleet manages, by name."""
     karpenter: KarpenterPlan | None
     cluster_autoscaler: ClusterAutoscalerPlan | None
     efa: ReleasePlan | None
@@ -86,20 +83,11 @@ class EksFleet(PlatformFleet):
             made.append(NodeMonitoringAgent.from_plan(called, self.monitoring_agent, opts))
         return made
 
-    def nodes(
-        self, name: str, pool: Pool, opts: pulumi.ResourceOptions
-    ) -> EksGpuNodeGroup | KarpenterGpuNodePool:
-        """The component that makes the pool's nodes."""
-        plan = self.pools[pool.name]
-        if isinstance(plan, KarpenterPoolPlan):
-            return KarpenterGpuNodePool.from_plan(name, plan, opts)
-        return EksGpuNodeGroup.from_plan(name, plan, opts)
-
 
 def platform_fleet(fleet: Fleet, connection: Connection) -> EksFleet:
     """The fleet, with each pool and add-on rendered and validated."""
     managed = managed_pools(fleet)
-    wired = eks_connection(connection, fleet, name_prefix(fleet), fleet.spec.tags)
+    wired = eks_connection(connection, fleet, fleet.spec.resource_prefix, fleet.spec.tags)
     karpenter = _karpenter(fleet, wired)
     autoscaler = _cluster_autoscaler(fleet, wired)
     findings = [
@@ -114,7 +102,7 @@ def platform_fleet(fleet: Fleet, connection: Connection) -> EksFleet:
         )
         if needed and connection.get(key) is None
     ]
-    pools: dict[str, NodeGroupPlan | KarpenterPoolPlan] = {}
+    pools: dict[str, PoolPlan] = {}
     if not findings:
         cluster = wired.cluster_name
         groups = ClusterGroups(cluster if isinstance(cluster, str) else fleet.spec.cluster.name)
@@ -129,6 +117,7 @@ def platform_fleet(fleet: Fleet, connection: Connection) -> EksFleet:
         fleet=fleet,
         findings=tuple(findings),
         pools=pools,
+        makers={NodeGroupPlan: EksGpuNodeGroup, KarpenterPoolPlan: KarpenterGpuNodePool},
         karpenter=karpenter,
         cluster_autoscaler=autoscaler,
         efa=_efa(fleet),

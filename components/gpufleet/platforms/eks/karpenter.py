@@ -9,7 +9,7 @@ import pulumi
 from pydantic import Field
 
 from gpufleet.arguments import ChartsArgs
-from gpufleet.components_base.charts import ChartChoice, ChosenChart, chosen_chart
+from gpufleet.components_base.charts import ChosenChart, chosen_chart
 from gpufleet.components_base.component import ComponentPlan, GpuComponent, Options
 from gpufleet.components_base.inputs import checked, refuse
 from gpufleet.components_base.release import chart_release
@@ -35,6 +35,7 @@ from gpufleet.platforms.eks.karpenter_values import (
 )
 from gpufleet.platforms.eks.names import name_prefix
 from gpufleet.platforms.eks.pod_identity import pod_identity, policy_text
+from gpufleet.spec.chart_components import ChartChoice
 
 EVENTS: dict[str, dict[str, list[str]]] = {
     "health": {"source": ["aws.health"], "detail-type": ["AWS Health Event"]},

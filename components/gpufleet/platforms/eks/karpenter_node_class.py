@@ -8,6 +8,7 @@ from typing import Any
 
 from gpufleet.fleet.chart_values import merged
 from gpufleet.fleet.config_names import POOL_LABEL
+from gpufleet.fleet.manifest import manifest
 from gpufleet.fleet.model import Pool
 from gpufleet.platforms.eks.auto_mode import auto_node_class
 from gpufleet.platforms.eks.bottlerocket import (
@@ -71,16 +72,10 @@ def node_class(
     reservations = reservation_terms(pool, shape)
     if reservations:
         spec["capacityReservationSelectorTerms"] = reservations
-    return {
-        "apiVersion": API_VERSION,
-        "kind": "EC2NodeClass",
-        "metadata": {
-            "name": name,
-            "labels": {"app.kubernetes.io/managed-by": "gpufleet", POOL_LABEL: pool.name},
-            **_shared_claims(pool),
-        },
-        "spec": merged(spec, raw),
-    }
+    labels = {POOL_LABEL: pool.name}
+    made = manifest(API_VERSION, "EC2NodeClass", name, labels=labels, spec=merged(spec, raw))
+    made["metadata"] |= _shared_claims(pool)
+    return made
 
 
 def _shared_claims(pool: Pool) -> dict[str, Any]:

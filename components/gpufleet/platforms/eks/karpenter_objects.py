@@ -24,6 +24,7 @@ from typing import Any
 
 from gpufleet.fleet.chart_values import merged
 from gpufleet.fleet.config_names import POOL_LABEL
+from gpufleet.fleet.manifest import MANAGED_BY, manifest
 from gpufleet.fleet.model import NodeTaint, Pool
 from gpufleet.fleet.neuron import is_neuron
 from gpufleet.partition.shares import RESOURCES
@@ -94,15 +95,10 @@ def node_pool(pool: Pool, shape: EksShape) -> dict[str, Any]:
         spec["weight"] = options.weight
     if options.static:
         spec["replicas"] = min(pool.nodes.minimum, pool.available_nodes)
-    return {
-        "apiVersion": API_VERSION,
-        "kind": "NodePool",
-        "metadata": {
-            "name": name,
-            "labels": {"app.kubernetes.io/managed-by": "gpufleet", POOL_LABEL: pool.name},
-        },
-        "spec": merged(spec, options.node_pool),
-    }
+    labels = {POOL_LABEL: pool.name}
+    return manifest(
+        API_VERSION, "NodePool", name, labels=labels, spec=merged(spec, options.node_pool)
+    )
 
 
 def limits(pool: Pool) -> dict[str, str]:
@@ -239,21 +235,12 @@ def capacity_buffer(pool: Pool) -> tuple[dict[str, Any], ...]:
     # Of a PodTemplate the API server fills in no requests, and Karpenter reads nothing else.
     container["resources"] = {"requests": asked, "limits": asked}
     name = karpenter_name(pool)
-    labels = {"app.kubernetes.io/managed-by": "gpufleet", POOL_LABEL: pool.name}
-    metadata = {"name": name, "namespace": BUFFER_NAMESPACE, "labels": labels}
+    place, labels = (name, BUFFER_NAMESPACE), {POOL_LABEL: pool.name}
+    template = {"metadata": {"labels": {**MANAGED_BY, **labels}}, "spec": spec}
+    wanted = {"podTemplateRef": {"name": name}, "replicas": pool.nodes.minimum}
     return (
-        {
-            "apiVersion": "v1",
-            "kind": "PodTemplate",
-            "metadata": metadata,
-            "template": {"metadata": {"labels": labels}, "spec": spec},
-        },
-        {
-            "apiVersion": BUFFER_VERSION,
-            "kind": "CapacityBuffer",
-            "metadata": metadata,
-            "spec": {"podTemplateRef": {"name": name}, "replicas": pool.nodes.minimum},
-        },
+        manifest("v1", "PodTemplate", *place, labels, template=template),
+        manifest(BUFFER_VERSION, "CapacityBuffer", *place, labels, spec=wanted),
     )
 
 
@@ -279,27 +266,20 @@ def node_overlay(pool: Pool) -> dict[str, Any] | None:
     price = (pool.spec.karpenter or KarpenterPoolOptions()).price_adjustment
     if not capacity and price is None:
         return None
-    return {
-        "apiVersion": OVERLAY_VERSION,
-        "kind": "NodeOverlay",
-        "metadata": {
-            "name": f"gpufleet-{pool.name}",
-            "labels": {"app.kubernetes.io/managed-by": "gpufleet", POOL_LABEL: pool.name},
-        },
-        "spec": {
-            "weight": OVERLAY_WEIGHT,
-            "requirements": [
-                {"key": POOL_LABEL, "operator": "In", "values": [pool.name]},
-                {
-                    "key": "node.kubernetes.io/instance-type",
-                    "operator": "In",
-                    "values": sorted(machine.name for machine in pool.machines),
-                },
-            ],
-            **({"capacity": capacity} if capacity else {}),
-            **({} if price is None else {"priceAdjustment": price}),
-        },
+    types = sorted(machine.name for machine in pool.machines)
+    spec = {
+        "weight": OVERLAY_WEIGHT,
+        "requirements": [
+            _in(POOL_LABEL, [pool.name]),
+            _in("node.kubernetes.io/instance-type", types),
+        ],
+        **({"capacity": capacity} if capacity else {}),
+        **({} if price is None else {"priceAdjustment": price}),
     }
+    labels = {POOL_LABEL: pool.name}
+    return manifest(
+        OVERLAY_VERSION, "NodeOverlay", f"gpufleet-{pool.name}", labels=labels, spec=spec
+    )
 
 
 def _devices(pool: Pool) -> dict[str, str]:

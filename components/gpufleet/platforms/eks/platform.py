@@ -66,7 +66,25 @@ class EksRules(PlatformRules):
                 yield _finding("fabric-not-on-machine", path, found=machine.name)
 
     def paid_nodes(self, pool: GpuPool, nodes: NodeRange) -> NodeRange:
-        return with_warm_pool(pool, nodes)
+        """Nodes and running machines of the warm pool together; `nodes` where none runs.
+
+        Amazon EC2 Auto Scaling user guide, warm pools: a warm pool has at least `minSize` machines,
+        and as many as the group lacks to `maxGroupPreparedCapacity`, by default to its largest
+        size; instances in the state Running are billed as others, those that are stopped pay their
+        disks.
+        """
+        raw = {} if pool.eks is None else pool.eks.node_group
+        if value_at(raw, "warmPoolConfig.poolState") != "RUNNING":
+            return nodes
+        if value_at(raw, "warmPoolConfig.enabled") is False:
+            return nodes
+        least = _count(value_at(raw, "warmPoolConfig.minSize"), 0)
+        prepared = _count(value_at(raw, "warmPoolConfig.maxGroupPreparedCapacity"), nodes.maximum)
+
+        def paid(wanted: int) -> int:
+            return wanted + max(least, prepared - wanted)
+
+        return NodeRange(paid(nodes.minimum), paid(nodes.expected), paid(nodes.maximum))
 
     def serves_devices(self, pool: GpuPool) -> bool:
         """Bottlerocket's own plugin shares by settings of the image; Auto Mode has its own."""
@@ -135,7 +153,26 @@ class EksRules(PlatformRules):
         return pod_volumes(pool)
 
     def refused_kubelet_settings(self, pool: Pool) -> Mapping[str, str] | str:
-        return refused_kubelet_settings(pool)
+        """Field of `kubelet` -> why nodes of the pool do not get it.
+
+        nodeadm and Bottlerocket compute what they reserve when a machine starts, by the pods that
+        it may run (awslabs/amazon-eks-ami 81fec2e `nodeadm/internal/kubelet`; Bottlerocket's
+        setting generators). EKS's own images of Amazon Linux 2 and of Ubuntu start by a script that
+        EKS writes.
+        """
+        if pool.provisioner is Provisioner.AUTO_MODE:
+            return "the NodeClass of EKS Auto Mode has no settings of the kubelet"
+        family = image_family(pool)
+        if family in {"al2023", "bottlerocket"}:
+            computed = f"nodes of {family} compute when they start what they reserve"
+            needs = "the static policy starts only if it is given exactly that amount"
+            return {
+                "memoryManager": f"{computed}, and {needs}",
+                **dict.fromkeys(_RESERVED, computed),
+            }
+        if eks_shape(pool).custom:
+            return {}
+        return f"EKS starts nodes of {family} by a script of its own, which sets no managers"
 
     def validate_pod_volumes(self, pool: Pool) -> Iterable[Finding]:
         return validate_eks_storage(pool)
@@ -147,7 +184,23 @@ class EksRules(PlatformRules):
         return input_class(kind, path, old, new)
 
     def rollout(self, pool: Pool, *, replaced: bool) -> Rollout:
-        return rollout(pool, replaced=replaced)
+        """In which order nodes are replaced.
+
+        Managed node groups: Amazon EKS user guide, managed node update behavior: `maxUnavailable`
+        nodes at a time; the strategy DEFAULT starts new nodes first, MINIMAL ends old ones first. A
+        group that cannot change is made anew by the engine, which starts it with its smallest size
+        before it deletes the old one. Karpenter: kubernetes-sigs/karpenter 013941a
+        `pkg/apis/v1/nodepool.go`, disruption budgets, rounded up; a drifted node goes when its
+        replacement is ready.
+        """
+        if pool.provisioner.by_node_pool:
+            return _karpenter(pool)
+        if replaced:
+            note = "the new group starts with nodes.min nodes, and its autoscaler adds the others"
+            return Rollout("pulumi up", None, pool.nodes.minimum, note)
+        update = eks_shape(pool).options.update
+        surge = update.strategy is UpdateStrategy.SURGE
+        return Rollout("EKS", update.max_unavailable, None if surge else 0)
 
     def image_release(self, pool: Pool) -> str | None:
         """The last part of `1.36.0-20261101`."""
@@ -164,44 +217,6 @@ class EksRules(PlatformRules):
 
 
 _RESERVED = ("reservedCpus", "reservedMemoryMib")
-
-
-def refused_kubelet_settings(pool: Pool) -> Mapping[str, str] | str:
-    """Field of `kubelet` -> why nodes of the pool do not get it.
-
-    nodeadm and Bottlerocket compute what they reserve when a machine starts, by the pods that it
-    may run (awslabs/amazon-eks-ami 81fec2e `nodeadm/internal/kubelet`; Bottlerocket's setting
-    generators). EKS's own images of Amazon Linux 2 and of Ubuntu start by a script that EKS writes.
-    """
-    if pool.provisioner is Provisioner.AUTO_MODE:
-        return "the NodeClass of EKS Auto Mode has no settings of the kubelet"
-    family = image_family(pool)
-    if family in {"al2023", "bottlerocket"}:
-        computed = f"nodes of {family} compute when they start what they reserve"
-        needs = "the static policy starts only if it is given exactly that amount"
-        return {"memoryManager": f"{computed}, and {needs}", **dict.fromkeys(_RESERVED, computed)}
-    if eks_shape(pool).custom:
-        return {}
-    return f"EKS starts nodes of {family} by a script of its own, which sets no managers"
-
-
-def rollout(pool: Pool, *, replaced: bool) -> Rollout:
-    """In which order nodes are replaced.
-
-    Managed node groups: Amazon EKS user guide, managed node update behavior: `maxUnavailable` nodes
-    at a time; the strategy DEFAULT starts new nodes first, MINIMAL ends old ones first. A group
-    that cannot change is made anew by the engine, which starts it with its smallest size before it
-    deletes the old one. Karpenter: kubernetes-sigs/karpenter 013941a `pkg/apis/v1/nodepool.go`,
-    disruption budgets, rounded up; a drifted node goes when its replacement is ready.
-    """
-    if pool.provisioner.by_node_pool:
-        return _karpenter(pool)
-    if replaced:
-        note = "the new group starts with nodes.min nodes, and its autoscaler adds the others"
-        return Rollout("pulumi up", None, pool.nodes.minimum, note)
-    update = eks_shape(pool).options.update
-    surge = update.strategy is UpdateStrategy.SURGE
-    return Rollout("EKS", update.max_unavailable, None if surge else 0)
 
 
 def _karpenter(pool: Pool) -> Rollout:
@@ -227,27 +242,6 @@ def _fewest(limits: list[str], nodes: int) -> int | None:
         for text in limits
     ]
     return max(1, min(counts)) if counts else None
-
-
-def with_warm_pool(pool: GpuPool, nodes: NodeRange) -> NodeRange:
-    """Nodes and running machines of the warm pool together; `nodes` where none runs.
-
-    Amazon EC2 Auto Scaling user guide, warm pools: a warm pool has at least `minSize` machines, and
-    as many as the group lacks to `maxGroupPreparedCapacity`, by default to its largest size;
-    instances in the state Running are billed as others, those that are stopped pay their disks.
-    """
-    raw = {} if pool.eks is None else pool.eks.node_group
-    if value_at(raw, "warmPoolConfig.poolState") != "RUNNING":
-        return nodes
-    if value_at(raw, "warmPoolConfig.enabled") is False:
-        return nodes
-    least = _count(value_at(raw, "warmPoolConfig.minSize"), 0)
-    prepared = _count(value_at(raw, "warmPoolConfig.maxGroupPreparedCapacity"), nodes.maximum)
-
-    def paid(wanted: int) -> int:
-        return wanted + max(least, prepared - wanted)
-
-    return NodeRange(paid(nodes.minimum), paid(nodes.expected), paid(nodes.maximum))
 
 
 def _count(value: object, default: int) -> int:

@@ -77,7 +77,7 @@ _REQUIREMENT = "requirements."
 
 def registered(fleet: Fleet, pool: Pool) -> dict[str, Mapping[str, Any]]:
     """Name of each resource -> its inputs. Zones stand for the subnets in them."""
-    prefix = fleet.spec.name_prefix or fleet.spec.cluster.name
+    prefix = fleet.spec.resource_prefix
     karpenter = pool.provisioner.by_node_pool
     found = (_karpenter if karpenter else _managed)(fleet, pool, prefix)
     return {name: {**inputs, "region": fleet.spec.cluster.region} for name, inputs in found.items()}

@@ -2,23 +2,21 @@
 
 from collections.abc import Iterable
 
-from gpufleet.documents.writing import yaml_text
 from gpufleet.fleet.model import Fleet, Pool
 from gpufleet.platforms.existing.labels import commands, node_feature_rule
-from gpufleet.render.artefact import Artefact, ArtefactKind
+from gpufleet.render.artefact import Artefact, files_in
 from gpufleet.render.platform_files import PlatformFiles
+
+_file = files_in(__file__)
 
 
 class ExistingFiles(PlatformFiles):
     """Nodes are not made, so files say how they get the labels of their pool."""
 
     def pool_files(self, fleet: Fleet, pool: Pool) -> Iterable[Artefact]:
-        if (rule := node_feature_rule(fleet, pool)) is not None:
-            path, what = f"manifests/nodes/{pool.name}.yaml", "by Node Feature Discovery"
-            what = f"labels of the nodes of {pool.name}, {what}"
-            yield Artefact(path, ArtefactKind.MANIFEST, what, yaml_text(rule))
-        what = f"labels and taints of the nodes of {pool.name}, as commands"
-        yield Artefact(f"nodes/{pool.name}.sh", ArtefactKind.ARGUMENTS, what, commands(pool))
+        rule = node_feature_rule(fleet, pool)
+        yield from _file("manifests/nodes/{pool}.yaml", rule, pool=pool.name)
+        yield from _file("nodes/{pool}.sh", commands(pool), pool=pool.name)
 
 
 FILES = ExistingFiles()

@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from gpufleet.documents.writing import yaml_text
 from gpufleet.fleet.model import Fleet, Pool
 from gpufleet.platforms.gke.compute_class import compute_class
 from gpufleet.platforms.gke.daemon_sets import google_daemon_sets
@@ -15,44 +14,35 @@ from gpufleet.platforms.gke.gpu_networks import (
     network_arguments,
 )
 from gpufleet.platforms.gke.node_pool_arguments import node_pools, workload_policies
-from gpufleet.render.artefact import Artefact, ArtefactKind
+from gpufleet.render.artefact import Artefact, files_in
 from gpufleet.render.platform_files import PlatformFiles
+
+_file = files_in(__file__)
 
 
 class GkeFiles(PlatformFiles):
     """Arguments of node pools, and the ComputeClass over several."""
 
     def cluster_files(self, fleet: Fleet) -> Iterator[Artefact]:
-        if networks := gpu_networks(fleet.spec, fleet.pools):
-            yield Artefact(
-                "clouds/gke/gpu-networks.yaml",
-                ArtefactKind.ARGUMENTS,
-                "arguments of the networks of GPU interfaces, their subnets and firewall rules",
-                yaml_text({network.name: _network(network, fleet) for network in networks}),
-            )
+        networks = gpu_networks(fleet.spec, fleet.pools)
+        arguments = {network.name: _network(network, fleet) for network in networks}
+        yield from _file("clouds/gke/gpu-networks.yaml", arguments)
         for name, (purpose, manifest) in google_daemon_sets(fleet).items():
-            path = f"manifests/gke/{name}.yaml"
-            yield Artefact(path, ArtefactKind.MANIFEST, purpose, yaml_text(manifest))
+            yield from _file("manifests/gke/{name}.yaml", manifest, name=name, purpose=purpose)
 
     def pool_files(self, fleet: Fleet, pool: Pool) -> Iterator[Artefact]:
-        prefix = fleet.spec.name_prefix or fleet.spec.cluster.name
+        prefix = fleet.spec.resource_prefix
         policies = workload_policies(pool, prefix, fleet.spec.cluster.region or "")
         for step, arguments in node_pools(pool, prefix, fleet.spec.tags).items():
-            yield Artefact(
-                f"clouds/gke/{'-'.join(part for part in (pool.name, step) if part)}.yaml",
-                ArtefactKind.ARGUMENTS,
-                f"arguments of the GKE node pool {arguments['name']}, but for cluster, networks "
-                "and service account",
-                yaml_text(arguments, _placed_by(policies[step]) if step in policies else ""),
+            yield from _file(
+                "clouds/gke/{name}.yaml",
+                arguments,
+                name="-".join(part for part in (pool.name, step) if part),
+                node_pool=arguments["name"],
+                before=_placed_by(policies[step]) if step in policies else "",
             )
         manifest = compute_class(pool, prefix)
-        if manifest is not None:
-            yield Artefact(
-                f"manifests/gke/compute-class-{pool.name}.yaml",
-                ArtefactKind.MANIFEST,
-                f"order in which GKE tries the ways of buying {pool.name}",
-                yaml_text(manifest),
-            )
+        yield from _file("manifests/gke/compute-class-{pool}.yaml", manifest, pool=pool.name)
 
 
 def _network(network: GpuNetwork, fleet: Fleet) -> dict[str, Any]:

@@ -2,10 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
+from typing import TYPE_CHECKING, Any
 
 import pulumi
 
+from gpufleet.arguments import GkeClusterArgs
 from gpufleet.components_base.cloud_object import ready_output
 from gpufleet.components_base.cluster_networks import kubeconfig_text
 from gpufleet.components_base.component import GpuComponent, Options, accepted
@@ -15,7 +16,6 @@ from gpufleet.platforms.gke.cluster_plan import (
     IMAGE_ROLE,
     NODE_ROLE,
     SERVICES,
-    DeclaredGkeCluster,
     GkeClusterPlan,
     cluster_resources,
     gke_cluster_plan,
@@ -23,60 +23,10 @@ from gpufleet.platforms.gke.cluster_plan import (
 from gpufleet.platforms.gke.gcp_objects import GcpObject
 from gpufleet.platforms.gke.gpu_networks import NETWORK, SUBNETWORK
 from gpufleet.platforms.gke.names import NODE_POOL
+from gpufleet.spec.platforms.gke import DeclaredGkeCluster
 
 if TYPE_CHECKING:
     from gpufleet.gpu_fleet import GpuFleetConnectionArgs
-
-
-class GkeSystemNodesArgs(TypedDict):
-    """The node pool on which controllers run."""
-
-    machine_type: NotRequired[str]
-    """Machine type. Default e2-standard-4."""
-    nodes_per_zone: NotRequired[int]
-    """How many in each zone, at least 1. Default 1."""
-    disk_gib: NotRequired[int]
-    """Boot disk, pd-balanced. Default 50."""
-
-
-class GkeClusterArgs(TypedDict):
-    """Inputs of `GkeCluster`."""
-
-    project: str
-    """Google Cloud project, with a billing account."""
-    cluster_name: str
-    """Name of the cluster, unique in project and region."""
-    region: str
-    """Region of the control plane, `us-central1`."""
-    zones: NotRequired[list[str]]
-    """Zones of system nodes; GPU pools choose their own. Default: three, which GKE chooses."""
-    kubernetes_version: NotRequired[str]
-    """Least minor version, `"1.36"`. Default: 1.36."""
-    release_channel: NotRequired[str]
-    """`RAPID`, `REGULAR`, `STABLE` or `EXTENDED`. Default REGULAR."""
-    cidr: NotRequired[str]
-    """IPv4 range of nodes. Default 10.0.0.0/20."""
-    pods_cidr: NotRequired[str]
-    """IPv4 range of pods: each node takes a /24. Default 10.4.0.0/14."""
-    services_cidr: NotRequired[str]
-    """IPv4 range of services. Default 10.8.0.0/20."""
-    public_access_cidrs: NotRequired[list[str]]
-    """Addresses that may reach the control plane from the internet. Default: none, it is reached
-    from the network alone, and a program that installs charts must run there."""
-    multi_networking: NotRequired[bool]
-    """Let pods have further interfaces, as `fabric: tcpx`, `tcpxo` and `rdma` need; it cannot be
-    changed afterwards. Default false."""
-    gcs_fuse: NotRequired[bool]
-    """The driver by which pods mount buckets of Cloud Storage. Default false."""
-    system_nodes: NotRequired[GkeSystemNodesArgs]
-    """The nodes of controllers. Default: an e2-standard-4 in each zone."""
-    enable_services: NotRequired[bool]
-    """Turn the APIs of Compute Engine and GKE on, which a new project has off; they stay on.
-    Default true."""
-    deletion_protection: NotRequired[bool]
-    """The provider refuses to delete the cluster until this is false again. Default false."""
-    tags: NotRequired[dict[str, str]]
-    """Resource labels. Default: none."""
 
 
 class GkeCluster(GpuComponent[GkeClusterPlan]):

@@ -11,9 +11,7 @@ from dataclasses import dataclass
 from ipaddress import IPv4Network
 from itertools import combinations
 from pathlib import Path
-from typing import Annotated, Any
-
-from pydantic import Field, StringConstraints
+from typing import Any
 
 from gpufleet.catalogue.google_zones import is_zone_of, nearest_zone, region_of_google_zone
 from gpufleet.components_base.cluster_networks import (
@@ -27,9 +25,8 @@ from gpufleet.findings import Finding, findings_in
 from gpufleet.platforms.clouds.gcp_labels import resource_label
 from gpufleet.platforms.gke.gcp_objects import CLUSTER, ROUTER_NAT
 from gpufleet.platforms.gke.gpu_networks import SUBNETWORK
-from gpufleet.platforms.gke.names import CLUSTER_NAME, LONGEST_NAME, NODE_POOL
-from gpufleet.spec.base import SpecModel
-from gpufleet.spec.cluster import DEFAULT_KUBERNETES_VERSION, KubernetesVersion
+from gpufleet.platforms.gke.names import NODE_POOL
+from gpufleet.spec.platforms.gke import DeclaredGkeCluster
 
 _finding = findings_in(__file__)
 
@@ -41,37 +38,6 @@ IMAGE_ROLE = "roles/artifactregistry.reader"
 """To pull images of the project's own registry."""
 LONGEST_ACCOUNT = 30
 """Longest id of a service account (IAM, `projects.serviceAccounts.create`)."""
-
-
-class GkeSystemNodes(SpecModel):
-    """The node pool that runs controllers: GPU nodes are tainted."""
-
-    machine_type: str = "e2-standard-4"
-    nodes_per_zone: int = Field(default=1, ge=1)
-    disk_gib: int = Field(default=50, ge=12)
-
-
-class DeclaredGkeCluster(SpecModel):
-    """The arguments of `GkeCluster`."""
-
-    project: Annotated[
-        str, StringConstraints(pattern=r"^([a-z0-9.-]+:)?[a-z][-a-z0-9]{4,28}[a-z0-9]$")
-    ]
-    cluster_name: Annotated[str, StringConstraints(pattern=CLUSTER_NAME, max_length=LONGEST_NAME)]
-    region: str
-    zones: tuple[str, ...] = ()
-    kubernetes_version: KubernetesVersion = DEFAULT_KUBERNETES_VERSION
-    release_channel: str = "REGULAR"
-    cidr: str = "10.0.0.0/20"
-    pods_cidr: str = "10.4.0.0/14"
-    services_cidr: str = "10.8.0.0/20"
-    public_access_cidrs: tuple[str, ...] = ()
-    multi_networking: bool = False
-    gcs_fuse: bool = False
-    system_nodes: GkeSystemNodes = GkeSystemNodes()
-    enable_services: bool = True
-    deletion_protection: bool = False
-    tags: dict[str, str] = Field(default_factory=dict[str, str])
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,19 +1,19 @@
 """The GKE part of a fleet: the networks of its GPU interfaces, and the component of each pool."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import pulumi
 
 from gpufleet.components_base.cluster_objects import ManifestObject
+from gpufleet.components_base.component import PoolPlan
 from gpufleet.components_base.platform_components import (
     Connection,
     PlatformFleet,
     managed_pools,
-    name_prefix,
 )
 from gpufleet.findings import findings_in
-from gpufleet.fleet import Fleet, Pool
+from gpufleet.fleet import Fleet
 from gpufleet.platforms.gke.connection import GkeConnection, GkeNetworkArgs, gke_connection
 from gpufleet.platforms.gke.daemon_sets import google_daemon_sets
 from gpufleet.platforms.gke.gcp_objects import GcpObject
@@ -40,8 +40,6 @@ class GkeFleet(PlatformFleet):
     """A fleet on GKE."""
 
     connection: GkeConnection
-    pools: Mapping[str, GkePoolPlan]
-    """Of each pool that gpufleet manages, by name."""
     networks: Sequence[GpuNetwork]
     """Networks of GPU interfaces that are made with the fleet."""
 
@@ -88,14 +86,10 @@ class GkeFleet(PlatformFleet):
             made.append(GcpObject(FIREWALL, f"{base}-internal", allowed, opts))
         return made
 
-    def nodes(self, name: str, pool: Pool, opts: pulumi.ResourceOptions) -> GkeGpuNodePool:
-        """The component that makes the pool's nodes."""
-        return GkeGpuNodePool.from_plan(name, self.pools[pool.name], opts)
-
 
 def platform_fleet(fleet: Fleet, connection: Connection) -> GkeFleet:
     """The fleet, with each pool rendered and validated."""
-    wired = gke_connection(connection, fleet, name_prefix(fleet), fleet.spec.tags)
+    wired = gke_connection(connection, fleet, fleet.spec.resource_prefix, fleet.spec.tags)
     networks = gpu_networks(fleet.spec, fleet.pools)
     both = networks and wired.gpu_networks
     if networks:
@@ -103,7 +97,7 @@ def platform_fleet(fleet: Fleet, connection: Connection) -> GkeFleet:
     findings = [*validate_networks(needed_networks(fleet.pools), wired.gpu_networks)]
     if both:
         findings.append(_finding("gke-gpu-networks-twice"))
-    pools: dict[str, GkePoolPlan] = {}
+    pools: dict[str, PoolPlan] = {}
     for pool in managed_pools(fleet):
         pools[pool.name], found = gke_pool_plan(pool, wired)
         findings += found
@@ -112,6 +106,7 @@ def platform_fleet(fleet: Fleet, connection: Connection) -> GkeFleet:
         findings=tuple(findings),
         connection=wired,
         pools=pools,
+        makers={GkePoolPlan: GkeGpuNodePool},
         networks=networks,
     )
 

@@ -18,6 +18,7 @@ from gpufleet.documents.reading import read_go
 from gpufleet.documents.shapes import items, mapping
 from gpufleet.fleet.config_names import POOL_LABEL
 from gpufleet.fleet.image_sources import mirrored
+from gpufleet.fleet.manifest import MANAGED_BY, manifest
 from gpufleet.fleet.model import Fleet, Pool
 from gpufleet.platforms.gke.facts import FACTS
 from gpufleet.platforms.gke.gpudirect import (
@@ -117,12 +118,12 @@ def _pod(kind: str, images: Images, plugin: str = "") -> dict[str, Any]:
 def daemon_set(name: str, pools: Sequence[str], pod: Mapping[str, Any]) -> dict[str, Any]:
     """A DaemonSet on the nodes of some pools of the fleet, of the containers and volumes of a
     pod."""
-    labels = {"app.kubernetes.io/name": name, "app.kubernetes.io/managed-by": "gpufleet"}
+    own = {"app.kubernetes.io/name": name}
     chosen = {"key": POOL_LABEL, "operator": "In", "values": sorted(pools)}
     term = {"matchExpressions": [chosen]}
     wanted = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}
     template = {
-        "metadata": {"labels": labels},
+        "metadata": {"labels": {**MANAGED_BY, **own}},
         "spec": {
             "priorityClassName": "system-node-critical",
             "affinity": {"nodeAffinity": wanted},
@@ -132,16 +133,12 @@ def daemon_set(name: str, pools: Sequence[str], pod: Mapping[str, Any]) -> dict[
             **pod,
         },
     }
-    return {
-        "apiVersion": "apps/v1",
-        "kind": "DaemonSet",
-        "metadata": {"name": name, "namespace": NAMESPACE, "labels": labels},
-        "spec": {
-            "selector": {"matchLabels": {"app.kubernetes.io/name": name}},
-            "updateStrategy": {"type": "RollingUpdate"},
-            "template": template,
-        },
+    spec = {
+        "selector": {"matchLabels": own},
+        "updateStrategy": {"type": "RollingUpdate"},
+        "template": template,
     }
+    return manifest("apps/v1", "DaemonSet", name, NAMESPACE, own, spec=spec)
 
 
 def chosen_pools(daemon_set: Mapping[str, Any]) -> list[str]:

@@ -76,7 +76,7 @@ def gpu_networks(spec: FleetSpec, pools: Iterable[Pool]) -> tuple[GpuNetwork, ..
     declared = spec.addons.gpu_direct.networks
     if declared is None:
         return ()
-    prefix = google_prefix(spec.name_prefix or spec.cluster.name)
+    prefix = google_prefix(spec.resource_prefix)
     front = f"{prefix}-" if prefix else ""
     ours = list(pools)
     found: dict[str, list[GpuSubnet]] = {}
@@ -204,7 +204,7 @@ def _validate_names(spec: FleetSpec, networks: Sequence[GpuNetwork]) -> Iterable
     rules = [rule["name"] for one in networks if (rule := firewall_arguments(one)) is not None]
     longest = max([*rules, *(one.name for one in networks)], key=len, default="")
     if len(longest) > LONGEST_NAME:
-        prefix = google_prefix(spec.name_prefix or spec.cluster.name)
+        prefix = google_prefix(spec.resource_prefix)
         yield _finding(
             "gke-gpu-networks-name",
             "cluster.name" if spec.name_prefix is None else "namePrefix",

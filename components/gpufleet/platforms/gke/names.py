@@ -9,12 +9,9 @@ import re
 
 from gpufleet.fleet.model import Pool
 from gpufleet.platforms.gke.shape import CapacityStep
+from gpufleet.spec.platforms.gke import LONGEST_NAME
 
 NODE_POOL = "gcp:container/nodePool:NodePool"
-LONGEST_NAME = 40
-"""Longest name of a cluster or node pool."""
-CLUSTER_NAME = r"^[a-z]([-a-z0-9]*[a-z0-9])?$"
-"""Names of clusters (GKE API, Cluster.name; google-cloud-container 2)."""
 
 _DIGITS = 4
 """Letters that tell cut names apart."""

@@ -37,7 +37,7 @@ _LIVE = (
 
 def registered(fleet: Fleet, pool: Pool) -> dict[str, Mapping[str, Any]]:
     """Name of each resource -> its inputs. The kinds of networks stand for the networks."""
-    prefix, cluster = fleet.spec.name_prefix or fleet.spec.cluster.name, fleet.spec.cluster
+    prefix, cluster = fleet.spec.resource_prefix, fleet.spec.cluster
     place = {"cluster": cluster.name, "location": cluster.region, "project": cluster.project}
     networks = [one.name for one in gke_shape(pool).networks]
     own = {

@@ -25,7 +25,7 @@ from gpufleet.platforms.gke.compute_class import auto_created
 from gpufleet.platforms.gke.facts import FACTS
 from gpufleet.platforms.gke.gpu_networks import validate_gpu_networks
 from gpufleet.platforms.gke.gpudirect import validate_release
-from gpufleet.platforms.gke.names import CLUSTER_NAME, LONGEST_NAME, NODE_POOL, node_pool_name
+from gpufleet.platforms.gke.names import NODE_POOL, node_pool_name
 from gpufleet.platforms.gke.node_rules import validate_node
 from gpufleet.platforms.gke.place_rules import validate_place
 from gpufleet.platforms.gke.purchase_rules import validate_purchase
@@ -34,6 +34,7 @@ from gpufleet.platforms.gke.tpu import validate_tpu
 from gpufleet.platforms.gke.version_floors import validate_floors
 from gpufleet.spec.base import Ownership
 from gpufleet.spec.fleet_spec import FleetSpec
+from gpufleet.spec.platforms.gke import CLUSTER_NAME, LONGEST_NAME
 
 _finding = findings_in(__file__)
 
@@ -89,7 +90,7 @@ def _operated(spec: FleetSpec, pools: Sequence[Pool]) -> Iterable[Finding]:
 
 def _names(spec: FleetSpec, pools: Sequence[Pool]) -> Iterable[Finding]:
     """Node pools of one cluster cannot share a name; a way of buying is part of it."""
-    prefix = spec.name_prefix or spec.cluster.name
+    prefix = spec.resource_prefix
     owners: dict[str, Pool] = {}
     for pool in pools:
         made = pool.ownership is not Ownership.EXISTING and not auto_created(pool)

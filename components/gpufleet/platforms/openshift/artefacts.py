@@ -2,8 +2,7 @@
 
 from collections.abc import Iterator
 
-from gpufleet.documents.writing import yaml_stream, yaml_text
-from gpufleet.fleet.model import GPU_OPERATOR, NETWORK_OPERATOR, Fleet, OperatorSubscription, Pool
+from gpufleet.fleet.model import GPU_OPERATOR, NETWORK_OPERATOR, Fleet, Pool
 from gpufleet.platforms.openshift.cluster_autoscaler_manifest import cluster_autoscaler
 from gpufleet.platforms.openshift.machine_cloud import MANIFEST
 from gpufleet.platforms.openshift.machine_clouds import CLOUDS, zones_of
@@ -26,7 +25,7 @@ from gpufleet.platforms.openshift.olm import (
     subscription,
 )
 from gpufleet.platforms.openshift.shape import openshift_shape
-from gpufleet.render.artefact import Artefact, ArtefactKind
+from gpufleet.render.artefact import Artefact, files_in
 from gpufleet.render.platform_files import PlatformFiles
 
 _FOLDERS = {
@@ -36,70 +35,44 @@ _FOLDERS = {
 }
 
 
+_file = files_in(__file__)
+
+
 class OpenShiftFiles(PlatformFiles):
     """Subscriptions, the autoscaler, and MachineSets."""
 
     def cluster_files(self, fleet: Fleet) -> Iterator[Artefact]:
-        yield from operator_files(fleet)
-        yield from autoscaler_files(fleet)
+        """Subscriptions, the operators' settings without ConfigMaps and NicClusterPolicy, and the
+        ClusterAutoscaler where a pool is scaled."""
+        for operator in fleet.addons.subscriptions:
+            objects = [namespace(operator), operator_group(operator), subscription(operator)]
+            names = {"operator": _FOLDERS[operator.name], "package": operator.package}
+            yield from _file("manifests/{operator}/subscription.yaml", objects, **names)
+            if operator.name == NODE_FEATURE_DISCOVERY:
+                discovery = node_feature_discovery(fleet, operator)
+                yield from _file("manifests/node-feature-discovery/discovery.yaml", discovery)
+            if operator.name == GPU_OPERATOR:
+                policy = fleet_cluster_policy(fleet)
+                yield from _file("manifests/gpu-operator/cluster-policy.yaml", policy)
+        addon = fleet.spec.addons.cluster_autoscaler
+        if addon.rendered:
+            scaler = cluster_autoscaler(fleet.pools, addon)
+            yield from _file("manifests/openshift/cluster-autoscaler.yaml", scaler)
 
     def pool_files(self, fleet: Fleet, pool: Pool) -> Iterator[Artefact]:
-        return pool_files(fleet, pool)
-
-
-def operator_files(fleet: Fleet) -> Iterator[Artefact]:
-    """Files of the Subscriptions and of the operators' settings, without ConfigMaps and
-    NicClusterPolicy."""
-    for operator in fleet.addons.subscriptions:
-        folder = f"manifests/{_FOLDERS[operator.name]}"
-        yield _subscribed(operator, folder)
-        if operator.name == NODE_FEATURE_DISCOVERY:
-            yield Artefact(
-                f"{folder}/discovery.yaml",
-                ArtefactKind.MANIFEST,
-                "NodeFeatureDiscovery: which devices label a node; apply when the operator runs",
-                yaml_text(node_feature_discovery(fleet, operator)),
-            )
-        if operator.name == GPU_OPERATOR:
-            yield Artefact(
-                f"{folder}/cluster-policy.yaml",
-                ArtefactKind.MANIFEST,
-                "ClusterPolicy: what the GPU Operator runs; apply when the operator runs",
-                yaml_text(fleet_cluster_policy(fleet)),
-            )
-
-
-def autoscaler_files(fleet: Fleet) -> Iterator[Artefact]:
-    """The ClusterAutoscaler, where a pool is scaled."""
-    addon = fleet.spec.addons.cluster_autoscaler
-    manifest = cluster_autoscaler(fleet.pools, addon)
-    if manifest is not None and addon.rendered:
-        yield Artefact(
-            "manifests/openshift/cluster-autoscaler.yaml",
-            ArtefactKind.MANIFEST,
-            "ClusterAutoscaler: starts OpenShift's own autoscaler and bounds it",
-            yaml_text(manifest),
+        """MachineSet, health check, autoscaler and configuration of a pool's machines."""
+        prefix = fleet.spec.resource_prefix
+        zones = sorted(zones_of(pool), key=str)
+        documents = (
+            machine_config_pool(pool),
+            machine_config(pool),
+            kubelet_config(pool),
+            *(open_machine_set(fleet, pool, prefix, zone) for zone in zones),
+            health_check(pool, prefix),
+            *(machine_autoscaler(pool, prefix, zone) for zone in zones),
         )
-
-
-def pool_files(fleet: Fleet, pool: Pool) -> Iterator[Artefact]:
-    """MachineSet, health check, autoscaler and configuration of a pool's machines."""
-    prefix = fleet.spec.name_prefix or fleet.spec.cluster.name
-    zones = sorted(zones_of(pool), key=str)
-    documents = (
-        machine_config_pool(pool),
-        machine_config(pool),
-        kubelet_config(pool),
-        *(open_machine_set(fleet, pool, prefix, zone) for zone in zones),
-        health_check(pool, prefix),
-        *(machine_autoscaler(pool, prefix, zone) for zone in zones),
-    )
-    yield Artefact(
-        f"manifests/openshift/{pool.name}.yaml",
-        ArtefactKind.MANIFEST,
-        f"machines of {pool.name}; fill in ${{...}} as the cluster's own MachineSets have it",
-        yaml_stream([one for one in documents if one is not None]),
-    )
+        made = [one for one in documents if one is not None]
+        yield from _file("manifests/openshift/{pool}.yaml", made, pool=pool.name)
 
 
 def open_machine_set(fleet: Fleet, pool: Pool, prefix: str, zone: str | None) -> MANIFEST:
@@ -111,15 +84,6 @@ def open_machine_set(fleet: Fleet, pool: Pool, prefix: str, zone: str | None) ->
     if openshift_shape(pool).scaled:
         del machines["spec"]["replicas"]
     return machines
-
-
-def _subscribed(operator: OperatorSubscription, folder: str) -> Artefact:
-    return Artefact(
-        f"{folder}/subscription.yaml",
-        ArtefactKind.MANIFEST,
-        f"namespace, OperatorGroup and Subscription of {operator.package}",
-        yaml_stream([namespace(operator), operator_group(operator), subscription(operator)]),
-    )
 
 
 FILES = OpenShiftFiles()

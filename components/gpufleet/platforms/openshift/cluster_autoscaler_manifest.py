@@ -9,6 +9,7 @@ from typing import Any
 
 from gpufleet.documents.durations import go_duration
 from gpufleet.fleet.autoscaler_rules import UNNEEDED
+from gpufleet.fleet.manifest import manifest
 from gpufleet.fleet.model import Pool
 from gpufleet.partition.shares import RESOURCES
 from gpufleet.platforms.openshift.machine_clouds import makes_machines
@@ -52,12 +53,7 @@ def cluster_autoscaler(pools: Sequence[Pool], addon: ClusterAutoscaler) -> dict[
     }
     if limits:
         spec["resourceLimits"] = {"gpus": limits}
-    return {
-        "apiVersion": API_VERSION,
-        "kind": "ClusterAutoscaler",
-        "metadata": {"name": NAME, "labels": {"app.kubernetes.io/managed-by": "gpufleet"}},
-        "spec": spec,
-    }
+    return manifest(API_VERSION, "ClusterAutoscaler", NAME, spec=spec)
 
 
 def _gpu_limits(pools: Sequence[Pool]) -> list[dict[str, Any]]:

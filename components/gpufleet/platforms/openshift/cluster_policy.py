@@ -13,6 +13,7 @@ from typing import Any, cast
 
 from gpufleet.contract.tolerations import GPU_TOLERATION
 from gpufleet.fleet.chart_values import Values, leaves, merged
+from gpufleet.fleet.manifest import manifest
 
 API_VERSION = "nvidia.com/v1"
 NAME = "cluster-policy"
@@ -76,12 +77,8 @@ def cluster_policy(values: Mapping[str, Any]) -> Values:
             spec["operator"], {key: kept[key] for key in ("runtimeClass", "metrics") if key in kept}
         )
     spec["daemonsets"].setdefault("tolerations", [GPU_TOLERATION.as_dict()])
-    return {
-        "apiVersion": API_VERSION,
-        "kind": "ClusterPolicy",
-        "metadata": {"name": NAME, "labels": {"app.kubernetes.io/managed-by": "gpufleet"}},
-        "spec": {key: spec[key] for key in sorted(spec)},
-    }
+    in_order = {key: spec[key] for key in sorted(spec)}
+    return manifest(API_VERSION, "ClusterPolicy", NAME, spec=in_order)
 
 
 def without_a_place(raw: Mapping[str, Any]) -> Iterator[str]:

@@ -1,13 +1,14 @@
 """The OpenShift part of a fleet: its autoscaler, and the component of each pool."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import pulumi
 
 from gpufleet.addons.network_operator import POLICY_TIMEOUT_SECONDS, READY
-from gpufleet.components_base.cluster_objects import ConfigMap, ManifestObject
+from gpufleet.components_base.cluster_objects import ManifestObject
+from gpufleet.components_base.component import PoolPlan
 from gpufleet.components_base.platform_components import (
     Connection,
     OperatorResources,
@@ -16,7 +17,7 @@ from gpufleet.components_base.platform_components import (
     managed_pools,
 )
 from gpufleet.findings import Finding
-from gpufleet.fleet import Fleet, Pool
+from gpufleet.fleet import Fleet
 from gpufleet.fleet.model import GPU_OPERATOR, NETWORK_OPERATOR, OperatorSubscription
 from gpufleet.platforms.openshift.cluster_autoscaler import (
     OpenShiftAutoscalerPlan,
@@ -36,11 +37,11 @@ from gpufleet.platforms.openshift.olm import (
 )
 from gpufleet.platforms.openshift.olm_operator import WAIT, OlmOperator, OlmOperatorPlan
 from gpufleet.render.gpu_operator_values import (
-    ConfigFiles,
     exporter_files,
     mig_parted_files,
     plugin_files,
 )
+from gpufleet.render.manifests import config_map
 from gpufleet.render.network_operator import nic_cluster_policy, secondary_networks
 from gpufleet.spec.base import Ownership
 
@@ -49,8 +50,6 @@ from gpufleet.spec.base import Ownership
 class OpenShiftFleet(PlatformFleet):
     """A fleet on OpenShift."""
 
-    pools: Mapping[str, MachineSetPlan]
-    """Of each pool that gpufleet manages, by name."""
     autoscaler: OpenShiftAutoscalerPlan | None
 
     def parts(self, parent: pulumi.ComponentResource, name: str) -> list[pulumi.Resource]:
@@ -60,17 +59,66 @@ class OpenShiftFleet(PlatformFleet):
         called, opts = f"{name}-cluster-autoscaler", pulumi.ResourceOptions(parent=parent)
         return [OpenShiftClusterAutoscaler.from_plan(called, self.autoscaler, opts)]
 
-    def nodes(self, name: str, pool: Pool, opts: pulumi.ResourceOptions) -> OpenShiftGpuMachineSet:
-        """The component that makes the pool's machines."""
-        return OpenShiftGpuMachineSet.from_plan(name, self.pools[pool.name], opts)
-
 
 def platform_operators(
     parent: pulumi.ComponentResource, name: str, fleet: Fleet
 ) -> OperatorResources:
     """Operators from Lifecycle Manager, in the order in which they need each other."""
-    operators = OpenShiftOperators(parent, name, fleet)
-    return OperatorResources(operators.made, operators.outputs)
+    made: list[pulumi.Resource] = []
+    outputs: dict[str, Any] = {"networks": []}
+    for plan in fleet.addons.subscriptions:
+        if plan.ownership is not Ownership.MANAGED:
+            continue
+        after = pulumi.ResourceOptions(parent=parent, depends_on=list(made))
+        called, asked = f"{name}-{plan.name}", OlmOperatorPlan(operator=plan)
+        operator = OlmOperator.from_plan(called, asked, after)
+        made.append(operator)
+        if plan.name == GPU_OPERATOR:
+            own = pulumi.ResourceOptions(parent=parent)
+            mig, plugin = mig_parted_files(fleet), plugin_files(fleet)
+            counters = exporter_files(fleet)
+            files = {"mig-parted": mig, "device-plugin": plugin, "dcgm-metrics": counters}
+            made += [
+                ManifestObject(f"{name}-{suffix}", config_map(one, operator.namespace), own)
+                for suffix, one in files.items()
+                if one is not None
+            ]
+            names = {"mig_config": mig.name, "device_plugin_config": plugin.name}
+            outputs |= {"namespace": operator.namespace, **names, "chart_version": None}
+        for suffix, document in _read_by(plan, operator, fleet):
+            waits = WAIT in document["metadata"].get("annotations", {})
+            longest = f"{POLICY_TIMEOUT_SECONDS}s"
+            limits = pulumi.CustomTimeouts(create=longest, update=longest) if waits else None
+            after = pulumi.ResourceOptions(
+                parent=parent, depends_on=list(made), custom_timeouts=limits
+            )
+            made.append(ManifestObject(f"{name}-{suffix}", document, after))
+        if plan.name == NETWORK_OPERATOR:
+            outputs["networks"] = [
+                f"{one['spec']['networkNamespace']}/{one['metadata']['name']}"
+                for one in secondary_networks(fleet)
+            ]
+    return OperatorResources(made, outputs)
+
+
+def _read_by(
+    plan: OperatorSubscription, operator: OlmOperator, fleet: Fleet
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Objects that an operator reads, in order, each with the end of its resource's name."""
+    if plan.name == NODE_FEATURE_DISCOVERY:
+        document = node_feature_discovery(fleet, plan)
+        document["metadata"]["namespace"] = operator.namespace
+        yield "discovery", document
+    elif plan.name == GPU_OPERATOR:
+        yield "cluster-policy", fleet_cluster_policy(fleet)
+    else:
+        if (policy := nic_cluster_policy(fleet)) is not None:
+            if fleet.addons.network_operator.wait:
+                policy["metadata"]["annotations"] = {WAIT: READY}
+            yield "nic-policy", policy
+        for one in secondary_networks(fleet):
+            kind = one["kind"].removesuffix("Network").lower()
+            yield f"{kind}-{one['metadata']['name']}", one
 
 
 def platform_fleet(fleet: Fleet, connection: Connection) -> OpenShiftFleet:
@@ -78,7 +126,7 @@ def platform_fleet(fleet: Fleet, connection: Connection) -> OpenShiftFleet:
     cloud = CLOUDS[fleet.spec.platform]
     managed, given = managed_pools(fleet), connection.get(cloud.connection)
     findings: list[Finding] = []
-    pools: dict[str, MachineSetPlan] = {}
+    pools: dict[str, PoolPlan] = {}
     if managed and given is None:
         place = f"pools on OpenShift need the cluster's place on {cloud.where}: "
         fix = "pass it besides the spec, with the values of an existing MachineSet"
@@ -94,110 +142,6 @@ def platform_fleet(fleet: Fleet, connection: Connection) -> OpenShiftFleet:
         fleet=fleet,
         findings=tuple(findings),
         pools=pools,
+        makers={MachineSetPlan: OpenShiftGpuMachineSet},
         autoscaler=openshift_autoscaler_plan(fleet) if addon.ours else None,
     )
-
-
-Outputs = dict[str, Any]
-
-
-class OpenShiftOperators:
-    """The operators of one fleet, in the order in which they need each other."""
-
-    def __init__(self, component: pulumi.ComponentResource, name: str, fleet: Fleet) -> None:
-        """Make them.
-
-        Args:
-            component: Parent of everything.
-            name: First part of the resources' names.
-            fleet: The fleet.
-        """
-        self._component, self._name, self._fleet = component, name, fleet
-        self.made: list[pulumi.Resource] = []
-        self.outputs: Outputs = {"networks": []}
-        for plan in fleet.addons.subscriptions:
-            if plan.ownership is Ownership.MANAGED:
-                operator = OlmOperator.from_plan(
-                    f"{name}-{plan.name}",
-                    OlmOperatorPlan(operator=plan),
-                    pulumi.ResourceOptions(parent=component, depends_on=list(self.made)),
-                )
-                self.made.append(operator)
-                self._told(plan, operator)
-
-    def _told(self, plan: OperatorSubscription, operator: OlmOperator) -> None:
-        if plan.name == NODE_FEATURE_DISCOVERY:
-            self._discovery(plan, operator)
-        elif plan.name == NETWORK_OPERATOR:
-            self._network()
-        elif plan.name == GPU_OPERATOR:
-            self._gpu(operator)
-
-    def _discovery(self, plan: OperatorSubscription, operator: OlmOperator) -> None:
-        document = node_feature_discovery(self._fleet, plan)
-        document["metadata"]["namespace"] = operator.namespace
-        self._object(f"{self._name}-discovery", document)
-
-    def _network(self) -> None:
-        policy = nic_cluster_policy(self._fleet)
-        if policy is not None:
-            timeout = None
-            if self._fleet.addons.network_operator.wait:
-                policy["metadata"]["annotations"] = {WAIT: READY}
-                timeout = f"{POLICY_TIMEOUT_SECONDS}s"
-            self._object(f"{self._name}-nic-policy", policy, timeout)
-        networks = secondary_networks(self._fleet)
-        for one in networks:
-            kind = one["kind"].removesuffix("Network").lower()
-            self._object(f"{self._name}-{kind}-{one['metadata']['name']}", one)
-        self.outputs["networks"] = [
-            f"{one['spec']['networkNamespace']}/{one['metadata']['name']}" for one in networks
-        ]
-
-    def _gpu(self, operator: OlmOperator) -> None:
-        mig, plugin = mig_parted_files(self._fleet), plugin_files(self._fleet)
-        counters = exporter_files(self._fleet)
-        maps = [
-            self._config_map(suffix, files, operator)
-            for suffix, files in (
-                ("mig-parted", mig),
-                ("device-plugin", plugin),
-                ("dcgm-metrics", counters),
-            )
-            if files is not None
-        ]
-        self.made += maps
-        self._object(f"{self._name}-cluster-policy", fleet_cluster_policy(self._fleet))
-        self.outputs |= {
-            "namespace": operator.namespace,
-            "mig_config": mig.name,
-            "device_plugin_config": plugin.name,
-            "chart_version": None,
-        }
-
-    def _object(self, name: str, document: dict[str, Any], timeout: str | None = None) -> None:
-        self.made.append(
-            ManifestObject(
-                name,
-                document,
-                pulumi.ResourceOptions(
-                    parent=self._component,
-                    depends_on=list(self.made),
-                    custom_timeouts=None
-                    if timeout is None
-                    else pulumi.CustomTimeouts(create=timeout, update=timeout),
-                ),
-            )
-        )
-
-    def _config_map(self, suffix: str, files: ConfigFiles, operator: OlmOperator) -> ConfigMap:
-        return ConfigMap(
-            f"{self._name}-{suffix}",
-            metadata={
-                "name": files.name,
-                "namespace": operator.namespace,
-                "labels": {"app.kubernetes.io/managed-by": "gpufleet"},
-            },
-            data=dict(files.data),
-            opts=pulumi.ResourceOptions(parent=self._component),
-        )

@@ -2,7 +2,7 @@
 
 from gpufleet.contract.platform_facts import BetaClaims, PlatformFacts, Repairer
 from gpufleet.spec.base import Platform
-from gpufleet.spec.pool import Fabric, Provisioner
+from gpufleet.spec.pool_kinds import Fabric, Provisioner
 
 HEALTH_CHECK = Repairer(
     who="a MachineHealthCheck",

@@ -197,7 +197,7 @@ def machine_set_plan(
         path: Path of the connection.
         configurations: What the cluster's add-ons have. Default: not compared.
     """
-    cloud, prefix = CLOUDS[pool.platform.name], spec.name_prefix or spec.cluster.name
+    cloud, prefix = CLOUDS[pool.platform.name], spec.resource_prefix
     place = cloud.place(connection, spec)
     plan = MachineSetPlan(pool=pool, prefix=prefix, place=place, configurations=configurations)
     findings = list(cloud.validate_place(pool, connection, path))

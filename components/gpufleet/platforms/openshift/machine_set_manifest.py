@@ -5,6 +5,7 @@ openshift/cluster-autoscaler-operator `pkg/apis/autoscaling/v1beta1`.
 """
 
 from gpufleet.fleet.config_names import POOL_LABEL
+from gpufleet.fleet.manifest import manifest
 from gpufleet.fleet.model import Pool
 from gpufleet.platforms.openshift.machine_cloud import API_VERSION, MANIFEST, MachinePlace
 from gpufleet.platforms.openshift.machine_clouds import CLOUDS, options_of, sizes_of
@@ -25,7 +26,6 @@ _ROLE = {
     "machine.openshift.io/cluster-api-machine-role": "worker",
     "machine.openshift.io/cluster-api-machine-type": "worker",
 }
-MANAGED_BY = {"app.kubernetes.io/managed-by": "gpufleet"}
 
 
 def machine_set(pool: Pool, prefix: str, place: MachinePlace, zone: str | None = None) -> MANIFEST:
@@ -45,27 +45,20 @@ def machine_set(pool: Pool, prefix: str, place: MachinePlace, zone: str | None =
     }
     if born["taints"]:
         spec["taints"] = born["taints"]
-    labels = {CLUSTER_LABEL: infrastructure, POOL_LABEL: pool.name, **MANAGED_BY}
+    labels = {CLUSTER_LABEL: infrastructure, POOL_LABEL: pool.name}
     if shape.accelerator is not None:
         labels[ACCELERATOR_LABEL] = shape.accelerator
-    return {
-        "apiVersion": API_VERSION,
-        "kind": "MachineSet",
-        "metadata": {
-            "name": name,
-            "namespace": MACHINE_NAMESPACE,
-            "labels": labels,
-            "annotations": capacity_annotations(pool),
-        },
-        "spec": {
-            "replicas": sizes_of(pool, zone)[0],
-            "selector": {"matchLabels": selected},
-            "template": {
-                "metadata": {"labels": {**selected, **_ROLE, POOL_LABEL: pool.name}},
-                "spec": spec,
-            },
+    sets = {
+        "replicas": sizes_of(pool, zone)[0],
+        "selector": {"matchLabels": selected},
+        "template": {
+            "metadata": {"labels": {**selected, **_ROLE, POOL_LABEL: pool.name}},
+            "spec": spec,
         },
     }
+    made = manifest(API_VERSION, "MachineSet", name, MACHINE_NAMESPACE, labels, spec=sets)
+    made["metadata"]["annotations"] = capacity_annotations(pool)
+    return made
 
 
 def health_check(pool: Pool, prefix: str) -> MANIFEST | None:
@@ -78,20 +71,17 @@ def health_check(pool: Pool, prefix: str) -> MANIFEST | None:
     if not (health.enabled if pool.health is None else pool.health.platform_repairs):
         return None
     timeout = f"{health.unhealthy_seconds}s"
-    return {
-        "apiVersion": API_VERSION,
-        "kind": "MachineHealthCheck",
-        "metadata": _metadata(pool, prefix),
-        "spec": {
-            "selector": {"matchLabels": {POOL_LABEL: pool.name}},
-            "unhealthyConditions": [
-                {"type": "Ready", "status": status, "timeout": timeout}
-                for status in ("False", "Unknown")
-            ],
-            "maxUnhealthy": openshift_shape(pool).max_unhealthy,
-            "nodeStartupTimeout": f"{health.startup_minutes}m",
-        },
+    own, name = {POOL_LABEL: pool.name}, base_name(prefix, pool, None)
+    spec = {
+        "selector": {"matchLabels": own},
+        "unhealthyConditions": [
+            {"type": "Ready", "status": status, "timeout": timeout}
+            for status in ("False", "Unknown")
+        ],
+        "maxUnhealthy": openshift_shape(pool).max_unhealthy,
+        "nodeStartupTimeout": f"{health.startup_minutes}m",
     }
+    return manifest(API_VERSION, "MachineHealthCheck", name, MACHINE_NAMESPACE, own, spec=spec)
 
 
 def machine_autoscaler(pool: Pool, prefix: str, zone: str | None = None) -> MANIFEST | None:
@@ -99,25 +89,12 @@ def machine_autoscaler(pool: Pool, prefix: str, zone: str | None = None) -> MANI
     if not openshift_shape(pool).scaled:
         return None
     fewest, most = sizes_of(pool, zone)
-    return {
-        "apiVersion": AUTOSCALER_API_VERSION,
-        "kind": "MachineAutoscaler",
-        "metadata": _metadata(pool, prefix, zone),
-        "spec": {
-            "minReplicas": fewest,
-            "maxReplicas": most,
-            "scaleTargetRef": {
-                "apiVersion": API_VERSION,
-                "kind": "MachineSet",
-                "name": machine_set_name(prefix, pool, zone),
-            },
-        },
+    target = machine_set_name(prefix, pool, zone)
+    spec = {
+        "minReplicas": fewest,
+        "maxReplicas": most,
+        "scaleTargetRef": {"apiVersion": API_VERSION, "kind": "MachineSet", "name": target},
     }
-
-
-def _metadata(pool: Pool, prefix: str, zone: str | None = None) -> MANIFEST:
-    return {
-        "name": base_name(prefix, pool, zone),
-        "namespace": MACHINE_NAMESPACE,
-        "labels": {POOL_LABEL: pool.name, **MANAGED_BY},
-    }
+    own, name = {POOL_LABEL: pool.name}, base_name(prefix, pool, zone)
+    kind = "MachineAutoscaler"
+    return manifest(AUTOSCALER_API_VERSION, kind, name, MACHINE_NAMESPACE, own, spec=spec)

@@ -11,11 +11,10 @@ from typing import Any
 from gpufleet.catalogue import Catalogue, Package
 from gpufleet.contract.tolerations import GPU_TOLERATION
 from gpufleet.documents.writing import yaml_text
-from gpufleet.fleet.manifest import MANAGED_BY
+from gpufleet.fleet.manifest import manifest
 from gpufleet.fleet.model import GPU_OPERATOR, NETWORK_OPERATOR, Fleet, OperatorSubscription
 from gpufleet.fleet.network_operator_chart import PCI_CLASSES
 from gpufleet.platforms.openshift.cluster_policy import cluster_policy
-from gpufleet.render.gpu_operator_values import mig_parted_files, plugin_files
 from gpufleet.render.manifests import PRIVILEGED, gpu_operator_release_values
 from gpufleet.spec.addons import Addons
 from gpufleet.spec.base import Ownership
@@ -31,16 +30,8 @@ DISCOVERY = "nfd-instance"
 
 def operator_group(operator: OperatorSubscription) -> dict[str, Any]:
     """The OperatorGroup: an operator of its own namespace."""
-    return {
-        "apiVersion": "operators.coreos.com/v1",
-        "kind": "OperatorGroup",
-        "metadata": {
-            "name": operator.group,
-            "namespace": operator.namespace,
-            "labels": dict(MANAGED_BY),
-        },
-        "spec": {"targetNamespaces": [operator.namespace]},
-    }
+    spec, version = {"targetNamespaces": [operator.namespace]}, "operators.coreos.com/v1"
+    return manifest(version, "OperatorGroup", operator.group, operator.namespace, spec=spec)
 
 
 def subscription(operator: OperatorSubscription) -> dict[str, Any]:
@@ -54,32 +45,13 @@ def subscription(operator: OperatorSubscription) -> dict[str, Any]:
     }
     if operator.starting_csv is not None:
         spec["startingCSV"] = operator.starting_csv
-    return {
-        "apiVersion": "operators.coreos.com/v1alpha1",
-        "kind": "Subscription",
-        "metadata": {
-            "name": operator.package,
-            "namespace": operator.namespace,
-            "labels": dict(MANAGED_BY),
-        },
-        "spec": spec,
-    }
+    version = "operators.coreos.com/v1alpha1"
+    return manifest(version, "Subscription", operator.package, operator.namespace, spec=spec)
 
 
 def namespace(operator: OperatorSubscription) -> dict[str, Any]:
     """The namespace, for tools that apply files."""
-    return {
-        "apiVersion": "v1",
-        "kind": "Namespace",
-        "metadata": {
-            "name": operator.namespace,
-            "labels": {
-                **MANAGED_BY,
-                **MONITORED,
-                **PRIVILEGED,
-            },
-        },
-    }
+    return manifest("v1", "Namespace", operator.namespace, labels={**MONITORED, **PRIVILEGED})
 
 
 def node_feature_discovery(fleet: Fleet, operator: OperatorSubscription) -> dict[str, Any]:
@@ -91,29 +63,20 @@ def node_feature_discovery(fleet: Fleet, operator: OperatorSubscription) -> dict
         }
     }
     tolerations = [GPU_TOLERATION, *fleet.addons.gpu_operator.tolerations]
-    return {
-        "apiVersion": "nfd.openshift.io/v1",
-        "kind": "NodeFeatureDiscovery",
-        "metadata": {
-            "name": DISCOVERY,
-            "namespace": operator.namespace,
-            "labels": dict(MANAGED_BY),
+    spec = {
+        "operand": {
+            "image": discovery_image(fleet.spec.addons, fleet.spec.cluster.kubernetes_version),
+            "workerTolerations": [one.as_dict() for one in tolerations],
         },
-        "spec": {
-            "operand": {
-                "image": discovery_image(fleet.spec.addons, fleet.spec.cluster.kubernetes_version),
-                "workerTolerations": [one.as_dict() for one in tolerations],
-            },
-            "workerConfig": {"configData": yaml_text(worker)},
-        },
+        "workerConfig": {"configData": yaml_text(worker)},
     }
+    kind = "NodeFeatureDiscovery"
+    return manifest("nfd.openshift.io/v1", kind, DISCOVERY, operator.namespace, spec=spec)
 
 
 def fleet_cluster_policy(fleet: Fleet) -> dict[str, Any]:
     """The ClusterPolicy of a fleet, with its ConfigMaps of layouts and sharing named."""
-    return cluster_policy(
-        gpu_operator_release_values(fleet, mig_parted_files(fleet), plugin_files(fleet))
-    )
+    return cluster_policy(gpu_operator_release_values(fleet))
 
 
 NODE_FEATURE_DISCOVERY = "node-feature-discovery"

@@ -2,12 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NotRequired, TypedDict
+from typing import Any
 
 import pulumi
-from pydantic import Field
 
-from gpufleet.arguments import LifecycleManagerArgs
+from gpufleet.arguments import OlmOperatorArgs
 from gpufleet.catalogue import UnknownKeyError, load
 from gpufleet.components_base.cluster_objects import ManifestObject, operator_namespace
 from gpufleet.components_base.component import ComponentPlan, GpuComponent, Options
@@ -21,34 +20,11 @@ from gpufleet.platforms.openshift.olm import (
     subscribed,
     subscription,
 )
-from gpufleet.spec.base import Ownership, SpecModel
-from gpufleet.spec.olm import LifecycleManager
+from gpufleet.spec.base import Ownership
+from gpufleet.spec.olm import DeclaredOlmOperator
 
 WAIT = "pulumi.com/waitFor"
 """Annotation by which the Kubernetes provider waits for more than that an object exists."""
-
-
-class OlmOperatorArgs(TypedDict):
-    """Inputs of `OlmOperator`."""
-
-    catalogue: str
-    """Edition of pins, `"2026.11"`."""
-    operator: str
-    """One of `gpu-operator`, `network-operator`, `node-feature-discovery`."""
-    version: NotRequired[str]
-    """Version, `v26.7.0`. Default: the catalogue's pin; Node Feature Discovery has none, it follows
-    the cluster."""
-    settings: NotRequired[LifecycleManagerArgs]
-    """Catalogues, channel, approval. Default: those every cluster has, approved automatically."""
-
-
-class _Declared(SpecModel):
-    """The arguments, all of which must be known before deployment."""
-
-    catalogue: str
-    operator: str
-    version: str | None = None
-    settings: LifecycleManager = Field(default_factory=LifecycleManager)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,7 +81,7 @@ class OlmOperator(GpuComponent[OlmOperatorPlan]):
 
 
 def _planned(component: str, args: OlmOperatorArgs) -> OlmOperatorPlan:
-    given = checked(component, OlmOperatorArgs, args, _Declared)
+    given = checked(component, OlmOperatorArgs, args, DeclaredOlmOperator)
     try:
         catalogue = load(given.catalogue)
         package = catalogue.package(given.operator)

@@ -19,7 +19,6 @@ from gpufleet.fleet.model import (
 from gpufleet.fleet.platform_rules import DeclaredMachine, PlatformRules
 from gpufleet.fleet.rollout import Rollout
 from gpufleet.platforms.openshift.machine_clouds import makes_machines, options_of
-from gpufleet.platforms.openshift.machine_config import refused_kubelet_settings
 from gpufleet.platforms.openshift.olm import discovery_subscription, operator_subscription
 from gpufleet.platforms.openshift.registered import ENGINE_NAMES, input_class, registered
 from gpufleet.platforms.openshift.rules import validate_openshift
@@ -47,7 +46,12 @@ class OpenShiftRules(PlatformRules):
         return super().planned_zones(zones, nodes, joined=joined)[:nodes]
 
     def refused_kubelet_settings(self, pool: Pool) -> Mapping[str, str] | str:
-        return refused_kubelet_settings(pool)
+        if makes_machines(pool) and options_of(pool).machine_config is not None:
+            return {}
+        return (
+            "a KubeletConfig is for the nodes of a MachineConfigPool, and the pool has none of its "
+            f"own (`{pool.platform.name.value}: {{machineConfig: {{}}}}`)"
+        )
 
     def needed_reservations(self, pool: Pool) -> Sequence[str]:
         """OpenShift reserves CPU of each node; the memory that is reserved it does not report to
@@ -75,7 +79,7 @@ class OpenShiftRules(PlatformRules):
         ours = [
             (name, plan.ownership)
             for name, plan in ((NETWORK_OPERATOR, network), (GPU_OPERATOR, operator))
-            if plan.enabled and plan.ownership is not Ownership.EXISTING
+            if plan.rendered
         ]
         if ours and discovery:
             made = any(ownership is Ownership.MANAGED for _, ownership in ours)

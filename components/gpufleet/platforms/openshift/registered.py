@@ -37,7 +37,7 @@ def registered(fleet: Fleet, pool: Pool) -> dict[str, Mapping[str, Any]]:
     """Name of each object -> the object."""
     if not makes_machines(pool):
         return {}
-    prefix = fleet.spec.name_prefix or fleet.spec.cluster.name
+    prefix = fleet.spec.resource_prefix
     objects: dict[str, Mapping[str, Any] | None] = {
         "machineConfigPool": machine_config_pool(pool),
         "machineConfig": machine_config(pool),

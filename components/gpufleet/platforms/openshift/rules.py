@@ -34,7 +34,7 @@ def validate_openshift(spec: FleetSpec, pools: Sequence[Pool], plan: AddonPlan) 
 
 def _validate(spec: FleetSpec, pools: Sequence[Pool], plan: AddonPlan) -> Iterable[Finding]:
     addons = spec.addons
-    prefix = spec.name_prefix or spec.cluster.name
+    prefix = spec.resource_prefix
     for pool in pools:
         yield from validate_pool(pool, prefix, spec)
     yield from CLOUDS[spec.platform].validate_fleet(spec)

@@ -8,7 +8,7 @@ import pulumi
 
 from gpufleet.arguments import GpuPoolArgs
 from gpufleet.catalogue import Catalogue, load
-from gpufleet.components_base.cluster_objects import Node
+from gpufleet.components_base.cluster_objects import ManifestObject
 from gpufleet.components_base.component import GpuPoolComponent, Options, PoolPlan
 from gpufleet.components_base.configurations import checked_labels, validate_known_labels
 from gpufleet.components_base.inputs import declared, refuse
@@ -75,7 +75,7 @@ class SimulatedGpuNodePool(GpuPoolComponent[SimulatedPoolPlan]):
         self._construct(name, _planned(self.label(name), args), opts)
 
     def _make(self, name: str, plan: SimulatedPoolPlan) -> Mapping[str, object]:
-        pool, made = plan.pool, list[Node]()
+        pool, made = plan.pool, list[ManifestObject]()
         for i, node in enumerate(plan.nodes):
             # With a layout change under way a node waits for the nodes of the wave before.
             before = [made[j] for j in nodes_before(pool, i)]
@@ -84,11 +84,15 @@ class SimulatedGpuNodePool(GpuPoolComponent[SimulatedPoolPlan]):
             )
             # Made here, not in a method of its own: the SDK reads every frame above a resource.
             made.append(
-                Node(
+                ManifestObject(
                     f"{name}-{i}",
-                    metadata=_metadata(node, labels, plan.cluster_name),
-                    spec=node.spec,
-                    opts=pulumi.ResourceOptions(parent=self, depends_on=before),
+                    {
+                        "apiVersion": "v1",
+                        "kind": "Node",
+                        "metadata": _metadata(node, labels, plan.cluster_name),
+                        "spec": node.spec,
+                    },
+                    pulumi.ResourceOptions(parent=self, depends_on=before),
                 )
             )
         self.nodes = tuple(made)

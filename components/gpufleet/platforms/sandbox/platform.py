@@ -23,7 +23,7 @@ class SandboxRules(PlatformRules):
     node_kinds = frozenset({"node"})
 
     def node_names(self, fleet: Fleet, pool: str, ordinals: Iterable[int]) -> list[str]:
-        prefix = fleet.spec.name_prefix or fleet.spec.cluster.name
+        prefix = fleet.spec.resource_prefix
         return [node_name(prefix, pool, ordinal) for ordinal in ordinals]
 
     def validate_pools(self, spec: FleetSpec, pools: Sequence[Pool]) -> Iterable[Finding]:
@@ -50,7 +50,7 @@ def registered(fleet: Fleet, pool: Pool) -> dict[str, Mapping[str, Any]]:
         nodes = simulated_nodes(
             pool,
             load(spec.catalogue, overlay=spec.catalogue_overlay),
-            prefix=spec.name_prefix or spec.cluster.name,
+            prefix=spec.resource_prefix,
             region=spec.cluster.region or "sandbox",
         )
     except HardwareUnknownError:

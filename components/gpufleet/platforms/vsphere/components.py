@@ -1,19 +1,14 @@
 """The vSphere part of a fleet: the component of each pool."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-
-import pulumi
-
+from gpufleet.components_base.component import PoolPlan
 from gpufleet.components_base.platform_components import (
     Connection,
     PlatformFleet,
     connection_missing,
     managed_pools,
-    name_prefix,
 )
 from gpufleet.findings import Finding
-from gpufleet.fleet import Fleet, Pool
+from gpufleet.fleet import Fleet
 from gpufleet.platforms.vsphere.node_group import (
     VsphereGpuNodeGroup,
     VsphereGroupPlan,
@@ -21,28 +16,21 @@ from gpufleet.platforms.vsphere.node_group import (
 )
 
 
-@dataclass(frozen=True, kw_only=True)
-class VsphereFleet(PlatformFleet):
-    """A fleet on vSphere."""
-
-    pools: Mapping[str, VsphereGroupPlan]
-    """Of each pool that gpufleet manages, by name."""
-
-    def nodes(self, name: str, pool: Pool, opts: pulumi.ResourceOptions) -> VsphereGpuNodeGroup:
-        """The component that makes the pool's machines."""
-        return VsphereGpuNodeGroup.from_plan(name, self.pools[pool.name], opts)
-
-
-def platform_fleet(fleet: Fleet, connection: Connection) -> VsphereFleet:
+def platform_fleet(fleet: Fleet, connection: Connection) -> PlatformFleet:
     """The fleet, with each pool validated."""
     managed, vcenter = managed_pools(fleet), connection.get("vsphere")
     findings: list[Finding] = []
-    pools: dict[str, VsphereGroupPlan] = {}
+    pools: dict[str, PoolPlan] = {}
     if managed and vcenter is None:
         needed = "pools on vSphere need a vCenter: server, datacenter, computeCluster"
         findings.append(connection_missing("vsphere", needed, "pass it besides the spec"))
     elif vcenter is not None:
         for pool in managed:
-            pools[pool.name], found = vsphere_group_plan(pool, name_prefix(fleet), vcenter)
+            pools[pool.name], found = vsphere_group_plan(pool, fleet.spec.resource_prefix, vcenter)
             findings += found
-    return VsphereFleet(fleet=fleet, findings=tuple(findings), pools=pools)
+    return PlatformFleet(
+        fleet=fleet,
+        findings=tuple(findings),
+        pools=pools,
+        makers={VsphereGroupPlan: VsphereGpuNodeGroup},
+    )

@@ -18,12 +18,9 @@ from gpufleet.platforms.vsphere.machine_arguments import (
 from gpufleet.platforms.vsphere.rules import validate_vsphere
 from gpufleet.spec.base import Ownership
 from gpufleet.spec.fleet_spec import FleetSpec
+from gpufleet.spec.platforms.vsphere import VsphereUpdatePolicy
 from gpufleet.spec.pool import GpuPool
-from gpufleet_vcenter.changes import (
-    changes,
-    refusals,
-    replaces,
-)
+from gpufleet_vcenter.changes import changes, refused, replaces
 from gpufleet_vcenter.properties import MachineChangeKind
 
 _finding = findings_in(__file__)
@@ -65,7 +62,7 @@ class VsphereRules(PlatformRules):
     def registered(self, fleet: Fleet, pool: Pool) -> Mapping[str, Mapping[str, Any]]:
         """`machine/<key>` -> inputs of the machine. Labels and taints are first-boot data, which a
         guest reads once."""
-        prefix = fleet.spec.name_prefix or fleet.spec.cluster.name
+        prefix = fleet.spec.resource_prefix
         placed = placed_machines(prefix, pool)
         return {
             f"machine/{key}": {**inputs, "bootSha256": str(_boot(pool, position))}
@@ -81,19 +78,20 @@ class VsphereRules(PlatformRules):
         self, kind: str, old: Mapping[str, Any], new: Mapping[str, Any]
     ) -> Iterable[InputDifference]:
         """Every difference that the provider compares, as its own table of changes answers it."""
-        found, policy = changes(old, new), str(new.get("updatePolicy"))
+        policy = str(new.get("updatePolicy", VsphereUpdatePolicy.REFUSE.value))
+        found = changes(old, new)
         word = "`vsphere.updatePolicy:"  # as a pool writes it
-        refused = {
-            path: reason.replace("`updatePolicy:", word) for path, reason in refusals(old, new)
+        reasons = {
+            path: reason.replace("`updatePolicy:", word) for path, reason in refused(found, policy)
         }
         replaced = set(replaces(found, policy))
         for one in found:
             leaf_class = _CLASSES[one.kind]
             if one.path in replaced:  # with the word for it, which the refusal names
                 leaf_class = LeafClass.REPLACEMENT
-            elif one.path in refused:
+            elif one.path in reasons:
                 leaf_class = LeafClass.REFUSED
-            yield InputDifference(one.path, one.old, one.new, leaf_class, refused.get(one.path, ""))
+            yield InputDifference(one.path, one.old, one.new, leaf_class, reasons.get(one.path, ""))
 
     def rollout(self, pool: Pool, *, replaced: bool) -> Rollout:
         """The first machine alone, then `rolloutWidth` lanes."""

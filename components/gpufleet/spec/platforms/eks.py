@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, StringConstraints, model_validator
 
 from gpufleet.spec.base import KmsKeyArn, SpecModel
+from gpufleet.spec.cluster import DEFAULT_KUBERNETES_VERSION, KubernetesVersion
 
 AmiId = Annotated[str, StringConstraints(pattern=r"^ami-[0-9a-f]{8,17}$")]
 """Id of a machine image: `ami-` and 8 to 17 hexadecimal digits."""
@@ -86,3 +87,53 @@ class EksOptions(SpecModel):
                 "image of your own has no release; keep one"
             )
         return self
+
+
+class EksSystemNodes(SpecModel):
+    """The managed node group on which controllers run."""
+
+    instance_types: tuple[str, ...] = Field(default=("m6i.large",), min_length=1)
+    """Machine types, best first. Default m6i.large."""
+    nodes: int = Field(default=2, ge=1)
+    """How many, at least 1. Default 2."""
+    disk_gib: int = Field(default=50, ge=20)
+    """Root volume, encrypted gp3. Default 50."""
+    ami_type: str = "AL2023_x86_64_STANDARD"
+    """Image as EKS names it; Arm machines need `AL2023_ARM_64_STANDARD`. Default
+    `AL2023_x86_64_STANDARD`."""
+
+
+class DeclaredEksCluster(SpecModel):
+    """Inputs of `EksCluster`."""
+
+    cluster_name: Annotated[
+        str, StringConstraints(pattern=r"^[0-9A-Za-z][A-Za-z0-9_-]*$", max_length=100)
+    ]
+    """Name of the cluster, unique in account and region."""
+    region: str
+    """Region, `us-east-1`; the one of the AWS provider."""
+    zones: tuple[str, ...]
+    """Availability zones, two to six, `["us-east-1a", "us-east-1b"]`. Those that sell the GPU
+    machines should be among them."""
+    kubernetes_version: KubernetesVersion = DEFAULT_KUBERNETES_VERSION
+    """Minor version, `"1.36"`. Default: 1.36."""
+    cidr: str = "10.0.0.0/16"
+    """IPv4 range of the network, /16 to /20. Default 10.0.0.0/16."""
+    nat: Literal["single", "perZone"] = "single"
+    """`single` is one NAT gateway for all zones: machines lose the internet with its zone;
+    `perZone` is one for each. Default `single`."""
+    public_access_cidrs: tuple[str, ...] = ()
+    """Addresses that may reach the API server from the internet. Default: none, it is reached from
+    the network alone, and a program that installs charts must run there."""
+    system_nodes: EksSystemNodes = EksSystemNodes()
+    """The nodes of controllers. Default: two m6i.large."""
+    log_types: tuple[str, ...] = ()
+    """Logs of the control plane that go to CloudWatch: `api`, `audit`, `authenticator`,
+    `controllerManager`, `scheduler`. Default: none."""
+    spot_role: bool = False
+    """Make the service-linked role of EC2 Spot, which an account has once and Karpenter needs for
+    spot machines. AWS refuses a second one. Default false."""
+    deletion_protection: bool = False
+    """EKS refuses to delete the cluster until this is false again. Default false."""
+    tags: dict[str, str] = Field(default_factory=dict[str, str])
+    """Tags of everything that takes them. Default: none."""

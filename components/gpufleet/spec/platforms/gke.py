@@ -6,7 +6,12 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, StringConstraints, model_validator
 
 from gpufleet.spec.base import SpecModel
+from gpufleet.spec.cluster import DEFAULT_KUBERNETES_VERSION, KubernetesVersion
 
+LONGEST_NAME = 40
+"""Longest name of a cluster or node pool."""
+CLUSTER_NAME = r"^[a-z]([-a-z0-9]*[a-z0-9])?$"
+"""Names of clusters (GKE API, Cluster.name; google-cloud-container 2)."""
 Raw = dict[str, Any]
 """Provider arguments in the provider's spelling, merged last."""
 
@@ -140,3 +145,56 @@ class GkeOptions(SpecModel):
         if self.image_cache is not None and self.image_streaming is False:
             raise ValueError("imageCache needs image streaming; leave imageStreaming out")
         return self
+
+
+class GkeSystemNodes(SpecModel):
+    """The node pool on which controllers run."""
+
+    machine_type: str = "e2-standard-4"
+    """Machine type. Default e2-standard-4."""
+    nodes_per_zone: int = Field(default=1, ge=1)
+    """How many in each zone, at least 1. Default 1."""
+    disk_gib: int = Field(default=50, ge=12)
+    """Boot disk, pd-balanced. Default 50."""
+
+
+class DeclaredGkeCluster(SpecModel):
+    """Inputs of `GkeCluster`."""
+
+    project: Annotated[
+        str, StringConstraints(pattern=r"^([a-z0-9.-]+:)?[a-z][-a-z0-9]{4,28}[a-z0-9]$")
+    ]
+    """Google Cloud project, with a billing account."""
+    cluster_name: Annotated[str, StringConstraints(pattern=CLUSTER_NAME, max_length=LONGEST_NAME)]
+    """Name of the cluster, unique in project and region."""
+    region: str
+    """Region of the control plane, `us-central1`."""
+    zones: tuple[str, ...] = ()
+    """Zones of system nodes; GPU pools choose their own. Default: three, which GKE chooses."""
+    kubernetes_version: KubernetesVersion = DEFAULT_KUBERNETES_VERSION
+    """Least minor version, `"1.36"`. Default: 1.36."""
+    release_channel: str = "REGULAR"
+    """`RAPID`, `REGULAR`, `STABLE` or `EXTENDED`. Default REGULAR."""
+    cidr: str = "10.0.0.0/20"
+    """IPv4 range of nodes. Default 10.0.0.0/20."""
+    pods_cidr: str = "10.4.0.0/14"
+    """IPv4 range of pods: each node takes a /24. Default 10.4.0.0/14."""
+    services_cidr: str = "10.8.0.0/20"
+    """IPv4 range of services. Default 10.8.0.0/20."""
+    public_access_cidrs: tuple[str, ...] = ()
+    """Addresses that may reach the control plane from the internet. Default: none, it is reached
+    from the network alone, and a program that installs charts must run there."""
+    multi_networking: bool = False
+    """Let pods have further interfaces, as `fabric: tcpx`, `tcpxo` and `rdma` need; it cannot be
+    changed afterwards. Default false."""
+    gcs_fuse: bool = False
+    """The driver by which pods mount buckets of Cloud Storage. Default false."""
+    system_nodes: GkeSystemNodes = GkeSystemNodes()
+    """The nodes of controllers. Default: an e2-standard-4 in each zone."""
+    enable_services: bool = True
+    """Turn the APIs of Compute Engine and GKE on, which a new project has off; they stay on.
+    Default true."""
+    deletion_protection: bool = False
+    """The provider refuses to delete the cluster until this is false again. Default false."""
+    tags: dict[str, str] = Field(default_factory=dict[str, str])
+    """Resource labels. Default: none."""

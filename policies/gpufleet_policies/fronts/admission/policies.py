@@ -12,8 +12,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import groupby
+from pathlib import Path
 from typing import Any
 
+from gpufleet.documents.whole_file import write_whole_text
+from gpufleet.documents.writing import yaml_stream
 from gpufleet.findings import Level
 from gpufleet.rules.rule import Profile, Rule
 from gpufleet_policies.fronts.admission.check import Constants, ObjectCheck, cel, listed, quoted
@@ -249,3 +252,19 @@ def _exempting(namespaces: tuple[str, ...]) -> dict[str, Any]:
         "values": sorted(namespaces),
     }
     return {"matchResources": {"namespaceSelector": {"matchExpressions": [names]}}}
+
+
+def text_of(policy: Policy) -> str:
+    """A policy and its binding as YAML."""
+    return yaml_stream((policy.policy, policy.binding))
+
+
+def write_policies(folder: Path, policies: Iterable[Policy]) -> dict[str, str]:
+    """Write a file per policy; name of the policy -> path. Raises OSError."""
+    folder.mkdir(parents=True, exist_ok=True)
+    written: dict[str, str] = {}
+    for policy in policies:
+        path = folder / f"{policy.name}.yaml"
+        write_whole_text(path, text_of(policy))
+        written[policy.name] = str(path)
+    return written

@@ -2,7 +2,7 @@
 
 import pulumi
 
-from gpufleet.components_base.cluster_objects import ConfigMap
+from gpufleet.components_base.cluster_objects import ManifestObject
 from gpufleet.components_base.platform_components import (
     Connection,
     PlatformFleet,
@@ -19,12 +19,14 @@ class RackFleet(PlatformFleet):
 
     def nodes(self, name: str, pool: Pool, opts: pulumi.ResourceOptions) -> RackPool:
         made = RackPool("gpufleet:index:RackPool", name, {}, opts)
-        ConfigMap(
-            f"{name}-order",
-            metadata={"name": pool.name, "namespace": "racks"},
-            data={"machines": str(pool.nodes.maximum)},
-            opts=pulumi.ResourceOptions(parent=made),
-        )
+        order = {
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "metadata": {"name": pool.name, "namespace": "racks"},
+            "data": {"machines": str(pool.nodes.maximum)},
+            "immutable": True,
+        }
+        ManifestObject(f"{name}-order", order, pulumi.ResourceOptions(parent=made))
         return made
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 from gpufleet.catalogue import GCP
 from gpufleet.platforms.openshift.facts import FACTS as OPENSHIFT
 from gpufleet.spec.base import Platform
-from gpufleet.spec.pool import Fabric
+from gpufleet.spec.pool_kinds import Fabric
 
 FACTS = replace(
     OPENSHIFT,
