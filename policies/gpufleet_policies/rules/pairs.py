@@ -20,7 +20,7 @@ from gpufleet.cluster.pods import PodToleration
 from gpufleet.cluster.pool import NodePool
 from gpufleet.cluster.program import Program
 from gpufleet.cluster.surroundings import Surroundings
-from gpufleet.documents.shapes import is_mapping, items, mapping
+from gpufleet.documents.shapes import is_list, is_mapping, items, mapping
 from gpufleet.findings import Finding, Level, finding
 from gpufleet.rules.context import RuleContext, once
 from gpufleet.rules.rule import Rule
@@ -203,7 +203,7 @@ def _fits(side: _Side, wanted: Mapping[str, Any], at: _Side | None = None) -> bo
         if here is _MISSING and "default" in tests:
             here = tests["default"]
         if here is UNKNOWN or (
-            "matches" in tests and isinstance(here, dict | list) and holds_unknown(here)
+            "matches" in tests and (is_list(here) or is_mapping(here)) and holds_unknown(here)
         ):
             unread = True
             continue
