@@ -20,12 +20,13 @@ from gpufleet.cluster.pods import PodToleration
 from gpufleet.cluster.pool import NodePool
 from gpufleet.cluster.program import Program
 from gpufleet.cluster.surroundings import Surroundings
-from gpufleet.documents.shapes import is_mapping, items, mapping
+from gpufleet.documents.shapes import is_list, is_mapping, items, mapping
 from gpufleet.findings import Finding, Level, finding
 from gpufleet.rules.context import RuleContext, once
 from gpufleet.rules.rule import Rule
 from gpufleet_policies.configurations.groups import RELATIONS
 from gpufleet_policies.readers.raw_objects import RawObject
+from gpufleet_policies.readers.reading import holds_unknown
 from gpufleet_policies.readers.scheduling import uncovered
 from gpufleet_policies.rules.fractions_of_gpus import FRACTIONS
 from gpufleet_policies.rules.placement import GPU_LABELS, named_gpu
@@ -201,7 +202,9 @@ def _fits(side: _Side, wanted: Mapping[str, Any], at: _Side | None = None) -> bo
         tests = condition if is_mapping(condition) else {"is": condition}
         if here is _MISSING and "default" in tests:
             here = tests["default"]
-        if here is UNKNOWN:
+        if here is UNKNOWN or (
+            "matches" in tests and (is_list(here) or is_mapping(here)) and holds_unknown(here)
+        ):
             unread = True
             continue
         for name, value in tests.items():
@@ -221,10 +224,6 @@ def _fits(side: _Side, wanted: Mapping[str, Any], at: _Side | None = None) -> bo
     return None if unread else True
 
 
-def _compares(condition: Any) -> bool:
-    return any(is_mapping(value) for value in mapping(condition).values())
-
-
 _Fitting = list[tuple[_Side, bool]]
 """Sides that fit (True), and those of which it is not known."""
 
@@ -236,7 +235,7 @@ def _candidates(
     """What a mapping of a row may be of whatever is reported; room for these by a text of theirs,
     and for what fits the same values of what is reported."""
     declared = _anywhere(context) if far else _declared(context)
-    alone = {path: one for path, one in wanted.items() if not _compares(one)}
+    alone = {p: one for p, one in wanted.items() if not any(map(is_mapping, mapping(one).values()))}
     sides = declared.get(wanted["kind"], ())
     return [side for side in sides if _fits(side, alone) is not False], {}, {}
 
