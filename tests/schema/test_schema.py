@@ -40,6 +40,24 @@ def test_the_schema_is_the_recorded_one(schema: dict[str, Any]) -> None:
     assert text == GOLDEN.read_text(), "the package's surface changed; see the top of this file"
 
 
+def test_go_has_a_type_for_every_mapping(schema: dict[str, Any]) -> None:
+    """Pulumi's Go SDK has mappings of mappings of mappings of texts and no deeper ones (v3.272.0
+    go/pulumi/types_builtins.go, StringMapMapMapOutput)."""
+
+    def depth(found: dict[str, Any]) -> int:
+        inner = found.get("additionalProperties")
+        return 1 + depth(inner) if isinstance(inner, dict) else 0
+
+    parts = [*schema["resources"].items(), *schema["types"].items()]
+    assert not [
+        f"{name}.{key}"
+        for name, part in parts
+        for kind in ("properties", "inputProperties")
+        for key, one in part.get(kind, {}).items()
+        if depth(one) > 3
+    ]
+
+
 def test_the_package_says_all_that_a_registry_shows(host: dict[str, Any]) -> None:
     """Categories and kinds: pulumi/pulumi 3.259.0, pkg/codegen/schema/schema.go, `Keywords`."""
     addresses = {key: f"https://example.com/{key}" for key in host["ADDRESSES"]}

@@ -67,7 +67,7 @@ class GpuAcceptance(GpuComponent[FleetPlan]):
     refused: pulumi.Output[dict[str, dict[str, dict[str, str]]]]
     """Pool -> node -> test -> what was found and expected, of tests that failed. A node without a
     verdict has the test `verdict`, and two nodes together the name `_between-nodes`."""
-    figures: pulumi.Output[dict[str, dict[str, dict[str, dict[str, str]]]]]
+    figures: pulumi.Output[dict[str, Any]]
     """Pool -> node -> test -> `figure`, `expected`, `verdict` (`passed`, `refused`, `reported`)."""
 
     def __init__(self, name: str, args: GpuAcceptanceArgs, opts: Options = None) -> None:
