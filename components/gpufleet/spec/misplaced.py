@@ -8,6 +8,7 @@ from typing import Any, cast, get_args, get_origin
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
+from gpufleet.documents.shapes import as_mapping
 from gpufleet.messages import shown_value
 from gpufleet.spec.fleet_spec import FleetSpec
 from gpufleet.spec.mig_names import ProfileName
@@ -77,7 +78,7 @@ def wanted_form(place: Place, wanted: str, value: object) -> str | None:
     if model is Mig and _is_profile(value):
         return f"write `{key}{{{_layouts({value: 1})}}}`"
     if wanted.startswith("a list"):
-        if isinstance(value, Mapping) and (layouts := _layouts(value)):
+        if layouts := _layouts(as_mapping(value) or {}):
             return f"write `{layouts}`"
         held = f"{{{named}: {{...}}}}" if named else "{...}" if model else shown if plain else "..."
         return f"write a list: `{key}[{held}]`"

@@ -21,7 +21,7 @@ from gpufleet.contract.schemas.problems import (
     visible,
     wrong_type,
 )
-from gpufleet.documents.paths import child
+from gpufleet.documents.paths import at_steps, child
 from gpufleet.documents.shapes import as_list, as_mapping, is_list, is_mapping
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ def _as_written(document: Any, steps: Iterable[str | int]) -> Iterator[str | int
     for step in steps:
         key = step if is_list(document) else str(step)
         yield key
-        document = document[key]
+        document = at_steps(document, (key,))
 
 
 def _broken_rule(steps: tuple[str | int, ...], rule: str) -> SchemaProblem:
