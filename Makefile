@@ -67,7 +67,7 @@ up: ## Bring up the sandbox: control plane, GPU fleet, workloads; ends with a ta
 	@$(BIN)/gpufleet sandbox up --deploy $(SANDBOX_STACK)
 
 programs: $(BUILDER)
-	@echo "==> The fleet of this stack, to read while programs are built"
+	@echo "==> The fleet of the stack $(SANDBOX_STACK)"
 	@$(BIN)/gpufleet explain stacks/Pulumi.$(SANDBOX_STACK).yaml
 	@$(BIN)/gpufleet sandbox programs
 

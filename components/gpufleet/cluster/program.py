@@ -188,7 +188,7 @@ class Reader:
 
     @property
     def is_line(self) -> bool:
-        """Whether any patch release of a line is meant: the latest may be one that nobody read."""
+        """Whether any patch release of a line is meant: the latest may be one that no row has."""
         return self.release.is_known and self.release.value[-1] in "xX*"
 
     @property

@@ -46,7 +46,7 @@ def _groups(path: str) -> Callable[[dict[str, Any]], Groups]:
 
 
 def _stated(group: Any) -> dict[str, Any]:
-    """The GPUs that Ray is told of, by `resources` or `rayStartParams`; and whether KubeRay mounts
+    """The GPUs that Ray is given, by `resources` or `rayStartParams`; and whether KubeRay mounts
     a memory volume at /dev/shm, as it does in all pods unless Ray's store is elsewhere
     (ray-project/kuberay `ray-operator/controllers/ray/common/pod.go`, BuildPod), or may."""
     told = (at(group, "resources.GPU"), at(group, "rayStartParams.num-gpus"))

@@ -61,6 +61,7 @@ pools:
         ("capacity: []", "capacity: [spot]", "pools[0].capacity[0]", "write `{spot: {...}}`"),
         ("capacity: []", "spot: true", "pools[0].spot", "capacity: [{spot: {}}]"),
         ("capacity: []", "capacityType: SPOT", "pools[0].capacityType", "[{spot: {}}]"),
+        ("capacity: []", "capacityType: ON_DEMAND", "pools[0].capacityType", "[{onDemand: {}}]"),
         ("capacity: []", "reservation: r-1", "pools[0].reservation", "[{reserved: {id: ID}}]"),
         ("min: 0, max: 2}", "min: 0, max: 2}\n    minSize: 1", "pools[0].minSize", "nodes: {min"),
         ("disk: {}", "volumeSize: 100", "pools[0].volumeSize", "disk: {sizeGib: 200}"),

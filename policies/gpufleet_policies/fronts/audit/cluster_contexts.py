@@ -74,7 +74,7 @@ def _terraform_pools(readings: Sequence[Reading]) -> dict[str, dict[str, list[Pl
 def _pools_beside(
     folder: str, facts: Sequence[Placed], served: Mapping[str, Mapping[str, list[Placed]]]
 ) -> Sequence[Placed]:
-    """The pools of the one folder of Terraform beside or above manifests that have none."""
+    """The pools of the one folder of Terraform next to or above manifests that have none."""
     if any(isinstance(fact, (*_MACHINES, ObservedNode, FleetFacts)) for _, fact in facts):
         return ()
     above = [one for one in served if not one or f"{folder}/".startswith(f"{one.rstrip('/')}/")]
