@@ -63,7 +63,7 @@ install: ## Install the program without Pulumi in .venv-cli, in seconds: `.venv-
 	@echo "installed: $(VENV)-cli/bin/gpufleet"
 
 up: ## Bring up the sandbox: control plane, GPU fleet, workloads; ends with a table
-	@$(MAKE) --no-print-directory --jobs 2 $(STAMP) $(if $(wildcard $(STAMP)),,programs)
+	@$(MAKE) --silent --no-print-directory --jobs 2 $(STAMP) $(if $(wildcard $(STAMP)),,programs)
 	@$(BIN)/gpufleet sandbox up --deploy $(SANDBOX_STACK)
 
 programs: $(BUILDER)
