@@ -311,7 +311,7 @@ def test_arguments_of_the_kubelet_are_written_and_make_another_machine(run: Any)
         ({"meta_data": {"redact": []}}, "redact follows from the machine"),
         (
             {"meta_data": {"network": {}}, "user_data_format": "ignition"},
-            "meta data is cloud-init's, and the first-boot data is Ignition",
+            "only cloud-init reads meta data, and the first-boot data is Ignition",
         ),
         (
             {"kubernetes": {"kubeconfig": "apiVersion: v1\nkind: Config\n"}},

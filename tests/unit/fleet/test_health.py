@@ -46,14 +46,14 @@ def fleet_of(platform: str, *pools: Mapping[str, Any], **addons: Any) -> Fleet:
 @pytest.mark.parametrize(
     ("platform", "pool", "health", "code", "words"),
     [
-        ("eks", L4, {"mode": "repair"}, "health-without-floor", "reported wrongly takes all"),
+        ("eks", L4, {"mode": "repair"}, "health-without-floor", "false fault report can take all"),
         ("eks", L4, {"mode": "fence"}, "health-without-floor", "must leave"),
         (
             "eks",
             L4,
             {"mode": "repair", "floor": {"nodes": 5}},
             "health-floor-above-minimum",
-            "may have 5 nodes, of which a floor of 5 lets none",
+            "may have 5 nodes, and with a floor of 5 no node",
         ),
         (
             "eks",

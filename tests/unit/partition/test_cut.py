@@ -126,7 +126,7 @@ class TestMig:
             "mig-gpus-left-whole", "A100-80GB", 4, mig({"gpus": 1, "devices": {"7g.80gb": 1}})
         )
         assert note.severity is Severity.INFO
-        assert "3 of the node's 4 GPUs get no layout" in note.message
+        assert "3 of the node's 4 GPUs have no layout" in note.message
 
     def test_empty_layout_leaves_gpus_whole(self) -> None:
         found = partition(

@@ -78,7 +78,7 @@ def test_legal(legal: Scaling) -> None:
         (
             hpa(workload="batch", on=[{"signal": "requestsRunning", "target": 3}]),
             "scaling-signal-wrong",
-            "a batch has none",
+            "a batch job has no server",
         ),
         (
             hpa(on=[{"signal": "requestsRunning"}]),
@@ -118,7 +118,7 @@ def test_legal(legal: Scaling) -> None:
         (
             keda(secrets=[{"parameter": "bearerToken", "secret": "s", "key": "k"}]),
             "scaling-authentication-incomplete",
-            "belong together",
+            "must be given together",
         ),
         (
             hpa(workload="serving", on=[{"signal": "gpuUtilisation", "thresholds": {}}]),
