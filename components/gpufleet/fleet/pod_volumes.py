@@ -1,4 +1,4 @@
-"""Volumes of a pool as pods mount them: what is the same on every platform.
+"""Volumes of a pool in its pods: the parts that are equal on every platform.
 
 Sources: kubernetes-sigs/aws-fsx-csi-driver and GoogleCloudPlatform/lustre-csi-driver, static
 provisioning; Kubernetes documentation, `emptyDir`.
@@ -18,11 +18,11 @@ class PodVolume:
 
     declared: PoolVolume
     source: Mapping[str, Any]
-    """Of the pod's `volumes`, without its name."""
+    """Entry of the pod's `volumes`, without its name."""
     annotations: Mapping[str, str] = field(default_factory=dict[str, str])
-    """That the pod needs for it."""
+    """Annotations that the pod needs for it."""
     objects: Sequence[Mapping[str, Any]] = ()
-    """That must be in the cluster before the pod: PersistentVolume and claim."""
+    """Objects that must exist before the pod: PersistentVolume and claim."""
 
     @property
     def volume(self) -> dict[str, Any]:
@@ -37,7 +37,7 @@ class PodVolume:
 
 
 def scratch_volume(declared: PoolVolume) -> PodVolume:
-    """Room on disks that the node keeps the kubelet's folder on."""
+    """Space on disks on which the node keeps the kubelet's directory."""
     assert declared.local_nvme is not None
     size = declared.local_nvme.size_gib
     return PodVolume(declared, {"emptyDir": {} if size is None else {"sizeLimit": f"{size}Gi"}})
@@ -50,14 +50,14 @@ def claimed_volume(
     csi: Mapping[str, Any],
     mount_options: Sequence[str] = (),
 ) -> PodVolume:
-    """A file system that exists, with a PersistentVolume and a claim that belong to each other.
+    """An existing file system, with a PersistentVolume and a claim that refer to each other.
 
     Args:
-        pool: Name of the pool: its nodes have volumes of their own.
+        pool: Name of the pool: its nodes have separate volumes.
         declared: The volume.
         lustre: The file system.
         csi: Driver, handle and attributes.
-        mount_options: Of the PersistentVolume.
+        mount_options: Options of the PersistentVolume.
     """
     name = f"gpufleet-{pool}-{declared.name}"
     size = {"storage": f"{lustre.size_gib}Gi"}

@@ -1,4 +1,4 @@
-"""The wrong signal, found before it scales: rules about HorizontalPodAutoscaler and ScaledObject.
+"""Wrong signals of a HorizontalPodAutoscaler or ScaledObject, found before deployment.
 
 Sources: kedacore/keda v2.20.2 `apis/keda/v1alpha1`, `pkg/scalers/prometheus_scaler.go`;
 kubernetes/api v0.36 `autoscaling/v2/types.go`; NVIDIA/dcgm-exporter issues 216 and 430 (no
@@ -13,9 +13,9 @@ from gpufleet.spec.scaling import KedaScaling, ScaleOn, Scaling, Signal, Workloa
 _finding = findings_in(__file__)
 
 DEFAULT_TARGETS = {Signal.KV_CACHE: 0.8, Signal.TENSOR_ACTIVE: 0.8, Signal.GPU_UTILISATION: 0.7}
-"""Targets that hold for most: room for a burst while the next replica loads. Our own figures."""
+"""Targets for most workloads, with room for a burst while the next replica loads. Ours."""
 OF_PODS = frozenset(Signal) - {Signal.QUEUE_LENGTH}
-"""Signals that the pods themselves give: they are gone with the last pod."""
+"""Signals from the pods themselves: they disappear with the last pod."""
 MAX_KEDA_NAME = 54
 """Longest name of a ScaledObject: KEDA's autoscaler is called `keda-hpa-<name>`, at most 63."""
 NEEDED_SECRETS = {
@@ -24,17 +24,17 @@ NEEDED_SECRETS = {
     "tls": ("cert", "key"),
     "custom": ("customAuthHeader", "customAuthValue"),
 }
-"""What each way of authenticating reads (KEDA 2.20 documentation, Prometheus trigger)."""
+"""Secrets that each authentication mode reads (KEDA 2.20 documentation, Prometheus trigger)."""
 _OF_GPU = (Signal.GPU_UTILISATION, Signal.TENSOR_ACTIVE)
 
 
 def told_by_pods(on: ScaleOn) -> bool:
-    """Whether a signal is gone with the last pod."""
+    """Whether a signal disappears with the last pod."""
     return on.signal in OF_PODS and on.query is None
 
 
 def validate_scaling(scaling: Scaling, name: str) -> list[Finding]:
-    """Everything that is wrong with how a workload is to scale; paths begin at the arguments."""
+    """Errors in the scaling of a workload; paths start at the arguments."""
     findings = [f for index, on in enumerate(scaling.on) for f in _signal(scaling, on, index)]
     if scaling.min == 0:
         findings += _from_zero(scaling)
@@ -90,7 +90,7 @@ def _from_zero(scaling: Scaling) -> Iterator[Finding]:
 
 
 def name_too_long(name: str, place: str) -> Iterator[Finding]:
-    """The finding about a workload whose name leaves KEDA no room for its own."""
+    """The finding about a workload whose name leaves no room for KEDA's prefix."""
     if len(name) > MAX_KEDA_NAME:
         yield _finding("scaling-name-too-long", place, found=len(name), limit=MAX_KEDA_NAME)
 

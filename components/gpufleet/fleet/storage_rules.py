@@ -1,4 +1,4 @@
-"""Volumes that no pod could mount, on any platform."""
+"""Volumes that pods cannot mount, on any platform."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -15,13 +15,13 @@ SHARED_MEMORY = "/dev/shm"  # noqa: S108 - mounted for NCCL
 def validate_storage(
     pool: Pool, offered: frozenset[str], scratch_bytes: int | None
 ) -> Iterator[Finding]:
-    """What is wrong with the volumes of a pool.
+    """Errors in the volumes of a pool.
 
     Args:
         pool: The pool.
-        offered: Kinds of volumes that its platform has.
-        scratch_bytes: Least size of the NVMe disks on which its nodes keep the kubelet's folder;
-            0 where they keep it elsewhere, None where the size is not known.
+        offered: Kinds of volumes of its platform.
+        scratch_bytes: Minimum size of the NVMe disks on which its nodes keep the kubelet's
+            directory; 0 if they keep it elsewhere, None if the size is not known.
     """
     path = f"{pool.path}.storage"
     yield from _repeated(pool, path)

@@ -8,7 +8,7 @@ from gpufleet.spec.base import DnsLabel, SpecModel
 
 
 def _no_dots(path: str) -> str:
-    """One path has one spelling: `/data/../dev/shm` is `/dev/shm`, which pods have already."""
+    """One path has one spelling: `/data/../dev/shm` is `/dev/shm`, which pods already have."""
     if {".", ".."} & set(path.split("/")):
         raise ValueError(f"{path} goes by way of . or ..: write the path itself")
     return path
@@ -23,7 +23,7 @@ MountPath = Annotated[
 
 
 class LustreVolume(SpecModel):
-    """A Lustre file system that exists: FSx for Lustre on EKS, Managed Lustre on GKE."""
+    """An existing Lustre file system: FSx for Lustre on EKS, Managed Lustre on GKE."""
 
     id: Annotated[str, StringConstraints(min_length=1, max_length=200)]
     """EKS: id of the file system, `fs-0123456789abcdef0`. GKE: `project/zone/instance`."""
@@ -32,7 +32,7 @@ class LustreVolume(SpecModel):
     file_system: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]+$", max_length=63)]
     """EKS: its mount name. GKE: name of the file system."""
     size_gib: int = Field(ge=1, le=10_000_000)
-    """Its size in GiB, 1 to 10000000: what the claim reports."""
+    """Its size in GiB, 1 to 10000000, which the claim reports."""
     namespace: DnsLabel = "default"
     """Namespace of the claim, and of the pods that mount it. Default `default`."""
 
@@ -48,12 +48,11 @@ class BucketVolume(SpecModel):
 
 
 class LocalNvmeVolume(SpecModel):
-    """Room on the machine's own NVMe disks, empty at first and gone with the pod."""
+    """Space on the machine's own NVMe disks, empty at first and deleted with the pod."""
 
     size_gib: int | None = Field(default=None, ge=1, le=100_000)
-    """Maximum number of GiB a pod may write, 1 to 100000; the kubelet ends pods that write more.
-    Default: no
-    bound of its own."""
+    """Maximum size that a pod may write, 1 to 100000 GiB; the kubelet ends pods that write more.
+    Default: no limit."""
 
 
 class PoolVolume(SpecModel):
@@ -62,7 +61,7 @@ class PoolVolume(SpecModel):
     name: DnsLabel
     """Name of the volume, unique in the pool."""
     mount: MountPath
-    """Where the pod's container sees it, `/data`."""
+    """Path in the pod's container, `/data`."""
     read_only: bool = False
     """Default false."""
     lustre: LustreVolume | None = None
@@ -81,6 +80,6 @@ class PoolVolume(SpecModel):
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """The kinds that are written; one, in a volume that is valid."""
+        """The kinds that are given; a valid volume has one."""
         given = {"lustre": self.lustre, "bucket": self.bucket, "localNvme": self.local_nvme}
         return tuple(kind for kind, value in given.items() if value is not None)
