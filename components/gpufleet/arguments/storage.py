@@ -7,7 +7,7 @@ from typing import NotRequired, TypedDict
 
 
 class LustreVolumeArgs(TypedDict):
-    """A Lustre file system that exists: FSx for Lustre on EKS, Managed Lustre on GKE."""
+    """An existing Lustre file system: FSx for Lustre on EKS, Managed Lustre on GKE."""
 
     id: str
     """EKS: id of the file system, `fs-0123456789abcdef0`. GKE: `project/zone/instance`."""
@@ -16,7 +16,7 @@ class LustreVolumeArgs(TypedDict):
     file_system: str
     """EKS: its mount name. GKE: name of the file system."""
     size_gib: int
-    """Its size in GiB, 1 to 10000000: what the claim reports."""
+    """Its size in GiB, 1 to 10000000, which the claim reports."""
     namespace: NotRequired[str]
     """Namespace of the claim, and of the pods that mount it. Default `default`."""
 
@@ -32,11 +32,11 @@ class BucketVolumeArgs(TypedDict):
 
 
 class LocalNvmeVolumeArgs(TypedDict):
-    """Room on the machine's own NVMe disks, empty at first and gone with the pod."""
+    """Space on the machine's own NVMe disks, empty at first and deleted with the pod."""
 
     size_gib: NotRequired[int]
-    """Maximum number of GiB a pod may write, 1 to 100000; the kubelet ends pods that write more.
-    Default: no bound of its own."""
+    """Maximum size that a pod may write, 1 to 100000 GiB; the kubelet ends pods that write more.
+    Default: no limit."""
 
 
 class PoolVolumeArgs(TypedDict):
@@ -45,7 +45,7 @@ class PoolVolumeArgs(TypedDict):
     name: str
     """Name of the volume, unique in the pool."""
     mount: str
-    """Where the pod's container sees it, `/data`."""
+    """Path in the pod's container, `/data`."""
     read_only: NotRequired[bool]
     """Default false."""
     lustre: NotRequired[LustreVolumeArgs]

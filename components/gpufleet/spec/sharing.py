@@ -137,7 +137,7 @@ class Dra(ClaimTerms):
     """With `devices: mig`: name of a configuration in NVIDIA's default mig-parted file, such as
     `all-balanced`, for every GPU of each node. Instead of `layouts`. Default: none."""
     layouts: Annotated[tuple[MigLayout, ...], Field(max_length=16)] = ()
-    """With `devices: mig`: partitions of each node's GPUs, which the MIG manager creates in advance.
+    """With `devices: mig`: partitions of each node's GPUs, made by the MIG manager in advance.
     Default: none, the driver creates them on demand (Hopper and later, driver gate DynamicMIG)."""
     extended_resource: bool = False
     """Also serve extended resources, `nvidia.com/gpu` or `nvidia.com/mig-<profile>` (needs

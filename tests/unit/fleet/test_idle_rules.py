@@ -58,12 +58,12 @@ MIG = {"mig": {"layouts": [{"devices": {"1g.10gb": 7}}]}}
         (
             spec(pool={"sharing": {"timeSlicing": {"replicas": 4}}}),
             "idle-not-measured",
-            "measures the GPU, and not what each pod that shares it does",
+            "measures the GPU, not each pod that shares it",
         ),
         (
             spec(pool={"sharing": {"mps": {"replicas": 4}}}),
             "idle-not-measured",
-            "measures the GPU, and not what each pod that shares it does",
+            "measures the GPU, not each pod that shares it",
         ),
         (
             spec(

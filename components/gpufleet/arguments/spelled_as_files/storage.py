@@ -8,7 +8,7 @@ from typing import NotRequired, TypedDict
 
 
 class LustreVolumeDict(TypedDict):
-    """A Lustre file system that exists: FSx for Lustre on EKS, Managed Lustre on GKE."""
+    """An existing Lustre file system: FSx for Lustre on EKS, Managed Lustre on GKE."""
 
     id: str
     """EKS: id of the file system, `fs-0123456789abcdef0`. GKE: `project/zone/instance`."""
@@ -17,7 +17,7 @@ class LustreVolumeDict(TypedDict):
     fileSystem: str
     """EKS: its mount name. GKE: name of the file system."""
     sizeGib: int
-    """Its size in GiB, 1 to 10000000: what the claim reports."""
+    """Its size in GiB, 1 to 10000000, which the claim reports."""
     namespace: NotRequired[str]
     """Namespace of the claim, and of the pods that mount it. Default `default`."""
 
@@ -33,11 +33,11 @@ class BucketVolumeDict(TypedDict):
 
 
 class LocalNvmeVolumeDict(TypedDict):
-    """Room on the machine's own NVMe disks, empty at first and gone with the pod."""
+    """Space on the machine's own NVMe disks, empty at first and deleted with the pod."""
 
     sizeGib: NotRequired[int]
-    """Maximum number of GiB a pod may write, 1 to 100000; the kubelet ends pods that write more.
-    Default: no bound of its own."""
+    """Maximum size that a pod may write, 1 to 100000 GiB; the kubelet ends pods that write more.
+    Default: no limit."""
 
 
 class PoolVolumeDict(TypedDict):
@@ -46,7 +46,7 @@ class PoolVolumeDict(TypedDict):
     name: str
     """Name of the volume, unique in the pool."""
     mount: str
-    """Where the pod's container sees it, `/data`."""
+    """Path in the pod's container, `/data`."""
     readOnly: NotRequired[bool]
     """Default false."""
     lustre: NotRequired[LustreVolumeDict]
