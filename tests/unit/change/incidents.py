@@ -155,7 +155,7 @@ SEEN = (
         bare(sharing=SLICES),
         bare(),
         frozenset({"mig-manager-leaves-too-early"}),
-        ("take MIG off",),
+        ("switch MIG mode off",),
     ),
     Incident(
         "NVIDIA/gpu-operator#1220",

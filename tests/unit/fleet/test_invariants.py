@@ -202,7 +202,7 @@ def test_notebooks_that_no_node_has_room_for() -> None:
     assert (turns.code, turns.severity.value) == ("notebooks-take-turns", "info")
     (never,) = notebooks(3, 3, **two)
     assert (never.code, never.path) == ("notebooks-beyond-pool", "pools[0].idle.exempt")
-    assert "3 notebooks of p never stop, and its nodes hold 2" in never.message
+    assert "3 notebooks of p never stop, and its maximum number of nodes holds 2" in never.message
     shared = {"sharing": {"timeSlicing": {"replicas": 2}}}
     assert notebooks(4, 4, **two, **shared) == []
     assert notebooks(5, 5, **two, **shared)[0].evidence["limit"] == 4

@@ -251,7 +251,7 @@ class TestErrors:
             "A100-80GB", 8, mig({"gpus": 4, "devices": {"1g.10gb": 7}}, strategy="single")
         )
         assert found.code == "mig-single-needs-every-gpu"
-        assert "cut 4 of 8" in found.message
+        assert "the layouts partition 4 of 8" in found.message
 
     def test_compute_instances_under_mixed(self) -> None:
         found = only_error("A100-80GB", 1, mig({"devices": {"1c.7g.80gb": 7}}))
