@@ -43,21 +43,21 @@ class ClusterAutoscalerArgs(TypedDict):
     platform: NotRequired[str]
     """Only `eks`; GKE runs its own autoscaler. Default `eks`."""
     cluster_name: pulumi.Input[str]
-    """Cluster it runs in and whose node groups it scales."""
+    """Its own cluster, whose node groups it scales."""
     region: str
     """Region of the cluster, `us-east-1`."""
     pools: NotRequired[list[GpuPoolArgs]]
-    """Declarations of the pools it scales, for the order of preference. Default: none."""
+    """Declarations of the pools that it scales, for the order of preference. Default: none."""
     kubernetes_version: NotRequired[str]
-    """Minor version of the cluster, `"1.36"`: the program is matched to it. Default: 1.36."""
+    """Minor version of the cluster, `"1.36"`, which selects the program. Default: 1.36."""
     settings: NotRequired[ClusterAutoscalerOptionsArgs]
     """Expander, thresholds, ProvisioningRequests, raw values. Default: the program's own."""
     charts: NotRequired[ChartsArgs]
-    """Where the chart comes from. Default: the vendor's repository."""
+    """Source of the chart. Default: the vendor's repository."""
     name_prefix: NotRequired[str]
-    """First part of names in AWS. Default `gpufleet`."""
+    """Prefix of names in AWS. Default `gpufleet`."""
     tags: NotRequired[dict[str, str]]
-    """Tags of everything that takes them. Default: none."""
+    """Tags of all resources that support them. Default: none."""
 
 
 class _Declared(SpecModel):
@@ -85,27 +85,27 @@ class ClusterAutoscalerPlan(ComponentPlan):
     name_prefix: str
     tags: Mapping[str, str]
     pools: tuple[Pool, ...] = ()
-    """The pools it scales, for the order of preference."""
+    """The pools that it scales, for the order of preference."""
     provisioning_requests: bool = False
-    """Whether a queue of the fleet makes ProvisioningRequests."""
+    """Whether a queue of the fleet creates ProvisioningRequests."""
 
 
 class ClusterAutoscaler(GpuComponent[ClusterAutoscalerPlan]):
-    """Cluster Autoscaler on EKS: Helm release whose program is matched to the cluster's version,
-    and an IAM role that reaches this cluster's groups only.
+    """Cluster Autoscaler on EKS: a Helm release with the program for the cluster's version, and an
+    IAM role that only reaches the node groups of this cluster.
 
-    It knows what an empty group would give from the tags that `EksGpuNodeGroup` sets.
+    It knows the resources of an empty group from the tags that `EksGpuNodeGroup` sets.
     """
 
     release_name: pulumi.Output[str]
     """Name of the Helm release."""
     chart_version: pulumi.Output[str]
-    """Version of the chart that is asked for."""
+    """Requested version of the chart."""
     role_arn: pulumi.Output[str]
     """IAM role of the program."""
 
     def __init__(self, name: str, args: ClusterAutoscalerArgs, opts: Options = None) -> None:
-        """`providers` must hold the AWS provider of the account next to the Kubernetes one."""
+        """`providers` must contain the AWS provider of the account besides the Kubernetes one."""
         self._construct(name, _planned(self.label(name), args), opts)
 
     def _make(self, name: str, plan: ClusterAutoscalerPlan) -> Mapping[str, object]:
@@ -145,7 +145,7 @@ class ClusterAutoscaler(GpuComponent[ClusterAutoscalerPlan]):
 
 
 def validate_cluster_autoscaler(plan: ClusterAutoscalerPlan) -> list[Finding]:
-    """What prevents installing it."""
+    """Errors that prevent its installation."""
     return [
         *validate_program(plan.settings, plan.kubernetes_version),
         *validate_tags(plan.tags, "tags"),

@@ -1,4 +1,4 @@
-"""Karpenter: chart, role, and the queue that tells it of machines that will end."""
+"""Karpenter: chart, role, and the queue of events about machines that will end."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -47,14 +47,14 @@ EVENTS: dict[str, dict[str, list[str]]] = {
         "detail-type": ["EC2 Capacity Reservation Instance Interruption Warning"],
     },
 }
-"""Why a machine may end before its time -> pattern of the event (karpenter-provider-aws v1.14.1,
+"""Reason why a machine may end early -> pattern of the event (karpenter-provider-aws v1.14.1,
 event rules of its installation guide)."""
 
 RETENTION_SECONDS = 300
-"""Events older than this are of no use: an interrupted spot machine has two minutes."""
+"""Age above which events are of no use: an interrupted spot machine has two minutes."""
 
 DISCOVERY = "karpenter.sh/discovery"
-"""Tag by which node classes that name no ids find subnets and security groups."""
+"""Tag by which node classes without ids select subnets and security groups."""
 
 
 class KarpenterArgs(TypedDict):
@@ -63,34 +63,34 @@ class KarpenterArgs(TypedDict):
     catalogue: str
     """Edition of pins, `"2026.11"`."""
     cluster_name: pulumi.Input[str]
-    """Cluster it runs in and makes nodes for."""
+    """Cluster for which it creates nodes."""
     region: str
     """Region of the cluster, `us-east-1`."""
     node_role_arn: pulumi.Input[str]
-    """IAM role of the nodes it makes, which it must be allowed to hand to them."""
+    """IAM role of its nodes, which it must be allowed to pass to them."""
     version: NotRequired[str]
     """Chart version, `1.14.1`. Default: the catalogue's pin."""
     charts: NotRequired[ChartsArgs]
-    """Where the chart comes from. Default: the vendor's registry."""
+    """Source of the chart. Default: the vendor's registry."""
     upgrade_definitions: NotRequired[bool]
-    """Make Karpenter's definitions a release of their own, upgraded with the chart and kept when it
-    is removed. Where the chart installed them before, Helm must be given them first
+    """Install Karpenter's definitions as a separate release, upgraded with the chart and kept when
+    it is removed. If the chart installed them before, transfer them to Helm first
     (docs/karpenter.md). Default false."""
     node_overlay: NotRequired[bool]
-    """Feature gate NodeOverlay: pools that share, cut or have parts of GPUs need it. Default
-    false."""
+    """Feature gate NodeOverlay: needed by pools that share or partition GPUs or have parts of GPUs.
+    Default false."""
     node_repair: NotRequired[bool]
-    """Feature gate NodeRepair: nodes whose GPUs are reported broken are replaced. Default false."""
+    """Feature gate NodeRepair: replaces nodes with reported GPU faults. Default false."""
     access_entry: NotRequired[bool]
-    """Make an access entry, by which machines with the node role join the cluster. EKS makes one by
-    itself for a role of a managed node group, and refuses a second one. Default false."""
+    """Create an access entry with which machines with the node role join the cluster. EKS creates
+    one for a role of a managed node group, and refuses a second one. Default false."""
     discovery_ids: NotRequired[list[pulumi.Input[str]]]
-    """Subnets and security groups that get the tag `karpenter.sh/discovery`, for node classes of
-    others; those of gpufleet name ids. Default: none."""
+    """Subnets and security groups that get the tag `karpenter.sh/discovery`, for other node
+    classes; those of gpufleet name ids. Default: none."""
     name_prefix: NotRequired[str]
-    """First part of names in AWS. Default `gpufleet`."""
+    """Prefix of names in AWS. Default `gpufleet`."""
     tags: NotRequired[dict[str, str]]
-    """Tags of everything that takes them. Default: none."""
+    """Tags of all resources that support them. Default: none."""
     values: NotRequired[dict[str, Any]]
     """Raw Helm values, merged last. Default: none."""
 
@@ -121,11 +121,11 @@ class KarpenterPlan(ComponentPlan):
     values: Mapping[str, Any]
     """Raw Helm values, merged last."""
     access_entry: bool = False
-    """Whether machines with the node role join by an access entry made here."""
+    """Whether machines with the node role join by an access entry of this component."""
     discovery_ids: Sequence[pulumi.Input[str]] = ()
     """Subnets and security groups that get the tag `karpenter.sh/discovery`."""
     definitions: ChosenChart | None = None
-    """Chart of the definitions, where they are a release of their own."""
+    """Chart of the definitions, if they are a separate release."""
 
 
 class Karpenter(GpuComponent[KarpenterPlan]):
@@ -133,20 +133,20 @@ class Karpenter(GpuComponent[KarpenterPlan]):
     a queue with the events that announce the end of a machine: spot interruption, rebalancing,
     maintenance, the end of a reservation.
 
-    One per cluster. Remove pools before it: no one else drains their nodes.
+    One per cluster. Remove pools before it: otherwise their nodes are not drained.
     """
 
     release_name: pulumi.Output[str]
     """Name of the Helm release."""
     chart_version: pulumi.Output[str]
-    """Version of the chart that is asked for."""
+    """Requested version of the chart."""
     role_arn: pulumi.Output[str]
     """IAM role of the controller."""
     queue_name: pulumi.Output[str]
     """Queue of interruption events."""
 
     def __init__(self, name: str, args: KarpenterArgs, opts: Options = None) -> None:
-        """`providers` must hold the AWS provider of the account next to the Kubernetes one."""
+        """`providers` must contain the AWS provider of the account besides the Kubernetes one."""
         self._construct(name, _planned(self.label(name), args), opts)
 
     def _make(self, name: str, plan: KarpenterPlan) -> Mapping[str, object]:
@@ -200,7 +200,7 @@ class Karpenter(GpuComponent[KarpenterPlan]):
         }
 
     def _access(self, name: str, plan: KarpenterPlan) -> list[AwsObject]:
-        """What lets machines with the node role join."""
+        """Resources with which machines with the node role join."""
         if not plan.access_entry:
             return []
         entry = {
@@ -213,7 +213,7 @@ class Karpenter(GpuComponent[KarpenterPlan]):
         return [AwsObject(ACCESS_ENTRY, f"{name}-access", entry, opts)]
 
     def _queue(self, name: str, plan: KarpenterPlan) -> AwsObject:
-        """The queue, who may write to it, and the rules that do."""
+        """The queue, its policy, and the rules that write to it."""
         opts = pulumi.ResourceOptions(parent=self)
         queue = AwsObject(
             QUEUE,
@@ -260,7 +260,7 @@ class Karpenter(GpuComponent[KarpenterPlan]):
 
 
 def validate_karpenter(plan: KarpenterPlan) -> list[Finding]:
-    """What prevents installing it."""
+    """Errors that prevent its installation."""
     return [*validate_tags(plan.tags, "tags"), *validate_role_tags(plan.tags, "tags")]
 
 
@@ -287,7 +287,7 @@ def _planned(component: str, args: KarpenterArgs) -> KarpenterPlan:
 
 
 def _document(cluster: str, node_role_arn: str, queue_arn: str, *, region: str) -> str:
-    """The policy of the controller's role. The node role tells partition and account."""
+    """The policy of the controller's role. Partition and account are those of the node role."""
     _, partition, _, _, account, *_ = node_role_arn.split(":")
     return policy_text(
         "karpenter",

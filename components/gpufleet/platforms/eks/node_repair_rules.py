@@ -1,4 +1,4 @@
-"""Findings about node repair on EKS: of what it learns, and of whose nodes it takes."""
+"""Findings about node repair on EKS: faults that it detects, and nodes that it replaces."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
