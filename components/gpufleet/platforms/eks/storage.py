@@ -25,7 +25,7 @@ _ID = re.compile(r"^fs-[0-9a-f]{8,40}$")
 
 
 def pod_volumes(pool: Pool) -> list[PodVolume]:
-    """What the pods of a pool mount."""
+    """The volumes that the pods of a pool mount."""
     return [
         scratch_volume(one)
         if one.lustre is None
@@ -48,7 +48,7 @@ def pod_volumes(pool: Pool) -> list[PodVolume]:
 
 
 def validate_eks_storage(pool: Pool) -> Iterator[Finding]:
-    """What is wrong with the volumes of a pool, and what they need."""
+    """Errors in the volumes of a pool, and their requirements."""
     if not pool.spec.storage:
         return
     yield from validate_storage(pool, KINDS, _scratch_bytes(pool))
@@ -61,8 +61,8 @@ def validate_eks_storage(pool: Pool) -> Iterator[Finding]:
 
 
 def _scratch_bytes(pool: Pool) -> int:
-    """Disks on which nodes keep the kubelet's folder. Images other than AL2023 are set up so by
-    Karpenter alone."""
+    """Size of the disks on which nodes keep the kubelet's directory. For images other than AL2023
+    only Karpenter sets this up."""
     shape, family = eks_shape(pool), image_family(pool)
     local = min(machine.local_nvme_bytes or 0 for machine in pool.machines)
     if pool.provisioner is Provisioner.AUTO_MODE:

@@ -27,7 +27,7 @@ _INJECT = {"gke-gcsfuse/volumes": "true"}
 
 
 def pod_volumes(pool: Pool) -> list[PodVolume]:
-    """What the pods of a pool mount."""
+    """The volumes that the pods of a pool mount."""
     return [_volume(pool.name, one) for one in pool.spec.storage]
 
 
@@ -50,7 +50,7 @@ def _volume(pool: str, one: PoolVolume) -> PodVolume:
 
 
 def validate_gke_storage(pool: Pool) -> Iterator[Finding]:
-    """What is wrong with the volumes of a pool, and what they need."""
+    """Errors in the volumes of a pool, and their requirements."""
     if not pool.spec.storage:
         return
     shape = gke_shape(pool)
