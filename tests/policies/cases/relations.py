@@ -245,7 +245,7 @@ CASES = (
         "karpenter-does-not-know-the-gpus",
         karpenter_chart({"settings": {"featureGates": {"nodeOverlay": True}}}),
         karpenter_chart({"settings": {"featureGates": {"nodeOverlay": False}}}),
-        "Karpenter counts 8 GPUs on a node of cut, which will offer",
+        "Karpenter assumes 8 GPUs on a node of cut, which will offer",
         alongside=(CUT_NODES, operator({"mig": {"strategy": "mixed"}})),
     ),
     Case(
@@ -303,7 +303,7 @@ CASES = (
         "dra-driver-serves-no-gpus",
         dra_driver({**OVERRIDE, "resources": {"gpus": {"enabled": True}}}),
         dra_driver({"resources": {"gpus": {"enabled": False}}}),
-        "the driver serves compute domains only, and ResourceClaimTemplate ml/gpu requests GPUs from it",
+        "serves compute domains only, and ResourceClaimTemplate ml/gpu requests GPUs from it",
         Level.ADVISORY,
         alongside=(claim(),),
     ),
@@ -349,7 +349,7 @@ CASES = (
         "taint-never-removed",
         node_group(),
         node_group({"taints": [EKS_TAINT, {**EKS_TAINT, "key": "gpufleet.dev/not-accepted"}]}),
-        "the fleet has no program that removes the taint gpufleet.dev/not-accepted from nodes of gpu",
+        "no program that removes the taint gpufleet.dev/not-accepted from nodes of gpu",
         Level.ADVISORY,
     ),
 )

@@ -290,7 +290,7 @@ def test_arguments_of_the_kubelet_are_written_and_make_another_machine(run: Any)
         ),
         (
             {"join": {**RKE2, "kubelet_arguments": {"node-labels": "a=b"}}},
-            "node-labels follows from the pool and its machines",
+            "gpufleet derives node-labels from the pool",
         ),
         (
             {"join": {**RKE2, "kubelet_arguments": {"--v": "2"}}},
