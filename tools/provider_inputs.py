@@ -3,7 +3,7 @@
     python tools/provider_inputs.py gcp SCHEMA.json   # schema of the Google provider, as JSON
     python tools/provider_inputs.py aws               # service models of the installed botocore
 
-The Google schema is what the provider's own `schema.Resource` says, with its validators asked for
+The Google schema is what the provider's own `schema.Resource` says, with its validators requested
 the values that they take. Names become those of the Pulumi SDK, which the installed `pulumi_gcp`
 gives.
 """

@@ -13,7 +13,7 @@ connection = {
     "network": config.require("network"),
 }
 POOLS = [
-    # Whole L4 from zero: a machine per pod that asks for a GPU, gone again when it is done.
+    # Whole L4 from zero: a machine per pod that requests a GPU, gone again when it is done.
     {
         "name": "batch",
         "gpu": "L4",

@@ -29,7 +29,7 @@ class Server:
     pool: str
     resource: str
     utilisation: str
-    """Part of the memory that vLLM sees: of the GPU where pods take turns, of the slice on MIG."""
+    """Part of the memory that vLLM uses: of the GPU under time-slicing, of the slice on MIG."""
     sequences: int
     most: int
 

@@ -1,4 +1,4 @@
-"""The same chat service twice, and a shell someone forgot."""
+"""The same chat service twice, and a forgotten shell."""
 
 import pulumi
 import pulumi_kubernetes as kubernetes

@@ -129,7 +129,7 @@ class _Making:
             raise SandboxError(_explain(failures))
 
     def _make_all(self, entries: list[CachedProgram]) -> list[str]:
-        """Make the programs of one module, and say why some could not be had."""
+        """Build the programs of one module, and report the ones that failed with the reason."""
         failures: list[str] = []
         for entry in entries:
             try:

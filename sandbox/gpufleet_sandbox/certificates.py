@@ -32,7 +32,7 @@ _ADDRESSES = ("127.0.0.1", "10.0.0.1")
 
 @dataclass(frozen=True, slots=True)
 class CertificateSubject:
-    """Who a certificate speaks for."""
+    """Subject of a certificate."""
 
     file: str
     """Stem of the certificate and key files."""

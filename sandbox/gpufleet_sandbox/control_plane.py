@@ -49,7 +49,7 @@ class Component:
     arguments: Callable[[ControlPlanePlan], list[str]]
     """Arguments after the program."""
     ports: tuple[str, ...]
-    """Names of the ports it listens on; the first is the one asked for its health."""
+    """Names of the ports it listens on; the first is the one requested its health."""
     needs: frozenset[str]
     """Components that must be ready before it starts."""
     health: str | None

@@ -152,8 +152,8 @@ class GoBuild:
         said: collections.deque[str] = collections.deque(maxlen=_TAIL_LINES)
         output: list[str] = []
         stdout, stderr = child.stdout, child.stderr
-        assert stdout is not None, "asked for a pipe"
-        assert stderr is not None, "asked for a pipe"
+        assert stdout is not None, "requested a pipe"
+        assert stderr is not None, "requested a pipe"
         # Both pipes are read at once: a full one would block Go.
         reader = threading.Thread(target=lambda: output.append(stdout.read()), daemon=True)
         reader.start()

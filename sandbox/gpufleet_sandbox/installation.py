@@ -25,7 +25,7 @@ def install(layout: SandboxLayout, programs: Mapping[str, Path], plugin: Provide
     Args:
         layout: The sandbox.
         programs: Program name -> executable, in the program cache or on PATH.
-        plugin: The provider as the engine will ask for it.
+        plugin: The provider as the engine will request it.
     """
     layout.bin.mkdir(parents=True, exist_ok=True)
     for name, program in programs.items():

@@ -303,7 +303,7 @@ SANDBOX_PROGRAMS: tuple[str, ...] = (
     "kube-scheduler",
     "kwok",
 )
-"""What `gpufleet sandbox up` needs. The others are made when something first asks for them."""
+"""What `gpufleet sandbox up` needs. The others are made when something first requests them."""
 
 
 def named(names: list[str] | tuple[str, ...]) -> list[SandboxProgram]:
@@ -332,7 +332,7 @@ class ProviderPlugin:
 
 
 def _installed_sdk() -> str:
-    """Version of the installed `pulumi_kubernetes`: the engine asks for exactly that provider."""
+    """Version of the installed `pulumi_kubernetes`: the engine requests exactly that provider."""
     try:
         return version("pulumi_kubernetes")
     except PackageNotFoundError:

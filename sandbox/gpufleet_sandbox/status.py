@@ -50,7 +50,7 @@ class PodStatus:
     phase: str
     node: str | None
     requests: dict[str, str]
-    """Extended resources its containers ask for, by the limit of each, joined."""
+    """Extended resources its containers request, by the limit of each, joined."""
     reason: str | None
     """Why it waits, as the scheduler says it."""
 

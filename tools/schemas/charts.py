@@ -28,7 +28,7 @@ class Chart:
     unread: tuple[str, ...] = ()
     """Fields of the custom resource that no template sets."""
     typed: bool = False
-    """Whether templates ask for the type of a value, or take text for true."""
+    """Whether templates request the type of a value, or take text for true."""
     former: Mapping[str, str] = field(default_factory=dict[str, str])
     """Keys that older charts had: path -> the newest release whose own values file has it."""
     module: str = ""

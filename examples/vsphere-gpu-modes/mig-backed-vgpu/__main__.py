@@ -1,4 +1,4 @@
-"""Seven notebooks to an A100, each in a machine of its own with a MIG slice as its vGPU."""
+"""Seven notebooks on an A100, each in its own machine with a MIG slice as its vGPU."""
 
 import pulumi
 

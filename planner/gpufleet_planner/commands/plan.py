@@ -118,7 +118,7 @@ def command(
 
 
 def _policies(answer: PlannedFleet, documents: tuple[dict[str, Any], ...]) -> list[Finding]:
-    """What the policy rules say about the planned fleet and its workloads."""
+    """Violations of policy rules by the planned fleet and its workloads."""
     if answer.fleet is None:
         return []
     from gpufleet.cluster import Locator

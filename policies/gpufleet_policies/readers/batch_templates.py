@@ -84,7 +84,7 @@ _OF_RUNTIME = (
     *("nodeSelector", "affinity", "tolerations", "schedulerName", "priorityClassName"),
     "activeDeadlineSeconds",
 )
-"""Fields of pods that a training runtime may set, and none of them proves anything here."""
+"""Fields of pods that a training runtime may set: their absence proves nothing here."""
 
 
 def _train_job(document: dict[str, Any]) -> Groups:

@@ -1,4 +1,4 @@
-"""Where pods may run: node labels, tolerations, zones, claims, priority, scheduler."""
+"""Placement of pods: node labels, tolerations, zones, claims, priority, scheduler."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -28,7 +28,7 @@ _TOPOLOGY_ANNOTATIONS = (
 
 
 def node_labels(spec: dict[str, Any]) -> dict[str, frozenset[str]]:
-    """Labels a node must carry, as far as a map of allowed values can say it."""
+    """Required node labels, as far as a map of allowed values can express them."""
     selector = spec.get("nodeSelector")
     required = {
         key: frozenset({value})

@@ -68,6 +68,6 @@ def without_readiness(context: RuleContext, workload: WorkloadFacts) -> Iterator
 
 
 def _loads_on_request(container: Container) -> bool:
-    """Ollama answers at once, and loads a model when a request names it."""
+    """Ollama answers immediately, and loads a model when a request names it."""
     said = (container.image.found or "", *(container.words.found or ()))
     return any("ollama" in word for word in said)

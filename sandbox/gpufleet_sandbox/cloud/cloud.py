@@ -108,7 +108,7 @@ class PlainKind(ResourceKind):
         self.resource = resource
 
     def create(self, inputs: Mapping[str, Any]) -> Made:
-        """Keep it; its id is its name, or a digest of what was asked for."""
+        """Keep it; its id is its name, or a digest of what was requested."""
         identifier = self.identifier(inputs)
         if self.cloud.folder.find(self.resource.token, identifier) is not None:
             raise CloudError(f"{self.resource.token} {identifier} already exists")

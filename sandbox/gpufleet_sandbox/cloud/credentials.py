@@ -10,7 +10,7 @@ from gpufleet_sandbox.layout import SandboxLayout
 from gpufleet_sandbox.state import write_atomically
 
 _PROGRAM = """#!/bin/sh
-# Written by gpufleet: what a kubeconfig asks for credentials, here those of the sandbox.
+# Written by gpufleet: what a kubeconfig requests credentials, here those of the sandbox.
 case "$*" in
   {arguments}) cat {answer} ;;
   *) echo "in a sandbox this program gives credentials and nothing else" >&2; exit 2 ;;

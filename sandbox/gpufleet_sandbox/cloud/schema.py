@@ -1,4 +1,4 @@
-"""The package schema that YAML programs ask for, made from the same introspection."""
+"""The package schema that YAML programs request, made from the same introspection."""
 
 from collections.abc import Mapping
 from typing import Any

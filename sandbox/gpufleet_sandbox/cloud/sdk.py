@@ -88,7 +88,7 @@ class Sdk:
 
     @cached_property
     def version(self) -> str:
-        """Version of the installed package; the engine asks for exactly this plugin."""
+        """Version of the installed package; the engine requests exactly this plugin."""
         from importlib.metadata import version
 
         return version(f"pulumi_{self.name}")

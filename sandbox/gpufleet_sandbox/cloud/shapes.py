@@ -82,7 +82,7 @@ def fits(shape: Scalar, value: Any) -> bool:
     """Whether a known scalar is of that kind.
 
     The bridge of both providers reads `"3"` as 3 and `"true"` as true and writes any scalar where
-    a string is asked for; so does this.
+    a string is requested; so does this.
     """
     match shape.kind:
         case "string":

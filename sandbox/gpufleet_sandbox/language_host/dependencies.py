@@ -75,7 +75,7 @@ def plugin_entry(folder: Path) -> list[str]:
 
 
 def install(options: Mapping[str, object], root: Path, program: Path) -> Iterator[bytes]:
-    """Install what a program or plugin asks for; yields output to show.
+    """Install what a program or plugin requests; yields output to show.
 
     Only into a virtual environment that the options name, made when missing. Without one the host's
     own environment is used, which has another owner and is not changed.

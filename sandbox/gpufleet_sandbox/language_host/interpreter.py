@@ -47,7 +47,7 @@ class Interpreter:
 def environment_folder(
     options: Mapping[str, object], root: Path, program: Path, *, is_component: bool = False
 ) -> Path | None:
-    """Folder of the virtual environment that the options ask for, existing or not.
+    """Folder of the virtual environment that the options request, existing or not.
 
     Args:
         options: `runtime.options` of the project file.

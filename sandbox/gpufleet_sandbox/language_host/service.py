@@ -159,7 +159,7 @@ class LanguageHost(language_pb2_grpc.LanguageRuntimeServicer):
         yield messages.RunPluginResponse(exitcode=self._children.wait(child))
 
     def InstallDependencies(self, request: Any, context: grpc.ServicerContext) -> Iterator[Any]:
-        """Make the environment that the options name and install what the folder asks for."""
+        """Make the environment that the options name and install what the folder requests."""
         try:
             for line in dependencies.install(
                 _options(request.info),

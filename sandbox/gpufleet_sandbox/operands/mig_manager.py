@@ -50,7 +50,7 @@ def is_applied(hardware: SimulatedHardware, states: States, config: Config) -> b
 
 
 def modes_match(hardware: SimulatedHardware, states: States, config: Config) -> bool:
-    """Whether MIG mode of each GPU an entry names is the one it asks for."""
+    """Whether MIG mode of each GPU an entry names is the one it requests."""
     return all(
         entry.mig_enabled == states[gpu.index].mig_enabled
         for entry, gpu in _walk(hardware, config)

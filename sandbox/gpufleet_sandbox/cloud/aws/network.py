@@ -24,7 +24,7 @@ class _NetworkKind(AwsPlainKind):
     tagged: ClassVar[str]
     """Kind of resource in tag specifications."""
     answer: ClassVar[tuple[str, str]]
-    """Member of the answer, and that of its id."""
+    """Member of the response, and that of its id."""
     path: ClassVar[str]
     """In the ARN."""
     left_out: ClassVar[tuple[str, ...]] = ()
@@ -133,7 +133,7 @@ class NatGatewayKind(_NetworkKind):
         subnet = str(inputs["subnetId"])
         route = default_route(self.cloud, self.region_of(inputs), subnet)
         if "GatewayId" not in route:
-            # EC2 fails such a gateway some seconds after it was asked for (VPC user guide,
+            # EC2 fails such a gateway some seconds after it was requested (VPC user guide,
             # nat-gateway-troubleshooting, InvalidGateway).
             raise CloudError(
                 f"waiting for EC2 NAT Gateway create: unexpected state 'failed': Network "
