@@ -1,9 +1,10 @@
 """Public starts of engines in 2026 against what is computed: `tests/data/engine_starts.csv`.
 
 The rows were written down before anything was computed of them; of the first 35 the half that a
-hash keeps apart was computed last, and nothing is fitted to the 23 after them. `gpu` is a key of the catalogue or the memory in GiB that the log states; tokens
-of a step and sequences are the release's defaults where the log does not say. Rows without a
-repository are of public files that are stored without their address.
+hash keeps apart was computed last, and nothing is fitted to the 23 after them. `gpu` is a key of
+the catalogue or the memory in GiB that the log states; tokens of a step and sequences are the
+release's defaults where the log does not say. Rows without a repository are of public files that
+are stored without their address.
 """
 
 import csv
