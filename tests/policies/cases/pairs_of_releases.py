@@ -5,7 +5,7 @@ from typing import Any
 
 from gpufleet.findings import Level
 from tests.policies.cases.case import Case, Thing
-from tests.policies.cases.pair_objects import node, operator, release
+from tests.policies.cases.pair_objects import GKE, node, operator, release
 from tests.policies.cases.workloads import CONTAINER, job
 
 ADVICE = Level.ADVISORY
@@ -181,6 +181,14 @@ CASES = (
                 }
             ),
         ),
+    ),
+    Case(
+        "hami-beside-others",
+        hami({"devicePlugin": {"nvidiaDriverRoot": "/home/kubernetes/bin/nvidia"}}),
+        hami(),
+        "GKE puts it in /home/kubernetes/bin/nvidia on nodes such as Node gpu-1",
+        ADVICE,
+        alongside=(node(labels={**GKE, "gpu": "on"}),),
     ),
     Case(
         "sentinel-misses-driver",
