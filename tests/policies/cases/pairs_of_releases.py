@@ -5,7 +5,7 @@ from typing import Any
 
 from gpufleet.findings import Level
 from tests.policies.cases.case import Case, Thing
-from tests.policies.cases.pair_objects import node, operator, release
+from tests.policies.cases.pair_objects import GKE, node, operator, release
 from tests.policies.cases.workloads import CONTAINER, job
 
 ADVICE = Level.ADVISORY
@@ -24,8 +24,17 @@ def plugin(version: str, **values: Any) -> Thing:
 
 
 def crio(name: str = "gpu-2", **labels: str) -> Thing:
-    thing = node(name, {**GPU, **labels})
-    thing.properties["status"]["nodeInfo"]["containerRuntimeVersion"] = "cri-o://1.33.4"
+    return with_runtime(node(name, {**GPU, **labels}), "cri-o://1.33.4")
+
+
+def with_runtime(thing: Thing, runtime: str) -> Thing:
+    thing.properties["status"]["nodeInfo"]["containerRuntimeVersion"] = runtime
+    return thing
+
+
+def sliced() -> Thing:
+    thing = node(labels={**GPU, "nvidia.com/mig.strategy": "mixed"}, gpus=7)
+    thing.properties["status"]["allocatable"]["nvidia.com/mig-1g.10gb"] = "7"
     return thing
 
 
@@ -94,6 +103,30 @@ CASES = (
         node(labels=GPU),
         crio(),
     ),
+    on_node(
+        operator("v25.3.2", {"cdi": {"enabled": False}}),
+        operator("v25.3.2", {"cdi": {"enabled": True}}),
+        "which v25.3.2 does not support on RKE2",
+        node(labels=GPU, kubelet="v1.32.5+rke2r1"),
+    ),
+    on_node(
+        operator("v25.3.2", {"driver": {"version": "570.172.08"}}),
+        operator("v25.3.2", {"driver": {"version": "570.148.08"}}),
+        "pods with GPUs stay pending on a node of whole GPUs and slices such as Node gpu-1",
+        sliced(),
+    ),
+    on_node(
+        operator("v25.10.1", {"cdi": {"enabled": False}}),
+        operator("v25.10.1", {}),
+        "which needs containerd 1.7, and Node gpu-1 runs containerd://1.6.31",
+        with_runtime(node(labels=GPU), "containerd://1.6.31"),
+    ),
+    on_node(
+        operator("v26.3.3", {}),
+        operator("v26.7.0", {}),
+        "supports containerd 2.0 and later, and Node gpu-1 runs containerd://1.7.27",
+        with_runtime(node(labels=GPU), "containerd://1.7.27"),
+    ),
     Case(
         "hami-not-read",
         job({'metadata.annotations."example.com/gpumem"': "6000"}),
@@ -150,6 +183,14 @@ CASES = (
         ),
     ),
     Case(
+        "hami-beside-others",
+        hami({"devicePlugin": {"nvidiaDriverRoot": "/home/kubernetes/bin/nvidia"}}),
+        hami(),
+        "GKE puts it in /home/kubernetes/bin/nvidia on nodes such as Node gpu-1",
+        ADVICE,
+        alongside=(node(labels={**GKE, "gpu": "on"}),),
+    ),
+    Case(
         "sentinel-misses-driver",
         sentinel({"labeler": {"assumeDriverInstalled": True}}),
         sentinel({}),
@@ -179,6 +220,16 @@ CASES = (
         hami({"scheduler": {"kubeScheduler": {"image": {"tag": "v1.29.0"}}}}),
         hami({"scheduler": {"kubeScheduler": {"imageTag": "v1.29.0"}}}),
         "as releases before 2.9.0 did: 2.10.0 does not read it",
+    ),
+    in_values(
+        hami({"devicePlugin": {"hostPIDBroker": {"enabled": True}}}),
+        hami({"devicePlugin": {"hostPIDBroker": {"enabled": True}, "hostPID": False}}),
+        "asks the device plugin for host PIDs, and hostPID is false",
+    ),
+    in_values(
+        hami({"devicePlugin": {"numaRefit": {"enabled": True}, "enableNumaTopology": True}}),
+        hami({"devicePlugin": {"numaRefit": {"enabled": True}}}),
+        "enableNumaTopology is not true",
     ),
     in_values(
         sentinel({"node-drainer": {"partialDrainEnabled": False}}),
