@@ -112,6 +112,7 @@ def _pods(workload: WorkloadFacts, group: PodGroup) -> dict[str, Any]:
         **known,
         "workload": workload.locator.kind,
         "metadata": metadata,
+        "podAnnotations": {**hidden, **group.annotations},
         "gpus": sum(gpus) * (group.pods.found or 1) or None,
         "wants": sorted(wants) or None,
         "claims": [one.template.found or one.claim.found for one in group.claims] or None,
