@@ -53,12 +53,12 @@ class Component:
     needs: frozenset[str]
     """Components that must be ready before it starts."""
     health: str | None
-    """Path that answers 200 over TLS when it is ready; None: ready when its port listens, or when
+    """Path that returns 200 over TLS when it is ready; None: ready when its port listens, or when
     it still runs a moment after its start."""
     configuration: Callable[[SandboxLayout, Certificates], tuple[Path, ...]]
     """Files whose content decides how it runs: when one changes, it is started again."""
     python: bool = False
-    """Run by this Python interpreter rather than a program of its own."""
+    """Run by this Python interpreter, not as a separate program."""
 
 
 def _etcd(plan: ControlPlanePlan) -> list[str]:
@@ -175,7 +175,7 @@ def _operands(plan: ControlPlanePlan) -> list[str]:
 
 
 def component_kubeconfig(layout: SandboxLayout, identity: str) -> Path:
-    """The kubeconfig of a component that has an identity of its own."""
+    """The kubeconfig of a component with its own identity."""
     return layout.config / f"{identity}.kubeconfig"
 
 

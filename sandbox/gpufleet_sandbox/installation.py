@@ -1,4 +1,4 @@
-"""Putting programs where the engine and the shell look for them: one folder, one plugin folder."""
+"""Installs programs where the engine and the shell look for them: one folder, one plugin folder."""
 
 import filecmp
 import os

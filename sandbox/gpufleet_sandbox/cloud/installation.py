@@ -1,4 +1,4 @@
-"""Putting the stand-ins where the engine looks for the providers of the installed SDKs."""
+"""Installs the simulators in the folder where the engine looks for the providers of the SDKs."""
 
 import shlex
 import sys

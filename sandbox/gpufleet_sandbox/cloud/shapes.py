@@ -1,4 +1,4 @@
-"""What an input may be: the small type language that the SDK's annotations are read into."""
+"""Types of an input: the small type language into which the SDK's annotations are parsed."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field

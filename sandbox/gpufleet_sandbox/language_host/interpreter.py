@@ -20,7 +20,7 @@ COMPONENT_ENVIRONMENT = "venv"
 
 
 class OptionError(Exception):
-    """An option of the project that cannot be followed; the text says which and how to fix it."""
+    """An option of the project that cannot be used; the text names it and gives the remedy."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ def environment_folder(
         is_component: a component package: its own `venv` counts when it is there.
 
     Raises:
-        OptionError: an option of the wrong type, an unknown toolchain, or Poetry without an answer.
+        OptionError: an option of the wrong type, an unknown toolchain, or Poetry without a result.
     """
     virtualenv = _text(options, "virtualenv")
     toolchain = _text(options, "toolchain")
@@ -107,7 +107,7 @@ def resolve(
 
 
 def python_in(environment: Path) -> Path:
-    """Where the interpreter of a virtual environment lies (POSIX layout)."""
+    """Path of the interpreter of a virtual environment (POSIX layout)."""
     return environment / "bin" / "python"
 
 

@@ -54,10 +54,10 @@ class _NetworkKind(AwsPlainKind):
         self.call("ec2", f"Delete{self.operation}", before.inputs, named)
 
     def made(self, identifier: str, inputs: Mapping[str, Any]) -> None:
-        """Settings that need calls of their own."""
+        """Settings that need separate calls."""
 
     def of(self, identifier: str, inputs: Mapping[str, Any]) -> dict[str, Any]:
-        """What the cloud adds."""
+        """Fields that the cloud adds."""
         arn = self.cloud.arn("ec2", self.region_of(inputs), f"{self.path}/{identifier}")
         return {"arn": arn} if "arn" in self.resource.outputs else {}
 
@@ -143,7 +143,7 @@ class NatGatewayKind(_NetworkKind):
 
 
 class RouteTableKind(_NetworkKind):
-    """ec2.RouteTable, without routes of its own."""
+    """ec2.RouteTable, without inline routes."""
 
     operation, tagged = "RouteTable", "route-table"
     answer, path = ("RouteTable", "RouteTableId"), "route-table"

@@ -28,7 +28,7 @@ _NODE_POLICIES = (
     ("AmazonEC2ContainerRegistryPullOnly", "AmazonEC2ContainerRegistryReadOnly"),
     ("AmazonEKS_CNI_Policy",),
 )
-"""Of the role of nodes: one of each (EKS user guide, create-node-role)."""
+"""Policies of the node role: one of each (EKS user guide, create-node-role)."""
 _NODE_ADDONS = ("vpc-cni", "kube-proxy")
 """Without which nodes are not Ready, where EKS does not install them by itself."""
 _EFFECTS = {

@@ -176,7 +176,7 @@ def _nodes(inputs: Mapping[str, Any]) -> int:
 
 
 def _advertised(machine: str, accelerator: Mapping[str, Any]) -> int:
-    """What GKE's own device plugin publishes: GPUs, or partitions, times the clients of each (GKE
+    """Resources of GKE's own device plugin: GPUs, or partitions, times the clients of each (GKE
     documentation, gpus-multi, timesharing-gpus)."""
     count = int(accelerator["count"])
     if size := accelerator.get("gpuPartitionSize"):

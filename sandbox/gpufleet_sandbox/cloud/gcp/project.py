@@ -114,7 +114,7 @@ class _OfServiceKind(GcpPlainKind):
         """Refuse what names something that is not there."""
 
     def needs(self, token: str, inputs: Mapping[str, Any], key: str) -> Stored:
-        """What an input names. Raises CloudError where there is no such thing."""
+        """The resource that an input names. Raises CloudError where it does not exist."""
         there = self.found(token, str(inputs[key]))
         if there is None:
             raise CloudError(f"googleapi: Error 404: {inputs[key]} was not found, notFound")
