@@ -17,7 +17,7 @@ from gpufleet_planner.sizing.throughput import REST
 from tests.planner.sizing.load_points import POINTS, LoadPoint
 
 ENOUGH = 8
-"""Points of which a part has a range of its own."""
+"""Minimum number of points of a part with its own range."""
 TAIL = 0.025
 FEW = 10
 """Figures from which on at least one is left out at each side."""

@@ -46,12 +46,12 @@ class Command:
 
 
 def start(command: Command, root: Path, log: Path, path: str) -> ProcessRecord:
-    """Start a process in a session of its own: it outlives the caller and its terminal.
+    """Start a process in its own session: it outlives the caller and its terminal.
 
     Args:
-        command: What to run.
+        command: Command line.
         root: The sandbox folder; also the working directory.
-        log: Where standard output and error are appended.
+        log: File to which standard output and error are appended.
         path: PATH of the process.
 
     Raises:

@@ -34,7 +34,7 @@ class VersionRange:
 
 @dataclass(frozen=True, slots=True)
 class Vendor:
-    """Where the vendor publishes the program. `{version}`, `{os}`, `{arch}` are filled in."""
+    """Address of the vendor's download. `{version}`, `{os}`, `{arch}` are filled in."""
 
     url: str
     checksums: str
@@ -303,7 +303,7 @@ SANDBOX_PROGRAMS: tuple[str, ...] = (
     "kube-scheduler",
     "kwok",
 )
-"""What `gpufleet sandbox up` needs. The others are made when something first requests them."""
+"""Programs for `gpufleet sandbox up`. The others are prepared on first use."""
 
 
 def named(names: list[str] | tuple[str, ...]) -> list[SandboxProgram]:

@@ -1,4 +1,4 @@
-"""What the values of a chart may be, from its values file and what its templates read besides."""
+"""Schema of a chart's values, from its values file and the other values that its templates read."""
 
 import re
 from collections.abc import Mapping
@@ -34,9 +34,9 @@ class Chart:
     module: str = ""
     """Folder below Go's module cache that has `values`, instead of the folder of charts."""
     conditions: bool = False
-    """Whether templates ask whether a boolean is set, which any text is, and write numbers."""
+    """Whether templates test if a boolean is set, which is true for any text, and write numbers."""
     written: tuple[str, ...] = ()
-    """Booleans that templates only write, so that one in quotes says the same."""
+    """Booleans that templates only write, so that one in quotes has the same effect."""
     asked: tuple[str, ...] = ()
     """Booleans that templates hand to functions that take no text (`ternary`, `eq`)."""
 
@@ -177,11 +177,11 @@ NAMED: dict[str, Schema] = {
 }
 """Values that charts hand on to a pod."""
 GROUPS = ("gpus", "computeDomains")
-"""What the DRA driver's chart calls resources."""
+"""Resources in the DRA driver's chart."""
 
 
 def chart_file(chart: Chart, folder: Path, modules: Path) -> Schema:
-    """What the values of a chart may be."""
+    """Schema of the values of a chart."""
     place = modules / chart.module if chart.module else folder
     values = yaml.safe_load((place / chart.values).read_text(encoding="utf-8"))
     schema = of_value("", {key: one for key, one in values.items() if key not in chart.open})
@@ -217,7 +217,7 @@ def of_value(name: str, value: Any) -> Schema:
 
 PORTS = ("port", "portHttps", "portHttpsTarget", "healthProbePort")
 GO_BOOLEAN = "^(1|t|T|TRUE|true|True|0|f|F|FALSE|false|False)$"
-"""What Go's strconv.ParseBool reads."""
+"""Texts that Go's strconv.ParseBool reads."""
 COUNTS = ("replicas", "replicaCount", "revisionHistoryLimit")
 
 

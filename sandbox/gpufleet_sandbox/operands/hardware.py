@@ -69,7 +69,7 @@ class SimulatedHardware:
 
     @property
     def mig_capable(self) -> bool:
-        """Whether any GPU can be cut."""
+        """Whether any GPU supports MIG."""
         return any(gpu.board.mig_capable for gpu in self.gpus)
 
 

@@ -31,7 +31,7 @@ class MigDevice:
     profile: str
     """With the `<c>c.` prefix when it is only part of its GPU instance."""
     gpu_instance: int
-    """Number of the GPU instance it lives in; devices with the same number share memory."""
+    """Number of its GPU instance; devices with the same number share memory."""
     start: int
     """First memory slot of the GPU instance."""
 
