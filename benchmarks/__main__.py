@@ -15,7 +15,7 @@ BENCHMARKS = {
     "packing_exact": "Packing against exhaustive search",
     "trace": "Placing a trace",
     "planner": "Planner",
-    "aiconfigurator": "Beside AIConfigurator",
+    "aiconfigurator": "Compared with AIConfigurator",
     "import_time": "Import",
     "preview": "Preview overhead",
     "vsphere_nodes": "Machines on vCenter",

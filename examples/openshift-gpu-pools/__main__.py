@@ -20,7 +20,7 @@ POOLS = [
         "nodes": {"min": 0, "max": 4},
         "openshift": {"cpus": 16, "memory_gib": 64, "template": config.require("template")},
     },
-    # Two A100 per machine; the kernel arguments make a MachineConfigPool of its own.
+    # Two A100 per machine; the kernel arguments create a separate MachineConfigPool.
     {
         "name": "training",
         "gpu": "A100-80GB",

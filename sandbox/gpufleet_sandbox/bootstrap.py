@@ -61,7 +61,7 @@ def _found(names: Iterable[str], progress: Progress) -> tuple[dict[str, Path], l
     """Programs that are installed or cached, and those that are missing."""
     programs = named([*names])
     tools, target, cache = tools_folder(), go_platform(), cache_folder()
-    with ThreadPoolExecutor(max_workers=4) as pool:  # asks each for its version
+    with ThreadPoolExecutor(max_workers=4) as pool:  # reads the version of each
         installed = list(pool.map(lambda p: installed_programs.find(p, os.environ), programs))
     ready: dict[str, Path] = {}
     missing: list[CachedProgram] = []

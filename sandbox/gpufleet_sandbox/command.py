@@ -198,7 +198,7 @@ def _session(directory: Path | None) -> Iterator[Sandbox]:
         click.echo(f"gpufleet: {problem}", err=True)
         sys.exit(1)
     except BrokenPipeError:
-        raise  # the reader of the output ended, which the program answers
+        raise  # the reader of the output has closed, which the program handles
     except OSError as problem:
         click.echo(f"gpufleet: {problem}", err=True)
         sys.exit(1)

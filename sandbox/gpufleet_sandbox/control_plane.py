@@ -82,7 +82,7 @@ def _etcd(plan: ControlPlanePlan) -> list[str]:
         f"--listen-peer-urls={peer}",
         f"--initial-advertise-peer-urls={peer}",
         f"--initial-cluster=default={peer}",
-        "--unsafe-no-fsync",  # a sandbox survives a killed process, not a power cut
+        "--unsafe-no-fsync",  # a sandbox survives a killed process, not a power failure
         "--log-level=warn",
         *tls,
     ]
@@ -165,7 +165,7 @@ def _kwok(plan: ControlPlanePlan) -> list[str]:
         f"--node-ip={LOOPBACK}",
         f"--node-port={plan.ports['kwok']}",
         f"--server-address={LOOPBACK}:{plan.ports['kwok']}",
-        # Without leases of its own a node turns Unknown after 54 s.
+        # Without its own leases a node turns Unknown after 54 s.
         "--node-lease-duration-seconds=40",
     ]
 
@@ -193,7 +193,7 @@ def _tokens(layout: SandboxLayout, certificates: Certificates) -> tuple[Path, ..
 
 
 COMPONENTS: tuple[Component, ...] = (
-    # Its ports listen before it has read its data: only `/health` says that it serves.
+    # Its ports listen before it has read its data: only `/health` shows that it serves.
     Component("etcd", _etcd, ("etcd-client", "etcd-peer"), frozenset(), "/health", _keys),
     Component(
         "kube-apiserver",

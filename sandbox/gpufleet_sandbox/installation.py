@@ -64,7 +64,7 @@ def _install_language_host(layout: SandboxLayout, engine: Path) -> None:
             (layout.bin / name).unlink(missing_ok=True)
         return
     if find_spec("gpufleet_sandbox.language_host") is None:
-        return  # Python programs then need the vendor's host; the engine says so itself
+        return  # Python programs then need the vendor's host; the engine reports it
     from gpufleet_sandbox import language_host
 
     language_host.install(layout.bin, sys.executable)

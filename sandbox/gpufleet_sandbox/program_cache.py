@@ -92,7 +92,7 @@ class CachedProgram:
                 _is_same(self.folder / name, entry) for name, entry in recorded.items()
             )
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
-            return False  # no entry, or a damaged one: both are made anew
+            return False  # no entry, or a damaged one: both are built again
 
     def source(self) -> str:
         """`build` or `download`."""

@@ -77,7 +77,7 @@ class _PlainTask:
     def detail(self, text: str) -> None:
         now = time.monotonic()
         if not self._said_start:
-            # Said on the first sign of work: what is ready at once needs one line, not two.
+            # Printed at the first step: a task that is ready at once needs one line, not two.
             self._said_start = True
             about = f" (about {duration(self._seconds)})" if self._seconds else ""
             self._progress.note(f"{self._name}: {text}{about}")

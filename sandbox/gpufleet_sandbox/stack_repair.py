@@ -64,7 +64,7 @@ def repair(
     state = engine.state(stack)
     if not state.get("pending_operations"):
         if unfinished and _has_releases(state):
-            # The state may know a release that Helm no longer does: upgrading it would fail.
+            # The state may have a release that Helm no longer has: upgrading it would fail.
             engine.refresh(stack)
         return
     repaired, told = settled(state)

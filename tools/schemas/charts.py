@@ -159,7 +159,7 @@ CHARTS = {
         ),
         "values.yaml",
         (),
-        # The chart fails with the last two, which is a finding of its own.
+        # The chart fails with the last two, which have a separate finding.
         {"global": OPEN, "nvidiaCtkPath": {}, "namespace": {}},
         typed=True,
         module="sigs.k8s.io/dra-driver-nvidia-gpu@v0.5.0/deployments/helm/dra-driver-nvidia-gpu",

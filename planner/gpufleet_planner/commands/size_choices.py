@@ -193,7 +193,7 @@ def choose_for(request: SizeRequest, answer: Sizing, asked: Asked, catalogue: Ca
         return Chosen(everything, (*findings, *everything.findings, *told), need)
     key = answer.device.gpu.key
     stated = choose(need, replace(market, gpus=(key,)), catalogue)
-    # Not fitting the stated GPU is an answer and was said; it is not an error of the question.
+    # Not fitting the stated GPU is a result and was reported; it is not an error of the request.
     kept = tuple(f for f in stated.findings if f.severity.value != "error")
     # Nothing is too much for a service of which no target is stated.
     aimed = need.trains or any(one is not None for _, one in asked.target)

@@ -80,7 +80,7 @@ def proof(
     """
     answer = place(geometry, dict(pattern), occupied)
     if isinstance(answer, Refusal):
-        raise ValueError(  # noqa: TRY004  an answer, not a type
+        raise ValueError(  # noqa: TRY004  a result, not a type
             f"{dict(pattern)} next to {occupied}: {answer.why}"
         )
     return answer

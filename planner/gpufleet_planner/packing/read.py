@@ -187,7 +187,7 @@ class _Reader:
             self.say("pack-sharing-mixed", path)
         cpu, memory = machine.host
         if any(gpu.occupied or gpu.full or gpu.taken for gpu in gpus):
-            # What is there takes CPUs and memory too, and only the file knows how much.
+            # Existing shares take CPUs and memory too, and only the file has the amount.
             cpu = memory = None
         if entry.free_cpu is not None:
             cpu = entry.free_cpu

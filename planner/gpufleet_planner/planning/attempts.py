@@ -124,7 +124,7 @@ def try_jobs(
             if late is not None:
                 yield _rejected(what, machine, late)
                 continue
-            # The link it was timed with is the one that is written.
+            # The link that is written is the one of its times.
             fabric = "none" if verdict is None else machine.fabric
             link = "a plain network" if fabric == "none" else fabric
             notes = () if verdict is None else (f"{verdict} over {link}",)

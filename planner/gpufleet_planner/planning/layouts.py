@@ -105,7 +105,7 @@ def _fewest(gpu: Gpu, wanted: Pattern) -> Counter[Pattern]:
         return filled
     patterns = maximal_patterns(gpu.mig, dict(wanted))
     program = highs.IntegerProgram()
-    # A stranded slice decides between as many GPUs: all together weigh less than one.
+    # Stranded slices decide between equal numbers of GPUs: their weights sum to less than one.
     most = 1 + filled.total() * gpu.mig.compute_slices
     columns = [program.column(most + stranded_of(gpu, pattern)) for pattern in patterns]
     for name, count in wanted:
@@ -326,7 +326,7 @@ def _whole_nodes(gpus: int, sizes: Mapping[int, int]) -> int:
         if size >= gpus:
             whole += copies * ceil(size / gpus)
         elif gpus % size:
-            # A size someone stated that does not divide the node: so many to a node.
+            # A stated size that does not divide the node: the rounded number to a node.
             whole += ceil(copies / (gpus // size))
         else:
             small += copies * size

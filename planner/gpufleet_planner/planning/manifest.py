@@ -120,7 +120,7 @@ def _manifest(work: PlacedWorkload, fleet: Fleet) -> dict[str, Any]:
     # Notebooks do not wait for each other.
     more: dict[str, Any] = {"serviceName": entry.name, "podManagementPolicy": "Parallel"}
     if work.need is not None:
-        # The plan buys no GPU for a second pod beside the first: the old one ends before.
+        # The plan buys no GPU for a second pod during an update: the old one ends before.
         more = {"strategy": {"rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}}}
     return {
         "apiVersion": "apps/v1",

@@ -259,7 +259,7 @@ class Planner:
             last = tuple(dict.fromkeys(in_file(finding, origin) for origin, finding in traced))
             fixed = [in_file(found, origin) for origin, found in traced if origin and origin.fixed]
             if fixed:
-                # No other choice answers what the file has to say.
+                # No other choice corrects an error of the file.
                 return _refused((*findings, *fixed))
             broken = [origin.pool for origin, _ in traced if origin and origin.pool]
             waiting += _next_bans(bans, broken, selection)

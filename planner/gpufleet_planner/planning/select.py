@@ -56,7 +56,7 @@ def choose_rows(
     demand: dict[int, dict[str | int, dict[int, int]]] = defaultdict(lambda: defaultdict(dict))
     columns: list[dict[int, OptionRow]] = []
     for rows in workloads:
-        # Of choices that cost as much, the one that is best alone: a micro-dollar for each place.
+        # Of choices with equal cost, the one that is best alone: a micro-dollar for each place.
         own = {program.column(row.order, upper=1): row for row in rows}
         program.row(dict.fromkeys(own, 1), 1, 1)
         columns.append(own)

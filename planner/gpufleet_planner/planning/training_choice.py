@@ -137,7 +137,7 @@ def train(
     need: WorkloadNeed, device: Device, machine: OfferedMachine, gpus: int
 ) -> tuple[Reached, RdmaVerdict | None] | Miss:
     """The fastest fitting spread of the job over its GPUs, or the limit that it exceeds."""
-    # Jobs that differ in their length alone are spread alike.
+    # Jobs that differ only in length are spread equally.
     alike = replace(need, name="", hub=(), target=_ANY_LENGTH, goodput=None)
     found = _fastest(alike, device, machine, gpus)
     if isinstance(found, Miss):

@@ -275,7 +275,7 @@ def unit_fix(kind: str, value: object, name: str) -> str | None:
 _NUMBERS = ("int_type", "float_type")
 _WORDS = {
     "missing": ("this key is needed and missing", "add {name}"),
-    "extra_forbidden": ("`{name}` is not a key here", "remove {name}"),  # or its value is told
+    "extra_forbidden": ("`{name}` is not a key here", "remove {name}"),  # or its value is shown
     "too_long": ("at most {max_length} entries are read", "leave {max_length} in {name}"),
     "string_too_long": ("at most {max_length} characters are read", "shorten {name}"),
     "string_pattern_mismatch": (
@@ -352,7 +352,7 @@ def read_model(
             if detail["type"] == "too_short" and any(
                 detail["loc"] == place[:-1][: len(detail["loc"])] for place in places
             ):
-                continue  # its entries are there, and each has a finding of its own
+                continue  # its entries exist, and each has its own finding
             place = reduce(child, detail["loc"], path)
             fix = None
             missing = not_modelled(str(detail["loc"][-1]), place) if detail["loc"] else None

@@ -139,7 +139,7 @@ def _full_items(
         training.optimizer,
         fused=training.fused_optimizer and training.accumulation == 1,
     )
-    # Parameters that the GPU works on: FP32 weights at four bytes each.
+    # Parameters in use by the GPU: FP32 weights at four bytes each.
     whole = weight_bytes(model, WEIGHT_FORMATS["fp32"])
     own = stage_weights(model, whole, parallel, training=True)[stage] / 4
     divisors = _divisors(parallel)

@@ -161,8 +161,8 @@ class FragmentationPolicy:
         options = self._options(tuple(sorted(state.free)))
         weights = self._weights * self._allowed[node.model]
         weights *= self._typical_memory <= state.memory_mib
-        # Typical shapes are in the order of their CPU, so that those that fit are the first ones:
-        # what all of them can use together is one number of the cumulated row.
+        # Typical shapes are in the order of their CPU: the fitting ones are first, and the sum of
+        # their usable GPUs is one number of the cumulated row.
         usable = np.zeros((len(options.offers) + 1, len(weights) + 1))
         np.cumsum(options.offers * weights, axis=1, out=usable[:-1, 1:])
         usable[-1] = -1.0  # what is not possible

@@ -63,7 +63,7 @@ def validate_keda(
         and str(mapping_at(one, "metadata").get("ignoreNullValues", "true")).lower() != "false"
         and of_pods[index]
     ]
-    # With none of them left an empty answer is right, as long as something else wakes them up.
+    # Without any of them an empty answer is right, if another trigger starts the pods.
     if silent and (all(of_pods) or not to_zero or as_mapping(spec.get("fallback")) is None):
         report.add(
             "autoscaler-silence-is-zero",

@@ -270,7 +270,7 @@ def _validate_matches(
             RuntimeError,
             TypeError,
             ValueError,
-        ):  # reported by _evaluates where no device can be asked
+        ):  # reported by _evaluates where no device can be evaluated
             continue
     depends = {name for name in _FROM_THE_GPU if _depends(program, candidates, name)}
     if depends == {"profile"}:
@@ -317,7 +317,7 @@ def _depends(program: Any, candidates: Sequence[DraDevice], name: str) -> bool:
             evaluated(program, device.variable(everything=False, without=name))
         except KeyError as problem:
             return problem.args[0] == name
-        except (RuntimeError, TypeError, ValueError):  # no answer for this device
+        except (RuntimeError, TypeError, ValueError):  # no result for this device
             continue
     return False
 

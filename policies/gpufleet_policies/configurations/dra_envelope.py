@@ -120,11 +120,11 @@ def _validate_shape(document: dict[str, Any], version: str, report: CheckReport)
     whole = {"metadata": {"name": "x"}, **document}
     for problem in schema_problems(whole):
         steps, unknown = problem.steps, problem.kind is SchemaProblemKind.UNKNOWN
-        # The server takes a template without a claim; that it requests nothing is said below.
+        # The server accepts a template without a claim; a later check reports that it requests nothing.
         empty = steps == ("spec", "spec") and problem.kind is SchemaProblemKind.REQUIRED
         own = steps[:1] == ("metadata",) or steps[-1:] == ("deviceClassName",) or empty
         if "parameters" in steps or (own and not unknown):
-            continue  # of others, or with a finding of its own below
+            continue  # of others, or with its own finding below
         if not unknown:
             report_problem(problem, SCHEMA_CODES, report)
             continue

@@ -236,7 +236,7 @@ def _validate_limits(
         if limit is None or limit >= least or (resource != "cpu" and not limit):
             continue
         if resource == GPU and counted:
-            continue  # an overlay says what a node counts for
+            continue  # an overlay states the resources of a node
         name = min(pool.machines, key=lambda row: _sizes(row)[resource] or 0).name
         report.add(
             "karpenter-limit-below-one-node",
@@ -298,7 +298,7 @@ def _validate_overlays(
         for spec in [as_mapping(overlay.get("spec")) or {}]
         if _holds_for(spec, pool)
     ]
-    # Huge pages say nothing of how GPUs are cut or shared.
+    # Huge pages do not show the partitions or shares of GPUs.
     resources = {n for capacity in offered for n in capacity if not n.startswith("hugepages-")}
     parts = sorted(row.name for row in pool.machines if row.fractional)
     if parts and len(parts) == len(pool.machines) and not resources:

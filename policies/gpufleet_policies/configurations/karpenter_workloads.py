@@ -25,7 +25,7 @@ def validate_gpus(
 ) -> None:
     """Pods that request more GPUs than a machine of any pool of the text has."""
     if any(GPU in _capacity(overlay) for overlay in overlays):
-        return  # what a node offers is said by an overlay
+        return  # an overlay states the resources of a node
     offers = {path: _most_gpus(pool) for path, pool in pools}
     for path, item in workloads:
         place, spec = _pod_spec(path, item)

@@ -44,7 +44,7 @@ def manifest_objects(text: str | bytes) -> tuple[Object, ...] | None:
     try:
         documents = read_go_stream(text)
     except UnreadableDocumentError:
-        return None  # the second document is no one's concern where the first is read alone
+        return None  # only the first document counts where it is read alone
     if not all(_is_object(one.data) or _is_list(one.data) for one in documents):
         return None
     found = tuple(objects(first))

@@ -210,7 +210,7 @@ def _no_slices(patient: Patient, node: SeenNode) -> Sighting | None:
 
 @_of_silent("plugin-missing")
 def _no_plugin(patient: Patient, node: SeenNode) -> Sighting | None:
-    # A dump of nodes alone says nothing about operands.
+    # A dump of nodes alone has no facts about operands.
     if not patient.cluster.all("Pod") or _SERVING & parts_on(patient.cluster, node):
         return None
     there = ", ".join(f"{one.namespace}/{one.name}" for one in sets(patient.cluster, Part.PLUGIN))

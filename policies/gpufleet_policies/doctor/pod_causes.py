@@ -86,7 +86,7 @@ def _no_volume(patient: Patient, proof: WhyPending) -> Sighting | None:
     said = proof.pod.conditions.get("PodScheduled", {})
     volumes = [name for kind, name in missing(patient.cluster, proof.pod) if kind == VOLUME]
     told = VOLUME.lower() in text(said.get("message"))
-    # Of a dump without claims only a pod that fits, and waits, says that one is missing.
+    # In a dump without claims only a waiting pod that fits shows that one is missing.
     if volumes and (patient.cluster.all(VOLUME) or proof.fits or told):
         return Sighting(proof, volume=volumes[0])
     return None

@@ -172,10 +172,10 @@ def _refuse_unknown(kind: str, file: Input, found: Iterable[Finding]) -> None:
     unknown = {one.path for one in named if _is_unknown(one)}
     misspelt = {one.path for one in named if one.code.endswith("-key-misspelt")}
     if not unknown:
-        return  # also where the text is not YAML at all: its finding says so
+        return  # also for text that is not YAML: its finding reports it
     said = [mapping(one.data) for one in each_document(file.content or b"")]
     keys = {str(key) for one in said for key in one}
-    # Charts do not say that they ignore what holds nothing.
+    # Charts do not report that they ignore empty values.
     empty = {str(key) for one in said for key, value in one.items() if _holds_nothing(value)}
     read = keys - unknown - empty
     wrong = read <= {one.path for one in named if one.severity is Severity.ERROR}
@@ -245,7 +245,7 @@ def _read_as(kind: str, file: Input, read: Reading) -> Reading:
     try:
         first = next(iter(each_document(text)), Document(None))
     except UnreadableDocumentError:
-        first = Document(None)  # the kind's own reader says what is wrong
+        first = Document(None)  # the kind's own reader reports the error
     config = NvidiaConfig(
         locator=Locator(_WHOLE, file.name, file=file.name, line=first.line),
         annotations=known_texts(inside(first.data, "metadata.annotations")),

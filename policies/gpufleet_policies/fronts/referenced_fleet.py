@@ -42,7 +42,7 @@ def referenced_fleet(setting: Any, folder: Path) -> FleetFacts | None:
     try:
         document: Any = json.loads(configured)
     except ValueError:
-        return None  # the program that reads it says what is wrong with it
+        return None  # the program that reads it reports its error
     if not isinstance(document, dict):
         return None
     found = fleet_from_declaration(mapping(document), CONFIG_KEY)

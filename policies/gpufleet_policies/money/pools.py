@@ -158,7 +158,7 @@ def _karpenter_reach(pool: NodePool, catalogue: Catalogue) -> LargestSize | None
     for row in rows:
         found = _under(limits, row)
         if found is None:
-            # The catalogue does not know its size: the limit bounds it all the same.
+            # The catalogue does not have its size: the limit still bounds it.
             if direct is None:
                 return None
             worst.append((direct, None, f"spec.limits[{_GPUS}]"))

@@ -58,7 +58,7 @@ def launch(
     if not options and not stated and not trains and not variables:
         return NO_LAUNCH
     if several_programs(words):
-        # Each program opens GPUs of its own, which nothing here tells.
+        # Each program opens other GPUs, whose number is unknown here.
         return Launch(unknown(place), unknown(place), unknown(place), unknown(place), trains=trains)
     nodes, meeting = _rendezvous(words, options, variables, place)
     return Launch(

@@ -107,7 +107,7 @@ def claims(spec: dict[str, Any], place: str) -> Iterator[PodClaim]:
     for index, one in enumerate(items(spec.get("resourceClaims"))):
         where = f"{place}[{index}]"
         name = at(one, "name")
-        # Before 1.31 the two names stood under `source`.
+        # Before 1.31 the two names were under `source`.
         old = at(one, "source") if is_mapping(one) else None
         fields = mapping(one) if old is None else {**mapping(old), **mapping(one)}
         yield PodClaim(

@@ -51,7 +51,7 @@ def not_offered(context: RuleContext, workload: WorkloadFacts) -> Iterator[Findi
                 found=f"requests {amount} x {resource}, which no such pool publishes",
                 limit=f"{limit}; the pods would stay Pending",
                 alternative=alternative,
-                # A label the fleet does not know may be put on nodes by someone else.
+                # Another program may put a label on nodes that the fleet does not have.
                 at_most=Level.ADVISORY if elsewhere else _certainty(context),
                 evidence={"resource": resource, "offered": offered},
             )

@@ -175,7 +175,7 @@ def owner_tags(context: RuleContext, subject: NodePool | WorkloadFacts) -> Itera
     for pool in gpu_pools(context, subject):
         hidden = pool.maker is Maker.KARPENTER and not template_seen(pool, context.surroundings)
         if hidden and context.surroundings is None:
-            continue  # asked again when the whole program was seen
+            continue  # validated again with the whole program
         if pool.tags_known and pool.labels_known:
             found = {**pool.annotations, **pool.tags, **pool.labels}
             missing = _missing(wanted, found)

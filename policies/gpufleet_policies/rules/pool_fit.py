@@ -126,7 +126,7 @@ def _choices(
             if pool.is_certainly_gpu and pool.gpu.is_known and _has_whole_gpus(context, pool)
         ]
         if not same_cluster(*pools):
-            pools = []  # the pods run in one of several clusters, and nothing says which
+            pools = []  # the pods run in one of several clusters, and it is unknown in which
         prices = {(price[0], p.gpu.value) for p in pools if (price := _gpu_hours(context, (p,)))}
         models = frozenset(pool.gpu.value for pool in pools)
         found = context.memo[key] = (models, sorted(prices))

@@ -144,7 +144,7 @@ def _compiled(pool: PoolFacts, fleet: FleetFacts, context: RuleContext) -> NodeP
         maker=Maker.FLEET,
         instance_types=known(pool.machines, declared) if pool.machines else absent("machines"),
         instance_types_place=f"{pool.path}.instanceTypes",
-        # Another edition of the catalogue may know GPUs that this one does not.
+        # Another edition of the catalogue may have GPUs that this one does not have.
         gpu=known(pool.gpu, declared)
         if pool.gpu in context.catalogue.gpus
         else unknown("gpu", declared),

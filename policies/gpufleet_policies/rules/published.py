@@ -234,7 +234,7 @@ def _device(context: RuleContext, pool: NodePool) -> tuple[Gpu | None, int | Non
     """The GPU of a pool, and its memory where it is not a whole one: a vGPU, or a part that a cloud
     sells. Of several machine types the largest counts."""
     if pool.vgpu_profile.is_known:
-        # Its grammar lives with the geometry: only pools with a vGPU type pay for importing it.
+        # Its grammar is in the module of the geometry: imported only for pools with a vGPU type.
         from gpufleet.partition.vgpu import parse_type
 
         found = parse_type(pool.vgpu_profile.value)

@@ -96,7 +96,7 @@ def without_autoscaler(context: RuleContext, workload: WorkloadFacts) -> Iterato
         if copies is None or copies < 2:
             continue
         if any(one.launch.nodes.found == group.pods.value for one in group.containers):
-            continue  # `--nnodes` of its server says so
+            continue  # `--nnodes` of its server shows it
         yield finding(
             where=f"{group.pods.place}",
             found=f"{copies} replicas at all times",

@@ -58,7 +58,7 @@ def validate(
     findings: list[Finding] = []
     if rules is None:
         findings += _invalid_exceptions(subject, silenced, profile, settings)
-    # Most pods of a cluster have no GPU: they are of interest to very few rules.
+    # Most pods of a cluster have no GPU: very few rules read them.
     idle = isinstance(subject, WorkloadFacts) and not (subject.uses_gpus or subject.uses_claims)
     rules = validating(type_of(subject)) if rules is None else rules
     for shared, together in _plan(context, rules, idle, profile, settings):
@@ -116,7 +116,7 @@ def _found_by(
     """Result of a shared validation, by rule; a note about the first of them where it raises."""
     try:
         return shared(context, subject), []
-    except Exception as error:  # noqa: BLE001 - a broken rule must not fail someone's deployment
+    except Exception as error:  # noqa: BLE001 - a broken rule must not fail a deployment
         return {}, [_broken(rule, subject.locator, error)]
 
 
@@ -136,7 +136,7 @@ def _run(
         if rule.family in COUNTING and isinstance(subject, WorkloadFacts):
             subject = with_claims(context, subject)
         drafts = list(rule.check(context, subject))
-    except Exception as error:  # noqa: BLE001 - a broken rule must not fail someone's deployment
+    except Exception as error:  # noqa: BLE001 - a broken rule must not fail a deployment
         return [_broken(rule, subject.locator, error)]
     return [_finding(one, rule, level, subject, context, profile) for one in drafts]
 

@@ -1,6 +1,6 @@
 """The provider protocol of the engine, over a `CloudAccount`."""
 
-# The protocol names the methods, says what they mean, and hands each a request and a context.
+# The protocol names and describes the methods, and passes each a request and a context.
 # ruff: noqa: N802, D102, ARG002
 
 import json

@@ -136,7 +136,7 @@ class LanguageHost(language_pb2_grpc.LanguageRuntimeServicer):
         try:
             interpreter = _interpreter(request.info, is_component=not is_pack)
             if is_pack:
-                # The SDK's runner wants the engine's address first and the pack last.
+                # The SDK's runner requires the engine's address first and the pack last.
                 arguments = ["module", "pulumi.policy", *request.args, folder]
             else:
                 arguments = [*dependencies.plugin_entry(Path(folder)), *request.args]

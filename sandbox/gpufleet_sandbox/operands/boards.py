@@ -238,7 +238,7 @@ def _boards() -> Iterable[Board]:
         ("NVIDIA L40S", "ada-lovelace", (8, 9)),
         ("NVIDIA RTX 6000 Ada Generation", "ada-lovelace", (8, 9)),
         ("NVIDIA GB10", "blackwell", (12, 1)),
-        # These can be cut, but no placements of theirs were found: whole GPUs only.
+        # These support MIG, but no placements of them were found: whole GPUs only.
         ("NVIDIA H20-3e", "hopper", (9, 0)),
         ("NVIDIA RTX PRO 5000 Blackwell", "blackwell", (12, 0)),
         ("NVIDIA RTX PRO 4500 Blackwell", "blackwell", (12, 0)),

@@ -130,7 +130,7 @@ def _policy(
         "resources": list(target.resources),
     }
     spec = {
-        # An expression that fails, on an object no rule knows, must not stop anybody.
+        # An expression that fails, on an object without a rule, must not stop any deployment.
         "failurePolicy": "Ignore",
         "matchConstraints": {"resourceRules": [rules]},
         "matchConditions": _conditions(target),

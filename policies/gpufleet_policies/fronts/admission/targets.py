@@ -138,7 +138,7 @@ _TRAINER = "object.spec.?trainer"
 TRAIN_JOBS = _custom(
     "TrainJob",
     "trainer.kubeflow.org",
-    # The trainer's own fields as the container they become. CEL wants values of one type: dyn.
+    # The trainer's own fields as the container they become. CEL requires one type: dyn.
     f"({_TRAINER}.hasValue() ? [dyn({{'spec': dyn({{'containers': dyn([dyn({{"
     "'name': dyn('node'),"
     f" 'image': dyn({_TRAINER}.?image.orValue('')),"

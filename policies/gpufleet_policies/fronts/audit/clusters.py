@@ -126,7 +126,7 @@ class _Graph:
         roots = [node for node in order if node not in reached]
         seen: set[Node] = set()
         found: list[FilesOfCluster] = []
-        # Nodes that only bring each other along have no root: the first of them stands for all.
+        # Nodes that only refer to each other have no root: the first one represents all.
         for node in (*roots, *order):
             if node in seen:
                 continue

@@ -19,7 +19,7 @@ _COMMENT = re.compile(
 _UNTIL = re.compile(r"[;,\s]*\buntil\s*=\s*[\"']?(?P<day>[^\s\"';,]+)[\"']?")
 _REASON = re.compile(r"^\s*reason\s*[=:]\s*")
 _DIVIDER = re.compile(r"---(\s|$)")
-_yaml: Any = yaml  # PyYAML's type stubs leave most of what is used here unknown
+_yaml: Any = yaml  # PyYAML's type stubs lack most of the names used here
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 

@@ -280,7 +280,7 @@ def _documents(text: bytes, is_json: bool) -> Iterable[Document]:
         try:
             return read_documents(text)
         except UnreadableDocumentError:
-            pass  # JSON that YAML cannot read; the JSON reader says what is wrong with the rest
+            pass  # JSON that YAML cannot read; the JSON reader reports other errors
     if is_json:
         return json_documents(text)
     try:

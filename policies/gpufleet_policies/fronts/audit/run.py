@@ -161,7 +161,7 @@ def judged(
         _result(reading, findings.pop(reading.name, []), unknown)
         for reading, (_, unknown) in zip(readings, checked, strict=True)
     ]
-    # Files that kustomizations of the run are made of, and that are not among its inputs.
+    # Source files of the run's kustomizations that are not among its inputs.
     files += [_result(Reading(name), found, []) for name, found in findings.items()]
     return Audit(tuple(files), _spend(whole, later), nodes=node_use(whole))
 

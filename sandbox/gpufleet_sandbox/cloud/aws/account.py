@@ -116,7 +116,7 @@ class Account:
         with FileLock(self._folder / ".aws-lock"):
             size = self._journal.stat().st_size if self._journal.is_file() else 0
             if (_WORLD.journal, _WORLD.size) == (self._journal, size):
-                yield  # no one else wrote: no need to read
+                yield  # no other process wrote: no need to read
                 return
             lines: list[str] = []
             if size:

@@ -88,7 +88,7 @@ def _cluster(cloud: "AwsCloud", arguments: Mapping[str, Any]) -> dict[str, Any]:
 
 def _node_groups(cloud: "AwsCloud", arguments: Mapping[str, Any]) -> dict[str, Any]:
     region, name = str(arguments.get("region") or cloud.region), arguments["clusterName"]
-    # moto breaks where EKS says ResourceNotFoundException.
+    # moto raises where EKS returns ResourceNotFoundException.
     cloud.account.call("eks", "DescribeCluster", region, {"name": name})
     found = cloud.account.call("eks", "ListNodegroups", region, {"clusterName": name})
     return {"id": name, "clusterName": name, "names": found["nodegroups"], "region": region}

@@ -1,6 +1,6 @@
 """VPC: networks, subnets, gateways, routes, endpoints. An account has none of them at first."""
 
-# ruff: noqa: D102 - create, update and delete are what `Kind` says
+# ruff: noqa: D102 - `Kind` describes create, update and delete
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar

@@ -1,6 +1,6 @@
 """GKE node pools, and whether their machines register."""
 
-# ruff: noqa: ARG002, D102 - create, update and delete are what `Kind` says
+# ruff: noqa: ARG002, D102 - `Kind` describes create, update and delete
 
 import re
 from collections.abc import Mapping

@@ -1,6 +1,6 @@
 """A Google project: APIs that are off at first, networks, accounts, clusters."""
 
-# ruff: noqa: D102 - create, update and delete are what `Kind` says
+# ruff: noqa: D102 - `Kind` describes create, update and delete
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
