@@ -199,8 +199,8 @@ def _wait(processes: Iterable[psutil.Process], seconds: float) -> list[psutil.Pr
     remaining = list(processes)
     while True:
         _reap()
-        # A child of ours has ended when it is reaped: an ended first thread is not an end yet,
-        because # the others may still hold ports.
+        # A child of ours has ended when it is reaped: an ended first thread is not an end yet:
+        # the others may still hold ports.
         remaining = [one for one in remaining if one.pid in _children or _runs(one)]
         if not remaining or time.monotonic() >= deadline:
             return remaining

@@ -17,7 +17,7 @@ spec = {
             "nodes": {"min": 7, "max": 7},
             "intent": "interactive",
             "disk": {"sizeGib": 100},
-            # One compute slice and 10 GB of it: the host partitions the GPU, the guest sees a whole GPU.
+            # One compute slice and 10 GB: the host partitions the GPU, the guest sees a whole GPU.
             "sharing": {"vgpu": {"profile": "nvidia_a100d-1-10c", "licenseSecret": "vgpu-licence"}},
             "vsphere": {
                 "cpus": 8,

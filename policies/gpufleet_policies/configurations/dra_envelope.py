@@ -120,7 +120,7 @@ def _validate_shape(document: dict[str, Any], version: str, report: CheckReport)
     whole = {"metadata": {"name": "x"}, **document}
     for problem in schema_problems(whole):
         steps, unknown = problem.steps, problem.kind is SchemaProblemKind.UNKNOWN
-        # The server accepts a template without a claim; a later check reports that it requests nothing.
+        # The server accepts a template without a claim; a later check reports the empty request.
         empty = steps == ("spec", "spec") and problem.kind is SchemaProblemKind.REQUIRED
         own = steps[:1] == ("metadata",) or steps[-1:] == ("deviceClassName",) or empty
         if "parameters" in steps or (own and not unknown):
