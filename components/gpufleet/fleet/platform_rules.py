@@ -24,9 +24,7 @@ from gpufleet.fleet.model import (
     OperatorSubscription,
     Pool,
 )
-from gpufleet.fleet.pod_volumes import PodVolume
 from gpufleet.fleet.rollout import Rollout
-from gpufleet.fleet.storage_rules import validate_storage
 from gpufleet.spec.capacity import Capacity
 from gpufleet.spec.fleet_spec import FleetSpec
 from gpufleet.spec.pool import GpuPool, Provisioner
@@ -222,14 +220,6 @@ class PlatformRules:
     def fabric_request(self, pool: Pool) -> FabricRequest:
         """What a pod asks for to use the pool's fabric, where interfaces are resources."""
         return FabricRequest()
-
-    def pod_volumes(self, pool: Pool) -> Sequence[PodVolume]:
-        """Volumes that the pods of a pool mount, and objects that must be there first."""
-        return ()
-
-    def validate_pod_volumes(self, pool: Pool) -> Iterable[Finding]:
-        """What is wrong with the volumes of a pool."""
-        return validate_storage(pool, frozenset(), None)
 
     def queued_provisioning(self, run_minutes: int) -> Mapping[str, object]:
         """Fields of a ProvisioningRequestConfig for capacity that is queued, for jobs that run so

@@ -9,7 +9,6 @@ from gpufleet.findings import Finding, findings_in
 from gpufleet.fleet.leaf_class import LeafClass
 from gpufleet.fleet.model import AddonPlan, Fleet, Machine, NodeTaint, Pool
 from gpufleet.fleet.platform_rules import FabricRequest, OperatorHost, PlatformRules
-from gpufleet.fleet.pod_volumes import PodVolume
 from gpufleet.fleet.rollout import Rollout
 from gpufleet.platforms.gke.auto_class_rules import validate_class_sharing
 from gpufleet.platforms.gke.autopilot import validate_autopilot
@@ -35,7 +34,6 @@ from gpufleet.platforms.gke.sharing import (
     validate_gke_sharing,
     without_gke_stack,
 )
-from gpufleet.platforms.gke.storage import pod_volumes, validate_gke_storage
 from gpufleet.platforms.gke.tpu import tpu_slice
 from gpufleet.spec.base import Ownership
 from gpufleet.spec.capacity import Capacity
@@ -203,12 +201,6 @@ class GkeRules(PlatformRules):
     def fabric_request(self, pool: Pool) -> FabricRequest:
         """GPUDirect: interfaces, libraries and the daemon next to the job."""
         return gpudirect_request(pool)
-
-    def pod_volumes(self, pool: Pool) -> Sequence[PodVolume]:
-        return pod_volumes(pool)
-
-    def validate_pod_volumes(self, pool: Pool) -> Iterable[Finding]:
-        return validate_gke_storage(pool)
 
     def queued_provisioning(self, run_minutes: int) -> Mapping[str, object]:
         selected = {
