@@ -46,6 +46,11 @@ def hami(values: dict[str, Any] | None = None, version: str = "2.10.0") -> Thing
     return release("hami", version, values or {}, "kube-system")
 
 
+def mig_mode(strategy: str) -> dict[str, Any]:
+    modes = {"config": '{"nodeconfig": [{"name": "a", "operatingmode": "mig"}]}'}
+    return {"devicePlugin": {"deviceListStrategy": strategy, "nodeConfiguration": modes}}
+
+
 def exporter(memory: str) -> Thing:
     return release("dcgm-exporter", "4.8.0", {"resources": {"limits": {"memory": memory}}})
 
@@ -230,6 +235,11 @@ CASES = (
         hami({"devicePlugin": {"numaRefit": {"enabled": True}, "enableNumaTopology": True}}),
         hami({"devicePlugin": {"numaRefit": {"enabled": True}}}),
         "enableNumaTopology is not true",
+    ),
+    in_values(
+        hami(mig_mode("envvar")),
+        hami(mig_mode("cdi-annotations")),
+        "gives devices by CDI, and a node is in the mode mig",
     ),
     in_values(
         sentinel({"node-drainer": {"partialDrainEnabled": False}}),
