@@ -74,10 +74,6 @@ class PlatformRules:
     group_kinds: frozenset[str] = frozenset()
     """Kinds of `registered` whose replacement makes a new group of nodes, after the old one."""
 
-    engine_names: Mapping[str, str] = {}
-    """Kind of `registered` -> what the engine's name of the resource has behind the component's;
-    `{}` is what is apart."""
-
     # What a pool is made of
 
     def offered_machines(self, rows: list[InstanceType], pool: GpuPool) -> list[InstanceType]:
@@ -259,11 +255,6 @@ class PlatformRules:
         """Every difference between two sets of inputs of one resource, with its class."""
         for path, one, two in differing(old, new):
             yield InputDifference(path, one, two, self.input_class(kind, plain(path), one, two))
-
-    def engine_name(self, resource: str) -> str:
-        """What the engine's name of a resource has behind the component's name."""
-        kind, _, apart = resource.partition("/")
-        return self.engine_names.get(kind, "{}").format(apart)
 
     def rollout(self, pool: Pool, *, replaced: bool) -> Rollout:
         """In which order nodes are replaced or restarted; `replaced`: their group is made anew."""

@@ -24,7 +24,7 @@ from gpufleet.platforms.eks.cluster_autoscaler_values import validate_autoscaler
 from gpufleet.platforms.eks.efa import HUGE_PAGES, MIB, least_pages
 from gpufleet.platforms.eks.karpenter_objects import CAPACITY_TYPES, KARPENTER_ORDER, disruption
 from gpufleet.platforms.eks.karpenter_rules import validate_karpenter
-from gpufleet.platforms.eks.registered import ENGINE_NAMES, input_class, registered
+from gpufleet.platforms.eks.registered import input_class, registered
 from gpufleet.platforms.eks.rules import validate_eks
 from gpufleet.platforms.eks.shape import eks_shape
 from gpufleet.platforms.eks.user_data import image_family
@@ -48,8 +48,6 @@ memory. To be raised to what the job needs."""
 
 class EksRules(PlatformRules):
     """EKS: node groups bought in one way, Karpenter, EFA."""
-
-    engine_names = ENGINE_NAMES
 
     def validate_pool(
         self, pool: GpuPool, path: str, machines: Sequence[Machine]

@@ -17,7 +17,7 @@ from gpufleet.platforms.gke.facts import FACTS, fabric_of
 from gpufleet.platforms.gke.gpu_networks import refused_networks
 from gpufleet.platforms.gke.gpudirect import gpudirect_request, installers_needed
 from gpufleet.platforms.gke.node_pool_contract import validate_node_pools
-from gpufleet.platforms.gke.registered import ENGINE_NAMES, input_class, registered
+from gpufleet.platforms.gke.registered import input_class, registered
 from gpufleet.platforms.gke.rules import validate_gke, validate_plugins, validate_taints
 from gpufleet.platforms.gke.shape import (
     ARM_TAINT,
@@ -55,11 +55,6 @@ class GkeRules(PlatformRules):
     """GKE: one machine type a node pool, its own plugin, several node pools under a class."""
 
     group_kinds = frozenset({"nodePool"})
-    engine_names = ENGINE_NAMES
-
-    def engine_name(self, resource: str) -> str:
-        """A pool that is bought in one way has one node pool."""
-        return super().engine_name(resource if "/" in resource else f"{resource}/pool")
 
     def offered_machines(self, rows: list[InstanceType], pool: GpuPool) -> list[InstanceType]:
         """The one machine type of a node pool: the first that has the pool's GPUDirect and is sold
