@@ -37,23 +37,6 @@ class KedaArgs(TypedDict):
     Default false."""
 
 
-class PrometheusAdapterArgs(TypedDict):
-    """Inputs of `PrometheusAdapter`."""
-
-    catalogue: str
-    """Edition of pins, `"2026.11"`."""
-    version: NotRequired[str]
-    """Chart version. Default: the catalogue's pin."""
-    charts: NotRequired[ChartsArgs]
-    """Source of the chart. Default: the vendor's repository."""
-    values: NotRequired[dict[str, Any]]
-    """Raw Helm values, merged last. Default: none."""
-    address: str
-    """Address of Prometheus for queries: `http://prometheus.monitoring.svc:9090`."""
-    interval_seconds: NotRequired[int]
-    """Scrape interval of Prometheus: names are not listed more often. Default 30."""
-
-
 class OperandTolerationArgs(TypedDict):
     """A taint that the operands tolerate with any value."""
 

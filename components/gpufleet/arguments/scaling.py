@@ -66,26 +66,6 @@ class LoadTimeArgs(TypedDict):
     """Image and weights, 0 to 7200 s. Default 120."""
 
 
-class ScalingArgs(TypedDict):
-    """The signals, and the minimum and maximum."""
-
-    target: ScalingTargetArgs
-    """What is scaled."""
-    workload: NotRequired[WorkloadKindWord]
-    """One of `llmServing`, `serving`, `batch`. Default llmServing."""
-    min: int
-    """Minimum number of replicas. 0 only with KEDA, and a signal that exists without pods."""
-    max: int
-    """Maximum number of replicas. There is no default: an unbounded service has an unbounded
-    cost."""
-    on: list[ScaleOnArgs]
-    """1 to 8 signals; the one that requires most replicas decides."""
-    load: NotRequired[LoadTimeArgs]
-    """Start time of a replica: sets how fast one is added and removed."""
-    mig: NotRequired[bool]
-    """Whether the pods are on MIG slices, which have no GPU utilisation. Default false."""
-
-
 class FallbackArgs(TypedDict):
     """Number of replicas while the signal cannot be read."""
 
@@ -108,14 +88,14 @@ class TriggerSecretArgs(TypedDict):
 
 
 class KedaScalingArgs(TypedDict):
-    """Settings that only KEDA supports."""
+    """The signals, and the minimum and maximum, of scaling by KEDA."""
 
     target: ScalingTargetArgs
     """What is scaled."""
     workload: NotRequired[WorkloadKindWord]
     """One of `llmServing`, `serving`, `batch`. Default llmServing."""
     min: int
-    """Minimum number of replicas. 0 only with KEDA, and a signal that exists without pods."""
+    """Minimum number of replicas. 0 only with a signal that exists without pods."""
     max: int
     """Maximum number of replicas. There is no default: an unbounded service has an unbounded
     cost."""

@@ -24,9 +24,7 @@ from gpufleet.fleet.model import (
     OperatorSubscription,
     Pool,
 )
-from gpufleet.fleet.pod_volumes import PodVolume
 from gpufleet.fleet.rollout import Rollout
-from gpufleet.fleet.storage_rules import validate_storage
 from gpufleet.spec.capacity import Capacity
 from gpufleet.spec.fleet_spec import FleetSpec
 from gpufleet.spec.pool import GpuPool, Provisioner
@@ -76,11 +74,7 @@ class PlatformRules:
     group_kinds: frozenset[str] = frozenset()
     """Kinds of `registered` whose replacement creates a new group of nodes, after the old one."""
 
-    engine_names: Mapping[str, str] = {}
-    """Kind of `registered` -> suffix of the engine's name of the resource after the component's
-    name; `{}` is the distinguishing part."""
-
-    # Parts of a pool
+    # What a pool is made of
 
     def offered_machines(self, rows: list[InstanceType], pool: GpuPool) -> list[InstanceType]:
         """The instance types that the pool may use, of those with the pool's GPU."""
@@ -223,14 +217,6 @@ class PlatformRules:
         """Requests of a pod for the pool's fabric, if interfaces are resources."""
         return FabricRequest()
 
-    def pod_volumes(self, pool: Pool) -> Sequence[PodVolume]:
-        """Volumes that the pods of a pool mount, and the objects that must exist first."""
-        return ()
-
-    def validate_pod_volumes(self, pool: Pool) -> Iterable[Finding]:
-        """Errors in the volumes of a pool."""
-        return validate_storage(pool, frozenset(), None)
-
     def queued_provisioning(self, run_minutes: int) -> Mapping[str, object]:
         """Fields of a ProvisioningRequestConfig for queued capacity, with the maximum run time of
         its jobs in minutes."""
@@ -269,11 +255,6 @@ class PlatformRules:
         """Every difference between two sets of inputs of one resource, with its class."""
         for path, one, two in differing(old, new):
             yield InputDifference(path, one, two, self.input_class(kind, plain(path), one, two))
-
-    def engine_name(self, resource: str) -> str:
-        """Suffix of the engine's name of a resource after the component's name."""
-        kind, _, apart = resource.partition("/")
-        return self.engine_names.get(kind, "{}").format(apart)
 
     def rollout(self, pool: Pool, *, replaced: bool) -> Rollout:
         """Order in which nodes restart or are replaced; `replaced`: in a new group."""

@@ -1,8 +1,8 @@
 """Inputs of components that install one chart and need no connection."""
 
-from typing import Annotated, Any
+from typing import Any
 
-from pydantic import Field, StringConstraints
+from pydantic import Field
 
 from gpufleet.spec.addons import Charts
 from gpufleet.spec.base import SpecModel
@@ -41,15 +41,6 @@ class DeclaredKeda(DeclaredNimOperator):
     watched: bool = False
     """Whether its own metrics get ServiceMonitors; the cluster must then have that definition.
     Default false."""
-
-
-class DeclaredPrometheusAdapter(DeclaredNimOperator):
-    """Inputs of `PrometheusAdapter`."""
-
-    address: Annotated[str, StringConstraints(pattern=r"^https?://[^\s/]+(/\S*)?$")]
-    """Address of Prometheus for queries: `http://prometheus.monitoring.svc:9090`."""
-    interval_seconds: int = Field(default=30, ge=5, le=300)
-    """Scrape interval of Prometheus: names are not listed more often. Default 30."""
 
 
 class DeclaredNeuronPlugin(DeclaredNimOperator):

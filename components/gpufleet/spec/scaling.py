@@ -105,34 +105,6 @@ class LoadTime(SpecModel):
         return self.node_seconds + self.model_seconds
 
 
-class Scaling(SpecModel):
-    """The signals, and the minimum and maximum."""
-
-    target: ScalingTarget
-    """What is scaled."""
-    workload: WorkloadKind = WorkloadKind.LLM_SERVING
-    """Default llmServing."""
-    min: int = Field(ge=0, le=10_000)
-    """Minimum number of replicas. 0 only with KEDA, and a signal that exists without pods."""
-    max: int = Field(ge=1, le=10_000)
-    """Maximum number of replicas. There is no default: an unbounded service has an unbounded
-    cost."""
-    on: Annotated[tuple[ScaleOn, ...], Field(min_length=1, max_length=8)]
-    """1 to 8 signals; the one that requires most replicas decides."""
-    load: LoadTime = Field(default_factory=LoadTime)
-    """Start time of a replica: sets how fast one is added and removed."""
-    mig: bool = False
-    """Whether the pods are on MIG slices, which have no GPU utilisation. Default false."""
-
-    @model_validator(mode="after")
-    def _in_order(self) -> Self:
-        if self.min > self.max:
-            raise ValueError(
-                f"min {self.min} is greater than max {self.max}; write max: {self.min}"
-            )
-        return self
-
-
 class TriggerSecret(SpecModel):
     """A parameter of KEDA's authentication from a Secret; never its content."""
 
@@ -162,9 +134,24 @@ class Fallback(SpecModel):
     """Replicas meanwhile."""
 
 
-class KedaScaling(Scaling):
-    """Settings that only KEDA supports."""
+class KedaScaling(SpecModel):
+    """The signals, and the minimum and maximum, of scaling by KEDA."""
 
+    target: ScalingTarget
+    """What is scaled."""
+    workload: WorkloadKind = WorkloadKind.LLM_SERVING
+    """Default llmServing."""
+    min: int = Field(ge=0, le=10_000)
+    """Minimum number of replicas. 0 only with a signal that exists without pods."""
+    max: int = Field(ge=1, le=10_000)
+    """Maximum number of replicas. There is no default: an unbounded service has an unbounded
+    cost."""
+    on: Annotated[tuple[ScaleOn, ...], Field(min_length=1, max_length=8)]
+    """1 to 8 signals; the one that requires most replicas decides."""
+    load: LoadTime = Field(default_factory=LoadTime)
+    """Start time of a replica: sets how fast one is added and removed."""
+    mig: bool = False
+    """Whether the pods are on MIG slices, which have no GPU utilisation. Default false."""
     server: str = Field(pattern=r"^https?://\S+$")
     """Address of Prometheus: `http://prometheus.monitoring.svc:9090`."""
     polling_seconds: int = Field(default=30, ge=5, le=3600)
@@ -180,3 +167,11 @@ class KedaScaling(Scaling):
     """Creates a TriggerAuthentication from these, instead of naming one. Default: none."""
     auth_modes: Literal["basic", "bearer", "tls", "custom"] | None = None
     """Authentication modes of KEDA; required with secrets. Default: none."""
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Self:
+        if self.min > self.max:
+            raise ValueError(
+                f"min {self.min} is greater than max {self.max}; write max: {self.min}"
+            )
+        return self
