@@ -1,4 +1,4 @@
-"""What blocks it of a machine, and what happens next to it."""
+"""Errors that prevent the creation of a machine, and the effects on the others."""
 
 from concurrent.futures import ThreadPoolExecutor
 

@@ -1,4 +1,4 @@
-"""Public starts of engines in 2026 against what is computed: `tests/data/engine_starts.csv`.
+"""Public starts of engines in 2026 compared with the formulas: `tests/data/engine_starts.csv`.
 
 The rows were written down before anything was computed of them; of the first 35 the half that a
 hash keeps apart was computed last, and nothing is fitted to the 23 after them. `gpu` is a key of
