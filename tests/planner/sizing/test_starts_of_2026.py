@@ -152,7 +152,7 @@ def test_experts_need_more_in_larger_steps() -> None:
     ids=lambda one: one.name,
 )
 def test_the_longest_context_is_near_what_the_engine_names(start: Start) -> None:
-    """Where the room is right."""
+    """Starts with the right room."""
     assert start.room.longest is not None
     assert start.room.longest <= 1.08 * int(start.row["longest"])
 
