@@ -91,7 +91,7 @@ def rule_of(message: str) -> str:
 
 
 KNOWS_MORE = re.compile(r" Instead: label it kueue.x-k8s.io/queue-name: .*?gang scheduler\.")
-"""A resource alone is informed to name a queue; the whole program has all queues."""
+"""The finding of a single resource asks for any queue; that of a program names the queues."""
 
 
 def without_names(verdicts: Verdicts) -> Verdicts:

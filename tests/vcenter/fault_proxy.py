@@ -38,7 +38,7 @@ CHANGING = frozenset(
 """Methods that change the inventory: what a run without changes must not call."""
 
 REMEMBERED = CHANGING | {"UpgradeVM_Task", "SetField"}
-"""Methods whose effect outlives the simulator: the next life is informed them again."""
+"""Methods whose effect outlives the simulator: they are replayed after a restart."""
 
 
 class Action(Enum):

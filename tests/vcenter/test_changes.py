@@ -1,4 +1,4 @@
-"""Every row of the table of changes, and what is informed before anything is done."""
+"""Every row of the table of changes, and the preview of each."""
 
 from typing import Any
 

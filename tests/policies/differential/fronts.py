@@ -100,7 +100,7 @@ def _said(found: Any) -> list[Said]:
 
 
 _KNOWS_MORE = re.compile(r"\n  instead: label it kueue.x-k8s.io/queue-name: .*?gang scheduler")
-"""A resource alone is informed to name a queue; the whole program has all queues."""
+"""The finding of a single resource asks for any queue; that of a program names the queues."""
 
 
 def _plain(text: str) -> str:

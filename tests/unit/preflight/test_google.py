@@ -42,7 +42,7 @@ RESERVATION: dict[str, Any] = {
 
 
 class Project:
-    """A Google project that answers as it is informed."""
+    """A Google project with the given responses."""
 
     def __init__(self, folder: Path, http: Any) -> None:
         self.folder, self._http = folder, http

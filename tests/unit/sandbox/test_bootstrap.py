@@ -36,7 +36,7 @@ done
 
 
 class Recorder:
-    """Progress that keeps what it is informed."""
+    """Progress that keeps its reports."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
