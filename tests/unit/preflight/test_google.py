@@ -1,4 +1,4 @@
-"""`gpufleet preflight` on GKE: real clients, answers in the shapes Google's APIs record."""
+"""`gpufleet preflight` on GKE: real clients, responses in the recorded shapes of Google's APIs."""
 
 import json
 import re
