@@ -74,9 +74,9 @@ def _slices(group: PodGroup, container: Container) -> _Refused | None:
     if len(resources) != 1 or not resources[0].startswith(MIG_PREFIX):
         return None
     return _Refused(
-        f"asks for {resources[0]} and starts with a tensor parallel size of {tensor.value}",
+        f"requests {resources[0]} and starts with a tensor parallel size of {tensor.value}",
         "a CUDA process sees one MIG slice, and slices do not reach one another's memory",
-        "write a tensor parallel size of 1 and ask for one slice that holds the model",
+        "write a tensor parallel size of 1 and request one slice that holds the model",
     )
 
 

@@ -6,7 +6,6 @@ a `rule`, an expression of CEL about `self`, the value there, and `object`, the 
 cannot evaluate is not refused. `says` is what is wrong (`{found}` the value), `path` where below
 `at` and `by` who refuses it. With `since`, the first release that does, it is advice: objects do
 not say which release reads them; so it is with `does`, what is done with it in place of a refusal.
-What else the server's code refuses, a server dry run says.
 """
 
 import json
@@ -48,11 +47,9 @@ def refused_by_code(document: Mapping[str, Any]) -> Iterator[SchemaProblem]:
             if _is_refused(row["rule"], contexts[key]):
                 place = (*steps, *_there(value, row.get("path", "")))
                 by = row["by"] + (f" {row['since']} and later" if "since" in row else "")
-                advice = "since" in row or "does" in row
-                what = SchemaProblemKind.REFUSED if advice else SchemaProblemKind.CONDITION
+                what = SchemaProblemKind("refused" if {"since", "does"} & {*row} else "condition")
                 found = visible(document, place, at_steps(document, place))
-                done = row.get("does", "refuses it")
-                message = f"{row['says'].format(found=found)}; {by} {done}"
+                message = f"{row['says'].format(found=found)}; {by} {row.get('does', 'refuses it')}"
                 yield SchemaProblem(what, path_of(place), message, row.get("fix"), place, found)
 
 
@@ -66,8 +63,7 @@ def _is_refused(rule: str, context: Any) -> bool:
 def _there(value: Any, path: str) -> Iterator[str]:
     """The steps of a path as far as it is there."""
     for key in filter(None, path.split(".")):
-        value = (as_mapping(value) or {}).get(key)
-        if value is None:
+        if (value := (as_mapping(value) or {}).get(key)) is None:
             return
         yield key
 
