@@ -19,7 +19,7 @@ _CONTAINER = meanings("container of a training job")
 
 @written_rule("training-container-name")
 def container_name(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
-    """Kinds of kubeflow.org/v1, each with a name of its own."""
+    """Kinds of kubeflow.org/v1, each with its own container name."""
     name = _CONTAINER.get(workload.locator.kind)
     if name is None or workload.api_group != "kubeflow.org":
         return
@@ -131,14 +131,14 @@ def without_address(context: RuleContext, workload: WorkloadFacts) -> Iterator[F
             continue
         yield finding(
             where=container.where,
-            found=f"torchrun waits for {nodes.value} pods, and is told no address",
+            found=f"torchrun waits for {nodes.value} pods, and has no rendezvous address",
             money=held(context, workload, group),
             evidence={"nodes": nodes.value},
         )
 
 
 _NAMED_PODS = {"Job": "batch", "StatefulSet": "apps", "JobSet": "jobset.x-k8s.io"}
-"""Kinds whose pods have names of their own -> group."""
+"""Kinds whose pods have their own names -> group."""
 
 
 @written_rule("rank-address-unknown")

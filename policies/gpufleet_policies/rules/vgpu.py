@@ -23,7 +23,7 @@ def _type(pool: NodePool) -> tuple[str, int, bool] | None:
     """Board, gigabytes and whether MIG backs it; None for unknown names."""
     if not pool.vgpu_profile.is_known:
         return None
-    # Its grammar lives with the geometry: only pools with a vGPU type pay for importing it.
+    # Its grammar is in the module of the geometry: imported only for pools with a vGPU type.
     from gpufleet.partition.vgpu import parse_type
 
     found = parse_type(pool.vgpu_profile.value)

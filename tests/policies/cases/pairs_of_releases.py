@@ -10,6 +10,7 @@ from tests.policies.cases.workloads import CONTAINER, job
 
 ADVICE = Level.ADVISORY
 GPU = {"nvidia.com/gpu.present": "true"}
+ARM = {"key": "kubernetes.io/arch", "operator": "Exists", "effect": "NoSchedule"}
 TOOLKIT = "nvidia.com/gpu.deploy.container-toolkit"
 SPARK = node("spark-1", {**GPU, "nvidia.com/gpu.product": "NVIDIA-GB10"})
 TALOS = node("talos-1", image="Talos (v1.12.6)")
@@ -136,7 +137,7 @@ CASES = (
         "hami-not-read",
         job({'metadata.annotations."example.com/gpumem"': "6000"}),
         job({MEMORY: "6000"}),
-        "asks for a part of a GPU in annotations",
+        "requests a part of a GPU in annotations",
         ADVICE,
     ),
     Case(
@@ -202,6 +203,37 @@ CASES = (
         "looks for driver pods, and Release gpu/gpu-operator has driver.enabled: false",
         ADVICE,
         alongside=(operator("v26.3.3", {"driver": {"enabled": False}}),),
+    ),
+    Case(
+        "sentinel-misses-driver",
+        sentinel({"metadata-collector": {"runtimeClassName": "nvidia-container-runtime"}}),
+        sentinel({}),
+        "names the RuntimeClass nvidia, and Release gpu/gpu-operator makes nvidia-container",
+        ADVICE,
+        alongside=(
+            operator("v26.3.3", {"operator": {"runtimeClass": "nvidia-container-runtime"}}),
+        ),
+    ),
+    Case(
+        "operands-repelled",
+        release("nvsentinel", "v0.10.0", {"global": {"tolerations": [{"operator": "Exists"}]}}),
+        release("nvsentinel", "v0.10.0", {}),
+        "has no tolerations in v0.10.0, and Node gpu-1 has a taint",
+        ADVICE,
+        alongside=(node(labels=GPU, taints=[{"key": "gpu", "effect": "NoSchedule"}]),),
+    ),
+    Case(
+        "operands-repelled",
+        operator("v26.3.1", {"daemonsets": {"tolerations": [ARM]}}),
+        operator("v26.3.1", {}),
+        "has no toleration of kubernetes.io/arch, a taint of Node gpu-1",
+        ADVICE,
+        alongside=(
+            node(
+                labels=GPU,
+                taints=[{"key": "kubernetes.io/arch", "value": "arm64", "effect": "NoSchedule"}],
+            ),
+        ),
     ),
     Case("exporter-memory-too-small", exporter("1Gi"), exporter("358Mi"), "may take 358Mi", ADVICE),
     Case(
