@@ -88,7 +88,7 @@ class NimArgs(TypedDict):
     metrics: NotRequired[bool]
     """Whether to create a ServiceMonitor; the cluster must have its definition. Default true."""
     monitor_labels: NotRequired[dict[str, str]]
-    """Labels of the ServiceMonitor, by which a Prometheus selects it: `{"release": "kube-
-    prometheus-stack"}`. Default: none."""
+    """Labels of the ServiceMonitor, by which a Prometheus selects it: `{"release":
+    "kube-prometheus-stack"}`. Default: none."""
     queue: NotRequired[str]
     """LocalQueue of its pods (`kueue.x-k8s.io/queue-name`). Default: none."""

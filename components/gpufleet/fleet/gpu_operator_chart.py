@@ -15,8 +15,8 @@ from gpufleet.fleet.config_names import ALL_DISABLED, DEFAULT_PLUGIN_CONFIG, DRA
 from gpufleet.fleet.image_sources import proxy_environment
 from gpufleet.fleet.model import OperatorPlan
 from gpufleet.spec.addons import Addons
-from gpufleet.spec.base import SpecModel
-from gpufleet.spec.chart_components import OperandToleration
+from gpufleet.spec.base import OneInput, SpecModel
+from gpufleet.spec.chart_components import ChartWithValues, OperandToleration
 from gpufleet.spec.gpu_operator import GpuOperatorSettings
 from gpufleet.spec.gpu_operator_keys import typed_settings
 from gpufleet.spec.images import Images
@@ -65,13 +65,13 @@ _CONTROL_PLANE_TOLERATION = {
 }
 
 
-class OperatorSettings(SpecModel):
-    """All values of the GPU Operator's chart in typed form."""
+class DeclaredOperator(SpecModel):
+    """Values of the GPU Operator's chart in typed form."""
 
     settings: GpuOperatorSettings = Field(default_factory=GpuOperatorSettings)
     """The parts that it runs. Default: as in the chart."""
     mig_strategy: MigStrategy | None = None
-    """Naming of MIG devices, for the whole cluster. Default: `none`."""
+    """How MIG devices are named, for the whole cluster. Default: they are not advertised."""
     device_plugin_default: str = ""
     """Key of the device-plugin ConfigMap for nodes without a label. Default: none is applied."""
     tolerations: tuple[OperandToleration, ...] = ()
@@ -80,11 +80,28 @@ class OperatorSettings(SpecModel):
     images: Images = Field(default_factory=Images)
     """Sources of images, and the proxy. Default: the vendors' registries."""
     separate_drivers: bool = False
-    """Whether separate NVIDIADriver objects install the driver. Default false."""
+    """Whether NVIDIADriver objects of others install the driver. Default false."""
+
+
+class OperatorSettings(DeclaredOperator):
+    """All of them, with what only a fleet knows."""
+
     claims: bool = False
     """Whether the DRA driver serves nodes with the operator's driver. Default false."""
     claim_gates: tuple[str, ...] = ()
     """Feature gates of the DRA driver that pools need, if a GPUCluster runs it. Default: none."""
+
+
+class DeclaredGpuOperator(DeclaredOperator, ChartWithValues):
+    """Inputs of `GpuOperator`."""
+
+    namespace: OneInput = None
+    """Namespace, which must exist and admit privileged pods. Default: `gpu-operator`."""
+    device_plugin_config: OneInput = None
+    """Name of the ConfigMap with device-plugin configurations. Default: none."""
+    mig_config: OneInput = None
+    """Name of the ConfigMap with mig-parted configurations. Default: the operator generates one
+    for each node."""
 
 
 def operator_values(asked: OperatorSettings, extra: Mapping[str, Any] | None = None) -> Values:

@@ -9,14 +9,9 @@ from gpufleet.cluster.container import MIG_PREFIX
 from gpufleet.findings import Finding, finding
 from gpufleet.findings.money import AmountKind
 from gpufleet.rules.context import RuleContext
-from gpufleet_policies.names import names
 from gpufleet_policies.rules.hardware import held
 from gpufleet_policies.rules.model_memory import named_model
 from gpufleet_policies.rules.written import written_rule
-
-_SWITCHES = frozenset(names("switch of vLLM"))
-"""Options without a value in each release (vllm-project/vllm v0.6.3 and v0.10.0
-vllm/engine/arg_utils.py and vllm/entrypoints/openai/cli_args.py)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +24,7 @@ class _Refused:
 @written_rule("server-arguments-refused")
 def refused(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """The heads of the model by the tensor parallel size, for models of the catalogue; a tensor
-    parallel size over MIG slices; a part of the GPU's memory above 1; a value of a switch."""
+    parallel size over MIG slices; a part of the GPU's memory above 1."""
     if workload.ray is not None:
         return
     running = tuple(workload.running_groups())
@@ -41,8 +36,6 @@ def refused(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
         if container.launch.serves and (container.launch.tensor.found or 1) > 1:
             uneven = _heads(context, workload, container) if alone else None
             why = uneven or _slices(group, container) or why
-        if why is None and container.launch.serves:
-            why = _switch(container)
         if why is not None:
             yield finding(
                 where=container.where,
@@ -85,15 +78,6 @@ def _slices(group: PodGroup, container: Container) -> _Refused | None:
         "a CUDA process sees one MIG slice, and slices do not reach one another's memory",
         "write a tensor parallel size of 1 and request one slice that holds the model",
     )
-
-
-def _switch(container: Container) -> _Refused | None:
-    """vLLM's argparse refuses `--enforce-eager=true`: ignored explicit argument 'true'."""
-    for word in container.words.found or ():
-        name, equals, _ = word.partition("=")
-        if equals and name in _SWITCHES:
-            return _Refused(f"writes {word}", "it takes no value", f"write {name}, or nothing")
-    return None
 
 
 def _share(container: Container) -> _Refused | None:

@@ -64,8 +64,8 @@ class GkeOptionsDict(TypedDict):
     """Whether GKE replaces broken nodes. Default true; false for flex start and queued capacity,
     where GKE refuses it."""
     diskType: NotRequired[str]
-    """Type of the boot disk. Default: `hyperdisk-balanced` if the machine supports no other, `pd-
-    ssd` on A3, else `pd-balanced`."""
+    """Type of the boot disk. Default: `hyperdisk-balanced` if the machine supports no other,
+    `pd-ssd` on A3, else `pd-balanced`."""
     kmsKey: NotRequired[str]
     """Key of Cloud KMS that encrypts the boot disk, `projects/P/locations/L/keyRings/R/
     cryptoKeys/K`. Default: Google's. A change creates a new node pool."""
@@ -89,8 +89,8 @@ class GkeOptionsDict(TypedDict):
     release. Pods of one job need one version, so change it while none runs. Default: the version
     in docs/gke-gpu-node-pool.md, which is fixed."""
     secureBoot: NotRequired[bool]
-    """Only signed kernel modules are loaded. Default true with GKE's driver on Container-
-    Optimized OS, else false: other drivers are not signed."""
+    """Only signed kernel modules are loaded. Default true with GKE's driver on
+    Container-Optimized OS, else false: other drivers are not signed."""
     confidential: NotRequired[bool]
     """Nodes are Confidential VMs, and their GPU encrypts its data. Default false. A change
     creates a new node pool."""
