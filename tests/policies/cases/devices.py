@@ -40,7 +40,7 @@ CASES = (
         "gpu-pod-passes-scheduler",
         deployment(),
         deployment({"spec.template.spec.nodeName": "node-2"}),
-        "asks for nvidia.com/mig-1g.10gb on node-2",
+        "asks for GPUs on node-2",
         Level.ADVISORY,
     ),
     Case(
