@@ -24,8 +24,7 @@ from gpufleet.components_base.platform_components import (
 )
 from gpufleet.findings import Finding, has_errors, ordered
 from gpufleet.fleet import Fleet, SpendBounds, Unbounded, fleet_as_dict
-from gpufleet.fleet.model import Money, Pool
-from gpufleet.fleet.platform_rules import platform_rules
+from gpufleet.fleet.model import Money
 from gpufleet.platforms.compiled import Compiled, compile_data
 from gpufleet.platforms.gke.connection import GkeNetworkArgs
 from gpufleet.platforms.openshift.aws.connection import OpenShiftAwsConnectionArgs
@@ -178,9 +177,6 @@ class GpuFleet(GpuComponent[GpuFleetPlan]):
             of = document["metadata"]
             ManifestObject(f"{name}-idle-{of['namespace']}-{of['name']}", document, after)
         parts = platform.parts(self, name)
-        for pool in fleet.pools:
-            if pool.ownership is not Ownership.GITOPS:
-                self._storage(f"{name}-{pool.name}", pool, below)
         # Labels name configurations: the operator must have them before a node shows up.
         opts = pulumi.ResourceOptions(parent=self, depends_on=[addons, *parts])
         self._pools: dict[str, FleetPool] = {}
@@ -207,13 +203,6 @@ class GpuFleet(GpuComponent[GpuFleetPlan]):
             return self._pools[name]
         except KeyError:
             raise KeyError(f"no pool {name!r}; there is {', '.join(self._pools)}") from None
-
-    def _storage(self, name: str, pool: Pool, opts: pulumi.ResourceOptions) -> None:
-        """PersistentVolumes and claims of the pool's volumes."""
-        for one in platform_rules(pool.platform).pod_volumes(pool):
-            for document in one.objects:
-                kind = "claim" if document["kind"] == "PersistentVolumeClaim" else "volume"
-                ManifestObject(f"{name}-{one.declared.name}-{kind}", document, opts)
 
     def _monitoring(self, name: str, fleet: Fleet, opts: pulumi.ResourceOptions) -> None:
         if fleet.spec.monitoring is None:

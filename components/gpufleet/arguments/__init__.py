@@ -12,7 +12,6 @@ from gpufleet.arguments.chart_components import (
     NeuronDevicePluginArgs,
     NimOperatorArgs,
     OperandTolerationArgs,
-    PrometheusAdapterArgs,
 )
 from gpufleet.arguments.eks import EksClusterArgs
 from gpufleet.arguments.gke import GkeClusterArgs
@@ -24,7 +23,7 @@ from gpufleet.arguments.nim import NimArgs
 from gpufleet.arguments.olm import OlmOperatorArgs
 from gpufleet.arguments.pool import GpuPoolArgs
 from gpufleet.arguments.queues import QueuesArgs
-from gpufleet.arguments.scaling import KedaScalingArgs, ScalingArgs
+from gpufleet.arguments.scaling import KedaScalingArgs
 
 __all__ = [
     "AddonsArgs",
@@ -45,7 +44,5 @@ __all__ = [
     "NimOperatorArgs",
     "OlmOperatorArgs",
     "OperandTolerationArgs",
-    "PrometheusAdapterArgs",
     "QueuesArgs",
-    "ScalingArgs",
 ]

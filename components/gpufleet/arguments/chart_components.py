@@ -37,23 +37,6 @@ class KedaArgs(TypedDict):
     Default false."""
 
 
-class PrometheusAdapterArgs(TypedDict):
-    """Inputs of `PrometheusAdapter`."""
-
-    catalogue: str
-    """Edition of pins, `"2026.11"`."""
-    version: NotRequired[str]
-    """Chart version. Default: the catalogue's pin."""
-    charts: NotRequired[ChartsArgs]
-    """Where the chart comes from. Default: the vendor's repository."""
-    values: NotRequired[dict[str, Any]]
-    """Raw Helm values, merged last. Default: none."""
-    address: str
-    """Where Prometheus answers queries: `http://prometheus.monitoring.svc:9090`."""
-    interval_seconds: NotRequired[int]
-    """How often Prometheus scrapes: names are not listed again sooner. Default 30."""
-
-
 class OperandTolerationArgs(TypedDict):
     """A taint, with any value, that does not keep the operands away."""
 

@@ -19,7 +19,6 @@ from gpufleet.arguments.openshift import OpenShiftOptionsArgs
 from gpufleet.arguments.openshift_aws import OpenShiftAwsOptionsArgs
 from gpufleet.arguments.openshift_gcp import OpenShiftGcpOptionsArgs
 from gpufleet.arguments.sharing import SharingArgs
-from gpufleet.arguments.storage import PoolVolumeArgs
 from gpufleet.arguments.vsphere import VsphereOptionsArgs
 from gpufleet.arguments.words import (
     FabricWord,
@@ -116,9 +115,6 @@ class GpuPoolArgs(TypedDict):
     """Zones to use. Default: all the connection has subnets in."""
     disk: NotRequired[DiskArgs]
     """Root disk of each node. Default 200 GiB."""
-    storage: NotRequired[list[PoolVolumeArgs]]
-    """Volumes that pods of the pool mount, at most 8: Lustre, buckets, local NVMe disks. Default:
-    none."""
     labels: NotRequired[dict[str, str]]
     """Labels every node is born with, next to those that gpufleet derives."""
     gpu_taint: NotRequired[bool]

@@ -66,26 +66,6 @@ class LoadTimeArgs(TypedDict):
     """Image and weights, 0 to 7200 s. Default 120."""
 
 
-class ScalingArgs(TypedDict):
-    """By which signal, between which sizes."""
-
-    target: ScalingTargetArgs
-    """What is scaled."""
-    workload: NotRequired[WorkloadKindWord]
-    """One of `llmServing`, `serving`, `batch`. Default llmServing."""
-    min: int
-    """Fewest replicas. 0 only with KEDA, and a signal that is there without pods."""
-    max: int
-    """Maximum number of replicas. There is no default: an unbounded service has an unbounded
-    bill."""
-    on: list[ScaleOnArgs]
-    """1 to 8 signals; the one that asks for most decides."""
-    load: NotRequired[LoadTimeArgs]
-    """How long a replica takes to start: sets how fast one may add and remove."""
-    mig: NotRequired[bool]
-    """Whether the pods are on MIG slices, which have no GPU utilisation. Default false."""
-
-
 class FallbackArgs(TypedDict):
     """What holds while the signal cannot be read."""
 
@@ -108,14 +88,14 @@ class TriggerSecretArgs(TypedDict):
 
 
 class KedaScalingArgs(TypedDict):
-    """What only KEDA can do."""
+    """By which signal, between which sizes, KEDA scales."""
 
     target: ScalingTargetArgs
     """What is scaled."""
     workload: NotRequired[WorkloadKindWord]
     """One of `llmServing`, `serving`, `batch`. Default llmServing."""
     min: int
-    """Fewest replicas. 0 only with KEDA, and a signal that is there without pods."""
+    """Fewest replicas. 0 only with a signal that is there without pods."""
     max: int
     """Maximum number of replicas. There is no default: an unbounded service has an unbounded
     bill."""

@@ -225,7 +225,6 @@ def _validate_on_platform(made: Compilation) -> Iterable[Finding]:
     spec, pools = made.spec, made.pools
     return [
         *made.rules.validate_pools(spec, pools),
-        *(found for pool in pools for found in made.rules.validate_pod_volumes(pool)),
         *(found for pool in pools for found in _validate_kubelet(made.rules, pool)),
         *validate_autoscalers(spec, made.platform, pools),
         *validate_health(spec, pools),

@@ -24,9 +24,7 @@ from gpufleet.fleet.model import (
     OperatorSubscription,
     Pool,
 )
-from gpufleet.fleet.pod_volumes import PodVolume
 from gpufleet.fleet.rollout import Rollout
-from gpufleet.fleet.storage_rules import validate_storage
 from gpufleet.spec.capacity import Capacity
 from gpufleet.spec.fleet_spec import FleetSpec
 from gpufleet.spec.pool import GpuPool, Provisioner
@@ -75,10 +73,6 @@ class PlatformRules:
 
     group_kinds: frozenset[str] = frozenset()
     """Kinds of `registered` whose replacement makes a new group of nodes, after the old one."""
-
-    engine_names: Mapping[str, str] = {}
-    """Kind of `registered` -> what the engine's name of the resource has behind the component's;
-    `{}` is what is apart."""
 
     # What a pool is made of
 
@@ -223,14 +217,6 @@ class PlatformRules:
         """What a pod asks for to use the pool's fabric, where interfaces are resources."""
         return FabricRequest()
 
-    def pod_volumes(self, pool: Pool) -> Sequence[PodVolume]:
-        """Volumes that the pods of a pool mount, and objects that must be there first."""
-        return ()
-
-    def validate_pod_volumes(self, pool: Pool) -> Iterable[Finding]:
-        """What is wrong with the volumes of a pool."""
-        return validate_storage(pool, frozenset(), None)
-
     def queued_provisioning(self, run_minutes: int) -> Mapping[str, object]:
         """Fields of a ProvisioningRequestConfig for capacity that is queued, for jobs that run so
         long at most."""
@@ -269,11 +255,6 @@ class PlatformRules:
         """Every difference between two sets of inputs of one resource, with its class."""
         for path, one, two in differing(old, new):
             yield InputDifference(path, one, two, self.input_class(kind, plain(path), one, two))
-
-    def engine_name(self, resource: str) -> str:
-        """What the engine's name of a resource has behind the component's name."""
-        kind, _, apart = resource.partition("/")
-        return self.engine_names.get(kind, "{}").format(apart)
 
     def rollout(self, pool: Pool, *, replaced: bool) -> Rollout:
         """In which order nodes are replaced or restarted; `replaced`: their group is made anew."""

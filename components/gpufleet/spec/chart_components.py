@@ -1,8 +1,8 @@
 """Inputs of components that install one chart and are wired to nothing."""
 
-from typing import Annotated, Any
+from typing import Any
 
-from pydantic import Field, StringConstraints
+from pydantic import Field
 
 from gpufleet.spec.addons import Charts
 from gpufleet.spec.base import SpecModel
@@ -41,15 +41,6 @@ class DeclaredKeda(DeclaredNimOperator):
     watched: bool = False
     """Whether its own metrics get ServiceMonitors, whose definition must then be in the cluster.
     Default false."""
-
-
-class DeclaredPrometheusAdapter(DeclaredNimOperator):
-    """Inputs of `PrometheusAdapter`."""
-
-    address: Annotated[str, StringConstraints(pattern=r"^https?://[^\s/]+(/\S*)?$")]
-    """Where Prometheus answers queries: `http://prometheus.monitoring.svc:9090`."""
-    interval_seconds: int = Field(default=30, ge=5, le=300)
-    """How often Prometheus scrapes: names are not listed again sooner. Default 30."""
 
 
 class DeclaredNeuronPlugin(DeclaredNimOperator):

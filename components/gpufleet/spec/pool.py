@@ -21,7 +21,6 @@ from gpufleet.spec.platforms.openshift_gcp import OpenShiftGcpOptions
 from gpufleet.spec.platforms.vsphere import VsphereOptions
 from gpufleet.spec.pool_kinds import Fabric, Intent, Provisioner
 from gpufleet.spec.sharing import Sharing, exclusive
-from gpufleet.spec.storage import PoolVolume
 
 LabelKey = Annotated[
     str,
@@ -134,9 +133,6 @@ class GpuPool(SpecModel):
     """Zones to use. Default: all the connection has subnets in."""
     disk: Disk = Field(default_factory=Disk)
     """Root disk of each node. Default 200 GiB."""
-    storage: Annotated[tuple[PoolVolume, ...], Field(max_length=8)] = ()
-    """Volumes that pods of the pool mount, at most 8: Lustre, buckets, local NVMe disks. Default:
-    none."""
     labels: dict[LabelKey, LabelValue] = Field(default_factory=dict[str, str])
     """Labels every node is born with, next to those that gpufleet derives."""
     gpu_taint: bool = True

@@ -105,34 +105,6 @@ class LoadTime(SpecModel):
         return self.node_seconds + self.model_seconds
 
 
-class Scaling(SpecModel):
-    """By which signal, between which sizes."""
-
-    target: ScalingTarget
-    """What is scaled."""
-    workload: WorkloadKind = WorkloadKind.LLM_SERVING
-    """Default llmServing."""
-    min: int = Field(ge=0, le=10_000)
-    """Fewest replicas. 0 only with KEDA, and a signal that is there without pods."""
-    max: int = Field(ge=1, le=10_000)
-    """Maximum number of replicas. There is no default: an unbounded service has an unbounded
-    bill."""
-    on: Annotated[tuple[ScaleOn, ...], Field(min_length=1, max_length=8)]
-    """1 to 8 signals; the one that asks for most decides."""
-    load: LoadTime = Field(default_factory=LoadTime)
-    """How long a replica takes to start: sets how fast one may add and remove."""
-    mig: bool = False
-    """Whether the pods are on MIG slices, which have no GPU utilisation. Default false."""
-
-    @model_validator(mode="after")
-    def _in_order(self) -> Self:
-        if self.min > self.max:
-            raise ValueError(
-                f"min {self.min} is greater than max {self.max}; write max: {self.min}"
-            )
-        return self
-
-
 class TriggerSecret(SpecModel):
     """A parameter of KEDA's authentication from a Secret; never its content."""
 
@@ -162,9 +134,24 @@ class Fallback(SpecModel):
     """Replicas meanwhile."""
 
 
-class KedaScaling(Scaling):
-    """What only KEDA can do."""
+class KedaScaling(SpecModel):
+    """By which signal, between which sizes, KEDA scales."""
 
+    target: ScalingTarget
+    """What is scaled."""
+    workload: WorkloadKind = WorkloadKind.LLM_SERVING
+    """Default llmServing."""
+    min: int = Field(ge=0, le=10_000)
+    """Fewest replicas. 0 only with a signal that is there without pods."""
+    max: int = Field(ge=1, le=10_000)
+    """Maximum number of replicas. There is no default: an unbounded service has an unbounded
+    bill."""
+    on: Annotated[tuple[ScaleOn, ...], Field(min_length=1, max_length=8)]
+    """1 to 8 signals; the one that asks for most decides."""
+    load: LoadTime = Field(default_factory=LoadTime)
+    """How long a replica takes to start: sets how fast one may add and remove."""
+    mig: bool = False
+    """Whether the pods are on MIG slices, which have no GPU utilisation. Default false."""
     server: str = Field(pattern=r"^https?://\S+$")
     """Address of Prometheus: `http://prometheus.monitoring.svc:9090`."""
     polling_seconds: int = Field(default=30, ge=5, le=3600)
@@ -180,3 +167,11 @@ class KedaScaling(Scaling):
     """Makes a TriggerAuthentication from these, instead of naming one. Default: none."""
     auth_modes: Literal["basic", "bearer", "tls", "custom"] | None = None
     """How KEDA authenticates; needed with secrets. Default: not."""
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Self:
+        if self.min > self.max:
+            raise ValueError(
+                f"min {self.min} is greater than max {self.max}; write max: {self.min}"
+            )
+        return self

@@ -182,8 +182,8 @@ def choose_for(request: SizeRequest, answer: Sizing, asked: Asked, catalogue: Ca
     offers, notes = offered_machines(asked.offers, catalogue)
     findings += (*notes, *not_provisioned(one.platform for one in offers))
     market = replace(asked.market, offers=offers)
-    everything = choose(need, market, catalogue)
     if answer.device is None:
+        everything = choose(need, market, catalogue)
         best = everything.best
         told = (
             ()
@@ -197,7 +197,7 @@ def choose_for(request: SizeRequest, answer: Sizing, asked: Asked, catalogue: Ca
     kept = tuple(f for f in stated.findings if f.severity.value != "error")
     # Nothing is too much for a service of which no target is stated.
     aimed = need.trains or any(one is not None for _, one in asked.target)
-    told = validate_gpu(stated, everything, key) if aimed else ()
+    told = validate_gpu(stated, choose(need, market, catalogue), key) if aimed else ()
     return Chosen(stated, (*findings, *kept, *told), need)
 
 

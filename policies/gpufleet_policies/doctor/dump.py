@@ -57,7 +57,7 @@ def json_documents(content: str) -> Iterator[Any]:
 
 def documents(content: str) -> Iterator[Any]:
     """Documents of a text in JSON or YAML. Raises UnreadableDocumentError."""
-    if content.lstrip()[:1] in {"{", "["}:
+    if re.match(r'\s*[{\[]\s*(?:["{}\[\]]|$)', content):
         yield from json_documents(content)
         return
     YAML_DUMPS.check_size(len(content))

@@ -119,6 +119,7 @@ def _pods(workload: WorkloadFacts, group: PodGroup) -> dict[str, Any]:
         if group.containers_known and all(one.name != "?" for one in group.containers)
         else UNKNOWN,
         "metadata": metadata,
+        "podAnnotations": {**hidden, **group.annotations},
         "gpus": sum(gpus) * (group.pods.found or 1) or None,
         "wants": sorted(wants) or None,
         "images": [one.image.found for one in group.containers if one.image.is_known],

@@ -1,9 +1,10 @@
 """Public starts of engines in 2026 against what is computed: `tests/data/engine_starts.csv`.
 
-The rows were written down before anything was computed of them; the half that a hash keeps apart
-was computed last. `gpu` is a key of the catalogue or the memory in GiB that the log states; tokens
-of a step and sequences are the release's defaults where the log does not say. Rows without a
-repository are of public files that are stored without their address.
+The rows were written down before anything was computed of them; of the first 35 the half that a
+hash keeps apart was computed last, and nothing is fitted to the 23 after them. `gpu` is a key of
+the catalogue or the memory in GiB that the log states; tokens of a step and sequences are the
+release's defaults where the log does not say. Rows without a repository are of public files that
+are stored without their address.
 """
 
 import csv
@@ -105,25 +106,36 @@ KNOWN = [one for one in STARTS if float(one.row["cache_gib"])]
 
 
 def test_the_verdict_is_that_of_the_engine() -> None:
-    """30 of 35. MiniMax-M2.7 on two DGX Spark is called fitting where vLLM refuses: 5 GiB of the
-    memory are kept for graphs there. Three that start are refused: two with less memory outside the
-    cache than vLLM's weights alone or without graphs, and Gemma-4-26B-A4B, whose sequence of
+    """50 of 58: 30 of the first 35, 20 of the 23 that were collected in November. Called fitting
+    where the engine refuses: MiniMax-M2.7 on two DGX Spark, where vLLM keeps 5 GiB for graphs;
+    Qwen3.8-27B in NVFP4, of which the file keeps more in 16 bit than the format says, with 1,024
+    sequences; Qwen3.5-27B under SGLang with 0.855 of 23.5 GiB. Four that start are refused: three
+    with less memory outside the cache than computed, and Gemma-4-26B-A4B, whose sequence of
     256,000 tokens lacks 0.01 GiB. What DeepSeek-V4 takes is not known."""
     right = [one for one in STARTS if one.verdict == one.row["verdict"]]
-    assert len(STARTS) == 35
-    assert len(right) >= 30
+    assert len(STARTS) == 58
+    assert len(right) >= 50
+    assert sum(one in right for one in STARTS[35:]) >= 20
     bold = [one.name for one in STARTS if (one.verdict, one.row["verdict"]) == ("fits", "refused")]
-    assert bold == ["vllm MiniMaxAI/MiniMax-M2.7 2x121.7 0.8"]
+    assert bold == [
+        "vllm MiniMaxAI/MiniMax-M2.7 2x121.7 0.8",
+        "vllm Qwen/Qwen3.8-27B 1xRTX-PRO-6000-BLACKWELL-96GB 0.92",
+        "sglang Qwen/Qwen3.5-27B 1x23.52 0.855",
+    ]
 
 
 def test_the_room_is_that_of_the_engine() -> None:
-    """Within 10 % in 20 of 32; more than 10 % too much only on DGX Spark: MiniMax-M2.7, and by up
-    to 13 % two hybrids in steps of 65,536 tokens."""
-    assert sum(0.9 <= one.by <= 1.1 for one in KNOWN) >= 20
-    large = {one.row["model"]: one.by for one in KNOWN if one.by > 1.1}
-    assert {one.row["gpu"] for one in KNOWN if one.by > 1.1} == {"121.7"}
-    assert large.pop("MiniMaxAI/MiniMax-M2.7") > 1.5
-    assert max(large.values()) < 1.13
+    """Within 10 % in 24 of 45. More than 10 % too much on DGX Spark (MiniMax-M2.7, and by up to
+    13 % two hybrids in steps of 65,536 tokens), for vision towers, whose profile of an image of
+    16,384 tokens is not computed (13 and 16 %), and under WSL, which keeps 2 GiB."""
+    assert sum(0.9 <= one.by <= 1.1 for one in KNOWN) >= 24
+    large = {one.name: one.by for one in KNOWN if one.by > 1.1}
+    much = {name for name, by in large.items() if by > 1.17}
+    assert {name.split()[1] for name in much} == {
+        "MiniMaxAI/MiniMax-M2.7",
+        "nvidia/Qwen3.6-35B-A3B-NVFP4",
+    }
+    assert len(large) == 7
 
 
 def test_experts_need_more_in_larger_steps() -> None:
@@ -146,5 +158,10 @@ def test_the_longest_context_is_near_what_the_engine_names(start: Start) -> None
 
 
 def test_blocks_of_states_are_counted_as_vllm_counts_them() -> None:
-    (one,) = [one for one in STARTS if one.row["blocks"]]
-    assert one.room.state_blocks == pytest.approx(int(one.row["blocks"]), rel=0.02)
+    """Of the room that is computed: 184 are 184, and 12 % more to 11 % fewer with 1,024 sequences,
+    whose warm-up takes less on an H100 and more on an RTX PRO 6000."""
+    named = [one for one in STARTS if one.row["blocks"] and one.row["weights"] != "nvfp4"]
+    assert len(named) == 4
+    for one in named:
+        rel = 0.02 if one.row["max_sequences"] == "256" else 0.12
+        assert one.room.state_blocks == pytest.approx(int(one.row["blocks"]), rel=rel)

@@ -131,11 +131,6 @@ CASES = (
         "FILE: no node is in it, so nothing is known about them",
         NO_OBJECTS,
     ),
-    Nothing(
-        ("change", "fleet.yaml", "fleet.yaml", "--preview", "FILE"),
-        "FILE: no step is in it, so there is nothing to compare with",
-        NO_STEPS,
-    ),
 )
 
 

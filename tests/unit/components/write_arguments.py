@@ -38,7 +38,6 @@ from gpufleet.spec.chart_components import (
     DeclaredKeda,
     DeclaredNeuronPlugin,
     DeclaredNimOperator,
-    DeclaredPrometheusAdapter,
 )
 from gpufleet.spec.descriptions import descriptions
 from gpufleet.spec.fleet_spec import FleetSpec
@@ -51,7 +50,7 @@ from gpufleet.spec.platforms.eks import DeclaredEksCluster
 from gpufleet.spec.platforms.gke import DeclaredGkeCluster
 from gpufleet.spec.pool import GpuPool
 from gpufleet.spec.queues import Queues
-from gpufleet.spec.scaling import KedaScaling, Scaling
+from gpufleet.spec.scaling import KedaScaling
 
 FOLDER = Path(__file__).parents[3] / "components" / "gpufleet" / "arguments"
 ROOTS = (
@@ -61,14 +60,12 @@ ROOTS = (
     NetworkOperatorSettings,
     Queues,
     Monitoring,
-    Scaling,
     KedaScaling,
     Nim,
     DeclaredEksCluster,
     DeclaredGkeCluster,
     DeclaredNimOperator,
     DeclaredKeda,
-    DeclaredPrometheusAdapter,
     DeclaredNeuronPlugin,
     DeclaredEfaPlugin,
     DeclaredOlmOperator,
@@ -84,7 +81,6 @@ RENAMED = {
     DeclaredGkeCluster: "GkeClusterArgs",
     DeclaredNimOperator: "NimOperatorArgs",
     DeclaredKeda: "KedaArgs",
-    DeclaredPrometheusAdapter: "PrometheusAdapterArgs",
     DeclaredNeuronPlugin: "NeuronDevicePluginArgs",
     DeclaredEfaPlugin: "EfaDevicePluginArgs",
     DeclaredOlmOperator: "OlmOperatorArgs",

@@ -370,11 +370,6 @@ ROWS: dict[str, Row] = {
         "`commitments: [{team: product, gpus: 1}]`",
         {"commitments": [{"team": "product", "gpus": 1}]},
     ),
-    "pools.storage": Row(
-        "`storage: [{name, mount, localNvme: {}}]` (on 8 H100)",
-        {"storage": [{"name": "scratch", "mount": "/scratch", "localNvme": {}}]},
-        base_of=H100,
-    ),
     "pools.neuron": Row("`neuron: {unit: core}`", {"neuron": {"unit": "core"}}),
     "pools.eks": Row("`eks: {nodeRepair: false}`", {"eks": {"nodeRepair": False}}),
     "pools.karpenter": Row("`karpenter: {weight: 10}`", {"karpenter": {"weight": 10}}),

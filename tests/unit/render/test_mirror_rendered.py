@@ -43,7 +43,7 @@ WITHOUT = {
         "the module proxy has no archive of the release",
     ),
     **dict.fromkeys(
-        ("keda", "prometheus-adapter", "cluster-autoscaler", "aws-efa-k8s-device-plugin"),
+        ("keda", "cluster-autoscaler", "aws-efa-k8s-device-plugin"),
         "the chart is in a repository that is not a Go module",
     ),
     "neuron-helm-chart": "the chart is published in a registry alone",

@@ -22,7 +22,6 @@ from gpufleet.arguments.spelled_as_files.openshift import OpenShiftOptionsDict
 from gpufleet.arguments.spelled_as_files.openshift_aws import OpenShiftAwsOptionsDict
 from gpufleet.arguments.spelled_as_files.openshift_gcp import OpenShiftGcpOptionsDict
 from gpufleet.arguments.spelled_as_files.sharing import SharingDict
-from gpufleet.arguments.spelled_as_files.storage import PoolVolumeDict
 from gpufleet.arguments.spelled_as_files.vsphere import VsphereOptionsDict
 from gpufleet.arguments.words import FabricWord, IntentWord, OwnershipWord, ProvisionerWord
 
@@ -88,9 +87,6 @@ class GpuPoolDict(TypedDict):
     """Zones to use. Default: all the connection has subnets in."""
     disk: NotRequired[DiskDict]
     """Root disk of each node. Default 200 GiB."""
-    storage: NotRequired[Sequence[PoolVolumeDict]]
-    """Volumes that pods of the pool mount, at most 8: Lustre, buckets, local NVMe disks. Default:
-    none."""
     labels: NotRequired[Mapping[str, str]]
     """Labels every node is born with, next to those that gpufleet derives."""
     gpuTaint: NotRequired[bool]

@@ -11,7 +11,6 @@ from gpufleet.findings import Finding, findings_in
 from gpufleet.fleet.leaf_class import LeafClass
 from gpufleet.fleet.model import Fleet, Machine, NodeRange, Pool
 from gpufleet.fleet.platform_rules import FabricRequest, PlatformRules
-from gpufleet.fleet.pod_volumes import PodVolume
 from gpufleet.fleet.rollout import Rollout
 from gpufleet.platforms.eks.argument_rules import validate_arguments
 from gpufleet.platforms.eks.auto_mode_rules import validate_auto_mode, validate_auto_sharing
@@ -25,10 +24,9 @@ from gpufleet.platforms.eks.cluster_autoscaler_values import validate_autoscaler
 from gpufleet.platforms.eks.efa import HUGE_PAGES, MIB, least_pages
 from gpufleet.platforms.eks.karpenter_objects import CAPACITY_TYPES, KARPENTER_ORDER, disruption
 from gpufleet.platforms.eks.karpenter_rules import validate_karpenter
-from gpufleet.platforms.eks.registered import ENGINE_NAMES, input_class, registered
+from gpufleet.platforms.eks.registered import input_class, registered
 from gpufleet.platforms.eks.rules import validate_eks
 from gpufleet.platforms.eks.shape import eks_shape
-from gpufleet.platforms.eks.storage import pod_volumes, validate_eks_storage
 from gpufleet.platforms.eks.user_data import image_family
 from gpufleet.spec.capacity import Capacity
 from gpufleet.spec.fleet_spec import FleetSpec
@@ -50,8 +48,6 @@ memory. To be raised to what the job needs."""
 
 class EksRules(PlatformRules):
     """EKS: node groups bought in one way, Karpenter, EFA."""
-
-    engine_names = ENGINE_NAMES
 
     def validate_pool(
         self, pool: GpuPool, path: str, machines: Sequence[Machine]
@@ -149,9 +145,6 @@ class EksRules(PlatformRules):
             requests={"memory": LEAST_MEMORY},
         )
 
-    def pod_volumes(self, pool: Pool) -> Sequence[PodVolume]:
-        return pod_volumes(pool)
-
     def refused_kubelet_settings(self, pool: Pool) -> Mapping[str, str] | str:
         """Field of `kubelet` -> why nodes of the pool do not get it.
 
@@ -173,9 +166,6 @@ class EksRules(PlatformRules):
         if eks_shape(pool).custom:
             return {}
         return f"EKS starts nodes of {family} by a script of its own, which sets no managers"
-
-    def validate_pod_volumes(self, pool: Pool) -> Iterable[Finding]:
-        return validate_eks_storage(pool)
 
     def registered(self, fleet: Fleet, pool: Pool) -> Mapping[str, Mapping[str, Any]]:
         return registered(fleet, pool)

@@ -43,16 +43,6 @@ _TOKENS = {
     "launchTemplate": "aws:ec2/launchTemplate:LaunchTemplate",
     "placementGroup": "aws:ec2/placementGroup:PlacementGroup",
 }
-ENGINE_NAMES = {
-    "nodeGroup": "group",
-    "launchTemplate": "template",
-    "placementGroup": "placement",
-    "tag": "tag-{}",
-    "nodePool": "pool",
-    "nodeClass": "class",
-    "nodeOverlay": "overlay",
-}
-"""Kind -> what the name of the resource ends with (`node_group`, `karpenter_node_pool`)."""
 _OTHER_VERSION = ("launchTemplate", "releaseVersion", "version")
 _CONFIGURED = (
     *("labels", "taints", "scalingConfig", "updateConfig", "nodeRepairConfig"),

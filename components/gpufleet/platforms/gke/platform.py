@@ -9,7 +9,6 @@ from gpufleet.findings import Finding, findings_in
 from gpufleet.fleet.leaf_class import LeafClass
 from gpufleet.fleet.model import AddonPlan, Fleet, Machine, NodeTaint, Pool
 from gpufleet.fleet.platform_rules import FabricRequest, OperatorHost, PlatformRules
-from gpufleet.fleet.pod_volumes import PodVolume
 from gpufleet.fleet.rollout import Rollout
 from gpufleet.platforms.gke.auto_class_rules import validate_class_sharing
 from gpufleet.platforms.gke.autopilot import validate_autopilot
@@ -18,7 +17,7 @@ from gpufleet.platforms.gke.facts import FACTS, fabric_of
 from gpufleet.platforms.gke.gpu_networks import refused_networks
 from gpufleet.platforms.gke.gpudirect import gpudirect_request, installers_needed
 from gpufleet.platforms.gke.node_pool_contract import validate_node_pools
-from gpufleet.platforms.gke.registered import ENGINE_NAMES, input_class, registered
+from gpufleet.platforms.gke.registered import input_class, registered
 from gpufleet.platforms.gke.rules import validate_gke, validate_plugins, validate_taints
 from gpufleet.platforms.gke.shape import (
     ARM_TAINT,
@@ -35,7 +34,6 @@ from gpufleet.platforms.gke.sharing import (
     validate_gke_sharing,
     without_gke_stack,
 )
-from gpufleet.platforms.gke.storage import pod_volumes, validate_gke_storage
 from gpufleet.platforms.gke.tpu import tpu_slice
 from gpufleet.spec.base import Ownership
 from gpufleet.spec.capacity import Capacity
@@ -57,11 +55,6 @@ class GkeRules(PlatformRules):
     """GKE: one machine type a node pool, its own plugin, several node pools under a class."""
 
     group_kinds = frozenset({"nodePool"})
-    engine_names = ENGINE_NAMES
-
-    def engine_name(self, resource: str) -> str:
-        """A pool that is bought in one way has one node pool."""
-        return super().engine_name(resource if "/" in resource else f"{resource}/pool")
 
     def offered_machines(self, rows: list[InstanceType], pool: GpuPool) -> list[InstanceType]:
         """The one machine type of a node pool: the first that has the pool's GPUDirect and is sold
@@ -203,12 +196,6 @@ class GkeRules(PlatformRules):
     def fabric_request(self, pool: Pool) -> FabricRequest:
         """GPUDirect: interfaces, libraries and the daemon next to the job."""
         return gpudirect_request(pool)
-
-    def pod_volumes(self, pool: Pool) -> Sequence[PodVolume]:
-        return pod_volumes(pool)
-
-    def validate_pod_volumes(self, pool: Pool) -> Iterable[Finding]:
-        return validate_gke_storage(pool)
 
     def queued_provisioning(self, run_minutes: int) -> Mapping[str, object]:
         selected = {

@@ -26,8 +26,6 @@ from gpufleet.platforms.gke.node_pool_arguments import (
 from gpufleet.platforms.gke.shape import gke_shape
 
 _TOKENS = {"nodePool": NODE_POOL, "placement": "gcp:compute/resourcePolicy:ResourcePolicy"}
-ENGINE_NAMES = {"nodePool": "{}", "placement": "{}-placement", "computeClass": "class"}
-"""Kind -> what the name of the resource ends with (`node_pool`)."""
 _LIVE = (
     *("autoscaling", "management", "upgradeSettings", "nodeDrainConfigs", "deletionPolicy"),
     *("nodeConfig.labels", "nodeConfig.taints", "nodeConfig.tags", "nodeCount"),

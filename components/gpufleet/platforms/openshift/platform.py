@@ -20,7 +20,7 @@ from gpufleet.fleet.platform_rules import DeclaredMachine, PlatformRules
 from gpufleet.fleet.rollout import Rollout
 from gpufleet.platforms.openshift.machine_clouds import makes_machines, options_of
 from gpufleet.platforms.openshift.olm import discovery_subscription, operator_subscription
-from gpufleet.platforms.openshift.registered import ENGINE_NAMES, input_class, registered
+from gpufleet.platforms.openshift.registered import input_class, registered
 from gpufleet.platforms.openshift.rules import validate_openshift
 from gpufleet.spec.base import Ownership
 from gpufleet.spec.fleet_spec import FleetSpec
@@ -90,10 +90,6 @@ class OpenShiftRules(PlatformRules):
 
     def registered(self, fleet: Fleet, pool: Pool) -> Mapping[str, Mapping[str, Any]]:
         return registered(fleet, pool)
-
-    def engine_name(self, resource: str) -> str:
-        kind, _, zone = resource.partition("/")
-        return "-".join([ENGINE_NAMES[kind], *([zone] if zone else [])])
 
     def input_class(self, kind: str, path: str, old: object, new: object) -> LeafClass:
         return input_class(kind, path, old, new)

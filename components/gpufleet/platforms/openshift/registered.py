@@ -22,16 +22,6 @@ from gpufleet.platforms.openshift.machine_config import (
 )
 from gpufleet.platforms.openshift.machine_set_manifest import health_check, machine_autoscaler
 
-ENGINE_NAMES = {
-    "machineSet": "machines",
-    "machineConfigPool": "config-pool",
-    "machineConfig": "kernel-arguments",
-    "kubeletConfig": "kubelet",
-    "healthCheck": "health",
-    "machineAutoscaler": "autoscaler",
-}
-"""Kind -> what the name of the resource ends with (`machine_set`), before its zone."""
-
 
 def registered(fleet: Fleet, pool: Pool) -> dict[str, Mapping[str, Any]]:
     """Name of each object -> the object."""
