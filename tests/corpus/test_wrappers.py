@@ -1,4 +1,4 @@
-"""Every wrapper of a chart in the public files is opened, or named as not judged."""
+"""Every wrapper of a chart in the public files is opened, or named as not validated."""
 
 from datetime import date
 from pathlib import Path

@@ -57,8 +57,8 @@ def test_a_plan_of_a_mixture_buys_for_less_than_half_of_what_is_computed(tmp_pat
         encoding="utf-8",
     )
     written = run(str(file)).stdout
-    assert "load tests alike are public: measure before you buy" in written
-    found = re.search(r"([\d,]+) tokens/s of 2,000 asked \(at least ([\d,]+)\)", written)
+    assert "similar load tests are public: measure before you buy" in written
+    found = re.search(r"([\d,]+) tokens/s of 2,000 requested \(at least ([\d,]+)\)", written)
     assert found is not None, written
     reached, least = (int(text.replace(",", "")) for text in found.groups())
     assert least >= 2000

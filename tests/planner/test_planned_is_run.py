@@ -1,4 +1,4 @@
-"""What a plan assumes is what its fleet and its manifests ask for."""
+"""What a plan assumes is what its fleet and its manifests request."""
 
 from dataclasses import fields
 from pathlib import Path

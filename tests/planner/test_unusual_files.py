@@ -89,7 +89,7 @@ def test_unusual_files_are_planned(
         (file(service(image="not an image !!")), "plan-file-invalid", "workloads[0].image",
          "not an image", "that form"),
         (file(service(model=8)), "plan-file-invalid", "workloads[0].model",
-         "text is wanted", '"8"'),
+         "must be text", '"8"'),
         (file(service(replicas=True)), "plan-file-invalid", "workloads[0].replicas",
          "not true or false", "write the number"),
         (file(service(), spec={"pools": []}), "plan-file-invalid", "spec.pools", "plan writes",

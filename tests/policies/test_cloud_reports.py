@@ -79,8 +79,8 @@ PREVENTED: dict[str, tuple[str, dict[str, Any], str]] = {
 
 DIFFERENT = {
     "GoogleCloudPlatform/cluster-toolkit#5043": "a block is named below its reservation",
-    "kubernetes-sigs/karpenter#2440": "pods ask for all interfaces of the machine",
-    "aws/karpenter-provider-aws#6296": "pods ask for the interfaces that Karpenter then attaches",
+    "kubernetes-sigs/karpenter#2440": "pods request all interfaces of the machine",
+    "aws/karpenter-provider-aws#6296": "pods request the interfaces that Karpenter then attaches",
 }
 """Report -> what is made instead of what failed."""
 

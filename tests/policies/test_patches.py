@@ -165,7 +165,7 @@ TOO_MANY = "device-plugin-mps-too-many-clients"
 MPS_TEXT = """\
 version: v1
 sharing:
-  mps:  # 64 were asked for
+  mps:  # 64 were requested
     resources:
     - name: nvidia.com/gpu
       replicas: 64  # of each GPU

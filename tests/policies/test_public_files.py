@@ -96,7 +96,7 @@ def test_kserve_counts_data_parallel_copies_of_all_pods(said):
     wasteful = KSERVE.replace("data: 16, dataLocal: 8", "data: 8, dataLocal: 4")
     found = said(wasteful)
     assert set(found) == {"gpu-count-exceeds-parallelism"}
-    assert "asks for 16 x nvidia.com/gpu in the 2 pods of a group and starts processes on 8" in (
+    assert "requests 16 x nvidia.com/gpu in the 2 pods of a group and starts processes on 8" in (
         found["gpu-count-exceeds-parallelism"].text
     )
 

@@ -10,7 +10,7 @@ OPENSHIFT_API = "github.com/openshift/api@v0.0.0-20251214014457-bfa868a22401"
 
 @dataclass(frozen=True)
 class Source:
-    """Where the definitions of one file of the catalogue come from."""
+    """Source of the definitions of one file of the catalogue."""
 
     repository: str
     release: str
@@ -21,7 +21,7 @@ class Source:
     machines: bool = False
     """Whether the types that a MachineSet embeds are of this file, too."""
     own: bool = False
-    """Whether the files are those of `definitions` beside this one, written from the vendor's."""
+    """Whether the files are those of the folder `definitions` here, written from the vendor's."""
     commit: str = ""
     date: str = READ
 

@@ -28,7 +28,7 @@ RESTRICTED = ("kubernetes.io/hostname", "karpenter.sh/nodepool")
 def validate_requirements(
     value: Any, place: str, report: CheckReport, allowed: tuple[str, ...] = ()
 ) -> None:
-    """Operators, values, labels no pool may select by (but those that are allowed), names of
+    """Operators, values, labels that no pool may select by (except allowed ones), names of
     GPUs."""
     for index, entry in enumerate(as_list(value) or []):
         item, where = as_mapping(entry), child(place, index)
@@ -84,7 +84,7 @@ def _validate_key(key: str, where: str, report: CheckReport) -> None:
         report.add(
             "karpenter-label-restricted",
             where,
-            f"{key} is none of the labels a pool may select by",
+            f"{key} is not a label that a pool may select by",
             f"write {AWS}{near[0]}" if near else f"one of {', '.join(WELL_KNOWN)}, under {AWS}",
             value=key,
         )

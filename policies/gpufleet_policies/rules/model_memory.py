@@ -2,9 +2,9 @@
 
 A model of the catalogue has its own shape. Where only the number of parameters is known, a usual
 service is assumed: eight sequences at a time, at most 8,192 tokens each, 1,024 in and 512 out on
-average. A number in a name (`7b`) is rounded, and says nothing of the attention: it counts a
-quarter more, with a cache of full heads (google/gemma-7b has 8.54e9 parameters and 0.46 MB a
-token). Declare another figure with `gpufleet.dev/min-gpu-memory-gib`.
+average. A number in a name (`7b`) is rounded, and does not show the attention: it counts a quarter
+more, with a cache of full heads (google/gemma-7b has 8.54e9 parameters and 0.46 MB a token).
+Declare another figure with `gpufleet.dev/min-gpu-memory-gib`.
 """
 
 import re
@@ -28,13 +28,13 @@ ROOM = Fraction(6, 5)
 """A model must fit with a fifth to spare."""
 
 ENGINE_NAMES = meanings("format of weights")
-"""What vLLM and TGI call a format -> its name in `sizing`; the larger one where it is ambiguous."""
+"""Format name in vLLM and TGI -> its name in `sizing`; the larger one where it is ambiguous."""
 
 _SMALLEST = {"bitsandbytes": "nf4", "w8a8": "int8"}
 """The smaller one, for what must certainly not fit."""
 
 _ROUNDED = Decimal("1.25")
-"""Maximum number of parameters a model may have for each that its name says: Gemma-7b has 1.22."""
+"""Maximum number of a model's parameters divided by that in its name: Gemma-7b has 1.22."""
 
 _ROUNDED_DOWN = Decimal("0.9")
 """Least: names round up too (Llama-2-7b has 0.963, Falcon-7B 0.989)."""
@@ -42,12 +42,12 @@ _ROUNDED_DOWN = Decimal("0.9")
 
 @dataclass(frozen=True, slots=True)
 class MemoryNeed:
-    """What one replica needs."""
+    """Need of one replica."""
 
     bytes: int
     provenance: Provenance
     because: str
-    """How the figure came about, in words."""
+    """Origin of the figure, in words."""
     capability: tuple[int, int]
     """Oldest compute capability that runs the model's format."""
 
@@ -69,7 +69,7 @@ class _Sized:
 
 
 def memory_need(intent: WorkloadIntent, catalogue: Catalogue) -> MemoryNeed | None:
-    """The need of one model replica; None when nothing says, or a part of it is not known."""
+    """The need of one model replica; None if it, or a part of it, is unknown."""
     declared, precision = intent.min_gpu_memory_bytes, intent.precision
     if declared.is_unknown or precision.is_unknown:
         return None
@@ -89,9 +89,9 @@ def memory_need(intent: WorkloadIntent, catalogue: Catalogue) -> MemoryNeed | No
 
 
 def model_weights(intent: WorkloadIntent, catalogue: Catalogue) -> MemoryNeed | None:
-    """Bytes of the weights alone, at the least; None when nothing says.
+    """Minimum bytes of the weights alone; None if unknown.
 
-    A declared need of one replica is what it is.
+    A declared need of one replica counts as stated.
     """
     declared, precision = intent.min_gpu_memory_bytes, intent.precision
     if declared.is_unknown or precision.is_unknown or intent.offloads:
@@ -214,7 +214,7 @@ def capability_of(name: str) -> tuple[int, int] | None:
 
 @cache
 def _of_count(parameters: int, *, full_heads: bool) -> "Architecture | None":
-    """A usual model of so many parameters; with keys and values for each query head, or few."""
+    """A typical model of this size; with keys and values for each query head, or few."""
     from gpufleet.models.architecture import Attention
     from gpufleet.models.stated_size import from_parameter_count, stated_parameters
 

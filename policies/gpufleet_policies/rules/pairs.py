@@ -1,9 +1,9 @@
 """Two objects of one cluster that do not work together, as rows of `rules.jsonl` describe them.
 
-A row has `pairs`, of which the first that is found counts. Each has `at`, what is reported;
-`beside`, what must be there too; `without`, what must not be: mappings of paths to what is wanted
-there. Texts name `{at}`, `{one}`, `{two}` (what was found beside) and the values of `say`. What
-cannot be read holds nowhere, and is never missing.
+A row has `pairs`, of which the first match counts. Each has `at`, the reported object; `beside`, a
+second object that must exist; `without`, an object that must not exist: mappings of paths to the
+required values. Texts name `{at}`, `{one}`, `{two}` (objects found by `beside`) and the values of
+`say`. An unreadable value matches nothing, and is never missing.
 """
 
 import re
@@ -34,7 +34,7 @@ from gpufleet_policies.rules.written import rule_rows, written_rule
 
 _MISSING = object()
 _SUBJECTS = {"Program": Program, "Pods": WorkloadFacts, "Pool": NodePool}
-"""Names of what is no object by itself: a chart, a group of pods, a group of machines."""
+"""Names of subjects that are not objects: a chart, a group of pods, a group of machines."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ def _written(**facts: Fact[Any]) -> dict[str, Any]:
 
 @once
 def _sides(context: RuleContext, subject: Any) -> tuple[tuple[str, _Side], ...]:
-    """What a subject is for pairs: made once, for all rows."""
+    """The mapping of a subject for pairs: made once, for all rows."""
     return tuple(_made(context, subject))
 
 
@@ -193,7 +193,7 @@ _HOLDS: Mapping[str, Callable[[Any, Any], bool]] = {
     "repels": lambda here, tolerations: _repels(here, tolerations),
     "admits": lambda here, tolerations: not _repels(here, tolerations),
 }
-"""What may be wanted of a value that is there."""
+"""Conditions on an existing value."""
 
 
 def _release(text: Any) -> str:
@@ -211,7 +211,7 @@ def _repels(taints: Any, tolerations: Sequence[PodToleration]) -> bool:
 
 
 def _fits(side: _Side, wanted: Mapping[str, Any], at: _Side | None = None) -> bool | None:
-    """Whether a thing has all that is wanted; None: something of it cannot be read."""
+    """Whether an object has all required values; None: one of them cannot be read."""
     unread = False
     for path, condition in wanted.items():
         if path == "kind":
@@ -250,8 +250,8 @@ _Fitting = list[tuple[_Side, bool]]
 def _candidates(
     context: RuleContext, wanted: Mapping[str, Any], far: bool
 ) -> tuple[list[_Side], dict[str, dict[Any, list[_Side]]], dict[str, _Fitting]]:
-    """What a mapping of a row may be of whatever is reported; room for these by a text of theirs,
-    and for what fits the same values of what is reported."""
+    """Objects that a row's mapping may match, whatever is reported; room for the matches of a text,
+    and for objects with the same values as the reported one."""
     declared = _anywhere(context) if far else _declared(context)
     alone = {p: one for p, one in wanted.items() if not any(map(is_mapping, mapping(one).values()))}
     sides = declared.get(wanted["kind"], ())
@@ -278,7 +278,7 @@ def _narrowed(
     by_text: dict[str, dict[Any, list[_Side]]],
     compared: Sequence[tuple[str, str, Any]],
 ) -> Iterable[_Side]:
-    """The sides without those that have another text than what is reported asks for."""
+    """The sides without those whose text differs from the reported object's request."""
     for path, name, value in compared:
         texts = {"is": [value], "in": items(value)}.get(name, [])
         if name == "chosen" and is_mapping(value):
@@ -325,7 +325,7 @@ def _kinds(context: RuleContext) -> set[str]:
 
 
 def _beside(context: RuleContext, pair: Mapping[str, Any], at: _Side) -> list[_Side] | None:
-    """What was found beside a thing; None where the pair does not hold of it."""
+    """Objects found beside the reported one; None where the pair does not hold."""
     if _fits(at, pair["at"], at) is not True:
         return None
     found: list[_Side] = []

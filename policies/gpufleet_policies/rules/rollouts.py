@@ -33,8 +33,8 @@ def needs_spare(context: RuleContext, workload: WorkloadFacts) -> Iterator[Findi
             continue
         yield finding(
             where="spec.strategy.rollingUpdate",
-            found=f"a rollout starts {workload.surge.value} pod(s) beside {pods} with {resource} "
-            "and ends none before",
+            found=f"a rollout adds {workload.surge.value} pod(s) to {pods} with {resource} "
+            "before it ends one",
             limit=f"{names} can hold {most}; the new pod would stay Pending, and the rollout with "
             "it",
             evidence={"surge": workload.surge.value, "room": most},
@@ -43,9 +43,9 @@ def needs_spare(context: RuleContext, workload: WorkloadFacts) -> Iterator[Findi
 
 @written_rule("gpu-toleration-misspelt")
 def misspelt(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
-    """A key that is nearly that of the taint, and the right one is not tolerated; or the right key
-    without operator and value. Not where a declared pool has such a taint: its value may be empty.
-    """
+    """A key that is nearly that of the taint, without a toleration of the right key; or the right
+    key without operator and value. Not where a declared pool has such a taint: its value may be
+    empty."""
     for group in workload.pod_groups:
         yield from _no_such_resource(context, group)
         if not group.gpu_resources or not group.tolerations.is_known:
@@ -93,7 +93,7 @@ def _no_such_resource(context: RuleContext, group: PodGroup) -> Iterator[Finding
             right = nearest_names(name, tuple(slices), limit=1) if lacking else (GPU,)
             yield finding(
                 where=container.where,
-                found=f"asks for {name}",
+                found=f"requests {name}",
                 limit=f"{published}: the pods stay Pending",
                 alternative=f"write {right[0] if right else min(slices)}",
                 evidence={"key": name},

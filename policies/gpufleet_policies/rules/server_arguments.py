@@ -86,9 +86,9 @@ def _slices(group: PodGroup, container: Container) -> _Refused | None:
     if len(resources) != 1 or not resources[0].startswith(MIG_PREFIX):
         return None
     return _Refused(
-        f"asks for {resources[0]} and starts with a tensor parallel size of {tensor.value}",
+        f"requests {resources[0]} and starts with a tensor parallel size of {tensor.value}",
         "a CUDA process sees one MIG slice, and slices do not reach one another's memory",
-        "write a tensor parallel size of 1 and ask for one slice that holds the model",
+        "write a tensor parallel size of 1 and request one slice that holds the model",
     )
 
 
@@ -111,7 +111,7 @@ def _numbers(context: RuleContext, workload: WorkloadFacts, group: PodGroup) -> 
         return None
     return _Refused(
         f"computes in {written.value} on {' or '.join(row.name for row in rows)}",
-        f"vLLM asks for a compute capability of {needed[0]}.{needed[1]} for it",
+        f"vLLM needs a compute capability of {needed[0]}.{needed[1]} for it",
         "write `--dtype half`" if written.value == "bfloat16" else "take a newer GPU",
     )
 
@@ -127,7 +127,7 @@ def _length(workload: WorkloadFacts, container: Container) -> _Refused | None:
     if any(word.startswith(("--rope", "--hf-overrides", "--config")) for word in words):
         return None
     return _Refused(
-        f"asks for sequences of {asked.value:,} tokens",
+        f"requests sequences of {asked.value:,} tokens",
         f"max_position_embeddings of {workload.intent.model.value} is {most:,}",
         f"write --max-model-len {most}, or --hf-overrides with the model's rope scaling",
     )

@@ -1,4 +1,4 @@
-"""Model servers that do not get to answer: ports, probes, and kinds that end."""
+"""Model servers that never serve: ports, probes, and kinds that end."""
 
 import re
 from collections.abc import Iterator
@@ -16,10 +16,10 @@ _SOON_SECONDS = 120
 """Below it a server of a model of billions of parameters is hardly ever loaded: assumption."""
 
 _FETCHED_BYTES = 125_000_000
-"""What is fetched in a second: 1 Gbit/s. Assumption."""
+"""Download rate: 1 Gbit/s. Assumption."""
 
 _STARTED_SECONDS = 60
-"""From the last byte of the weights to the first answer, at the least. Assumption."""
+"""Minimum time from the last byte of the weights to the first answer. Assumption."""
 
 _WITHOUT_WEIGHTS = re.compile(
     r"(^|/)(vllm/vllm-openai|huggingface/text-generation-inference|lmsysorg/sglang)(:|@|$)"
@@ -28,7 +28,7 @@ _WITHOUT_WEIGHTS = re.compile(
 
 _TRITON_PATH = "/v2/health"
 _TRITON_METRICS, _TRITON_GRPC = "8002", "8001"
-"""Ports of Triton unless options say otherwise (triton-inference-server/server, quickstart)."""
+"""Default ports of Triton (triton-inference-server/server, quickstart)."""
 
 
 def _is_triton(container: Container) -> bool:
@@ -62,9 +62,9 @@ def in_job(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
 
 @written_rule("gpu-liveness-before-load")
 def before_load(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
-    """Less than two minutes of delay and failures together, half of what a readiness probe of the
-    same path is written to wait, or less than it takes to fetch weights that no volume keeps; and
-    no startup probe. Triton loads models of any size: two minutes count where one is named."""
+    """Less than two minutes of delay and failures together, half of the wait of a readiness probe
+    of the same path, or less than the download of weights that no volume keeps; and no startup
+    probe. Triton loads models of any size: two minutes count where one is named."""
     for group, container in workload.gpu_containers:
         seconds = container.killed_after_seconds
         if container.init or seconds is None or group not in workload.running_groups():
@@ -84,7 +84,7 @@ def before_load(context: RuleContext, workload: WorkloadFacts) -> Iterator[Findi
             continue
         yield finding(
             where=f"container {container.name} ({container.place}.livenessProbe)",
-            found=f"is ended {seconds} s after its start when it does not answer yet",
+            found=f"is stopped {seconds} s after its start if it does not answer",
             limit="to load a model takes minutes: the pod restarts again and again with its GPU"
             if soon
             else fetched
@@ -96,7 +96,7 @@ def before_load(context: RuleContext, workload: WorkloadFacts) -> Iterator[Findi
 def _fetched(
     context: RuleContext, workload: WorkloadFacts, container: Container, seconds: int
 ) -> str | None:
-    """Why the weights are not there in time; None where they may be, or are in a folder."""
+    """Reason why the weights are late; None where they may be in time, or are in a folder."""
     words = [word.rpartition("=")[2] for word in container.words.found or ()]
     if (
         container.keeps_files
@@ -115,7 +115,7 @@ def _fetched(
     if seconds >= needed:
         return None
     return (
-        f"no volume keeps the {gib(weights.bytes)} of weights, so that each start fetches them: "
+        f"no volume keeps the {gib(weights.bytes)} of weights, so that each start downloads them:  "
         f"{needed} s at 1 Gbit/s"
     )
 

@@ -109,14 +109,14 @@ def without_address(context: RuleContext, workload: WorkloadFacts) -> Iterator[F
             continue
         yield finding(
             where=container.where,
-            found=f"torchrun waits for {nodes.value} pods, and is told no address",
+            found=f"torchrun waits for {nodes.value} pods, and has no rendezvous address",
             money=held(context, workload, group),
             evidence={"nodes": nodes.value},
         )
 
 
 _NAMED_PODS = {"Job": "batch", "StatefulSet": "apps", "JobSet": "jobset.x-k8s.io"}
-"""Kinds whose pods have names of their own -> group."""
+"""Kinds whose pods have their own names -> group."""
 
 
 @written_rule("rank-address-unknown")

@@ -107,7 +107,7 @@ def test_what_is_written_compiles_and_moves_the_workloads(
         ((), "name FILE or --prometheus"),
         (("FILE",), "name --spec, or --platform"),
         (("FILE", "--platform", "eks", "--write", "x"), "name it with --spec"),
-        (("FILE", "--spec", "s", "--region", "r"), "leave --platform and --region out"),
+        (("FILE", "--spec", "s", "--region", "r"), "remove --platform and --region"),
     ],
 )
 def test_contradicting_options_are_named(arguments: tuple[str, ...], words: str, dump: str) -> None:

@@ -264,7 +264,7 @@ def test_heads_that_cannot_be_grouped_are_refused(
 @pytest.mark.parametrize(
     ("tensors", "words"),
     [
-        ({}, "no tensor is in the weight files"),
+        ({}, "the weight files have no tensor"),
         ({"a": {"data_offsets": [0, -5]}}, "tensor a has no data_offsets"),
         ({"a": {"data_offsets": ["0", "5"]}}, "tensor a has no data_offsets"),
     ],

@@ -53,7 +53,7 @@ def codes(answer: Sizing) -> list[str]:
         ({"gpu": "L4", "mig": "1g.5gb"}, "mig-unsupported", "L4 has no MIG profiles", "leave"),
         ({"gpu": "L4", "mps": 100}, "mps-replicas-out-of-range", "2 to 48 are possible", "48"),
         ({"gpu": "L4", "timeSlicing": 1}, "time-slices-out-of-range", "sharing starts at 2", "2"),
-        ({"mig": "1g.5gb"}, "gpu-missing", "mig says how to share a GPU", "name the gpu"),
+        ({"mig": "1g.5gb"}, "gpu-missing", "mig shares a GPU", "name the gpu"),
         ({"gpu": "L4", "board": "sxm"}, "gpu-board-unknown", "L4 has no board 'sxm'", "pcie"),
         (
             {"gpu": "T4"},

@@ -137,7 +137,7 @@ CASES = (
         "hami-not-read",
         job({'metadata.annotations."example.com/gpumem"': "6000"}),
         job({MEMORY: "6000"}),
-        "asks for a part of a GPU in annotations",
+        "requests a part of a GPU in annotations",
         ADVICE,
     ),
     Case(

@@ -53,13 +53,13 @@ CASES = (
         "gpu-count-exceeds-parallelism",
         server(4, 4),
         server(4, 2),
-        "asks for 4 x nvidia.com/gpu and starts processes on 2; 2 of them stay idle",
+        "requests 4 x nvidia.com/gpu and starts processes on 2; 2 of them stay idle",
     ),
     Case(
         "gpu-count-below-parallelism",
         server(4, 4),
         server(4, 8),
-        "starts processes on 8 GPUs and asks for 4 x nvidia.com/gpu",
+        "starts processes on 8 GPUs and requests 4 x nvidia.com/gpu",
     ),
     Case(
         "ray-serve-exceeds-cluster",

@@ -70,7 +70,7 @@ KARPENTER: dict[str, Any] = {
 
 
 SMALL = {"cpu": "2", "memory": "8Gi"}
-"""What a pod may ask for on the smallest machine."""
+"""What a pod may request on the smallest machine."""
 
 
 def node_group(changes: dict[str, Any] | None = None, name: str = "gpu") -> Thing:

@@ -312,7 +312,7 @@ CASES = (
         claim(),
         claim(adminAccess=True),
         'namespace ml lacks the label resource.kubernetes.io/admin-access: "true"',
-        Level.ADVISORY,  # before 1.33 it is not asked for
+        Level.ADVISORY,  # before 1.33 it is not requested
         alongside=(ML,),
     ),
     Case(

@@ -104,7 +104,7 @@ CASES = (
         "torchrun-without-address",
         two_pods("train-0.train:29500"),
         two_pods(""),
-        "torchrun waits for 2 pods, and is told no address",
+        "torchrun waits for 2 pods, and has no rendezvous address",
     ),
     Case(
         "rank-address-unknown",

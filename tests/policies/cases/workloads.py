@@ -16,7 +16,7 @@ WHOLE = {"nvidia.com/gpu": "1"}
 
 
 def container(gpus: int | str | None = 1, **more: Any) -> dict[str, Any]:
-    """A container that asks for whole GPUs and says what else it needs."""
+    """A container that requests whole GPUs and says what else it needs."""
     limits = {} if gpus is None else {"nvidia.com/gpu": gpus}
     return {
         "name": "worker",

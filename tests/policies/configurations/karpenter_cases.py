@@ -82,7 +82,7 @@ def job(**spec: Any) -> dict[str, Any]:
 
 
 def gpus(amount: int) -> list[dict[str, Any]]:
-    """One container that asks for GPUs of NVIDIA."""
+    """One container that requests GPUs of NVIDIA."""
     return [{"name": "c", "image": "x", "resources": {"limits": {"nvidia.com/gpu": amount}}}]
 
 

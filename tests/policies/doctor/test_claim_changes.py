@@ -20,7 +20,7 @@ B200 = "device.attributes['gpu.nvidia.com'].productName == 'NVIDIA B200'"
     [
         (
             [{**GPUS, "count": 9}, POD],
-            "ask for at most 8 of gpu.nvidia.com in the claim one, request gpu (node gpu-0)",
+            "request at most 8 of gpu.nvidia.com in the claim one, request gpu (node gpu-0)",
         ),
         (
             [{**GPUS, "selector": B200}, POD],

@@ -61,7 +61,7 @@ DRIFT: list[tuple[str, dict[str, Any], str, str, str]] = [
         "pool-below-minimum",
         {"delete": "Node/gpu-1"},
         "whole",
-        "gpu has 1 nodes, declared are at least 2",
+        "gpu has 1 nodes, the declared minimum is 2",
         "pools[0].nodes.min: 1",
     ),
     (
