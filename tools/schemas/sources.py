@@ -34,6 +34,23 @@ SOURCES: dict[str, Source] = {
         ("nvidia.com_*.yaml",),
         commit="10ee5b3638b89e11e949412aafa5ba99279c3721",
     ),
+    "nvidia.com-dynamo": Source(
+        "ai-dynamo/dynamo",
+        "0fddc01",
+        "deploy/operator/api/v1alpha1",
+        ("nvidia.com_dynamographdeployments.yaml",),
+        own=True,
+        commit="0fddc01b37244c4cfa5bcfd1c2e4f1a577ee833c",
+        date="2026-11-29",
+    ),
+    "batch.volcano.sh": Source(
+        "volcano-sh/apis",
+        "v1.12.1",
+        "pkg/apis/batch/v1alpha1",
+        ("batch.volcano.sh_jobs.yaml",),
+        own=True,
+        date="2026-11-29",
+    ),
     "resource.nvidia.com": Source(
         "kubernetes-sigs/dra-driver-nvidia-gpu",
         "v0.5.0",

@@ -63,8 +63,8 @@ class GkeOptionsArgs(TypedDict):
     """Whether GKE replaces broken nodes. Default true; false for flex start and queued capacity,
     where GKE refuses it."""
     disk_type: NotRequired[str]
-    """Type of the boot disk. Default: `hyperdisk-balanced` where the machine takes no other, `pd-
-    ssd` on A3, else `pd-balanced`."""
+    """Type of the boot disk. Default: `hyperdisk-balanced` where the machine takes no other,
+    `pd-ssd` on A3, else `pd-balanced`."""
     kms_key: NotRequired[str]
     """Key of Cloud KMS that encrypts the boot disk, `projects/P/locations/L/keyRings/R/
     cryptoKeys/K`. Default: Google's. Changing it makes a new node pool."""
@@ -88,8 +88,8 @@ class GkeOptionsArgs(TypedDict):
     released with it comes along. Pods of one job need one version, so change it while none runs.
     Default: the one in docs/gke-gpu-node-pool.md, which stays."""
     secure_boot: NotRequired[bool]
-    """Only signed kernel modules are loaded. Default true with GKE's driver on Container-
-    Optimized OS, else false: other drivers are not signed."""
+    """Only signed kernel modules are loaded. Default true with GKE's driver on
+    Container-Optimized OS, else false: other drivers are not signed."""
     confidential: NotRequired[bool]
     """Nodes are Confidential VMs, and their GPU encrypts what it holds. Default false. Changing
     it makes a new node pool."""

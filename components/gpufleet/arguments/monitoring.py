@@ -68,8 +68,8 @@ class MonitoringArgs(TypedDict):
     namespace: NotRequired[str]
     """Namespace of rules, dashboards and monitors; it is made. Default gpu-monitoring."""
     labels: NotRequired[dict[str, str]]
-    """Labels of monitors and rules, by which a Prometheus selects them: `release: kube-
-    prometheus-stack`. Default: none."""
+    """Labels of monitors and rules, by which a Prometheus selects them: `release:
+    kube-prometheus-stack`. Default: none."""
     interval_seconds: NotRequired[int]
     """How often the exporter reads and Prometheus scrapes, 5 to 300 s. Default 30."""
     scrape_timeout_seconds: NotRequired[int]

@@ -86,7 +86,7 @@ class NimArgs(TypedDict):
     metrics: NotRequired[bool]
     """Whether a ServiceMonitor is made; its definition must be in the cluster. Default true."""
     monitor_labels: NotRequired[dict[str, str]]
-    """Labels of the ServiceMonitor, by which a Prometheus selects it: `{"release": "kube-
-    prometheus-stack"}`. Default: none."""
+    """Labels of the ServiceMonitor, by which a Prometheus selects it: `{"release":
+    "kube-prometheus-stack"}`. Default: none."""
     queue: NotRequired[str]
     """LocalQueue its pods count against (`kueue.x-k8s.io/queue-name`). Default: none."""

@@ -15,8 +15,8 @@ from gpufleet.fleet.config_names import ALL_DISABLED, DEFAULT_PLUGIN_CONFIG, DRA
 from gpufleet.fleet.image_sources import proxy_environment
 from gpufleet.fleet.model import OperatorPlan
 from gpufleet.spec.addons import Addons
-from gpufleet.spec.base import SpecModel
-from gpufleet.spec.chart_components import OperandToleration
+from gpufleet.spec.base import OneInput, SpecModel
+from gpufleet.spec.chart_components import ChartWithValues, OperandToleration
 from gpufleet.spec.gpu_operator import GpuOperatorSettings
 from gpufleet.spec.gpu_operator_keys import typed_settings
 from gpufleet.spec.images import Images
@@ -65,13 +65,13 @@ _CONTROL_PLANE_TOLERATION = {
 }
 
 
-class OperatorSettings(SpecModel):
-    """All values of the GPU Operator's chart in typed form."""
+class DeclaredOperator(SpecModel):
+    """Values of the GPU Operator's chart in typed form."""
 
     settings: GpuOperatorSettings = Field(default_factory=GpuOperatorSettings)
     """What it runs. Default: what the chart runs by default."""
     mig_strategy: MigStrategy | None = None
-    """How MIG devices are named, for the whole cluster. Default: `none`."""
+    """How MIG devices are named, for the whole cluster. Default: they are not advertised."""
     device_plugin_default: str = ""
     """Key of the device-plugin ConfigMap for nodes that choose none. Default: none is applied."""
     tolerations: tuple[OperandToleration, ...] = ()
@@ -81,10 +81,27 @@ class OperatorSettings(SpecModel):
     """Where images come from, and by which proxy. Default: the vendors' own."""
     separate_drivers: bool = False
     """Whether NVIDIADriver objects of others install the driver. Default false."""
+
+
+class OperatorSettings(DeclaredOperator):
+    """All of them, with what only a fleet knows."""
+
     claims: bool = False
     """Whether the DRA driver serves nodes of the operator's driver. Default false."""
     claim_gates: tuple[str, ...] = ()
     """Gates of the DRA driver that pools need, where a GPUCluster runs it. Default: none."""
+
+
+class DeclaredGpuOperator(DeclaredOperator, ChartWithValues):
+    """Inputs of `GpuOperator`."""
+
+    namespace: OneInput = None
+    """Namespace, which must exist and admit privileged pods. Default: `gpu-operator`."""
+    device_plugin_config: OneInput = None
+    """Name of the ConfigMap with device-plugin configurations. Default: none."""
+    mig_config: OneInput = None
+    """Name of the ConfigMap with mig-parted configurations. Default: the operator generates one
+    for each node."""
 
 
 def operator_values(asked: OperatorSettings, extra: Mapping[str, Any] | None = None) -> Values:

@@ -1,5 +1,6 @@
 """What every part of the FleetSpec has in common: frozen, camelCase in files, no unknown keys."""
 
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated, Any, cast
 
@@ -92,6 +93,18 @@ SecretName = Annotated[
 """Name of a Kubernetes Secret: specs name Secrets and never contain them."""
 
 Port = Annotated[int, Field(ge=1, le=65535)]
+
+
+@dataclass(frozen=True, slots=True)
+class Wired:
+    """Marks an argument of a component that may be an Output, which no model can validate."""
+
+    written: str
+    """Its type, as a TypedDict has it."""
+
+
+OneInput = Annotated[Any, Wired("pulumi.Input[str]")]
+"""Text that another resource may give."""
 
 
 class Platform(StrEnum):

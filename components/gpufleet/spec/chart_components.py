@@ -28,14 +28,18 @@ class ChartChoice(SpecModel):
     """Where the chart comes from. Default: the vendor's repository."""
 
 
-class DeclaredNimOperator(ChartChoice):
-    """Inputs of `NimOperator`."""
+class ChartWithValues(ChartChoice):
+    """The same, and values of the chart."""
 
     values: dict[str, Any] = Field(default_factory=dict[str, Any])
     """Raw Helm values, merged last. Default: none."""
 
 
-class DeclaredKeda(DeclaredNimOperator):
+class DeclaredNimOperator(ChartWithValues):
+    """Inputs of `NimOperator`."""
+
+
+class DeclaredKeda(ChartWithValues):
     """Inputs of `Keda`."""
 
     watched: bool = False
@@ -43,7 +47,7 @@ class DeclaredKeda(DeclaredNimOperator):
     Default false."""
 
 
-class DeclaredNeuronPlugin(DeclaredNimOperator):
+class DeclaredNeuronPlugin(ChartWithValues):
     """Inputs of `NeuronDevicePlugin`."""
 
     scheduler: bool = False
@@ -60,7 +64,7 @@ class DeclaredNeuronPlugin(DeclaredNimOperator):
     newer ones."""
 
 
-class DeclaredEfaPlugin(DeclaredNimOperator):
+class DeclaredEfaPlugin(ChartWithValues):
     """Inputs of `EfaDevicePlugin`."""
 
     instance_types: tuple[str, ...] = Field(min_length=1)

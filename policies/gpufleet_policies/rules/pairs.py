@@ -13,7 +13,7 @@ from itertools import chain
 from typing import Any
 
 from gpufleet.catalogue.features import numbers
-from gpufleet.cluster import UNKNOWN, PodGroup, WorkloadFacts
+from gpufleet.cluster import UNKNOWN, Container, PodGroup, WorkloadFacts
 from gpufleet.cluster.fact import Fact
 from gpufleet.cluster.node import ObservedNode
 from gpufleet.cluster.pods import PodToleration
@@ -33,7 +33,12 @@ from gpufleet_policies.rules.placement import GPU_LABELS, named_gpu
 from gpufleet_policies.rules.written import rule_rows, written_rule
 
 _MISSING = object()
-_SUBJECTS = {"Program": Program, "Pods": WorkloadFacts, "Pool": NodePool}
+_SUBJECTS = {
+    "Program": Program,
+    "Container": WorkloadFacts,
+    "Pods": WorkloadFacts,
+    "Pool": NodePool,
+}
 """Names of subjects that are not objects: a chart, a group of pods, a group of machines."""
 
 
@@ -79,6 +84,9 @@ def _made(context: RuleContext, subject: Any) -> Iterator[tuple[str, _Side]]:
         for group in subject.pod_groups:
             if group.pods.found != 0:
                 yield "Pods", _Side(subject, _pods(subject, group), group.place)
+        for _, one in subject.gpu_containers:
+            if not one.init:
+                yield "Container", _Side(subject, _container(one), one.place)
     elif isinstance(subject, NodePool):
         data = _written(gpu=subject.gpu, minimum=subject.size.standing, image=subject.image)
         yield "Pool", _Side(subject, {**data, "maker": subject.maker, "complete": True})
@@ -136,6 +144,16 @@ def _pods(workload: WorkloadFacts, group: PodGroup) -> dict[str, Any]:
         "tolerations": UNKNOWN if tolerations.is_unknown else tolerations.found or (),
         "complete": workload.metadata_known,
     }
+
+
+def _container(one: Container) -> dict[str, Any]:
+    """Image, its release where the tag is one, and the words that start it, each on a line."""
+    tag = re.search(r":v?([0-9]+\.[0-9][^@]*)", one.image.found or "")
+    written = _written(image=one.image, command=one.command, words=one.words)
+    if isinstance(written.get("words"), tuple):
+        written["words"] = "\n".join(written["words"])
+    release = tag[1] if tag else None
+    return {**written, "release": release, "serves": one.launch.serves, "complete": True}
 
 
 def _has_mig(context: RuleContext, labels: Mapping[str, Any]) -> Any:

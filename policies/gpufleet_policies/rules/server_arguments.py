@@ -9,16 +9,11 @@ from gpufleet.cluster.container import MIG_PREFIX
 from gpufleet.findings import Finding, finding
 from gpufleet.findings.money import AmountKind
 from gpufleet.rules.context import RuleContext
-from gpufleet_policies.names import names
 from gpufleet_policies.rules.hardware import held
 from gpufleet_policies.rules.model_memory import capability_of, longest_sequence, named_model
 from gpufleet_policies.rules.model_requests import possible_gpus
 from gpufleet_policies.rules.servers import is_vllm
 from gpufleet_policies.rules.written import written_rule
-
-_SWITCHES = frozenset(names("switch of vLLM"))
-"""Options without a value in each release (vllm-project/vllm v0.6.3 and v0.10.0
-vllm/engine/arg_utils.py and vllm/entrypoints/openai/cli_args.py)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +26,8 @@ class _Refused:
 @written_rule("server-arguments-refused")
 def refused(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """The heads of the model by the tensor parallel size, for models of the catalogue; a tensor
-    parallel size over MIG slices; a part of the GPU's memory above 1; a value of a switch; of vLLM,
-    a type of numbers older GPUs do not compute in, and a longer sequence than the model's."""
+    parallel size over MIG slices; a part of the GPU's memory above 1; of vLLM, a type of numbers
+    that older GPUs do not compute in, and a longer sequence than the model's."""
     if workload.ray is not None:
         return
     running = tuple(workload.running_groups())
@@ -44,8 +39,6 @@ def refused(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
         if container.launch.serves and (container.launch.tensor.found or 1) > 1:
             uneven = _heads(context, workload, container) if alone else None
             why = uneven or _slices(group, container) or why
-        if why is None and container.launch.serves:
-            why = _switch(container)
         if why is None and is_vllm(container) and container.launch.serves and alone:
             why = _numbers(context, workload, group) or _length(workload, container)
         if why is not None:
@@ -90,15 +83,6 @@ def _slices(group: PodGroup, container: Container) -> _Refused | None:
         "a CUDA process sees one MIG slice, and slices do not reach one another's memory",
         "write a tensor parallel size of 1 and request one slice that holds the model",
     )
-
-
-def _switch(container: Container) -> _Refused | None:
-    """vLLM's argparse refuses `--enforce-eager=true`: ignored explicit argument 'true'."""
-    for word in container.words.found or ():
-        name, equals, _ = word.partition("=")
-        if equals and name in _SWITCHES:
-            return _Refused(f"writes {word}", "it takes no value", f"write {name}, or nothing")
-    return None
 
 
 def _numbers(context: RuleContext, workload: WorkloadFacts, group: PodGroup) -> _Refused | None:

@@ -1,86 +1,166 @@
-"""Cases of rules/pairs.py about servers, and what is written next to them."""
+"""More cases of rules/pairs.py: options of model servers, and objects of another release of their
+controller."""
+
+from typing import Any
 
 from gpufleet.findings import Level
-from tests.policies.cases.case import FLEET, Case, Thing
-from tests.policies.cases.pair_objects import LOCAL, of_kind, operator
-from tests.policies.cases.workloads import CONTAINER, deployment
+from tests.policies.cases.case import Case, Thing
+from tests.policies.cases.pair_objects import of_kind, release
+from tests.policies.cases.workloads import CONTAINER, SHARED_MEMORY, deployment
 
 ADVICE = Level.ADVISORY
-QUEUE_LENGTH = {"type": "rabbitmq", "metadata": {"queueName": "a", "value": "5"}}
-QUEUE = 'metadata.labels."kueue.x-k8s.io/queue-name"'
+VLLM, DYNAMO = "vllm/vllm-openai:v", "nvcr.io/nvidia/ai-dynamo/vllm-runtime:"
+SGLANG = "lmsysorg/sglang:v"
+PREFILL = ["--model", "Qwen/Qwen3-0.6B", "--disaggregation-mode", "prefill"]
+MODEL = {"name": "huggingface"}
+GPU = {"limits": {"nvidia.com/gpu": "1"}}
 
 
-def _volume(mode: str) -> Thing:
-    spec = {"accessModes": [mode], "resources": {"requests": {"storage": "50Gi"}}}
-    return of_kind("PersistentVolumeClaim", "v1", "models", spec, namespace="ml")
+def server(image: str, *args: str, **more: Any) -> Thing:
+    changes = {f"{CONTAINER}.image": image, f"{CONTAINER}.args": list(args), **SHARED_MEMORY}
+    return deployment({**changes, **{f"{CONTAINER}.{key}": value for key, value in more.items()}})
 
 
-def _mounting(pods: int) -> dict[str, object]:
-    claim = {"name": "m", "persistentVolumeClaim": {"claimName": "models"}}
-    return {"spec.replicas": pods, "spec.template.spec.volumes": [claim]}
+def inference(annotations: dict[str, str], **model: Any) -> Thing:
+    spec = {"predictor": {"model": {"modelFormat": MODEL, "resources": GPU, **model}}}
+    thing = of_kind("InferenceService", "serving.kserve.io/v1beta1", "llama", spec)
+    thing.properties["metadata"]["annotations"] = annotations
+    return thing
 
 
-def _scaled(name: str) -> Thing:
-    spec = {"scaleTargetRef": {"name": name}, "maxReplicaCount": 4, "triggers": [QUEUE_LENGTH]}
-    return of_kind("ScaledObject", "keda.sh/v1alpha1", "chat", spec, namespace="ml")
+def scaled(**trigger: str) -> Thing:
+    trigger = {"type": "prometheus", **trigger}
+    metadata = {"serverAddress": "http://p:9090", "query": "sum(a)", "threshold": "5"}
+    spec = {
+        "scaleTargetRef": {"name": "chat"},
+        "fallback": {"failureThreshold": 3, "replicas": 2},
+        "triggers": [{**trigger, "metadata": metadata}],
+    }
+    return of_kind("ScaledObject", "keda.sh/v1alpha1", "chat", spec)
 
-
-def _budget(least: int) -> Thing:
-    spec = {"minAvailable": least, "selector": {"matchLabels": {"app": "chat"}}}
-    return of_kind("PodDisruptionBudget", "policy/v1", "chat", spec, namespace="ml")
-
-
-_PODS = {"spec.replicas": 2, "spec.template.metadata.labels": {"app": "chat"}}
-_SERVES = {f"{CONTAINER}.command": ["python3", "serve.py"]}
-_CONFIGS = of_kind("ConfigMap", "v1", "shares", namespace="gpu-operator")
-_CONFIGS.properties["data"] = {"any": "version: v1"}
 
 CASES = (
     Case(
-        "kueue-local-queue-absent",
-        deployment({QUEUE: "team"}),
-        deployment({QUEUE: "other"}),
-        "names queue other, which is not here; LocalQueue ml/team is",
-        ADVICE,
-        alongside=(FLEET, LOCAL),
+        "server-options-refused",
+        server(f"{VLLM}0.9.2", "--model", "a/b"),
+        server(f"{VLLM}0.9.2", "serve", "a/b"),
+        "starts its arguments with `serve`, and the image starts the server itself",
     ),
     Case(
-        "scaler-of-no-workload",
-        _scaled("chat"),
-        _scaled("vllm"),
-        "scales vllm, which is not here; Deployment ml/chat is",
-        ADVICE,
-        alongside=(FLEET, deployment()),
+        "server-options-refused",
+        server(f"{VLLM}0.9.2", "--model", "a/b", "--dtype=auto"),
+        server(f"{VLLM}0.9.2", "--model", "a/b", "--dtype auto"),
+        "writes an option and its value as one entry of args",
     ),
     Case(
-        "device-plugin-default-absent",
-        operator("v26.3.1", {"devicePlugin": {"config": {"name": "shares", "default": "any"}}}),
-        operator("v26.3.1", {"devicePlugin": {"config": {"name": "shares", "default": "t4"}}}),
-        "the default is t4, and ConfigMap gpu-operator/shares has no such key",
-        ADVICE,
-        alongside=(_CONFIGS,),
+        "server-options-refused",
+        server("own/image:1", command=["vllm", "serve", "a/b", "--dtype", "auto"]),
+        server("own/image:1", command=["vllm", "serve", "a/b", "--dtype auto"]),
+        "writes an option and its value as one entry;",
+    ),
+    Case(  # AyeniOluwatosinOlawale/vllm-k8s-stack vllm/deployment.yaml
+        "server-options-refused",
+        server(f"{VLLM}0.9.2", "--enforce-eager"),
+        server(f"{VLLM}0.9.2", "--disable-log-stats=false"),
+        "gives a value to a switch of vLLM",
+    ),
+    *(
+        Case("server-options-refused", server(good, *args), server(bad, *args), says, ADVICE)
+        for good, bad, args, says in (
+            (
+                f"{VLLM}0.9.2",
+                f"{VLLM}0.10.0",
+                ("--enable-reasoning", "--reasoning-parser", "qwen3"),
+                "v0.10.0 with --enable-reasoning, which this release does not know",
+            ),
+            (f"{VLLM}0.12.0", f"{VLLM}0.13.0", ("--task", "embed"), "v0.13.0 with --task,"),
+            (
+                f"{VLLM}0.12.0",
+                f"{VLLM}0.13.0",
+                ("--disable-log-requests",),
+                "v0.13.0 with --disable-log-requests,",
+            ),
+            (
+                f"{DYNAMO}1.0.0",
+                f"{DYNAMO}1.1.0",
+                ("--disable-log-requests",),
+                "vllm-runtime:1.1.0 with --disable-log-requests",
+            ),
+            (
+                f"{DYNAMO}1.3.0",
+                f"{DYNAMO}1.4.0",
+                ("--is-decode-worker",),
+                "vllm-runtime:1.4.0 with --is-prefill-worker or --is-decode-worker",
+            ),
+            (
+                f"{DYNAMO}0.9.0",
+                f"{DYNAMO}1.0.0",
+                PREFILL,
+                "starts a prefill worker of nvcr.io/nvidia/ai-dynamo/vllm-runtime:1.0.0 without",
+            ),
+            (f"{SGLANG}0.5.3", f"{SGLANG}0.5.4", ("--enable-ep-moe",), "with --enable-ep-moe"),
+            (
+                f"{SGLANG}0.5.3-cu129",
+                f"{SGLANG}0.5.4-cu129",
+                ("--enable-deepep-moe",),
+                "with --enable-deepep-moe",
+            ),
+            (
+                f"{VLLM}0.9.2",
+                f"{SGLANG}0.5.3",
+                ("--enable-reasoning",),
+                "with --enable-reasoning, an option of another engine",
+            ),
+            (
+                f"{SGLANG}0.5.3",
+                f"{VLLM}0.24.0",
+                ("--enable-metrics",),
+                "with --enable-metrics, an option of another engine",
+            ),
+        )
     ),
     Case(
-        "gpu-image-removed",
-        deployment({**_SERVES, f"{CONTAINER}.image": "nvidia/cuda:11.0.3-base-ubuntu20.04"}),
-        deployment({**_SERVES, f"{CONTAINER}.image": "nvidia/cuda:11.0-base"}),
-        "runs nvidia/cuda:11.0-base",
+        "server-options-refused",
+        server(f"{DYNAMO}1.0.0", *PREFILL, "--kv-transfer-config", "{}"),
+        server(f"{DYNAMO}1.0.0", *PREFILL),
+        "without --kv-transfer-config; no connector is the default",
         ADVICE,
     ),
     Case(
-        "volume-of-one-node",
-        deployment(_mounting(1)),
-        deployment(_mounting(3)),
-        "3 pods mount PersistentVolumeClaim ml/models, which is ReadWriteOnce",
+        "object-of-other-release",
+        release("kserve-resources", "v0.16.0", {}, "kserve"),
+        release("kserve-resources", "v0.15.0", {}, "kserve"),
+        "is of release v0.15.0, and InferenceService llama has autoscalerClass none",
         ADVICE,
-        alongside=(FLEET, _volume("ReadWriteOnce")),
+        alongside=(inference({"serving.kserve.io/autoscalerClass": "none"}, runtime="own"),),
     ),
     Case(
-        "budget-blocks-every-drain",
-        _budget(1),
-        _budget(2),
-        "lets no pod of Deployment ml/chat go",
+        "object-of-other-release",
+        release(
+            "kserve-resources",
+            "v0.15.2",
+            {"kserve": {"servingruntime": {"huggingfaceserver": {"tag": "v0.15.2-gpu"}}}},
+            "kserve",
+        ),
+        release("kserve-resources", "v0.15.2", {}, "kserve"),
+        "an image without CUDA, and InferenceService llama asks for GPUs",
         ADVICE,
-        alongside=(FLEET, deployment(_PODS)),
+        alongside=(inference({}),),
+    ),
+    Case(
+        "object-of-other-release",
+        release("keda", "2.17.1", {}, "keda"),
+        release("keda", "2.17.0", {}, "keda"),
+        "refuses a fallback whose triggers do not name metricType, as ScaledObject chat has it",
+        ADVICE,
+        alongside=(scaled(),),
+    ),
+    Case(
+        "chart-program-refuses",
+        release("vllm-stack", "0.1.8", {"servingEngineSpec": {"enableEngine": True}}, "vllm"),
+        release("vllm-stack", "0.1.8", {"servingEngineSpec": {"raySpec": {"a": 1}}}, "vllm"),
+        "writes raySpec in servingEngineSpec, where the chart does not read it",
+        ADVICE,
+        alongside=(),
     ),
 )

@@ -55,8 +55,8 @@ class MonitoringDict(TypedDict):
     namespace: NotRequired[str]
     """Namespace of rules, dashboards and monitors; it is made. Default gpu-monitoring."""
     labels: NotRequired[Mapping[str, str]]
-    """Labels of monitors and rules, by which a Prometheus selects them: `release: kube-
-    prometheus-stack`. Default: none."""
+    """Labels of monitors and rules, by which a Prometheus selects them: `release:
+    kube-prometheus-stack`. Default: none."""
     intervalSeconds: NotRequired[int]
     """How often the exporter reads and Prometheus scrapes, 5 to 300 s. Default 30."""
     scrapeTimeoutSeconds: NotRequired[int]

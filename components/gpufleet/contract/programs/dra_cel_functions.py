@@ -54,6 +54,7 @@ def functions() -> dict[str, Callable[..., Any]]:
         "isLessThan": _is_less,
         "major": _major,
         "minor": _minor,
+        "sum": sum,
         "lowerAscii": str.lower,
         "upperAscii": str.upper,
         "trim": str.strip,

@@ -5,7 +5,7 @@ A row has `kinds` (group or API version, and kind), `at` (paths, `[]` for the it
 a `rule`, an expression of CEL about `self`, the value there, and `object`, the whole; what it
 cannot evaluate is not refused. `says` is what is wrong (`{found}` the value), `path` where below
 `at` and `by` who refuses it. With `since`, the first release that does, it is advice: objects do
-not say which release reads them. What else the server's code refuses, a server dry run says.
+not say which release reads them; so it is with `does`, what is done with it in place of a refusal.
 """
 
 import json
@@ -47,9 +47,9 @@ def refused_by_code(document: Mapping[str, Any]) -> Iterator[SchemaProblem]:
             if _is_refused(row["rule"], contexts[key]):
                 place = (*steps, *_there(value, row.get("path", "")))
                 by = row["by"] + (f" {row['since']} and later" if "since" in row else "")
-                what = SchemaProblemKind.REFUSED if "since" in row else SchemaProblemKind.CONDITION
+                what = SchemaProblemKind("refused" if {"since", "does"} & {*row} else "condition")
                 found = visible(document, place, at_steps(document, place))
-                message = f"{row['says'].format(found=found)}; {by} refuses it"
+                message = f"{row['says'].format(found=found)}; {by} {row.get('does', 'refuses it')}"
                 yield SchemaProblem(what, path_of(place), message, row.get("fix"), place, found)
 
 
@@ -63,8 +63,7 @@ def _is_refused(rule: str, context: Any) -> bool:
 def _there(value: Any, path: str) -> Iterator[str]:
     """The steps of a path as far as it is there."""
     for key in filter(None, path.split(".")):
-        value = (as_mapping(value) or {}).get(key)
-        if value is None:
+        if (value := (as_mapping(value) or {}).get(key)) is None:
             return
         yield key
 

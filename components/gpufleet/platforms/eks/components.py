@@ -51,6 +51,7 @@ from gpufleet.platforms.eks.node_monitoring_agent import (
 )
 from gpufleet.platforms.eks.node_repair_rules import has_agent, observed
 from gpufleet.platforms.eks.pool_plans import KarpenterPoolPlan, NodeGroupPlan, eks_pool_plan
+from gpufleet.spec.platforms.eks_components import DeclaredNodeMonitoringAgent
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -177,12 +178,13 @@ def _monitoring_agent(fleet: Fleet, connection: EksConnection) -> MonitoringAgen
     facts = load(fleet.spec.catalogue)
     rows = [row for row in facts.instances.values() if row.cloud == "aws"]
     types = sorted(row.name for row in rows if facts.gpu(row.accelerator.gpu).vendor == "nvidia")
-    return MonitoringAgentPlan(
+    agent = DeclaredNodeMonitoringAgent.model_construct(
         cluster_name=connection.cluster_name,
         version=addon.version,
-        tags=connection.tags,
+        tags=dict(connection.tags),
         values=merged(monitoring_agent_values(pools, types), addon.values),
     )
+    return MonitoringAgentPlan(agent=agent)
 
 
 def auto_mode_access(

@@ -3,12 +3,11 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NotRequired, TypedDict
+from typing import Any
 
 import pulumi
-from pydantic import Field
 
-from gpufleet.arguments import ChartsArgs
+from gpufleet.arguments import KarpenterArgs
 from gpufleet.components_base.charts import ChosenChart, chosen_chart
 from gpufleet.components_base.component import ComponentPlan, GpuComponent, Options
 from gpufleet.components_base.inputs import checked, refuse
@@ -35,7 +34,7 @@ from gpufleet.platforms.eks.karpenter_values import (
 )
 from gpufleet.platforms.eks.names import name_prefix
 from gpufleet.platforms.eks.pod_identity import pod_identity, policy_text
-from gpufleet.spec.chart_components import ChartChoice
+from gpufleet.spec.platforms.eks_components import DeclaredKarpenter
 
 EVENTS: dict[str, dict[str, list[str]]] = {
     "health": {"source": ["aws.health"], "detail-type": ["AWS Health Event"]},
@@ -55,56 +54,6 @@ RETENTION_SECONDS = 300
 
 DISCOVERY = "karpenter.sh/discovery"
 """Tag by which node classes that name no ids find subnets and security groups."""
-
-
-class KarpenterArgs(TypedDict):
-    """Inputs of `Karpenter`."""
-
-    catalogue: str
-    """Edition of pins, `"2026.11"`."""
-    cluster_name: pulumi.Input[str]
-    """Cluster it runs in and makes nodes for."""
-    region: str
-    """Region of the cluster, `us-east-1`."""
-    node_role_arn: pulumi.Input[str]
-    """IAM role of the nodes it makes, which it must be allowed to hand to them."""
-    version: NotRequired[str]
-    """Chart version, `1.14.1`. Default: the catalogue's pin."""
-    charts: NotRequired[ChartsArgs]
-    """Where the chart comes from. Default: the vendor's registry."""
-    upgrade_definitions: NotRequired[bool]
-    """Make Karpenter's definitions a release of their own, upgraded with the chart and kept when it
-    is removed. Where the chart installed them before, Helm must be given them first
-    (docs/karpenter.md). Default false."""
-    node_overlay: NotRequired[bool]
-    """Feature gate NodeOverlay: pools that share, cut or have parts of GPUs need it. Default
-    false."""
-    node_repair: NotRequired[bool]
-    """Feature gate NodeRepair: nodes whose GPUs are reported broken are replaced. Default false."""
-    access_entry: NotRequired[bool]
-    """Make an access entry, by which machines with the node role join the cluster. EKS makes one by
-    itself for a role of a managed node group, and refuses a second one. Default false."""
-    discovery_ids: NotRequired[list[pulumi.Input[str]]]
-    """Subnets and security groups that get the tag `karpenter.sh/discovery`, for node classes of
-    others; those of gpufleet name ids. Default: none."""
-    name_prefix: NotRequired[str]
-    """First part of names in AWS. Default `gpufleet`."""
-    tags: NotRequired[dict[str, str]]
-    """Tags of everything that takes them. Default: none."""
-    values: NotRequired[dict[str, Any]]
-    """Raw Helm values, merged last. Default: none."""
-
-
-class _Declared(ChartChoice):
-    """The arguments that must be known before deployment."""
-
-    region: str
-    upgrade_definitions: bool = False
-    node_overlay: bool = False
-    node_repair: bool = False
-    access_entry: bool = False
-    name_prefix: str = "gpufleet"
-    tags: dict[str, str] = Field(default_factory=dict[str, str])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -265,18 +214,18 @@ def validate_karpenter(plan: KarpenterPlan) -> list[Finding]:
 
 
 def _planned(component: str, args: KarpenterArgs) -> KarpenterPlan:
-    given = checked(component, KarpenterArgs, args, _Declared)
+    given = checked(component, KarpenterArgs, args, DeclaredKarpenter)
     plan = KarpenterPlan(
         chart=chosen_chart(component, given, CHART),
-        cluster_name=args["cluster_name"],
-        node_role_arn=args["node_role_arn"],
+        cluster_name=given.cluster_name,
+        node_role_arn=given.node_role_arn,
         region=given.region,
         gates=Gates(given.node_overlay, given.node_repair),
         access_entry=given.access_entry,
         name_prefix=given.name_prefix,
         tags=given.tags,
-        values=args.get("values", {}),
-        discovery_ids=args.get("discovery_ids", ()),
+        values=given.values,
+        discovery_ids=given.discovery_ids,
         definitions=(
             chosen_chart(component, given, DEFINITIONS) if given.upgrade_definitions else None
         ),

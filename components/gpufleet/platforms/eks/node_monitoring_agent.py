@@ -3,42 +3,26 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NotRequired, TypedDict
+from typing import Any
 
 import pulumi
 
+from gpufleet.arguments import NodeMonitoringAgentArgs
 from gpufleet.components_base.component import ComponentPlan, GpuComponent, Options
-from gpufleet.components_base.inputs import declared
+from gpufleet.components_base.inputs import checked
 from gpufleet.fleet.config_names import POOL_LABEL
 from gpufleet.fleet.model import Pool
 from gpufleet.platforms.eks.aws_objects import ADDON, AwsObject
+from gpufleet.spec.platforms.eks_components import DeclaredNodeMonitoringAgent
 
 ADDON_NAME = "eks-node-monitoring-agent"
-
-
-class NodeMonitoringAgentArgs(TypedDict):
-    """Inputs of `NodeMonitoringAgent`."""
-
-    cluster_name: pulumi.Input[str]
-    """Cluster whose nodes it watches."""
-    version: NotRequired[str]
-    """Version of the add-on, `v1.4.0-eksbuild.2`. Default: the one EKS chooses for the cluster."""
-    tags: NotRequired[dict[str, str]]
-    """Tags of the add-on. Default: none."""
-    values: NotRequired[dict[str, Any]]
-    """Raw configuration of the add-on. Default: none."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class MonitoringAgentPlan(ComponentPlan):
     """The add-on of one cluster."""
 
-    cluster_name: pulumi.Input[str]
-    version: str | None
-    """Default: the one EKS chooses."""
-    tags: Mapping[str, str]
-    values: Mapping[str, Any]
-    """Raw configuration."""
+    agent: DeclaredNodeMonitoringAgent
 
 
 class NodeMonitoringAgent(GpuComponent[MonitoringAgentPlan]):
@@ -56,17 +40,18 @@ class NodeMonitoringAgent(GpuComponent[MonitoringAgentPlan]):
         self._construct(name, _planned(self.label(name), args), opts)
 
     def _make(self, name: str, plan: MonitoringAgentPlan) -> Mapping[str, object]:
+        agent = plan.agent
         arguments: dict[str, Any] = {
-            "clusterName": plan.cluster_name,
+            "clusterName": agent.cluster_name,
             "addonName": ADDON_NAME,
             "resolveConflictsOnCreate": "OVERWRITE",
             "resolveConflictsOnUpdate": "OVERWRITE",
-            "tags": plan.tags,
+            "tags": agent.tags,
         }
-        if plan.version is not None:
-            arguments["addonVersion"] = plan.version
-        if plan.values:
-            arguments["configurationValues"] = json.dumps(plan.values, sort_keys=True)
+        if agent.version is not None:
+            arguments["addonVersion"] = agent.version
+        if agent.values:
+            arguments["configurationValues"] = json.dumps(agent.values, sort_keys=True)
         made = AwsObject(ADDON, f"{name}-addon", arguments, pulumi.ResourceOptions(parent=self))
         return {"addon_name": made.output("addonName")}
 
@@ -123,10 +108,5 @@ replaces (0040fd7 `charts/eks-node-monitoring-agent/values.yaml`)."""
 
 
 def _planned(component: str, args: NodeMonitoringAgentArgs) -> MonitoringAgentPlan:
-    given = declared(component, NodeMonitoringAgentArgs, args)
-    return MonitoringAgentPlan(
-        cluster_name=given["clusterName"],
-        version=given.get("version"),
-        tags=given.get("tags", {}),
-        values=given.get("values", {}),
-    )
+    agent = checked(component, NodeMonitoringAgentArgs, args, DeclaredNodeMonitoringAgent)
+    return MonitoringAgentPlan(agent=agent)
