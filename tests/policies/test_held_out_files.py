@@ -1,5 +1,5 @@
-"""What thirty-five public repositories showed: sums, groups and queues that were said wrongly, and
-waste that was not seen, in several spellings each."""
+"""Results of thirty-five public repositories: wrong sums, groups and queues, and missed waste, in
+several spellings each."""
 
 from pathlib import Path
 

@@ -1,6 +1,6 @@
-"""Shapes of public files that rules once judged wrongly, in the smallest form; each names its file.
+"""Public files with wrong results of earlier rules, in the smallest form; each names its file.
 
-The commits are those of the corpora (see tests/corpus). What an object is called here is ours.
+The commits are those of the corpora (see tests/corpus). Names of objects are ours.
 """
 
 from pathlib import Path
@@ -58,7 +58,7 @@ _FAMILY = "karpenter.k8s.aws/instance-family"
     ],
 )
 def test_a_machine_of_unknown_size_does_not_make_a_pool_unbounded(said, requirements: str):
-    """The catalogue knows no size of p6e-gb200.36xlarge; a limit in GPUs bounds it all the same."""
+    """The catalogue has no size of p6e-gb200.36xlarge; a limit in GPUs still bounds it."""
     assert "gpu-pool-unbounded" not in said(pool(requirements))
     cores = f"[{{key: {_CATEGORY}, operator: In, values: [g]}}]"
     assert "gpu-pool-unbounded" not in said(pool(cores, "{cpu: 200}"))
@@ -333,7 +333,7 @@ def test_a_ray_group_that_promises_gpus_lacks_the_limit(said):
 )
 def test_ray_is_told_of_more_gpus_than_the_container_has(said, written, limit, found):
     """ray-project/ray doc/source/cluster/kubernetes/user-guides/config.md: KubeRay writes num-gpus
-    from the limits; whoever writes it decides what Ray believes."""
+    from the limits; a written value overrides Ray's number."""
     text = RAY.replace('resources: {GPU: "1"}', f"rayStartParams: {{num-gpus: {written}}}")
     text = text.replace("limits: {cpu: 1}", f"limits: {{cpu: 1, nvidia.com/gpu: {limit}}}")
     assert ("gpu-count-below-parallelism" in said(text)) is found

@@ -1,8 +1,8 @@
-"""What a team was promised is something that a job can use, or a finding says why not.
+"""A team's promised quota can be used by a job, or a finding gives the reason.
 
 Random fleets of every platform with random teams, owners, promises and purchases: 300 with each run
-of the tests, 10,000 at night. What a team can use is added up here from the rendered objects, as
-Kueue does: its quota, and what its borrowing limit and the others' lending limits allow.
+of the tests, 10,000 at night. The usable amount of a team is added up here from the rendered
+objects, as Kueue does: its quota, its borrowing limit and the others' lending limits.
 """
 
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""From a request to an answer: names, combinations, shares, and what each error says."""
+"""From a request to a result: names, combinations, shares, and the text of each error."""
 
 from typing import Any
 

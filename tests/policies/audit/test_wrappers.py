@@ -1,4 +1,4 @@
-"""Charts inside of what GitOps tools read: opened, judged, and reported where they are written."""
+"""Charts in objects of GitOps tools: opened, validated, and reported at their source."""
 
 import json
 from pathlib import Path

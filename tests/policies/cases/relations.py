@@ -55,7 +55,7 @@ WITH_OFED = {**DEVICES, "ofedDriver": {"image": "doca-driver"}}
 
 
 def nic_policy(spec: dict[str, Any]) -> Thing:
-    """What the Network Operator installs."""
+    """Objects that the Network Operator installs."""
     return manifest(
         {
             "apiVersion": "mellanox.com/v1alpha1",

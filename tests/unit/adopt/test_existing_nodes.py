@@ -1,4 +1,4 @@
-"""`adopt` of nodes that no cloud of gpufleet made: true, or it says what it could not see."""
+"""`adopt` of nodes that no cloud of gpufleet created: correct, or it names the unread parts."""
 
 import json
 from pathlib import Path

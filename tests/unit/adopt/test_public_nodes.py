@@ -1,6 +1,6 @@
-"""`adopt` of nodes that people showed in public issues: a true declaration, or why there is none.
+"""`adopt` of nodes in public issues: a correct declaration, or the reason why there is none.
 
-Each file names its source and has what is shown there, as `kubectl get nodes,pods -o yaml` has it.
+Each file names its source and has its content in the format of `kubectl get nodes,pods -o yaml`.
 """
 
 import json

@@ -21,7 +21,7 @@ class Incident:
     codes: frozenset[str]
     """Findings of which one must be there."""
     words: tuple[str, ...] = ()
-    """What the plan must say: the reason of the incident."""
+    """Required text of the plan: the reason of the incident."""
 
 
 def eks(version: str = "1.36", addons: Data | None = None, **pool: Any) -> Data:
@@ -326,5 +326,5 @@ UNSEEN = (
         ("replaces the nodes",),
     ),
 )
-"""Threads that were read after the rules and the records were written. Of the last but one the
+"""Threads that were read after the rules and the records were written. For the last but one the
 plan had no record then."""

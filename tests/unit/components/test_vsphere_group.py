@@ -1,4 +1,4 @@
-"""What `VsphereGpuNodeGroup` asks the engine for."""
+"""Registrations of `VsphereGpuNodeGroup` in the engine."""
 
 from dataclasses import dataclass
 from typing import Any

@@ -44,8 +44,8 @@ def fleet(*pools: dict[str, Any], platform: str = "eks", **more: Any) -> Fleet:
 
 
 def test_expected_figures_follow_from_the_machine_type() -> None:
-    """p5.48xlarge has 900 GB/s of NVLink in both directions and 3200 Gbit/s of EFA; NVIDIA asks
-    for 300 GB/s between such nodes (NVIDIA/aicr, nccl-all-reduce-bw)."""
+    """p5.48xlarge has 900 GB/s of NVLink in both directions and 3200 Gbit/s of EFA; NVIDIA requires
+    300 GB/s between such nodes (NVIDIA/aicr, nccl-all-reduce-bw)."""
     tests = acceptance_of(fleet(TRAIN).pools[0])
     assert tests is not None
     assert (tests.gpus, tests.within_gbs, tests.between_gbs) == (8, 337.5, 300.0)

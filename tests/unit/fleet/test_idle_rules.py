@@ -1,4 +1,4 @@
-"""What may stop when idle: KEDA, monitoring, a pool of people, and GPUs whose activity is known."""
+"""Requirements of idle stops: KEDA, monitoring, an interactive pool, and measured GPU activity."""
 
 from typing import Any
 

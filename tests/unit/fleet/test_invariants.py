@@ -1,4 +1,4 @@
-"""What is declared and comes out as nothing has a finding, with the change that gives one unit."""
+"""A declared quantity that becomes zero has a finding, with the change that gives one unit."""
 
 from datetime import UTC, datetime
 from typing import Any

@@ -1,4 +1,4 @@
-"""Spend bounds are exact and in order; the budget's finding says what would fix it."""
+"""Spend bounds are exact and in order; the budget's finding has the remedy."""
 
 from decimal import Decimal
 from typing import Any

@@ -1,4 +1,4 @@
-"""`gpufleet preflight` on GKE: real clients, answers in the shapes Google's APIs record."""
+"""`gpufleet preflight` on GKE: real clients, responses in the recorded shapes of Google's APIs."""
 
 import json
 import re
@@ -42,7 +42,7 @@ RESERVATION: dict[str, Any] = {
 
 
 class Project:
-    """A Google project that answers as it is informed."""
+    """A Google project with the given responses."""
 
     def __init__(self, folder: Path, http: Any) -> None:
         self.folder, self._http = folder, http

@@ -222,7 +222,7 @@ def test_pods_of_others_are_not_counted(kind: str, own: list[str], others: list[
 
 
 def test_pods_of_a_long_name_are_cut() -> None:
-    """The API server makes names of at most 63 characters: the hash is cut, then 5 are added."""
+    """The API server makes names of at most 63 characters: the hash is truncated, 5 are added."""
     name = "c" * 54
     pattern = pod_pattern(ScalingTarget.model_validate({**TARGET, "name": name}))
     assert re.fullmatch(pattern, f"{name}-6d4b75cb6d-"[:58] + "x7k2p")

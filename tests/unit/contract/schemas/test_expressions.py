@@ -1,4 +1,4 @@
-"""Validation expressions of definitions. The API server's own answers: tests/engine."""
+"""Validation expressions of definitions. The API server's own results: tests/engine."""
 
 import json
 import re

@@ -86,7 +86,7 @@ def test_reservations_and_blocks_are_named_in_the_node_class() -> None:
 
 
 def test_tags_are_written_only_where_the_fleet_has_some() -> None:
-    """auto-learn-iam: the managed policies allow no tag of one's own."""
+    """auto-learn-iam: the managed policies allow no custom tag."""
     assert "tags" not in made(CHAT)[1]["spec"]
     _, cls = made(CHAT, tags={"cost": "1"})
     assert cls["spec"]["tags"] == {"cost": "1"}

@@ -260,7 +260,7 @@ def test_releases_are_read(written: str, found: tuple[str, str | None] | None) -
 
 
 def test_a_release_of_bottlerocket_without_its_commit_is_for_karpenter_alone() -> None:
-    """Karpenter's alias is `bottlerocket@v1.52.0`; EKS asks for `1.52.0-<commit>`."""
+    """Karpenter's alias is `bottlerocket@v1.52.0`; EKS requires `1.52.0-<commit>`."""
     pool = {"gpu": "L4", "image": "bottlerocket-nvidia", "eks": {"releaseVersion": "1.52.0"}}
     assert "'1.52.0' is not a release of this image" in errors(pool)
     assert compiled({**pool, "provisioner": "karpenter"}).deployable
@@ -323,7 +323,7 @@ WITH_EFA = [row for row in AWS if row.efa_interfaces]
 
 
 def pool_findings(fleet: Fleet) -> list[Finding]:
-    """What prevents making the fleet's one pool where everything it needs is given."""
+    """Errors that prevent the creation of the fleet's only pool with all of its inputs."""
     given = {
         "nodeRoleArn": "arn:aws:iam::123456789012:role/nodes",
         "subnetIdsByZone": {"us-east-1a": "subnet-0a"},
@@ -360,7 +360,7 @@ def reserved_by_group(arn: str = GROUP, **more: Any) -> dict[str, Any]:
 
 
 def test_a_resource_group_of_reservations_is_a_way_of_buying() -> None:
-    """It may hold reservations of several zones, so no zone is asked for."""
+    """It may hold reservations of several zones, so no zone is required."""
     result = compiled(reserved_by_group())
     assert result.deployable, result.findings
     pool = result.fleet.pools[0]

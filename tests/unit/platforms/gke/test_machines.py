@@ -1,4 +1,4 @@
-"""Every machine of the table on GKE: what it is by default, reserved, cut, connected."""
+"""Every machine of the table on GKE: default, reserved, partitioned, connected."""
 
 from typing import Any
 
