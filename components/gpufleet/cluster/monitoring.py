@@ -23,13 +23,6 @@ class DeclaredNamespace(Subject):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DeclaredService(Subject):
-    """A Service that selects pods by labels."""
-
-    selector: Mapping[str, str]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class GpuQuota(Subject):
     """A ResourceQuota."""
 

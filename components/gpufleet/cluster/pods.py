@@ -98,7 +98,9 @@ class PodGroup:
     service_links: bool = True
     """Whether Kubernetes writes variables of each Service into the containers, or may."""
     zone_bound: bool = False
-    """Whether its pods must run in one zone, or may have to."""
+    """Whether something keeps its pods in one zone, or may."""
+    volumes: tuple[str, ...] = ()
+    """PersistentVolumeClaims that each of its pods mounts."""
     pod_requests: Mapping[str, Fact[Amount]] = field(default_factory=dict[str, "Fact[Amount]"])
     """CPU and memory requests of the pod as a whole."""
     labels: Mapping[str, str] = field(default_factory=dict[str, str])
