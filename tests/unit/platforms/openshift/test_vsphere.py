@@ -107,7 +107,6 @@ def test_a_pool_has_a_set_in_each_failure_domain() -> None:
         "folder": "/DC2/vm/lab-x7k2p",
         "vmGroup": "rack-b-machines",
     }
-    assert RULES.engine_name("machineSet/rack-b") == "machines-rack-b"
     assert RULES.engine_name("machineSet") == "machines"
 
 
