@@ -162,9 +162,18 @@ def test_a_server_of_a_small_model_on_eight_h100(said):
         ("meta-llama/Llama-3.1-70B-Instruct", 1, "nvidia-l4", (), "mandatory"),
         ("meta-llama/Llama-3.1-70B-Instruct", 2, "nvidia-l4", ("-tp", "2"), "mandatory"),
         ("acme/chat-70b", 1, "nvidia-l4", (), "advisory"),
-        ("meta-llama/Llama-3.1-70B-Instruct", 8, "nvidia-l4", ("-tp", "8"), ""),
+        # 131,072 tokens are 40 GiB of cache, and vLLM keeps room for one such sequence
+        ("meta-llama/Llama-3.1-70B-Instruct", 8, "nvidia-l4", ("-tp", "8"), "mandatory"),
+        (
+            "meta-llama/Llama-3.1-70B-Instruct",
+            8,
+            "nvidia-l4",
+            ("-tp", "8", "--max-model-len=32768"),
+            "",
+        ),
         ("meta-llama/Llama-3.1-70B-Instruct", 1, "nvidia-l4", ("--cpu-offload-gb", "200"), ""),
-        ("meta-llama/Llama-3.1-8B-Instruct", 1, "nvidia-l4", (), ""),
+        ("meta-llama/Llama-3.1-8B-Instruct", 1, "nvidia-l4", (), "mandatory"),
+        ("meta-llama/Llama-3.1-8B-Instruct", 1, "nvidia-l4", ("--max-model-len=8192",), ""),
         ("openai/gpt-oss-20b", 1, "nvidia-l4", (), ""),
     ],
 )

@@ -195,7 +195,7 @@ def _validate_machines(pool: PoolParts, where: str, report: CheckReport) -> None
                 "karpenter-gpu-count-drops-fractions",
                 child(where, one.index),
                 f"{one.key} {one.operator} {', '.join(one.values)} excludes {', '.join(lost)}: EC2 "
-                "counts 0 GPUs on machines with a part of one",
+                "reports 0 GPUs for machines with a part of a GPU",
                 f"remove it, or select by {AWS}instance-gpu-name",
                 lost=lost,
             )

@@ -138,6 +138,7 @@ def _container(place: str, raw: Any, *, init: bool, resources_place: str) -> Con
 _READ_VARIABLES = (
     *("NVIDIA_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES"),
     *("WORLD_SIZE", "MASTER_ADDR", "VLLM_PORT", "HF_HUB_OFFLINE"),
+    "VLLM_ALLOW_LONG_MAX_MODEL_LEN",
 )
 """Variables that choose devices, ranks, addresses, ports and weights."""
 
