@@ -111,8 +111,8 @@ RENAMED = {
     DeclaredNeuronPlugin: "NeuronDevicePluginArgs",
     DeclaredEfaPlugin: "EfaDevicePluginArgs",
 }
-"""All types of a package share one namespace: the first ones are components with arguments of their
-own, the last ones are the arguments of components."""
+"""All types of a package share one namespace: the first ones are components with their own
+arguments, the last ones are the arguments of components."""
 
 SPELLED_AS_FILES = "spelled_as_files"
 """Folder of the FleetSpec in camelCase."""
@@ -136,7 +136,7 @@ def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:
 
 
 def spelled_alike(model: type[BaseModel]) -> bool:
-    """Whether files and Python spell everything below a model alike: it has one TypedDict then."""
+    """Whether files and Python spell everything below a model equally: one TypedDict then."""
     return all(
         (field.alias or key) == key and all(map(spelled_alike, _models_in(field.annotation)))
         for key, field in model.model_fields.items()
@@ -150,7 +150,7 @@ def name(model: type[BaseModel], *, as_files: bool = False) -> str:
 
 
 def written(annotation: Any, place: str, *, as_files: bool = False) -> tuple[str, str]:
-    """How a field's type is spelt in a TypedDict, and what must be said in words instead."""
+    """Spelling of a field's type in a TypedDict, and the parts that need words instead."""
     origin, arguments = get_origin(annotation), get_args(annotation)
 
     def inner(annotation: Any) -> str:

@@ -45,7 +45,7 @@ class OpenShiftAdoption(PlatformAdoption):
     choices = (INTENT, Choice("gpuTaint", (False, True)))
 
     def recognises(self, seen: Observations) -> bool:
-        """By the kind of machine that a MachineSet makes."""
+        """By the kind of machine of a MachineSet."""
         return any(_machine_of(one).get("kind") == KIND for one in seen.objects("MachineSet"))
 
     def cluster(self, seen: Observations) -> Declaration:
@@ -115,7 +115,7 @@ class OpenShiftAdoption(PlatformAdoption):
             },
             self.platform.value: options,
         }
-        # What is left of an even division went to the first zones.
+        # The remainder of an even division went to the first zones.
         divided = sorted(sizes, key=lambda one: (-one[0], -one[1]))
         zones = [zone for _, _, zone in divided if zone is not None]
         if zones:
@@ -152,7 +152,7 @@ class OpenShiftAdoption(PlatformAdoption):
 
 
 def _group(one: ObservedResource) -> str:
-    """The pool's label; a set without it is a pool of its own."""
+    """The pool's label; a set without it is a separate pool."""
     return one.labels.get(POOL_LABEL) or str(one.metadata.get("name"))
 
 
@@ -163,7 +163,7 @@ def _zone(one: ObservedResource) -> str | None:
 
 
 def _options(machine: Mapping[str, Any]) -> Declaration:
-    """The platform's options that a machine shows."""
+    """The platform's options in the spec of a machine."""
     options: Declaration = {
         "cpus": machine.get("numCPUs"),
         "memoryGib": (machine.get("memoryMiB") or 0) // 1024,
@@ -246,7 +246,7 @@ def _configuration(
 
 
 def _gpu(labels: Mapping[str, str], others: Mapping[str, str]) -> str | None:
-    """GPU of the catalogue that the accelerator label names."""
+    """GPU of the catalogue in the accelerator label."""
     accelerator = labels.get(ACCELERATOR_LABEL) or others.get(ACCELERATOR_LABEL)
     if accelerator is None:
         return None
@@ -254,7 +254,7 @@ def _gpu(labels: Mapping[str, str], others: Mapping[str, str]) -> str | None:
 
 
 def _patient_intent(seen: Observations) -> str | None:
-    """The intent that the cluster's autoscaler waits for; None where it is the default's."""
+    """The intent from the cluster autoscaler's wait time; None if it is that of the default."""
     for one in seen.objects("ClusterAutoscaler"):
         wait = mapping(one.spec.get("scaleDown")).get("unneededTime")
         found = [intent for intent, time in UNNEEDED.items() if time == wait]
@@ -263,7 +263,7 @@ def _patient_intent(seen: Observations) -> str | None:
 
 
 def _gpu_of_nodes(seen: Observations, pool: str) -> str | None:
-    """GPU of the catalogue whose product GPU feature discovery found on a node of the pool."""
+    """GPU of the catalogue whose product GPU feature discovery reports on a node of the pool."""
     nodes = (reported_gpus(one.properties) for one in seen.objects("Node"))
     found = next((n for n in nodes if n.labels.get(POOL_LABEL) == pool and n.gpu), None)
     return found.gpu.key if found is not None and found.gpu is not None else None
@@ -285,7 +285,7 @@ def _of_pool(seen: Observations, kind: str, name: str) -> ObservedResource | Non
 
 
 def _object(one: ObservedResource) -> dict[str, Any]:
-    """Without what the API server and the engine add."""
+    """Without fields that the API server and the engine add."""
     metadata = {
         k: v for k, v in one.metadata.items() if k in ("name", "namespace", "labels", "annotations")
     }
@@ -294,7 +294,7 @@ def _object(one: ObservedResource) -> dict[str, Any]:
 
 
 def _machine_of(one: ObservedResource) -> dict[str, Any]:
-    """What a MachineSet says of its machines, for the cloud."""
+    """The machines in a MachineSet."""
     template = mapping(one.spec.get("template"))
     return mapping(mapping(mapping(template.get("spec")).get("providerSpec")).get("value"))
 

@@ -1,4 +1,4 @@
-"""OpenShift on AWS: rules of pools, and the machines that the machine API is asked for.
+"""OpenShift on AWS: rules of pools, and the machines requested from the machine API.
 
 Expected fields and limits are those of openshift/api bfa868a `types_awsprovider.go`,
 openshift/machine-api-provider-aws bf5b668 `instances.go` and openshift/machine-api-operator 7dc0e85
