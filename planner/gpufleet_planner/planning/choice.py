@@ -218,8 +218,8 @@ def _nothing_fits(need: WorkloadNeed, rejected: Sequence[Rejected], path: str) -
         text = f"own machines are too few for {need.name}; the nearest is {near.what}: "
         fix = "add machines to hardware, lower replicas or the rate, or relax the target"
         return error("nothing-fits", path, f"{text}{near.miss.reason}", fix)
-    told = [r for code in ("memory", "not-known") for r in rejected if r.miss.code == code]
-    last = (told or [*rejected] or [None])[-1]
+    relevant = [r for code in ("memory", "not-known") for r in rejected if r.miss.code == code]
+    last = (relevant or [*rejected] or [None])[-1]
     shown = f"; for one, {last.what}: {last.miss.reason}" if last else ""
     return error(
         "nothing-fits",

@@ -315,19 +315,19 @@ class Planner:
         if not settled and spent is not None and not isinstance(spent, Unbounded):
             data["budget"] = {"usdPerHour": max(ceil(spent / _MICRO), 1)}
             compiled = compile_data(data, as_of=self.as_of)
-        told: list[Finding] = []
+        notes: list[Finding] = []
         for work in placed:
             if work.need is not None:
-                told += validate_provisioning(work.need, work.option, work.path)
-                told += validate_balance(work.need, work.option, work.path)
+                notes += validate_provisioning(work.need, work.option, work.path)
+                notes += validate_balance(work.need, work.option, work.path)
         most = None if compiled.fleet is None else compiled.fleet.spend.maximum
         if isinstance(most, Unbounded):
             causes = "; ".join(most.causes)
             text = f"the plan counts GPU-hours where no price is known: {causes}"
-            told.append(info("price-missing", "", text, "state the price you pay"))
-        told += validate_scaling(compiled.fleet, placed)
+            notes.append(info("price-missing", "", text, "state the price you pay"))
+        notes += validate_scaling(compiled.fleet, placed)
         pools = tuple(zip(names, selection.pools, strict=True))
-        findings = ordered((*told, *compiled.findings))
+        findings = ordered((*notes, *compiled.findings))
         plan = PlannedFleet(data, compiled.fleet, pools, placed, selection, findings)
         return plan, compiled
 
