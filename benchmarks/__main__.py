@@ -15,14 +15,14 @@ BENCHMARKS = {
     "packing_exact": "Packing against exhaustive search",
     "trace": "Placing a trace",
     "planner": "Planner",
-    "aiconfigurator": "Beside AIConfigurator",
+    "aiconfigurator": "Compared with AIConfigurator",
     "import_time": "Import",
     "preview": "Preview overhead",
     "vsphere_nodes": "Machines on vCenter",
     "policies": "Policies",
 }
 NEEDS_ANOTHER_PROGRAM = "aiconfigurator"
-"""Run by its name only: AIConfigurator is no dependency."""
+"""Imported by name: AIConfigurator is not a dependency."""
 
 
 def main() -> None:
@@ -51,7 +51,7 @@ def main() -> None:
 
 
 def _kept_parts() -> dict[str, str]:
-    """What earlier runs wrote about the benchmarks that are not run now."""
+    """Results that earlier runs wrote for benchmarks that are not part of this run."""
     if not PAGE.is_file():
         return {}
     pieces = PAGE.read_text(encoding="utf-8").split("<!-- ")[1:]

@@ -1,11 +1,11 @@
-"""Serving under load beside NVIDIA's AIConfigurator 0.12.0 (PyPI, in an environment of its own;
+"""Serving under load compared with NVIDIA's AIConfigurator 0.12.0 (PyPI, in its own environment;
 `AICONFIGURATOR` names its program). Both get the same model, GPUs, precision, prompt, output and
-number of requests at once. Ours: the mean first token of requests that arrive at random, behind the
-dash the one that 95 % keep and plans use, in brackets the mean of clients that start together; the
-mean time per token; tokens per second of clients that send their next request when they have an
-answer. AIConfigurator interpolates kernels that NVIDIA measured (TensorRT-LLM
-1.3.0rc20, vLLM 0.24, SGLang 0.5.14; vLLM 0.14 on A100) and multiplies the first token by a queue of
-its own; ours are formulas of peak rates. Where NVIDIA published a load test of the point (NIM,
+number of requests at once. Our figures: the mean first token of requests that arrive at random,
+after the dash its 95th percentile, which plans use, in brackets the mean of clients that start
+together; the mean time per token; tokens per second of clients that send their next request after
+an answer. AIConfigurator interpolates kernels that NVIDIA measured (TensorRT-LLM 1.3.0rc20, vLLM
+0.24, SGLang 0.5.14; vLLM 0.14 on A100) and multiplies the first token by its own queue model; our
+figures are formulas of peak rates. Where NVIDIA published a load test of the point (NIM,
 docs.nvidia.com/nim/benchmarking/llm/1.0.0), it is the third figure."""
 
 import os
@@ -108,7 +108,7 @@ class Point:
 
     @property
     def command(self) -> list[str]:
-        """Of AIConfigurator."""
+        """Figures of AIConfigurator."""
         quantised = self.form == "fp8"
         mixture = "A" in self.model.rpartition("-")[2] or "DeepSeek" in self.model
         block = "DeepSeek" in self.model or "235B" in self.model

@@ -11,7 +11,7 @@ from typing import Any
 from benchmarks.public_manifests import SEED, manifests, yaml_of
 
 EVERY = 10
-"""Of so many files one asks for GPUs."""
+"""One file of this number requests GPUs."""
 
 
 def write_repository(folder: Path, count: int) -> list[Path]:

@@ -1,4 +1,4 @@
-"""Pairs of runs, A B A B ..., so that a machine whose speed drifts slows both sides alike."""
+"""Pairs of runs, A B A B ...: a drift of the machine's speed slows both sides equally."""
 
 import statistics
 import time

@@ -37,7 +37,7 @@ def _decisions() -> list[str]:
     for geometry in geometries:
         place(geometry, {next(iter(geometry.profiles)): 1})
     gc.collect()
-    gc.freeze()  # a pause to collect a process's garbage is no part of a decision
+    gc.freeze()  # garbage collection is not part of a decision's time
     times = sorted(_cpu_seconds(g, r) for g, r in requests)
     median, late = statistics.median(times), times[int(len(times) * 0.99)]
     figures = f"{median * 1e6:.0f} us | {late * 1e6:.0f} us | {times[-1] * 1e3:.2f} ms"

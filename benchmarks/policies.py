@@ -1,14 +1,14 @@
 """The policy rules: what the pack adds per resource, and how fast files are audited.
 
-The pack is measured against a pack with one policy that does nothing, in turns, over the real
-analyzer protocol: each resource is remediated and analysed, and the stack once at the end; times
-are processor time of the packs, so that what else the machine does is not counted. The
-audit validates a folder of public-style manifests with every rule; conftest runs a Rego set of
-comparable checks (benchmarks/rego), kube-score and checkov their usual ones; kube-score leaves
-custom resources unread, which are most kinds of the first two folders; the last is what a
-cluster's repository holds, mostly services without GPUs. Every program gets the same files, prints
-what it found, and runs in turn with the audit; times are those of whole processes, and a ratio
-above 1 means that the audit was faster.
+The pack is measured against a pack with one policy without checks, alternately, over the real
+analyzer protocol: each resource is remediated and analysed, and the stack once at the end. Times
+are processor time of the packs: other load of the machine does not count. The audit validates a
+folder of public-style manifests with every rule; conftest runs a Rego set of comparable checks
+(benchmarks/rego), kube-score and checkov run their default checks. kube-score does not read custom
+resources, which are most objects of the first two folders; the last folder is a cluster's
+repository, mostly services without GPUs. Every program gets the same files, prints its findings,
+and alternates with the audit. Times are those of whole processes; a ratio above 1 means that the
+audit was faster.
 """
 
 import os
@@ -47,15 +47,15 @@ PolicyPack("nothing", [ResourceValidationPolicy(
 
 
 FOLDERS: dict[str, tuple[Callable[[Path, int], list[Path]], int, tuple[str, ...]]] = {
-    "Every file asks for GPUs": (write_manifests, FILES, ("conftest", "kube-score", "checkov")),
+    "Every file requests GPUs": (write_manifests, FILES, ("conftest", "kube-score", "checkov")),
     "The same kinds, five times as many": (write_manifests, 5 * FILES, ("kube-score",)),
-    "A cluster's repository, one file of ten asks for GPUs": (
+    "A cluster's repository, one file of ten requests GPUs": (
         write_repository,
         FILES,
         ("conftest", "kube-score", "checkov"),
     ),
 }
-"""What is read, how it is made, how many files, and which programs read it next to the audit."""
+"""Input of a benchmark, its generator, the number of files, and the programs to compare with."""
 
 
 def measure() -> list[str]:
@@ -206,7 +206,7 @@ def _audit_rows(
 
 COMPILED = {**os.environ, "PYTHONPYCACHEPREFIX": str(Path(tempfile.gettempdir()) / "gpufleet-pyc")}
 COMPILED.pop("PYTHONDONTWRITEBYTECODE", None)
-"""As after an installation: modules are compiled once, in the run that is not counted."""
+"""As after an installation: an uncounted run compiles the modules."""
 
 
 def _command(root: Path, command: list[str]) -> Callable[[], None]:
@@ -225,7 +225,7 @@ def _command(root: Path, command: list[str]) -> Callable[[], None]:
 
 
 def _checkov(folder: Path) -> str:
-    """checkov in an environment of its own: it pins what others need otherwise."""
+    """checkov in its own environment: it pins dependencies that other programs need unpinned."""
     started = time.monotonic()
     subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
     pip = [str(folder / "bin" / "pip"), "install", "--quiet", "--disable-pip-version-check"]

@@ -1,4 +1,4 @@
-"""Resources that policies are measured with: compliant ones, as most of a program are."""
+"""Resources for measurements of policies: compliant, as are most resources of a program."""
 
 from collections.abc import Callable
 from typing import Any
@@ -42,7 +42,7 @@ def _deployment(number: int) -> dict[str, Any]:
 
 
 def _database(number: int) -> dict[str, Any]:
-    """What most resources of a program are: nothing a rule knows."""
+    """A resource that no rule reads, as are most resources of a program."""
     tags = {f"tag-{n}": str(n) for n in range(20)}
     settings = [{"name": f"setting-{n}", "value": str(n), "apply": "now"} for n in range(12)]
     return {"identifier": f"db-{number}", "engine": "postgres", "tags": tags, "settings": settings}

@@ -1,6 +1,6 @@
 """Tasks placed one by one (`gpufleet pack --trace`) on a cluster of 1,213 nodes, by the
-fragmentation policy and by best fit. The tasks are cut from full nodes, so that an allocation of
-100 % is possible; at a load of 1.3 more of the same kinds arrive."""
+fragmentation policy and by best fit. The tasks are made by dividing full nodes: an allocation of
+100 % is possible. At a load of 1.3 more tasks of the same kinds arrive."""
 
 import time
 

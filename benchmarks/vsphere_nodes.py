@@ -59,7 +59,7 @@ def measure() -> Iterator[str]:
 
 
 def _measured(way: Callable[[Sequence[dict[str, Any]]], None]) -> tuple[float, float]:
-    """Seconds and MiB of this process, on a vCenter of its own."""
+    """Seconds and MiB of this process, with its own vCenter."""
     me = psutil.Process()
     with _cloud() as port:
         nodes = [_node(ordinal, port) for ordinal in range(MACHINES)]

@@ -1,4 +1,4 @@
-"""What gpufleet-sandbox takes from the repository: the version of pulumi-gpufleet, and the pins of
+"""Files of gpufleet-sandbox from the repository: the version of pulumi-gpufleet, and the pins of
 the Go programs. A source distribution carries both."""
 
 import tomllib

@@ -1,4 +1,4 @@
-"""What a fleet on EKS is given: the AWS provider, and what the cluster's stack or file says."""
+"""Inputs of a fleet on EKS: the AWS provider, and values of the cluster's stack or file."""
 
 from typing import Any
 
@@ -16,8 +16,8 @@ def providers(stack: Settings) -> dict[str, pulumi.ProviderResource]:
 
 
 def connection(stack: Settings) -> dict[str, Any]:
-    """What the cluster's stack produced, or the stack file says. Raises RunError for what neither
-    has."""
+    """Outputs of the cluster's stack, or values of the stack file. Raises RunError for values that
+    neither has."""
     written = stack.connection
     given: dict[str, Any] = {
         "nodeRoleArn": written.node_role_arn,

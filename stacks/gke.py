@@ -1,4 +1,4 @@
-"""What a fleet on GKE is given: the Google provider, and what the cluster's stack or file says."""
+"""Inputs of a fleet on GKE: the Google provider, and values of the cluster's stack or file."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ def providers(stack: Settings) -> dict[str, pulumi.ProviderResource]:
 
 
 def connection(stack: Settings) -> dict[str, Any]:
-    """What the cluster's stack produced, or the stack file says."""
+    """Outputs of the cluster's stack, or values of the stack file."""
     written = stack.connection
     account: Any = written.service_account
     networks: dict[str, Any] = {

@@ -1,4 +1,4 @@
-"""What a fleet on OpenShift is given: the cluster's place, as the file says it."""
+"""Inputs of a fleet on OpenShift: the cluster's place, from the stack file."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ SECTIONS = {
     "openshiftGcp": ("openshift_gcp", "projectId, network, subnetwork, serviceAccount and image"),
     "openshiftAws": ("openshift_aws", "iamInstanceProfile, amiId, subnets and security groups"),
 }
-"""Platform -> section of the connection, and what it says."""
+"""Platform -> section of the connection, and its values."""
 
 
 def providers(stack: Settings) -> dict[str, pulumi.ProviderResource]:
@@ -20,8 +20,8 @@ def providers(stack: Settings) -> dict[str, pulumi.ProviderResource]:
 
 
 def connection(stack: Settings) -> dict[str, Any]:
-    """Where the machines go. With `clusterStack` the name of the infrastructure is its output
-    `infrastructureName`, unless it is written. Raises RunError for what neither has."""
+    """Place of the machines. With `clusterStack` the name of the infrastructure is its output
+    `infrastructureName`, unless it is written. Raises RunError for values that neither has."""
     section = str(stack.fleet.get("platform", "openshift"))
     name, needed = SECTIONS[section]
     place = getattr(stack.connection, name)

@@ -1,4 +1,4 @@
-"""What a fleet on OpenShift on AWS is given: the cluster's place there, as the file says it."""
+"""Inputs of a fleet on OpenShift on AWS: the cluster's place there, from the stack file."""
 
 from openshift import connection, providers
 

@@ -1,4 +1,4 @@
-"""What a fleet on OpenShift on Google Cloud is given: the cluster's place there."""
+"""Inputs of a fleet on OpenShift on Google Cloud: the cluster's place there."""
 
 from openshift import connection, providers
 

@@ -1,4 +1,4 @@
-"""What a stack file says: the fleet, and how to reach its cluster."""
+"""Settings of a stack file: the fleet, and the connection to its cluster."""
 
 import os
 from functools import cache
@@ -35,7 +35,7 @@ class OpenShiftFailureDomain(BaseModel):
 
 
 class OpenShiftPlace(BaseModel):
-    """Where an OpenShift cluster's machines are on its vCenter, as its own MachineSets say it."""
+    """Place of an OpenShift cluster's machines on its vCenter, from its own MachineSets."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", alias_generator=to_camel)
 
@@ -55,7 +55,7 @@ class OpenShiftPlace(BaseModel):
 
 
 class OpenShiftAwsPlace(BaseModel):
-    """Where an OpenShift cluster's machines are on AWS, as its own MachineSets have it."""
+    """Place of an OpenShift cluster's machines on AWS, from its own MachineSets."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", alias_generator=to_camel)
 
@@ -73,7 +73,7 @@ class OpenShiftAwsPlace(BaseModel):
 
 
 class OpenShiftGcpPlace(BaseModel):
-    """Where an OpenShift cluster's machines are on Google Cloud, as its own MachineSets have it."""
+    """Place of an OpenShift cluster's machines on Google Cloud, from its own MachineSets."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", alias_generator=to_camel)
 
@@ -103,7 +103,7 @@ class VsphereJoin(BaseModel):
 
 
 class VsphereKubernetes(BaseModel):
-    """The cluster that machines on vSphere are nodes of, where gpufleet may ask it."""
+    """The cluster of machines on vSphere, if gpufleet may query it."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", alias_generator=to_camel)
 
@@ -135,11 +135,11 @@ class VspherePlace(BaseModel):
     network_adapter: str | None = None
     """`vmxnet3` or `e1000e`."""
     meta_data: dict[str, Any] | None = None
-    """Of cloud-init, not secret."""
+    """Part of cloud-init, not secret."""
     user_data_format: str | None = None
     """`cloudInit` or `ignition`."""
     join: VsphereJoin | None = None
-    """Default: the template knows how to join."""
+    """Default: the template joins by itself."""
     kubernetes: VsphereKubernetes | None = None
     """With it a machine counts once its node is Ready, and is drained before it goes."""
     preflight: str | None = None
@@ -147,7 +147,7 @@ class VspherePlace(BaseModel):
 
 
 class Connection(BaseModel):
-    """How to reach the cluster's API server."""
+    """Connection to the cluster's API server."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", alias_generator=to_camel)
 
@@ -184,7 +184,7 @@ class Connection(BaseModel):
     """GKE: networks of GPU interfaces, by the name pods use. With `clusterStack`: network and
     subnetwork are names of the outputs that hold them."""
     vsphere: VspherePlace | None = None
-    """vSphere: where machines go, and how they join."""
+    """vSphere: place of machines, and how they join."""
     openshift: OpenShiftPlace | None = None
     """OpenShift on vSphere: where machines go."""
     openshift_aws: OpenShiftAwsPlace | None = None
@@ -193,7 +193,7 @@ class Connection(BaseModel):
     """OpenShift on Google Cloud: where machines go."""
 
     def kubeconfig_file(self) -> Path:
-        """Absolute path of the kubeconfig. Raises RunError when there is none."""
+        """Absolute path of the kubeconfig. Raises RunError without one."""
         root = Path(pulumi.get_root_directory())
         if self.kubeconfig is not None:
             file = root / self.kubeconfig.expanduser()

@@ -1,7 +1,7 @@
-"""What a fleet on vSphere is given: vCenter, place and way into the cluster, as the file says it.
+"""Inputs of a fleet on vSphere: vCenter, place and cluster access, from the stack file.
 
-Credentials of the vCenter are read where machines are made (VSPHERE_USER and VSPHERE_PASSWORD, or
-the secret settings `vsphere:user` and `vsphere:password`) and never pass through here.
+Credentials of the vCenter are read where machines are created (VSPHERE_USER and VSPHERE_PASSWORD,
+or the secret settings `vsphere:user` and `vsphere:password`) and never pass through this module.
 """
 
 from typing import Any

@@ -1,5 +1,5 @@
-"""What the AWS provider says of its inputs: enumerations that it takes from the API's SDK, and rules
-that live in its code, each with its file. `provider_inputs.py` writes them as rows."""
+"""Inputs of the AWS provider: enumerations that it takes from the API's SDK, and rules of its code,
+each with its file. `provider_inputs.py` writes them as rows."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -52,7 +52,7 @@ BOTOCORE: Mapping[str, Mapping[str, tuple[str, str]]] = {
 and shape of botocore."""
 
 PLAIN_INTERFACE = "interface"
-"""Name of an interface that is no EFA. The provider takes it; the API's enumeration omits it."""
+"""Name of an interface without EFA. The provider accepts it; the API's enumeration omits it."""
 
 _GROUP = {"source": "aws-node-group"}
 _TEMPLATE = {"source": "aws-launch-template"}

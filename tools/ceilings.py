@@ -13,7 +13,7 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 TABLE = ROOT / "tools" / "ceilings.csv"
 SLACK = 0.01
-"""How far a ceiling may be above the lines that it limits, as a share of them."""
+"""Maximum distance of a ceiling above the lines that it limits, as a part of them."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ def read(text: str) -> tuple[Ceiling, ...]:
 
 
 def problem(ceiling: Ceiling, lines: int) -> str | None:
-    """What is wrong with the lines of a package, and what to do; None if nothing is."""
+    """Error of a package's number of lines, with the remedy; None without one."""
     if lines > ceiling.ceiling:
         return (
             f"{ceiling.package}: {lines} lines, {lines - ceiling.ceiling} above the ceiling of {ceiling.ceiling}: "

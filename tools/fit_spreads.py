@@ -17,7 +17,7 @@ from gpufleet_planner.sizing.throughput import REST
 from tests.planner.sizing.load_points import POINTS, LoadPoint
 
 ENOUGH = 8
-"""Points of which a part has a range of its own."""
+"""Minimum number of points of a part with its own range."""
 TAIL = 0.025
 FEW = 10
 """Figures from which on at least one is left out at each side."""
@@ -51,9 +51,9 @@ def divide(points: list[LoadPoint], key: tuple[str, ...] = ()) -> dict[tuple[str
     for name, some in sorted(large.items()):
         rows |= divide(some, (*key, name))
     fitted = sum(not p.apart for p in rest)
-    # Of a kind or load that is not in the table there is none: both are closed sets.
+    # A kind or load that is not in the table has no row: both are closed sets.
     if rest or depth > 1:
-        # Where the rest is too few, all points together give its range.
+        # If the rest has too few points, all points together give its range.
         rows[(*key, *[REST] * (4 - depth))] = rest if fitted >= ENOUGH else points
     return rows
 

@@ -3,9 +3,9 @@
     python tools/provider_inputs.py gcp SCHEMA.json   # schema of the Google provider, as JSON
     python tools/provider_inputs.py aws               # service models of the installed botocore
 
-The Google schema is what the provider's own `schema.Resource` says, with its validators asked for
-the values that they take. Names become those of the Pulumi SDK, which the installed `pulumi_gcp`
-gives.
+The Google schema is the provider's own `schema.Resource`, with the values that its validators
+accept. Names become those of the Pulumi SDK, by the installed `pulumi_gcp`.
+
 """
 
 import json
@@ -30,7 +30,7 @@ GOOGLE_TYPES = {
     "google_compute_subnetwork": "gcp:compute/subnetwork:Subnetwork",
     "google_compute_resource_policy": "gcp:compute/resourcePolicy:ResourcePolicy",
 }
-"""Resources that gpufleet makes, and those that its clusters are made of."""
+"""Resources that gpufleet creates, and those of its clusters."""
 
 _REGEXP = re.compile(r"doesn't match regexp \"(.+)\"$")
 
@@ -102,8 +102,8 @@ RAW = {
     "aws": ("aws:eks/nodeGroup:NodeGroup", "aws:ec2/launchTemplate:LaunchTemplate"),
     "gcp": ("gcp:container/nodePool:NodePool",),
 }
-"""Resources whose inputs a declaration may write raw: their names and types are written down, so
-that compile knows them without an SDK."""
+"""Resources whose inputs a declaration may write raw: their names and types are stored, so that
+compile knows them without an SDK."""
 
 
 def sdk_rows(cloud: str) -> Iterator[dict[str, Any]]:

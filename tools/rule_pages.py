@@ -1,8 +1,8 @@
 """The reference of all rules, written from the rules and their examples by `make generate`.
 
 `docs/policies.md` gets the table of all rules between its markers, and a page for each family and
-each kind of configuration in the folder of the same name; the end of `docs/check.md` says where
-each rule of a kind is explained, so that old links to that page still work.
+each kind of configuration in the folder of the same name; the end of `docs/check.md` lists the page
+of each rule of a kind, so that old links to that page still work.
 """
 
 from collections.abc import Sequence

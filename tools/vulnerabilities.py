@@ -1,12 +1,12 @@
-"""Ask the advisory databases about what the project locks, and say what could not be asked.
+"""Query the advisory databases about the locked dependencies, and report unqueried ones.
 
     python tools/vulnerabilities.py --pip-audit PROGRAM --go PROGRAM [--release]
 
 Python: PyPI's advisories through pip-audit, for each file of `requirements` with hashes. Go: the Go
 database through govulncheck, for each module of `tools`; `GOVULNDB=file:///path` names a copy.
-Exits 0 when all was looked at and nothing is known, 1 when a vulnerability is known, 2 when
-something was not looked at: a run without answers never passes. With `--release` (`make release`)
-what was not looked at is named and stops nothing; a known vulnerability does.
+Exits 0 when all were queried and no vulnerability is known, 1 when one is known, 2 when some were
+not queried: a run without answers never passes. With `--release` (`make release`) unqueried ones
+are named and do not stop it; a known vulnerability does.
 """
 
 import argparse
@@ -20,19 +20,19 @@ from pathlib import Path
 
 GOVULNCHECK = "golang.org/x/vuln/cmd/govulncheck@latest"
 _GO_FOUND = 3
-"""What govulncheck exits with when it found something."""
+"""Exit status of govulncheck when it found a vulnerability."""
 _NO_DATABASE = "fetching vulnerabilities"
-"""What govulncheck says where it does not reach its database."""
+"""Message of govulncheck where it does not reach its database."""
 _UNKNOWN = 2
-"""Exit status of a run that did not look at everything, and knows of nothing."""
+"""Exit status of a run that did not query everything, and found nothing."""
 _UNASKED = re.compile(r"(?m)^(?:\S*:)?(\S+): Dependency not found on PyPI and could not be audited")
 _NOT_LOOKED_AT = ("package.json", "package-lock.json", "pom.xml", "build.gradle", "Cargo.toml")
-"""Files that name packages of ecosystems whose databases are not asked."""
+"""Files that name packages of ecosystems whose databases are not queried."""
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What is known of one lock file or module."""
+    """Known vulnerabilities of one lock file or module."""
 
     what: str
     vulnerable: bool = False
@@ -41,7 +41,7 @@ class Answer:
 
 
 def python_answer(file: Path, program: str) -> Answer:
-    """What PyPI knows of the packages of a file."""
+    """Known vulnerabilities of the packages of a file, from PyPI."""
     done = _run([program, "--strict", "--require-hashes", "--disable-pip", "-r", str(file)], Path())
     if done.returncode == 0:
         return Answer(str(file))
@@ -54,7 +54,7 @@ def python_answer(file: Path, program: str) -> Answer:
 
 
 def go_answer(module: Path, program: str) -> Answer:
-    """What the Go database knows of the code that a module's packages call."""
+    """Known vulnerabilities of the code that a module's packages call, from the Go database."""
     database = os.environ.get("GOVULNDB")
     options = ["-db", database] if database else []
     done = _run([program, "run", GOVULNCHECK, *options, *_packages(module)], module)
@@ -66,7 +66,7 @@ def go_answer(module: Path, program: str) -> Answer:
 
 
 def go_answers(modules: Iterable[Path], program: str) -> Iterator[Answer]:
-    """What the Go database knows of each; it is asked no more once it could not be reached."""
+    """Known vulnerabilities of each module; after a failed connection no further query is made."""
     unreachable = ""
     for module in modules:
         if unreachable:
@@ -86,7 +86,7 @@ def _packages(module: Path) -> tuple[str, ...]:
 
 
 def others(root: Path) -> tuple[Answer, ...]:
-    """Files of the repository whose packages no database here is asked about."""
+    """Files of the repository whose packages no database here covers."""
     listed = subprocess.run(
         ["git", "ls-files"],  # noqa: S607 - the caller's git
         cwd=root,
@@ -105,7 +105,7 @@ def others(root: Path) -> tuple[Answer, ...]:
 
 
 def report(answers: Sequence[Answer], left: Sequence[Answer], say: Callable[[str], None]) -> int:
-    """Say what is known and what is not. Returns the exit status."""
+    """Report known and unqueried ones. Returns the exit status."""
     looked = [one for one in answers if not one.reason]
     found = [one for one in answers if one.vulnerable]
     missed = [one for one in answers if one.reason]
@@ -139,7 +139,7 @@ def _run(command: Sequence[str], folder: Path) -> "subprocess.CompletedProcess[s
 
 
 def _last_line(text: str) -> str:
-    """The last line that says something; `go run` adds the exit status of its program."""
+    """The last line with a message; `go run` adds the exit status of its program."""
     lines = [line.strip() for line in reversed(text.splitlines())]
     return next((one for one in lines if one and not one.startswith("exit status")), "")
 

@@ -74,7 +74,7 @@ deny contains sprintf("%s: %s requests and limits differ for %s", [name, contain
 	to_number(asked) != to_number(limit)
 }
 
-deny contains sprintf("%s: %s asks for part of %s", [name, container.name, key]) if {
+deny contains sprintf("%s: %s requests part of %s", [name, container.name, key]) if {
 	some container in gpu_containers
 	some key, amount in container.resources.limits
 	gpu_key(key)
@@ -82,7 +82,7 @@ deny contains sprintf("%s: %s asks for part of %s", [name, container.name, key])
 	number != floor(number)
 }
 
-deny contains sprintf("%s: %s asks for more than one share of %s", [name, container.name, key]) if {
+deny contains sprintf("%s: %s requests more than one share of %s", [name, container.name, key]) if {
 	some container in gpu_containers
 	some key, amount in container.resources.limits
 	endswith(key, ".shared")

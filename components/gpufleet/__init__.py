@@ -2,8 +2,8 @@
 
     from gpufleet import GpuFleet
 
-Each component is imported when it is first asked for: importing this package costs nothing, and a
-program pays only for the provider SDKs of the components it uses.
+Each component is imported on first access: importing this package costs nothing, and a program
+loads only the provider SDKs of the components that it uses.
 """
 
 from importlib import import_module
@@ -18,14 +18,12 @@ if TYPE_CHECKING:
     from gpufleet.addons.gpu_addons import GpuAddons
     from gpufleet.addons.gpu_monitoring import GpuMonitoring
     from gpufleet.addons.gpu_operator import GpuOperator
-    from gpufleet.addons.horizontal_pod_autoscaler import GpuHorizontalPodAutoscaler
     from gpufleet.addons.keda import Keda
     from gpufleet.addons.kueue_queues import KueueQueues
     from gpufleet.addons.network_operator import NetworkOperator
     from gpufleet.addons.neuron_device_plugin import NeuronDevicePlugin
     from gpufleet.addons.nim_operator import NimOperator
     from gpufleet.addons.nim_service import NimService
-    from gpufleet.addons.prometheus_adapter import PrometheusAdapter
     from gpufleet.addons.scaled_object import GpuScaledObject
     from gpufleet.arguments import AddonsArgs, ChartsArgs, GpuPoolArgs
     from gpufleet.arguments.spelled_as_files.fleet_spec import FleetSpecArgs
@@ -60,7 +58,6 @@ __all__ = [
     "GpuAcceptance",
     "GpuAddons",
     "GpuFleet",
-    "GpuHorizontalPodAutoscaler",
     "GpuMonitoring",
     "GpuOperator",
     "GpuPoolArgs",
@@ -77,7 +74,6 @@ __all__ = [
     "OlmOperator",
     "OpenShiftClusterAutoscaler",
     "OpenShiftGpuMachineSet",
-    "PrometheusAdapter",
     "SimulatedGpuNodePool",
     "VsphereGpuNodeGroup",
 ]
@@ -97,7 +93,6 @@ _HOMES = {
     "GpuAcceptance": "gpufleet.addons.acceptance",
     "GpuAddons": "gpufleet.addons.gpu_addons",
     "GpuFleet": "gpufleet.gpu_fleet",
-    "GpuHorizontalPodAutoscaler": "gpufleet.addons.horizontal_pod_autoscaler",
     "GpuMonitoring": "gpufleet.addons.gpu_monitoring",
     "GpuOperator": "gpufleet.addons.gpu_operator",
     "GpuPoolArgs": "gpufleet.arguments",
@@ -110,7 +105,6 @@ _HOMES = {
     "NeuronDevicePlugin": "gpufleet.addons.neuron_device_plugin",
     "NimOperator": "gpufleet.addons.nim_operator",
     "NimService": "gpufleet.addons.nim_service",
-    "PrometheusAdapter": "gpufleet.addons.prometheus_adapter",
     "NodeMonitoringAgent": "gpufleet.platforms.eks.node_monitoring_agent",
     "OlmOperator": "gpufleet.platforms.openshift.olm_operator",
     "OpenShiftClusterAutoscaler": "gpufleet.platforms.openshift.cluster_autoscaler",
@@ -126,7 +120,7 @@ _EXTRAS = {
     "pyVmomi": "vsphere",
     "tenacity": "vsphere",
 }
-"""Package that components import -> the extra that brings it (pyproject.toml)."""
+"""Package that components import -> the extra that installs it (pyproject.toml)."""
 
 
 def __getattr__(name: str) -> Any:

@@ -1,4 +1,4 @@
-"""A fleet of nodes that somebody else made: a Kubernetes provider is all that it needs."""
+"""A fleet of nodes that another tool created: it needs only a Kubernetes provider."""
 
 import os
 from pathlib import Path

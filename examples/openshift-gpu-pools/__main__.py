@@ -13,14 +13,14 @@ connection = {
     "network": config.require("network"),
 }
 POOLS = [
-    # Whole L4 from zero: a machine per pod that asks for a GPU, gone again when it is done.
+    # Whole L4 from zero: a machine per pod that requests a GPU, gone again when it is done.
     {
         "name": "batch",
         "gpu": "L4",
         "nodes": {"min": 0, "max": 4},
         "openshift": {"cpus": 16, "memory_gib": 64, "template": config.require("template")},
     },
-    # Two A100 per machine; the kernel arguments make a MachineConfigPool of its own.
+    # Two A100 per machine; the kernel arguments create a separate MachineConfigPool.
     {
         "name": "training",
         "gpu": "A100-80GB",

@@ -29,7 +29,7 @@ class Server:
     pool: str
     resource: str
     utilisation: str
-    """Part of the memory that vLLM sees: of the GPU where pods take turns, of the slice on MIG."""
+    """Part of the memory that vLLM uses: of the GPU under time-slicing, of the slice on MIG."""
     sequences: int
     most: int
 
@@ -114,7 +114,7 @@ def _pod(server: Server) -> dict[str, Any]:
                     }
                 ],
                 "ports": [{"container_port": PORT, "name": "http"}],
-                # Fetching and loading the model takes minutes; after that it must answer.
+                # Download and load of the model take minutes; after that it must respond.
                 "startup_probe": {**health, "failure_threshold": 60},
                 "readiness_probe": {**health, "failure_threshold": 3},
                 "resources": {

@@ -2,7 +2,7 @@
 objects with one mistake each.
 
 `pulumi up --policy-pack ../../policies` stops before anything is made. With `-c corrected=true` the
-same workloads ask for what they need, and pass.
+same workloads request what they need, and pass.
 """
 
 import os

@@ -32,4 +32,4 @@ DOCUMENTS = {
     "idle-replicas": scaled_object(minReplicaCount=1, idleReplicaCount=0),
     "node-pool": node_pool(consolidateAfter="5m"),
 }
-"""Name of the resource -> what it asks the cluster for."""
+"""GPU resources that each object requests, by the name of the object."""

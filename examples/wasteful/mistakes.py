@@ -1,4 +1,4 @@
-"""Each object makes one mistake; its name says which."""
+"""Objects with one mistake each, which the name states."""
 
 from objects import (
     REQUESTS,
@@ -43,4 +43,4 @@ DOCUMENTS = {
     "idle-replicas": scaled_object(minReplicaCount=1, idleReplicaCount=2),
     "node-pool": node_pool(consolidateAfter="Never"),
 }
-"""Name of the resource -> what it asks the cluster for."""
+"""GPU resources that each object requests, by the name of the object."""

@@ -1,4 +1,4 @@
-"""How the objects of this example are put together."""
+"""Builders of the objects of this example."""
 
 from typing import Any
 
@@ -6,14 +6,14 @@ REQUESTS = {"cpu": "2", "memory": "8Gi"}
 
 
 def container(limits: dict[str, Any], **changes: Any) -> dict[str, Any]:
-    """A container with GPUs that says what else it needs."""
+    """A container with GPUs and all other requests."""
     resources = {"requests": REQUESTS, "limits": limits}
     image = "registry.example.com/serve:1"
     return {"name": "main", "image": image, "args": ["serve"], "resources": resources, **changes}
 
 
 def metadata(name: str, **annotations: str) -> dict[str, Any]:
-    """Of an object in production."""
+    """Labels of an object in production."""
     notes = {"gpufleet.dev/environment": "prod", **annotations}
     return {"name": f"wasteful-{name}", "namespace": "default", "annotations": notes}
 
@@ -84,7 +84,7 @@ def ray_cluster(name: str, main: dict[str, Any], **sizes: int) -> dict[str, Any]
 
 
 def ray_job(name: str, main: dict[str, Any], **settings: Any) -> dict[str, Any]:
-    """A run on a Ray cluster of its own."""
+    """A run on its own Ray cluster."""
     cluster = _ray(main, maxReplicas=2)
     spec = {"entrypoint": "python train.py", "activeDeadlineSeconds": 7200, **settings}
     return {

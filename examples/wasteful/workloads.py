@@ -1,4 +1,4 @@
-"""The same chat service twice, and a shell someone forgot."""
+"""The same chat service twice, and a forgotten shell."""
 
 import pulumi
 import pulumi_kubernetes as kubernetes
@@ -23,7 +23,7 @@ def _chat(resource: str, arguments: list[str], options: pulumi.ResourceOptions) 
         metadata={
             "name": "wasteful-chat",
             "namespace": "default",
-            # What the service needs, said on purpose: rules may stop a deployment on it.
+            # Declared needs of the service: rules may stop a deployment on them.
             "annotations": {
                 "gpufleet.dev/model-params-b": "1.1",
                 "gpufleet.dev/precision": "bf16",

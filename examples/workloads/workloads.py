@@ -1,4 +1,4 @@
-"""Pods that ask for exactly what their pool advertises, and say what they need it for."""
+"""Pods that request exactly the resources of their pool, and declare their purpose."""
 
 from typing import Any
 
@@ -41,7 +41,7 @@ def small_models(opts: pulumi.ResourceOptions) -> None:
 
 
 def notebooks(opts: pulumi.ResourceOptions) -> None:
-    """Six notebooks, each on a slice of its own with its own memory."""
+    """Six notebooks, each on its own slice with its own memory."""
     kubernetes.apps.v1.StatefulSet(
         "notebooks",
         metadata={"name": "notebooks", "namespace": NAMESPACE},

@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 
 REST = "*"
-"""In a cell: whatever has no row of its own above."""
+"""In a cell: every value without its own row above."""
 
 
 @cache
@@ -18,7 +18,7 @@ def table(name: str) -> tuple[Mapping[str, str], ...]:
 
 @cache
 def row_of(name: str, /, **wanted: str) -> Mapping[str, str]:
-    """The first row whose cells are what is wanted, or `*`. Raises KeyError where there is none."""
+    """The first row whose cells equal the given values, or `*`. Raises KeyError without one."""
     for row in table(name):
         if all(row[column] in (REST, value) for column, value in wanted.items()):
             return row

@@ -1,5 +1,5 @@
-"""Rules that refuse GPU waste and impossibility, over facts, through several fronts.
+"""Rules that refuse GPU waste and impossible configurations, for several front ends.
 
-`facts` say what is known, `adapters` read them from someone's documents, `rules` validate them,
-`money` prices what they find, and `fronts` report: to the Pulumi engine today.
+`readers` read facts from documents, `rules` validate them, `money` prices the findings, and
+`fronts` report them: to the Pulumi engine, an audit, a cluster.
 """

@@ -1,4 +1,4 @@
-"""What a rule means, in Markdown: the reference pages and `gpufleet policies explain` show it."""
+"""Markdown text about a rule, for the reference pages and `gpufleet policies explain`."""
 
 import csv
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from gpufleet_policies.rule_examples import RuleExample, rule_examples
 from gpufleet_policies.rules.registry import by_id
 
 SEEN = "* Seen in "
-"""The line with the link to where somebody else had what the rule is about."""
+"""The line with the link to a public report of the fault."""
 with Path(__file__).with_suffix(".csv").open(newline="", encoding="utf-8") as _file:
     _SUBJECTS = {row["facts"]: row["words"] for row in csv.DictReader(_file)}
 _NEEDS = {
@@ -24,7 +24,7 @@ _NEEDS = {
 
 
 def explanation(rule: Rule) -> list[str]:
-    """What it forbids, why, levels, source, a bad object and the change that makes it good."""
+    """The forbidden state, reason, levels, source, a bad object and the change that corrects it."""
     lines = [rule.sentence, ""]
     if rule.detail:
         lines += [rule.detail, ""]

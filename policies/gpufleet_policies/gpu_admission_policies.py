@@ -20,8 +20,8 @@ class GpuAdmissionPoliciesArgs(TypedDict):
     """Inputs of `GpuAdmissionPolicies`."""
 
     enforcement: NotRequired[str]
-    """One of `warn`, `deny`: what mandatory policies do. Default `warn`: the client is warned and
-    the audit log says so; advisory policies never do more."""
+    """One of `warn`, `deny`: action of mandatory policies. Default `warn`: the client gets a
+    warning, and the audit log an entry; advisory policies always warn."""
     settings: NotRequired[dict[str, Any]]
     """Policy settings as in gpu-policy.yaml: `profile`, `rules`, `thresholds`, `fleet`. Default:
     the levels of production. Their `exceptions` do not reach the cluster, annotations of objects
@@ -84,7 +84,7 @@ def _policies(component: str, given: dict[str, Any]) -> tuple[Policy, ...]:
         allowed = ", ".join(Enforcement)
         refuse(
             component,
-            [error("argument-invalid", "enforcement", f"{enforcement!r} is none of {allowed}")],
+            [error("argument-invalid", "enforcement", f"{enforcement!r} is not one of {allowed}")],
         )
     try:
         settings = read_settings(given.get("settings", {}), "settings")

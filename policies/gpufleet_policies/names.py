@@ -1,4 +1,4 @@
-"""Lists of names that readers and rules know, each a row of `names.csv` with what it means."""
+"""Lists of names that readers and rules know, each a row of `names.csv` with its meaning."""
 
 import csv
 from functools import cache
@@ -15,7 +15,7 @@ def _lists() -> dict[str, dict[str, str]]:
 
 
 def meanings(of: str) -> dict[str, str]:
-    """Name -> what it means, of one list in its order; empty where the name says all."""
+    """Name -> its meaning, of one list in its order; empty where the name is enough."""
     return _lists()[of]
 
 

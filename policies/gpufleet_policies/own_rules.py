@@ -1,4 +1,4 @@
-"""Rules of a project's own: Python files with functions that carry `@rule`.
+"""Your own rules: Python files with functions that carry `@rule`.
 
     # rules/cost_centre.py
     from gpufleet_policies.own_rules import Level, RuleContext, WorkloadFacts, finding, rule
@@ -105,7 +105,7 @@ def _rules_of(path: Path) -> list[Rule]:
 
 
 def _broken(path: Path, error: Exception) -> str:
-    """The file, the line in it, and what Python said."""
+    """The file, the line in it, and Python's error."""
     if isinstance(error, SyntaxError):
         return f"{path}:{error.lineno}: {error.msg}"
     lines = [
@@ -118,7 +118,7 @@ def _broken(path: Path, error: Exception) -> str:
 
 
 def _wrong(found: list[tuple[Path, Rule]]) -> Iterator[str]:
-    """What is wrong with the rules themselves."""
+    """Errors of the rules themselves."""
     places: dict[str, Path] = {}
     for path, one in found:
         if not _ID.fullmatch(one.id):

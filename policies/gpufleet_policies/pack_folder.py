@@ -10,12 +10,12 @@ from gpufleet.documents.whole_file import write_whole_text
 
 DISTRIBUTION = "pulumi-gpufleet"
 _FILES = Path(__file__).with_name("pack_files")
-"""What the files of a new folder hold."""
+"""Contents of the files of a new folder."""
 
 
 @dataclass(frozen=True, slots=True)
 class PackFolder:
-    """What was done with each file."""
+    """Result for each file."""
 
     written: tuple[str, ...]
     unchanged: tuple[str, ...]
@@ -26,10 +26,10 @@ class PackFolder:
 
 
 def own_requirement() -> str:
-    """How pip gets what runs here: the same version, or the folder or wheel it came from.
+    """The pip requirement of the running version: its number, or the folder or wheel it came from.
 
-    Nothing is asked of an index that may not have it: what was installed from a file or a checkout
-    is named by that.
+    A version that was installed from a file or a checkout is named by that, because no index may
+    have it.
     """
     try:
         here = distribution(DISTRIBUTION)
@@ -52,7 +52,7 @@ def documentation_site() -> str | None:
 
 
 def _origin(text: str | None) -> str | None:
-    """What pip gets to install the same again (PEP 610); None: it came from an index."""
+    """The requirement that installs the same again (PEP 610); None: it came from an index."""
     try:
         found = json.loads(text or "{}")
     except ValueError:

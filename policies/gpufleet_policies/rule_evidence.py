@@ -14,23 +14,23 @@ FILE = Path(__file__).with_suffix(".csv")
 
 @dataclass(frozen=True, slots=True)
 class RuleEvidence:
-    """Where somebody else had what a rule is about."""
+    """A public report of the fault that a rule finds."""
 
     source: str
     """`owner/name path` of a file, or `owner/name#number` of a report."""
     commit: str = ""
     """Commit of the file, where it is known."""
     shows: str = ""
-    """What the report is about."""
+    """Subject of the report."""
     false_errors: int = 0
     """Errors on other people's files that were not true and are not repaired yet: above 0, the
     rule is advice. A repair sets it to 0 and adds the case to the tests."""
     between: str = ""
-    """Of a relation: the objects that it compares."""
+    """For a relation: the objects that it compares."""
 
     @property
     def link(self) -> str:
-        """Where it can be read: of a file without a known commit, its repository."""
+        """Address of the report: for a file without a known commit, its repository."""
         report, _, number = self.source.partition("#")
         if number:
             return f"https://github.com/{report}/issues/{number}"

@@ -20,13 +20,13 @@ class RuleExample:
     bad: str
     """YAML of the object that is reported; empty where it is too long to be shown."""
     message: str
-    """What is reported about the bad object."""
+    """Message about the bad object."""
     change: str = ""
     """Lines of a unified diff from the bad object to a good one."""
     good: str = ""
     """A good document, where it is short enough to be shown whole."""
     given: str = ""
-    """What is known about the place: options and context of `gpufleet check`."""
+    """Options and context of `gpufleet check` for the example."""
 
 
 @cache

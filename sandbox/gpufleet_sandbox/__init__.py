@@ -1,7 +1,7 @@
 """A Kubernetes control plane with simulated GPU nodes on one machine, without containers or root.
 
-`Sandbox` is the way in. It is imported on first use: the language host lives in this package too,
-starts with every engine command, and must not pay for what it does not need.
+`Sandbox` is the entry point. It is imported on first use: the language host is in this package too,
+and starts with every engine command, so its start must be fast.
 """
 
 from typing import TYPE_CHECKING, Any

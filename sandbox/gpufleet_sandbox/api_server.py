@@ -1,8 +1,8 @@
-"""The few requests the sandbox itself makes to its API server.
+"""The few requests of the sandbox itself to its API server.
 
 A client of forty lines rather than the `kubernetes` package: importing that costs more than a warm
-start of the whole control plane. `http.client` also never goes through a proxy, whatever the
-environment says.
+start of the whole control plane. `http.client` also never uses a proxy, whatever the environment
+variables are.
 """
 
 import http.client
@@ -21,7 +21,7 @@ _TIMEOUT_SECONDS = 30.0
 
 @dataclass(frozen=True, slots=True)
 class ApiAnswer:
-    """Status and body of one answer."""
+    """Status and body of one response."""
 
     status: int
     body: bytes
@@ -113,7 +113,7 @@ class ApiServer:
             )
 
     def is_healthy(self, path: str = "/readyz", port: int | None = None) -> bool:
-        """Whether a component of the control plane answers 200 on a health path."""
+        """Whether a component of the control plane returns 200 on a health path."""
         context = self._context if port is None else self._unverified
         connection = http.client.HTTPSConnection(
             LOOPBACK, port or self.port, timeout=2.0, context=context

@@ -61,7 +61,7 @@ def _found(names: Iterable[str], progress: Progress) -> tuple[dict[str, Path], l
     """Programs that are installed or cached, and those that are missing."""
     programs = named([*names])
     tools, target, cache = tools_folder(), go_platform(), cache_folder()
-    with ThreadPoolExecutor(max_workers=4) as pool:  # asks each for its version
+    with ThreadPoolExecutor(max_workers=4) as pool:  # reads the version of each
         installed = list(pool.map(lambda p: installed_programs.find(p, os.environ), programs))
     ready: dict[str, Path] = {}
     missing: list[CachedProgram] = []
@@ -129,7 +129,7 @@ class _Making:
             raise SandboxError(_explain(failures))
 
     def _make_all(self, entries: list[CachedProgram]) -> list[str]:
-        """Make the programs of one module, and say why some could not be had."""
+        """Build the programs of one module, and report the ones that failed with the reason."""
         failures: list[str] = []
         for entry in entries:
             try:

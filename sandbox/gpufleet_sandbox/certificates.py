@@ -32,7 +32,7 @@ _ADDRESSES = ("127.0.0.1", "10.0.0.1")
 
 @dataclass(frozen=True, slots=True)
 class CertificateSubject:
-    """Who a certificate speaks for."""
+    """Subject of a certificate."""
 
     file: str
     """Stem of the certificate and key files."""
@@ -110,7 +110,7 @@ def _sound(certificates: Certificates, now: datetime.datetime) -> bool:
         private = _private(certificates.service_account_key)
         return _public_bytes(private) == certificates.service_account_public_key.read_bytes()
     except (OSError, ValueError, TypeError, InvalidSignature):
-        return False  # whatever is wrong with a file, the answer is a new set
+        return False  # any error of a file is fixed by a new set
 
 
 def _ending(certificate: x509.Certificate, now: datetime.datetime) -> bool:
@@ -210,7 +210,7 @@ def _leaf(
         _builder(x509.Name(subject), authority.subject, key, now)
         .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
         .add_extension(x509.ExtendedKeyUsage(purposes), critical=False)
-        # Python 3.13 refuses a certificate that does not say which key signed it.
+        # Python 3.13 refuses a certificate that does not name the key that signed it.
         .add_extension(
             x509.AuthorityKeyIdentifier.from_issuer_public_key(_elliptic(authority)),
             critical=False,

@@ -1,4 +1,4 @@
-"""Where the simulator charts are: the entry point `gpufleet.charts` of this distribution."""
+"""Folder of the simulator charts: the entry point `gpufleet.charts` of this distribution."""
 
 from pathlib import Path
 

@@ -23,7 +23,7 @@ def restore_cut_off_checkpoints(backend_url: str, note: Callable[[str], None]) -
     """Restore every unreadable checkpoint of a file backend from its copy, without attributes.
 
     A stack without a readable copy had no checkpoint before: its file is removed, and the stack is
-    made anew. Does nothing to other backends and to readable checkpoints.
+    created again. Does nothing to other backends and to readable checkpoints.
     """
     address = urlparse(backend_url)
     if address.scheme != "file":

@@ -149,13 +149,13 @@ def status(directory: Path | None, output_format: str) -> None:
 @click.argument("names", nargs=-1, metavar="[PROGRAM]...")
 @format_option
 def programs(names: tuple[str, ...], output_format: str) -> None:
-    """Prepare the programs and say where they are; start nothing.
+    """Prepare the programs and print their paths; start nothing.
 
-    Each is taken from PATH when its version will do, else from the cache, else downloaded from its
-    vendor (GPUFLEET_NO_DOWNLOAD=1 turns that off), else built with Go from pinned modules. Without
-    names: those that `up` needs. Others, such as pulumi-language-yaml, also go into the sandbox's
-    PATH when there is a sandbox. The cache is
-    ~/.cache/gpufleet/programs, or $GPUFLEET_CACHE/programs.
+    Each is taken from PATH when its version is accepted, else from the cache, else downloaded from
+    its vendor (GPUFLEET_NO_DOWNLOAD=1 disables that), else built with Go from pinned modules.
+    Default: the programs that `up` needs. Others, such as pulumi-language-yaml, are also added to
+    the PATH of the sandbox when there is a sandbox. The cache is ~/.cache/gpufleet/programs, or
+    $GPUFLEET_CACHE/programs.
     """
     with _session(None) as sandbox:
         if names:
@@ -198,7 +198,7 @@ def _session(directory: Path | None) -> Iterator[Sandbox]:
         click.echo(f"gpufleet: {problem}", err=True)
         sys.exit(1)
     except BrokenPipeError:
-        raise  # the reader of the output ended, which the program answers
+        raise  # the reader of the output has closed, which the program handles
     except OSError as problem:
         click.echo(f"gpufleet: {problem}", err=True)
         sys.exit(1)

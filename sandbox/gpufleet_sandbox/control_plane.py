@@ -49,16 +49,16 @@ class Component:
     arguments: Callable[[ControlPlanePlan], list[str]]
     """Arguments after the program."""
     ports: tuple[str, ...]
-    """Names of the ports it listens on; the first is the one asked for its health."""
+    """Names of the ports it listens on; the first is the one requested its health."""
     needs: frozenset[str]
     """Components that must be ready before it starts."""
     health: str | None
-    """Path that answers 200 over TLS when it is ready; None: ready when its port listens, or when
+    """Path that returns 200 over TLS when it is ready; None: ready when its port listens, or when
     it still runs a moment after its start."""
     configuration: Callable[[SandboxLayout, Certificates], tuple[Path, ...]]
     """Files whose content decides how it runs: when one changes, it is started again."""
     python: bool = False
-    """Run by this Python interpreter rather than a program of its own."""
+    """Run by this Python interpreter, not as a separate program."""
 
 
 def _etcd(plan: ControlPlanePlan) -> list[str]:
@@ -82,7 +82,7 @@ def _etcd(plan: ControlPlanePlan) -> list[str]:
         f"--listen-peer-urls={peer}",
         f"--initial-advertise-peer-urls={peer}",
         f"--initial-cluster=default={peer}",
-        "--unsafe-no-fsync",  # a sandbox survives a killed process, not a power cut
+        "--unsafe-no-fsync",  # a sandbox survives a killed process, not a power failure
         "--log-level=warn",
         *tls,
     ]
@@ -165,7 +165,7 @@ def _kwok(plan: ControlPlanePlan) -> list[str]:
         f"--node-ip={LOOPBACK}",
         f"--node-port={plan.ports['kwok']}",
         f"--server-address={LOOPBACK}:{plan.ports['kwok']}",
-        # Without leases of its own a node turns Unknown after 54 s.
+        # Without its own leases a node turns Unknown after 54 s.
         "--node-lease-duration-seconds=40",
     ]
 
@@ -175,7 +175,7 @@ def _operands(plan: ControlPlanePlan) -> list[str]:
 
 
 def component_kubeconfig(layout: SandboxLayout, identity: str) -> Path:
-    """The kubeconfig of a component that has an identity of its own."""
+    """The kubeconfig of a component with its own identity."""
     return layout.config / f"{identity}.kubeconfig"
 
 
@@ -193,7 +193,7 @@ def _tokens(layout: SandboxLayout, certificates: Certificates) -> tuple[Path, ..
 
 
 COMPONENTS: tuple[Component, ...] = (
-    # Its ports listen before it has read its data: only `/health` says that it serves.
+    # Its ports listen before it has read its data: only `/health` shows that it serves.
     Component("etcd", _etcd, ("etcd-client", "etcd-peer"), frozenset(), "/health", _keys),
     Component(
         "kube-apiserver",

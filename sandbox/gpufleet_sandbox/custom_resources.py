@@ -48,7 +48,7 @@ def apply(server: ApiServer, definitions: Iterable[Definition], deadline: float)
     Server-side apply, because large schemas exceed the annotation of the client-side one.
 
     Args:
-        server: Where to.
+        server: Target.
         definitions: CustomResourceDefinitions.
         deadline: `time.monotonic()` at which waiting ends.
 
@@ -73,7 +73,7 @@ def apply(server: ApiServer, definitions: Iterable[Definition], deadline: float)
 
 
 def _manifests(definition: Definition) -> list[tuple[str, dict[str, Any]]]:
-    """What is applied for one definition: itself, and what makes the server strict about it."""
+    """Objects applied for one definition: itself, and those that make the server strict."""
     name = definition["metadata"]["name"]
     if not strictness.is_strict(definition):
         return [(f"{_COLLECTION}/{name}", definition)]

@@ -16,18 +16,18 @@ OFF_VARIABLE = "GPUFLEET_NO_DOWNLOAD"
 """Set to 1 to build everything that is not installed."""
 
 _TIMEOUT_SECONDS = 5.0
-"""For each step of the network. A machine that is cut off often drops packets in silence."""
+"""Timeout of each network step. A machine without network access often drops packets silently."""
 
 _CHECKSUM_FILE_LIMIT = 1 << 20
 _CHUNK = 1 << 18
 
 
 class DownloadError(Exception):
-    """The program could not be fetched; the text says why. Building it is the next way."""
+    """The program could not be downloaded; the text gives the reason. The next way is a build."""
 
 
 class Downloads:
-    """Downloads of one run: a host that did not answer once is not asked again."""
+    """Downloads of one run: a host that did not respond once is not tried again."""
 
     def __init__(self, *, enabled: bool | None = None) -> None:
         self.enabled = os.environ.get(OFF_VARIABLE, "") in ("", "0") if enabled is None else enabled
@@ -38,10 +38,10 @@ class Downloads:
         """Fetch, verify and unpack a program below `folder`.
 
         Returns:
-            The folder that holds it, with whatever the vendor ships next to it.
+            The folder that holds it, with all other files of the vendor's archive.
 
         Raises:
-            DownloadError: Turned off, not offered, not reachable, or not what its checksum says.
+            DownloadError: Disabled, not offered, not reachable, or with another checksum.
         """
         if not self.enabled:
             raise DownloadError(f"downloads are turned off by {OFF_VARIABLE}")

@@ -68,11 +68,11 @@ class PulumiEngine:
             made.checked()
 
     def preview(self, stack: str, *options: str, **settings: Any) -> Result:
-        """What `up` would do. `operate` explains the settings."""
+        """Changes that `up` would make. `operate` explains the settings."""
         return self.operate("preview", stack, *options, **settings)
 
     def up(self, stack: str, *options: str, **settings: Any) -> Result:
-        """Bring the stack to what the program says, without a preview first."""
+        """Update the stack to the program, without a preview first."""
         return self.operate("up", stack, "--yes", "--skip-preview", *options, **settings)
 
     def destroy(self, stack: str, *options: str, **settings: Any) -> Result:
@@ -127,10 +127,10 @@ class PulumiEngine:
         return self._json("stack", "export", "--stack", stack, option=None).get("deployment") or {}
 
     def call(self, arguments: Sequence[str], *, timeout: float | None = None) -> Result:
-        """Run any command to its end, whatever the end is.
+        """Run any command to its end, whatever its result.
 
-        An interrupt is passed on once, and the engine may finish what it is doing. It runs in a
-        process group of its own: a terminal would interrupt it a second time, and then it drops
+        An interrupt is passed on once, and the engine may finish its operation. It runs in its own
+        process group: a terminal would interrupt it a second time, and then it stops at once.
         everything.
         """
         begun = time.monotonic()
@@ -193,17 +193,16 @@ def _worth_showing(line: str) -> bool:
 def deploy(
     sandbox: "Sandbox", stack: str, *, project: Path | None = None, out: TextIO | None = None
 ) -> dict[str, Result]:
-    """What `make up` does after the control plane is there: `pulumi up`, twice, and a table.
+    """Steps of `make up` after the start of the control plane: `pulumi up`, twice, and a table.
 
     A stack that a killed engine left locked or half recorded is repaired first. The policy pack in
-    `policies/` validates the fleet when it is there; the example workloads follow when they are
-    there.
+    `policies/` validates the fleet if it exists; the example workloads follow if they exist.
 
     Args:
         sandbox: a running sandbox.
         stack: stack of the project; created when missing.
         project: folder of Pulumi.yaml; default: the nearest one from the current folder upwards.
-        out: where progress and the table go; default: standard output.
+        out: target of progress and table; default: standard output.
 
     Returns:
         The result of each update, by stack.

@@ -1,4 +1,4 @@
-"""What an engine command did, read from its event log."""
+"""Result of an engine command, read from its event log."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -14,10 +14,10 @@ UNCHANGED = frozenset({"same", "read", "refresh"})
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What one engine command did."""
+    """Result of one engine command."""
 
     command: str
-    """As typed, without what this package adds."""
+    """As typed, without the additions of this package."""
     status: int
     """Exit status; 0 is success, negative a signal."""
     seconds: float
@@ -88,7 +88,7 @@ class Result:
 
 
 class EngineError(SandboxError):
-    """An engine command failed; `result` holds all it said."""
+    """An engine command failed; `result` holds all of its output."""
 
     def __init__(self, result: Result) -> None:
         # The cause comes last, where a reader of a long log looks; advice caused nothing.

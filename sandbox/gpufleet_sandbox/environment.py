@@ -13,7 +13,7 @@ UNSET = ("PULUMI_CONFIG_PASSPHRASE", "PULUMI_ACCESS_TOKEN", "PULUMI_STACK")
 
 
 def variables(layout: SandboxLayout) -> dict[str, str]:
-    """What a sandbox sets, PATH apart."""
+    """Variables that a sandbox sets, except PATH."""
     return {
         FOLDER_VARIABLE: str(layout.root),
         CHARTS_VARIABLE: str(charts_folder()),

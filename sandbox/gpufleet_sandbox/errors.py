@@ -2,4 +2,4 @@
 
 
 class SandboxError(Exception):
-    """The sandbox cannot do what was asked. The text says what, why, and what to do next."""
+    """The sandbox cannot do the requested operation. The text gives reason and remedy."""

@@ -24,10 +24,10 @@ _REPLACED = "replaced"
 _PINNED = re.compile(r"^\s*(\S+) v\S+(?: // indirect)?$", re.MULTILINE)
 
 _FAST = ("-gcflags=all=-dwarf=false -l", "-gcflags=std=-dwarf=false")
-"""How packages are compiled: without debug data, which the linker drops, and without inlining, but
-for Go's own. All programs of `make up` take 15 min 2 s of processor time (17 min 40 s before);
-twelve engine tests of admission took no longer. It does not change what a program does, so it is no
-part of the key in the cache."""
+"""Compiler flags of packages: without debug data, which the linker drops, and without inlining,
+except for Go's own. All programs of `make up` take 15 min 2 s of processor time (17 min 40 s
+before); twelve engine tests of admission took no longer. They do not change a program's behaviour,
+so they are no part of the key in the cache."""
 
 _SCHEMA = Path("cmd/pulumi-resource-kubernetes/schema.json")
 _TAIL_LINES = 15
@@ -66,7 +66,7 @@ class GoBuild:
         """Build. Returns the folder that holds the executable.
 
         Raises:
-            SandboxError: Go refuses; the text ends with what Go said.
+            SandboxError: Go refuses; the text ends with Go's output.
             BuildStoppedError: `stopping` was set.
         """
         shutil.copytree(self._tools / self._program.module, self._module)
@@ -86,7 +86,7 @@ class GoBuild:
         return made
 
     def _replaced_files(self) -> dict[str, list[Path]]:
-        """Module -> files of `replaced/`, which take the place of its own of the same names."""
+        """Module -> files of `replaced/`, which replace its files of the same names."""
         folder = self._module / _REPLACED
         pinned = _PINNED.findall((self._module / "go.mod").read_text(encoding="utf-8"))
         found: dict[str, list[Path]] = {}
@@ -152,8 +152,8 @@ class GoBuild:
         said: collections.deque[str] = collections.deque(maxlen=_TAIL_LINES)
         output: list[str] = []
         stdout, stderr = child.stdout, child.stderr
-        assert stdout is not None, "asked for a pipe"
-        assert stderr is not None, "asked for a pipe"
+        assert stdout is not None, "requested a pipe"
+        assert stderr is not None, "requested a pipe"
         # Both pipes are read at once: a full one would block Go.
         reader = threading.Thread(target=lambda: output.append(stdout.read()), daemon=True)
         reader.start()
@@ -219,7 +219,7 @@ def end_orphan(scratch: Path) -> None:
 
 
 def _end_group(pid: int) -> None:
-    """SIGKILL: Go's cache is written by rename, so a build may be cut off anywhere."""
+    """SIGKILL: Go's cache is written by rename, so a build may be interrupted anywhere."""
     try:
         os.killpg(pid, signal.SIGKILL)
     except ProcessLookupError:

@@ -1,4 +1,4 @@
-"""Makes Helm releases usable again whose installation or upgrade was cut off."""
+"""Repairs Helm releases whose installation or upgrade was interrupted."""
 
 import http
 from collections import defaultdict
@@ -18,15 +18,15 @@ _NEVER_DEPLOYED = (*_IN_PROGRESS, "failed")
 def remove_unfinished_revisions(server: ApiServer) -> list[str]:
     """Delete unfinished revisions; returns their releases as `namespace/name`.
 
-    Helm takes an unfinished revision for one in progress and refuses every further operation:
+    Helm treats an unfinished revision as one in progress and refuses every further operation:
     "cannot re-use a name that is still in use". Without it the previous revision counts. A release
-    none of whose revisions was ever deployed goes whole: Helm can neither install it ("cannot
-    re-use a name") nor upgrade it ("has no deployed releases"). What it made stays and is taken
-    over by the next installation, which finds its own marks on it.
+    without any deployed revision is deleted whole: Helm can neither install it ("cannot re-use a
+    name") nor upgrade it ("has no deployed releases"). Its objects stay, and the next installation
+    adopts them, because they have its ownership metadata.
     Call it only while no Helm and no provider runs.
 
     Raises:
-        SandboxError: the API server does not answer, or refuses.
+        SandboxError: the API server does not respond, or refuses.
     """
     releases: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for secret in server.get(f"/api/v1/secrets?labelSelector={quote(_REVISIONS)}")["items"]:

@@ -1,4 +1,4 @@
-"""Putting programs where the engine and the shell look for them: one folder, one plugin folder."""
+"""Installs programs where the engine and the shell look for them: one folder, one plugin folder."""
 
 import filecmp
 import os
@@ -25,7 +25,7 @@ def install(layout: SandboxLayout, programs: Mapping[str, Path], plugin: Provide
     Args:
         layout: The sandbox.
         programs: Program name -> executable, in the program cache or on PATH.
-        plugin: The provider as the engine will ask for it.
+        plugin: The provider as the engine will request it.
     """
     layout.bin.mkdir(parents=True, exist_ok=True)
     for name, program in programs.items():
@@ -64,7 +64,7 @@ def _install_language_host(layout: SandboxLayout, engine: Path) -> None:
             (layout.bin / name).unlink(missing_ok=True)
         return
     if find_spec("gpufleet_sandbox.language_host") is None:
-        return  # Python programs then need the vendor's host; the engine says so itself
+        return  # Python programs then need the vendor's host; the engine reports it
     from gpufleet_sandbox import language_host
 
     language_host.install(layout.bin, sys.executable)

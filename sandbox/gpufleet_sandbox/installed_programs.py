@@ -15,7 +15,7 @@ _VERSION_TIMEOUT_SECONDS = 20.0
 
 @dataclass(frozen=True, slots=True)
 class Installed:
-    """What was found, and whether it will do."""
+    """An installed program, and whether its version is accepted."""
 
     path: Path | None
     reason: str | None = None

@@ -1,4 +1,4 @@
-"""Where one sandbox keeps its files: everything below a single folder."""
+"""Paths of one sandbox's files: all below a single folder."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -40,6 +40,6 @@ def plugins(pulumi_home: Path) -> Iterator[psutil.Process]:
 def _is_orphan(process: psutil.Process) -> bool:
     with suppress(psutil.NoSuchProcess, psutil.AccessDenied):
         parent = process.parent()
-        # By name: the executable of the system's first process may not be asked for.
+        # By name: the executable of the system's first process may not be requested.
         return parent is None or parent.name() != "pulumi"
     return False

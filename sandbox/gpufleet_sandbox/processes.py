@@ -46,12 +46,12 @@ class Command:
 
 
 def start(command: Command, root: Path, log: Path, path: str) -> ProcessRecord:
-    """Start a process in a session of its own: it outlives the caller and its terminal.
+    """Start a process in its own session: it outlives the caller and its terminal.
 
     Args:
-        command: What to run.
+        command: Command line.
         root: The sandbox folder; also the working directory.
-        log: Where standard output and error are appended.
+        log: File to which standard output and error are appended.
         path: PATH of the process.
 
     Raises:
@@ -79,7 +79,7 @@ def start(command: Command, root: Path, log: Path, path: str) -> ProcessRecord:
     try:
         started = psutil.Process(child.pid).create_time()
     except psutil.NoSuchProcess:
-        started = time.time()  # ended at once; the caller's first look at it says so
+        started = time.time()  # ended at once; the caller's first check reports it
     return ProcessRecord(child.pid, started, command.fingerprint)
 
 
@@ -199,7 +199,7 @@ def _wait(processes: Iterable[psutil.Process], seconds: float) -> list[psutil.Pr
     remaining = list(processes)
     while True:
         _reap()
-        # A child of ours has ended when it is reaped: a dead first thread is not an end yet,
+        # A child of ours has ended when it is reaped: an ended first thread is not an end yet:
         # the others may still hold ports.
         remaining = [one for one in remaining if one.pid in _children or _runs(one)]
         if not remaining or time.monotonic() >= deadline:

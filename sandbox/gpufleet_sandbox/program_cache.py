@@ -1,9 +1,9 @@
-"""The cache of built and downloaded programs, shared by all sandboxes of a person.
+"""The cache of built and downloaded programs, shared by all sandboxes of a user.
 
 `<cache>/<program>-<key>/` holds the executable and `digest.json`. The key is a hash of everything
 that decides the result, so another pin is another folder. A folder appears in one step, by rename;
-a file that is not what its digest says (truncated, overwritten) makes the entry invalid, and it is
-made again.
+a file with another digest (truncated, overwritten) makes the entry invalid, and it is built
+again.
 """
 
 import hashlib
@@ -62,7 +62,7 @@ class CachedProgram:
 
     @property
     def folder(self) -> Path:
-        """Where it is once complete."""
+        """Its folder once complete."""
         return self.cache / f"{self.program.name}-{self.key}"
 
     @property
@@ -77,14 +77,14 @@ class CachedProgram:
 
     @property
     def scratch(self) -> Path:
-        """Where it is made. Used under the lock only: what is found there belongs to a dead run."""
+        """Its build folder. Used under the lock only: older contents are of an interrupted run."""
         return self.cache / f"{SCRATCH_PREFIX}{self.program.name}-{self.key}"
 
     def is_valid(self) -> bool:
-        """Whether every file is there and is what the digest says.
+        """Whether every file exists and has its digest.
 
-        Contents are hashed when a file's time is not the recorded one; the usual look costs
-        nothing.
+        Contents are hashed when a file's time is not the recorded one; the usual check costs no
+        time.
         """
         try:
             recorded = json.loads((self.folder / _DIGEST).read_text(encoding="utf-8"))["files"]
@@ -92,7 +92,7 @@ class CachedProgram:
                 _is_same(self.folder / name, entry) for name, entry in recorded.items()
             )
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
-            return False  # no entry, or a damaged one: both are made anew
+            return False  # no entry, or a damaged one: both are built again
 
     def source(self) -> str:
         """`build` or `download`."""

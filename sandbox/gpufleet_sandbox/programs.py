@@ -34,7 +34,7 @@ class VersionRange:
 
 @dataclass(frozen=True, slots=True)
 class Vendor:
-    """Where the vendor publishes the program. `{version}`, `{os}`, `{arch}` are filled in."""
+    """Address of the vendor's download. `{version}`, `{os}`, `{arch}` are filled in."""
 
     url: str
     checksums: str
@@ -97,9 +97,9 @@ def _kubernetes(name: str, seconds: int) -> SandboxProgram:
         package=f"k8s.io/kubernetes/cmd/{name}",
         version=_KUBERNETES,
         seconds=seconds,
-        # A chart with a kubeVersion range refuses a server that does not know its version.
+        # A chart with a kubeVersion range refuses a server without a version.
         linker=f"-s -w {linker}",
-        # With its profile, every package of Kubernetes would be compiled anew for each binary.
+        # With its profile, every package of Kubernetes would be compiled again for each binary.
         flags=("-trimpath", "-pgo=off"),
         accepted=VersionRange(
             (1, 36, 0), (1, 37, 0), "the flags and the DRA feature gates are those of 1.36"
@@ -181,7 +181,7 @@ PROGRAMS: dict[str, SandboxProgram] = {
             version="1.38.1",
             seconds=43,
             linker="-s -w -X github.com/pulumi/pulumi-yaml/pkg/version.Version=v1.38.1",
-            version_command=None,  # asked on the command line it starts serving
+            version_command=None,  # read from the command line that starts it
         ),
         SandboxProgram(
             name="kueue",
@@ -221,7 +221,7 @@ PROGRAMS: dict[str, SandboxProgram] = {
             package="k8s.io/kube-state-metrics/v2",
             version="2.18.0",
             seconds=120,
-            version_command=None,  # a build by Go's tool chain does not know its own
+            version_command=None,  # a build by Go's tool chain has no version
         ),
         SandboxProgram(
             name="karpenter",  # its core, with the provider whose machines are kwok nodes
@@ -272,7 +272,7 @@ PROGRAMS: dict[str, SandboxProgram] = {
             package=".",
             version="0.16.1",  # of pulumi-java; the .NET generator is that of Pulumi 3.132.0
             seconds=60,
-            version_command=None,  # likewise
+            version_command=None,  # as above
         ),
         SandboxProgram(
             name="conftest",  # benchmarks compare the audit with it
@@ -280,10 +280,10 @@ PROGRAMS: dict[str, SandboxProgram] = {
             package="github.com/open-policy-agent/conftest",
             version="0.56.0",
             seconds=71,
-            version_command=None,  # a build by Go's tool chain does not know its own
+            version_command=None,  # a build by Go's tool chain has no version
         ),
         SandboxProgram(
-            name="kube-score",  # likewise
+            name="kube-score",  # as above
             module="kube-score",
             package="github.com/zegl/kube-score/cmd/kube-score",
             version="1.20.0",
@@ -303,7 +303,7 @@ SANDBOX_PROGRAMS: tuple[str, ...] = (
     "kube-scheduler",
     "kwok",
 )
-"""What `gpufleet sandbox up` needs. The others are made when something first asks for them."""
+"""Programs for `gpufleet sandbox up`. The others are prepared on first use."""
 
 
 def named(names: list[str] | tuple[str, ...]) -> list[SandboxProgram]:
@@ -332,7 +332,7 @@ class ProviderPlugin:
 
 
 def _installed_sdk() -> str:
-    """Version of the installed `pulumi_kubernetes`: the engine asks for exactly that provider."""
+    """Version of the installed `pulumi_kubernetes`: the engine requests exactly that provider."""
     try:
         return version("pulumi_kubernetes")
     except PackageNotFoundError:

@@ -1,4 +1,4 @@
-"""What a person sees while programs are built and processes start.
+"""Progress output while programs are built and processes start.
 
 On a terminal: one bar per running task, against the measured time. Elsewhere (a log, a pipe): one
 plain line when a task starts, every thirty seconds, and when it ends. Always on standard error.
@@ -18,11 +18,11 @@ class ProgressTask(Protocol):
     """One thing that takes time."""
 
     def detail(self, text: str) -> None:
-        """What it does right now."""
+        """Its present step."""
         ...
 
     def done(self, text: str) -> None:
-        """It ended well; `text` says with what."""
+        """Success; `text` is the result."""
         ...
 
     def failed(self, text: str) -> None:
@@ -31,14 +31,14 @@ class ProgressTask(Protocol):
 
 
 class Progress(Protocol):
-    """Where the sandbox reports to. Safe to call from several threads."""
+    """Target of the sandbox's reports. Safe to call from several threads."""
 
     def note(self, text: str) -> None:
-        """One line of its own."""
+        """Write one line."""
         ...
 
     def task(self, name: str, seconds: float) -> ProgressTask:
-        """Begin a task that is expected to take so many seconds (0: unknown)."""
+        """Begin a task with an expected time in seconds (0: unknown)."""
         ...
 
 
@@ -56,7 +56,7 @@ class _SilentTask:
 
 
 class SilentProgress:
-    """Says nothing: for tests and programs."""
+    """No output: for tests and programs."""
 
     def note(self, text: str) -> None:
         """Drop the line."""
@@ -77,7 +77,7 @@ class _PlainTask:
     def detail(self, text: str) -> None:
         now = time.monotonic()
         if not self._said_start:
-            # Said on the first sign of work: what is ready at once needs one line, not two.
+            # Printed at the first step: a task that is ready at once needs one line, not two.
             self._said_start = True
             about = f" (about {duration(self._seconds)})" if self._seconds else ""
             self._progress.note(f"{self._name}: {text}{about}")

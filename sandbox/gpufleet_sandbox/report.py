@@ -49,7 +49,7 @@ class WaitingPod:
 
 @dataclass(frozen=True, slots=True)
 class SandboxReport:
-    """What the closing table shows."""
+    """Figures of the closing table."""
 
     nodes: tuple[ReportRow, ...]
     waiting: tuple[WaitingPod, ...]
@@ -61,7 +61,7 @@ class SandboxReport:
 
     @property
     def without_price(self) -> int:
-        """Number of nodes that have none; the sum leaves them out."""
+        """Number of nodes without a price; the sum omits them."""
         return sum(node.usd_per_hour is None for node in self.nodes)
 
 

@@ -48,8 +48,8 @@ READY_WITHIN_SECONDS = 120.0
 class Sandbox:
     """A real etcd, API server, controller manager and scheduler on loopback, with simulated nodes.
 
-    Everything lives below one folder; two folders are two sandboxes. Methods may be called at any
-    time from several processes: one at a time changes the sandbox, the others wait.
+    All files are below one folder; two folders are two sandboxes. Methods may be called at any time
+    from several processes: one at a time changes the sandbox, the others wait.
 
         with Sandbox(folder).up() as sandbox:
             subprocess.run(["pulumi", "up", "--yes"], env=sandbox.environment())
@@ -57,7 +57,7 @@ class Sandbox:
     Args:
         directory: The sandbox folder. Default: `$GPUFLEET_SANDBOX`, else `.sandbox` next to the
             nearest `Pulumi.yaml` upwards, else `.sandbox` here.
-        progress: Where to report; default: nowhere.
+        progress: Target of reports; default: none.
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class Sandbox:
         named = Path(directory) if directory is not None else None
         self.layout = layout.locate(named, os.environ, Path.cwd())
         self.progress: Progress = progress or SilentProgress()
-        """Where this sandbox reports to."""
+        """Target of this sandbox's reports."""
 
     @property
     def kubeconfig(self) -> Path:
@@ -89,7 +89,7 @@ class Sandbox:
         timeout: float = READY_WITHIN_SECONDS,
         tools: Iterable[str] = (),
     ) -> Self:
-        """Bring the sandbox up, or repair it: what runs as it should is left alone.
+        """Start the sandbox, or repair it: healthy processes are not changed.
 
         Args:
             only: Components to run, with those they need (`{"kube-apiserver"}` brings etcd too).
@@ -98,8 +98,8 @@ class Sandbox:
             tools: Further programs to prepare, such as `pulumi-language-yaml`.
 
         Raises:
-            SandboxError: A program cannot be had, or a process does not become ready. What this
-                call started is stopped again; what ran before keeps running.
+            SandboxError: A program is not available, or a process does not become ready. Processes
+            that this call started are stopped again; earlier ones keep running.
         """
         components = select(only)
         names = [component.name for component in components if not component.python]
@@ -153,7 +153,7 @@ class Sandbox:
                     path.unlink(missing_ok=True)
 
     def status(self) -> status.Status:
-        """What runs, what the nodes advertise, where the pods are."""
+        """Processes, resources of the nodes, and places of the pods."""
         state = SandboxState.load(self.layout.state)
         record = state.processes.get("kube-apiserver")
         server = None

@@ -1,18 +1,18 @@
-"""Makes a stack usable again after an update was cut off: engine or API server were killed.
+"""Repairs a stack after an interrupted update: engine or API server were killed.
 
 `kill -9` leaves four things behind (each seen with CLI 3.259.0):
 
 * the file backend's lock, which refuses every further command;
-* provider processes, which finish what they were creating and then stay for ever;
-* *pending operations*: creations with an outcome the state does not know. `pulumi up` only warns of
-  them and creates the object again, so that an object with a generated name exists twice from then
-  on; `pulumi refresh --import-pending-creates` drops the entry without importing anything;
-* unfinished revisions of Helm releases, also when it was the API server that died: the engine then
-  ends with an error and an orderly state, but Helm refuses the release's name from then on.
+* provider processes, which finish their creations and then stay running;
+* *pending operations*: creations whose outcome the state does not have. `pulumi up` only warns of
+them and creates the object again, so that an object with a generated name exists twice from then
+on; `pulumi refresh --import-pending-creates` drops the entry without importing anything;
+* unfinished revisions of Helm releases, also when the API server was killed: the engine then ends
+with an error and an orderly state, but Helm refuses the release's name from then on.
 
-The record of a pending creation holds all that the state needs except the id, and a Kubernetes
-object's id follows from its metadata. So the record is moved among the resources and the engine's
-own refresh decides: it reads what exists and forgets what does not.
+The record of a pending creation holds all fields that the state needs except the id, and a
+Kubernetes object's id follows from its metadata. So the record is moved among the resources and the
+engine's own refresh decides: it reads existing objects and deletes the others.
 """
 
 import json
@@ -64,7 +64,7 @@ def repair(
     state = engine.state(stack)
     if not state.get("pending_operations"):
         if unfinished and _has_releases(state):
-            # The state may know a release that Helm no longer does: upgrading it would fail.
+            # The state may have a release that Helm no longer has: upgrading it would fail.
             engine.refresh(stack)
         return
     repaired, told = settled(state)

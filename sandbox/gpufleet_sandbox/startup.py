@@ -1,4 +1,4 @@
-"""Bringing the processes of a sandbox to where they should be, whatever state they are in."""
+"""Brings the processes of a sandbox to their target state, from any state."""
 
 import hashlib
 import http
@@ -15,7 +15,7 @@ from gpufleet_sandbox.progress import Progress
 from gpufleet_sandbox.state import SandboxState
 
 _UNHEALTHY_GRACE_SECONDS = 10.0
-"""How long a process that already runs may fail its health check before it is started again."""
+"""Seconds for which a running process may fail its health check before it is restarted."""
 
 _SETTLED_SECONDS = 0.5
 """A process without a health check counts as ready when it has survived this long."""
@@ -39,7 +39,7 @@ class Startup:
     """PATH of the processes."""
     progress: Progress
     started: list[str] = field(default_factory=list[str])
-    """What this `up` started, in order."""
+    """Processes that this `up` started, in order."""
     _since: dict[str, float] = field(default_factory=dict[str, float])
     _definitions_applied: bool = False
 
@@ -117,8 +117,8 @@ class Startup:
     def _release_nodes(self) -> None:
         """Delete the leases of the nodes before kwok starts.
 
-        Each kwok process holds them under a random name of its own and respects those of others:
-        the successor of a killed one would leave every node alone for 40 s.
+        Each kwok process holds them under its own random name and respects those of others: the
+        successor of a killed process would ignore every node for 40 s.
         """
         answer = self.server.request("DELETE", _NODE_LEASES)
         if answer.status != http.HTTPStatus.OK:
@@ -182,7 +182,7 @@ def _program_files(component: Component, plan: ControlPlanePlan) -> list[Path]:
 def stop_all(
     components: tuple[str, ...], found: dict[int, str], report: Callable[[str], None]
 ) -> None:
-    """End every process, those that use others first, storage last."""
+    """End every process, dependent ones first, storage last."""
     order = [*reversed(components)]
     others = [pid for pid, name in found.items() if name != "etcd"]
     storage = [pid for pid, name in found.items() if name == "etcd"]

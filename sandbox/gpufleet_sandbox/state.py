@@ -1,4 +1,4 @@
-"""What one sandbox remembers between commands: its ports and its processes."""
+"""Persistent state of one sandbox between commands: its ports and its processes."""
 
 import json
 import os

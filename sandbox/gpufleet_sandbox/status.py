@@ -1,4 +1,4 @@
-"""What a sandbox is doing: processes, ports, nodes with what they advertise, pods."""
+"""Status of a sandbox: processes, ports, nodes with their resources, pods."""
 
 import time
 from collections.abc import Mapping
@@ -50,9 +50,9 @@ class PodStatus:
     phase: str
     node: str | None
     requests: dict[str, str]
-    """Extended resources its containers ask for, by the limit of each, joined."""
+    """Extended resources its containers request, by the limit of each, joined."""
     reason: str | None
-    """Why it waits, as the scheduler says it."""
+    """Reason of the wait in the scheduler's words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class Status:
 
     directory: str
     running: bool
-    """Whether every recorded process runs and the API server answers."""
+    """Whether every recorded process runs and the API server responds."""
     server: str | None
     kubeconfig: str
     processes: tuple[ProcessStatus, ...]

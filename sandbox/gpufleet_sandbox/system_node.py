@@ -12,7 +12,7 @@ from gpufleet_sandbox.api_server import ApiServer
 NAME = "control-plane-0"
 ROLE_LABEL = "node-role.kubernetes.io/control-plane"
 SELECT_OTHERS = f"!{ROLE_LABEL}"
-"""Label selector of the nodes a person asks about."""
+"""Label selector of the nodes without the system node."""
 OTHERS = f"/api/v1/nodes?labelSelector={quote(SELECT_OTHERS)}"
 
 

@@ -9,7 +9,7 @@ from filelock import FileLock, Timeout
 from gpufleet_sandbox.errors import SandboxError
 
 WAIT_SECONDS = 1800.0
-"""How long a command waits for another one on the same sandbox: a deployment may take minutes."""
+"""Seconds that a command waits for another one on the same sandbox: a deployment takes minutes."""
 
 
 @contextmanager

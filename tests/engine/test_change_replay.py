@@ -9,18 +9,16 @@ from typing import Any
 import pytest
 
 from gpufleet.change.fleet_change import change_plan
-from gpufleet.change.plan import ResourceOperation
-from gpufleet.change.preview import read_preview, validate_preview
 from gpufleet.fleet import Fleet
 from gpufleet.platforms.compiled import compile_data
 from tests.clouds import Clouds
 from tests.engine.conftest import Project
+from tests.engine.engine_preview import HARD, differences, read_preview
 from tests.engine.vcenter_fixture import PASSWORD, SECRET, USER, inventory, simulated
 from tests.unit.change.edits import EKS, GKE, VSPHERE, Data, fleet
 
 TAGS = {"cost-center": "4711"}
 SAMPLE = ("same", "disk", "types", "labels", "machine", "sharing")
-HARD = {ResourceOperation.REPLACE, ResourceOperation.DELETE}
 
 CLOUD = """
 import json
@@ -95,7 +93,7 @@ def compiled(data: Data) -> Fleet:
 
 
 def previewed(project: Project) -> dict[str, Any]:
-    """What `pulumi preview --json` prints."""
+    """Output of `pulumi preview --json`."""
     made = subprocess.run(
         ["pulumi", "preview", "--json", "--non-interactive", "--stack", project.stack],
         cwd=project.folder,
@@ -122,7 +120,7 @@ def replay(
     replaced = {one.name for one in found if one.operation in HARD}
     planned = {pool.name for pool in plan.pools for one in pool.engine if one.operation in HARD}
     assert {name.rpartition("-")[0] for name in replaced} <= planned | {f"{p}-tag" for p in planned}
-    return [str(one) for one in validate_preview(plan, *fleets, found)]
+    return differences(plan, *fleets, found)
 
 
 def of_pools(edits: dict[str, Any], names: tuple[str, ...] | None) -> dict[str, Any]:

@@ -65,7 +65,7 @@ def test_a_mixture_has_a_wide_range_and_says_so() -> None:
 def test_contradictory_targets_exit_1() -> None:
     result = run(*QUESTION, "--deadline-hours", "3")
     assert result.exit_code == 1
-    assert "deadlineHours says nothing about inference" in result.stderr
+    assert "deadlineHours does not apply to inference" in result.stderr
 
 
 def test_a_warm_answer_takes_a_third_of_a_second() -> None:

@@ -1,6 +1,6 @@
 """`gpufleet check`: the audit of one file with a context, as a verdict.
 
-`accept` is said only of what was read completely.
+`accept` is returned only for a file that was read completely.
 """
 
 import json
@@ -173,7 +173,7 @@ def test_what_is_not_judged_fails_on_request() -> None:
     text = f"{FINE}---\n{FOO}"
     told = run(text=text)
     assert (told.exit_code, told.stdout.splitlines()[0]) == (0, "-: unjudged")
-    assert "not judged -:6 Foo foo: no rule reads objects of example.com/Foo" in told.stdout
+    assert "not validated -:6 Foo foo: no rule reads objects of example.com/Foo" in told.stdout
     assert run("--require-judged", text=text).exit_code == 1
     assert run("--require-judged", text=FINE).exit_code == 0
     answer = json.loads(run("--format", "json", text=text).stdout)
@@ -189,10 +189,10 @@ def test_what_is_not_judged_fails_on_request() -> None:
         ("# nothing\n", ""),
         ("---\n---\n", ""),
         (FOO, "Foo foo: no rule reads objects of example.com/Foo"),
-        (KUSTOMIZATION + PATCHES, "Kustomization (unnamed), patches[0].patch: a patch is judged"),
+        (KUSTOMIZATION + PATCHES, "Kustomization (unnamed), patches[0].patch: a patch is val"),
         (SERVICE, ""),
         (release("cert-manager", "{}"), "no rule reads the values of the chart cert-manager"),
-        ("a: 1\n", "no object, values, plan, state or declaration that rules know"),
+        ("a: 1\n", "not an object, values, plan, state or declaration that a rule reads"),
     ],
 )
 def test_a_file_of_which_nothing_is_judged_ends_with_2(text: str, reason: str) -> None:
@@ -219,7 +219,7 @@ def test_a_named_kind_says_which_objects_it_leaves_out() -> None:
     found = checked(f"{POLICY % 'single'}---\n{pod}---\n{FOO}", kind="gpu-operator-values")
     assert sorted(one.object for one in found.not_judged) == ["Foo foo", "Pod p"]
     (reason,) = {one.reason for one in found.not_judged if one.object == "Pod p"}
-    assert reason == "gpu-operator-values is not about it: leave out --as to have it judged"
+    assert reason == "gpu-operator-values does not read it: remove --as to validate it"
 
 
 def test_the_context_holds_for_a_recognised_file() -> None:
@@ -278,7 +278,7 @@ def test_a_pool_without_limits_has_one_rule(kind: str | None) -> None:
 
 @pytest.mark.parametrize("kind", ["gpu-operator-values", "device-plugin-values", "device-plugin"])
 def test_a_text_of_another_program_ends_with_2(kind: str) -> None:
-    """A key of one's own next to those of the chart is ignored; a text of nothing else is not."""
+    """An unknown key next to those of the chart is ignored; a text of unknown keys only is not."""
     foreign = "services: {web: {image: nginx}}\nvolumes: {data: {}}\n"
     result = run("--as", kind, text=foreign)
     assert result.exit_code == 2
@@ -296,12 +296,12 @@ COMPOSE = 'version: "3.9"\nservices: {web: {image: nginx}}\n'
 @pytest.mark.parametrize(
     ("kind", "text", "said"),
     [
-        ("device-plugin", COMPOSE, "knows version, and none of the other keys"),
-        ("mig-parted", COMPOSE, "knows version, and none of the other keys"),
+        ("device-plugin", COMPOSE, "knows version, and no other key"),
+        ("mig-parted", COMPOSE, "knows version, and no other key"),
         (
             "gpu-operator-values",
             "driver: {enabled: false}\nworker: {replicas: 2}\nfrontend: {replicas: 1}\n",
-            "knows driver, and none of the other keys of the text (frontend, worker)",
+            "knows driver, and no other key of the text (frontend, worker)",
         ),
         ("karpenter", COMPOSE, "there is no NodePool"),
         (

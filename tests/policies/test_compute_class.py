@@ -40,7 +40,7 @@ def test_a_class_holds_what_its_machines_hold(tmp_path: Path, when: str) -> None
     write(tmp_path, {"a.yaml": FILE.replace("WHEN", when)})
     found = audit(tmp_path, "--profile", "prod")
     texts = [one["text"] for one in found["findings"] if one["code"] == EXCEEDS]
-    assert [("one pod asks for 2 x nvidia.com/gpu" in one) for one in texts] == (
+    assert [("one pod requests 2 x nvidia.com/gpu" in one) for one in texts] == (
         [True] if when == "DoNotScaleUp" else []
     )
     assert found["notJudged"] == []

@@ -1,4 +1,4 @@
-"""What is missing is made: a quota for a namespace, an autoscaler for a server."""
+"""Missing objects are created: a quota for a namespace, an autoscaler for a server."""
 
 import json
 from pathlib import Path

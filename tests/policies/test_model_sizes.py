@@ -1,4 +1,4 @@
-"""The size of a model against the GPUs it asks for."""
+"""The size of a model against the GPUs it requests."""
 
 import pytest
 
@@ -25,10 +25,10 @@ def test_whole_gpu_where_a_slice_fits():
     assert found.level is Level.MANDATORY
     assert found.text == (
         "[gpu-oversized-for-model] Deployment ml/chat, container server "
-        "(spec.template.spec.containers[0]): asks for 1 x nvidia.com/gpu = 1 x H100-80GB (79.6 GiB "
+        "(spec.template.spec.containers[0]): requests 1 x nvidia.com/gpu = 1 x H100-80GB (79.6 GiB "
         "each), and the model needs 5.2 GiB (estimated for 1.1 B parameters in bf16, declared); "
         "nvidia.com/gpu.shared of pool small has 5.6 GiB, one of 4 shares of a device. Instead: "
-        "ask for `nvidia.com/gpu.shared: 1` instead of `nvidia.com/gpu: 1`. It wastes 19,502 USD "
+        "request `nvidia.com/gpu.shared: 1` instead of `nvidia.com/gpu: 1`. It wastes 19,502 USD "
         "per month (4 pods; pool training, 6.88 USD/h per GPU, 730 h). To keep it for a while, "
         'annotate gpufleet.dev/ignore-gpu-oversized-for-model: "<reason>; until=YYYY-MM-DD". '
         "More: gpufleet policies explain gpu-oversized-for-model"
@@ -38,7 +38,7 @@ def test_whole_gpu_where_a_slice_fits():
 def test_a_larger_model_gets_the_slice_that_holds_it():
     changes = {LIMITS: WHOLE, 'metadata.annotations."gpufleet.dev/min-gpu-memory-gib"': "15"}
     found = only(findings(deployment(changes)), "gpu-oversized-for-model")
-    assert "ask for `nvidia.com/mig-2g.20gb: 1`" in found.text
+    assert "request `nvidia.com/mig-2g.20gb: 1`" in found.text
     assert "15.0 GiB (declared by gpufleet.dev/min-gpu-memory-gib)" in found.text
 
 
@@ -76,7 +76,7 @@ def test_replicas_that_slices_of_their_own_gpus_would_hold():
     assert [f.level for f in found] == [Level.ADVISORY]
     assert (
         "a 3g.40gb slice has 39.5 GiB, and 2 of them fit a GPU: 3 GPUs would hold 6 pods. Instead: "
-        "partition a pool into 2 x 3g.40gb and ask for `nvidia.com/mig-3g.40gb: 1`" in found[0].text
+        "partition a pool into 2 x 3g.40gb and request `nvidia.com/mig-3g.40gb: 1`" in found[0].text
     )
     one = deployment({**changes, **pinned, "spec.replicas": 1})
     assert "gpu-oversized-for-model" not in ids(findings(one, alongside=fleet(NO_SLICES)))

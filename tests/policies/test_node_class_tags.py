@@ -1,4 +1,4 @@
-"""Whose a Karpenter pool is, its node class may say."""
+"""The owner of a Karpenter pool may be in its node class."""
 
 from gpufleet.catalogue import load
 from gpufleet.findings import Level
@@ -23,7 +23,7 @@ def test_tags_of_a_node_class_are_tags_of_its_pools():
     rule = "gpu-owner-tags-missing"
     assert rule not in said(bare, *QUIET, manifest(node_class))
     without = changed(node_class, {"spec.tags": {"owner": "ml"}})
-    # What is missing here can be in another file, until the project asks for owners.
+    # What is missing here can be in another file, until the project requests owners.
     assert said(bare, *QUIET, manifest(without))[rule] is Level.ADVISORY
     # Declared elsewhere, it may have them.
     assert said(bare, *QUIET)[rule] is Level.ADVISORY

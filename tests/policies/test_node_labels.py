@@ -1,4 +1,4 @@
-"""A pod's labels of nodes, and what it asks for.
+"""A pod's labels of nodes, and what it requests.
 
 Expected verdicts: the MIG tables of NVIDIA's user guide (supported profiles of A100, H100, H200,
 A30; none of L4 and T4), the labels of gpu-feature-discovery (NVIDIA/k8s-device-plugin

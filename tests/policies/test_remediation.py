@@ -1,4 +1,4 @@
-"""What a finding offers as a patch fixes exactly that finding, and is applied in one go."""
+"""A finding's patch fixes exactly that finding, and is applied at once."""
 
 import copy
 from dataclasses import replace
@@ -69,7 +69,7 @@ def test_the_patch_mends_the_finding(case: Case):
     assert found.remediation
     remediated = replace(case.bad, properties=applied(case.bad.properties, found.remediation))
     left = [finding.code for finding in case.findings(remediated)]
-    # A pod that no longer asks for a GPU may be something else's business, never this rule's.
+    # A pod that no longer requests a GPU may be something else's business, never this rule's.
     assert case.rule not in left
 
 

@@ -1,4 +1,4 @@
-"""Weights against what a share lets a program allocate: a limit under MPS, the device in turns."""
+"""Weights against the memory of a share: a limit under MPS, the whole device with time-slicing."""
 
 from typing import Any
 

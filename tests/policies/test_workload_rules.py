@@ -77,8 +77,8 @@ def test_request_that_differs_from_the_limit():
 @pytest.mark.parametrize("amount", [0.5, "0.5", "500m"])
 def test_a_fraction_of_a_gpu(amount):
     found = only(findings(deployment({LIMITS: {"nvidia.com/gpu": amount}})), "gpu-not-integer")
-    assert f"asks for {amount} nvidia.com/gpu; only whole devices" in found.text
-    assert "ask for 1 of nvidia.com/gpu.shared, nvidia.com/mig-1g.10gb" in found.text
+    assert f"requests {amount} nvidia.com/gpu; only whole devices" in found.text
+    assert "request 1 of nvidia.com/gpu.shared, nvidia.com/mig-1g.10gb" in found.text
 
 
 @pytest.mark.parametrize("amount", ["${GPUS}", "{{ .Values.gpus }}", "$(GPUS)", "two"])
@@ -92,7 +92,7 @@ def test_more_than_one_share():
         "shared-gpu-request-over-one",
     )
     assert found.level is Level.MANDATORY
-    assert "asks for 2 x nvidia.com/gpu.shared, shares of a GPU" in found.text
+    assert "requests 2 x nvidia.com/gpu.shared, shares of a GPU" in found.text
     assert "wastes 588 USD per month (4 pods; pool small, 0.80 USD/h per GPU, 730 h)" in found.text
     by_name = findings(deployment({LIMITS: {"nvidia.com/gpu.shared": 2}, **ENCODER}), alone=True)
     assert ids(by_name) == ["shared-gpu-request-over-one"]
@@ -110,7 +110,7 @@ def test_gpu_without_cpu_and_memory():
         findings(deployment({f"{CONTAINER}.resources.requests": REMOVE}), settings=STRICT),
         "gpu-pod-without-cpu-memory",
     )
-    assert "asks for a GPU and for no cpu and no memory" in found.text
+    assert "requests a GPU and no cpu and no memory" in found.text
     limits = {"nvidia.com/mig-1g.10gb": "1", "cpu": "4", "memory": "16Gi"}
     either = {f"{CONTAINER}.resources": {"limits": limits}}
     assert findings(deployment(either), settings=STRICT) == []
@@ -201,10 +201,10 @@ def test_resource_nobody_offers():
     )
     assert found.level is Level.MANDATORY
     assert found.text.startswith(
-        "[gpu-resource-not-offered] Deployment ml/chat, spec.template.spec: asks for 1 x "
+        "[gpu-resource-not-offered] Deployment ml/chat, spec.template.spec: requests 1 x "
         "nvidia.com/mig-7g.80gb, which no such pool publishes; the fleet offers nvidia.com/gpu, "
         "nvidia.com/gpu.shared, nvidia.com/mig-1g.10gb, nvidia.com/mig-2g.20gb; the pods would "
-        "stay Pending. Instead: ask for one of nvidia.com/gpu, "
+        "stay Pending. Instead: request one of nvidia.com/gpu, "
     )
 
 
@@ -230,7 +230,7 @@ def test_more_gpus_than_a_node_has():
     found = only(
         findings(deployment({LIMITS: {"nvidia.com/gpu": 16}})), "gpu-pods-exceed-declared-pools"
     )
-    assert "one pod asks for 16 x nvidia.com/gpu; a node of training has 8" in found.text
+    assert "one pod requests 16 x nvidia.com/gpu; a node of training has 8" in found.text
 
 
 def test_a_fleet_one_was_only_told_of_gives_advice():
@@ -268,7 +268,7 @@ def test_two_fractions_contradict_each_other_without_a_gpu_too():
     annotations = {"gpu-fraction": "0.5", "gpu-memory": "4096"}
     both = {LIMITS: {"cpu": "4"}, "spec.template.metadata.annotations": annotations}
     found = only(findings(deployment(both)), "fraction-with-whole-gpu")
-    assert "asks for a part of a GPU twice" in found.text
+    assert "requests a fraction of a GPU twice" in found.text
     one = {**both, "spec.template.metadata.annotations": {"gpu-fraction": "0.5"}}
     assert findings(deployment(one)) == []
 

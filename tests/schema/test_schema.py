@@ -19,7 +19,7 @@ GOLDEN = Path(__file__).with_name("schema.json")
 
 @pytest.fixture(scope="module")
 def host() -> dict[str, Any]:
-    """What `components/__main__.py` defines."""
+    """Definitions of `components/__main__.py`."""
     return runpy.run_path(str(ROOT / "components"))
 
 
@@ -115,7 +115,6 @@ def test_few_inputs_are_required(schema: dict[str, Any]) -> None:
         "GpuAddons": ["catalogue", "platform", "pools"],
         "GpuAdmissionPolicies": [],
         "GpuFleet": ["spec"],
-        "GpuHorizontalPodAutoscaler": ["scaling"],
         "GpuMonitoring": ["catalogue", "monitoring", "platform", "pools"],
         "GpuOperator": ["catalogue"],
         "GpuScaledObject": ["scaling"],
@@ -137,7 +136,6 @@ def test_few_inputs_are_required(schema: dict[str, Any]) -> None:
         "OlmOperator": ["catalogue", "operator"],
         "OpenShiftClusterAutoscaler": ["catalogue", "pools"],
         "OpenShiftGpuMachineSet": ["catalogue", "pool"],
-        "PrometheusAdapter": ["address", "catalogue"],
         "NodeMonitoringAgent": ["clusterName"],
         "SimulatedGpuNodePool": ["catalogue", "pool"],
         "VsphereGpuNodeGroup": ["catalogue", "connection", "pool"],

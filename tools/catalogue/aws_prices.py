@@ -25,7 +25,7 @@ _WANTED = {
     "Pre Installed S/W": "NA",
     "CapacityStatus": "Used",
 }
-"""What makes a line the on-demand price of Linux."""
+"""Properties of a line with the on-demand price of Linux."""
 _MARKET = ("", "OnDemand")
 """`MarketOption` of such a line; a Capacity Block has another."""
 _BANDS = ("<5%", "5-10%", "10-15%", "15-20%", ">20%")
@@ -93,7 +93,7 @@ def spot_bands(stored: Stored) -> Collected:
 
 
 def capacity_blocks(stored: Stored) -> Collected:
-    """Prices from answers of `aws ec2 describe-capacity-block-offerings`, the lowest and highest
+    """Prices from the output of `aws ec2 describe-capacity-block-offerings`, the lowest and highest
     of a region."""
     prices: dict[tuple[str, str], list[Decimal]] = {}
     for name in stored.files(".json"):

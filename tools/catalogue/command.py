@@ -1,4 +1,4 @@
-"""`python -m tools.catalogue`: what the sources say now, compared with an edition."""
+"""`python -m tools.catalogue`: present facts of the sources, compared with an edition."""
 
 import sys
 from collections import Counter
@@ -24,7 +24,7 @@ from gpufleet.cli.output import (
 from gpufleet.findings import FleetError
 
 _SHOWN = 20
-"""Most rows of a table that text output shows."""
+"""Maximum number of rows of a table in text output."""
 
 
 @click.command()
@@ -87,11 +87,11 @@ def command(
         python -m tools.catalogue --from stored/ --format json
 
     A row is refused when two sources contradict each other or it cannot be true. Then nothing is
-    written, unless --leave-out-refused. What cannot be reached is listed, and the rest goes on.
+    written, unless --leave-out-refused. Unreachable sources are listed, and the others are read.
 
     JSON: {"edition", "sources", "unreached", "changes", "gone", "behind", "unknownTypes",
-    "findings", "written"}. Exits 1 when rows were refused or a source cannot be read, 2 when
-    nothing could be reached or written.
+    "findings", "written"}. Exits 1 when rows were refused or a source cannot be read, 2 when no
+    source was reachable or nothing could be written.
     """
     if out is not None and since is not None:
         raise click.UsageError(

@@ -1,4 +1,4 @@
-"""What collected facts would change in an edition, by table, row and field."""
+"""Changes of an edition by collected facts, by table, row and field."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -36,7 +36,7 @@ class RowChange:
     table: str
     key: Key
     row: RawRow
-    """What the sources state, over what the edition has; of a price nothing of the edition."""
+    """Facts of the sources, over those of the edition; for a price none of the edition."""
     fields: tuple[FieldChange, ...]
     added: bool
 
@@ -49,7 +49,7 @@ class Difference:
     missing: list[Key] = field(default_factory=list[Key])
     """Table and key of prices that their own source has no longer. The edition's row stays."""
     unknown_types: dict[str, str] = field(default_factory=dict[str, str])
-    """Accelerated machine types that the edition lacks and no row was made of -> why not."""
+    """Accelerated machine types that the edition lacks and without a new row -> the reason."""
     behind: list[RowChange] = field(default_factory=list[RowChange])
     """Charts with a newer release than the pin. A pin moves after its values were read again."""
 
@@ -57,7 +57,7 @@ class Difference:
 def difference(
     catalogue: Catalogue, merged: Merged, contributions: Sequence[Contribution]
 ) -> Difference:
-    """How the edition would change."""
+    """Changes of the edition."""
     found = Difference()
     fresh = _new_types(catalogue, merged, found)
     days = {one.source.key: one.publication.day for one in contributions}
@@ -135,7 +135,7 @@ def _missing(
 
 
 def _accelerated(catalogue: Catalogue) -> re.Pattern[str]:
-    """What names of accelerated types on AWS begin with, by those that are known."""
+    """Prefixes of names of accelerated types on AWS, by the known ones."""
     rows = (row for row in catalogue.instances.values() if row.cloud == AWS)
     begins = sorted({re.sub(r"\d.*", "", row.family) for row in rows})
     return re.compile(rf"({'|'.join(begins)})\d[a-z0-9-]*\.")
@@ -178,7 +178,7 @@ def _dollars(micro: int | None) -> str | None:
 def _change(
     table: str, key: Key, row: RawRow | None, facts: Facts, days: Mapping[str, date]
 ) -> RowChange | None:
-    """How a row changes; None where nothing does. What is older than the row changes nothing."""
+    """Changes of a row; None without any. A fact older than the row changes nothing."""
     known: Mapping[str, Any] = row or {}
     day = known.get("day", date.min)
     fields = tuple(

@@ -23,7 +23,7 @@ from tools.catalogue.sources import CollectedSource, hubs_of
 Progress = Callable[[str], None]
 
 TIMEOUT_SECONDS = 60
-"""Of one connection and of each wait for data."""
+"""Timeout of one connection and of each wait for data."""
 _CHUNK = 1 << 20
 _AWS = "https://pricing.us-east-1.amazonaws.com"
 _AWS_INDEX = f"{_AWS}/offers/v1.0/aws/AmazonEC2/current/region_index.json"
@@ -39,16 +39,16 @@ class Fetcher:
 
     say: Progress
     regions: frozenset[str] = frozenset()
-    """AWS regions whose price files are wanted; empty: all."""
+    """AWS regions of the requested price files; empty: all."""
     timeout: float = TIMEOUT_SECONDS
     missed: list[str] = field(default_factory=list[str])
     """Single files that could not be had, of sources whose others could."""
 
     def fetch(self, source: CollectedSource, folder: Path, catalogue: Catalogue) -> list[str]:
-        """Store the files of a source in a new folder, with their origin. What of it could not be
-        had while the rest could.
+        """Store the files of a source in a new folder, with their origin. Returns the missing ones,
+        if others were available.
 
-        Raises CannotReachError when one of them cannot be had, OSError when one cannot be written.
+        Raises CannotReachError when a file is not available, OSError when one cannot be written.
         """
         folder.mkdir(parents=True)
         self.say(f"{source.key}: {source.title}")
@@ -204,7 +204,7 @@ class Fetcher:
 
 
 class DiskError(OSError):
-    """What was downloaded cannot be written."""
+    """A download cannot be written."""
 
 
 def _write(into: Any, chunk: bytes) -> None:

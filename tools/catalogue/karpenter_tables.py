@@ -25,7 +25,7 @@ _ARCHITECTURES = {"x86_64": "amd64", "arm64": "arm64"}
 
 
 def collect(stored: Stored) -> Collected:
-    """On-demand prices, sustained network, network cards and what EC2 says of a few types."""
+    """On-demand prices, sustained network, network cards and EC2's facts of a few types."""
     found = Collected()
     for region, name, usd in _prices(_table(stored, PRICES)):
         row = {"instance": name, "buy": "onDemand", "region": region, "usd": figure(usd)}
@@ -65,7 +65,7 @@ def _prices(text: str) -> Iterator[tuple[str, str, str]]:
 
 
 def _described(block: str) -> dict[str, object]:
-    """What DescribeInstanceTypes says of one type."""
+    """Facts of one type from DescribeInstanceTypes."""
 
     def one(pattern: str) -> str | None:
         match = re.search(pattern, block)

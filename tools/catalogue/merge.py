@@ -21,7 +21,7 @@ Key = tuple[Any, ...]
 
 @dataclass(frozen=True, slots=True)
 class Contribution:
-    """What one source said."""
+    """A statement of one source."""
 
     source: CollectedSource
     publication: Publication

@@ -1,8 +1,8 @@
 """A row of the model table from the model's own files: `python -m tools.catalogue.model_row FOLDER`.
 
-FOLDER holds `config.json`, and where it is there the index of the checkpoint. Architecture and
-released format are read by the reader that sizes users' own configurations; a file without one of
-them ends with what is missing, so that no row is written from memory.
+FOLDER holds `config.json`, and if available the index of the checkpoint. Architecture and released
+format are read by the reader that sizes users' own configurations; for a file without one of them
+the program reports the missing part, so that no row is written from memory.
 """
 
 import json
@@ -29,7 +29,7 @@ DROPPED = (
 
 
 class NoRowError(ValueError):
-    """A file does not say what a row needs."""
+    """A file does not have a fact of the row."""
 
 
 def model_row(

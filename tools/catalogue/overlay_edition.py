@@ -1,7 +1,7 @@
-"""What was collected as an overlay: a folder that `catalogueOverlay` names, complete or not there.
+"""Collected facts as an overlay: a folder that `catalogueOverlay` names, complete or absent.
 
-The folder is written next to its place, forced to disk, validated as any overlay is, and then
-renamed. Whoever is stopped in between leaves nothing at the place itself.
+The folder is written next to its place, flushed to disk, validated as any overlay is, and then
+renamed. An interrupted run leaves nothing at the place itself.
 """
 
 import json

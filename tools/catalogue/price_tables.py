@@ -23,16 +23,16 @@ _TPUS = {
     "tpu-v5p-8": "ct5p-hightpu-4t",
     **{f"tpu-v6e-{chips}": f"ct6e-standard-{chips}t" for chips in (1, 4, 8)},
 }
-"""SkyPilot's name of a slice of one host -> its machine type. Of v4 and v5p the number is that of
+"""SkyPilot's name of a slice of one host -> its machine type. For v4 and v5p the number is that of
 TensorCores, two a chip (Google, TPU v4 and v5p)."""
 _NO_PRICE = Decimal(700)
-"""What it writes where Google has no price."""
+"""Its text where Google has no price."""
 
 
 def skypilot(stored: Stored) -> Collected:
-    """`vms.csv` of AWS: on demand and spot by region, and the shape of accelerated types. Of
-    Google's, the shape and the regions: its prices are those of hosts without GPUs. Rows of TPUs
-    have no machine type and a whole price."""
+    """`vms.csv` of AWS: on demand and spot by region, and the shape of accelerated types. For
+    Google the shape and the regions: its prices are those of hosts without GPUs. Rows of TPUs have
+    no machine type and a whole price."""
     found = Collected()
     spot: dict[tuple[str, str], list[Decimal]] = {}
     for line in _lines(stored, "aws-vms.csv", ("InstanceType", "Price", "SpotPrice", "Region")):

@@ -1,4 +1,4 @@
-"""What a collector gets and what it gives."""
+"""Input and output of a collector."""
 
 import json
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ from typing import Any, cast
 from gpufleet.catalogue.edition import RawRow
 
 ORIGIN = "origin.json"
-"""Beside the files of a source: which publication they are."""
+"""File with the publication of a source's files."""
 
 _SMALLEST = Decimal("0.000001")
 
@@ -83,12 +83,12 @@ class Collected:
 
     rows: dict[str, list[RawRow]] = field(default_factory=dict[str, list[RawRow]])
     types: set[str] = field(default_factory=set[str])
-    """Names of machine types that the source knows, also where it states nothing else of them."""
+    """Names of machine types in the source, also those without other facts."""
     places: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])
-    """Machine type and region that the source says has it."""
+    """Machine types and regions in which the source offers them."""
 
     def add(self, table: str, row: RawRow) -> None:
-        """One more row; fields that are None are left out."""
+        """One more row; fields with None are omitted."""
         stated = {name: value for name, value in row.items() if value is not None}
         self.rows.setdefault(table, []).append(stated)
 
@@ -96,7 +96,7 @@ class Collected:
 def read_stored(folder: Path) -> Stored:
     """The stored files of a source.
 
-    Raises UnreadableSourceError when the folder does not say which publication it is.
+    Raises UnreadableSourceError when the folder does not name its publication.
     """
     stored = Stored(folder, Publication("", date.min))
     raw = cast("object", stored.json(ORIGIN))

@@ -86,7 +86,7 @@ def models(stored: Stored, hubs: Mapping[str, str]) -> Collected:
 
 
 def botocore_types(stored: Stored) -> Collected:
-    """Names of the machine types that AWS's SDK knows."""
+    """Names of the machine types in AWS's SDK."""
     packed = stored.folder / "service-2.json.gz"
     try:
         model = (

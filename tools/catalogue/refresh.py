@@ -28,7 +28,7 @@ Raises CannotReachError."""
 
 @dataclass(frozen=True, slots=True)
 class Unreached:
-    """What of a source could not be had, and why."""
+    """Missing parts of a source, and the reasons."""
 
     source: str
     why: str

@@ -1,7 +1,7 @@
 """Rows of features.jsonl about resource.k8s.io: gates, fields that a gate keeps, limits of lists.
 
-Read from Go modules: `pkg/features/kube_features.go` of the newest k8s.io/kubernetes, which says what
-each gate was in each minor, and `resource/*/types.go` of k8s.io/api of every minor.
+Read from Go modules: `pkg/features/kube_features.go` of the newest k8s.io/kubernetes, with the
+state of each gate in each minor, and `resource/*/types.go` of k8s.io/api of every minor.
 
     python -m tools.catalogue.resource_api $(go env GOMODCACHE)/k8s.io 1.37.2 0.32.13 ... 0.37.0
 """
@@ -36,7 +36,7 @@ LISTS = {
 
 
 def gate_rows(text: str) -> Iterator[Row]:
-    """A row for each gate: when it came, where it is on, and from when it cannot be changed."""
+    """A row for each gate: its first minor, where it is on, and from when it cannot be changed."""
     for name, body in _GATES.findall(text):
         stages: dict[str, bool] = {}
         locked = None

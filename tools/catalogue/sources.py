@@ -18,7 +18,7 @@ Collector = Callable[[Stored, Catalogue], Collected]
 
 @dataclass(frozen=True, slots=True)
 class Files:
-    """Where files are published."""
+    """Addresses of published files."""
 
     repository: str = ""
     """Repository on GitHub, whose commit becomes the version; empty: `paths` are addresses."""
@@ -37,7 +37,7 @@ class CollectedSource:
     collect: Collector
     files: Files = Files()
     how: str = ""
-    """Where no public address serves the files: how to get them."""
+    """How to get files that no public address serves."""
     rows_of: tuple[str, ...] = ()
     """Sources of the edition's rows that this one is."""
     everywhere: bool = False
@@ -148,4 +148,4 @@ SOURCES: tuple[CollectedSource, ...] = (
     ),
     CollectedSource("models", "Hugging Face model configurations", _models),
 )
-"""All sources. Where two state one fact, the first is named."""
+"""All sources. If two state one fact, the first is named."""

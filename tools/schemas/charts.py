@@ -1,4 +1,4 @@
-"""What the values of a chart may be, from its values file and what its templates read besides."""
+"""Schema of a chart's values, from its values file and the other values that its templates read."""
 
 import re
 from collections.abc import Mapping
@@ -28,15 +28,15 @@ class Chart:
     unread: tuple[str, ...] = ()
     """Fields of the custom resource that no template sets."""
     typed: bool = False
-    """Whether templates ask for the type of a value, or take text for true."""
+    """Whether templates request the type of a value, or take text for true."""
     former: Mapping[str, str] = field(default_factory=dict[str, str])
     """Keys that older charts had: path -> the newest release whose own values file has it."""
     module: str = ""
     """Folder below Go's module cache that has `values`, instead of the folder of charts."""
     conditions: bool = False
-    """Whether templates ask whether a boolean is set, which any text is, and write numbers."""
+    """Whether templates test if a boolean is set, which is true for any text, and write numbers."""
     written: tuple[str, ...] = ()
-    """Booleans that templates only write, so that one in quotes says the same."""
+    """Booleans that templates only write, so that one in quotes has the same effect."""
     asked: tuple[str, ...] = ()
     """Booleans that templates hand to functions that take no text (`ternary`, `eq`)."""
 
@@ -159,7 +159,7 @@ CHARTS = {
         ),
         "values.yaml",
         (),
-        # The chart fails with the last two, which is a finding of its own.
+        # The chart fails with the last two, which have a separate finding.
         {"global": OPEN, "nvidiaCtkPath": {}, "namespace": {}},
         typed=True,
         module="sigs.k8s.io/dra-driver-nvidia-gpu@v0.5.0/deployments/helm/dra-driver-nvidia-gpu",
@@ -177,11 +177,11 @@ NAMED: dict[str, Schema] = {
 }
 """Values that charts hand on to a pod."""
 GROUPS = ("gpus", "computeDomains")
-"""What the DRA driver's chart calls resources."""
+"""Resources in the DRA driver's chart."""
 
 
 def chart_file(chart: Chart, folder: Path, modules: Path) -> Schema:
-    """What the values of a chart may be."""
+    """Schema of the values of a chart."""
     place = modules / chart.module if chart.module else folder
     values = yaml.safe_load((place / chart.values).read_text(encoding="utf-8"))
     schema = of_value("", {key: one for key, one in values.items() if key not in chart.open})
@@ -217,7 +217,7 @@ def of_value(name: str, value: Any) -> Schema:
 
 PORTS = ("port", "portHttps", "portHttpsTarget", "healthProbePort")
 GO_BOOLEAN = "^(1|t|T|TRUE|true|True|0|f|F|FALSE|false|False)$"
-"""What Go's strconv.ParseBool reads."""
+"""Texts that Go's strconv.ParseBool reads."""
 COUNTS = ("replicas", "replicaCount", "revisionHistoryLimit")
 
 

@@ -64,7 +64,7 @@ def group_file(source: Source, found: list[Schema]) -> Schema:
 
 
 def origin(source: Source) -> dict[str, str]:
-    """What is said about a source in its file."""
+    """Comment about a source in its file."""
     return {
         "repository": source.repository,
         "release": source.release,

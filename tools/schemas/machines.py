@@ -118,7 +118,7 @@ REFUSED: dict[str, Schema] = {
 """Kind -> what its webhook refuses, to be laid over the schema. Which types of disks it takes has
 changed from release to release; these are of the newest copy that can be read."""
 KEPT = (DATA - {"default"}) | {"x-kubernetes-preserve-unknown-fields", "x-kubernetes-int-or-string"}
-"""What applies to data that no API server reads: keys of lists do not."""
+"""Keywords for data that no API server reads: without keys of lists."""
 _ENUM = re.compile(
     r"\+kubebuilder:validation:Enum:?=(?P<values>[^\n]+)\n(?:\s*//[^\n]*\n)*?"
     r"(?:\s*\w+ [^\n]*json:\"(?P<field>\w+)[^\n]*|type (?P<type>\w+) string)"
@@ -165,7 +165,7 @@ def _definition(kind: str, named: dict[str, Schema], module: Path) -> Schema:
 
 
 def _laid_over(schema: Schema, more: Schema) -> Schema:
-    """The schema with more said about fields that it has."""
+    """The schema with additions to its fields."""
     made = {**schema, **more}
     if "properties" in more:
         fields = schema["properties"]

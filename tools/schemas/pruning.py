@@ -42,5 +42,5 @@ def pruned(schema: Any) -> Any:
         elif key in DATA or key in EXTENSIONS:
             kept[key] = value
     if kept.get("x-kubernetes-int-or-string"):
-        kept.pop("anyOf", None)  # `integer` or `string`, which the extension says already
+        kept.pop("anyOf", None)  # `integer` or `string`, which the extension already states
     return kept

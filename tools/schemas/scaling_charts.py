@@ -1,9 +1,9 @@
 """The charts of DCGM's exporter, Karpenter, Kueue and KEDA.
 
-Their templates ask whether a boolean is set, which `"false"` is, and write numbers as they stand.
-What they only write was read from the templates of Karpenter and Kueue; of the exporter's and KEDA's
-those of the workloads and of the exporter's ServiceMonitor were read, and a boolean elsewhere counts
-as a condition.
+Their templates test whether a boolean is set, which is true for `"false"`, and write numbers as
+written. Values that they only write were read from the templates of Karpenter and Kueue; for the
+exporter and KEDA those of the workloads and of the exporter's ServiceMonitor were read, and a
+boolean elsewhere counts as a condition.
 """
 
 from charts import Chart

@@ -10,7 +10,7 @@ OPENSHIFT_API = "github.com/openshift/api@v0.0.0-20251214014457-bfa868a22401"
 
 @dataclass(frozen=True)
 class Source:
-    """Where the definitions of one file of the catalogue come from."""
+    """Source of the definitions of one file of the catalogue."""
 
     repository: str
     release: str
@@ -21,7 +21,7 @@ class Source:
     machines: bool = False
     """Whether the types that a MachineSet embeds are of this file, too."""
     own: bool = False
-    """Whether the files are those of `definitions` beside this one, written from the vendor's."""
+    """Whether the files are those of the folder `definitions` here, written from the vendor's."""
     commit: str = ""
     date: str = READ
 
@@ -33,6 +33,23 @@ SOURCES: dict[str, Source] = {
         "deployments/gpu-operator/crds",
         ("nvidia.com_*.yaml",),
         commit="10ee5b3638b89e11e949412aafa5ba99279c3721",
+    ),
+    "nvidia.com-dynamo": Source(
+        "ai-dynamo/dynamo",
+        "0fddc01",
+        "deploy/operator/api/v1alpha1",
+        ("nvidia.com_dynamographdeployments.yaml",),
+        own=True,
+        commit="0fddc01b37244c4cfa5bcfd1c2e4f1a577ee833c",
+        date="2026-11-29",
+    ),
+    "batch.volcano.sh": Source(
+        "volcano-sh/apis",
+        "v1.12.1",
+        "pkg/apis/batch/v1alpha1",
+        ("batch.volcano.sh_jobs.yaml",),
+        own=True,
+        date="2026-11-29",
     ),
     "resource.nvidia.com": Source(
         "kubernetes-sigs/dra-driver-nvidia-gpu",

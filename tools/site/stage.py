@@ -1,8 +1,8 @@
 """Stage the documentation for MkDocs: `python tools/site/stage.py FOLDER`.
 
-The pages stay where GitHub shows them. Staged are those of `docs/`, and pages outside of it that
-they link to (README, ARCHITECTURE, those of examples), with links rewritten; the navigation is that
-of `docs/index.md`. A link to a file that is no page becomes its name.
+The pages stay where GitHub shows them. Staged are those of `docs/`, and other pages that they link
+to (README, ARCHITECTURE, those of examples), with links rewritten; the navigation is that of
+`docs/index.md`. A link to a file that is not a page becomes its name.
 """
 
 import re
@@ -20,7 +20,7 @@ OUTSIDE = "project"
 
 
 def staged_name(page: Path) -> Path:
-    """Where a page is staged."""
+    """Staged path of a page."""
     if page.is_relative_to(DOCS):
         return page.relative_to(DOCS)
     parts = page.relative_to(ROOT).with_suffix("").parts

@@ -92,7 +92,6 @@ if TYPE_CHECKING:
         "gpuUtilisation",
         "queueLength",
     ]
-    WorkloadKindWord = Literal["llmServing", "serving", "batch"]
     TriggerSecretParameterWord = Literal[
         "bearerToken",
         "username",
@@ -103,12 +102,13 @@ if TYPE_CHECKING:
         "customAuthHeader",
         "customAuthValue",
     ]
+    WorkloadKindWord = Literal["llmServing", "serving", "batch"]
     KedaScalingAuthModesWord = Literal["basic", "bearer", "tls", "custom"]
     NimModelEngineWord = Literal["tensorrt_llm", "vllm", "sglang"]
-    DraConsumableSharesWord = Literal["memory", "unlimited"]
     PlatformWord = Literal[
         "eks", "gke", "vsphere", "openshift", "openshiftAws", "openshiftGcp", "existing", "sandbox"
     ]
+    DraConsumableSharesWord = Literal["memory", "unlimited"]
     PriceBasisWord = Literal["strict", "estimate"]
 else:
     TaintEffectWord = IntentWord = ProvisionerWord = FabricWord = OwnershipWord = (
@@ -143,6 +143,6 @@ else:
         MacvlanModeWord
     ) = ApprovalWord = ImageProfileWord = WithinQueueWord = ReclaimWord = QueueingStrategyWord = (
         MonitoringBackendWord
-    ) = SignalWord = WorkloadKindWord = TriggerSecretParameterWord = KedaScalingAuthModesWord = (
+    ) = SignalWord = TriggerSecretParameterWord = WorkloadKindWord = KedaScalingAuthModesWord = (
         NimModelEngineWord
-    ) = DraConsumableSharesWord = PlatformWord = PriceBasisWord = str
+    ) = PlatformWord = DraConsumableSharesWord = PriceBasisWord = str

@@ -1,7 +1,7 @@
 """What differs in the rendered files, and what that does: files of single pools are left out, whose
 inputs show it."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import yaml
@@ -28,13 +28,6 @@ _LIVE = (
     *("dashboards/", "manifests/nim/", "manifests/acceptance/"),
 )
 """Folders of objects that programs read while they run: ConfigMaps, queues, rules, quotas."""
-_VOLUMES = "manifests/storage/"
-"""A PersistentVolume with its claim, for each file system that pods mount."""
-_FIXED = ("csi.", "capacity.", "resources.")
-"""Parts of their specs that the API server does not change once they are bound: the source of a
-volume, and what a claim without a storage class asks for (kubernetes v1.36.3
-`pkg/apis/core/validation/validation.go` ValidatePersistentVolumeUpdate,
-`plugin/pkg/admission/storage/persistentvolume/resize`)."""
 _OF_DRIVER = ("driver", "gds", "gdrcopy", "daemonsets", "ofedDriver")
 """Parts of the operators' settings that the pods of a driver are made of: the operators replace
 such pods node by node when their DaemonSet differs (NVIDIA/k8s-operator-libs 355bbfc
@@ -63,9 +56,7 @@ def _of_file(file: Artefact, old: Any, new: Any, *, drivers: bool) -> Iterator[F
         groups.setdefault(_operand(path) if _by_operand(file) else "", []).append((path, one, two))
     for operand, found in groups.items():
         leaf_class = file_class(file.path, file.kind)
-        if file.path.startswith(_VOLUMES):
-            leaf_class = _volume_class([path for path, one, two in found if None not in (one, two)])
-        elif leaf_class is LeafClass.OPERAND and drivers and operand in _OF_DRIVER:
+        if leaf_class is LeafClass.OPERAND and drivers and operand in _OF_DRIVER:
             leaf_class = LeafClass.DRIVER
         field = f"{file.path} {operand}".strip()
         if len(found) == 1 and not isinstance(found[0][1] or found[0][2], Mapping | list):
@@ -85,15 +76,6 @@ def file_class(path: str, kind: ArtefactKind) -> LeafClass:
     if kind is ArtefactKind.VALUES or path.endswith(_OPERANDS) or path.startswith(_CONTROLLERS):
         return LeafClass.OPERAND
     return LeafClass.LIVE if path.startswith(_LIVE) else LeafClass.UNKNOWN
-
-
-def _volume_class(changed: Sequence[str]) -> LeafClass:
-    """What other values at these paths do to a volume that exists."""
-    parts = [path.partition("spec.")[2] for path in changed]
-    if any(part.startswith(_FIXED) for part in parts):
-        return LeafClass.REFUSED
-    mounted = all(part.startswith("mountOptions") for part in parts)
-    return LeafClass.LIVE if mounted else LeafClass.UNKNOWN
 
 
 def _by_operand(file: Artefact) -> bool:

@@ -142,7 +142,7 @@ def main() -> None:
     """Entry point of the program: neither bad input nor a full disk ends in a traceback."""
     _open_closed_streams()
     # A run is short and keeps nearly all that it makes: the default looks for garbage 40 times as
-    # often as is of use (mypy and black set it too).
+    # often as is useful (mypy sets it in build.py, too).
     gc.set_threshold(20_000, 20, 20)
     try:
         try:

@@ -9,8 +9,7 @@ import click
 
 from gpufleet.calendar.as_dict import calendar_as_dict
 from gpufleet.calendar.cells import calendar_grid, grid_svg, grid_text
-from gpufleet.calendar.fleet_calendar import fleet_calendar, pool_windows
-from gpufleet.calendar.ical import calendar_ical
+from gpufleet.calendar.fleet_calendar import fleet_calendar
 from gpufleet.calendar.model import FleetCalendar
 from gpufleet.calendar.rules import usd
 from gpufleet.cli.moments import MomentType
@@ -88,10 +87,10 @@ class _Zone(click.ParamType[ZoneInfo]):
 @click.option(
     "--format",
     "output_format",
-    type=click.Choice(["text", "json", "svg", "ical"]),
+    type=click.Choice(["text", "json", "svg"]),
     default="text",
     show_default=True,
-    help="text for people, json for programs, svg as a picture, ical for calendar programs.",
+    help="text for people, json for programs, svg as a picture.",
 )
 def command(
     source: str,
@@ -111,7 +110,6 @@ def command(
     \b
         gpufleet calendar fleet.yaml --at 2026-12-01 --for 30d
         gpufleet calendar fleet.yaml --zone Europe/Berlin --format svg > december.svg
-        gpufleet calendar fleet.yaml --format ical > fleet.ics
 
     JSON: {"calendar": {"start", "end", "pools", "teams", "actions", "usd"} or null, "findings"}.
     Exits 1 when a finding is an error, as a block is that has ended at --at; 2 when SPEC cannot be
@@ -135,13 +133,10 @@ def command(
         print_json({"calendar": shown, "findings": [f.as_dict() for f in findings]})
     else:
         print_findings(findings)
-    if made is not None and compiled.fleet is not None:
-        if output_format == "text":
-            click.echo("\n".join(_text(made, zone)))
-        elif output_format == "svg":
-            click.echo(grid_svg(calendar_grid(made, zone), _title(made, zone)), nl=False)
-        elif output_format == "ical":
-            click.echo(calendar_ical(made, pool_windows(compiled.fleet)), nl=False)
+    if made is not None and output_format == "text":
+        click.echo("\n".join(_text(made, zone)))
+    elif made is not None and output_format == "svg":
+        click.echo(grid_svg(calendar_grid(made, zone), _title(made, zone)), nl=False)
     sys.exit(exit_code(findings))
 
 

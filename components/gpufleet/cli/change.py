@@ -13,7 +13,6 @@ from gpufleet.change.live_node import read_nodes
 from gpufleet.change.live_pods import MovingPods, moving_pods, read_pods
 from gpufleet.change.nodes import NodeReport, explain_nodes
 from gpufleet.change.plan import ChangePlan, FieldDifference, PoolChange
-from gpufleet.change.preview import read_preview, validate_preview
 from gpufleet.cli.change_text import WIDTH, next_text, plan_text, pods_text, reports_text
 from gpufleet.cli.output import (
     UnreadableInputError,
@@ -54,13 +53,6 @@ _QUOTED = 80
     "(`nodes,pods -A`) also which of them leave. Why one stopped: `gpufleet doctor`.",
 )
 @click.option(
-    "--preview",
-    "preview",
-    metavar="FILE",
-    help="What `pulumi preview --json` printed: names what the engine replaces or deletes and the "
-    "plan does not foresee, and the reverse.",
-)
-@click.option(
     "--accept-unknown",
     "reason",
     metavar="REASON",
@@ -72,7 +64,6 @@ def command(
     new: str,
     counts: tuple[str, ...],
     nodes: str | None,
-    preview: str | None,
     reason: str | None,
     output_format: str,
 ) -> None:
@@ -88,19 +79,16 @@ def command(
         kubectl get nodes -o json | gpufleet change old.yaml new.yaml --nodes -
         kubectl get nodes,pods,resourceslices -A -o json > live.json
         gpufleet change old.yaml new.yaml --nodes live.json
-        pulumi preview --json | gpufleet change old.yaml new.yaml --preview -
 
     JSON: {"pools": [...], "cluster": [...], "stops": [...], "nodes": [...] or null,
     "pods": [...] or null, "next": [...] or null, "findings": [...]}. Exits 1 when a finding is an
     error, which a difference of unknown effect is until it is accepted with a reason, 2 when
-    something cannot be read, or nodes or preview are of nothing.
+    something cannot be read, or the dump has no nodes.
     """
     if reason is not None and not reason.strip():
         raise UnreadableInputError("--accept-unknown wants a reason, found none")
-    if [old, new, nodes, preview].count("-") > 1:
-        raise UnreadableInputError(
-            "only one of OLD, NEW, --nodes and --preview can be standard input"
-        )
+    if [old, new, nodes].count("-") > 1:
+        raise UnreadableInputError("only one of OLD, NEW and --nodes can be standard input")
     before, found = _fleet(old, "old")
     after, more = _fleet(new, "new")
     findings: tuple[Finding, ...] = (*found, *more)
@@ -114,8 +102,6 @@ def command(
     if nodes is not None:
         live = _live(plan, after, nodes)
         findings = (*findings, *live.findings)
-    if preview is not None:
-        findings = (*findings, *_previewed(plan, before, after, preview))
     text, document = plan_text(plan, after), plan_as_dict(plan)
     if live is not None:
         text = "\n\n".join((text, *live.text()))
@@ -182,17 +168,6 @@ def _live(plan: ChangePlan, fleet: Fleet, source: str) -> _Live:
     moving, lost = moving_pods(plan, nodes, reports, pods)
     steps = next_steps(fleet, nodes, state.published, state.holders)
     return _Live(reports, tuple(lost), moving, steps)
-
-
-def _previewed(plan: ChangePlan, old: Fleet, new: Fleet, source: str) -> tuple[Finding, ...]:
-    document = read_mapping(source)
-    with refusing(ValueError, file=source):
-        previewed = read_preview(document)
-    # A preview lists what stays as it is, too.
-    require_something(
-        document.get("steps"), f"{source}: no step is in it, so there is nothing to compare with"
-    )
-    return validate_preview(plan, old, new, previewed)
 
 
 def _finish(

@@ -1,4 +1,4 @@
-"""The wrong signal, found before it scales: rules about HorizontalPodAutoscaler and ScaledObject.
+"""The wrong signal, found before it scales: rules about KEDA's ScaledObject.
 
 Sources: kedacore/keda v2.20.2 `apis/keda/v1alpha1`, `pkg/scalers/prometheus_scaler.go`;
 kubernetes/api v0.36 `autoscaling/v2/types.go`; NVIDIA/dcgm-exporter issues 216 and 430 (no
@@ -8,14 +8,14 @@ utilisation on MIG).
 from collections.abc import Iterator
 
 from gpufleet.findings import Finding, findings_in
-from gpufleet.spec.scaling import KedaScaling, ScaleOn, Scaling, Signal, WorkloadKind
+from gpufleet.spec.scaling import KedaScaling, ScaleOn, Signal, WorkloadKind
 
 _finding = findings_in(__file__)
 
 DEFAULT_TARGETS = {Signal.KV_CACHE: 0.8, Signal.TENSOR_ACTIVE: 0.8, Signal.GPU_UTILISATION: 0.7}
-"""Targets that hold for most: room for a burst while the next replica loads. Our own figures."""
+"""Targets for most workloads, with room for a burst while the next replica loads. Ours."""
 OF_PODS = frozenset(Signal) - {Signal.QUEUE_LENGTH}
-"""Signals that the pods themselves give: they are gone with the last pod."""
+"""Signals from the pods themselves: they disappear with the last pod."""
 MAX_KEDA_NAME = 54
 """Longest name of a ScaledObject: KEDA's autoscaler is called `keda-hpa-<name>`, at most 63."""
 NEEDED_SECRETS = {
@@ -24,26 +24,25 @@ NEEDED_SECRETS = {
     "tls": ("cert", "key"),
     "custom": ("customAuthHeader", "customAuthValue"),
 }
-"""What each way of authenticating reads (KEDA 2.20 documentation, Prometheus trigger)."""
+"""Secrets that each authentication mode reads (KEDA 2.20 documentation, Prometheus trigger)."""
 _OF_GPU = (Signal.GPU_UTILISATION, Signal.TENSOR_ACTIVE)
 
 
 def told_by_pods(on: ScaleOn) -> bool:
-    """Whether a signal is gone with the last pod."""
+    """Whether a signal disappears with the last pod."""
     return on.signal in OF_PODS and on.query is None
 
 
-def validate_scaling(scaling: Scaling, name: str) -> list[Finding]:
+def validate_scaling(scaling: KedaScaling, name: str) -> list[Finding]:
     """Everything that is wrong with how a workload is to scale; paths begin at the arguments."""
     findings = [f for index, on in enumerate(scaling.on) for f in _signal(scaling, on, index)]
-    if scaling.min == 0:
-        findings += _from_zero(scaling)
-    if isinstance(scaling, KedaScaling):
-        findings += _keda(scaling, name)
-    return findings
+    if scaling.min == 0 and all(told_by_pods(on) for on in scaling.on):
+        signals = ", ".join(on.signal.value for on in scaling.on)
+        findings.append(_finding("scaling-from-zero-by-pods", found=signals))
+    return [*findings, *_keda(scaling, name)]
 
 
-def _signal(scaling: Scaling, on: ScaleOn, index: int) -> Iterator[Finding]:
+def _signal(scaling: KedaScaling, on: ScaleOn, index: int) -> Iterator[Finding]:
     path = f"on[{index}]"
     word = on.signal.value
     if on.signal in _OF_GPU and scaling.workload is WorkloadKind.LLM_SERVING:
@@ -57,15 +56,11 @@ def _signal(scaling: Scaling, on: ScaleOn, index: int) -> Iterator[Finding]:
         yield _finding("scaling-signal-wrong/batch", path, found=word)
     if on.signal is Signal.QUEUE_LENGTH and on.query is None:
         yield _finding("scaling-query-missing", path)
-    if on.signal is Signal.QUEUE_LENGTH and not isinstance(scaling, KedaScaling):
-        yield _finding("scaling-needs-keda", path, found=word)
     if on.thresholds is not None:
         if on.signal not in _OF_GPU or on.query is not None:
             yield _finding("scaling-thresholds-signal", path, found=word)
         if on.target is not None:
             yield _finding("scaling-thresholds-and-target", path, found=on.target)
-        if not isinstance(scaling, KedaScaling):
-            yield _finding("scaling-needs-keda/thresholds", path)
     elif on.target is None and on.signal not in DEFAULT_TARGETS:
         yield _finding("scaling-target-missing", path, word=word)
     if on.target is not None and on.signal in DEFAULT_TARGETS and on.target > 1:
@@ -80,17 +75,8 @@ def _signal(scaling: Scaling, on: ScaleOn, index: int) -> Iterator[Finding]:
         )
 
 
-def _from_zero(scaling: Scaling) -> Iterator[Finding]:
-    if not isinstance(scaling, KedaScaling):
-        yield _finding("scaling-to-zero-without-keda", found=0, limit=1)
-        return
-    if all(told_by_pods(on) for on in scaling.on):
-        signals = ", ".join(on.signal.value for on in scaling.on)
-        yield _finding("scaling-from-zero-by-pods", found=signals)
-
-
 def name_too_long(name: str, place: str) -> Iterator[Finding]:
-    """The finding about a workload whose name leaves KEDA no room for its own."""
+    """The finding about a workload whose name leaves no room for KEDA's prefix."""
     if len(name) > MAX_KEDA_NAME:
         yield _finding("scaling-name-too-long", place, found=len(name), limit=MAX_KEDA_NAME)
 

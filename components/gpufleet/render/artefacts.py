@@ -8,7 +8,6 @@ from gpufleet.findings import Finding
 from gpufleet.fleet.config_names import DEVICE_PLUGIN_CONFIG_LABEL, MIG_CONFIG_LABEL
 from gpufleet.fleet.image_sources import pinned_chart
 from gpufleet.fleet.model import GPU_OPERATOR, NETWORK_OPERATOR, Fleet, Pool
-from gpufleet.fleet.platform_rules import platform_rules
 from gpufleet.fleet.rdma_request import rdma_request
 from gpufleet.partition.shares import gib
 from gpufleet.render.acceptance import acceptance_files
@@ -136,10 +135,6 @@ def _dra(fleet: Fleet) -> Iterator[Artefact]:
 def _pool(fleet: Fleet, pool: Pool) -> Iterable[Artefact]:
     if pool.ownership is not Ownership.EXISTING:
         yield from platform_files(pool.platform).pool_files(fleet, pool)
-    for one in platform_rules(pool.platform).pod_volumes(pool):
-        where = {"volume": one.declared.name, "mount": one.declared.mount}
-        path = "manifests/storage/{pool}-{volume}.yaml"
-        yield from _file(path, one.objects, pool=pool.name, **where)
     asked = rdma_request(pool, fleet.spec, fleet.addons.network_operator)
     hint = {**pod_annotations(pool, fleet.spec.queues), **asked.annotations}
     head = {"metadata": {"annotations": hint}} if hint else {}

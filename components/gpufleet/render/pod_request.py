@@ -89,12 +89,9 @@ def _ways(claimed: DraOffer | NeededDevices) -> bool:
 
 
 def pod_annotations(pool: Pool, queues: Queues | None) -> dict[str, str]:
-    """Annotations of a pod: the hint on its place, the interfaces of the fabric, and what mounts
-    its volumes."""
+    """Annotations of a pod: the hint on its place, and the interfaces of the fabric."""
     asked = platform_rules(pool.platform).fabric_request(pool)
-    volumes = platform_rules(pool.platform).pod_volumes(pool)
-    of_volumes = {key: text for one in volumes for key, text in one.annotations.items()}
-    return {**topology_hint(pool, queues), **asked.annotations, **of_volumes}
+    return {**topology_hint(pool, queues), **asked.annotations}
 
 
 def topology_hint(pool: Pool, queues: Queues | None) -> dict[str, str]:
@@ -137,13 +134,10 @@ def _add_network(
 
 
 def _with_fabric(spec: dict[str, Any], pool: Pool, images: Images) -> dict[str, Any]:
-    """The pod's spec with the volumes and containers that the fabric needs, and the volumes that
-    the pool declares."""
-    rules = platform_rules(pool.platform)
-    asked, own = rules.fabric_request(pool), rules.pod_volumes(pool)
+    """The pod's spec with the volumes and containers that the fabric needs."""
+    asked = platform_rules(pool.platform).fabric_request(pool)
     main = spec["containers"][0]
-    mounts = [*asked.mounts, *(one.mount for one in own)]
-    for key, items in (("env", asked.env), ("volumeMounts", mounts)):
+    for key, items in (("env", asked.env), ("volumeMounts", asked.mounts)):
         if items:
             main[key] = [dict(one) for one in items]
     if asked.sidecars:
@@ -153,8 +147,8 @@ def _with_fabric(spec: dict[str, Any], pool: Pool, images: Images) -> dict[str, 
             {**one, "image": mirrored(one["image"], images), "restartPolicy": "Always"}
             for one in asked.sidecars
         ]
-    if volumes := [*asked.volumes, *(one.volume for one in own)]:
-        spec["volumes"] = [dict(one) for one in volumes]
+    if asked.volumes:
+        spec["volumes"] = [dict(one) for one in asked.volumes]
     return spec
 
 

@@ -20,8 +20,6 @@ from gpufleet.render.network_operator import network_release_values
 from gpufleet.render.neuron_values import CHART as NEURON
 from gpufleet.render.neuron_values import neuron_release_values
 from gpufleet.render.platform_files import platform_files
-from gpufleet.render.prometheus_adapter_rules import CHART as ADAPTER
-from gpufleet.render.prometheus_adapter_rules import adapter_release_values
 from gpufleet.render.scrape_objects import EXPORTER, installs_exporter
 from gpufleet.spec.addons import Addon
 from gpufleet.spec.base import Ownership
@@ -60,13 +58,9 @@ def _releases(fleet: Fleet) -> Iterator[FleetRelease]:
     if installs_keda(fleet):
         yield fleet_release(fleet, KEDA, keda_release_values(fleet), addons.keda)
     monitoring = fleet.spec.monitoring
-    if monitoring is None:
-        return
-    if installs_exporter(fleet):
+    if monitoring is not None and installs_exporter(fleet):
         values = exporter_chart_values(fleet, monitoring)
         yield fleet_release(fleet, EXPORTER, values, namespace=monitoring.namespace)
-    if monitoring.query_url is not None:
-        yield fleet_release(fleet, ADAPTER, adapter_release_values(fleet, monitoring.query_url))
 
 
 def _planned(

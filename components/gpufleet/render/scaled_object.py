@@ -4,7 +4,7 @@ from typing import Any
 
 from gpufleet.fleet.manifest import manifest
 from gpufleet.fleet.scaling_rules import told_by_pods
-from gpufleet.render.scaling_signals import behaviour, query_of, scale_target, target_of
+from gpufleet.render.scaling_signals import behaviour, query_of, target_of
 from gpufleet.spec.scaling import Fallback, KedaScaling, ScaleOn
 
 API_VERSION = "keda.sh/v1alpha1"
@@ -22,7 +22,11 @@ def scaled_object(scaling: KedaScaling) -> dict[str, Any]:
     target = scaling.target
     fallback = scaling.fallback or Fallback(replicas=max(scaling.min, 1))
     spec = {
-        "scaleTargetRef": scale_target(target),
+        "scaleTargetRef": {
+            "apiVersion": target.api_version,
+            "kind": target.kind,
+            "name": target.name,
+        },
         "minReplicaCount": scaling.min,
         "maxReplicaCount": scaling.max,
         "pollingInterval": scaling.polling_seconds,

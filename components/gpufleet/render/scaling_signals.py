@@ -1,10 +1,10 @@
-"""Each signal as a series, a query of one number and a metric of a pod; and how fast to act."""
+"""Each signal as a series and a query of one number; and how fast to act."""
 
 from dataclasses import dataclass
 from typing import Any
 
 from gpufleet.fleet.scaling_rules import DEFAULT_TARGETS
-from gpufleet.spec.scaling import ScaleOn, Scaling, ScalingTarget, Signal
+from gpufleet.spec.scaling import KedaScaling, ScaleOn, ScalingTarget, Signal
 
 PROMETHEUS = "http://prometheus-operated.monitoring:9090"
 """Where the Prometheus operator's service is unless someone moved it."""
@@ -23,31 +23,20 @@ class PodMetric:
     """Where a signal comes from."""
 
     series: str
-    metric: str
-    """Name under custom.metrics.k8s.io."""
-    namespace_label: str
-    pod_label: str
-    selector: str = ""
-    factor: str = ""
-    """Appended to the aggregate: ` / 100`."""
+    namespace_label: str = "namespace"
+    pod_label: str = "pod"
 
 
 SOURCES: dict[Signal, PodMetric] = {
-    Signal.REQUESTS_RUNNING: PodMetric(
-        "vllm:num_requests_running", "vllm_num_requests_running", "namespace", "pod"
-    ),
-    Signal.REQUESTS_WAITING: PodMetric(
-        "vllm:num_requests_waiting", "vllm_num_requests_waiting", "namespace", "pod"
-    ),
-    Signal.KV_CACHE: PodMetric(
-        "vllm:kv_cache_usage_perc", "vllm_kv_cache_usage", "namespace", "pod"
-    ),
+    Signal.REQUESTS_RUNNING: PodMetric("vllm:num_requests_running"),
+    Signal.REQUESTS_WAITING: PodMetric("vllm:num_requests_waiting"),
+    Signal.KV_CACHE: PodMetric("vllm:kv_cache_usage_perc"),
     # Recorded by GpuMonitoring: their labels do not depend on honorLabels.
     Signal.TENSOR_ACTIVE: PodMetric(
-        "gpu:tensor_active:ratio", "gpu_tensor_active", "workload_namespace", "workload_pod"
+        "gpu:tensor_active:ratio", "workload_namespace", "workload_pod"
     ),
     Signal.GPU_UTILISATION: PodMetric(
-        "gpu:engine_active:ratio", "gpu_engine_active", "workload_namespace", "workload_pod"
+        "gpu:engine_active:ratio", "workload_namespace", "workload_pod"
     ),
 }
 
@@ -59,7 +48,7 @@ def target_of(on: ScaleOn) -> float:
     return on.target if on.target is not None else DEFAULT_TARGETS[on.signal]
 
 
-def query_of(scaling: Scaling, on: ScaleOn) -> str:
+def query_of(scaling: KedaScaling, on: ScaleOn) -> str:
     """One number over all replicas: the sum, which KEDA divides by the target of one.
 
     With two thresholds it is the wanted number of replicas: twice, half, or all of those there are.
@@ -98,17 +87,7 @@ def pod_pattern(target: ScalingTarget) -> str:
     return f"{target.name}-.*"
 
 
-def quantity(value: float) -> str:
-    """The value as Kubernetes writes it: `12`, `800m`."""
-    return str(int(value)) if value == int(value) else f"{round(value * 1000)}m"
-
-
-def scale_target(target: ScalingTarget) -> dict[str, Any]:
-    """The object that an autoscaler scales, as it names it."""
-    return {"apiVersion": target.api_version, "kind": target.kind, "name": target.name}
-
-
-def behaviour(scaling: Scaling) -> dict[str, Any]:
+def behaviour(scaling: KedaScaling) -> dict[str, Any]:
     """Add two replicas at a time, and no more until they answer; remove one at a time, late.
 
     Faster would add again before the first had any effect, and remove what costs minutes to get

@@ -1,7 +1,7 @@
-"""A team's own node group, in a stack of its own, on a cluster that another stack made.
+"""A team's node group in its own stack, on a cluster that another stack created.
 
-The cluster's `GpuAddons` is in that stack too, and knows this pool's way of sharing: it is declared
-in both, and its output `configurations` refuses a pool that it does not know.
+That stack also has the cluster's `GpuAddons`. Both stacks declare the pool's sharing: the output
+`configurations` of `GpuAddons` refuses a pool whose sharing it does not have.
 """
 
 import pulumi

@@ -1,4 +1,4 @@
-"""Seven notebooks to an A100, each in a machine of its own with a MIG slice as its vGPU."""
+"""Seven notebooks on an A100, each in its own machine with a MIG slice as its vGPU."""
 
 import pulumi
 
@@ -17,7 +17,7 @@ spec = {
             "nodes": {"min": 7, "max": 7},
             "intent": "interactive",
             "disk": {"sizeGib": 100},
-            # One compute slice and 10 GB of it: the host cuts the GPU, the guest sees a GPU.
+            # One compute slice and 10 GB: the host partitions the GPU, the guest sees a whole GPU.
             "sharing": {"vgpu": {"profile": "nvidia_a100d-1-10c", "licenseSecret": "vgpu-licence"}},
             "vsphere": {
                 "cpus": 8,

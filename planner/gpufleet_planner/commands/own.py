@@ -1,4 +1,4 @@
-"""`gpufleet own`: a fleet rented from its cloud against machines of one's own, over years."""
+"""`gpufleet own`: a fleet rented from its cloud compared with owned machines, over years."""
 
 import sys
 

@@ -129,7 +129,7 @@ def trace_as_dict(
 
 
 def _part(milli: float, capacity: int) -> float | None:
-    """Of the capacity; differences of floating-point numbers are never below zero."""
+    """Fraction of the capacity; rounding of floating-point numbers never makes it negative."""
     return max(0.0, milli / capacity) if capacity else None
 
 
@@ -242,7 +242,7 @@ def _solve(
         packing = pack(problem, solver=solver)
     except ModuleNotFoundError as missing:
         raise click.UsageError(
-            f"--solver needs {missing.name}: install the extra `planner`, or leave the option out"
+            f"--solver needs {missing.name}: install the extra `planner`, or remove the option"
         ) from None
     packing = replace(packing, findings=ordered((*findings, *packing.findings)))
     return (problem, packing), packing.findings
@@ -288,7 +288,7 @@ def _print_text(problem: PackingProblem, packing: Packing) -> None:
 
 
 def _verdict(packing: Packing) -> str:
-    """What is bought, and how far that is from what cannot be undercut."""
+    """The nodes to buy, and the gap of their cost to the lower bound."""
     unit = "USD/h" if packing.priced else "GPU-hours per hour"
     cost, bound = (
         f"{Decimal(amount) / 1_000_000:,.2f}" if packing.priced else str(amount)

@@ -118,7 +118,7 @@ def command(
 
 
 def _policies(answer: PlannedFleet, documents: tuple[dict[str, Any], ...]) -> list[Finding]:
-    """What the policy rules say about the planned fleet and its workloads."""
+    """Violations of policy rules by the planned fleet and its workloads."""
     if answer.fleet is None:
         return []
     from gpufleet.cluster import Locator
@@ -140,7 +140,7 @@ def _policies(answer: PlannedFleet, documents: tuple[dict[str, Any], ...]) -> li
         work = workload_from(document, place, group)
         if work is not None:
             found += validate(work, context, RuleSettings())
-    # What a rule asks of a manifest, as the file of workloads has it.
+    # Fields of a manifest that a rule requires, in the spelling of the file of workloads.
     fix = "write `culledAfterHours`, where your notebook server ends idle ones"
     unculled = "gpu-notebook-without-culling"
     return [replace(one, fix=fix) if one.code == unculled else one for one in found]

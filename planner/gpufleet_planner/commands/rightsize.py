@@ -49,7 +49,7 @@ HOURS_PER_MONTH = 730
     first=("url", "days", "spec", "platform", "region", "out", "output_format"),
 )
 @click.argument("files", metavar="[FILE]...", nargs=-1)
-@click.option("--prometheus", "url", metavar="URL", help="Ask this server instead of files.")
+@click.option("--prometheus", "url", metavar="URL", help="Query this server instead of files.")
 @click.option(
     "--days",
     type=click.IntRange(1, 90),
@@ -59,7 +59,7 @@ HOURS_PER_MONTH = 730
 )
 @click.option("--spec", metavar="SPEC", help="The declaration: its platform, region and prices.")
 @click.option(
-    "--platform", type=click.Choice(SELLERS), help="Where machines are bought, without --spec."
+    "--platform", type=click.Choice(SELLERS), help="Platform of the machines, without --spec."
 )
 @click.option("--region", help="Region of the prices, without --spec.")
 @click.option(
@@ -87,7 +87,7 @@ HOURS_PER_MONTH = 730
     help="The same work takes at most this many times as long on what is proposed.",
 )
 @click.option("--write", "out", metavar="DIR", help="Write fleet.yaml and patches (needs --spec).")
-@click.option("--query", "show_query", is_flag=True, help="Print the query whose answer is read.")
+@click.option("--query", "show_query", is_flag=True, help="Print the query of the input.")
 @format_option
 def command(
     files: tuple[str, ...],
@@ -103,10 +103,10 @@ def command(
     show_query: bool,
     output_format: str,
 ) -> None:
-    """Compare what pods held with what they used, and propose a share, a slice, a smaller GPU or
-    fewer of them, with the saving and what could go wrong.
+    """Compare the devices that pods held with their use, and propose a share, a slice, a smaller
+    GPU or fewer GPUs, with the saving and the risks.
 
-    FILE is the answer of a range query or the output of `promtool tsdb dump`, with samples of
+    FILE is the result of a range query or the output of `promtool tsdb dump`, with samples of
     DCGM's exporter and kube-state-metrics:
 
     \b
@@ -117,9 +117,9 @@ def command(
 
     A proposal has the measured peak of memory with a margin of 5 %, and the measured compute and
     memory traffic take at most 90 % of it. One request or step takes at most twice as long there
-    (`--max-slowdown`). The saving is the part of the machines that becomes
-    free: it is money once others use it or the nodes go away. Devices that pods share, and compute
-    that was not measured, are `unknown`. `--write` changes nothing but DIR.
+    (`--max-slowdown`). The saving is the part of the machines that becomes free: it is money once
+    other pods use it or the nodes are removed. Devices that pods share, and compute that was not
+    measured, are `unknown`. `--write` changes only DIR.
 
     JSON: {"workloads": [...], "savingMicroUsdPerHour", "findings"}. Exits 1 when the new
     declaration has an error, 2 when something cannot be read or no use was measured.
@@ -132,7 +132,7 @@ def command(
     if spec is None and platform is None:
         raise click.UsageError("name --spec, or --platform and --region: prices differ")
     if spec is not None and (platform or region):
-        raise click.UsageError("--spec says platform and region: leave --platform and --region out")
+        raise click.UsageError("--spec states platform and region: remove --platform and --region")
     if out is not None and spec is None:
         raise click.UsageError("--write changes a declaration: name it with --spec")
     declared, market, catalogue, findings = _market(spec, platform, region)
@@ -199,7 +199,7 @@ def _series(files: tuple[str, ...], url: str | None, days: int) -> list[Series]:
             found += read_series(text)
     require_something(
         any(one.labels.get("__name__") == MEMORY for one in found),
-        f"there is no series {MEMORY}: `gpufleet rightsize --query` prints what to ask for",
+        f"there is no series {MEMORY}: `gpufleet rightsize --query` prints what to request",
     )
     return found
 

@@ -115,7 +115,7 @@ def command(
     explain: bool,
     **options: Any,
 ) -> None:
-    """What memory does this workload need, how fast is it, and what is cheapest for it?
+    """Compute the memory and speed of a workload, and the cheapest hardware for it.
 
     FILE holds the workload as YAML or JSON (`-`: standard input); options replace its entries.
     The choices are every GPU, share, split and machine that keeps the target, cheapest first; with
@@ -148,7 +148,7 @@ def command(
         if asked:
             from gpufleet_planner.explanation.explain import lines_as_text
 
-            click.echo(f"\nAs asked\n{lines_as_text(asked, '  ')}")
+            click.echo(f"\nAs requested\n{lines_as_text(asked, '  ')}")
             more = [line for line in chosen_lines if line not in asked]
             if more and chosen is not None and chosen.choice is not None:
                 best = chosen.choice.options[0]
@@ -159,8 +159,8 @@ def command(
 def _explained(
     answer: Sizing, chosen: Chosen | None
 ) -> "tuple[tuple[ExplanationLine, ...], tuple[ExplanationLine, ...]]":
-    """The numbers of what was asked for, and of the cheapest choice."""
-    # Only who asks for the derivation waits for it.
+    """The numbers of what was requested, and of the cheapest choice."""
+    # Computed on request only: the derivation is slow.
     from gpufleet_planner.explanation.explain import Setting, explain_option, explain_setting
 
     if answer.model is None or answer.work is None:
@@ -195,7 +195,7 @@ def _document(file: str | None, options: dict[str, Any]) -> dict[str, Any]:
             before[camel(key)] = value
     if file is None and not {"model", "context"} <= set(document):
         missing = [f"--{name}" for name in ("model", "context") if name not in document]
-        raise click.UsageError(f"missing {' and '.join(missing)}, or a FILE that says it")
+        raise click.UsageError(f"missing {' and '.join(missing)}, or a FILE that states it")
     return document
 
 
@@ -268,8 +268,8 @@ def _device_lines(answer: Sizing) -> list[str]:
 
 
 def sizing_as_dict(answer: Sizing) -> dict[str, Any]:
-    """The whole answer. `ledger` holds the bytes of every item alive at the peak and their sum
-    `total`; `items` explains each of them, and those that are not alive at the peak."""
+    """The whole result. `ledger` holds the bytes of every item allocated at the peak and their sum
+    `total`; `items` explains each of them, and the items that are free at the peak."""
     need = answer.ledger
     items = () if need is None else need.items
     alive = {camel(item.key): item.bytes for item in items if item.at_peak}

@@ -50,7 +50,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """The choice and what is to be said about it."""
+    """The choice and its findings."""
 
     choice: ServingChoice | None
     findings: tuple[Finding, ...]
@@ -64,10 +64,10 @@ def field_options(
     also: Mapping[str, str] = _NOTHING,
     values: Mapping[str, Iterable[str]] = _NOTHING,
 ) -> Callable[[_Function], _Function]:
-    """Add an option for each field of a model of a request, with its first sentence as help. None
-    is handed on where it is not written. `part`: of the request; it begins the parameter's name.
-    `also`: a further name of the option, or the only one where it ends in `!`. `values`: what a
-    text may be."""
+    """Add an option for each field of a model of a request, with its first sentence as help. An
+    option that is not given passes None. `part`: prefix of the parameter's name. `also`: a further
+    name of the option, or the only one where it ends in `!`. `values`: the allowed values of a
+    text."""
 
     def add(function: _Function) -> _Function:
         for name, field in reversed(model.model_fields.items()):
@@ -193,7 +193,7 @@ def choose_for(request: SizeRequest, answer: Sizing, asked: Asked, catalogue: Ca
         return Chosen(everything, (*findings, *everything.findings, *told), need)
     key = answer.device.gpu.key
     stated = choose(need, replace(market, gpus=(key,)), catalogue)
-    # Not fitting the stated GPU is an answer and was said; it is not an error of the question.
+    # Not fitting the stated GPU is a result and was reported; it is not an error of the request.
     kept = tuple(f for f in stated.findings if f.severity.value != "error")
     # Nothing is too much for a service of which no target is stated.
     aimed = need.trains or any(one is not None for _, one in asked.target)

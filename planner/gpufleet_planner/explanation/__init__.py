@@ -1,1 +1,1 @@
-"""Every number of an answer with its formula, how well it is known, and where it is from."""
+"""Each number of an answer: its formula, basis (measured, modelled, assumed) and source."""

@@ -37,14 +37,14 @@ class ExplanationLine:
     topic: str
     """`model`, `memory`, `device`, `speed`, `cost`, `choice`."""
     figure: str
-    """What it is: `weights`, `first token`."""
+    """Name of the figure: `weights`, `first token`."""
     value: str
     """The number with its unit."""
     formula: str
-    """How it comes about, with the numbers that went in; empty: it is read, not computed."""
+    """The formula with its numbers; empty: the figure is read, not computed."""
     basis: Basis
     source: str
-    """Where formula or number are from, with repository or edition and date."""
+    """Source of formula or number, with repository or edition and date."""
 
 
 _UNITS: Mapping[str, tuple[float, str]] = {
@@ -98,7 +98,7 @@ def _lines(of: str, facts: Mapping[str, Any], **more: Any) -> Iterator[Explanati
 
 
 def _source(name: str, work: str) -> str:
-    """Where a formula or constant is from; of training some are from elsewhere."""
+    """Source of a formula or constant; training has some other sources."""
     if all(row["name"] != name for row in table("sources")):
         return name
     return row_of("sources", of=work, name=name)["source"]
@@ -106,7 +106,7 @@ def _source(name: str, work: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """What was sized, and on what."""
+    """The sized workload and its hardware."""
 
     model: Architecture
     work: Serving | Training
@@ -215,7 +215,7 @@ def _parameters(model: Architecture) -> str:
 
 
 def _cache(model: Architecture, serving: Serving, parallel: Parallelism) -> dict[str, Any]:
-    """Of the bytes of cache that one more token takes on one GPU."""
+    """Formula of the bytes of cache that one more token takes on one GPU."""
     groups = [
         f"{group.count} layers x {float(layer):g} B"
         for group in model.groups
@@ -243,7 +243,7 @@ def _shares(device: Device) -> dict[str, str]:
 
 
 def _times(work: Serving | Training, parallel: Parallelism, speed: Any) -> dict[str, Any]:
-    """What times are computed from."""
+    """The inputs of the computed times."""
     if isinstance(work, Training):
         group = parallel.tensor * parallel.pipeline * parallel.context
         tokens, each = work.tokens * work.accumulation, speed.flops_per_token / 1e9
@@ -254,8 +254,8 @@ def _times(work: Serving | Training, parallel: Parallelism, speed: Any) -> dict[
 
 
 def _bought(option: Option, least: int, confidence: Assurance) -> Iterator[ExplanationLine]:
-    """How many copies, on how many machines, and what they cost: machine, hour, part, token, run.
-    `least`: copies that were asked for."""
+    """Number of copies, of machines, and their cost: machine, hour, part, token, run.
+    `least`: number of requested copies."""
     machine, reached, text = option.machine, option.reached, ""
     asked, rates = reached.asked_tokens_per_second, reached.tokens_per_second_range
     if asked and reached.tokens_per_second and rates:
@@ -263,7 +263,7 @@ def _bought(option: Option, least: int, confidence: Assurance) -> Iterator[Expla
             reached.tokens_per_second / reached.copies,
             reached.tokens_per_second / rates[0],
         )
-        text = f", and ceil({asked:,.0f} tokens/s asked / {each:,.0f} of one"
+        text = f", and ceil({asked:,.0f} tokens/s requested /  {each:,.0f} of one"
         if confidence is Assurance.WORST:
             text += f" / {most:g}, the least that published loads leave"
         text += ")"

@@ -1,1 +1,1 @@
-"""A rented fleet compared with machines of one's own."""
+"""A rented fleet compared with owned machines."""

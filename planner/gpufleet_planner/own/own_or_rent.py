@@ -1,7 +1,7 @@
-"""A fleet rented from its cloud against machines of one's own, year by year.
+"""A fleet rented from its cloud compared with owned machines, year by year.
 
-The cloud is paid for the expected nodes of each pool as it buys them first; own machines are bought
-for the most nodes it may have, at the beginning of the year that needs them.
+The cloud costs the expected nodes of each pool at the pool's first purchase option. Owned machines
+are bought for the maximum number of nodes, at the beginning of the year that needs them.
 """
 
 from collections.abc import Iterator, Mapping
@@ -47,7 +47,7 @@ class OwnHardwarePlan(RequestModel):
     years: Annotated[int, Field(ge=1, le=15)] = 4
     """Years that are compared."""
     growth: Annotated[Decimal, Field(ge=Decimal("0.1"), le=10)] = Decimal(1)
-    """What the need of a year is multiplied by for the next. Default 1: it stays."""
+    """Factor of the need from one year to the next. Default 1: no change."""
     usd_per_kwh: Dollars = Decimal(0)
     """Price of a kWh."""
     pue: Annotated[Decimal, Field(ge=1, le=5)] = Decimal(1)
@@ -59,7 +59,7 @@ class OwnHardwarePlan(RequestModel):
     maintenance: Part = Decimal(0)
     """Service contract of a year, as a part of the price of the machines."""
     residual: Part = Decimal(0)
-    """What a machine is worth after `years`, as a part of its price; in between by time."""
+    """Residual value of a machine after `years`, as a part of its price; linear in between."""
     interest: Annotated[Decimal, Field(ge=0, le=1)] = Decimal(0)
     """Rate of a year by which later amounts count less."""
     lead_weeks: Annotated[int, Field(ge=0, le=260)] = 0
@@ -128,7 +128,7 @@ class OwnOrRent:
     cloud: Decimal
     """All years, later ones discounted."""
     residual: Decimal
-    """What the machines are worth at the end, discounted."""
+    """Residual value of the machines at the end, discounted."""
     months_to_even: int | None
     """Month from which on own hardware has cost no more than the cloud, not discounted and with the
     machines worth nothing; None: not in these years."""
@@ -141,7 +141,7 @@ class OwnOrRent:
 
 @dataclass(frozen=True, slots=True)
 class _Side:
-    """What one pool costs in its first year."""
+    """Cost of one pool in its first year."""
 
     machine: OwnMachine
     gpus: Decimal

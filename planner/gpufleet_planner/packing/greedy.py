@@ -1,4 +1,4 @@
-"""The heuristic: largest shares first, each where it wastes least. It needs no solver.
+"""The heuristic: largest shares first, each in the place that wastes least. It needs no solver.
 
 It respects the same limits as the exact methods (quotas, strategies, present instances), but does
 not guarantee the least cost: the lower bound limits the difference.
@@ -69,7 +69,7 @@ def _slot_size(slot: Slot, machine: PackingMachine) -> Fraction:
 def _place_class(
     workspace: Workspace, problem: PackingProblem, share: ShareClass, names: list[str]
 ) -> list[str]:
-    """Place shares alike, last name first; gives those that found no place."""
+    """Place equal shares, last name first; returns those without a place."""
     if share.mode is Mode.WHOLE and share.gpus > 1:
         return _place_gangs(workspace, problem, share, names)
     search = _Search(workspace, problem, share)
@@ -99,7 +99,7 @@ def _place_class(
 def _next_place(
     workspace: Workspace, search: "_Search", share: ShareClass, heap: list[_Entry]
 ) -> _Entry | None:
-    """The best place by its score of now. What no longer fits never will again, and is dropped."""
+    """The place with the best current score. A place that no longer fits is removed for good."""
     while heap:
         entry = heappop(heap)
         _, number, index, slot = entry
@@ -115,7 +115,7 @@ def _next_place(
 
 
 class _Search:
-    """Where shares of one class could go."""
+    """Possible places of shares of one class."""
 
     def __init__(self, workspace: Workspace, problem: PackingProblem, share: ShareClass) -> None:
         self._workspace = workspace
@@ -191,7 +191,7 @@ def _place_gangs(
 def _machine_to_buy(
     workspace: Workspace, problem: PackingProblem, share: ShareClass
 ) -> PackingMachine | None:
-    """The machine type on which one such share costs least when a node is full of them."""
+    """The machine type with the lowest cost of one such share on a full node."""
     ranked: list[tuple[Fraction, str]] = []
     for machine in problem.machines.values():
         slots = slots_for(share, machine)

@@ -13,9 +13,9 @@ from typing import Any
 INFINITY = float("inf")
 
 _NODES = 20_000
-"""Branch-and-bound nodes of one run. A count, not a time, so that a slow machine answers alike."""
+"""Branch-and-bound nodes of one run. A count, not a time: a slow machine gives the same answer."""
 _SECONDS = 60.0
-"""Last resort on very large problems; reaching it is reported, since it may change the answer."""
+"""Time limit of very large problems; reaching it is reported, because it can change the answer."""
 _STATUS = {0: "optimal", 1: "feasible", 2: "infeasible"}
 
 
@@ -54,12 +54,12 @@ class IntegerProgram:
 
 @dataclass(frozen=True, slots=True)
 class Solved:
-    """An answer to a program."""
+    """The solution of an integer program."""
 
     status: str
     """`optimal`, `feasible` (stopped before the proof), `infeasible` or `stopped` (nothing yet)."""
     values: tuple[float, ...]
-    """By column; empty when there is none."""
+    """Value of each column; empty without a solution."""
     bound: float
     """Proven least cost; 0 where nothing is known."""
 
@@ -71,10 +71,10 @@ def available() -> bool:
 
 
 def solve(program: IntegerProgram, *, gap: float = 0.0) -> Solved:
-    """The cheapest answer.
+    """The solution of least cost.
 
-    `gap` is the relative distance from the bound at which to stop. Raises ModuleNotFoundError
-    without scipy (`available` tells).
+    `gap` is the relative distance from the bound at which the solver stops. Raises
+    ModuleNotFoundError without scipy (see `available`).
     """
     optimize: Any = importlib.import_module("scipy.optimize")
     sparse: Any = importlib.import_module("scipy.sparse")
@@ -111,8 +111,8 @@ def solve(program: IntegerProgram, *, gap: float = 0.0) -> Solved:
 
 @contextmanager
 def _silent() -> Generator[None]:
-    """Keep the notes that HiGHS prints on its own, whatever its options say, out of the standard
-    output of the process, which others parse."""
+    """Keep the notes that HiGHS always prints out of the process's standard output, which other
+    programs parse."""
     output, saved = 1, os.dup(1)
     nowhere = os.open(os.devnull, os.O_WRONLY)
     try:

@@ -1,10 +1,10 @@
-"""The integer program of a packing: choices of nodes, patterns of GPUs, shares in slots; and the
-places that its counts mean.
+"""The integer program of a packing (choices of nodes, patterns of GPUs, shares in slots), and the
+placement that its counts represent.
 
-Columns: y nodes of a source used in one way, x GPUs of a pool filled with one pattern, z shares of
-a kind served by one kind of slot. Its size does not depend on how many shares there are. CPUs and
-host memory are kept exactly when every node has rows of its own (`apart`), else as necessary
-conditions.
+Columns: y nodes of a source with one use, x GPUs of a pool filled with one pattern, z shares of a
+kind served by one kind of slot. Its size is independent of the number of shares. CPUs and host
+memory are exact when every node has its own rows (`apart`), else they are necessary conditions
+only.
 """
 
 from collections import defaultdict
@@ -30,7 +30,7 @@ ANYWHERE = -1
 
 @dataclass(frozen=True, slots=True)
 class ShareGroup:
-    """Share classes that every slot treats alike, and that take as much of the node."""
+    """Share classes that every slot treats equally, and that take as much of the node."""
 
     names: tuple[str, ...]
     count: int
@@ -38,7 +38,7 @@ class ShareGroup:
 
 @dataclass(frozen=True, slots=True)
 class ColumnCounts:
-    """What the program decided, in counts."""
+    """The solution of the program, in counts."""
 
     choices: tuple[tuple[NodeUse, int], ...]
     filled: tuple[tuple[GpuGroup, Pattern | None, int], ...]
@@ -50,10 +50,10 @@ class ColumnCounts:
 
 
 class PackingProgram:
-    """The program that packs every share at least cost, and what its columns mean.
+    """The program that packs every share at least cost, and the meaning of its columns.
 
-    `apart`: each source is one node, with slots of its own. `elastic`: shares may stay unserved,
-    and only that costs.
+    `apart`: each source is one node with its own slots. `elastic`: shares may stay unserved, and
+    only unserved shares cost.
     """
 
     def __init__(
@@ -182,7 +182,7 @@ class PackingProgram:
         return kinds, [slots for slots, _ in alike]
 
     def _host(self) -> None:
-        """CPUs and memory of nodes: of each where nodes are told apart, else of a machine type."""
+        """Rows of CPUs and memory: for each distinct node, else for a machine type."""
         needs = [self.problem.by_name[kind.names[0]].host for kind in self.kinds]
         for part in range(2):
             rows: dict[int | str, dict[int, int]] = defaultdict(dict)
@@ -220,7 +220,7 @@ class _Realisation:
     )
 
     def offer(self, source: int, slot: Slot, node: OpenNode, gpu: OpenGpu | None, n: int) -> None:
-        """Note slots; where nodes are not told apart, all of a kind are one list."""
+        """Record slots; where nodes are not distinct, all slots of a kind are one list."""
         at = source if self.plan.apart else ANYWHERE
         self.offers[at, slot].append(_Offer(node, gpu, n))
 
@@ -277,7 +277,7 @@ def _fill(made: _Realisation, source: int, pattern: Pattern | None, gpu: OpenGpu
 
 
 def _serve(made: _Realisation, problem: PackingProblem, plan: ColumnCounts) -> dict[str, int]:
-    """Put the shares into the slots, those first that take most of a node's CPUs and memory."""
+    """Put the shares into the slots, largest CPU and memory request first."""
     left: dict[str, int] = defaultdict(int)
     firsts: dict[tuple[int, Slot], int] = defaultdict(int)
     for name, at, slot, count in sorted(
@@ -304,6 +304,6 @@ def _serve(made: _Realisation, problem: PackingProblem, plan: ColumnCounts) -> d
 
 
 def _offer(workspace: Workspace, name: str, offers: list[_Offer]) -> _Offer | None:
-    """The slot on the node with least CPUs and memory left of those that have enough."""
+    """The slot on the node with least CPUs and memory left that has enough."""
     allowed = [one for one in offers if one.left and workspace.allows(name, one.node)]
     return min(allowed, key=lambda one: [part or 0 for part in one.node.host], default=None)

@@ -1,5 +1,5 @@
-"""Packing: the integer program, the heuristic where it does not apply, and always a bound; and why
-shares find no place, with the nearest thing that would work."""
+"""Packing: the integer program, the heuristic where it does not apply, always a lower bound; and
+the reason why a share has no place, with the nearest change that gives it one."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -62,7 +62,7 @@ def _reason(share: ShareClass, machine: PackingMachine) -> str:
         return f"{share.gpus} GPUs on one node, it has {machine.gpus}"
     if machine.memory_bytes is None and share.memory_bytes:
         return f"the memory of {gpu.key} is not known"
-    memory = f"{gib(share.memory_bytes)} wanted, {gib(machine.memory_bytes or 0)} there"
+    memory = f"{gib(share.memory_bytes)} needed, {gib(machine.memory_bytes or 0)} available"
     if share.mode is Mode.WHOLE:
         return memory
     if share.mode in REPLICATED:
@@ -86,37 +86,37 @@ def _reason(share: ShareClass, machine: PackingMachine) -> str:
 
 
 def _short(need: Host, room: HostRoom) -> str:
-    """What a node lacks: `64 CPUs wanted, 4 there`."""
+    """The resources that a node lacks: `64 CPUs needed, 4 free`."""
     said: list[str] = []
     if need[0] > (room[0] or 0):
-        there = "not known" if room[0] is None else f"{room[0] / 1000:g} there"
-        said.append(f"{need[0] / 1000:g} CPUs wanted, {there}")
+        there = "not known" if room[0] is None else f"{room[0] / 1000:g} free"
+        said.append(f"{need[0] / 1000:g} CPUs needed, {there}")
     if need[1] > (room[1] or 0):
-        there = "not known" if room[1] is None else f"{gib(room[1] * MIB)} there"
-        said.append(f"{gib(need[1] * MIB)} of host memory wanted, {there}")
+        there = "not known" if room[1] is None else f"{gib(room[1] * MIB)} free"
+        said.append(f"{gib(need[1] * MIB)} of host memory needed, {there}")
     return " and ".join(said)
 
 
 def _nearest_share(share: ShareClass, machine: PackingMachine) -> str | None:
     if share.mode is Mode.WHOLE and share.gpus > machine.gpus:
-        return f"ask for at most {machine.gpus} GPUs, or split the share over nodes"
+        return f"request at most {machine.gpus} GPUs, or split the share over nodes"
     geometry = machine.gpu.mig
     if share.profile is not None and geometry is not None:
         near = nearest_names(share.profile, geometry.profiles)
         if near and share.profile not in geometry.profiles:
             return f"nearest on {machine.gpu.key}: {', '.join(near)}"
     if share.memory_bytes and machine.memory_bytes and share.memory_bytes > machine.memory_bytes:
-        return f"ask for at most {gib(machine.memory_bytes)}, or spread the share over several GPUs"
+        return f"request at most {gib(machine.memory_bytes)}, or spread the share over several GPUs"
     return None
 
 
 def explain(
     problem: PackingProblem, unplaced: dict[str, int], unlimited: Packing | None
 ) -> list[Finding]:
-    """Findings for shares without a place: the limits that stand in the way, and what would help.
+    """Findings for shares without a place: the limits that exclude them, and a remedy.
 
     `unlimited` is the packing of the same problem without quotas and limits of nodes; None or
-    incomplete: it is not the limits.
+    incomplete: the limits are not the cause.
     """
     if not unplaced:
         return []
@@ -136,7 +136,7 @@ def explain(
                 "pack-no-room",
                 share.path,
                 f"{count} of {share.count} shares of {name} have no place: {why}",
-                f"{' and '.join(fixes)}, or ask for at most {share.count - count} of {name}",
+                f"{' and '.join(fixes)}, or request at most {share.count - count} of {name}",
                 share=name,
                 unplaced=count,
                 limits={path: need for path, _, need in raised},
@@ -174,12 +174,12 @@ _LARGE = 1_500
 
 
 def pack(problem: PackingProblem, *, solver: bool | None = None) -> Packing:
-    """Put every share on a GPU at least cost, or say what blocks it.
+    """Put every share on a GPU at least cost, or state what prevents it.
 
     `solver`: use HiGHS (None: where it is installed; True: required, raises ModuleNotFoundError
-    without it; False: never). The same problem always gives the same packing. What is there already
-    is never moved. A packing with an error among its findings holds as much as has a place, and the
-    findings say what would make room for the rest.
+    without it; False: never). The same problem always gives the same packing. Existing shares are
+    never moved. A packing with an error among its findings holds the shares that have a place, and
+    the findings state what would make room for the others.
     """
     use_solver = highs.available() if solver is None else solver
     impossible = impossible_shares(problem)
@@ -240,7 +240,7 @@ def _settled(found: Packing) -> Packing:
 
 
 def _fewest_gpus(model: PackingProgram, values: tuple[float, ...]) -> tuple[float, ...]:
-    """Among the cheapest answers one with fewest GPUs bought, where types differ in that."""
+    """A cheapest answer with fewest bought GPUs, where machine types differ in that."""
     sources = [s for s in model.sources if s.bought]
     if len({(s.cost, s.machine.gpus) for s in sources}) < 2 or len(values) > _LARGE:
         return values
@@ -282,7 +282,7 @@ def _apart(
 
 
 def _one_by_one(sources: list[NodeSource], rough: Packing) -> list[NodeSource]:
-    """Each node a source of its own: as many bought ones as could still be cheaper."""
+    """Each node as its own source: the maximum number of bought nodes that can still be cheaper."""
     found: list[NodeSource] = []
     for source in sources:
         if not source.bought:

@@ -16,10 +16,10 @@ def maximal_patterns(
     wanted: Collection[str],
     occupied: tuple[PlacedInstance, ...] = (),
 ) -> tuple[Pattern, ...]:
-    """The layouts of wanted profiles that fit next to what is there and to which none can be added.
+    """Maximal layouts of the requested profiles that fit next to the existing instances.
 
-    A pattern serves every demand a part of it serves, so smaller ones need not be looked at. In the
-    order of the geometry's layouts; empty when nothing fits.
+    A pattern serves every demand that a part of it serves: smaller patterns are not needed. Order
+    of the geometry's layouts; empty when nothing fits.
     """
     return _maximal(geometry, frozenset(wanted), occupied)
 
@@ -51,7 +51,7 @@ def _maximal(
 def open_patterns(
     geometry: MigGeometry, occupied: tuple[PlacedInstance, ...], wanted: frozenset[str]
 ) -> int:
-    """How many layouts still fit next to what is there: of wanted profiles, if there are some."""
+    """Number of layouts that fit next to existing instances, of requested profiles, if any."""
     table, names = slot_table(geometry), tuple(geometry.profiles)
     others = [i for i, name in enumerate(names) if wanted and name not in wanted]
     fitting = table.numbers(table.fitting(*state_of(geometry, occupied)))
@@ -80,7 +80,7 @@ def proof(
     """
     answer = place(geometry, dict(pattern), occupied)
     if isinstance(answer, Refusal):
-        raise ValueError(  # noqa: TRY004  an answer, not a type
+        raise ValueError(  # noqa: TRY004  a result, not a type
             f"{dict(pattern)} next to {occupied}: {answer.why}"
         )
     return answer

@@ -1,5 +1,5 @@
-"""What is to be packed, resolved: no names to look up, no units to read, no file in sight; and the
-answer: which share sits where, what it costs, and how far that is from the bound.
+"""The packing problem with all names and units resolved, and its answer: the place of each share,
+the cost, and the gap to the lower bound.
 
 Money is integer micro-dollars an hour, memory integer bytes.
 """
@@ -24,7 +24,7 @@ HostRoom = tuple[int | None, int | None]
 
 
 class Mode(StrEnum):
-    """What a slot on a GPU is."""
+    """Kind of a slot on a GPU."""
 
     WHOLE = "whole"
     """The whole GPU."""
@@ -52,7 +52,7 @@ class PackingMachine:
     whole_only: bool = False
     """The devices are parts of a GPU (g6f): no MIG, no sharing."""
     modes: frozenset[Mode] = frozenset(Mode)
-    """How its GPUs may be used."""
+    """Allowed uses of its GPUs."""
     single_strategy: bool = False
     """The node's MIG strategy is `single`: all of its GPUs hold one profile only, or all are whole
     or shared. False: `mixed`."""
@@ -61,13 +61,13 @@ class PackingMachine:
     max_nodes: int | None = None
     """Maximum number of nodes that may be bought; None: no limit, 0: only what is there."""
     path: str = ""
-    """Where it is in the file."""
+    """Its path in the file."""
     host: HostRoom = (None, None)
 
 
 @dataclass(frozen=True, slots=True)
 class ShareClass:
-    """Shares that are all alike: one entry of the file, wanted `count` times."""
+    """Equal shares: one entry of the file, requested `count` times."""
 
     name: str
     count: int
@@ -78,7 +78,7 @@ class ShareClass:
     gpus: int = 1
     """Whole GPUs of one share, all on one node."""
     memory_bytes: int = 0
-    """Least memory of the slot, per GPU for whole GPUs; 0: any."""
+    """Minimum memory of the slot, per GPU for whole GPUs; 0: no minimum."""
     compute_slices: int = 0
     """Least compute slices of a MIG instance."""
     replicas: int | None = None
@@ -101,7 +101,7 @@ class Quota:
 
 @dataclass(frozen=True, slots=True)
 class GpuState:
-    """What is on one GPU before anything is placed. It is never moved."""
+    """Existing use of one GPU. It is never moved."""
 
     occupied: tuple[PlacedInstance, ...] = ()
     """MIG instances, by start slot."""
@@ -130,7 +130,7 @@ class ExistingNode:
     gpus: tuple[GpuState, ...]
     path: str = ""
     host: HostRoom | None = None
-    """What is left on it; None: all that its machine has."""
+    """Free resources of the node; None: all resources of its machine."""
 
 
 @dataclass(frozen=True)
@@ -150,7 +150,7 @@ class PackingProblem:
         )
 
     def cost_of(self, machine: PackingMachine) -> int:
-        """What one new node adds to the cost: micro-dollars an hour, else its GPUs."""
+        """Cost of one new node: micro-dollars an hour, else its GPUs."""
         if self.priced:
             return machine.micro_usd_per_hour or 0
         return machine.gpus
@@ -162,12 +162,12 @@ class PackingProblem:
 
 
 class PackingMethod(StrEnum):
-    """How the answer was found."""
+    """Method that found the answer."""
 
     INTEGER_PROGRAM = "integer-program"
     """Integer program by HiGHS."""
     HEURISTIC = "heuristic"
-    """Largest first into the place that keeps most others open; the gap says how good it is."""
+    """Largest first, into the place that leaves most others usable; the gap limits the error."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,7 +209,7 @@ class Packing:
     unplaced: Mapping[str, int]
     """Share class -> shares without a place; empty when everything was placed."""
     cost: int
-    """Of the bought nodes: micro-dollars an hour, or GPUs where a price is missing."""
+    """Cost of the bought nodes: micro-dollars an hour, or GPUs where a price is missing."""
     lower_bound: int
     """No packing of all shares costs less; same unit."""
     priced: bool
@@ -226,7 +226,7 @@ class Packing:
 
     @property
     def gap(self) -> Decimal:
-        """How much of the cost is not proven necessary: 0 is optimal. Relative to the bound."""
+        """Part of the cost that is not proven necessary, relative to the bound; 0 is optimal."""
         if self.cost == self.lower_bound or not self.complete:
             return Decimal(0)
         if self.lower_bound == 0:
@@ -248,7 +248,7 @@ _KEYS = (
 def packing_as_dict(packing: Packing | None, findings: tuple[Finding, ...] = ()) -> dict[str, Any]:
     """Costs in dollars an hour (`unit` usd/h), or GPU-hours an hour where a price is missing.
 
-    What `gpufleet pack --format json` prints. None: the file could not be packed, for the reasons
+    The output of `gpufleet pack --format json`. None: the file could not be packed, for the reasons
     in `findings`; the keys are the same. `lower_bound` is the old spelling of `lowerBound`.
     """
     if packing is None:

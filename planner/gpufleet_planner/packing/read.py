@@ -187,7 +187,7 @@ class _Reader:
             self.say("pack-sharing-mixed", path)
         cpu, memory = machine.host
         if any(gpu.occupied or gpu.full or gpu.taken for gpu in gpus):
-            # What is there takes CPUs and memory too, and only the file knows how much.
+            # Existing shares take CPUs and memory too, and only the file has the amount.
             cpu = memory = None
         if entry.free_cpu is not None:
             cpu = entry.free_cpu
@@ -222,7 +222,7 @@ class _Reader:
         return any((s.cpu, s.host_memory)[part] is not None for s in self.request.shares)
 
     def _known_hosts(self, shares: list[ShareClass]) -> None:
-        """Errors for machines whose CPUs or memory shares ask for and no one stated."""
+        """Errors for machines without stated CPUs or memory where shares request them."""
         for machine in self.machines.values():
             open_to = [s for s in shares if s.machines is None or machine.name in s.machines]
             for part, (name, key) in enumerate(_MACHINE_KEYS):

@@ -77,8 +77,8 @@ MemoryLeft = Annotated[
     int, BeforeValidator(lambda value: value if value == 0 else read_memory(value))
 ]
 MOST_SHARES = 100_000
-"""Shares of a file together. Every one is placed, checked and listed on its own, 30 to 40
-microseconds each: the limit is an answer within seconds."""
+"""Maximum number of shares in a file. Each is placed, checked and listed separately, 30 to 40
+microseconds each: the answer takes seconds."""
 PartOfGpu = Annotated[Fraction, BeforeValidator(read_part)]
 """`0.25`, `1/4` or `25%`."""
 
@@ -87,7 +87,7 @@ class MachineRequest(RequestModel):
     """A machine type that may be bought. From the catalogue, or described here."""
 
     name: Name | None = None
-    """How the rest of the file calls it; default: the instance type, else the GPU."""
+    """Its name in the rest of the file; default: the instance type, else the GPU."""
     instance_type: str | None = None
     """Machine type of the catalogue: brings GPU, GPUs per node, memory and price."""
     purchase: str = "onDemand"
@@ -99,12 +99,12 @@ class MachineRequest(RequestModel):
     usd_per_hour: Annotated[Decimal, Field(ge=0, le=1_000_000)] | None = None
     """Price of one node, instead of the catalogue's."""
     max_nodes: Annotated[int, Field(ge=0, le=1_000_000)] | None = None
-    """Maximum number of nodes that may be bought; 0: only those that are there. Default: no
+    """Maximum number of nodes to buy; 0: existing nodes only. Default: no
     limit."""
     mig_strategy: Annotated[str, Field(pattern="^(mixed|single)$")] = "mixed"
-    """`single`: all GPUs of a node are cut into one profile."""
+    """`single`: all GPUs of a node are partitioned into one profile."""
     modes: tuple[Mode, ...] = tuple(Mode)
-    """How its GPUs may be used: whole, mig, mps, timeSlicing. Default: all."""
+    """Allowed uses of its GPUs: whole, mig, mps, timeSlicing. Default: all."""
     cpu: Cpu | None = None
     """CPUs of a node for shares. Default: the catalogue's, all of them."""
     host_memory: Memory | None = None
@@ -140,7 +140,7 @@ class FractionRequest(RequestModel):
     """A part of a GPU through MPS or time-slicing."""
 
     part: PartOfGpu | None = None
-    """Least part of the GPU's time (time-slicing) or threads (MPS)."""
+    """Minimum part of the GPU's time (time-slicing) or threads (MPS)."""
     memory: Memory | None = None
     """Least memory. Under time-slicing nothing enforces it: shares get an even part."""
 
@@ -152,7 +152,7 @@ class FractionRequest(RequestModel):
 
 
 class ShareRequest(RequestModel):
-    """Shares that are all alike: exactly one of mig, slice, gpus, mps, timeSlicing."""
+    """Equal shares: exactly one of mig, slice, gpus, mps, timeSlicing."""
 
     name: Name
     count: Count = 1
@@ -162,7 +162,7 @@ class ShareRequest(RequestModel):
     gpus: Annotated[int, Field(ge=1, le=64)] | None = None
     """Whole GPUs of each share, all on one node."""
     memory: Memory | None = None
-    """With gpus: least memory of each."""
+    """With gpus: minimum memory of each."""
     mps: FractionRequest | None = None
     time_slicing: FractionRequest | None = None
     machines: tuple[str, ...] | None = None

@@ -63,7 +63,7 @@ def slots_for(share: ShareClass, machine: PackingMachine) -> tuple[Slot, ...]:
 
 
 def host_fits(need: Host, room: HostRoom) -> bool:
-    """Whether CPUs and memory of a node are enough. What is not known has no room."""
+    """Whether CPUs and memory of a node are enough. An unknown amount is not enough."""
     return all(not n or (r is not None and n <= r) for n, r in zip(need, room, strict=True))
 
 
@@ -91,10 +91,10 @@ def servable(
 
 
 def most_replicas(share: ShareClass, machine: PackingMachine) -> int:
-    """Into how many shares a GPU may be divided so that each still serves this one; 0: into none.
+    """Maximum number of shares of a GPU of which each still serves this one; 0: none.
 
-    Time-sliced shares are validated by an even part of the memory, like MPS clients: nothing
-    enforces it, and nothing lets the scheduler tell which shares meet on one GPU.
+    Time-sliced shares are validated by an even part of the memory, like MPS clients: no program
+    enforces it, and the scheduler does not know which shares are on the same GPU.
     """
     mode = share.mode
     if mode not in REPLICATED or mode not in machine.modes or machine.whole_only:
@@ -195,7 +195,7 @@ def slot_parts(slot: Slot, machine: PackingMachine) -> tuple[Fraction, Fraction,
 
 
 def _least(problem: PackingProblem, share: ShareClass, part: int) -> Fraction:
-    """The least cost of one share, 0 where an existing node can hold it."""
+    """The minimum cost of one share; 0 where an existing node can hold it."""
     existing = {node.machine for node in problem.existing}
     costs: list[Fraction] = []
     for machine in problem.machines.values():

@@ -1,8 +1,8 @@
-"""Where slots come from: nodes that are there, nodes that may be bought, and their choices.
+"""Sources of slots: existing nodes, nodes that may be bought, and their uses.
 
-A node chooses how it is used (`NodeUse`): mixed, one MIG profile throughout, or all GPUs divided by
-MPS or time-slicing into as many shares: the device plugin reads one configuration per node. Mixed
-nodes set GPUs aside for shares of several GPUs and hand the rest to pools of GPUs in one state.
+A node has one use (`NodeUse`): mixed, one MIG profile throughout, or all GPUs divided by MPS or
+time-slicing into the same number of shares: the device plugin reads one configuration per node.
+Mixed nodes reserve GPUs for shares of several GPUs and assign the rest to pools of one state.
 """
 
 from collections import Counter
@@ -23,12 +23,12 @@ from gpufleet_planner.packing.slots import Slot, slots_for
 
 @dataclass(frozen=True, slots=True)
 class NodeSource:
-    """Nodes that are all alike: bought ones of a type, or existing ones in the same state."""
+    """Equal nodes: bought nodes of a type, or existing nodes in the same state."""
 
     machine: PackingMachine
     gpus: tuple[GpuState, ...]
     most: int | None
-    """How many there are; None: no limit."""
+    """Their number; None: no limit."""
     cost: int
     nodes: tuple[str, ...] = ()
     """Names, of existing nodes."""
@@ -49,7 +49,7 @@ class GpuGroup:
     whole: bool
     """May also be taken whole."""
     profiles: frozenset[str]
-    """MIG profiles that may be cut."""
+    """MIG profiles that may be created."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ class NodeUse:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What is asked of one machine type: only such slots are worth making."""
+    """The demand for one machine type: only slots that serve it are worth making."""
 
     profiles: frozenset[str] = frozenset()
     whole: bool = False
@@ -81,7 +81,7 @@ class Wanted:
 
 
 def wanted_of(problem: PackingProblem) -> dict[str, Wanted]:
-    """What the shares ask of each machine type."""
+    """The demand of the shares for each machine type."""
     found: dict[str, Wanted] = {}
     for name, machine in problem.machines.items():
         slots = [s for share in problem.shares if share.count for s in slots_for(share, machine)]
@@ -95,7 +95,7 @@ def wanted_of(problem: PackingProblem) -> dict[str, Wanted]:
 
 
 def sources_of(problem: PackingProblem) -> list[NodeSource]:
-    """Existing nodes, alike ones together, then what may be bought, in the order of the file."""
+    """Existing nodes, equal ones together, then nodes to buy, in the order of the file."""
     alike: dict[tuple[str, tuple[GpuState, ...], HostRoom], list[str]] = {}
     for node in problem.existing:
         states = tuple(sorted(node.gpus, key=_order))
@@ -126,7 +126,7 @@ def _order(state: GpuState) -> tuple[object, ...]:
 
 
 def choices_of(number: int, source: NodeSource, wanted: Wanted) -> Iterator[NodeUse]:
-    """Every way to use a node of this source that serves something wanted."""
+    """Every use of a node of this source that serves a requested share."""
     machine, states = source.machine, source.gpus
     divided = next((s for s in states if s.mode is not None), None)
     if divided is not None:
@@ -194,7 +194,7 @@ def _sets(sizes: list[int], room: int) -> Iterator[tuple[int, ...]]:
 
 
 def fillings(pool: GpuGroup, machine: PackingMachine) -> Iterable[Pattern | None]:
-    """What one GPU of a pool can be filled with; None: taken whole."""
+    """Possible contents of one GPU of a pool; None: it is used whole."""
     if pool.whole:
         yield None
     if machine.gpu.mig is not None and pool.profiles:

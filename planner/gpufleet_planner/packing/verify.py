@@ -62,7 +62,7 @@ class _Checker:
         indices = {(a.share, a.index) for a in self.packing.assignments}
         if len(indices) != len(self.packing.assignments):
             found.append("a share is placed twice")
-        return found + [f"{name} was never asked for" for name in placed]
+        return found + [f"{name} was never requested" for name in placed]
 
     def _cost(self) -> list[str]:
         found: list[str] = []
@@ -192,7 +192,7 @@ class _Checker:
 
 
 def _modes_of(there: GpuState) -> set[Mode]:
-    """How what is there uses a GPU."""
+    """Use of a GPU by its existing shares."""
     found = {Mode.WHOLE} if there.full else set[Mode]()
     if there.occupied:
         found.add(Mode.MIG)

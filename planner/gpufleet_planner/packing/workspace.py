@@ -39,7 +39,7 @@ class OpenGpu:
         return self.state.untouched and not (self.whole or self.instances or self.clients)
 
     def pattern(self, geometry: MigGeometry) -> tuple[tuple[str, int], ...]:
-        """What was put on it, as a pattern."""
+        """Its shares, as a pattern."""
         return tuple((n, len(self.instances[n])) for n in geometry.profiles if n in self.instances)
 
     def placed(self, geometry: MigGeometry) -> tuple[PlacedInstance, ...]:

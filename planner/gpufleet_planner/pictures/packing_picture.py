@@ -1,4 +1,4 @@
-"""What is on the GPUs of a packing or a plan, and the picture of it."""
+"""Contents of the GPUs of a packing or a plan, and their picture."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
@@ -24,7 +24,7 @@ Blocks = tuple[GpuPart, ...]
 
 @dataclass(frozen=True, slots=True)
 class PictureRow:
-    """So many nodes whose GPUs hold the same."""
+    """A number of nodes whose GPUs have the same contents."""
 
     count: int
     title: str
@@ -113,7 +113,7 @@ MOST_ROWS = 24
 
 
 def packing_svg(title: str, subtitle: str, rows: Sequence[PictureRow]) -> str:
-    """The picture of at most `MOST_ROWS` rows; the subtitle says how many are left out."""
+    """The picture of at most `MOST_ROWS` rows; the subtitle states the number of omitted rows."""
     drawn: list[tuple[str, str, Blocks]] = []
     for row in rows[:MOST_ROWS]:
         head = f"{row.count} x {row.title}" if row.count > 1 else row.title

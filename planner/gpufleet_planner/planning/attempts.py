@@ -79,8 +79,8 @@ def _times(gpu_usd: float | None, gpus: float) -> float | None:
 
 
 def _dearer(least: float | None, ceiling: float | None, of: str) -> Miss | None:
-    """Whether what costs at least so much is dearer than something that keeps the target; None: its
-    price is not known."""
+    """Whether any choice of at least this cost is more expensive than one that keeps the target;
+    None: the cost is not known."""
     if ceiling is None or (least is not None and least <= ceiling):
         return None
     if least is None:
@@ -124,7 +124,7 @@ def try_jobs(
             if late is not None:
                 yield _rejected(what, machine, late)
                 continue
-            # The link it was timed with is the one that is written.
+            # The link that is written is the one of its times.
             fabric = "none" if verdict is None else machine.fabric
             link = "a plain network" if fabric == "none" else fabric
             notes = () if verdict is None else (f"{verdict} over {link}",)

@@ -25,7 +25,7 @@ _finding = findings_in(__file__)
 
 @dataclass(frozen=True, slots=True)
 class ServingChoice:
-    """The answer for one workload."""
+    """The choice for one workload."""
 
     options: tuple[Option, ...]
     """All that meet the target, best first; empty: nothing does."""
@@ -61,11 +61,11 @@ def choose(
     *,
     thorough: bool = True,
 ) -> ServingChoice:
-    """Try every GPU, count, split, precision, share and way of buying on the market.
+    """Try every GPU, count, split, precision, share and purchase option on the market.
 
-    `thorough` False leaves out what costs more, even shared with others, than something that
-    already meets the target: the first option is the same, the Pareto set is not complete. Never
-    raises for a bad need: when nothing works, an error says what comes nearest.
+    `thorough` False skips a choice that costs more, even shared with others, than one that already
+    meets the target: the first option is the same, the Pareto set is not complete. Never raises for
+    an invalid need: when nothing works, an error names the nearest choice.
     """
     offered = machines(market, catalogue, interruptible=need.interruptible, job=need.trains)
     options: list[tuple[Rank, Option]] = []
@@ -189,7 +189,7 @@ def _contradiction(
 
 
 def _reached(option: Option, code: str) -> str:
-    """What an option reaches of a limit, in its unit, rounded up."""
+    """The value that an option reaches of a limit, in its unit, rounded up."""
     reached = option.reached
     figures = {
         "first-token": (reached.first_token_seconds or 0.0) * 1000,

@@ -35,7 +35,7 @@ class PlannedPlace:
     pools: tuple[FilledPool, ...] = ()
     """Machines and what is on them; empty: no plan."""
     problem: str = ""
-    """Why there is no plan; empty where there is one."""
+    """Reason why there is no plan; empty where there is one."""
 
     @property
     def estimated(self) -> bool:
@@ -44,7 +44,7 @@ class PlannedPlace:
 
     @property
     def usd_per_hour(self) -> Decimal | None:
-        """All machines; None where a price is missing or there is no plan."""
+        """Cost of all machines; None where a price is missing or there is no plan."""
         return self.fleets[0].usd_per_hour if self.fleets else None
 
     def as_dict(self) -> dict[str, Any]:
@@ -74,12 +74,12 @@ def plan_elsewhere(
     offers: Sequence[str] = (),
     as_of: date | None = None,
 ) -> tuple[tuple[PlannedPlace, ...], tuple[Finding, ...]]:
-    """Plain data of a workloads file in each region, on its platform, else on the first that buys
-    in the region's cloud; and on the machines of each provider that `offers` name.
+    """Plain data of a workloads file in each region, on its platform, else on the first platform of
+    the region's cloud; and on the machines of each provider that `offers` name.
 
-    Zones of the file are of its own region and left out. For a provider its platform, region and
-    own hardware do not count; its GPUs, targets and sharing do. Findings: unknown regions and
-    offers. What is wrong with the file itself is said by `plan`, and not repeated here.
+    Zones of the file belong to its own region and are omitted. For a provider its platform, region
+    and own hardware do not count; its GPUs, targets and sharing do. Findings: unknown regions and
+    offers. Errors of the file itself are reported by `plan`, and not repeated here.
     """
     planner, _ = planner_of(data)
     if planner is None:

@@ -25,7 +25,7 @@ _QUANTISED_AT_START = {
     InferenceEngine.VLLM: {"fp8": "fp8", "nf4": "bitsandbytes", "nf4-double": "bitsandbytes"},
     InferenceEngine.SGLANG: {"fp8": "fp8"},
 }
-"""Formats that an engine makes of 16-bit weights itself; others need a checkpoint that has them."""
+"""Formats that an engine makes from 16-bit weights; others need a checkpoint in that format."""
 
 
 def _engine(work: PlacedWorkload) -> InferenceEngine | None:
@@ -119,9 +119,9 @@ def _model(work: PlacedWorkload) -> str:
 
 
 def check_model_names(plan: PlannedFleet) -> tuple[Finding, ...]:
-    """Where a name is not an id of the Hub (`organisation/name`): which id the engine is handed
+    """For a name that is not an id of the Hub (`organisation/name`): the id that the engine gets
     for it,
-    or that it cannot fetch the model."""
+    or that it cannot download the model."""
     findings: list[Finding] = []
     for work in plan.workloads:
         entry = work.entry
@@ -159,7 +159,7 @@ def check_model_names(plan: PlannedFleet) -> tuple[Finding, ...]:
 
 
 def _repository(work: PlacedWorkload) -> str:
-    """What the engine fetches the model by."""
+    """The name by which the engine downloads the model."""
     hub, model = () if work.need is None else work.need.hub, _model(work)
     return hub[0] if hub and "/" not in model else model
 
@@ -171,8 +171,8 @@ _LOADING_SECONDS = 1800
 
 
 def engine_probes(work: PlacedWorkload) -> dict[str, Any]:
-    """Port and probes of the same engine: it answers `/health` once the model is loaded. Empty
-    where its arguments are not known either."""
+    """Port and probes of the same engine: it answers `/health` after the model is loaded. Empty
+    for an engine whose arguments are not known."""
     if not engine_arguments(work):
         return {}
     asked = {"httpGet": {"path": "/health", "port": PORT}, "periodSeconds": 10}

@@ -28,15 +28,15 @@ NOTEBOOK_KINDS = {
     **ISOLATED,
     Isolation.NONE: (DeviceShare.WHOLE, DeviceShare.MIG, DeviceShare.TIME_SLICE),
 }
-"""Where nothing must be isolated notebooks take turns: one person at a time has the whole GPU, and
-all of them need not run as one user, as the clients of an MPS server must."""
+"""Without required isolation notebooks use time-slicing: one user at a time has the whole GPU, and
+the notebooks need not run as one user, as the clients of an MPS server must."""
 
 
 def choose_notebooks(
     entry: Notebooks, market: Market, catalogue: Catalogue, path: str = ""
 ) -> ServingChoice:
-    """Shares that hold one notebook each: its stated peak and a CUDA context. Where time-slicing is
-    allowed each gets an even part of the memory, so that the sum of all peaks fits."""
+    """Shares that hold one notebook each: its stated peak and a CUDA context. With time-slicing
+    each gets an even part of the memory, so that the sum of all peaks fits."""
     need = int(entry.memory_gib * GIB) + CUDA_CONTEXT
     offered = machines(market, catalogue, interruptible=entry.interruptible, job=False)
     by_gpu: dict[str, list[OfferedMachine]] = {}
@@ -79,7 +79,7 @@ def _try(entry: Notebooks, need: int, group: Sequence[OfferedMachine]) -> Iterat
 
 
 def market_of(head: PlanHead, catalogue: Catalogue) -> tuple[Market, tuple[Finding, ...]]:
-    """Where the workloads of a file may run, and an error for every unknown GPU."""
+    """The market of the workloads of a file, and an error for every unknown GPU."""
     keys, findings = check_gpus(head.gpus, catalogue)
     owned: list[OfferedMachine] = []
     usable = OWN in PLATFORMS[head.platform].facts.capacity
@@ -128,7 +128,7 @@ def choose_entry(
     catalogue: Catalogue,
     confidence: Assurance = Assurance.EXPECTED,
 ) -> tuple[ChosenWorkload | None, tuple[Finding, ...]]:
-    """What could run an entry, cheapest first; None with the errors that say why."""
+    """Possible hardware of an entry, cheapest first; None with the errors that explain it."""
     names = entry.gpus
     if isinstance(entry, ModelWorkload) and entry.gpu is not None:
         names = (*names, entry.gpu)

@@ -1,5 +1,5 @@
-"""Pools and what is on them: which workloads share nodes, how many nodes that takes, and what the
-nodes of each MIG pool are cut into.
+"""Pools and their contents: the workloads that share nodes, the number of nodes, and the layout of
+the nodes of each MIG pool.
 """
 
 from collections import Counter
@@ -21,12 +21,12 @@ from gpufleet_planner.planning.option import Option
 from gpufleet_planner.sizing.device import DeviceShare
 
 WHOLE_GPU = ""
-"""What stands for a whole GPU among the profiles of slices."""
+"""The key of a whole GPU among the profiles of slices."""
 
 
 @dataclass(frozen=True, slots=True)
 class NodeLayout:
-    """What every node of a pool is cut into."""
+    """The layout of every node of a pool."""
 
     nodes: int
     gpus: tuple[tuple[Mapping[str, int], int], ...]
@@ -36,20 +36,20 @@ class NodeLayout:
     bound: int
     """GPUs that the slices need at least, by compute and memory volume."""
     before: Mapping[str, int] = field(default_factory=dict[str, int])
-    """What earlier pools are for of the same."""
+    """The amounts that earlier pools already hold."""
 
     @property
     def gpus_cut(self) -> int:
-        """GPUs of all nodes that are cut."""
+        """Partitioned GPUs of all nodes."""
         return self.nodes * sum(count for _, count in self.gpus)
 
 
 def lay_out_pools(
     gpu: Gpu, wanted: Mapping[str, int], gpus_per_node: int, largest: int = 1
 ) -> tuple[NodeLayout, ...]:
-    """Pools for these slices and whole GPUs, of the fewest nodes where the integer program can be
-    solved: one with all nodes alike, else one for each layout of a node. Slices of one profile may
-    be in several. `largest`: whole GPUs that one copy needs on a node, a part of the node's."""
+    """Pools for these slices and whole GPUs, with the fewest nodes where the integer program can be
+    solved: one pool with equal nodes, else one pool for each node layout. Slices of one profile may
+    be in several pools. `largest`: whole GPUs of one copy on a node, a part of the node's GPUs."""
     return _pools(gpu, tuple(sorted(wanted.items())), gpus_per_node, largest)
 
 
@@ -95,8 +95,8 @@ def volume_bound(gpu: Gpu, wanted: Mapping[str, int]) -> int:
 
 
 def _fewest(gpu: Gpu, wanted: Pattern) -> Counter[Pattern]:
-    """Layouts of the fewest GPUs that hold these slices; of as few those that strand least, by the
-    integer program where one after the other needs more than the volume."""
+    """Layouts of the fewest GPUs that hold these slices, with least stranded slices among those; by
+    the integer program where first fit needs more than the volume."""
     assert gpu.mig is not None
     filled = _filled(gpu, wanted)
     lost = any(stranded_of(gpu, devices) for devices in filled)
@@ -105,7 +105,7 @@ def _fewest(gpu: Gpu, wanted: Pattern) -> Counter[Pattern]:
         return filled
     patterns = maximal_patterns(gpu.mig, dict(wanted))
     program = highs.IntegerProgram()
-    # A stranded slice decides between as many GPUs: all together weigh less than one.
+    # Stranded slices decide between equal numbers of GPUs: their weights sum to less than one.
     most = 1 + filled.total() * gpu.mig.compute_slices
     columns = [program.column(most + stranded_of(gpu, pattern)) for pattern in patterns]
     for name, count in wanted:
@@ -142,8 +142,8 @@ def _filled(gpu: Gpu, wanted: Pattern) -> Counter[Pattern]:
 
 @lru_cache(maxsize=4096)
 def _completed(gpu: Gpu, devices: Pattern) -> Pattern:
-    """The layout with spare slices where some fit, so that no compute slice is left that no one
-    can use; more of what is there first."""
+    """The layout with spare slices where some fit, so that no compute slice is stranded; more of
+    the existing profiles first."""
     assert gpu.mig is not None
     proof = place(gpu.mig, dict(devices))
     if not isinstance(proof, MigPlacement) or not proof.completions:
@@ -183,7 +183,7 @@ Members = tuple[tuple[str, Option], ...]
 
 @dataclass(frozen=True, slots=True)
 class PoolKey:
-    """What workloads must have in common to be on the same nodes."""
+    """Properties that workloads must share to be on the same nodes."""
 
     machine: OfferedMachine
     kind: DeviceShare
@@ -212,7 +212,7 @@ class FilledPool:
     nodes: int
     members: Members
     layout: NodeLayout | None
-    """MIG, and whole GPUs beside slices: what each node is cut into."""
+    """The layout of each node: MIG, and whole GPUs next to slices."""
 
     @property
     def micro_usd(self) -> int | None:
@@ -251,7 +251,7 @@ def usd_per_hour(pools: Iterable[FilledPool]) -> Decimal | None:
 def pool_key(
     intent: str, option: Option, one_profile: bool, zones: tuple[str, ...] = ()
 ) -> PoolKey:
-    """The pool an option goes to. `one_profile`: the platform cuts all GPUs of a pool alike."""
+    """The pool of an option. `one_profile`: the platform partitions all GPUs of a pool equally."""
     share = option.share
     profile = share.profile if one_profile else None
     return PoolKey(
@@ -260,8 +260,8 @@ def pool_key(
 
 
 def item_of(option: Option) -> tuple[str | int, int]:
-    """What an option adds to its pool: a MIG profile and slices, the GPUs of a copy and copies, or
-    1 and shares."""
+    """The demand of an option on its pool: a MIG profile and slices, the GPUs of a copy and
+    copies, or 1 and shares."""
     if option.share.kind is DeviceShare.MIG:
         return option.share.profile or "", option.devices
     if option.share.kind is DeviceShare.WHOLE:
@@ -326,7 +326,7 @@ def _whole_nodes(gpus: int, sizes: Mapping[int, int]) -> int:
         if size >= gpus:
             whole += copies * ceil(size / gpus)
         elif gpus % size:
-            # A size someone stated that does not divide the node: so many to a node.
+            # A stated size that does not divide the node: the rounded number to a node.
             whole += ceil(copies / (gpus // size))
         else:
             small += copies * size

@@ -1,4 +1,4 @@
-"""What each workload's pods must say to land on their pool, and what the policies read of them."""
+"""The manifest of each workload: the fields that place its pods, and those that policies read."""
 
 from collections.abc import Mapping
 from math import ceil
@@ -29,14 +29,14 @@ _DEADLINE_MARGIN = 1.5
 
 def manifests(plan: PlannedFleet) -> tuple[dict[str, Any], ...]:
     """One Deployment, Job or StatefulSet for each workload; a Job on several machines is indexed.
-    Empty when there is no fleet."""
+    Empty without a fleet."""
     if plan.fleet is None:
         return ()
     return tuple(_manifest(work, plan.fleet) for work in plan.workloads)
 
 
 def planned_objects(plan: PlannedFleet) -> tuple[dict[str, Any], ...]:
-    """The manifests with what they need beside them: the Service through which pods of a job over
+    """The manifests with the objects that they need: the Service by which pods of a job over
     several machines find each other, the ScaledObject of a service whose replicas vary."""
     found: list[dict[str, Any]] = []
     for work, document in zip(plan.workloads, manifests(plan), strict=False):
@@ -120,7 +120,7 @@ def _manifest(work: PlacedWorkload, fleet: Fleet) -> dict[str, Any]:
     # Notebooks do not wait for each other.
     more: dict[str, Any] = {"serviceName": entry.name, "podManagementPolicy": "Parallel"}
     if work.need is not None:
-        # The plan buys no GPU for a second pod beside the first: the old one ends before.
+        # The plan buys no GPU for a second pod during an update: the old one ends before.
         more = {"strategy": {"rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}}}
     return {
         "apiVersion": "apps/v1",
@@ -161,7 +161,7 @@ def _add_shared_memory(spec: dict[str, Any]) -> None:
 
 
 def annotations(work: PlacedWorkload) -> dict[str, str]:
-    """What the policies read: size, precision, need, promises."""
+    """Annotations for the policies: size, precision, need, promises."""
     # What one pod needs over all of its GPUs, as the policies read it.
     memory = work.option.reached.need_bytes * _gpus_of_pod(work)
     found = {"gpufleet.dev/min-gpu-memory-gib": f"{memory / GIB:.2f}"}
@@ -187,7 +187,7 @@ def annotations(work: PlacedWorkload) -> dict[str, str]:
 
 
 def _gpus_of_pod(work: PlacedWorkload) -> int:
-    """GPUs of one pod: a whole copy, at most those of a machine."""
+    """GPUs of one pod: a whole copy, at most the GPUs of a machine."""
     return min(work.option.reached.gpus_each, work.option.machine.gpus)
 
 
@@ -209,8 +209,8 @@ _INDEX = "batch.kubernetes.io/job-completion-index"
 def rendezvous_env(name: str, pods: int, gpus: int) -> list[dict[str, Any]]:
     """Variables of the container: one process for each GPU, the first pod leads.
 
-    An indexed Job gives each pod a rank and, with a headless Service, a name of its own
-    (Kubernetes, Jobs, "Completion mode"; "Indexed Job for Parallel Processing"). `torchrun` reads
+    An indexed Job gives each pod a rank and, with a headless Service, its own name (Kubernetes,
+    Jobs, "Completion mode"; "Indexed Job for Parallel Processing"). `torchrun` reads
     each of its options from a variable `PET_<OPTION>` (pytorch
     torch/distributed/argparse_util.py); Kubeflow's trainer sets the same ones.
     """

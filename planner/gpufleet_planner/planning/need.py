@@ -68,7 +68,7 @@ class ServingTarget(RequestModel):
     """Training: most the whole run may cost."""
 
     def output_rate(self, mean_output: int | None) -> float | None:
-        """Output tokens per second that must be served; None: no throughput is asked for."""
+        """Output tokens per second that must be served; None: no throughput is requested."""
         rates = [self.output_tokens_per_second or 0.0]
         if self.requests_per_second is not None:
             rates.append(self.requests_per_second * (mean_output or 0))
@@ -137,7 +137,7 @@ def check_target(
 
 
 class Isolation(StrEnum):
-    """What a workload may share a GPU with."""
+    """Workloads with which a workload may share a GPU."""
 
     HARDWARE = "hardware"
     """Own memory, own multiprocessors, own faults: a whole GPU or a MIG slice."""
@@ -153,10 +153,10 @@ MOST_GPUS = 256
 
 @dataclass(frozen=True, slots=True)
 class Allowed:
-    """What the author allows beyond the request itself."""
+    """The choices that the author allows beyond the request itself."""
 
     precisions: tuple[str, ...] = ()
-    """Weight formats to choose among; empty: the stated one, else 16 bit."""
+    """Weight formats to choose from; empty: the stated one, else 16 bit."""
     isolation: Isolation = Isolation.MEMORY
     interruptible: bool = False
     """Whether it survives that its machine is taken back: spot may be bought."""
@@ -173,13 +173,13 @@ class Allowed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkloadNeed(Allowed):
-    """What one workload needs, as the choice sees it."""
+    """The need of one workload, as input of the choice."""
 
     name: str
     workload: SizedWorkload
     model: Architecture
     serving: tuple[Serving, ...]
-    """One for each weight format allowed, preferred first; empty for training."""
+    """One request for each allowed weight format, preferred first; empty for training."""
     training: tuple[Training, ...]
     """Ways to run the job, the fastest first: less memory for more arithmetic."""
     parallel: Parallelism | None
@@ -188,7 +188,7 @@ class WorkloadNeed(Allowed):
     batch_stated: bool = False
     """Training: whether the micro-batch is the author's; else it is searched."""
     hub: tuple[str, ...] = ()
-    """Repositories of the Hugging Face Hub with the model, the one that was named first."""
+    """Repositories of the Hugging Face Hub with the model, the first-named one first."""
 
     @property
     def is_doubtful(self) -> bool:

@@ -1,5 +1,5 @@
-"""What can be bought: machines of a platform, and of providers that no platform provisions, with
-their price, way of buying and network."""
+"""Machines to rent: of a platform, and of providers that no platform provisions, with price,
+purchase option and network."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -36,10 +36,10 @@ class OfferedMachine:
     buy: str
     """`onDemand`, `spot`, `flexStart`, `onPrem`."""
     micro_usd: int | None
-    """For one hour of the machine; None: no price is known. Spot: the dearest zone's."""
+    """Price of one machine hour; None: unknown. Spot: of the most expensive zone."""
     price_source: str
     price_basis: Basis = Basis.MEASURED
-    """`measured`: a dated list price of the asked region. `assumed`: of another region."""
+    """`measured`: a dated list price of the requested region. `assumed`: of another region."""
     region: str | None = None
     """Region the price is of."""
     fraction: Fraction = Fraction(1)
@@ -50,7 +50,7 @@ class OfferedMachine:
     memory_bytes: int | None = None
     network_gbps: float | None = None
     fabric: str = "none"
-    """What joins machines without a detour over the CPU: `efa`, `tcpx`, `tcpxo`, `rdma`, `none`."""
+    """Network between machines that bypasses the CPU: `efa`, `tcpx`, `tcpxo`, `rdma`, `none`."""
     architecture: str = "amd64"
     most_nodes: int | None = None
     """Own hardware or a quota; None: not bounded here."""
@@ -69,11 +69,11 @@ class OfferedMachine:
 
     @property
     def usd_per_hour(self) -> Decimal | None:
-        """The price in dollars; None where there is none."""
+        """The price in dollars; None without a price."""
         return None if self.micro_usd is None else Decimal(self.micro_usd) / 1_000_000
 
     def part_micro_usd(self, devices: int, part: Fraction) -> float | None:
-        """Per hour, of so many devices that are each this part of a GPU; None without a price."""
+        """Price per hour of devices that are each this part of a GPU; None without a price."""
         return (
             None if self.micro_usd is None else self.micro_usd * devices * float(part) / self.gpus
         )
@@ -81,12 +81,12 @@ class OfferedMachine:
 
 @dataclass(frozen=True, slots=True)
 class Market:
-    """Where a workload may run."""
+    """The offers on which a workload may run."""
 
     platforms: tuple[str, ...]
     """`eks`, `gke`, `sandbox`."""
     region: str | None = None
-    """Asked region; None: whichever the prices are of."""
+    """Requested region; None: the region of the prices."""
     gpus: tuple[str, ...] = ()
     """Keys of the GPUs to consider; empty: all."""
     fractional: bool = False
@@ -96,7 +96,7 @@ class Market:
     """Whether machines with Arm processors (g5g, GB200) may be chosen: images built for x86 do not
     start there. A GPU that `gpus` names is allowed wherever it is sold."""
     strict_prices: bool = False
-    """Whether a price of another region than the asked one counts as not known."""
+    """Whether a price of another region than the requested one counts as unknown."""
     offers: tuple[OfferedMachine, ...] = ()
     """Own machines, and those of providers that no platform provisions (`offered_machines`)."""
 
@@ -126,7 +126,7 @@ def machines(
 
 
 SPOT_TYPES = 3
-"""Machine types from which on spot capacity is dependable: someone has one of them."""
+"""Number of machine types from which spot capacity is dependable: one of them is available."""
 
 
 def spot_neighbours(
@@ -151,7 +151,7 @@ def spot_neighbours(
 def check_gpus(
     names: Sequence[str], catalogue: Catalogue, path: str = "gpus"
 ) -> tuple[tuple[str, ...], tuple[Finding, ...]]:
-    """Keys of the GPUs someone means, and an error with the nearest keys for each unknown one."""
+    """Keys of the named GPUs, and an error with the nearest keys for each unknown name."""
     found = [find_gpu(name, catalogue, f"{path}[{index}]") for index, name in enumerate(names)]
     keys = tuple(one.key for one in found if isinstance(one, Gpu))
     return keys, tuple(one for one in found if isinstance(one, Finding))
@@ -215,7 +215,7 @@ def _ways(
 @cache
 def _longest() -> float:
     """Hours after which machines of flex start are taken back."""
-    # Only who asks for them waits for the models of the declaration.
+    # Imported on use: the models of the declaration load slowly.
     from gpufleet.spec.capacity import FlexStart, minutes
 
     return minutes(FlexStart().max_run_duration) / 60
@@ -274,7 +274,7 @@ def _of_provider(offer: MachineOffer, catalogue: Catalogue) -> OfferedMachine:
 
 
 def _on_board(gpu: Gpu, board: str | None) -> Gpu:
-    """The GPU with the rates of one board first, which is the one that counts."""
+    """The GPU with the rates of one board first: that board counts."""
     if board is None:
         return gpu
     rates = gpu.rates[board]
@@ -287,7 +287,7 @@ def _on_board(gpu: Gpu, board: str | None) -> Gpu:
 
 
 def not_provisioned(providers: Iterable[str]) -> list[Finding]:
-    """What must be known of a choice on an offer."""
+    """Facts that a choice on an offer needs."""
     platforms = {platform.value for platform in Platform}
     names = sorted(set(providers) - platforms)
     return [_finding("offer-not-provisioned", "offers", providers=names)] if names else []

@@ -14,14 +14,14 @@ from gpufleet_planner.sizing.device import Device, DeviceShare
 from gpufleet_planner.sizing.training import Training
 
 IDLE_HOURS = 1 / 6
-"""How long a machine is billed after its run: the time for which Cluster Autoscaler keeps one that
-no pod needs (`DefaultScaleDownUnneededTime`, kubernetes/autoscaler
+"""Billed time of a machine after its run: Cluster Autoscaler keeps an unneeded machine for it
+(`DefaultScaleDownUnneededTime`, kubernetes/autoscaler
 cluster-autoscaler/config/const.go, 1.36). Pools may keep it longer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reached:
-    """What copies of a workload do on one kind of device."""
+    """Performance of copies of a workload on one kind of device."""
 
     copies: int
     """Replicas of a service, or 1 job."""
@@ -36,18 +36,18 @@ class Reached:
     batch: int
     """Sequences at once on each copy; training: samples per GPU and micro-batch."""
     first_token_seconds: float | None = None
-    """Of 95 % of the requests, which arrive at random."""
+    """95th percentile of requests that arrive at random."""
     token_seconds: float | None = None
     token_seconds_range: tuple[float, float] | None = None
     """Lowest and highest."""
     tokens_per_second: float | None = None
-    """Of all copies: what they serve, or train, at most."""
+    """Rate of all copies: maximum they serve or train."""
     tokens_per_second_range: tuple[float, float] | None = None
     """Lowest and highest."""
     range_note: str = ""
-    """What to do where both ranges are wide."""
+    """Advice where both ranges are wide."""
     asked_tokens_per_second: float | None = None
-    """What the target asks for; None: nothing."""
+    """The value that the target requires; None: none."""
     run_hours: float | None = None
     goodput: float | None = None
     """Training: part of the time that advances the run; `run_hours` has it in."""
@@ -68,7 +68,7 @@ class Option:
     machines: int
     """Whole machines when nothing else is on them."""
     fabric: str
-    """`efa`, ... where the job needs RDMA between its machines, else `none`."""
+    """`efa`, ... for a job that needs RDMA between its machines, else `none`."""
     notes: tuple[str, ...] = ()
 
     @property
@@ -99,7 +99,7 @@ class Option:
 
     @property
     def usd_per_million_tokens(self) -> float | None:
-        """Billed dollars per million tokens: those asked for, else all it can do."""
+        """Billed dollars per million tokens: those requested, else all it can do."""
         done = self.reached.asked_tokens_per_second or self.reached.tokens_per_second
         if self.billed_micro_usd is None or not done:
             return None
@@ -120,7 +120,7 @@ class Option:
 
     @property
     def speed_text(self) -> str:
-        """What it reaches, in the units of its target, with the bounds of what is in doubt."""
+        """The reached values, in the units of its target, with bounds of the uncertain ones."""
         reached, parts = self.reached, list[str]()
         if reached.first_token_seconds is not None and reached.token_seconds is not None:
             parts.append(f"{1000 * reached.first_token_seconds:.0f} ms to the first token of 95 %")
@@ -131,7 +131,7 @@ class Option:
             )
         if reached.tokens_per_second is not None:
             asked, rates = reached.asked_tokens_per_second, reached.tokens_per_second_range
-            wanted = f" of {asked:,.0f} asked" if asked else ""
+            wanted = f" of {asked:,.0f} requested" if asked else ""
             lowest = "" if rates is None else f" (at least {rates[0]:,.0f})"
             parts.append(f"{reached.tokens_per_second:,.0f} tokens/s{wanted}{lowest}")
         if reached.run_hours is not None:
@@ -163,7 +163,7 @@ class Miss:
     `speed-unknown`, `network`, `parallelism`, `taken-back`, `stock`, `dearer`, `not-known`."""
     reason: str
     figure: float | None = None
-    """What would be reached of the target that is missed, in the target's unit."""
+    """The reached value of the missed target, in the target's unit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,7 +208,7 @@ def rank(option: Option) -> Rank:
 
 
 def _objectives(option: Option, standing: Rank) -> tuple[float, ...]:
-    """What is better smaller: cost, latency, time; throughput negated."""
+    """Values to minimise: cost, latency, time; throughput negated."""
     reached = option.reached
     return (
         standing[1],
@@ -258,7 +258,7 @@ def dearer(option: Option, best: Option) -> str:
 
 
 def better_at(option: Option, best: Option) -> str:
-    """What the money buys: latencies and times that are at least 5 % shorter."""
+    """Gains for the extra cost: latencies and times that are at least 5 % shorter."""
     gains: list[str] = []
     one, other = option.reached, best.reached
     for name, mine, theirs in (

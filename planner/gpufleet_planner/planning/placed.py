@@ -1,4 +1,4 @@
-"""A workload of a plan and where it runs, and what the fleet of a confidence takes."""
+"""A workload of a plan and its place, and the fleet of each confidence."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -23,12 +23,12 @@ class ChosenWorkload:
 
     @property
     def name(self) -> str:
-        """As the file calls it."""
+        """Its name in the file."""
         return self.entry.name
 
     @property
     def namespace(self) -> str:
-        """Where its pods are: its team's namespace."""
+        """Namespace of its pods: that of its team."""
         return self.entry.team or "default"
 
     @property
@@ -66,15 +66,15 @@ class PlacedWorkload(ChosenWorkload):
 
 @dataclass(frozen=True, slots=True)
 class PricedFleet:
-    """What the fleet of one confidence takes."""
+    """Size and cost of the fleet of one confidence."""
 
     confidence: Assurance
     usd_per_hour: Decimal | None
-    """None: a price is missing, or there is no such fleet."""
+    """None: a price is missing, or the fleet does not exist."""
     gpus: int | None
-    """None: there is no such fleet."""
+    """None: the fleet does not exist."""
     problem: str = ""
-    """Why there is none."""
+    """Reason why the fleet does not exist."""
 
     @property
     def text(self) -> str:

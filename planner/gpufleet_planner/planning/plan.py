@@ -94,7 +94,7 @@ _MICRO = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class PlannedFleet:
-    """The answer. Without a spec the findings say why."""
+    """The result. Without a spec the findings give the reasons."""
 
     spec: Mapping[str, Any] | None
     fleet: Fleet | None
@@ -107,7 +107,7 @@ class PlannedFleet:
 
     @property
     def usd_per_hour(self) -> Decimal | None:
-        """All machines of the plan; None where a price is missing, or there is no plan."""
+        """Cost of all machines of the plan; None where a price is missing, or without a plan."""
         return None if self.spec is None else usd_per_hour(pool for _, pool in self.pools)
 
     def on(self, pool: str) -> list[PlacedWorkload]:
@@ -128,7 +128,7 @@ class PlannedFleet:
 
     @property
     def bound_usd_per_hour(self) -> Decimal | None:
-        """What the workloads' parts cost at least; None where a price is missing."""
+        """Minimum cost of the workloads' parts; None where a price is missing."""
         if self.selection is None or self.usd_per_hour is None:
             return None
         return Decimal(round(self.selection.bound)) / _MICRO
@@ -157,8 +157,8 @@ def plan(data: Mapping[str, Any], *, as_of: date | None = None) -> PlannedFleet:
 def planner_of(
     data: Mapping[str, Any], as_of: date | None = None
 ) -> tuple["Planner | None", tuple[Finding, ...]]:
-    """A file with its catalogue and market; None with the errors that keep it from being read. What
-    could be read is there next to other errors, so that all of them are said."""
+    """A file with its catalogue and market; None with the errors that prevent it. The readable
+    parts are returned together with other errors, so that all errors are reported."""
     file, findings = read_plan_file(data)
     if file is None:
         return None, findings
@@ -192,7 +192,7 @@ class Planner:
     def choose(
         self, confidence: Assurance, known: Sequence[ChosenWorkload] = ()
     ) -> tuple[list[ChosenWorkload], tuple[Finding, ...]]:
-        """What could run each workload. `known`: answers that hold where no speed is in doubt."""
+        """Possible hardware of each workload. `known`: answers where no speed is in doubt."""
         chosen: list[ChosenWorkload] = []
         findings: tuple[Finding, ...] = ()
         same = {one.path: one for one in known if one.need is None or not one.need.is_doubtful}
@@ -245,15 +245,15 @@ class Planner:
             last = tuple(dict.fromkeys(in_file(finding, origin) for origin, finding in traced))
             fixed = [in_file(found, origin) for origin, found in traced if origin and origin.fixed]
             broken = {_declared(origin.pool) for origin, _ in traced if origin and origin.pool}
-            if fixed or not broken:
-                # No other choice answers what the file has to say.
+            if fixed or broken <= bad:
+                # No other choice corrects an error of the file.
                 return _refused((*findings, *(fixed or last)))
             bad.update(broken)
 
     def write(
         self, chosen: Sequence[ChosenWorkload], selection: Selection
     ) -> tuple[PlannedFleet, Compiled]:
-        """The declaration of a selection, and what compiling it says."""
+        """The declaration of a selection, and the findings of its compilation."""
         head, names = self.file.head, pool_names(selection.pools)
         works = {one.name: one for one in chosen}
         rows: list[dict[str, Any]] = []
@@ -314,5 +314,5 @@ class Planner:
 
 
 def _declared(key: PoolKey) -> tuple[str, str, str, str]:
-    """What of a pool another choice changes."""
+    """The fields of a pool that another choice changes."""
     return key.machine.name, key.machine.buy, key.sharing, key.fabric

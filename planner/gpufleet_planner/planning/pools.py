@@ -17,7 +17,7 @@ _NAME_LENGTH = 40
 
 
 def provisioner(head: PlanHead) -> str:
-    """Who adds nodes: what the file says, else what the platform is planned with."""
+    """The provisioner: stated by the file, else the one that the platform is planned with."""
     return (head.provisioner or PLATFORMS[head.platform].facts.planned_provisioner).value
 
 
@@ -109,7 +109,7 @@ def mig_strategy(key: PoolKey) -> str:
 
 
 def shared_by(kind: DeviceShare, replicas: int) -> dict[str, Any]:
-    """`sharing` of a pool that is not cut."""
+    """`sharing` of a pool without MIG."""
     if kind is DeviceShare.WHOLE:
         return {"exclusive": {}}
     return {"mps" if kind is DeviceShare.MPS else "timeSlicing": {"replicas": replicas}}
@@ -132,8 +132,8 @@ def slug(text: str) -> str:
 def queues_data(
     head: PlanHead, planned: Sequence[tuple[str | None, Option]]
 ) -> dict[str, Any] | None:
-    """The FleetSpec's `queues`: a share for each team, next to what the file's `spec` says of
-    queues and teams; None when no workload names a team."""
+    """The FleetSpec's `queues`: a share for each team, merged with `queues` and teams of the file's
+    `spec`; None when no workload names a team."""
     shares = team_shares(planned)
     if not shares:
         return None
@@ -143,8 +143,8 @@ def queues_data(
 
 
 def team_shares(planned: Sequence[tuple[str | None, Option]]) -> dict[str, float]:
-    """Each team's part of the planned GPUs. Rounded down, so that they never add up to more than 1;
-    what belongs to no team is no one's share."""
+    """Each team's part of the planned GPUs. Rounded down, so that the sum is at most 1; workloads
+    without a team have no share."""
     parts: dict[str, float] = {}
     total = 0.0
     for team, option in planned:
@@ -159,7 +159,7 @@ def team_shares(planned: Sequence[tuple[str | None, Option]]) -> dict[str, float
 
 
 def _stated_teams(head: PlanHead) -> list[dict[str, Any]]:
-    """Teams that the file's `spec` describes further: namespaces, borrowing, weight."""
+    """Teams with further settings in the file's `spec`: namespaces, borrowing, weight."""
     queues = head.spec.get("queues")
     teams: object = cast("dict[str, Any]", queues).get("teams") if isinstance(queues, dict) else []
     if not isinstance(teams, list):

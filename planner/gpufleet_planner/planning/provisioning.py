@@ -19,7 +19,7 @@ VCPU_PER_GPU = 4
 """Processors next to each GPU: tokenising, sampling, data loading. Assumed; the smallest machines
 clouds sell with one GPU have four."""
 _CHECKPOINT_BYTES = 14
-"""Per parameter: weights in BF16, FP32 master and both moments. What a checkpoint holds."""
+"""Bytes per parameter in a checkpoint: weights in BF16, FP32 master and both moments."""
 _IMAGES_GIB = 60
 """Room for container images and logs on the root disk, assumed."""
 
@@ -27,7 +27,7 @@ _IMAGES_GIB = 60
 def validate_provisioning(
     need: WorkloadNeed, option: Option, path: str = ""
 ) -> tuple[Finding, ...]:
-    """What the option leaves unused, and where it is tight. Figures are modelled."""
+    """Unused and scarce resources of the option. Figures are modelled."""
     reached = option.reached
     facts = {"workload": need.name, "share": option.share.label}
     findings: list[Finding] = []
@@ -49,7 +49,7 @@ def validate_provisioning(
 
 
 def validate_gpu(stated: ServingChoice, everything: ServingChoice, gpu: str) -> tuple[Finding, ...]:
-    """Someone named a GPU: a warning where something else keeps the same target for less."""
+    """A warning where the request names a GPU and another one keeps the same target for less."""
     mine, best = stated.best, everything.best
     if mine is None or best is None or mine.billed_micro_usd is None:
         return ()

@@ -1,4 +1,4 @@
-"""How a service scales: KEDA in its fleet, the scrape of its metric, and its ScaledObject."""
+"""Scaling of a service: KEDA in its fleet, the scrape of its metric, and its ScaledObject."""
 
 from collections.abc import Sequence
 from typing import Any, cast
@@ -42,7 +42,7 @@ def autoscaling_hint(work: PlacedWorkload) -> dict[str, Any] | None:
 
 
 def planned_scaled_object(work: PlacedWorkload, fleet: Fleet) -> dict[str, Any] | None:
-    """The ScaledObject; None where nothing scales, or the fleet is stated without KEDA."""
+    """The ScaledObject; None where nothing scales, or the fleet is declared without KEDA."""
     hint = autoscaling_hint(work)
     if hint is None or fleet.spec.addons.keda.enabled is not True:
         return None
@@ -58,8 +58,8 @@ def planned_scaled_object(work: PlacedWorkload, fleet: Fleet) -> dict[str, Any] 
 
 
 def scaling_data(head: PlanHead, placed: Sequence[PlacedWorkload]) -> dict[str, Any]:
-    """What the FleetSpec gets where a service scales: KEDA, unless the file's `spec` says otherwise
-    of it, and the scrape of the service where the file has `monitoring`."""
+    """Additions to the FleetSpec of a service that scales: KEDA, unless the file's `spec` disables
+    it, and the scrape of the service where the file has `monitoring`."""
     scaling = [work for work in placed if autoscaling_hint(work) is not None]
     stated = [head.spec.get(key, {}) for key in ("addons", "monitoring")]
     if not scaling or not all(isinstance(one, dict) for one in stated):
@@ -77,7 +77,7 @@ def scaling_data(head: PlanHead, placed: Sequence[PlacedWorkload]) -> dict[str, 
 
 
 def validate_scaling(fleet: Fleet | None, placed: Sequence[PlacedWorkload]) -> list[Finding]:
-    """Where the metric that replicas follow is not scraped by the planned fleet."""
+    """A finding where the planned fleet does not scrape the metric that replicas follow."""
     if fleet is None:
         return []
     monitoring = fleet.spec.monitoring

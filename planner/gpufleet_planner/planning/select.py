@@ -1,8 +1,8 @@
-"""One option for each workload so that the whole is cheap: shares of one machine are bought once.
+"""The cheapest combination of one option for each workload: a shared machine is bought once.
 
-The options that are cheapest alone, and those cheapest for their part of a machine, give a first
-answer. Where that is above the bound and HiGHS is installed, the integer program finds a cheaper
-choice or proves that there is none.
+The options that are cheapest alone, and the options cheapest by their part of a machine, give a
+first answer. Where that is above the bound and HiGHS is installed, the integer program finds a
+cheaper choice or proves that none exists.
 """
 
 from collections import defaultdict
@@ -50,13 +50,13 @@ class OptionRow:
 def choose_rows(
     pools: Sequence[PoolKey], prices: Sequence[float], workloads: Sequence[Sequence[OptionRow]]
 ) -> tuple[list[OptionRow], float]:
-    """The option of each workload, and the proven least cost in the unit of `prices`, those of one
-    machine of each pool. Empty where the program gave no answer."""
+    """The option of each workload, and the proven minimum cost in the unit of `prices`, the prices
+    of one machine of each pool. Empty where the program found no solution."""
     program = highs.IntegerProgram()
     demand: dict[int, dict[str | int, dict[int, int]]] = defaultdict(lambda: defaultdict(dict))
     columns: list[dict[int, OptionRow]] = []
     for rows in workloads:
-        # Of choices that cost as much, the one that is best alone: a micro-dollar for each place.
+        # Of choices with equal cost, the one that is best alone: a micro-dollar for each place.
         own = {program.column(row.order, upper=1): row for row in rows}
         program.row(dict.fromkeys(own, 1), 1, 1)
         columns.append(own)
@@ -98,8 +98,8 @@ def _whole(
     price: int,
     items: Mapping[str | int, Mapping[int, int]],
 ) -> dict[int, int]:
-    """Copies of some GPUs each, as `filled_pools` counts them: those of a machine and more have
-    machines of their own, and so has a size that does not divide a machine."""
+    """Copies of some GPUs each, as `filled_pools` counts them: a copy of a machine or more has its
+    own machines, and so has a copy whose size does not divide a machine."""
     gpus = key.machine.gpus
     bought: dict[int, int] = {}
     small: dict[int, int] = {}
@@ -122,7 +122,7 @@ def _slices(
     price: int,
     items: Mapping[str | int, Mapping[int, int]],
 ) -> dict[int, int]:
-    """Slices come from GPUs that are cut by layouts, GPUs and whole ones from machines."""
+    """Slices come from GPUs with a MIG layout, GPUs and whole GPUs from machines."""
     geometry = key.machine.gpu.mig
     assert geometry is not None
     if key.profile is not None:
@@ -170,9 +170,9 @@ def select(
     allowed: Fits,
     zones: tuple[str, ...] = (),
 ) -> Selection:
-    """Options for all candidates; a job gets the first that can be declared. `zones`: of those that
-    name none. `allowed` refuses pools that cannot be declared. Raises KeyError
-    with the name of a candidate that has no allowed option, or no room on own machines."""
+    """Options for all candidates; a job gets the first that can be declared. `zones`: default of
+    options without zones. `allowed` refuses pools that cannot be declared. Raises KeyError with the
+    name of a candidate that has no allowed option, or no room on own machines."""
     kinds = {option.share.kind for one in candidates for option in one.choice.options[:OPTIONS]}
     sides: list[Fits] = [allowed]
     if not one_profile and kinds.issuperset(_EXCLUSIVE):
@@ -263,9 +263,9 @@ def _by_program(
     pools: Sequence[PoolKey],
     known: _Choice,
 ) -> tuple[dict[str, OptionRow], float]:
-    """A choice by the integer program, empty where it gave none, and what every choice costs at
-    least. Workloads of different intents share no machine, unless it is owned: each intent has a
-    program of its own."""
+    """A choice by the integer program, empty without a solution, and the minimum cost of every
+    choice. Workloads of different intents share no machine, unless it is owned: each intent has its
+    own program."""
     owned = any(key.machine.most_nodes is not None for key in pools)
     groups: dict[str, list[str]] = defaultdict(list)
     for candidate in candidates:
@@ -286,8 +286,8 @@ def _by_program(
 
 
 def _within(usable: Sequence[Sequence[OptionRow]], spent: float) -> list[list[OptionRow]]:
-    """Options with which all workloads may still cost no more than a known choice: the others take
-    more than that with the least parts of the rest."""
+    """Options with which all workloads may still cost no more than a known choice: with the minimum
+    parts of the others, each other option costs more."""
     least, weight = _tightest(usable)
     kept: list[list[OptionRow]] = []
     for rows in usable:
@@ -298,8 +298,8 @@ def _within(usable: Sequence[Sequence[OptionRow]], spent: float) -> list[list[Op
 
 
 def _bound(candidates: Sequence[ChosenWorkload], usable: Mapping[str, list[OptionRow]]) -> float:
-    """Sum over the intents: workloads of two intents never share a machine. The machines are there
-    at least of the workload that is dearest at its cheapest, the one who else is on them."""
+    """Sum over the intents: workloads of two intents never share a machine. At least the machines
+    of the most expensive workload, at its cheapest option, are needed."""
     groups: dict[str, list[list[OptionRow]]] = defaultdict(list)
     for candidate in candidates:
         groups[candidate.intent].append(usable[candidate.name])
@@ -317,8 +317,8 @@ def _rows(
     allowed: Fits,
     zones: tuple[str, ...],
 ) -> list[OptionRow]:
-    """The options that may be declared, best alone first; of those that ask the same of the same
-    pool, the one that asks for least."""
+    """The options that may be declared, best alone first; of options with the same demand on the
+    same pool, the one that requests least."""
     found: dict[tuple[int, str | int], OptionRow] = {}
     zones = candidate.entry.zones or zones
     for order, option in enumerate(candidate.choice.options[:OPTIONS]):
@@ -351,10 +351,10 @@ UNPRICED = 1e12
 
 
 def _tightest(workloads: Sequence[Sequence[OptionRow]]) -> tuple[float, float]:
-    """Micro-dollars an hour of the least parts, which no search undercuts as each workload takes
-    its part of some machine, and the weight of compute in them. Slices weigh
-    compute and memory; with one weight for all the parts of one GPU never add up to more than it,
-    so the best weight counts."""
+    """Micro-dollars an hour of the minimum parts, a lower bound of every search because each
+    workload takes its part of some machine, and the weight of compute in them. Slices have a part
+    of compute and of memory; with one weight for all the parts of one GPU never add up to more than
+    it, so the best weight counts."""
     costs = [{row.least for row in rows} for rows in workloads]
     return max(
         (sum(min(w * compute + (1 - w) * memory for compute, memory in own) for own in costs), w)

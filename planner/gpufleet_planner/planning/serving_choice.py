@@ -1,4 +1,4 @@
-"""What replicas of a model reach on a kind of device, and how many a target needs."""
+"""Performance of model replicas on a kind of device, and the number that a target needs."""
 
 from dataclasses import replace
 from functools import lru_cache
@@ -30,7 +30,7 @@ from gpufleet_planner.sizing.throughput import (
 
 
 def splits(need: WorkloadNeed, device: Device, most: int) -> tuple[Parallelism, ...]:
-    """How one replica may be spread over whole GPUs of one machine, fewest first.
+    """Ways to spread one replica over whole GPUs of one machine, fewest first.
 
     Tensor groups, timed over PCIe where boards have no NVLink; those boards also get pipeline
     stages. A replica never leaves its machine.
@@ -70,7 +70,7 @@ def fitting_format(need: WorkloadNeed, device: Device) -> tuple[Serving, ...] | 
 
 
 def need_bytes(need: WorkloadNeed, serving: Serving, parallel: Parallelism) -> int:
-    """Least memory of a replica's fullest GPU with margin: one sequence of the longest length."""
+    """Memory of a replica's fullest GPU with margin: minimum for one sequence of maximum length."""
     if not need.model.causal:
         return embedding_ledger(need.model, serving, parallel).planning_bytes
     return serving_ledger(need.model, replace(serving, batch=1), parallel).planning_bytes
@@ -185,14 +185,14 @@ def _kept(replica: ServingReplica, need: WorkloadNeed, batch: int) -> bool:
 
 
 def _first_token_ms(replica: ServingReplica, batch: int) -> float:
-    """What the target limits: requests arrive at random."""
+    """The limit of the target: requests arrive at random."""
     return 1000 * replica.loaded_first_token_seconds(batch, PERCENTILE)
 
 
 def _copies(
     need: WorkloadNeed, least: int, gpus: int, asked: float | None, rates: tuple[float, float]
 ) -> int | Miss:
-    """Copies of so many GPUs that reach what is asked. `rates`: of one copy, expected and least."""
+    """Copies of `gpus` GPUs that reach the target. `rates`: of one copy, expected and minimum."""
     rate = rates[0] if need.confidence is Assurance.EXPECTED else rates[1]
     copies = least if asked is None else max(least, ceil(asked / rate))
     if copies * gpus <= need.most_gpus:

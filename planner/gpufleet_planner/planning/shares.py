@@ -1,4 +1,4 @@
-"""What one workload can be given of a GPU: all of it, a MIG slice, an MPS client, a time slice."""
+"""Parts of a GPU for one workload: the whole GPU, a MIG slice, an MPS client, a time slice."""
 
 from dataclasses import replace
 from functools import lru_cache
@@ -56,9 +56,9 @@ def whole(machine: OfferedMachine) -> Device | None:
 
 
 def shares(gpu: Gpu, kinds: tuple[DeviceShare, ...], least_bytes: int = 0) -> list[Device]:
-    """The shares of a whole GPU that have at least so much usable memory, whole GPU first.
+    """The shares of a whole GPU with at least this usable memory, whole GPU first.
 
-    Slices with media engines, graphics or other attributes are left out: a plan needs none.
+    Slices with media engines, graphics or other attributes are omitted: a plan needs none.
     """
     whole = DeviceShare.WHOLE
     return [s for s in _shares(gpu, kinds) if s.kind is whole or s.usable_bytes >= least_bytes]

@@ -50,7 +50,7 @@ def derivation(pool: FilledPool, members: list[PlacedWorkload]) -> Iterator[str]
         yield f"in {zones[0]}, the first of {', '.join(zones)}: its machines work on one job"
     if pool.layout is not None and pool.layout.gpus:
         cut, bound = pool.layout.gpus_cut, pool.layout.bound
-        yield f"{cut} GPUs cut, {bound} needed at least by compute and memory volume"
+        yield f"{cut} GPUs partitioned, at least {bound} needed by compute and memory"
     if pool.spare_gpus:
         yield f"{float(pool.spare_gpus):.3g} GPUs of {pool.nodes * machine.gpus} stay free"
 
@@ -66,7 +66,7 @@ def _summary(plan: PlannedFleet) -> Iterator[str]:
 
 
 def separates(plan: PlannedFleet) -> list[str]:
-    """What tells the two fleets of a plan apart, and the measurement that settles it."""
+    """The difference between the two fleets of a plan, and the measurement that decides it."""
     found: list[str] = []
     for work in plan.workloads if plan.fleets else ():
         reached = work.option.reached
@@ -82,7 +82,7 @@ def separates(plan: PlannedFleet) -> list[str]:
 
 
 def cost_line(plan: PlannedFleet) -> str:
-    """What the plan costs with all its nodes, and how far that is from what cannot be undercut."""
+    """Cost of the plan with all its nodes, and its gap to the lower bound."""
     spent, bound = plan.usd_per_hour, plan.bound_usd_per_hour
     if spent is None or bound is None:
         return (

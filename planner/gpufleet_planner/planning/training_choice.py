@@ -1,4 +1,4 @@
-"""How a training job can be spread over a kind of machine, and how long it takes."""
+"""Ways to spread a training job over a kind of machine, and the time of each."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -45,7 +45,7 @@ def has_nvlink(device: Device) -> bool:
 
 
 def link_between(machine: OfferedMachine) -> Link | None:
-    """What joins machines of a kind; None where its rate is not sourced."""
+    """Network between machines of a kind; None where its rate is not sourced."""
     if machine.network_gbps is None:
         return None
     return network(_KINDS[machine.fabric], machine.network_gbps, machine.gpus)
@@ -53,14 +53,14 @@ def link_between(machine: OfferedMachine) -> Link | None:
 
 @dataclass(frozen=True, slots=True)
 class RdmaVerdict:
-    """What a job over several machines moves between them."""
+    """Data that a job over several machines moves between them."""
 
     needed: bool
     """Whether a plain network of the machine's rate is too slow for it."""
     bytes_per_step: int
-    """What one machine moves per optimizer step."""
+    """Bytes that one machine moves per optimizer step."""
     plain_seconds: float
-    """How long that takes at the machine's rate over a plain network."""
+    """Time of that transfer at the machine's rate over a plain network."""
 
     def __str__(self) -> str:
         return f"{self.bytes_per_step / 1e9:.0f} GB per machine and step"
@@ -91,7 +91,7 @@ SPLITS_FROM = _STAGES[-1]
 for the same arithmetic, and a network that was too slow stays so."""
 _MOST_BATCH = 64
 _FASTER = 1.01
-"""A larger micro-batch, or less memory, must make a job so much faster to be chosen."""
+"""Minimum speed-up of a job by which a larger micro-batch, or less memory, is chosen."""
 OF_THE_GPU = frozenset({"precision", "speed-unknown"})
 """Limits that another number of the same GPUs does not change."""
 _ANY_LENGTH = ServingTarget()
@@ -136,8 +136,8 @@ def training_splits(need: WorkloadNeed, gpus: int, on_machine: int) -> Iterator[
 def train(
     need: WorkloadNeed, device: Device, machine: OfferedMachine, gpus: int
 ) -> tuple[Reached, RdmaVerdict | None] | Miss:
-    """The fastest spread of the job over so many GPUs that fits, or which limit breaks."""
-    # Jobs that differ in their length alone are spread alike.
+    """The fastest fitting spread of the job over its GPUs, or the limit that it exceeds."""
+    # Jobs that differ only in length are spread equally.
     alike = replace(need, name="", hub=(), target=_ANY_LENGTH, goodput=None)
     found = _fastest(alike, device, machine, gpus)
     if isinstance(found, Miss):
@@ -212,9 +212,9 @@ def _ways(
     parallel: Parallelism,
     gpus: int,
 ) -> Iterator[tuple[int, _Timed | Miss | None]]:
-    """Bytes on each GPU and the time of each variant with a growing micro-batch, as long as that
-    helps; None: it does not fit. Ends with the first variant that nothing slows down, or that
-    memory does not bound: the rest needs less memory and is no faster."""
+    """Bytes on each GPU and the time of each variant with a growing micro-batch, while the time
+    falls; None: it does not fit. Ends with the first variant that has no slow-down, or that memory
+    does not bound: the rest needs less memory and is no faster."""
     most = _MOST_BATCH
     if need.global_batch is not None:
         most = need.global_batch // parallel.data

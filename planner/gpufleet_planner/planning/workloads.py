@@ -29,10 +29,10 @@ Zones = Annotated[
 ]
 NOTEBOOK = "notebook"
 OWN = "onPrem"
-"""How own machines are bought."""
+"""Purchase option of own machines."""
 INVALID = "plan-file-invalid"
 _DECIDED = ("mig", "mps", "time_slicing", "board", "network")
-"""Fields of a size request that say on what something runs: the plan's own decision."""
+"""Fields of a size request that choose the hardware: the plan decides them."""
 
 
 class ModelWorkload(SizeRequest):
@@ -41,7 +41,7 @@ class ModelWorkload(SizeRequest):
     name: Name
     target: ServingTarget = ServingTarget()
     precisions: Annotated[tuple[str, ...], Field(max_length=8)] = ()
-    """Weight formats the plan may choose among. Default: the stated one, else 16 bit."""
+    """Weight formats the plan may choose from. Default: the stated one, else 16 bit."""
     isolation: Isolation = Isolation.MEMORY
     """Least it must have for itself. Default memory."""
     interruptible: bool = False
@@ -52,8 +52,8 @@ class ModelWorkload(SizeRequest):
     global_batch: Count | None = None
     """Training: samples of one optimizer step."""
     goodput: Annotated[float, Field(gt=0, le=1)] | None = None
-    """Training: part of the time that advances the run. Default: by failures published for jobs of
-    so many GPUs."""
+    """Training: part of the time that advances the run. Default: by published failure rates of jobs
+    of that number of GPUs."""
     gpus: Annotated[tuple[str, ...], Field(max_length=40)] = ()
     """GPUs to choose among. Default: all."""
     zones: Zones = ()
@@ -64,7 +64,7 @@ class ModelWorkload(SizeRequest):
 
 
 class Notebooks(RequestModel):
-    """People at notebooks: so many, each with so much GPU memory."""
+    """Users of notebooks: their number, and the GPU memory of each."""
 
     name: Name
     workload: Literal["notebook"]
@@ -75,8 +75,8 @@ class Notebooks(RequestModel):
     """Default none: time-slicing allowed, as long as the sum of the peaks fits."""
     interruptible: bool = False
     culled_after_hours: Annotated[float, Field(gt=0, le=168)] | None = None
-    """Hours after which the notebook server ends one that no one uses. Default: nothing ends it,
-    which the policies refuse in shared fleets."""
+    """Hours after which the notebook server ends an unused notebook. Default: never, which the
+    policies refuse in shared fleets."""
     gpus: Annotated[tuple[str, ...], Field(max_length=40)] = ()
     zones: Zones = ()
     team: Name | None = None
@@ -105,7 +105,7 @@ class OwnHardware(RequestModel):
 
 
 class PlanBudget(RequestModel):
-    """What the planned fleet may cost."""
+    """Maximum cost of the planned fleet."""
 
     usd_per_hour: Annotated[Decimal, Field(gt=0, max_digits=12, decimal_places=6)]
 
@@ -202,7 +202,7 @@ _SECTIONS = ("addons", "queues", "monitoring")
 
 
 def _taken_over(head: PlanHead) -> list[Finding]:
-    """What `spec` says that is not taken over as it is."""
+    """Parts of `spec` that the plan changes."""
     found: list[Finding] = []
     for key, value in head.spec.items():
         path, shown = f"spec.{key}", _named(value)
@@ -226,8 +226,8 @@ def _named(value: object) -> str:
 
 
 def _hardware(head: PlanHead) -> list[Finding]:
-    """Own machines on a platform whose pools have none; none where no cloud sells some; and virtual
-    machines without a shape: they are what someone makes of them."""
+    """Errors: own machines on a platform whose pools have none; none on a platform without a cloud;
+    virtual machines without a shape, which only the user knows."""
     facts = PLATFORMS[head.platform].facts
     useless = bool(head.hardware) and OWN not in facts.capacity
     found = [_finding("hardware-not-on-platform", title=facts.title)] if useless else []

@@ -1,4 +1,4 @@
-"""What would have been enough for a measured workload, with the saving and what could go wrong."""
+"""The sufficient device for a measured workload, with the saving and the risks."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -17,7 +17,7 @@ from gpufleet_planner.sizing.device import Device, DeviceShare, mig_slice, whole
 MEMORY_MARGIN = Fraction(21, 20)
 """A share has at least the measured peak times this. Assumed."""
 HEADROOM = Fraction(9, 10)
-"""Most of a share's compute and bandwidth that the measured use may take. Assumed."""
+"""Maximum part of a share's compute and bandwidth that the measured use may take. Assumed."""
 IDLE = 0.001
 """Compute in use up to which a device did nothing: DCGM reports parts of a thousandth."""
 CONTEXT_BYTES = 1 << 30
@@ -27,14 +27,14 @@ RESERVED_PART = Fraction(7, 10)
 takes 0.9 or 0.92 of it at the start, JAX 0.75 (JAX documentation, GPU memory allocation)."""
 STEADY = Fraction(98, 100)
 MAXIMUM_SLOWDOWN = Fraction(2)
-"""A proposal lets the same work take at most this many times as long. Assumed: peaks of a service
-are answered in time by twice the seconds, not by ten times."""
+"""Maximum slow-down of the same work on a proposed share. Assumed: peaks of a service meet their
+deadline at twice the time, not at ten times."""
 NEARLY = 1.02
 """Options up to this many times the cheapest count as equally cheap. Assumed."""
 
 
 class Conclusion(StrEnum):
-    """What the measurements say."""
+    """Result of the measurements."""
 
     IDLE = "idle"
     """No device of it ever worked: it can be scaled to zero."""
@@ -49,7 +49,7 @@ class Conclusion(StrEnum):
 
 
 class Confidence(StrEnum):
-    """How much the samples cover."""
+    """Coverage of the samples."""
 
     HIGH = "high"
     """At least 7 days, and 95 % of that time."""
@@ -60,7 +60,7 @@ class Confidence(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """What to give each pod instead."""
+    """The proposed device of each pod."""
 
     machine: OfferedMachine
     share: Device
@@ -75,13 +75,13 @@ class Proposal:
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """The answer for one workload."""
+    """The advice for one workload."""
 
     workload: MeasuredWorkload
     gpu: Gpu | None
-    """None where the catalogue does not know the GPU that DCGM names."""
+    """None where the catalogue does not have the GPU that DCGM names."""
     holds: str
-    """What each pod holds now: `2 x A100-80GB`, `A100-80GB 3g.40gb`."""
+    """Current device of each pod: `2 x A100-80GB`, `A100-80GB 3g.40gb`."""
     micro_usd: float | None
     """Per hour for all pods now; None without a price."""
     verdict: Conclusion
@@ -89,7 +89,7 @@ class Advice:
     confidence: Confidence
     proposal: Proposal | None = None
     slowdown: Fraction | None = None
-    """How many times as long the same work takes at most, while it has the proposed share alone."""
+    """Maximum slow-down of the same work while it has the proposed share alone."""
     risks: tuple[str, ...] = ()
 
     @property
@@ -200,7 +200,7 @@ def _risks(now: Advice, held: Device, option: Proposal, slowdown: Fraction) -> I
     if option.machine.price_basis is Basis.ASSUMED:
         yield f"the price of {option.machine.name} is not one of the region: it is estimated"
     if not device.enforced:
-        yield "no limit of memory is enforced between those that take turns"
+        yield "no memory limit is enforced between pods that share by time"
     if device.kind is DeviceShare.MPS:
         yield f"its pods run as user {MPS_USER}: an MPS server serves one user at a time"
 
@@ -212,7 +212,7 @@ def _coverage_risk(one: Advice) -> Iterator[str]:
 
 
 def _present(workload: MeasuredWorkload, catalogue: Catalogue) -> Device | str:
-    """The device that its pods hold, or why that cannot be told."""
+    """The device that its pods hold, or the reason why it is not known."""
     kinds = {(use.model, use.profile) for use in workload.uses}
     if len(kinds) > 1:
         names = ", ".join(sorted(f"{model} {profile}".strip() for model, profile in kinds))
@@ -284,10 +284,10 @@ def _keeps_up(
 
 
 def _stretches(present: Device, other: Device) -> tuple[Fraction, ...]:
-    """How many times as long arithmetic and memory traffic take on the share; empty where a rate is
-    not known. Of several number formats the one that loses most counts.
+    """Slow-down of arithmetic and memory traffic on the share; empty where a rate is not known. The
+    number format with the largest slow-down counts.
 
-    Of an MPS client the even part counts: what clients gain by running at once is not promised.
+    For an MPS client the even part counts: a gain from concurrent clients is not guaranteed.
     """
     most = other.part if other.kind is DeviceShare.MPS else Fraction(1)
     compute = present.compute_share / min(most, other.compute_share)

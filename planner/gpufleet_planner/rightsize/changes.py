@@ -25,7 +25,7 @@ _SUBDOMAIN = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """What to write; empty where a finding is an error."""
+    """The files to write; empty where a finding is an error."""
 
     spec: Mapping[str, Any] | None
     """The declaration with the new pools, as plain data."""
@@ -84,7 +84,7 @@ def _left(answers: Iterable[Advice]) -> Iterable[Finding]:
             yield warning(
                 "rightsize-no-patch",
                 f"{one.workload.namespace}/{one.workload.name}",
-                "no patch is written: its namespace or name is none that Kubernetes allows"
+                "no patch is written: Kubernetes allows no such namespace or name"
                 if scalable
                 else f"no patch is written for a {one.workload.kind}: its pods cannot be changed",
                 "see who wrote the samples" if scalable else "change the file that makes it",

@@ -29,11 +29,11 @@ SET_OWNER = "kube_replicaset_owner"
 REQUESTS = "kube_pod_container_resource_requests"
 REPORTED = (MEMORY, *(name for name, _ in COMPUTE), BANDWIDTH, POD_OWNER, SET_OWNER, REQUESTS)
 QUERY = f'{{__name__=~"{"|".join(REPORTED)}"}}'
-"""The range query whose answer is read."""
+"""The range query whose result is read."""
 _MIG_HAS_NO = "DCGM_FI_DEV_GPU_UTIL"
 """Counts nothing on MIG devices (NVIDIA/dcgm-exporter, documentation of MIG)."""
 _MOST_OF_A_DEVICE = 1.1
-"""Most of a device that a sample may show: sizes of devices are rounded. Assumed."""
+"""Maximum part of a device in one sample: sizes of devices are rounded. Assumed."""
 
 Device = tuple[str, str]
 """UUID of the GPU and id of the MIG instance, empty for the whole GPU."""
@@ -43,7 +43,7 @@ Pod = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class DeviceUse:
-    """What one pod used of one device, as long as it held it."""
+    """Use of one device by one pod, while it held it."""
 
     pod: Pod
     device: Device
@@ -52,7 +52,7 @@ class DeviceUse:
     profile: str
     """MIG profile; empty for a whole GPU."""
     container: str
-    """Container that held it; empty where the exporter does not say."""
+    """Container that held it; empty where the exporter does not report it."""
     start: int
     end: int
     coverage: float
@@ -144,8 +144,8 @@ class _Samples:
     values: dict[int, float]
 
     def add(self, samples: Iterable[tuple[int, float]]) -> None:
-        """The larger of two values of one moment: two servers may scrape one exporter. What is no
-        number, or is below zero, is not measured."""
+        """The larger of two values of one moment: two servers may scrape one exporter. A value that
+        is not a number, or is negative, is not measured."""
         for moment, value in samples:
             if isfinite(value) and value >= 0:
                 self.values[moment] = max(value, self.values.get(moment, value))
@@ -210,7 +210,7 @@ def quantile(values: list[float], part: float) -> float:
 
 
 def _step(held: Iterable[_Samples]) -> int:
-    """The usual distance between two samples, in seconds; a minute where there is none."""
+    """The usual distance between two samples, in seconds; a minute without samples."""
     gaps = sorted(
         later - earlier for samples in held for earlier, later in pairwise(sorted(samples.values))
     )

@@ -9,7 +9,6 @@
 
 The parts underneath (`inference.serving_ledger`, `training.training_ledger`,
 `cache_capacity.capacity`, `serving_rates.serving_speed`, ...) take an `Architecture` and plain
-frozen values, for callers that try many combinations. The package itself imports none of its
-modules: a ledger needs none of the models that read a request, whose import takes a third of a
-second.
+frozen values, for callers that try many combinations. The package imports none of its modules:
+a ledger does not need the models that read a request, whose import takes a third of a second.
 """

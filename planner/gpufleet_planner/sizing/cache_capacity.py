@@ -1,5 +1,5 @@
-"""What a given GPU or slice leaves for the cache, how many sequences that is, and whether an engine
-starts: it does, it refuses with a reason of its own, or it is not known."""
+"""Memory that a given GPU or slice leaves for the cache, the number of sequences in it, and whether
+an engine starts: yes, no with the engine's reason, or unknown."""
 
 from dataclasses import dataclass
 from functools import lru_cache
@@ -26,7 +26,7 @@ class CacheCapacity:
     """Room of one replica on given GPUs."""
 
     cache_bytes: int
-    """Bytes of cache on each GPU; 0: not even weights and activations fit."""
+    """Bytes of cache on each GPU; 0: weights and activations do not fit."""
     tokens: int
     """Tokens the cache holds over all sequences if no window closes; whole blocks."""
     sequences: int
@@ -57,7 +57,7 @@ def not_known(model: Architecture, engine: InferenceEngine) -> str | None:
     for group in model.groups:
         if isinstance(group.mixer, LinearMixer) or getattr(group.mixer, "window", None):
             return (
-                "TensorRT-LLM has pools of their own for windows and states "
+                "TensorRT-LLM has separate pools for windows and states "
                 "(`calculate_max_num_blocks_for_vswa`), whose sizes are not computed here"
             )
     return None
@@ -70,8 +70,8 @@ def capacity(
     usable_bytes: int,
     parallel: Parallelism | None = None,
 ) -> CacheCapacity:
-    """What is left of `usable_bytes` per GPU: by the engine's rule, and usable less weights and
-    workspace for Transformers."""
+    """Free part of `usable_bytes` per GPU: by the engine's rule; for Transformers usable memory
+    less weights and workspace."""
     parallel = parallel or Parallelism()
     need = serving_ledger(model, serving, parallel)
     fixed = need.total_bytes - sum(i.bytes for i in need.items if i.key == "kv_cache")
@@ -121,7 +121,7 @@ def _shortened(
 
 
 def _in_blocks(layout: BlockLayout, serving: Serving, left: int) -> CacheCapacity:
-    """What vLLM makes of so many bytes."""
+    """The use that vLLM makes of a number of bytes."""
     blocks, in_flight = layout.blocks(left), layout.steps * serving.step_tokens
     longest = layout.needed(serving.context, in_flight)
     each = layout.needed(serving.kept_tokens, in_flight)

@@ -14,7 +14,7 @@ from gpufleet.models.parallel import Parallelism
 
 
 class LinkKind(StrEnum):
-    """What joins the GPUs of a group."""
+    """Link between the GPUs of a group."""
 
     NVLINK = "nvlink"
     PCIE = "pcie"
@@ -31,14 +31,14 @@ class Link:
     bytes_per_second: float
     """One way, per GPU, sustained."""
     latency_seconds: float
-    """Of one collective operation, small message."""
+    """Latency of one collective operation, small message."""
     sharers: int = 1
-    """GPUs of a node that have such a way each: what all of them are to receive passes the node's
-    network once, a part over each way."""
+    """GPUs of a node that have such a link each: data for all of them passes the node's network
+    once, a part over each link."""
 
 
 NVLINK_SUSTAINED = 0.88
-"""Of the specified rate: 396 of 450 GB/s measured between two H200."""
+"""Part of the specified rate: 396 of 450 GB/s measured between two H200."""
 NVLINK_LATENCY = 18e-6
 """Fitted: makes one-GPU bandwidth use of 0.69 fall to the published 0.58, 0.47, 0.35 on 2, 4, 8
 A100 (gpt-fast, Llama-2-7B, batch 1)."""
@@ -74,12 +74,12 @@ def network(kind: LinkKind, gigabits_per_second: float, gpus_per_node: int) -> L
 
 
 def inside_node(gpu: Gpu, board: str = "") -> Link:
-    """The fastest way between GPUs of one node: NVLink where the board has it, else PCIe."""
+    """The fastest link between GPUs of one node: NVLink where the board has it, else PCIe."""
     return nvlink(gpu, board) or pcie(gpu)
 
 
 def forward_seconds(model: Architecture, tokens: float, parallel: Parallelism, link: Link) -> float:
-    """Communication of one forward pass of so many tokens, nothing hidden behind arithmetic."""
+    """Communication time of one forward pass of the tokens, without overlap with arithmetic."""
     fixed, each = forward_cost(model, parallel, link)
     return fixed + tokens * each
 

@@ -1,7 +1,7 @@
 """One decode step of a replica: what it reads, computes and moves, by the sequences in it.
 
 Everything but the experts that a batch touches grows in a straight line with the batch, so the
-slopes are worked out once and a plan can ask for thousands of batches.
+slopes are worked out once and a plan can request thousands of batches.
 """
 
 from dataclasses import dataclass
@@ -54,12 +54,12 @@ class DecodeStep:
     mfu: float
     mbu: float
     pipeline: int
-    """Stages work on different parts of the batch at the same time; a token still passes through
-    all of them, so every stage's weights are read on its way."""
+    """Stages work on different parts of the batch at the same time; each token passes through all
+    stages, so every stage's weights are read for it."""
     ranks: int
     """GPUs that share the arithmetic of a stage."""
     slower: float
-    """How much longer than an engine the framework takes."""
+    """Factor of the framework's time over an engine's."""
     dense_bytes: float
     """Weights that every step reads: all but routed experts and looked-up embeddings."""
     expert_bytes: float
@@ -75,16 +75,16 @@ class DecodeStep:
     """Kernels of mixture layers and latent attention that wait for each other."""
 
     def read_bytes(self, batch: int, held: float | None = None) -> float:
-        """Bytes each GPU reads for one step of so many sequences, whose cache is as large as that
-        of `held` sequences of the mean length; None: each is of that length."""
+        """Bytes that each GPU reads for one step of this number of sequences, whose cache is as
+        large as that of `held` sequences of the mean length; None: each is of that length."""
         part = -(-batch // self.pipeline)
         experts = sum(mixture.touched(part) for mixture in self.mixtures) * self.expert_bytes
         cached = part * self.pipeline if held is None else held
         return self.dense_bytes + experts + cached * self.sequence_bytes
 
     def further_experts_seconds(self, batch: int, tokens: float) -> float:
-        """By which prompts of so many tokens make a step longer that reads experts for them beyond
-        those that its sequences touch."""
+        """Extra time of a step whose prompts of this number of tokens read experts beyond those
+        that its sequences use."""
         part = -(-batch // self.pipeline)
         more = sum(
             mixture.touched(part + tokens) - mixture.touched(part) for mixture in self.mixtures

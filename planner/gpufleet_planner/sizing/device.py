@@ -1,4 +1,4 @@
-"""What a workload gets: a whole GPU, a MIG slice, an MPS share or a time slice of one.
+"""The device of a workload: a whole GPU, a MIG slice, an MPS share or a time slice.
 
 Memory is usable memory: what the driver reports for a GPU, what `nvidia-smi` reports for a slice.
 Speed is a share of the board's rates: a slice has its own multiprocessors and memory channels, MPS
@@ -20,7 +20,7 @@ _finding = findings_in(__file__)
 
 
 class DeviceShare(StrEnum):
-    """How much of a GPU the workload has for itself."""
+    """Isolation of the workload's part of a GPU."""
 
     WHOLE = "whole"
     MIG = "mig"
@@ -34,13 +34,13 @@ class Device:
 
     gpu: Gpu
     grant: Grant
-    """What the workload gets of it."""
+    """The workload's part of it."""
     kind: DeviceShare
     label: str
     """For people: `L4`, `A100-80GB 1g.10gb`, `L4 / 4 (mps)`."""
     memory_basis: Basis
     rates: Rates | None
-    """Of the whole board; None: not sourced, so no speed can be given."""
+    """Rate of the whole board; None: not sourced, so no speed can be given."""
     compute_share: Fraction
     """Part of the board's arithmetic, all sharers busy."""
     bandwidth_share: Fraction
@@ -66,7 +66,7 @@ class Device:
 
     @property
     def part(self) -> Fraction:
-        """Of a GPU's price: the larger of compute and memory part of a slice, 1 / replicas else."""
+        """Part of a GPU's price: of a slice the larger of compute and memory, else 1 / replicas."""
         return self.grant.part
 
     @property
@@ -89,7 +89,7 @@ class Device:
 
     @property
     def resource_key(self) -> str:
-        """What tells the shares of one GPU apart: `whole`, `mig-1g.10gb`, `mps-4`."""
+        """Identifier of a kind of share of a GPU: `whole`, `mig-1g.10gb`, `mps-4`."""
         if self.kind is DeviceShare.MIG:
             return f"mig-{self.profile}"
         whole = self.kind is DeviceShare.WHOLE
@@ -103,13 +103,13 @@ _SLICE_COMPUTE = Fraction(85, 100)
 TIME_SLICE_COST = Fraction(111, 100)
 """n time-sliced pods take n * 1.11 times as long as one alone (YOLOS-small on A100-80)."""
 _ADDRESS_SPACES = (7, 0)
-"""Compute capability from which each MPS client has memory and limits of its own."""
+"""Compute capability from which each MPS client has its own memory and limits."""
 _MPS_GAIN = Fraction(193, 100)
 """Seven MPS clients do 1.93 times the work of one that does not fill the GPU (same test)."""
 
 
 def find_gpu(text: str, catalogue: Catalogue, path: str = "gpu") -> Gpu | Finding:
-    """The GPU someone means, or the error with the nearest keys."""
+    """The named GPU, or the error with the nearest keys."""
     try:
         return catalogue.find_gpu(text)
     except UnknownKeyError as problem:

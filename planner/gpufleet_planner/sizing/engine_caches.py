@@ -1,4 +1,4 @@
-"""How engines divide their cache: vLLM V1 in blocks of groups of layers, SGLang in pools of tokens.
+"""Division of the cache by engines: vLLM V1 in blocks of layer groups, SGLang in pools of tokens.
 
 vLLM 0.31 to 0.33, `vllm/v1/core/kv_cache_utils.py` (from 0.33 on `kv_cache_planning.py`):
 `get_kv_cache_groups`, `unify_kv_cache_spec_page_size`, `_get_kv_cache_groups_uniform_page_size`,
@@ -36,13 +36,13 @@ _PADDED = Fraction(3, 2)
 
 @dataclass(frozen=True, slots=True)
 class LayerPages:
-    """Layers whose pages are alike."""
+    """Layers with equal pages."""
 
     layers: int
     token_bytes: Fraction
-    """Of one layer; 0 for a state."""
+    """Bytes of one layer; 0 for a state."""
     state_bytes: Fraction = Fraction(0)
-    """Of one sequence in one layer; 0 for attention."""
+    """Bytes of one sequence in one layer; 0 for attention."""
     window: int | None = None
     latent: bool = False
 
@@ -54,10 +54,10 @@ class LayerPages:
 
 @dataclass(frozen=True, slots=True)
 class BlockLayout:
-    """How the cache of a model is divided on one GPU."""
+    """Division of a model's cache on one GPU."""
 
     page_bytes: Fraction
-    """Of a block in all layers of a group."""
+    """Bytes of a block in all layers of a group."""
     groups: tuple[tuple[LayerPages, int], ...]
     """Kind of the layers of each group, and tokens of its blocks."""
     steps: int = 2
@@ -65,11 +65,11 @@ class BlockLayout:
     pipeline (`VllmConfig.max_concurrent_batches`, asynchronous scheduling)."""
 
     def blocks(self, cache_bytes: int) -> int:
-        """Blocks that a cache of so many bytes has."""
+        """Number of blocks in a cache of this number of bytes."""
         return int(cache_bytes // self.page_bytes)
 
     def needed(self, tokens: int, in_flight: int) -> int:
-        """Blocks of one request of so many tokens, of which so many may be in steps that run."""
+        """Blocks of one request; `tokens` of it, and the tokens that running steps may hold."""
         total = 0
         for kind, each in self.groups:
             if kind.state_bytes:
@@ -99,14 +99,14 @@ class BlockLayout:
 
     @property
     def has_states(self) -> bool:
-        """Whether sequences hold a state of constant size, each in a block of its own."""
+        """Whether sequences hold a state of constant size, each in its own block."""
         return any(kind.state_bytes for kind, _ in self.groups)
 
 
 def block_layout(
     model: Architecture, cache: KvFormat, parallel: Parallelism
 ) -> BlockLayout | str | None:
-    """The layout, vLLM's reason why there is none, or None for a model without a cache and for one
+    """The layout, vLLM's reason for refusing one, or None for a model without a cache and for one
     whose layers have no formula here."""
     kinds = _kinds(model, cache, parallel)
     if not kinds:
@@ -156,12 +156,12 @@ def _kinds(model: Architecture, cache: KvFormat, parallel: Parallelism) -> list[
 WINDOW_PART = Fraction(8, 10)
 """Tokens of the pool of windows for each of the other pool."""
 STATE_PART = Fraction(9, 19)
-"""Of the cache, for states: 0.9 of what the tokens get."""
+"""Part of the cache for states: 0.9 of the tokens' part."""
 STATES_EACH = 3
 """Slots for states of each sequence that runs, with the radix cache, which is on by default."""
 _SPLIT = ("gpt-oss", "llama-4", "gemma-4", "mimo-v2", "step3", "laguna", "mellum")
-"""Models whose windows have a pool of their own (`is_hybrid_swa_model`): of others each layer keeps
-every token. By the name of the model, as that of its class is not known."""
+"""Models whose windows have their own pool (`is_hybrid_swa_model`): for other models each layer
+keeps every token. By the name of the model, because the name of its class is not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +169,7 @@ class SglangPools:
     """The pools on one GPU."""
 
     tokens: int
-    """Of the longest request, and of all together."""
+    """Tokens of the longest request, and of all together."""
     window_tokens: int | None
     """None: no pool of windows."""
     window: int
@@ -177,7 +177,7 @@ class SglangPools:
     """Sequences that have a state; None: no layer has one."""
 
     def sequences(self, tokens: int) -> int:
-        """Requests of so many tokens at once."""
+        """Requests of this number of tokens at once."""
         found = self.tokens // tokens
         if self.window_tokens is not None:
             found = min(found, self.window_tokens // min(self.window + 1, tokens))
@@ -198,7 +198,7 @@ class SglangPools:
 def sglang_pools(
     model: Architecture, cache: KvFormat, parallel: Parallelism, cache_bytes: int
 ) -> SglangPools | None:
-    """How a cache of so many bytes on each GPU is divided; None for a model without one."""
+    """Division of a cache of this number of bytes on each GPU; None for a model without one."""
     everything = windows = states = Fraction(0)
     window = 0
     split = any(name in model.name.lower().replace("_", "-") for name in _SPLIT)

@@ -1,4 +1,4 @@
-"""What a load test of one replica would measure: the request, and its answer."""
+"""The modelled load test of one replica: its request and its result."""
 
 from dataclasses import dataclass
 
@@ -25,13 +25,13 @@ class LoadAnswer:
     """Output tokens of the whole test."""
     tokens_per_second_range: tuple[float, float]
     pauses: int
-    """How often the engine takes the cache of a sequence and computes it again."""
+    """How often the engine evicts the cache of a sequence and computes it again."""
 
 
 def validate_load_test(
     request: SizeRequest, workload: SizedWorkload | None, device: Device | None
 ) -> tuple[Finding, ...]:
-    """Everything that a load test needs and the request does not say."""
+    """Inputs of a load test that the request does not have."""
     if request.load_test is None:
         return ()
     found: list[Finding] = []

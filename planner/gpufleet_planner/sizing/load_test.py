@@ -1,10 +1,10 @@
-"""Load tests as tools make them (`vllm bench serve`, `sglang.bench_serving`, AIPerf): requests that
-come all at once, at random, or from clients that send the next one when they have their answer.
+"""Load tests as tools run them (`vllm bench serve`, `sglang.bench_serving`, AIPerf): requests that
+arrive all at once, at random, or from clients that send the next one after an answer.
 
-The engine is followed event by event: a step that prefills what has come, or as many steps as only
-decode. A step that prefills takes its decode step as well, so that a prompt which comes while one
-runs waits for that, and pays another. Clients whose prompts shared a step and whose outputs are of
-one length end together and send their next ones together: they stay in step.
+The engine is simulated event by event: a step that prefills new prompts, or a number of steps that
+only decode. A step that prefills contains its decode step, so that a prompt which arrives during a
+step waits for it, and then for another. Clients whose prompts shared a step and whose outputs have
+one length end together and send their next requests together: they stay synchronous.
 """
 
 from collections import deque
@@ -23,7 +23,7 @@ ROUNDS = 3
 """Requests of each client in a load test of NVIDIA's guide (docs.nvidia.com/nim/benchmarking)."""
 REQUEST_SECONDS, APART_SECONDS = 3e-3, 1e-3
 """Server and tokenizer before the engine has a prompt, and the time between prompts of clients that
-ask at the same moment: fitted to two thirds of the load tests of tests/data/load_points.csv."""
+send at the same moment: fitted to two thirds of the load tests of tests/data/load_points.csv."""
 _RETRACTED_STEPS = 20
 """Steps for which SGLang keeps room after it paused a sequence (SGLANG_RETRACT_DECODE_STEPS)."""
 
@@ -44,12 +44,12 @@ class Reserve:
 
 @dataclass(frozen=True, slots=True)
 class LoadedEngine:
-    """What a load costs one replica."""
+    """Cost of a load for one replica."""
 
     step_seconds: Callable[[int, float], float]
-    """One decode step of so many sequences that hold so many tokens in all."""
+    """One decode step of a number of sequences that hold a number of tokens in all."""
     prefill_seconds: Callable[[int, float, float], float]
-    """One step of so many sequences that hold so many tokens, and that prefills so many."""
+    """One step of sequences that hold a number of tokens, and that prefills a number of tokens."""
     delay_seconds: float
     """By which a first token comes after its step: stages of a pipeline, latency of the network."""
     step_tokens: float
@@ -65,12 +65,12 @@ class LoadedEngine:
 
 @dataclass(frozen=True, slots=True)
 class LoadFigures:
-    """What such a test measures: means over all requests, and the rate of the whole test."""
+    """Result of such a test: means over all requests, and the rate of the whole test."""
 
     first_token_seconds: float
     token_seconds: float
-    """Mean of each request's own mean, as the tools report it: a short answer counts as much as a
-    long one."""
+    """Mean of each request's own mean, as the tools report it: a short answer has the same weight
+    as a long one."""
     tokens_per_second: float
     """Output tokens of all requests, from the first prompt to the last token."""
     pauses: int = 0
@@ -93,8 +93,8 @@ def load_test(
     clients: int | None = None,
     times: Sequence[float] | None = None,
 ) -> LoadFigures:
-    """The test of these requests on one replica: at these times, or from so many clients, of which
-    each sends the next request when it has its answer. None: all at once."""
+    """The test of these requests on one replica: at these times, or from a number of clients that
+    each send the next request after an answer. None: all at once."""
     return _Test(engine, requests, clients or len(requests), times).measured()
 
 
@@ -129,11 +129,11 @@ class _Test:
         self._now, self._steps = 0.0, 0
         self._waiting: deque[_Request] = deque()
         self._prompts: deque[_Request] = deque()
-        """Those that have room and are prefilled."""
+        """Requests that have room and are prefilled."""
         self._running = 0
         self._groups: dict[int, tuple[int, list[_Request]]] = {}
-        """Last step and requests of those that began and end together, in the order in which they
-        began."""
+        """Last step and requests of those that began and end together, in the order of their
+        beginning."""
         self._ends: list[tuple[int, int]] = []
         """Last step and number of each group; also of groups that were paused."""
         self._number = 0
@@ -177,7 +177,7 @@ class _Test:
         return max(self._engine.step_tokens - self._running, 1.0)
 
     def _admit(self) -> None:
-        """Those that wait get room in their order, as many as this step can begin to prefill."""
+        """Give waiting requests room in their order, as many as this step can begin to prefill."""
         engine = self._engine
         if self._full or not self._waiting:
             return
@@ -301,7 +301,7 @@ class _Test:
                     self._sent += 1
 
     def _later(self) -> Iterator[float]:
-        """When the next requests come of clients that have their answers."""
+        """Times of the next requests of clients that have their answers."""
         again = self._now + REQUEST_SECONDS
         while True:
             yield again
@@ -313,19 +313,19 @@ def _to_make(request: _Request) -> int:
 
 
 class LengthShape(StrEnum):
-    """How prompts and outputs differ around their means."""
+    """Distribution of prompts and outputs around their means."""
 
     EQUAL = "equal"
     """Not at all: NVIDIA's guide, `--random-range-ratio 0` of vLLM and 1 of SGLang."""
     UNIFORM = "uniform"
-    """Each length from 0 to twice the mean alike, prompts and outputs apart: SGLang's `random` with
-    its own range ratio, 0 (python/sglang/bench_serving.py)."""
+    """Each length from 0 to twice the mean equally likely, prompts and outputs independent:
+    SGLang's `random` with its own range ratio, 0 (python/sglang/bench_serving.py)."""
     SHAREGPT = "sharegpt"
-    """As conversations: first questions and answers of ShareGPT after the filter of vLLM."""
+    """Lengths of conversations: first questions and answers of ShareGPT after vLLM's filter."""
 
 
 def drawn(shape: LengthShape, requests: int, prompt: float, output: float) -> tuple[Lengths, ...]:
-    """So many requests of these means, the same for every call."""
+    """The requests of a test with these means, the same for every call."""
     if shape is LengthShape.EQUAL:
         prompts: list[float] = [prompt] * requests
         outputs: list[float] = [output] * requests

@@ -1,5 +1,5 @@
-"""What someone wrote -> a model: a catalogue name, a parameter count, or a checkpoint on disk:
-config.json, and the safetensors index or headers next to it.
+"""The model of a user's text: a catalogue name, a parameter count, or a checkpoint on disk
+(config.json, and the safetensors index or headers in its folder).
 """
 
 import json
@@ -27,7 +27,7 @@ _finding = findings_in(__file__)
 
 @dataclass(frozen=True, slots=True)
 class ChosenModel:
-    """A model and what its checkpoint says beyond the shape."""
+    """A model and the facts of its checkpoint beyond the shape."""
 
     architecture: Architecture
     weight_format: str | None = None
@@ -35,19 +35,19 @@ class ChosenModel:
     head_apart: bool | None = None
     """Whether the checkpoint stores a tied head; None: not known."""
     stored_bytes: int | None = None
-    """Bytes of the weights on disk; None: not known."""
+    """Bytes of the weights on disk; None: unknown."""
     findings: tuple[Finding, ...] = ()
     released_weights: str | None = None
     """Format its maker publishes the model in, to be served as it is; None: 16 bit."""
     hub: tuple[str, ...] = ()
-    """Repositories of the Hugging Face Hub with this model, the one that was named first; empty:
-    none is known."""
+    """Repositories of the Hugging Face Hub with this model, the first-named one first; empty:
+    unknown."""
 
     def default_weights(self, workload: SizedWorkload) -> str | None:
-        """Format of the weights where no one states one; None: 16 bit.
+        """Default format of the weights; None: 16 bit.
 
-        Full training updates 16-bit weights; adapters freeze what lies on disk, and of a model
-        that is only named its 16-bit form, as tuning libraries unpack what was released.
+        Full training updates 16-bit weights; adapters freeze the weights on disk, and of a model
+        that is only named its 16-bit form, as tuning libraries unpack released weights.
         """
         if workload in (SizedWorkload.FULL_FINE_TUNING, SizedWorkload.PRE_TRAINING):
             return None
@@ -57,10 +57,10 @@ class ChosenModel:
 def choose_model(
     text: str, catalogue: Catalogue, active_parameters: str | None = None
 ) -> ChosenModel | tuple[Finding, ...]:
-    """The model someone means, or every error that keeps it from being known.
+    """The named model, or every error that prevents finding it.
 
-    Something that exists on disk and ends in `.json`, or is a folder written with a slash, is a
-    checkpoint; `8B` and `350M` are counts; everything else is a name of the catalogue.
+    An existing path that ends in `.json`, or a folder written with a slash, is a checkpoint; `8B`
+    and `350M` are counts; every other text is a name of the catalogue.
     """
     place = Path(text)
     if text.endswith(".json") or (("/" in text or text.startswith(".")) and place.is_dir()):
@@ -111,7 +111,7 @@ _DIFFERENCE = 0.02
 
 @dataclass(frozen=True, slots=True)
 class StoredWeights:
-    """What is in the weight files."""
+    """Contents of the weight files."""
 
     bytes: int
     tensors: frozenset[str]
@@ -125,8 +125,8 @@ class StoredWeights:
 def read_checkpoint(path: Path) -> ChosenModel | tuple[Finding, ...]:
     """The model of a `config.json` or of the folder that holds one.
 
-    Where the weights' index or their headers are there, tie flag and size are taken from them
-    (`measured`). Errors are returned, all at once; nothing is guessed.
+    Where the weights' index or headers exist, tie flag and size come from them (`measured`). All
+    errors are returned together; no value is guessed.
     """
     file = path / "config.json" if path.is_dir() else path
     data = _read_json(file, MAX_CONFIG_BYTES)
@@ -167,7 +167,7 @@ def read_checkpoint(path: Path) -> ChosenModel | tuple[Finding, ...]:
 
 
 def _with_quantisation(data: Mapping[str, Any], file: Path) -> Mapping[str, Any] | Finding:
-    """A configuration with what ModelOpt writes into a file of its own."""
+    """A configuration with the separate file that ModelOpt writes."""
     if "quantization_config" in data or not file.is_file():
         return data
     found = _read_json(file, MAX_CONFIG_BYTES)
@@ -226,7 +226,7 @@ def read_stored_weights(folder: Path) -> StoredWeights | Finding | None:
             total += length
             names.add(name)
     if total == 0:
-        return _unreadable(files[0], "no tensor is in the weight files")
+        return _unreadable(files[0], "the weight files have no tensor")
     return StoredWeights(total, frozenset(names))
 
 
@@ -260,7 +260,7 @@ def _read_header(path: Path) -> Mapping[str, Any] | Finding:
         with path.open("rb") as file:
             length = int.from_bytes(file.read(8), "little")
             if not 2 <= length <= MAX_INDEX_BYTES:
-                return _unreadable(path, f"a header of {length} bytes is none")
+                return _unreadable(path, f"a header of {length} bytes is not valid")
             text = file.read(length)
     except OSError as problem:
         return _unreadable(path, problem.strerror or str(problem))

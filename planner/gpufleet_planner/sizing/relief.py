@@ -1,4 +1,4 @@
-"""What would make a workload fit: the cheapest step that does, tried on the ledger itself."""
+"""The cheapest change that makes a workload fit, tried on the ledger itself."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -18,13 +18,13 @@ from gpufleet_planner.sizing.training import Training, TrainingMethod, training_
 from gpufleet_planner.sizing.training_state import Checkpointing, Loss
 
 _NARROWER = ("fp8", "awq-int4")
-"""Formats to try, the one that costs least quality first."""
+"""Formats to try, the one with least loss of quality first."""
 
 
 def relief(
     model: Architecture, work: Training | Serving, parallel: Parallelism, device: Device
 ) -> str | None:
-    """What to write so that it fits the device, with what it then needs; None: nothing here does.
+    """The change that makes it fit the device, with its need then; None: no change here suffices.
 
     Training: chunked loss, selective, then full checkpointing, then a 4-bit base under an adapter.
     Serving: FP8 weights, then 4-bit weights of another checkpoint, where the GPU runs them, then

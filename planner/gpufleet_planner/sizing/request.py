@@ -1,4 +1,4 @@
-"""What someone asks to be sized: one workload, as a file or as the options of a command."""
+"""A request of `gpufleet size`: one workload, from a file or from options of a command."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -38,11 +38,11 @@ def _plain(name: str) -> str:
 
 
 NOT_MODELLED = {name: row for row in table("not_modelled") for name in row["names"].split()}
-"""Ways to serve that have no formula here, by the name of a key that asks for one, in camelCase."""
+"""Ways to serve that have no formula here, by the name of a key that requests one, in camelCase."""
 
 
 def not_modelled(name: str, path: str) -> Finding | None:
-    """The error for a key or option that asks for one of them; None for any other name."""
+    """The error for a key or option that requests one of them; None for any other name."""
     row = next((row for key, row in NOT_MODELLED.items() if _plain(key) == _plain(name)), None)
     if row is None:
         return None
@@ -61,10 +61,10 @@ def check_expert_span(expert: int, gpus_per_node: int, path: str) -> tuple[Findi
 
 
 class RequestModel(PlainModel):
-    """A part of a request. Files write camelCase, Python may write either.
+    """A part of a request. Files use camelCase, Python may use either.
 
-    Not the base of the FleetSpec: importing that builds every model of the declaration, which takes
-    longer than any answer given here.
+    It does not derive from the base of the FleetSpec: importing that builds every model of the
+    declaration, which takes longer than any computation here.
     """
 
     model_config = ConfigDict(
@@ -80,7 +80,7 @@ Tokens = Annotated[int, Field(ge=1, le=1 << 30)]
 
 
 class SizedWorkload(StrEnum):
-    """What the model is used for."""
+    """Use of the model."""
 
     INFERENCE = "inference"
     EMBEDDING = "embedding"
@@ -93,7 +93,7 @@ class SizedWorkload(StrEnum):
 
     @property
     def trains(self) -> bool:
-        """Whether it updates weights."""
+        """Whether the workload updates weights."""
         return self not in (SizedWorkload.INFERENCE, SizedWorkload.EMBEDDING)
 
 
@@ -113,7 +113,7 @@ _ALIASES = {
 _WITH_UNIT = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z%$/]+)\s*")
 _THOUSANDS = {"k": 1000, "m": 10**6, "b": 10**9}
 _TOKENS_OF_A_SEQUENCE = frozenset({"context", "prompt", "output", "batchedTokens"})
-"""Where `8k` is 8192."""
+"""Base of `k`: `8k` is 8192."""
 _FOLDED = {name.replace("-", ""): name for name in SizedWorkload} | _ALIASES
 
 
@@ -131,17 +131,17 @@ class ParallelRequest(RequestModel):
     data: Count = 1
     """Training only: data-parallel ranks."""
     sharding: Sharding = Sharding.NONE
-    """What data-parallel ranks divide; `zero3` is FSDP full shard."""
+    """Divided state of data-parallel ranks; `zero3` is FSDP full shard."""
     sequence: bool = True
     """Sequence parallelism next to tensor parallelism."""
 
 
 class LinkRequest(RequestModel):
-    """What joins the nodes of a job."""
+    """Network between the nodes of a job."""
 
     kind: LinkKind
     gigabits_per_second: Annotated[float, Field(gt=0, le=1e6)]
-    """Of one node."""
+    """GPUs of one node."""
     gpus_per_node: Count = 8
 
 
@@ -152,11 +152,11 @@ class LoadTestRequest(RequestModel):
     prompts: Annotated[int, Field(ge=1, le=20_000)] = 1000
     """Requests in all; `--num-prompts`."""
     lengths: LengthShape = LengthShape.EQUAL
-    """How they differ: `equal`, `uniform` (from 0 to twice the mean) or `sharegpt`."""
+    """Distribution of lengths: `equal`, `uniform` (from 0 to twice the mean) or `sharegpt`."""
     rate: Annotated[float, Field(gt=0, le=1e5)] | None = None
     """Requests a second, at random; `--request-rate`. Default: all at once."""
     clients: Count | None = None
-    """Clients that send the next request when they have their answer; `--max-concurrency`."""
+    """Clients that send the next request after an answer; `--max-concurrency`."""
 
 
 class SizeRequest(RequestModel):
@@ -177,10 +177,10 @@ class SizeRequest(RequestModel):
     output: Tokens | None = None
     """Mean output in tokens."""
     engine: InferenceEngine = InferenceEngine.VLLM
-    """What serves the model."""
+    """Inference engine."""
     weights: str | None = None
-    """Format of the weights; default what the checkpoint says or, for serving, what the model's
-    maker publishes, else bf16 (fp16 before compute capability 8.0 must be written)."""
+    """Format of the weights; default that of the checkpoint or, for serving, of the model's
+    publisher, else bf16 (fp16 before compute capability 8.0 must be written)."""
     kv_cache: str = "bf16"
     """Format of the KV cache."""
     head_apart: bool | None = None
@@ -195,7 +195,7 @@ class SizeRequest(RequestModel):
     chunked_prefill: bool = True
     """Whether the engine prefills in chunks; default: it does."""
     load_test: LoadTestRequest | None = None
-    """Serving: the load test whose figures are wanted."""
+    """Serving: the load test to model."""
     gpu: str | None = None
     """GPU to validate fit and speed on."""
     board: str | None = None
@@ -214,9 +214,9 @@ class SizeRequest(RequestModel):
     arithmetic: Arithmetic = Arithmetic.BF16
     """Training: what matrices are multiplied in."""
     precision: TrainingPrecision = TrainingPrecision.MIXED
-    """How numbers are kept between steps. Of serving: same as weights."""
+    """Precision of numbers between steps. For serving: same as weights."""
     optimizer: Optimizer = Optimizer.ADAMW
-    """What is kept for each parameter to make a step."""
+    """Optimizer state of each parameter."""
     fused_optimizer: bool = False
     """Whether the optimizer steps inside the backward pass."""
     accumulation: Count = 1
@@ -238,7 +238,7 @@ class SizeRequest(RequestModel):
 
 
 def find_workload(text: str) -> SizedWorkload | Finding:
-    """The workload someone means, or the error with the names there are."""
+    """The named workload, or the error with the valid names."""
     folded = text.strip().lower().replace("-", "").replace("_", "").replace(" ", "")
     name = _FOLDED.get(folded)
     if name is not None:
@@ -254,7 +254,7 @@ LIKE_A_KEY = 0.7
 
 
 def unit_fix(kind: str, value: object, name: str) -> str | None:
-    """What to write for `8k`, `50ms` or `8GiB` where a plain number is read; None for others."""
+    """The plain number for `8k`, `50ms` or `8GiB`; None for other texts."""
     found = _WITH_UNIT.fullmatch(value) if isinstance(value, str) else None
     if found is None or not (kind in _NUMBERS or kind.endswith("_parsing")):
         return None
@@ -271,8 +271,8 @@ def unit_fix(kind: str, value: object, name: str) -> str | None:
 
 _NUMBERS = ("int_type", "float_type")
 _WORDS = {
-    "missing": ("this key is needed and missing", "add {name}"),
-    "extra_forbidden": ("`{name}` is not a key here", "remove {name}"),  # or its value is told
+    "missing": ("this key is required and missing", "add {name}"),
+    "extra_forbidden": ("`{name}` is not a key here", "remove {name}"),  # or its value is shown
     "too_long": ("at most {max_length} entries are read", "leave {max_length} in {name}"),
     "string_too_long": ("at most {max_length} characters are read", "shorten {name}"),
     "string_pattern_mismatch": (
@@ -289,8 +289,8 @@ _BOUNDS = {
 
 
 def problem_words(detail: ErrorDetails, path: str) -> tuple[str, str]:
-    """What is wrong with a value, in words for someone who writes the file, and what to write
-    instead. `path` is its place."""
+    """An invalid value in words for the author of the file, and the value to write instead.
+    `path` is its place."""
     kind, name, limits = detail["type"], path.rpartition(".")[2], detail.get("ctx", {})
     if kind in _WORDS:
         text, fix = _WORDS[kind]
@@ -301,7 +301,7 @@ def problem_words(detail: ErrorDetails, path: str) -> tuple[str, str]:
         return f"at least {least} {entries} needed", f"add an entry to {name}"
     found: object = detail["input"]
     if kind == "string_type" and isinstance(found, int | float):
-        return f"{name} is read as a number, and text is wanted", f'put it in quotes: "{found}"'
+        return f"{name} is read as a number, and must be text", f'put it in quotes: "{found}"'
     if kind in _NUMBERS and isinstance(found, bool):
         return f"{name} is a number, not true or false", f"write the number of {name}"
     text = detail["msg"].removeprefix("Value error, ")
@@ -349,7 +349,7 @@ def read_model(
             if detail["type"] == "too_short" and any(
                 detail["loc"] == place[:-1][: len(detail["loc"])] for place in places
             ):
-                continue  # its entries are there, and each has a finding of its own
+                continue  # its entries exist, and each has its own finding
             place = reduce(child, detail["loc"], path)
             fix = None
             missing = not_modelled(str(detail["loc"][-1]), place) if detail["loc"] else None

@@ -34,7 +34,7 @@ from gpufleet_planner.sizing.throughput import (
 )
 
 PERCENTILE = 0.95
-"""Of requests whose first token comes within the time that is planned with."""
+"""Part of the requests whose first token comes within the time that plans use."""
 _MOST_BUSY = 0.99
 _BUNCH, _MOST_BUNCHED = 0.6, 150.0
 """Prompts that wait for each part of the time that prefills take, by the square of the prompts that
@@ -54,8 +54,8 @@ class ServingSpeed:
     """TTFT that 95 % of the requests keep while the stated batch is served: a prompt waits for
     others that arrive at random, and its steps decode the batch as well."""
     together_first_token_seconds: float | None
-    """Mean TTFT of as many clients that start together and stay in step, as load tests do; None:
-    such a test was not followed."""
+    """Mean TTFT of the same number of clients that start together and stay synchronous, as in load
+    tests; None: such a test was not simulated."""
     loaded_token_seconds: float
     """TPOT while the stated batch is served: each step takes a part of the next prompts as well."""
     loaded_token_seconds_range: tuple[float, float]
@@ -65,13 +65,13 @@ class ServingSpeed:
     tokens_per_second_range: tuple[float, float]
     """The same spread."""
     range_note: str
-    """What to do where published loads leave a wide range; empty for most models."""
+    """Advice where published load tests leave a wide range; empty for most models."""
     saturated_tokens_per_second: float
     """Output tokens at the saturation batch."""
     saturation_sequences: int
     """Sequences at which more do not help: memory is full, or arithmetic binds."""
     binding: str
-    """What binds a decode step at the stated batch: `bandwidth`, `compute` or `communication`."""
+    """Bottleneck of a decode step at the stated batch: `bandwidth`, `compute`, `communication`."""
     mfu: float
     mbu: float
     basis: Basis
@@ -81,11 +81,11 @@ class ServingSpeed:
     bandwidth_bytes: float
     """Bytes per second of each GPU or share."""
     prompt_operations: float
-    """Of one prompt's forward pass, over all GPUs."""
+    """FLOPs of one prompt's forward pass, over all GPUs."""
     prompt_moved_seconds: float
     """Communication of that pass."""
     step_read_bytes: float
-    """Weights and cache each GPU reads for one decode step at the stated batch."""
+    """Weights and cache that each GPU reads for one decode step at the stated batch."""
     step_operations: float
     """Arithmetic of that step, over all GPUs of a stage."""
     step_moved_seconds: float
@@ -103,46 +103,46 @@ class ServingReplica:
     saturation: int
     """Sequences at which more do not help; 0: the devices hold not one."""
     prompt_operations: float
-    """Of one prompt's forward pass, over all GPUs."""
+    """Seconds of one prompt's forward pass, over all GPUs."""
     prompt_moved_seconds: float
     """Communication of that pass."""
     first_token_seconds: float
     """TTFT of one prompt on an idle replica."""
     prompt_tokens: int
-    """Of a mean request."""
+    """Tokens of a mean request."""
     prompt_seconds: float
     """Arithmetic and communication of a prompt, all GPUs at work at once."""
     output_tokens: int
-    """Of a mean request."""
+    """Tokens of a mean request."""
     chunks: int
     """Steps over which the engine spreads a mean prompt."""
     prompts_per_step: float
     """Mean prompts that one step may prefill."""
     room: int
-    """Sequences that the engine runs at once; 0: not one fits, and no batch is cut."""
+    """Sequences that the engine runs at once; 0: none fits, and no batch is reduced."""
     cache_tokens: float
     """Tokens of sequences of this length that the cache holds."""
     serving: Serving
     profile: ServingEngine | None
-    """What the engine adds to a step, and whether prompts share it; None: Transformers."""
+    """Engine overhead of a step, and whether prompts share it; None: Transformers."""
     kind: ServedKind
-    """What decides how far published load tests are from what is computed."""
+    """Properties that select the spread of published load tests around the model."""
 
     @property
     def spread(self) -> Spread:
-        """How far those of a steady load are."""
+        """The spread of a steady load."""
         return spread_of(self.kind)
 
     def held(self, batch: int) -> int:
-        """Of so many requests those that run; the others wait for one to end."""
+        """Running requests of this number; the others wait for one to end."""
         return min(batch, self.room) if self.room else batch
 
     def step_seconds(
         self, batch: int, held: float | None = None, reading: float = 0.0, computing: float = 0.0
     ) -> float:
-        """One step of so many sequences, with what the server does beside the model. `held`: how
-        many sequences of the mean length have as much cache as these; `reading`, `computing`: what
-        prompts add that share its pass."""
+        """One step of a number of sequences, with the server's work outside the model. `held`:
+        number of sequences of the mean length with as much cache as these; `reading`, `computing`:
+        additions of prompts that share its pass."""
         server = 0.0
         if self.profile is not None:
             each = batch * self.profile.server_sequence_seconds
@@ -156,7 +156,7 @@ class ServingReplica:
         return prompts * self.prompt_seconds + experts
 
     def _mixed_seconds(self, batch: int, held: float, prompts: float) -> float:
-        """One step that also prefills so many prompts: in a pass of its own, or in that of the
+        """One step that also prefills a number of prompts: in a separate pass, or in that of the
         sequences, whose weights it shares."""
         if self.profile is None or not self.profile.mixes:
             return self.step_seconds(batch, held) + self.prefill_seconds(batch, prompts)
@@ -170,7 +170,7 @@ class ServingReplica:
         )
 
     def loaded_token_seconds(self, batch: int) -> float:
-        """Time per token while so many sequences are served: prompts of the others share steps."""
+        """Time per token at this number of served sequences: prompts of others share steps."""
         batch = self.held(batch)
         others = max(batch - 1, 0)
         return self.step_seconds(batch) + others * self.prefill_seconds(batch) / self.output_tokens
@@ -181,12 +181,12 @@ class ServingReplica:
         return token * self.spread.least, token * self.spread.most
 
     def loaded_first_token_seconds(self, batch: int, part: float | None = None) -> float:
-        """Time to the first token while so many sequences are served: of the mean request, or what
-        a part of the requests keeps.
+        """Time to the first token while this number of sequences is served: of the mean request, or
+        of a percentile of the requests.
 
         Prompts arrive at random and are prefilled in turn (M/D/1); each occupies its own prefill
-        and its part of the decoding that its steps carry. Requests beyond those that run wait for
-        as many to end.
+        and its part of the decoding in its steps. Requests beyond the running ones wait for the
+        same number to end.
         """
         waiting = batch - self.held(batch)
         batch -= waiting
@@ -218,8 +218,8 @@ class ServingReplica:
         return bunch * rate * self.first_token_seconds**2
 
     def together(self, clients: int) -> LoadFigures:
-        """What clients measure that start together, get outputs of one length and send the next
-        request when they have their answer, as load tests do."""
+        """The measurement of clients that start together, get outputs of one length and send the
+        next request after their answer, as in load tests."""
         each = (self.prompt_tokens, self.output_tokens)
         return load_test(self.loaded_engine(), [each] * (clients * ROUNDS), clients)
 
@@ -246,7 +246,7 @@ class ServingReplica:
         return batch / (self.step_seconds(batch) + prefill)
 
     def speed(self, batch: int, *, together: bool = True) -> ServingSpeed:
-        """Every figure at a batch; that of clients that start together only where asked for."""
+        """Every figure at a batch; that of clients that start together only where requested."""
         step, full = self.step, self.saturation
         rate = self.tokens_per_second(batch)
         times = step.parts(batch)
@@ -281,7 +281,7 @@ class ServingReplica:
 
 
 def mean_prompt(serving: Serving) -> int:
-    """Tokens of a mean prompt; half of the context where no one said."""
+    """Tokens of a mean prompt; default half of the context."""
     if serving.prompt_tokens is not None:
         return serving.prompt_tokens
     return max(serving.context // 2, 1)
@@ -308,8 +308,8 @@ def serving_replica(
     device: Device,
     parallel: Parallelism | None = None,
 ) -> ServingReplica | None:
-    """One replica on such devices, whatever its batch; None where the board's rates are not
-    sourced, or the model writes no tokens."""
+    """One replica on such devices, for any batch; None where the board's rates are not sourced, or
+    the model generates no tokens."""
     rate = device_rate(device, serving.weights)
     if rate is None or not model.causal:
         return None

@@ -63,7 +63,7 @@ def choose_device(
     request: SizeRequest, catalogue: Catalogue
 ) -> tuple[Device | None, tuple[Finding, ...]]:
     """The device of a request: its GPU, then its MIG profile, then sharing on top. None without a
-    GPU, or with the errors that say why."""
+    GPU, or with the errors that explain it."""
     if request.gpu is None:
         asked = [
             name
@@ -94,9 +94,9 @@ def choose_device(
 def check_group(
     device: Device | None, parallel: Parallelism, workload: SizedWorkload | None
 ) -> tuple[Finding, ...]:
-    """An error where several processes of one replica or job would need to talk to each other from
-    slices or shares: there is no peer-to-peer between MIG instances, and sharers are scheduled
-    apart."""
+    """An error where several processes of one replica or job would have to communicate from slices
+    or shares: MIG instances have no peer-to-peer, and processes of a shared GPU are scheduled
+    separately."""
     if device is None or device.kind is DeviceShare.WHOLE or workload is None:
         return ()
     gpus = parallel.training_gpus if workload.trains else parallel.serving_gpus
@@ -107,12 +107,12 @@ def check_group(
 
 _ALONE = Parallelism()
 QLORA_BASE = WEIGHT_FORMATS["nf4-double"]
-"""What QLoRA freezes its base in unless someone says otherwise."""
+"""Default format of QLoRA's frozen base."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sizing:
-    """The answer to one request. Parts are None where a finding says why."""
+    """The result of one request. Parts are None where a finding explains it."""
 
     model: Architecture | None
     ledger: Ledger | None
@@ -127,16 +127,16 @@ class Sizing:
     speed: ServingSpeed | TrainingSpeed | EmbeddingSpeed | None
     findings: tuple[Finding, ...]
     work: Serving | Training | None = None
-    """What was sized, with every default filled in."""
+    """The request with every default filled in."""
     parallel: Parallelism = _ALONE
     link: Link | None = None
-    """What joins training's data ranks, where the request says."""
+    """Network between training's data ranks, where the request states it."""
     load_test: LoadAnswer | None = None
-    """What the load test of the request would measure."""
+    """The modelled result of the request's load test."""
 
 
 def size(request: SizeRequest, catalogue: Catalogue) -> Sizing:
-    """Size one workload. Never raises for a bad request: findings say all that is wrong."""
+    """Size one workload. Never raises for an invalid request: findings report all errors."""
     findings: list[Finding] = []
     workload, chosen, cache = request_parts(request, catalogue, findings)
     weights = _keep(_weight_format(request, chosen, workload), findings)
@@ -172,7 +172,7 @@ def size(request: SizeRequest, catalogue: Catalogue) -> Sizing:
 def request_parts(
     request: SizeRequest, catalogue: Catalogue, findings: list[Finding]
 ) -> tuple[SizedWorkload | None, ChosenModel | None, KvFormat | None]:
-    """Workload, model and cache that a request names; None with a finding that says why."""
+    """Workload, model and cache that a request names; None with a finding that explains it."""
     workload = _keep(find_workload(request.workload), findings)
     found = choose_model(request.model, catalogue, request.active_parameters)
     findings += found.findings if isinstance(found, ChosenModel) else found
@@ -231,7 +231,7 @@ def _weight_format(
 def context_rules(
     model: Architecture, request: SizeRequest, workload: SizedWorkload
 ) -> tuple[Finding, ...]:
-    """What does not go together in the lengths of a request."""
+    """Errors of lengths in a request that contradict each other."""
     findings: list[Finding] = []
     if model.max_context is not None and request.context > model.max_context:
         findings.append(

@@ -119,8 +119,8 @@ def _prefill(
 
 
 def decode_mbu(model: Architecture, weights: WeightFormat, rate: Rate) -> float:
-    """Share of the bandwidth a decode step reaches: less where a unit wider than the stored weights
-    multiplies them, as the board has none of theirs."""
+    """Share of the bandwidth that a decode step reaches: lower where a wider unit than the stored
+    weights multiplies them, because the board has no unit of their format."""
     expanded = weights.quantised and rate.unit in (Compute.BF16, Compute.FP16, Compute.INT8)
     unit = "expanded" if expanded else "native"
     return float(row_of("reached", figure="decode", model=kind_of_model(model), unit=unit)["part"])
@@ -168,7 +168,7 @@ class Spread:
         """One sentence where the spread is too wide to buy by."""
         if self.most / self.least <= WIDE:
             return ""
-        return f"{self.points} load tests alike are public: measure before you buy"
+        return f"{self.points} similar load tests are public: measure before you buy"
 
 
 ServedKind = tuple[str, str, str]
@@ -176,7 +176,7 @@ ServedKind = tuple[str, str, str]
 
 
 def kind_of(model: Architecture, engine: InferenceEngine, weights: WeightFormat) -> ServedKind:
-    """What is served, as `spreads.csv` divides it. Bits are of a matrix element, without scales."""
+    """Kind of a served model in `spreads.csv`. Bits are of a matrix element, without scales."""
     size = float(weights.bytes_per_parameter)
     bits = "16" if size > 1.5 else "8" if size > 0.75 else "4"
     return kind_of_model(model), engine.value, bits
@@ -189,8 +189,8 @@ def kind_of_model(model: Architecture) -> str:
 
 @cache
 def spread_of(kind: ServedKind, *, burst: bool = False) -> Spread:
-    """That of a steady load, or of prompts that come all at once. What has no row of its own is of
-    the rest at its place."""
+    """The spread of a steady load, or of prompts that come all at once. A kind without its own row
+    has the row of the others at its place."""
     model, engine, bits = kind
     load = "burst" if burst else "steady"
     row = row_of("spreads", kind=model, load=load, engine=engine, bits=bits)

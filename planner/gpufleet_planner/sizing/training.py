@@ -33,7 +33,7 @@ from gpufleet_planner.sizing.training_state import (
 
 
 class TrainingMethod(StrEnum):
-    """What is trained."""
+    """Trained parameters."""
 
     FULL = "full"
     """Every parameter: pre-training and full fine-tuning need the same memory."""
@@ -68,7 +68,7 @@ class Training:
     """Virtual pipeline stages per GPU; above 1 more micro-batches are in flight."""
     framework: TrainingFramework = TrainingFramework.PYTORCH
     arithmetic: Arithmetic = Arithmetic.BF16
-    """Speed only: weights and gradients are kept as `precision` says."""
+    """Speed only: weights and gradients are kept in `precision`."""
 
     def __hash__(self) -> int:
         return hash((self.context, self.batch, self.accumulation, self.method, self.checkpointing))
@@ -80,7 +80,7 @@ class Training:
 
     @property
     def activation_plan(self) -> ActivationPlan:
-        """How the step keeps activations."""
+        """Activation checkpointing of the step."""
         frozen = (
             self.method is TrainingMethod.LORA
             and self.targets is not AdapterTargets.ALL_LINEAR
@@ -101,7 +101,7 @@ def training_ledger(
     """Memory of the fullest GPU at the peak of a step.
 
     With a pipeline the first stage (most micro-batches in flight) and the last (logits) are both
-    counted, and the fuller one is the answer.
+    counted, and the fuller one is the result.
     """
     parallel = parallel or Parallelism()
     stages = (0,) if parallel.pipeline == 1 else (0, parallel.pipeline - 1)
@@ -139,7 +139,7 @@ def _full_items(
         training.optimizer,
         fused=training.fused_optimizer and training.accumulation == 1,
     )
-    # Parameters that the GPU works on: FP32 weights at four bytes each.
+    # Parameters in use by the GPU: FP32 weights at four bytes each.
     whole = weight_bytes(model, WEIGHT_FORMATS["fp32"])
     own = stage_weights(model, whole, parallel, training=True)[stage] / 4
     divisors = _divisors(parallel)
@@ -147,7 +147,7 @@ def _full_items(
 
 
 def _divisors(parallel: Parallelism) -> StateBytes:
-    """By how many ranks each part of the state is divided.
+    """Number of ranks by which each part of the state is divided.
 
     Ranks that share a sequence hold the same weights and divide them too. With a pipeline, weights
     are not sharded again between micro-batches: whole weights and gradients stay.

@@ -1,7 +1,7 @@
-"""Which part of a GPU's rates a training program reaches: by framework, arithmetic and generation.
+"""Part of a GPU's rates that a training program reaches: by framework, arithmetic and generation.
 
-Matrices and attention are told apart, as long contexts are slower by attention alone. Parts are of
-the dense BF16 peak, also where the matrices run in FP8: attention, norms and the optimizer do not.
+Matrices and attention have separate parts, because long contexts slow down attention only. Parts
+are of the dense BF16 peak, also where matrices run in FP8: attention, norms and optimizer do not.
 Fitted to two thirds of the runs in tests/planner/sizing/training_speeds.py (MosaicML llm-foundry,
 torchtitan, NVIDIA NeMo and Megatron-Bridge); docs/sizing.md shows the other third.
 """
@@ -21,7 +21,7 @@ _finding = findings_in(__file__)
 
 
 class TrainingFramework(StrEnum):
-    """What runs the job."""
+    """Training framework of the job."""
 
     PYTORCH = "pytorch"
     """PyTorch with FSDP: Composer, torchtitan, torchtune, TRL, Accelerate."""
@@ -30,7 +30,7 @@ class TrainingFramework(StrEnum):
 
 
 class Arithmetic(StrEnum):
-    """What matrices are multiplied in; attention stays in BF16."""
+    """Number format of matrix products; attention stays in BF16."""
 
     BF16 = "bf16"
     FP8 = "fp8"
@@ -90,10 +90,10 @@ def efficiency_of(
     recomputed: bool,
     compiled: bool,
 ) -> TrainingEfficiency:
-    """What a job reaches on a device. `recomputed`: full checkpointing.
+    """Rates that a job reaches on a device. `recomputed`: full checkpointing.
 
     GPUs of other generations are `assumed`: the more operations they have for each byte of memory
-    they can read, the smaller the part they reach, as from Ampere to Hopper.
+    bandwidth, the smaller the part they reach, as from Ampere to Hopper.
     """
     capability = device.gpu.compute_capability or (0, 0)
     major = min(max(capability[0], 8), 10)

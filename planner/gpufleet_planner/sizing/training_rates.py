@@ -33,15 +33,15 @@ class TrainingSpeed:
     """Speed of one job. Modelled throughout."""
 
     tokens_per_second: float
-    """Of all GPUs together."""
+    """Rate of all GPUs together."""
     step_seconds: float
     """One optimizer step with all its micro-batches."""
     compute_seconds: float
     communication_seconds: float
-    """Gradients and weights between data-parallel ranks, per step. Hidden behind arithmetic as far
-    as that lasts."""
+    """Gradients and weights between data-parallel ranks, per step. Overlaps with arithmetic for the
+    duration of the latter."""
     exposed_seconds: float
-    """What arithmetic does not hide, tensor and pipeline communication included."""
+    """Communication time without overlap, tensor and pipeline communication included."""
     flops_per_token: float
     mfu: float
     """Part of the dense BF16 peak (FP32: TF32) while arithmetic runs."""
@@ -143,7 +143,7 @@ _HOST_ADAM = 0.25e-9
 def _host_step_seconds(
     model: Architecture, training: Training, parallel: Parallelism, device: Device, sharers: int
 ) -> float:
-    """The optimizer step on the CPUs: gradients go there and weights come back, 2 bytes each."""
+    """The optimizer step on the CPUs: gradients move there and weights back, 2 bytes each."""
     if training.method is TrainingMethod.LORA:
         trained = adapter_parameters(model, training.rank, training.targets)
     else:
@@ -157,8 +157,8 @@ def _host_step_seconds(
 
 
 def exchanged_bytes(model: Architecture, training: Training, parallel: Parallelism) -> int:
-    """Bytes the data ranks exchange per optimizer step, for the whole model; each rank moves its
-    tensor and pipeline part of it, times (D-1)/D.
+    """Bytes that the data ranks exchange per optimizer step, for the whole model; each rank moves
+    its tensor and pipeline part of it, times (D-1)/D.
 
     Gradients are reduced in BF16: two passes of 2 bytes, one where ZeRO-3 keeps them divided.
     ZeRO-3 gathers the weights twice for each micro-batch, forward and backward: 2 bytes a
@@ -173,8 +173,8 @@ def exchanged_bytes(model: Architecture, training: Training, parallel: Paralleli
 
 
 HOURS_BETWEEN_FAILURES = 54 * 24 * 16_384 / 419
-"""Of one GPU with its part of the machine: 419 unexpected interruptions in 54 days on 16,384 H100
-(The Llama 3 Herd of Models, arXiv:2407.21783, section 3.3.4)."""
+"""Failure rate of one GPU with its part of the machine: 419 unexpected interruptions in 54 days on
+16,384 H100 (The Llama 3 Herd of Models, arXiv:2407.21783, section 3.3.4)."""
 CHECKPOINT_HOURS = 1.0
 """Planning constant: hours between two checkpoints."""
 RESTART_HOURS = 0.25
@@ -182,7 +182,7 @@ RESTART_HOURS = 0.25
 
 
 def goodput(gpus: int) -> float:
-    """Part of the time that counts, of a job on so many GPUs: each failure costs half a checkpoint
-    interval and a restart."""
+    """Productive part of the time of a job on a number of GPUs: each failure costs half a
+    checkpoint interval and a restart."""
     lost = gpus / HOURS_BETWEEN_FAILURES * (CHECKPOINT_HOURS / 2 + RESTART_HOURS)
     return 1 / (1 + lost)

@@ -1,4 +1,4 @@
-"""What a training step keeps: state of the parameters, adapters, what is saved for the backward
+"""Memory of a training step: state of the parameters, adapters, tensors saved for the backward
 pass, logits and loss.
 
 Coefficients of activations are bytes per token and layer of Llama-type models in PyTorch with flash
@@ -23,7 +23,7 @@ from gpufleet.models.parallel import Parallelism
 
 
 class TrainingPrecision(StrEnum):
-    """How numbers are kept between steps."""
+    """Number formats between steps."""
 
     FP32 = "fp32"
     """Everything in FP32, activations too."""
@@ -38,7 +38,7 @@ class TrainingPrecision(StrEnum):
 
 
 class Optimizer(StrEnum):
-    """What is kept per parameter to make a step."""
+    """Optimizer state per parameter."""
 
     ADAMW = "adamw"
     """Two moments."""
@@ -168,7 +168,7 @@ class Checkpointing(StrEnum):
 
 
 class Loss(StrEnum):
-    """How logits become a loss: bytes per token and vocabulary entry."""
+    """Implementation of the loss: bytes per token and vocabulary entry."""
 
     EAGER = "eager"
     """BF16 logits, FP32 copy, FP32 and BF16 gradient: 12."""
@@ -184,7 +184,7 @@ class Loss(StrEnum):
 
 LOSS_BYTES = {Loss.EAGER: 12, Loss.COMPILED: 8, Loss.COMPILED_CAST: 4, Loss.CHUNKED: 2}
 COMPILE_FACTOR = Fraction(85, 100)
-"""What torch.compile keeps of the activations of the layers."""
+"""Activations of the layers that torch.compile keeps."""
 SELECTIVE_FACTOR = Fraction(42, 100)
 
 
@@ -236,7 +236,7 @@ def layer_activations(
 
 @dataclass(frozen=True, slots=True)
 class ActivationPlan:
-    """How a step keeps activations. Tokens are those of one GPU and micro-batch."""
+    """Activation checkpointing of a step. Tokens are those of one GPU and micro-batch."""
 
     tokens: int
     checkpointing: Checkpointing = Checkpointing.NONE
@@ -249,7 +249,7 @@ class ActivationPlan:
 def kept_activations(
     model: Architecture, plan: ActivationPlan, parallel: Parallelism, layers: Fraction
 ) -> int:
-    """Bytes kept for the backward pass by so many layers (micro-batches in flight included).
+    """Bytes kept for the backward pass by a number of layers (micro-batches in flight included).
 
     Layers of unequal kinds are averaged, the recomputed layer is the largest.
     """

@@ -1,15 +1,15 @@
-"""Scores of nodes by how much of their free GPUs a placement makes unusable.
+"""Scores of nodes by the free GPUs that a placement makes unusable.
 
 The free GPUs of a node that a task cannot use are a fragment: all of them where CPU, host memory,
-the GPU model or the number of GPUs does not suffice, else those GPUs that have too little left. Its
-expectation over the mix of requests is the fragmentation of the node, and a task goes where it
-grows least (fragmentation gradient descent: Weng et al., "Beware of Fragmentation", USENIX ATC
-2023). Differences from the published program: the growth is not rounded; host memory counts; large
-requests weigh more, and requests with little room left in the cluster weigh more; equal growth is
-decided by the tightest fit.
+the GPU model or the number of GPUs is not sufficient, else the GPUs with too little left. Its
+expectation over the mix of requests is the fragmentation of the node, and a task is placed where
+it grows least (fragmentation gradient descent: Weng et al., "Beware of Fragmentation", USENIX ATC
+2023). Differences from the published program: the growth is not rounded; host memory counts;
+large requests, and requests with little room left in the cluster, have more weight; equal growth
+is decided by the tightest fit.
 
-The scores of all shapes on a node depend on its state only, so that they are computed when a node
-changes, in one go, and an arrival reads one row.
+The scores of all shapes on a node depend only on its state: they are computed together when a
+node changes, and an arrival reads one row.
 """
 
 from bisect import bisect_left
@@ -29,9 +29,9 @@ _SIZE_POWER = 0.5
 their GPUs (best where all just fit). This and the next two were chosen on generated traces of 1.0
 and 1.3 times the capacity."""
 _SCARCITY_POWER = 1.5
-"""A request weighs by the inverse of this power of the part of the capacity it has room on."""
+"""The weight of a request is the inverse of this power of the part of the capacity with room."""
 _SCARCITY_FLOOR = 0.003
-"""Part of the capacity below which little room does not make a request weigh more."""
+"""Part of the capacity below which less room no longer increases a request's weight."""
 _MOST_REMEMBERED = 4096
 """Sets of free GPUs whose options are kept."""
 _TIGHTNESS = 5.0
@@ -41,7 +41,7 @@ placements of nearly equal growth."""
 
 @dataclass(slots=True)
 class NodeState:
-    """What is free on a node."""
+    """Free resources of a node."""
 
     cpu_milli: int
     memory_mib: int
@@ -65,7 +65,7 @@ class ShapeTable:
         shapes = list(rows)
         self.row = {shape: i for i, shape in enumerate(shapes)}
         self.mix = {replace(s, memory_mib=memory[s] // n): n for s, n in rows.items()}
-        """How many tasks request what, with the mean of their host memory."""
+        """Number of tasks of each request, with the mean of their host memory."""
         self.cpu: Any = np.array([s.cpu_milli for s in shapes], dtype=np.int64)
         self.gpus: Any = np.array([s.gpus for s in shapes], dtype=np.int64)
         self.milli: Any = np.array([s.milli for s in shapes], dtype=np.int64)
@@ -76,8 +76,8 @@ class ShapeTable:
         self._levels: dict[tuple[int, ...], Any] = {}
 
     def tightest(self, free: tuple[int, ...]) -> Any:
-        """By row: milli-GPUs left of the GPU with least left that is enough (of the tightest GPUs,
-        where the task takes several). -1: there is no room. `free` is sorted."""
+        """By row: milli-GPUs left of the fullest GPU that is enough (of the tightest GPUs, where
+        the task takes several). -1: no room. `free` is sorted."""
         found = self._levels.get(free)
         if found is None:
             np = self.np
@@ -128,8 +128,8 @@ class FragmentationPolicy:
         self._numbers: Any = np.arange(len(table.row))
 
     def reweigh(self, nodes: Sequence[TraceNode], states: Sequence[NodeState]) -> None:
-        """Adapt to what is free in the whole cluster, where requests weigh more with less room left
-        for them: scores change by it."""
+        """Adapt to the free resources of the whole cluster: requests with less room left have more
+        weight, which changes the scores."""
         room: Any = self.table.np.zeros(len(self._mix))
         for node, state in zip(nodes, states, strict=True):
             room += self._offers([sorted(state.free)])[0] * self._fits(node, state)
@@ -148,8 +148,8 @@ class FragmentationPolicy:
         return self._offer[free].sum(axis=1) * enough
 
     def fragmentation(self, node: TraceNode, state: NodeState) -> float:
-        """Milli-GPUs of the node that the mix, counted by tasks, is expected not to be able to
-        use. Large requests and scarce room do not weigh more here."""
+        """Milli-GPUs of the node that the mix, counted by tasks, is expected to be unable to use.
+        Large requests and scarce room have no extra weight here."""
         tasks = self._mix / (self._typical_milli**_SIZE_POWER)
         usable = self._offers([state.free])[0] * self._fits(node, state) * tasks
         return sum(state.free) - float(usable.sum() / (tasks.sum() or 1))
@@ -161,8 +161,8 @@ class FragmentationPolicy:
         options = self._options(tuple(sorted(state.free)))
         weights = self._weights * self._allowed[node.model]
         weights *= self._typical_memory <= state.memory_mib
-        # Typical shapes are in the order of their CPU, so that those that fit are the first ones:
-        # what all of them can use together is one number of the cumulated row.
+        # Typical shapes are in the order of their CPU: the fitting ones are first, and the sum of
+        # their usable GPUs is one number of the cumulated row.
         usable = np.zeros((len(options.offers) + 1, len(weights) + 1))
         np.cumsum(options.offers * weights, axis=1, out=usable[:-1, 1:])
         usable[-1] = -1.0  # what is not possible
@@ -178,7 +178,7 @@ class FragmentationPolicy:
         return scores, np.where(self._single, options.levels[best], options.tightest)
 
     def _options(self, free: tuple[int, ...]) -> "_Options":
-        """What each request of GPUs can take from a set of free GPUs, and what that leaves.
+        """The options of each GPU request in a set of free GPUs, and the GPUs left by each.
 
         A part of one GPU has an option for each level of what GPUs have left; other requests have
         one option: the tightest set.
@@ -220,7 +220,7 @@ class FragmentationPolicy:
 
 @dataclass(frozen=True, slots=True)
 class _Options:
-    """What a set of free GPUs can give."""
+    """Options of a set of free GPUs."""
 
     offers: Any
     """By set of free GPUs after one request, and typical shape: milli-GPUs it can use."""
@@ -244,7 +244,7 @@ def _less(free: tuple[int, ...], first: int, gpus: int, milli: int) -> list[int]
 
 
 def _typical(mix: Mapping[TaskShape, int]) -> list[tuple[TaskShape, float]]:
-    """The heaviest requests of GPUs, with their part of the weight of all of them."""
+    """The GPU requests with most weight, with their part of the total weight."""
     requests = [(s, n * s.gpu_milli**_SIZE_POWER) for s, n in mix.items() if s.gpus]
     requests.sort(key=lambda item: -item[1])
     total = sum(weight for _, weight in requests)

@@ -12,7 +12,7 @@ from gpufleet_planner.trace.trace import WHOLE_GPU, TaskShape, Trace, TraceNode
 
 
 class FailureCause(StrEnum):
-    """What a task without a place lacked when it arrived."""
+    """Resource that a task without a place lacked when it arrived."""
 
     NEVER = "never"
     """No node could hold it even when empty: too large, or no node has its GPU model."""
@@ -25,12 +25,12 @@ class FailureCause(StrEnum):
     MEMORY = "memory"
     """Nodes with GPU and CPU enough had too little host memory."""
     CPU_AND_MEMORY = "cpuAndMemory"
-    """Of the nodes with GPU enough, some had too little CPU, the others too little host memory."""
+    """Of the nodes with enough GPU, some lacked CPU, the others host memory."""
 
 
 @dataclass(frozen=True, slots=True)
 class TracePlacement:
-    """Where a task went."""
+    """The place of a task."""
 
     task: int
     """Number in `Trace.tasks`."""
@@ -88,7 +88,7 @@ class _Cluster:
         self._rescore()
 
     def _rescore(self) -> None:
-        """Weigh the requests, and compute all scores again."""
+        """Set the weights of the requests, and compute all scores again."""
         self.policy.reweigh(self.nodes, self.states)
         same: dict[tuple[object, ...], tuple[Any, Any]] = {}
         for i, (node, state) in enumerate(zip(self.nodes, self.states, strict=True)):

@@ -58,7 +58,7 @@ _NOTHING = ("", "nan", "none")
 
 
 class NodeEntry(RequestModel):
-    """Nodes that are all alike."""
+    """Equal nodes."""
 
     name: Name
     """Numbered from 0 where count is above 1: `a-0`, `a-1`."""
@@ -85,7 +85,7 @@ class NodeEntry(RequestModel):
 
 
 class TaskEntry(RequestModel):
-    """Tasks that are all alike."""
+    """Equal tasks."""
 
     name: Name
     """Numbered from 0 where count is above 1."""
@@ -93,7 +93,7 @@ class TaskEntry(RequestModel):
     gpus: Annotated[int, Field(ge=0, le=MOST_GPUS)] | None = None
     """GPUs of one node; 1 by default where part or models are written, else 0."""
     part: PartOfGpu = Fraction(1)
-    """Of each GPU: 0.25, 1/4, 25% or 250m; in thousandths, rounded up."""
+    """Part of each GPU: 0.25, 1/4, 25% or 250m; in thousandths, rounded up."""
     models: tuple[Name, ...] = ()
     """GPU models that it may use; default: any."""
     cpu: Cpu | None = None
@@ -228,10 +228,10 @@ def _numbered(name: str, count: int) -> list[str]:
 
 
 class _Line(BaseModel):
-    """One line of a table; columns that no reader knows are ignored."""
+    """One line of a table; unknown columns are ignored."""
 
     COLUMNS: ClassVar[tuple[str, ...]]
-    """Those that must be there."""
+    """Required columns."""
 
 
 class _NodeLine(_Line):
@@ -278,9 +278,9 @@ def read_trace(nodes: str, tasks: str, time_slices: int | None = None) -> Read:
     """The trace of two tables. None exactly when there are findings.
 
     Tasks arrive by `creation_time`, then in the order of the table; without that column in the
-    order of the table. A part of a GPU is handed out as requested, in thousandths; with
-    `time_slices` as one of so many equal shares that the device plugin advertises, or all of the
-    GPU where it is larger: a request of more shares than one gets no more
+    order of the table. A part of a GPU is assigned as requested, in thousandths; with
+    `time_slices` as one of that number of equal shares that the device plugin advertises, or all of
+    the GPU where it is larger: a request of more shares gets no more than one
     (NVIDIA/k8s-device-plugin, README, "Shared access to GPUs").
     """
     wrong: list[Finding] = []

@@ -32,13 +32,13 @@ class TraceNode:
 
 @dataclass(frozen=True, slots=True)
 class TaskShape:
-    """What a task requests. Tasks of one shape are alike."""
+    """Requested resources of a task. Tasks of one shape are equal."""
 
     cpu_milli: int
     memory_mib: int
     gpus: int
     milli: int
-    """Of each of its GPUs; 0 exactly where it requests no GPU."""
+    """Request of each of its GPUs; 0 exactly where it requests no GPU."""
     models: frozenset[str]
     """GPU models it may use; empty: any."""
 
@@ -82,7 +82,7 @@ class Trace:
 
 
 def too_varied(tasks: Iterable[TraceTask], nodes: int) -> tuple[Finding, ...]:
-    """An error where different requests on so many nodes are more pairs than are kept in memory."""
+    """An error where requests times nodes are more pairs than the limit kept in memory."""
     shapes = len({task.shape for task in tasks})
     if shapes * nodes <= MOST_SCORES:
         return ()

@@ -28,16 +28,16 @@ _SHOWN = 100
 @click.option(
     "--platform",
     type=click.Choice([one.value for one, value in PLATFORMS.items() if value.has("adoption")]),
-    help="Where the nodes are. Default: what the resources say.",
+    help="Platform of the nodes. Default: read from the resources.",
 )
 @click.option("--import-ids", is_flag=True, help="Write importId into pools that can be imported.")
 @format_option
 def command(
     sources: tuple[str, ...], platform: str | None, import_ids: bool, output_format: str
 ) -> None:
-    """Write the FleetSpec that is true already: of a cluster, a plan, a state.
+    """Write the FleetSpec of existing resources: a cluster, a plan, a state.
 
-    FILE is what one of these prints, and several are read together; `-` is standard input:
+    FILE is the output of one of these, and several are read together; `-` is standard input:
 
     \b
         kubectl get nodes,nodepools,ec2nodeclasses,configmaps,clusterpolicies,machinesets -A -o json
@@ -45,8 +45,8 @@ def command(
         pulumi stack export
         values of a chart (gpu-operator-values.yaml)
 
-    The declaration goes to standard output. What it does not express, the ids by which resources
-    are imported, and what could not be read go to standard error. Compare before you deploy:
+    The declaration goes to standard output. Settings without a FleetSpec key, the ids for the
+    import of resources, and unreadable parts go to standard error. Compare before you deploy:
     `pulumi preview --json | gpufleet change SPEC SPEC --preview -` (docs/adopt.md).
 
     JSON: {"spec": {...} | null, "imports": [{"pool", "type", "address", "id", "importId"}],

@@ -71,7 +71,7 @@ FIRST = names("option of audit that --help shows")
     help="Apply only these rules. A rule that is named in full is at least advisory.",
 )
 @click.option(
-    "--exclude-rule", "exclude_rules", multiple=True, metavar="GLOB", help="Leave these rules out."
+    "--exclude-rule", "exclude_rules", multiple=True, metavar="GLOB", help="Exclude these rules."
 )
 @click.option(
     "--include-path",
@@ -147,7 +147,7 @@ FIRST = names("option of audit that --help shows")
     type=click.IntRange(0),
     default=0,
     metavar="N",
-    help="List only the N dearest objects, in text and html. Default 0: all.",
+    help="List only the N objects with most money, in text and html. 0: all.",
 )
 @click.option(
     "--output",
@@ -159,14 +159,14 @@ FIRST = names("option of audit that --help shows")
 @click.option(
     "--require-judged",
     is_flag=True,
-    help="Fail when something was not judged; unreadable files, templates, unknown kinds, charts.",
+    help="Fail if something was not validated: unreadable files, templates, unknown kinds, charts.",
 )
 @place_options
-@click.option("--verbose", is_flag=True, help="List everything that was not judged.")
+@click.option("--verbose", is_flag=True, help="List everything that was not validated.")
 @click.option(
     "--jobs",
     type=click.IntRange(1, 64),
-    help="Maximum processes. Default: as many as there are processors, 8 at most.",
+    help="Maximum processes. Default: the number of processors, at most 8.",
 )
 def command(
     paths: tuple[str, ...],
@@ -196,20 +196,20 @@ def command(
     outputs: tuple[str, ...],
     **place: str | None,
 ) -> None:
-    """Validate files by the policy rules: waste and impossibility found before they are deployed.
-    The dearest object comes first.
+    """Validate files by the policy rules: find waste and impossible settings before a deployment.
+    The object with most money comes first.
 
     PATH is a file, a folder, or `-`: Kubernetes manifests, Helm values and templates, `terraform
     show -json` plans, `pulumi preview --json`, `pulumi stack export`, `kubectl get -o json`,
     declarations of fleets. Folders are searched for .yaml, .yml, .json and .tf. Rules that compare
-    objects see everything of one run together. What no rule looked at is named and counted.
-    --as, --gpu, --select and --context give a verdict on one document (docs/check.md).
+    objects see all files of one run together. Everything that no rule validated is named and
+    counted. --as, --gpu, --select and --context give a verdict on one document (docs/check.md).
 
-    Exits 0 when nothing fails, 1 when a finding of the level of --fail-on is left, 2 when a file,
-    the settings or own rules cannot be read, or nothing was looked at.
+    Exits 0 when nothing fails, 1 when a finding of the level of --fail-on remains, 2 when a file,
+    the settings or own rules cannot be read, or nothing was validated.
     \f
-    Exits 1 with --require-judged when something was not judged, too. Nothing was looked at where
-    there is no file, or no document that rules know; --allow-nothing makes that 0.
+    Exits 1 with --require-judged also when something was not validated. Nothing was validated where
+    there is no file, or no document that a rule reads; --allow-nothing makes that 0.
 
     JSON: {"findings": [...], "waived": [...], "files", "objects", "unread": [...], "notJudged":
     [{"file", "line", "object", "what", "reason"}], "inBaseline", "usdPerMonth": {"waste",

@@ -1,4 +1,4 @@
-"""What `gpufleet audit` is asked to do: settings, files, rules, baseline."""
+"""Input of `gpufleet audit`: settings, files, rules, baseline."""
 
 import gc
 import os
@@ -54,7 +54,7 @@ def policy_settings(config: str | None, profile: str | None) -> "RuleSettings":
 def chosen_inputs(
     paths: tuple[str, ...], include: tuple[str, ...], exclude: tuple[str, ...]
 ) -> "list[Input]":
-    """The files to read. Raises UnreadableInputError where nothing is left, or a path is wrong."""
+    """The files to read. Raises UnreadableInputError without a file, or for a wrong path."""
     from gpufleet_policies.fronts.audit.inputs import find_inputs
 
     with refusing():
@@ -126,7 +126,7 @@ def read_and_validate(
     jobs: int | None,
     baseline: str | None,
 ) -> "tuple[list[Reading], Validate]":
-    """What the inputs hold, and what validates it: by these settings, without known findings."""
+    """The contents of the inputs, validated by these settings, without known findings."""
     from gpufleet_policies.fronts.audit.run import EndedEarlyError, judged, read_all
     from gpufleet_policies.fronts.referenced_fleet import UnreadableFleetError, referenced_fleet
 
@@ -149,7 +149,7 @@ def may_be_fixed(rules: Sequence[str], paths: Sequence[str], one: "Finding") -> 
 
 
 def stop_at_unreadable(result: "Audit", paths: Iterable[str]) -> None:
-    """A file someone named must be readable; one below a folder need not be."""
+    """A named file must be readable; a file below a named folder need not be."""
     named = set(paths)
     wrong = [file for file in result.unread if file.name in named and not file.documents]
     if wrong:
@@ -157,7 +157,7 @@ def stop_at_unreadable(result: "Audit", paths: Iterable[str]) -> None:
 
 
 def write_baseline_file(result: "Audit", path: str) -> None:
-    """Write every finding as known, and say so."""
+    """Write every finding to the baseline, and report it."""
     from gpufleet_policies.fronts.audit.baseline import baseline_text
 
     write_file(path, baseline_text(result.findings))

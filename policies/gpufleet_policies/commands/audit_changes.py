@@ -1,4 +1,4 @@
-"""What `gpufleet audit --patch` prints and `--fix` writes."""
+"""Output of `gpufleet audit --patch` and changes of `--fix`."""
 
 from collections.abc import Iterator, Sequence
 
@@ -28,9 +28,9 @@ def write_fixes(
     only_show: bool,
     output_format: str,
 ) -> Audit:
-    """Rewrite files where it is safe, or only show the changes; report what remains.
+    """Rewrite files where it is safe, or only show the changes; report the remaining findings.
 
-    Returns the audit of the files as they are afterwards.
+    Returns the audit of the changed files.
     """
     made = fixes(result, readings, validate, chosen)
     if not only_show:

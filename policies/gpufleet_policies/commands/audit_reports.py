@@ -46,8 +46,8 @@ def print_report(
 ) -> None:
     """Print one report, with colours and line breaks on a terminal.
 
-    `verbose` lists in text everything that was not judged; `top` is the number of objects that text
-    and page list, 0 for all.
+    `verbose` lists in text everything that was not validated; `top` is the number of objects in
+    text and page, 0 for all.
     """
     width = None
     if sys.stdout.isatty():

@@ -1,4 +1,4 @@
-"""`gpufleet check`: verdict on someone's NVIDIA or Karpenter configuration before it does harm."""
+"""`gpufleet check`: verdict on an NVIDIA or Karpenter configuration before it is applied."""
 
 import sys
 from collections.abc import Callable
@@ -56,7 +56,7 @@ _PLACE: tuple[Callable[[_Function], _Function], ...] = (
         "env, chart (docs/check.md).",
     ),
 )
-"""What one document is read as, and what is known about the nodes that it is for."""
+"""The kind of one document, and the known facts of its nodes."""
 
 
 def place_options(function: _Function) -> _Function:
@@ -78,7 +78,7 @@ def place_options(function: _Function) -> _Function:
 @click.option(
     "--require-judged",
     is_flag=True,
-    help="Fail when something was not judged: unreadable files, templates, unknown kinds, charts.",
+    help="Fail if something was not validated: unreadable files, templates, unknown kinds, charts.",
 )
 @format_option
 def command(
@@ -91,17 +91,17 @@ def command(
     require_judged: bool,
     output_format: str,
 ) -> None:
-    """Validate someone's NVIDIA, network or Karpenter configuration before it reaches a node.
+    """Validate an NVIDIA, network or Karpenter configuration before it reaches a node.
 
     It is `gpufleet audit` of one document with a context; `audit --as KIND FILE` is the same.
 
-    The verdict is `accept` (it will work as it reads, and all of it was read), `unjudged` (nothing
-    is wrong in what was read, and the rest is listed), `warn` (it will work, but not as it reads,
-    or it wastes money) or `reject` (it fails, or silently does something else). FILE is YAML or
+    The verdict is `accept` (it works as written, and all of it was read), `unjudged` (no error in
+    the parts that were read; the rest is listed), `warn` (it works, but not as written, or it
+    wastes money) or `reject` (it fails, or has another effect without an error). FILE is YAML or
     JSON; `-` reads standard input.
 
     Exits 0 on `accept`, `unjudged` and `warn`, 1 on `reject`, or with --require-judged when
-    something was not judged, 2 when the file cannot be read or nothing in it was judged.
+    something was not validated, 2 when the file cannot be read or nothing in it was validated.
 
     JSON: {"verdict", "findings": [...], "advertises": {"allocatable", "labels"} | null,
     "notJudged": [{"file", "line", "object", "what", "reason"}], "waived": [...]}.

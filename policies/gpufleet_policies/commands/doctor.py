@@ -28,7 +28,7 @@ from gpufleet.messages import message, one_line
     "--fleet",
     "declaration",
     metavar="FILE",
-    help="The declaration: also says what differs from it, and what to edit in it.",
+    help="The declaration: also reports differences from it, and the edits of it.",
 )
 @click.option("--pod", metavar="[NAMESPACE/]NAME", help="Prove why this pod waits, node by node.")
 @click.option("--all", "everything", is_flag=True, help="Every finding, with its evidence.")
@@ -37,7 +37,7 @@ from gpufleet.messages import message, one_line
     "--mask", is_flag=True, help="Replace names, images and addresses, to publish the report."
 )
 @click.option("--collect", is_flag=True, help="Print the command that makes a dump, and end.")
-@click.option("--live", is_flag=True, help="Ask the cluster of the kubeconfig instead of a dump.")
+@click.option("--live", is_flag=True, help="Query the cluster of the kubeconfig instead of a dump.")
 @click.option("--kubeconfig", metavar="FILE", help="With --live. Default: that of kubectl.")
 @click.option("--context", metavar="NAME", help="With --live. Default: the current one.")
 @format_option

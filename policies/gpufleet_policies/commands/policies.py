@@ -1,4 +1,4 @@
-"""`gpufleet policies`: the rules, and a policy pack folder for a project of one's own."""
+"""`gpufleet policies`: the rules, and a policy pack folder for your own project."""
 
 import shlex
 import sys
@@ -57,7 +57,7 @@ _JUDGED = {
 @command.command()
 @format_option
 def rules(output_format: str) -> None:
-    """List the rules: id, level in each profile, what must not be.
+    """List the rules: id, level in each profile, sentence.
 
     JSON: a list of {"id", "sentence", "family", "validates": [...], "levels": {profile: level},
     "mandatoryNeeds", "annotation", "money", "source", "docs", "admission"}; `admission` says
@@ -136,11 +136,11 @@ def init(folder: Path, virtualenv: str, wheel: Path | None, output_format: str) 
         pulumi install --cwd policies       # or --virtualenv of your program's environment
         pulumi preview --policy-pack policies
 
-    A second time changes nothing. Files you changed are never overwritten: the command then names
-    them and exits 1, and nothing is written.
+    A second run changes nothing. Files that you changed are never overwritten: the command then
+    names them and exits 1, and writes nothing.
 
     JSON: {"folder", "written": [...], "unchanged": [...], "refused": [...], "local": bool}; `local`
-    says that requirements.txt names a file of this machine.
+    states that requirements.txt names a file of this machine.
     """
     from gpufleet_policies.pack_folder import requirement_of, write_pack
 
@@ -221,8 +221,8 @@ def admission(
         gpufleet policies admission --out admission
         kubectl apply -f admission
 
-    Each policy has a binding that warns and writes the audit log; `--enforce deny` lets those of
-    mandatory rules refuse. Needs Kubernetes 1.30. docs/admission.md says what they see.
+    Each policy has a binding that warns and writes the audit log; with `--enforce deny` policies
+    of mandatory rules refuse. Needs Kubernetes 1.30. docs/admission.md lists what they validate.
 
     Exits 2 when no rule that a cluster can check is on.
 

@@ -52,7 +52,7 @@ def validate_keda(
         report.add(
             "autoscaler-zero-by-pods",
             child(place, "triggers"),
-            "every signal comes from the pods, and at 0 replicas there are none",
+            "every signal comes from the pods, and 0 replicas give no signal",
             "write `minReplicaCount: 1` and no `idleReplicaCount`, or add the length of a queue or "
             "gateway in front",
         )
@@ -63,7 +63,7 @@ def validate_keda(
         and str(mapping_at(one, "metadata").get("ignoreNullValues", "true")).lower() != "false"
         and of_pods[index]
     ]
-    # With none of them left an empty answer is right, as long as something else wakes them up.
+    # Without any of them an empty answer is right, if another trigger starts the pods.
     if silent and (all(of_pods) or not to_zero or as_mapping(spec.get("fallback")) is None):
         report.add(
             "autoscaler-silence-is-zero",
@@ -71,7 +71,7 @@ def validate_keda(
             "while the exporter is silent the load counts as 0"
             + (f", by {len(silent)} triggers" if len(silent) > 1 else "")
             + (
-                "; its `fallback` is for errors, and an empty answer is none"
+                "; its `fallback` is for errors, and an empty answer is not an error"
                 if as_mapping(spec.get("fallback"))
                 else ""
             ),
@@ -110,7 +110,7 @@ def _trigger(
         report.add(
             "autoscaler-metric-renamed",
             child(child(where, "metadata"), "query"),
-            f"vLLM exports {other[1]}, and the query asks for {other[0]}: without a recording rule "
+            f"vLLM exports {other[1]}, and the query requests {other[0]}: without a recording rule "
             "of that name the answer is empty",
             f"write {other[1]}",
             found=other[0],

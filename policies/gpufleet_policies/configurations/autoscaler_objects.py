@@ -1,7 +1,7 @@
 """Kind `autoscaler`: HorizontalPodAutoscaler, ScaledObject and ScaledJob, with their targets.
 
-All documents of the text count, as for `kubectl apply`; a target that is not among them is unknown,
-and nothing is assumed of it.
+All documents of the text count, as for `kubectl apply`; a target that is not among them is
+unknown.
 """
 
 from collections.abc import Mapping

@@ -6,7 +6,7 @@ from gpufleet.contract.programs.go_json import shown
 from gpufleet.contract.programs.validation import CheckReport
 
 HOST_SIGNALS = ("cpu", "memory")
-"""What metrics-server measures."""
+"""Metrics of metrics-server."""
 
 
 def validate_signal(
@@ -26,7 +26,7 @@ def validate_signal(
         report.add(
             "autoscaler-utilisation-of-server",
             where,
-            f"GPU utilisation says that something runs, not how much ({what}): it is high with the "
+            f"GPU utilisation shows activity, not load ({what}): it is high with the "
             "first request and does not grow with the second",
             "scale by vllm:num_requests_running or the server's own queue",
             found=shown(text),
@@ -39,7 +39,7 @@ def validate_cpu(where: str, names: list[str], report: CheckReport) -> None:
     report.add(
         "autoscaler-cpu-of-gpu-workload",
         where,
-        f"the target asks for GPUs and is scaled by {found}: a server that waits for its GPU needs "
+        f"the target requests GPUs and is scaled by {found}: a server that waits for its GPU needs "
         "no CPU",
         "scale by requests running or waiting, or by the length of its queue",
         found=sorted(set(names)),

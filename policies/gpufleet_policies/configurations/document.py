@@ -29,7 +29,7 @@ CONFIG_MAPS = tuple(_MARKS)
 RULES = rule_table(
     *written_rules(Path(__file__).with_name("document_rules.jsonl")),
 )
-"""What can be wrong before any kind is validated."""
+"""Errors of a document before its kind is validated."""
 
 
 def read_documents(
@@ -67,7 +67,7 @@ def unwrapped(
                 error(
                     "configmap-value-invalid",
                     path,
-                    "a value of a ConfigMap is text, and this is none",
+                    "a value of a ConfigMap must be text, and this is not",
                     f"write `{key}: |` and indent the document below it",
                 )
             )
@@ -75,8 +75,8 @@ def unwrapped(
 
 
 def _keys(kind: str, entries: Mapping[str, Any], select: str | None) -> tuple[str, ...]:
-    """Keys whose documents are validated: the selected one, the one its reader wants, or all that
-    can be meant."""
+    """Keys whose documents are validated: the selected one, the reader's default, or all possible
+    ones."""
     if kind == "device-plugin" and select is not None:
         return (select,) if select in entries else ()
     named = tuple(name for name in _KEYS.get(kind, ()) if name in entries)
@@ -121,6 +121,6 @@ def _absent(kind: str, entries: Mapping[str, Any], select: str | None) -> Findin
     return error(
         "configmap-key-absent",
         "data",
-        f"the ConfigMap has the keys {keys}, and none holds a document of this kind",
+        f"the ConfigMap has the keys {keys}, and no key holds a document of this kind",
         f"write {wanted} with the document",
     )

@@ -1,8 +1,8 @@
-"""Selectors of devices: does the expression parse, does it name what the driver publishes, and
-does any GPU of the catalogue match?
+"""Device selectors: whether the expression parses, names attributes that the driver publishes, and
+matches a GPU of the catalogue.
 
-Expressions are parsed and evaluated by `common-expression-language`. What it has no syntax or
-function for is said to be not validated. Kubernetes' side: staging/src/k8s.io/
+Expressions are parsed and evaluated by `common-expression-language`. Syntax and functions that it
+lacks are reported as not validated. Kubernetes' side: staging/src/k8s.io/
 dynamic-resource-allocation/cel/compile.go, apiserver pkg/cel/library (quantity, semver).
 """
 
@@ -213,7 +213,7 @@ def _report_key(
 
 
 def _evaluate_names(program: Any, expression: str, path: str, report: CheckReport) -> None:
-    """Of devices of other drivers only undeclared names can be found."""
+    """For devices of other drivers only undeclared names are reported."""
     try:
         evaluated(program, devices()[0].variable(everything=True))
     except RuntimeError as problem:
@@ -255,8 +255,8 @@ def _validate_matches(
     path: str,
     report: CheckReport,
 ) -> None:
-    """Whether some GPU of the catalogue matches, where the expression asks only for what is known
-    of a GPU."""
+    """Whether a GPU of the catalogue matches, where the expression uses only known facts of a
+    GPU."""
     if _ASKS_FOR_KEYS.search(expression):
         return
     for device in candidates:
@@ -265,12 +265,12 @@ def _validate_matches(
                 return
         except KeyError as problem:
             if str(problem.args[0]) not in _FROM_THE_GPU:
-                return  # it asks for what depends on the node
+                return  # it requests what depends on the node
         except (
             RuntimeError,
             TypeError,
             ValueError,
-        ):  # reported by _evaluates where no device can be asked
+        ):  # reported by _evaluates where no device can be evaluated
             continue
     depends = {name for name in _FROM_THE_GPU if _depends(program, candidates, name)}
     if depends == {"profile"}:
@@ -317,7 +317,7 @@ def _depends(program: Any, candidates: Sequence[DraDevice], name: str) -> bool:
             evaluated(program, device.variable(everything=False, without=name))
         except KeyError as problem:
             return problem.args[0] == name
-        except (RuntimeError, TypeError, ValueError):  # no answer for this device
+        except (RuntimeError, TypeError, ValueError):  # no result for this device
             continue
     return False
 

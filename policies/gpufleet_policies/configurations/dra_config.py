@@ -32,7 +32,7 @@ _SPECIAL: dict[tuple[str | int, ...], str] = {
     ("spec", "channel"): "dra-domain-channel",
     ("spec", "channel", "allocationMode"): "dra-domain-mode",
 }
-"""Fields whose values have a code of their own."""
+"""Fields whose values have a separate finding code."""
 
 
 def validate_domain(document: dict[str, Any], context: Site, report: CheckReport) -> None:
@@ -56,7 +56,7 @@ def validate_domain(document: dict[str, Any], context: Site, report: CheckReport
             "dra-domain-immutable",
             "spec",
             "the spec of a ComputeDomain cannot change",
-            "delete the ComputeDomain and make it anew",
+            "delete the ComputeDomain and create it again",
         )
 
 
@@ -89,7 +89,7 @@ _NO_HOLDERS = ("ResourceSlice", "DeviceTaintRule", "ComputeDomainClique")
 """Kinds of the same APIs that hold none."""
 _TYPE_META = ("apiVersion", "kind")
 _KEYS = frozenset({*_TYPE_META, "opaque", "sharing", "iommu", "domainID", "allocationMode"})
-"""Of configs; a document without any is another program's."""
+"""The driver of configs; a document without configs belongs to another program."""
 
 
 def validate(read: GoDocument, context: Site) -> Judgement:
@@ -271,7 +271,7 @@ class _Judging:
                 "dra-vfio-webhook",
                 child(path, "kind"),
                 "the admission webhook refuses VfioDeviceConfig",
-                "turn the webhook off, or leave the config out: LegacyOnly is the default",
+                "disable the webhook, or remove the config: LegacyOnly is the default",
             )
         if not self._gates.get("PassthroughSupport"):
             self._report.add(

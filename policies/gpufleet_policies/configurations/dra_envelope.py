@@ -68,7 +68,7 @@ def is_holder(document: Mapping[str, Any]) -> bool:
 
 
 def validate_envelope(document: dict[str, Any], context: Site, report: CheckReport) -> bool:
-    """Validate all but the configs; False where the object is not served, and nothing counts."""
+    """Validate all but the configs; False where the object's API version is not served."""
     api, kind = str(document["apiVersion"]), str(document["kind"])
     version = api.removeprefix(GROUP)
     if version not in SERVED:
@@ -120,11 +120,11 @@ def _validate_shape(document: dict[str, Any], version: str, report: CheckReport)
     whole = {"metadata": {"name": "x"}, **document}
     for problem in schema_problems(whole):
         steps, unknown = problem.steps, problem.kind is SchemaProblemKind.UNKNOWN
-        # The server takes a template without a claim; that it asks for nothing is said below.
+        # The server accepts a template without a claim; a later check reports the empty request.
         empty = steps == ("spec", "spec") and problem.kind is SchemaProblemKind.REQUIRED
         own = steps[:1] == ("metadata",) or steps[-1:] == ("deviceClassName",) or empty
         if "parameters" in steps or (own and not unknown):
-            continue  # of others, or with a finding of its own below
+            continue  # of others, or with its own finding below
         if not unknown:
             report_problem(problem, SCHEMA_CODES, report)
             continue
@@ -197,7 +197,7 @@ def _name(item: Mapping[str, Any], place: str, names: set[str], report: CheckRep
             f"two requests are called {name}"
             if name
             else f"the name of a request is {shown(written)}, a DNS-1123 label is needed",
-            "give each a name of its own" if name else "write `name: gpu`",
+            "give each a different name" if name else "write `name: gpu`",
             value=name or shown(written),
         )
     names |= {name} - {""}

@@ -30,7 +30,7 @@ class StrictFields:
     report: CheckReport
 
     def only(self, known: tuple[str, ...], elsewhere: Mapping[str, str] | None = None) -> None:
-        """Report every field that is not known; `elsewhere` says of some who has them."""
+        """Report every unknown field; `elsewhere` names the owner of some of them."""
         for key in self.data:
             if key not in known:
                 owner = (elsewhere or {}).get(key)
@@ -70,7 +70,7 @@ class StrictFields:
         self.report.add(
             "dra-wrong-type",
             child(self.path, key),
-            f"{key} is {kind_of(value)} ({shown(value)}), {wanted} is needed",
+            f"{key} is {kind_of(value)} ({shown(value)}), and must be {wanted}",
             f"write {wanted}",
             value=shown(value),
         )
@@ -157,7 +157,7 @@ def _validate_slicing(
             "dra-interval-missing",
             child(path, "interval"),
             "timeSlicingConfig without interval makes the driver panic",
-            "write `interval: Default`, or leave timeSlicingConfig out",
+            "write `interval: Default`, or remove timeSlicingConfig",
         )
     elif interval is not None and interval not in INTERVALS:
         report.add(

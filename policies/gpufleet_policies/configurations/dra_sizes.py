@@ -1,5 +1,5 @@
-"""Lists of a claim or class that the API server limits, rows of features.jsonl, the forms of names,
-what configs and constraints name, and the resource that a class answers."""
+"""Lists of a claim or class that the API server limits, rows of features.jsonl, forms of names,
+names in configs and constraints, and the extended resource of a class."""
 
 import json
 import re
@@ -34,12 +34,12 @@ _FORMS = {
     "matchAttribute": _ATTRIBUTE,
     "distinctAttribute": _ATTRIBUTE,
 }
-"""Field of a claim or class -> its form, what it is, and what to write. An attribute without its
-domain, and no class at all, have findings of their own."""
+"""Field of a claim or class -> its form, its description, and the text to write. An attribute
+without its domain, and a missing class, have separate findings."""
 _PARAMETERS = 10 * 1024
 """Bytes of opaque parameters: OpaqueParametersMaxLength of pkg/apis/resource/types.go (v1.36.0)."""
 _FIXES = {
-    "requests": "ask for several like devices by `count`, or make another claim",
+    "requests": "request several like devices by `count`, or make another claim",
     "firstAvailable": "keep those that are preferred",
     "selectors": "join expressions by `&&`",
 }

@@ -1,7 +1,7 @@
 """The listed rules with faults: one for the objects and files of each program, one of relations.
 
-The first say that a program refuses what is written, or does something else with it; their faults
-are the codes of `gpufleet check`. Settings and waivers name the rule, or one fault.
+The first report that a program refuses or misreads a configuration; their faults are the codes of
+`gpufleet check`. Settings and waivers name the rule, or one fault.
 """
 
 import json

@@ -166,7 +166,7 @@ def _validate_architecture(
     where: str,
     report: CheckReport,
 ) -> None:
-    """Images found by name or parameter say what they are for; those by id do not."""
+    """Images found by name or parameter show their purpose; images found by id do not."""
     own = {row.name: row.architecture for row in machines}
     for index, term in enumerate(terms):
         text = f"{term.get('name', '')} {term.get('ssmParameter', '')}".strip()
@@ -256,6 +256,6 @@ def validate_overlay(
             path,
             "the overlay does nothing while the feature gate NodeOverlay is off, as it is by "
             "default",
-            "set settings.featureGates.nodeOverlay: true, and say `featureGates: {NodeOverlay: "
+            "set settings.featureGates.nodeOverlay: true, and write `featureGates: {NodeOverlay: "
             "true}` in the context",
         )

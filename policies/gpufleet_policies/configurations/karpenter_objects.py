@@ -76,7 +76,7 @@ def _validate_shape(path: str, item: Mapping[str, Any], report: CheckReport) -> 
 
 
 def _special_code(problem: SchemaProblem) -> str | None:
-    """The code of operators, which have one of their own."""
+    """Finding code of operators, which have a separate one."""
     operator = problem.steps[-1] == "operator" and "requirements" in problem.steps
     return "karpenter-requirement-invalid" if operator else None
 

@@ -119,7 +119,7 @@ def validate_network(
 MIG_LABEL = "nvidia.com/mig.config"
 SHARING_LABEL = "nvidia.com/device-plugin.config"
 PLAIN = ("", "all-disabled", "default")
-"""Values of the two labels that cut and share nothing, by convention."""
+"""Values of the two labels that mean no MIG layout and no sharing, by convention."""
 GPU = "nvidia.com/gpu"
 _WORDS = {"cpu": "CPUs", GPU: "GPUs", "memory": "of memory"}
 _COUNT = f"{AWS}instance-gpu-count"
@@ -133,7 +133,7 @@ def validate_pool(
     overlays: Sequence[Mapping[str, Any]],
     report: CheckReport,
 ) -> None:
-    """Everything about one NodePool. `its_class` is None where it is not in the text."""
+    """Validate one NodePool. `its_class` is None where it is not in the text."""
     spec = as_mapping(item.get("spec")) or {}
     place = child(path, "spec")
     if not str(item.get("apiVersion", "")).endswith("beta1"):  # v1beta1 has it there
@@ -169,7 +169,7 @@ def _validate_expiry(spec: Mapping[str, Any], place: str, report: CheckReport) -
         report.add(
             "karpenter-expire-after-misplaced",
             child(child(place, "disruption"), "expireAfter"),
-            f"expireAfter {disruption['expireAfter']} stands under disruption, where it is dropped "
+            f"expireAfter {disruption['expireAfter']} is under disruption, where it is dropped "
             "unseen: nodes live for 720h",
             "write it as spec.template.spec.expireAfter",
         )
@@ -195,7 +195,7 @@ def _validate_machines(pool: PoolParts, where: str, report: CheckReport) -> None
                 "karpenter-gpu-count-drops-fractions",
                 child(where, one.index),
                 f"{one.key} {one.operator} {', '.join(one.values)} excludes {', '.join(lost)}: EC2 "
-                "counts 0 GPUs on machines with a part of one",
+                "reports 0 GPUs for machines with a part of a GPU",
                 f"remove it, or select by {AWS}instance-gpu-name",
                 lost=lost,
             )
@@ -236,7 +236,7 @@ def _validate_limits(
         if limit is None or limit >= least or (resource != "cpu" and not limit):
             continue
         if resource == GPU and counted:
-            continue  # an overlay says what a node counts for
+            continue  # an overlay states the resources of a node
         name = min(pool.machines, key=lambda row: _sizes(row)[resource] or 0).name
         report.add(
             "karpenter-limit-below-one-node",
@@ -266,7 +266,7 @@ def _validate_limits(
 
 
 def _sizes(row: InstanceType) -> dict[str, Fraction | None]:
-    """What one node counts in limits; None where it is not known. GPUs are those of EC2's API, and
+    """The amount of one node in limits; None where it is unknown. GPUs are those of EC2's API, and
     7.5 % of the memory do not count (aws/karpenter-provider-aws v1.14.1,
     `vmMemoryOverheadPercent`)."""
     count, memory = row.accelerator.api_count, row.memory_bytes
@@ -298,14 +298,14 @@ def _validate_overlays(
         for spec in [as_mapping(overlay.get("spec")) or {}]
         if _holds_for(spec, pool)
     ]
-    # Huge pages say nothing of how GPUs are cut or shared.
+    # Huge pages do not show the partitions or shares of GPUs.
     resources = {n for capacity in offered for n in capacity if not n.startswith("hugepages-")}
     parts = sorted(row.name for row in pool.machines if row.fractional)
     if parts and len(parts) == len(pool.machines) and not resources:
         report.add(
             "karpenter-fraction-without-overlay",
             where,
-            f"Karpenter counts no GPU on {', '.join(parts)}, and no NodeOverlay says otherwise",
+            f"Karpenter counts no GPU on {', '.join(parts)}, and no NodeOverlay states GPUs",
             'add a NodeOverlay with `capacity: {nvidia.com/gpu: "1"}` for them',
             machines=parts,
         )
@@ -316,7 +316,7 @@ def _validate_overlays(
             report.add(
                 "karpenter-slices-without-overlay",
                 child(labels, MIG_LABEL),
-                f"nodes are cut as {cut}, and Karpenter knows no slices: pods that ask for them "
+                f"nodes have slices ({cut}) that Karpenter does not know: pods that request them "
                 "never get a node",
                 "add a NodeOverlay with the slices of a node as its capacity, or use a managed "
                 "node group",

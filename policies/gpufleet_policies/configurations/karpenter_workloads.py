@@ -23,9 +23,9 @@ Objects = Sequence[tuple[str, dict[str, Any]]]
 def validate_gpus(
     workloads: Objects, pools: Objects, overlays: Sequence[Mapping[str, Any]], report: CheckReport
 ) -> None:
-    """Pods that ask for more GPUs than a machine of any pool of the text has."""
+    """Pods that request more GPUs than a machine of any pool of the text has."""
     if any(GPU in _capacity(overlay) for overlay in overlays):
-        return  # what a node offers is said by an overlay
+        return  # an overlay states the resources of a node
     offers = {path: _most_gpus(pool) for path, pool in pools}
     for path, item in workloads:
         place, spec = _pod_spec(path, item)
@@ -43,10 +43,10 @@ def validate_gpus(
         report.add(
             "karpenter-pod-fits-no-pool",
             place,
-            f"{item.get('kind')} {_name(item)} asks for {asked} {GPU}, and machines of "
+            f"{item.get('kind')} {_name(item)} requests {asked} {GPU}, and machines of "
             f"{', '.join(_name(pool) for _, pool in found)} have at most {largest}"
             + (f"; their GPUs are of {', '.join(vendors)}" if vendors and not largest else ""),
-            f"admit machines with {asked} GPUs of NVIDIA, or ask for {largest}"
+            f"allow machines with {asked} GPUs of NVIDIA, or request {largest}"
             if largest
             else "admit machines with GPUs of NVIDIA",
             value=asked,
@@ -55,8 +55,8 @@ def validate_gpus(
 
 
 def _most_gpus(pool: Mapping[str, Any]) -> int | None:
-    """Maximum number of GPUs Karpenter counts on a machine of a pool; None where labels cut or
-    share them."""
+    """Maximum number of GPUs that Karpenter counts on a machine of a pool; None where labels
+    partition or share them."""
     labels = mapping_at(pool, "spec.template.metadata.labels")
     if any(label.startswith("nvidia.com/") for label in labels):
         return None
@@ -87,7 +87,7 @@ def _capacity(overlay: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _gpus(spec: Mapping[str, Any]) -> int:
-    """GPUs of NVIDIA that the containers of a pod ask for."""
+    """GPUs of NVIDIA that the containers of a pod request."""
     total = 0
     for _, container in entries_at(spec, "containers"):
         limits = mapping_at(container, "resources.limits")

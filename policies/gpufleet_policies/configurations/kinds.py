@@ -1,4 +1,4 @@
-"""The kinds of configuration `check` can validate: one file each, loaded when asked for."""
+"""The kinds of configuration `check` can validate: one file each, loaded when requested."""
 
 import csv
 import importlib
@@ -41,7 +41,7 @@ READERS = {row["kind"]: row["read_by"] for row in _ROWS if row["read_by"]}
 Judge = Callable[[GoDocument, Site], Judgement]
 
 _JSON_KINDS = {"rdma-shared-config": "rdma-not-json", "sriov-config": "sriov-not-json"}
-"""Kinds whose reader takes JSON alone: text that is none is refused, not unreadable."""
+"""Kinds whose reader accepts only JSON: other text is refused, not unreadable."""
 
 WHOLE_KINDS = frozenset({"karpenter", "autoscaler", "dra-config", "kueue"})
 """Kinds whose objects are validated whole: of a part only some values prove anything."""
@@ -65,8 +65,8 @@ def validate_text(
 ) -> Judgement:
     """Validate a document of a kind.
 
-    `context` is the context file as data. Raises UnreadableDocumentError for text that no one can
-    read and KeyError for a kind that does not exist.
+    `context` is the context file as data. Raises UnreadableDocumentError for unreadable text and
+    KeyError for an unknown kind.
     """
     where, report = read_context(context, gpu, select, READERS.get(kind, ""))
     # An object that installs charts is an object, too.
@@ -115,7 +115,7 @@ def _validate_wrapped(
             inside = not finding.path.startswith("context.")
             findings.append(replace(finding, path=one.path_of(finding.path)) if inside else finding)
         for unknown in one.unknown:
-            left.add("wrapped-values-elsewhere", one.path_of(""), f"not judged: {unknown}")
+            left.add("wrapped-values-elsewhere", one.path_of(""), f"not validated: {unknown}")
     if not chosen:
         names = ", ".join(
             sorted({one.release.chart or "a chart without a name" for one in wrapped})

@@ -175,7 +175,7 @@ def _validate_workloads(found: _Found, report: CheckReport) -> None:
             report.add(
                 "kueue-not-covered",
                 child(path, "spec"),
-                f"{item.get('kind')} {_name(item)} asks for {asked}, and ClusterQueue {name} "
+                f"{item.get('kind')} {_name(item)} requests {asked}, and ClusterQueue {name} "
                 f"covers {', '.join(sorted(covered)) or 'nothing'}",
                 f"add {asked} to coveredResources and to each flavor",
                 value=asked,
@@ -183,7 +183,7 @@ def _validate_workloads(found: _Found, report: CheckReport) -> None:
 
 
 def _requests(value: Any) -> Iterator[str]:
-    """Names of the resources that containers below a value ask for."""
+    """Names of the resources that containers below a value request."""
     here = as_mapping(value)
     if here is None:
         for entry in as_list(value) or []:

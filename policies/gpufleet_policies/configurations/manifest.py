@@ -31,7 +31,7 @@ TOGETHER = ("gpu-operator-values", "network-operator-values")
 RULES = rule_table(
     *written_rules(Path(__file__).with_name("manifest_rules.jsonl")),
 )
-"""What can be wrong with a text of several objects."""
+"""Errors of a text of several objects."""
 
 
 def manifest_objects(text: str | bytes) -> tuple[Object, ...] | None:
@@ -44,7 +44,7 @@ def manifest_objects(text: str | bytes) -> tuple[Object, ...] | None:
     try:
         documents = read_go_stream(text)
     except UnreadableDocumentError:
-        return None  # the second document is no one's concern where the first is read alone
+        return None  # only the first document counts where it is read alone
     if not all(_is_object(one.data) or _is_list(one.data) for one in documents):
         return None
     found = tuple(objects(first))
@@ -54,8 +54,8 @@ def manifest_objects(text: str | bytes) -> tuple[Object, ...] | None:
 def wanted_objects(
     kind: str, found: Sequence[Object], select: str | None
 ) -> tuple[Object, ...] | Finding:
-    """The objects a kind is about, or why there is none. Among several ConfigMaps those that look
-    like its document; `select` narrows them further."""
+    """The objects of a kind, or the reason why there is none. Of several ConfigMaps those that
+    look like its document; `select` narrows them further."""
     if kind in CONFIG_MAPS:
         maps = [(path, item) for path, item in found if item.get("kind") == "ConfigMap"]
         marked = [one for one in maps if _documents(kind, one[1])]
@@ -73,14 +73,14 @@ def wanted_objects(
     return error(
         "manifest-nothing-to-judge",
         "",
-        f"none of the {len(found)} objects is what {kind} is about ({wanted}): there are {kinds}",
+        f"none of the {len(found)} objects is of {kind} ({wanted}): they are {kinds}",
         "give the file that holds it, or another --as",
         rules=("manifest",),
     )
 
 
 def refuse_foreign(kind: str, text: str | bytes) -> None:
-    """Raise UnreadableDocumentError where a text is one object, and the kind is about none: most
+    """Raise UnreadableDocumentError where a text is one object of a kind that has none: most
     readers ignore every key of it and accept the rest."""
     if not (kind.endswith("-values") or kind == "device-plugin"):
         return

@@ -9,7 +9,7 @@ from gpufleet.documents.reading import read_go_stream
 from gpufleet.documents.shapes import as_list, as_mapping
 
 Object = tuple[str, dict[str, Any]]
-"""Where it stands (empty for the only one), and the object."""
+"""Its path in the text (empty for the only one), and the object."""
 
 
 def objects(read: GoDocument) -> Iterator[Object]:

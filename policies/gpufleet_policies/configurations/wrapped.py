@@ -61,7 +61,7 @@ _VARIABLE = re.compile(r"\$\{[A-Za-z_]|\{\{")
 RULES = rule_table(
     *written_rules(Path(__file__).with_name("wrapped_rules.jsonl")),
 )
-"""What cannot be judged of wrapped charts."""
+"""Parts of wrapped charts that cannot be validated."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ class WrappedValues:
     """The values of one release in a text."""
 
     document: str
-    """Where the wrapper is in the text; empty for the only document."""
+    """Path of the wrapper in the text; empty for the only document."""
     release: WrappedRelease
     chart: KnownChart | None
     """None: no kind is about it."""
@@ -77,7 +77,7 @@ class WrappedValues:
     data: dict[str, Any]
     """The values without what a tool fills in."""
     unknown: tuple[str, ...]
-    """What of them is not known."""
+    """Unknown values."""
     program: Program
     """The program that it installs."""
     images: tuple[str, ...]

@@ -19,25 +19,25 @@ class Blocker:
     """A filter that a node does not pass."""
 
     filter: str
-    """Plugin of kube-scheduler: `TaintToleration`; or what Karpenter asks of a NodePool."""
+    """Plugin of kube-scheduler: `TaintToleration`; or a condition of Karpenter for a NodePool."""
     reason: str
     """Its phrase in the message of the pod's condition."""
     change: str
-    """What would pass it."""
+    """Change by which the pod passes it."""
     cost: int
-    """How much that is."""
+    """Cost of that change."""
     about: str
     """The resource, or the claim."""
     why: str
-    """What is wrong, where the reason does not say it."""
+    """The fault, where the reason does not state it."""
     fits_empty: bool
-    """Of a resource or a claim: whether the node has enough without its pods."""
+    """For a resource or a claim: whether the empty node has enough."""
 
 
 def blocker(
     name: str, about: str = "", why: str = "", *, times: int = 1, **values: object
 ) -> Blocker:
-    """What a row says; its texts name `about`, `why` and `values`. `times` multiplies its cost."""
+    """The texts of a row, which name `about`, `why` and `values`. `times` multiplies its cost."""
     row, said = _ROWS[name], {"about": about, "why": why, **values}
     reason, change = (str(row[key]).format_map(said) for key in ("reason", "change"))
     fits, cost = row.get("empty", True), row["cost"] * times
@@ -50,13 +50,13 @@ class Answer:
 
     name: str
     blockers: tuple[Blocker, ...]
-    """In the order in which they are asked; empty: it does."""
+    """In the order of evaluation; empty: the pod fits."""
     said: Blocker | None = None
-    """What is said of it where that is not the first of these."""
+    """Its reason where that is not the first of these."""
 
     @property
     def first(self) -> Blocker:
-        """What the scheduler says."""
+        """Reason in the scheduler's words."""
         return self.said or self.blockers[0]
 
     @property
@@ -66,10 +66,10 @@ class Answer:
 
     @property
     def change(self) -> str:
-        """What would let it."""
+        """The change that makes it fit."""
         return " and ".join(one.change for one in self.blockers)
 
     @property
     def cost(self) -> int:
-        """How much must change."""
+        """Cost of the change."""
         return sum(one.cost for one in self.blockers)

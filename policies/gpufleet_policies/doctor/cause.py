@@ -1,8 +1,8 @@
-"""What a cause is: a row of `causes.jsonl` and what finds it, and what that gives.
+"""A cause: a row of `causes.jsonl`, its finder, and the result.
 
-A row has the texts: `message`, `fix`, `chain`, `declared` (an edit of the FleetSpec), `evidence`
-(field and value, before them the object where it is another one; a text alone is a label of the
-object) and `cases`, texts that a finder chooses among. They name values of the sighting.
+A row has the texts `message`, `fix`, `chain`, `declared` (an edit of the FleetSpec), `evidence`
+(field and value, preceded by the object if it is another one; a single text is a label of the
+object) and `cases`, texts from which a finder chooses. Texts name values of the sighting.
 """
 
 import json
@@ -25,10 +25,10 @@ from gpufleet_policies.doctor.snapshot import Dump
 
 
 class Sure(StrEnum):
-    """How sure a cause is."""
+    """Certainty of a cause."""
 
     CERTAIN = "certain"
-    """The object says it itself."""
+    """The object states it."""
     LIKELY = "likely"
     """It follows from objects together; another reason would be unusual."""
     POSSIBLE = "possible"
@@ -51,11 +51,11 @@ class Sighting:
 
     Attributes:
         at: The object, as `Seen.ref`.
-        signs: Evidence beside that of the row.
-        case: Which of the row's cases it is; empty: it has none.
-        gpus: GPUs, slices or shares that are out of use for it: the worst are shown first.
-        explains: Objects whose symptoms follow from it: no cause of their own is looked for.
-        values: What the texts of the row name: `{at}`, `{many}`, and what the finder adds.
+        signs: Evidence in addition to that of the row.
+        case: The applicable case of the row; empty: the row has none.
+        gpus: GPUs, slices or shares that it puts out of use: the worst causes are shown first.
+        explains: Objects whose symptoms follow from it: no separate cause is searched for them.
+        values: Values of the row's texts: `{at}`, `{many}`, and the finder's own.
     """
 
     def __init__(
@@ -68,8 +68,8 @@ class Sighting:
         waiting: Sequence[WhyPending] = (),
         **values: Any,
     ) -> None:
-        """At an object, or at the pod of a proof, which stands for those like it. `gpus` are those
-        of the node, pod or pods where nothing else is said, `waiting` proofs of pods that wait for
+        """A sighting at an object, or at the pod of a proof, which represents similar pods. `gpus`
+        are by default those of the node, pod or pods; `waiting` are proofs of pods that wait for
         the object: it explains them, and their GPUs are out of use."""
         seen, lost = (at.pod, at.gpus) if isinstance(at, WhyPending) else (at, 0)
         if isinstance(at, WhyPending):
@@ -89,7 +89,7 @@ class Sighting:
 
 @dataclass(frozen=True, eq=False)
 class Patient:
-    """What causes look at: the dump, the declaration, and what is explained already."""
+    """Input of causes: the dump, the declaration, and the objects that are explained already."""
 
     cluster: Dump
     fleet: Fleet | None = None
@@ -137,10 +137,10 @@ class Patient:
 
 Finder = Callable[[Patient], Iterator[Sighting]]
 FINDERS: dict[str, Finder] = {}
-"""What finds a cause, by its code."""
+"""The finder of a cause, by its code."""
 _ROWS = files("gpufleet_policies.doctor").joinpath("causes.jsonl").read_text().splitlines()
 ROWS: tuple[dict[str, Any], ...] = tuple(map(json.loads, _ROWS))
-"""Every row. What others follow from comes first: a node that is not ready explains its pods."""
+"""Every row. Causes of others come first: a node that is not ready explains its pods."""
 
 
 def cause(code: str) -> Callable[[Finder], Finder]:
@@ -155,8 +155,8 @@ FindOne = Callable[[Patient, Item], Sighting | None]
 def each(
     select: Callable[[Patient], Iterable[Item]],
 ) -> Callable[[str], Callable[[FindOne[Item]], Finder]]:
-    """What makes the finder of a row of a function that looks at one of many things. They are asked
-    for while causes are found: what one of them explains is left out of the rest."""
+    """Decorator for the finder of a row that checks one object of many. Objects come lazily: those
+    that an earlier cause explains are omitted."""
 
     def of(code: str) -> Callable[[FindOne[Item]], Finder]:
         def made(find: FindOne[Item]) -> Finder:
@@ -179,11 +179,11 @@ of_proofs = each(lambda patient: patient.proofs)
 
 
 class Cause:
-    """One cause that the doctor knows: a row, and what finds it.
+    """One cause that the doctor knows: a row and its finder.
 
     Attributes:
         title: One sentence for the page.
-        reports: Public reports or source code that show it.
+        reports: Public reports or source code that show the cause.
     """
 
     def __init__(self, row: Mapping[str, Any], find: Finder) -> None:
@@ -220,12 +220,12 @@ class Diagnosis:
 
     @property
     def chain(self) -> tuple[str, ...]:
-        """What follows from the evidence, in order, down to what people see."""
+        """Consequences of the evidence, in order, down to the visible symptom."""
         return tuple(map(self._filled, self.cause.texts.get("chain", ())))
 
     @property
     def evidence(self) -> Iterator[Sign]:
-        """What shows it: the row's evidence, then that of the finder."""
+        """Its evidence: that of the row, then that of the finder."""
         for one in self.cause.texts.get("evidence", ()):
             parts = items(one) or [f"metadata.labels[{one}]", f"{{at.labels[{one}]}}"]
             at, place, value = ["{at.ref}", *parts][-3:]

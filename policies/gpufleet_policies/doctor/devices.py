@@ -1,8 +1,8 @@
-"""Devices of ResourceSlices, and whether a node's give what a claim asks.
+"""Devices of ResourceSlices, and whether a node's devices satisfy a claim.
 
 Sources: kubernetes `staging/src/k8s.io/dynamic-resource-allocation/structured` (allocator: every
 request of a claim on one node, a device once, constraints, shared counters), `cel/compile.go`.
-What an expression cannot answer is None: not known.
+The value of an expression that cannot be evaluated is None: unknown.
 """
 
 from collections import defaultdict
@@ -30,13 +30,13 @@ class OfferedDevice:
     """One device of a slice.
 
     Attributes:
-        node: Empty: of every node, or of those that a selector names.
+        node: Empty: of every node, or of the nodes that a selector names.
         variable: `device` of an expression.
-        consumes: What it takes of the counters that devices of its pool share.
+        consumes: Its use of the counters that devices of its pool share.
     """
 
     def __init__(self, driver: str, pool: str, node: str, raw: Mapping[str, Any]) -> None:
-        """Read a device; before v1 its fields stood in `basic`."""
+        """Read a device; before v1 its fields were in `basic`."""
         self.id: Id = (driver, pool, text(raw.get("name")))
         self.node = node
         inner = {**raw, **mapping(raw.get("basic"))}
@@ -180,7 +180,7 @@ class Supply:
     def gives(
         self, claim_spec: Mapping[str, Any], node: str, *, whole: bool = False
     ) -> bool | None:
-        """Whether a node can give what a claim asks now; with `whole`, were nothing taken."""
+        """Whether a node satisfies a claim now; with `whole`, with all its devices free."""
         key = (id(claim_spec), node, whole)
         if key not in self._answers:  # the specification is kept, so that its id stays its own
             self._answers[key] = (claim_spec, self._gives(claim_spec, node, whole))
@@ -220,7 +220,7 @@ class Supply:
         return True
 
     def lack(self, claim_spec: Mapping[str, Any], name: str, node: str) -> Blocker:
-        """What a claim asks that a node does not give now, with the smallest change."""
+        """Requests of a claim that a node does not satisfy now, with the smallest change."""
         if self.gives(claim_spec, node, whole=True):
             here = {device.id for device in _on(node, self._own)}
             claims = sorted({self.taken[one].ref for one in here if one in self.taken})
@@ -265,5 +265,5 @@ def _agrees(device: OfferedDevice, attributes: list[str], values: dict[str, Any]
 
 @lru_cache(maxsize=1)
 def supply_of(cluster: Dump) -> Supply:
-    """The devices of a cluster, read once: what a node gives is asked again and again."""
+    """The devices of a cluster, read once: the devices of a node are used repeatedly."""
     return Supply(cluster)

@@ -1,4 +1,4 @@
-"""What is there and not declared, what is declared and not there, and versions of both.
+"""Objects that exist and are not declared, the reverse, and versions of both.
 
 Source of the kubelet's bounds: kubernetes/website, version skew policy.
 """

@@ -20,14 +20,14 @@ from gpufleet_policies.doctor.snapshot import Dump, cluster_of
 from gpufleet_policies.names import meanings, names
 
 KINDS = names("kind of a dump")
-"""What is asked of a cluster: no Secrets, and ConfigMaps of the operator's namespaces only."""
+"""Kinds read from a cluster: no Secrets, and ConfigMaps of the operator's namespaces only."""
 NAMESPACES = ("gpu-operator", "nvidia-gpu-operator", "nvidia-device-plugin")
-"""Namespaces whose ConfigMaps are asked for: configurations of MIG and of the device plugin."""
+"""Namespaces whose ConfigMaps are requested: configurations of MIG and of the device plugin."""
 
 
 def collect_command() -> str:
-    """One command line that reads what the doctor wants, and writes nothing to the cluster. It
-    succeeds without kinds that the cluster does not have; those that its user may not read are
+    """One command line that reads the doctor's input, and writes nothing to the cluster. It
+    succeeds without kinds that the cluster does not have; kinds that its user may not read are
     objects of the kind NotRead."""
     kinds = " ".join(
         (*(f"{kind}/-A" for kind in KINDS), *(f"configmaps/-n{n}" for n in NAMESPACES))
@@ -57,7 +57,7 @@ def json_documents(content: str) -> Iterator[Any]:
 
 def documents(content: str) -> Iterator[Any]:
     """Documents of a text in JSON or YAML. Raises UnreadableDocumentError."""
-    if content.lstrip()[:1] in {"{", "["}:
+    if re.match(r'\s*[{\[]\s*(?:["{}\[\]]|$)', content):
         yield from json_documents(content)
         return
     YAML_DUMPS.check_size(len(content))
@@ -142,8 +142,8 @@ _CORE = meanings("method of the client")
 
 
 def read_live(kubeconfig: str | None, context: str | None) -> Dump:
-    """What a live cluster answers to the questions of `collect_command`. Kinds that it has not are
-    left out.
+    """The output of `collect_command` on a live cluster. Kinds that the cluster does not have are
+    omitted.
 
     Raises RuntimeError where the client is not installed, or the cluster does not answer.
     """

@@ -31,7 +31,7 @@ _GIB = 1 << 30
 def blockers(
     pod: SeenPod, node: SeenNode, cluster: Dump, claims: Mapping[str, Any], supply: Supply
 ) -> Iterator[Blocker]:
-    """Every filter that a node does not pass, in the order of the scheduler, of which it says the
+    """Every filter that a node does not pass, in the order of the scheduler, which reports the
     first. `claims`: specifications of the pod's claims that are not allocated."""
 
     tolerations, cordoned = pod.spec.get("tolerations"), node.spec.get("unschedulable") is True
@@ -63,7 +63,7 @@ def blockers(
 def untolerated(
     name: str, tolerations: object, taints: Iterable[dict[str, Any]]
 ) -> Iterator[Blocker]:
-    """Each taint that keeps a pod away, as a filter says it."""
+    """Each taint that repels a pod, in the words of the filter."""
     for one in repelling(taints, tolerations):
         times = 9 if one["key"].startswith("node.kubernetes.io/") else 1
         key, value, effect, why = one.values()
@@ -97,8 +97,8 @@ def _ports(spec: Mapping[str, Any]) -> set[tuple[str, int]]:
 
 
 def selections(spec: Mapping[str, Any]) -> list[list[dict[str, Any]]]:
-    """Alternatives of which one is enough: what nodeSelector and a term of the required node
-    affinity ask of labels (and of the name, as `metadata.name`)."""
+    """Alternatives of which one is enough: labels required by nodeSelector and a term of the
+    required node affinity (and the name, as `metadata.name`)."""
     selector = mapping(spec.get("nodeSelector")).items()
     always = [{"key": key, "operator": "In", "values": [str(one)]} for key, one in selector]
     required = mapping_at(spec, "affinity.nodeAffinity").get(REQUIRED)
@@ -114,7 +114,7 @@ def asked_text(requirement: Mapping[str, Any]) -> str:
 
 
 def unmet(spec: Mapping[str, Any], node: SeenNode) -> list[str]:
-    """What a node does not satisfy, of the alternative with the least; empty: it is selected."""
+    """Unsatisfied parts of the alternative with the fewest; empty: the node is selected."""
     labels = {**node.labels, "metadata.name": node.name}
     name, none = node.name, "no such label"
     wrong = (
@@ -154,7 +154,7 @@ def chooses(selector: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
 
 
 def _is_alone(pod: SeenPod, node: SeenNode, cluster: Dump) -> bool:
-    """Whether the pods beside which a pod must run are not there; the first one may be alone."""
+    """Whether no pod of the required pod affinity exists; the first such pod may be alone."""
     terms = entries(pod.spec, f"affinity.podAffinity.{REQUIRED}")
     keys = [text(term.get("topologyKey")) for term in terms]
     if not terms or any(key not in node.labels for key in keys):

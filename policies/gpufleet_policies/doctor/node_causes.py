@@ -55,14 +55,14 @@ _NAMES_FAULT = re.compile(
 )
 """Types of conditions about GPUs, which are True when something is wrong."""
 _DETAIL = re.compile(r"\b(?:DCGM_FR_\w+|DCGM_HEALTH_\w+|Recommended ?Action=\w+)")
-"""What may be repeated of a message: names of its program."""
+"""Parts of a message that may be repeated: names of its program."""
 _PASSING = frozenset(
     {
         *(f"node.kubernetes.io/{one}" for one in ("unschedulable", "not-ready", "unreachable")),
         "DeletionCandidateOfClusterAutoscaler",
     }
 )
-"""Taints of which another cause says what is to be done, or that keep no pod away."""
+"""Taints whose remedy another cause states, or that repel no pod."""
 _NUMBER = re.compile(
     r"\b(?:NvidiaXID|Xid\b[^:\n]{0,60}:|XID[-_ ]?|ErrorCode:)\s*(\d{1,3})(?!\d|\w)", re.I
 )
@@ -79,7 +79,7 @@ def _xid_in(said: str) -> dict[str, Any] | None:
 
 
 def _faults(node: SeenNode) -> Iterator[tuple[str, dict[str, Any] | None, str]]:
-    """Conditions about GPUs that say something is wrong: type, XID, what its message names."""
+    """Conditions that report a GPU fault: type, XID, names in its message."""
     for kind, one in node.conditions.items():
         is_ready = kind == "AcceleratedHardwareReady"
         bad = one.get("status") == ("False" if is_ready else "True")
@@ -156,7 +156,7 @@ def _twice(patient: Patient, node: SeenNode) -> Sighting | None:
 
 
 def _expected(patient: Patient, node: SeenNode) -> dict[str, int]:
-    """What a node must offer: by its pool of the declaration, else by what discovery counted."""
+    """Expected resources of a node: by its declared pool, else by feature discovery."""
     pool = patient.pool(node)
     if pool is not None:
         return dict(pool.advertised)
@@ -210,7 +210,7 @@ def _no_slices(patient: Patient, node: SeenNode) -> Sighting | None:
 
 @_of_silent("plugin-missing")
 def _no_plugin(patient: Patient, node: SeenNode) -> Sighting | None:
-    # A dump of nodes alone says nothing about operands.
+    # A dump of nodes alone has no facts about operands.
     if not patient.cluster.all("Pod") or _SERVING & parts_on(patient.cluster, node):
         return None
     there = ", ".join(f"{one.namespace}/{one.name}" for one in sets(patient.cluster, Part.PLUGIN))

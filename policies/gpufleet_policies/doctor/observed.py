@@ -1,6 +1,6 @@
-"""Objects of a dump as the doctor reads them: nodes, pods, and what both ask and give.
+"""Objects of a dump for the doctor: nodes, pods, and the resources that they offer and request.
 
-A field that is not there, or has another shape, is empty: nothing follows from it.
+A field that is absent, or has another shape, is empty: nothing follows from it.
 """
 
 import re
@@ -15,11 +15,11 @@ from gpufleet_policies.readers.reserved import amounts, reserved
 from gpufleet_policies.readers.scheduling import toleration_list, uncovered
 
 DOMAINS = ("nvidia.com/", "amd.com/", "gpu.intel.com/", "habana.ai/", "aws.amazon.com/neuron")
-"""Domains of extended resources that are GPUs or parts of them, beside `google.com/tpu`."""
+"""Domains of extended resources of GPUs or parts of them, in addition to `google.com/tpu`."""
 ENDED = frozenset({"Succeeded", "Failed"})
 PRESENT, PRODUCT = "nvidia.com/gpu.present", "nvidia.com/gpu.product"
 PCI = re.compile(r"feature\.node\.kubernetes\.io/pci-(03\d\d_)?10de\.present")
-"""What Node Feature Discovery writes for a card of NVIDIA (gpu-operator `hack/must-gather.sh`)."""
+"""Label of Node Feature Discovery for NVIDIA cards (gpu-operator `hack/must-gather.sh`)."""
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 _CLOUD_GPU = (
     *("karpenter.k8s.aws/instance-gpu-count", "cloud.google.com/gke-accelerator"),
@@ -58,10 +58,10 @@ def repelling(taints: Iterable[Mapping[str, Any]], given: object) -> Iterator[di
 
 
 class Named(dict[str, str]):
-    """Texts by name; what a text of a cause asks for and is not there says so."""
+    """Texts by name; a name without a text is shown as missing."""
 
     def __missing__(self, key: str) -> str:
-        """What stands for a name that is not there."""
+        """Replacement of a missing name."""
         return "not there"
 
 
@@ -69,11 +69,11 @@ class Seen:
     """One object of the dump.
 
     Attributes:
-        raw: It as `kubectl get -o json` prints it.
-        ref: `Pod/ml/train`: how findings name it.
+        raw: The object as `kubectl get -o json` prints it.
+        ref: `Pod/ml/train`: its name in findings.
         conditions: Conditions of the status by type.
         said: Status and reason of each condition: `False (KubeletNotReady)`.
-        owner: Kind and name of the controller that made it; empty texts without one.
+        owner: Kind and name of its controller; empty texts without one.
     """
 
     def __init__(self, raw: dict[str, Any]) -> None:
@@ -105,12 +105,12 @@ class SeenNode(Seen):
     """A node.
 
     Attributes:
-        live: What plans of changes read of it.
-        allocatable: What pods may ask of it.
-        capacity: The same with unhealthy devices and what the system keeps.
-        devices: Accelerators that pods may ask for, zeros included.
-        has_gpus: GPUs, slices or shares that it gives when it is well: registered, else counted.
-        has_nvidia: Whether labels or resources say that NVIDIA GPUs are in it.
+        live: Facts for plans of changes.
+        allocatable: Resources that pods may request.
+        capacity: The same including unhealthy devices and the system's reservation.
+        devices: Accelerators that pods may request, zeros included.
+        has_gpus: GPUs, slices or shares of the healthy node: registered, else counted.
+        has_nvidia: Whether labels or resources show NVIDIA GPUs in it.
     """
 
     def __init__(self, raw: dict[str, Any]) -> None:
@@ -131,7 +131,7 @@ class SeenNode(Seen):
         )
 
     def version(self, label: str) -> str:
-        """A version that labels say whole (`.full`) or in parts; empty where none is there."""
+        """A version from labels, whole (`.full`) or in parts; empty without one."""
         parts = (self.labels.get(f"{label}.{one}", "") for one in ("major", "minor", "revision"))
         return self.labels.get(f"{label}.full", "") or ".".join(filter(None, parts))
 
@@ -146,7 +146,7 @@ class Trouble:
     message: str
     restarts: int
     place: str
-    """Field path of what says so."""
+    """Field path of the evidence."""
 
 
 NO_IMAGE = frozenset({"ImagePullBackOff", "ErrImagePull", "InvalidImageName", "ErrImageNeverPull"})
@@ -167,17 +167,17 @@ class SeenPod(Seen):
         ended: Whether its containers have ended for good.
         waits: Whether the scheduler has not bound it.
         gates: Names of its scheduling gates.
-        containers: Its containers, those that initialise it first.
+        containers: Its containers, init containers first.
         images: Their images.
-        requests: What the scheduler reserves for it.
-        devices: Accelerators that it asks for.
+        requests: Resources that the scheduler reserves for it.
+        devices: Accelerators that it requests.
         claims: Its entries of `resourceClaims`.
         asks: Both in words.
-        gpus: Accelerators that it asks for, together; of claims each counts as one.
-        wants_gpus: Whether it asks for accelerators, by resources or claims.
+        gpus: Sum of requested accelerators; each claim counts as one.
+        wants_gpus: Whether it requests accelerators, by resources or claims.
         apart_from: Terms of its required anti-affinity.
         scheduler: The scheduler that must bind it.
-        trouble: The first container that does not come up; None: all do.
+        trouble: The first container that does not start; None: all do.
     """
 
     def __init__(self, raw: dict[str, Any]) -> None:

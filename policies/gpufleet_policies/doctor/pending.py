@@ -30,13 +30,13 @@ class WhyPending:
 
     pod: SeenPod
     before: tuple[str, ...]
-    """What keeps it from every node: gates, claims and volumes that are not there."""
+    """Causes that exclude every node: gates, missing claims and volumes."""
     nodes: tuple[Answer, ...]
     fits: tuple[str, ...]
     """Nodes that pass every filter looked at."""
     pools: tuple[Answer, ...]
     unseen: tuple[str, ...]
-    """What was not looked at."""
+    """Kinds that were not read."""
     same: int = 1
     """Pods that wait in the same way, this one among them."""
 
@@ -80,7 +80,7 @@ class WhyPending:
             made = f"none: NodePool {pool.name} can make a node for it"
             return f"{pool.change} (NodePool {pool.name})" if pool.blockers else made
         if near is None:
-            return "add a node that offers what it asks for"
+            return "add a node that offers what it requests"
         return f"{near.change} (node {near.name})"
 
     def as_dict(self) -> dict[str, Any]:
@@ -132,7 +132,7 @@ def missing(cluster: Dump, pod: SeenPod) -> Iterator[tuple[str, str]]:
 
 
 def shape(pod: SeenPod) -> str:
-    """What decides where a pod may go: pods of one shape have one proof."""
+    """Facts that decide the nodes of a pod: pods of one shape have one proof."""
     spec = pod.spec
     keys = ("nodeSelector", "affinity", "tolerations", "schedulingGates", "schedulerName")
     claims = [(e.get("name"), e.get("resourceClaimTemplateName")) for e in pod.claims]

@@ -86,14 +86,14 @@ def _no_volume(patient: Patient, proof: WhyPending) -> Sighting | None:
     said = proof.pod.conditions.get("PodScheduled", {})
     volumes = [name for kind, name in missing(patient.cluster, proof.pod) if kind == VOLUME]
     told = VOLUME.lower() in text(said.get("message"))
-    # Of a dump without claims only a pod that fits, and waits, says that one is missing.
+    # In a dump without claims only a waiting pod that fits shows that one is missing.
     if volumes and (patient.cluster.all(VOLUME) or proof.fits or told):
         return Sighting(proof, volume=volumes[0])
     return None
 
 
 def _other_name(patient: Patient, name: str, given: set[str]) -> str:
-    """Another name under which nodes offer what a pod asks for; empty: none."""
+    """Another name under which nodes offer what a pod requests; empty: none."""
     slices = sorted(one for one in given if one.startswith(_MIG))
     if name == _GPU and (_SHARED in given or slices):
         return _SHARED if _SHARED in given else slices[0]
@@ -175,13 +175,13 @@ def _busy(patient: Patient, proof: WhyPending) -> Sighting | None:
 
 
 def cuda_of(image: str) -> tuple[int, int] | None:
-    """The CUDA release that the name of an image says; None: none."""
+    """The CUDA release in the name of an image; None without one."""
     found = next(filter(None, (form.search(image) for form in _IN_IMAGE)), None)
     return None if found is None else (int(found[1]), int(found[2]))
 
 
 def _too_new(patient: Patient, pod: SeenPod, node: SeenNode) -> tuple[str, str] | None:
-    """CUDA that an image wants and the place that says so, where the node's driver has less."""
+    """CUDA that an image needs and the place that states it, where the node's driver has less."""
     for place, said in patient.cluster.sayings(pod):
         found = _UNSATISFIED.search(said)
         if found is not None:
@@ -212,7 +212,7 @@ Asked = tuple[WhyPending, Seen, dict[str, object]]
 
 
 def _claims(patient: Patient) -> Iterator[Asked]:
-    """Claims without devices of pods that wait, or their templates, and what they ask."""
+    """Claims without devices of waiting pods, or their templates, and their requests."""
     get = patient.cluster.get
     for proof in patient.proofs:
         pod = proof.pod
@@ -334,7 +334,7 @@ def _idle(patient: Patient, pod: SeenPod) -> Sighting | None:
 
 
 REGISTER_MINUTES = 15
-"""How long Karpenter waits for a node to register before it deletes the NodeClaim."""
+"""Minutes that Karpenter waits for a node to register before it deletes the NodeClaim."""
 
 
 @each(machines)("nodeclaim-not-registered")

@@ -1,4 +1,4 @@
-"""Whether a NodePool of Karpenter can make a node for a pod, in the order in which Karpenter asks.
+"""Whether a NodePool of Karpenter can create a node for a pod, in Karpenter's order of checks.
 
 Source: kubernetes-sigs/karpenter v1.14.1 `pkg/controllers/provisioning` (provisioner.go: NodePools
 that are ready and not static; scheduling/scheduler.go: machines within the limits; nodeclaim.go:
@@ -52,7 +52,7 @@ def makes_gpus(pool: Seen) -> bool:
 
 
 def pool_answers(cluster: Dump, pod: SeenPod) -> tuple[Answer, ...]:
-    """An answer of each NodePool that makes nodes for pods; those with `replicas` do not."""
+    """A result for each NodePool that creates nodes for pods; those with `replicas` do not."""
     pools = (one for one in cluster.all("NodePool") if "replicas" not in one.spec)
     return tuple(
         _answer(pod, one)
@@ -62,7 +62,7 @@ def pool_answers(cluster: Dump, pod: SeenPod) -> tuple[Answer, ...]:
 
 
 def _answer(pod: SeenPod, pool: Seen) -> Answer:
-    """Of terms that each are enough the nearest one; Karpenter speaks of the last one it tried."""
+    """The nearest of alternative terms; Karpenter reports the last one that it tried."""
     choices = selections(pod.spec) or [[]]
     found = [tuple(_blockers(pod, pool, one)) for one in choices]
     nearest = min(found, key=lambda one: sum(blocker.cost for blocker in one))
@@ -103,7 +103,7 @@ def _rows(found: Sequence[NodeRequirement]) -> list[InstanceType]:
 
 
 def _has(row: InstanceType, resource: str) -> Fraction:
-    """What a machine has of a resource; what the catalogue does not know counts as nothing."""
+    """Amount of a resource on a machine; an unknown amount counts as 0."""
     accelerator = row.accelerator
     gpus = accelerator.api_count or accelerator.count
     known = {"cpu": row.vcpu, "memory": row.memory_bytes, _GPU: gpus, "nodes": 1}
@@ -132,7 +132,7 @@ def _incompatible(pool: Seen, raws: Sequence[Any], one: Mapping[str, Any]) -> st
 def _machines(
     pod: SeenPod, rows: Sequence[InstanceType], within: set[InstanceType]
 ) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """What the best machine lacks: a row, the resource, and values of its texts."""
+    """Missing resources of the best machine: a row, the resource, and values of its texts."""
     if not rows:
         yield "pool machine", ", ".join(pod.devices), {}
         return

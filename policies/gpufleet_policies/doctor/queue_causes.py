@@ -68,7 +68,7 @@ class InQueue:
 
     Attributes:
         local: Its LocalQueue, without a name where the dump has none; `queue` its ClusterQueue.
-        asked: What all its pods ask for.
+        asked: What all its pods request.
         gpus: Accelerators that wait with it.
         groups: Resource groups of its ClusterQueue.
         refusing: Flavors of them that do not take its pods, and why.

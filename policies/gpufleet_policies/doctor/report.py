@@ -1,6 +1,6 @@
-"""What the doctor found, for a person first: the worst in ten lines; all as JSON or one page. And
-names, images and addresses of a report replaced, so that it can be published: the same name has the
-same replacement everywhere; kinds, keys of labels, resources, reasons and versions stay.
+"""The doctor's findings: the worst in ten lines, all as JSON or as one page. For publication,
+names, images and addresses of a report are replaced: the same name has the same replacement
+everywhere; kinds, keys of labels, resources, reasons and versions stay.
 """
 
 import re
@@ -38,7 +38,7 @@ def _line(many: Sequence[Diagnosis]) -> str:
 
 
 def looked_at(cluster: Dump) -> str:
-    """What the dump has, in words."""
+    """Contents of the dump, in words."""
     nodes = len(cluster.nodes)
     gpus = sum(sum(node.devices.values()) for node in cluster.nodes.values())
     waits = sum(pod.waits and pod.wants_gpus for pod in cluster.pods)
@@ -153,7 +153,7 @@ _PUBLIC = frozenset(
 
 
 def masker(cluster: Dump) -> Callable[[str], str]:
-    """What replaces names of a dump in a text."""
+    """Replacer of the names of a dump in a text."""
     known: dict[str, str] = {}
     counts = Counter[str]()
     for name, word in _names(cluster):

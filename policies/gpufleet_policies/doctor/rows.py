@@ -20,16 +20,16 @@ _NEEDED = frozenset({Part.DRIVER, Part.TOOLKIT, Part.PLUGIN, Part.MPS, Part.DRA}
 
 
 def finder_of(row: Mapping[str, Any]) -> Finder | None:
-    """What finds the cause of a row that says it itself; None: a function does.
+    """The finder of a cause that its row describes; None: a function finds it.
 
-    `node`: states of which one is enough, each a mapping from a label (with @ before it an
-    annotation; `ready`, `cordoned`, `paused`, `offers`) to a form of its value, and its `case`.
-    `words`: forms of words of which one is enough, each with its case. `in`: where they stand,
-    `pod` (status, events), `log` or `owner` (events about what is not made); `at`: where the cause
-    is, the `pod`, its `node` or the owner. `operand`: the part, `image`: whether its image is what
-    fails. `missing`: the kind of what pods that wait name and the dump does not have. `nearest`:
-    the filter that keeps them from the node of the smallest change, `pool`: what keeps a NodePool
-    from making one for pods that no other helps, `refused`: a cloud's words for no machine.
+    `node`: states of which one is enough, each a mapping from a label (prefix @ for an annotation;
+    `ready`, `cordoned`, `paused`, `offers`) to a pattern of its value, and its `case`. `words`:
+    patterns of words of which one is enough, each with its case. `in`: their place, `pod` (status,
+    events), `log` or `owner` (events about objects that are not created); `at`: the object of the
+    cause, `pod`, its `node` or the owner. `operand`: the part, `image`: whether its image fails.
+    `missing`: the kind of objects that waiting pods name and the dump does not have. `nearest`: the
+    filter that excludes the node of the smallest change, `pool`: the condition that prevents a
+    NodePool from creating one for pods that no other pool helps, `refused`: a cloud's refusals.
     """
     made = (finder(row) for key, finder in _FINDERS.items() if key in row)
     return next(made, None)
@@ -75,7 +75,7 @@ def _of_states(row: Mapping[str, Any]) -> Finder:
 
 
 def _sayings(patient: Patient, where: str) -> Iterator[tuple[SeenPod | Seen, str, str]]:
-    """Objects, the place of what is said of each, and the words."""
+    """Objects, the field of each text about them, and the words."""
     cluster = patient.cluster
     if where == "owner":
         for (kind, namespace, name), events in cluster.events.items():
@@ -162,7 +162,7 @@ def _of_missing(row: Mapping[str, Any]) -> Finder:
 
 
 def with_devices(patient: Patient, pod: SeenPod) -> list[SeenNode]:
-    """Nodes that offer every accelerator a pod asks for, or devices for its claims."""
+    """Nodes that offer every accelerator a pod requests, or devices for its claims."""
     wanted, nodes = list(pod.devices), patient.cluster.nodes.values()
     if pod.claims and not wanted:
         return [node for node in nodes if node.name in patient.cluster.dra_nodes]
@@ -170,8 +170,8 @@ def with_devices(patient: Patient, pod: SeenPod) -> list[SeenNode]:
 
 
 def nearest(patient: Patient, proof: WhyPending, kind: str) -> Answer | None:
-    """The node with the pod's devices that needs the smallest change, where this filter is what it
-    does not pass first; None where another cause explains the nodes, or a pool makes one."""
+    """The node with the pod's devices and the smallest change, where this filter is the first
+    that it does not pass; None where another cause explains the nodes, or a pool creates one."""
     if proof.before or any(not one.reason for one in proof.pools):
         return None
     nodes = {node.name for node in with_devices(patient, proof.pod)}
@@ -237,4 +237,4 @@ _FINDERS = {
     "pool": _of_pools,
     "refused": _of_refused,
 }
-"""What makes the finder of a row that has this key."""
+"""Decorator for the finder builder of rows with this key."""

@@ -28,18 +28,18 @@ from gpufleet_policies.readers.members import typed_member
 
 
 class Dump:
-    """Everything of a dump.
+    """All contents of a dump.
 
     Attributes:
         seen: Every object.
         logs: Name of a pod -> its log, where a folder has it.
         nodes: Nodes by name.
         pods_on: Pods that have not ended, by node.
-        used: What pods of each node ask for together.
+        used: Sum of the requests of each node's pods.
         events: Reason and message of events by kind, namespace and name of their object.
-        latest: The latest moment that a condition names: about when the dump was made; empty
-            without.
-        dra_nodes: Nodes of which ResourceSlices publish GPUs.
+        latest: The latest time in a condition: approximately when the dump was made; empty
+        without one.
+        dra_nodes: Nodes whose GPUs are in ResourceSlices.
     """
 
     def __init__(self, seen: Iterable[Seen], logs: Mapping[str, str]) -> None:
@@ -81,7 +81,7 @@ class Dump:
         return self._kinds.get(kind, {}).get((namespace, name))
 
     def free(self, node: SeenNode, resource: str) -> Fraction:
-        """What is left of a resource on a node."""
+        """Free amount of a resource on a node."""
         given = node.allocatable.get(resource, Fraction(0))
         return given - self.used.get(node.name, {}).get(resource, Fraction(0))
 
@@ -90,7 +90,7 @@ class Dump:
         return self.events.get((one.kind, one.namespace, one.name), [])
 
     def sayings(self, pod: SeenPod) -> Iterator[tuple[str, str]]:
-        """What is said of a pod, and where: by its kubelet, of its container that does not run, by
+        """Reports about a pod and their fields: by its kubelet, of its failing container, by
         events."""
         yield "status.message", text(pod.status.get("message"))
         if pod.trouble is not None:
@@ -139,7 +139,7 @@ def _without_values(raw: dict[str, Any]) -> None:
 
 
 class Part(StrEnum):
-    """What an operand does, in the order in which each needs the one before."""
+    """Operands in the order of their dependencies."""
 
     DRIVER = "driver"
     TOOLKIT = "toolkit"
@@ -196,7 +196,7 @@ def sets(cluster: Dump, part: Part) -> list[Seen]:
 
 
 def kept_by(daemon_set: Seen, node: SeenNode) -> dict[str, str] | None:
-    """The first taint of a node that the pods of a DaemonSet do not tolerate, beside those that all
-    DaemonSets do (kubernetes `pkg/controller/daemon/util`)."""
+    """The first taint of a node that the pods of a DaemonSet do not tolerate, in addition to the
+    tolerations of all DaemonSets (kubernetes `pkg/controller/daemon/util`)."""
     kept = repelling(node.taints, mapping_at(daemon_set.spec, "template.spec").get("tolerations"))
     return next((one for one in kept if not one["key"].startswith("node.kubernetes.io/")), None)

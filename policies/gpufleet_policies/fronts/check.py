@@ -33,16 +33,16 @@ from gpufleet_policies.rules.settings import RuleSettings
 from gpufleet_policies.wrappers.files import KUSTOMIZATIONS, is_kustomization_file
 
 UNREADABLE = "document-unreadable"
-"""Code of the finding about a text that no one can read."""
+"""Code of the finding about an unreadable text."""
 
 
 class CheckVerdict(StrEnum):
-    """What becomes of a file."""
+    """Verdict on a file."""
 
     ACCEPT = "accept"
     """It will work as it reads, and all of it was read."""
     UNJUDGED = "unjudged"
-    """Nothing is wrong in what was read, and something was not judged."""
+    """No error in the parts that were read, and a part was not validated."""
     WARN = "warn"
     """It will work, but not as it reads, or it wastes money."""
     REJECT = "reject"
@@ -51,13 +51,13 @@ class CheckVerdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class CheckedFile:
-    """The answer about one file."""
+    """The result of one file."""
 
     findings: tuple[Finding, ...]
     advertises: AdvertisedByConfig | None
-    """None where the file advertises nothing, or what it does is not known."""
+    """None where the file advertises nothing, or its resources are unknown."""
     not_judged: tuple[Unjudged, ...]
-    """What was seen, and no rule has judged or not wholly."""
+    """Objects that no rule validated, or only in part."""
     waived: tuple[Finding, ...]
     is_judged: bool
     """Whether rules have read anything of it."""
@@ -87,19 +87,19 @@ def check_file(
     """Apply every rule to one file, with the readers, levels and waivers of the audit.
 
     Args:
-        file: What to read.
+        file: File to read.
         today: UTC; waivers end by it.
         settings: Levels, exceptions, thresholds of the project.
-        kind: Kind of configuration that the whole text is read as. None: every object and
-            configuration that is recognised in it.
+        kind: Kind of configuration of the whole text. None: every object and configuration that is
+        recognised in it.
         gpu: Key of the GPU of the nodes.
-        select: The config, or key of a ConfigMap, that a node will be given.
-        context: The context file as data; None: there is none. Without it, a GPU and a kind only
-            the file itself counts; with one of them, a default counts for what is not said.
+        select: The config, or key of a ConfigMap, that a node gets.
+        context: The context file as data; None: without context. Without it, a GPU and a kind only
+        the file itself counts; with one of them, defaults apply to unstated facts.
 
     Raises:
         OSError: the file cannot be read.
-        UnreadableDocumentError: no one can read its text, or it is too large.
+        UnreadableDocumentError: its text cannot be read, or is too large.
     """
     file = replace(file, content=text_of(file)[0])
     reading, *_ = completed([read_input(file), *_kustomizations(file)])
@@ -157,25 +157,25 @@ def _kustomizations(file: Input) -> Iterator[Reading]:
 
 
 def _other_kinds(kind: str, read: Reading) -> tuple[str, ...]:
-    """The kinds of all that is recognised in a text, where the kind is none of them. What a
-    ConfigMap holds is recognised by its first key alone."""
+    """The kinds of all recognised parts of a text, where `kind` is none of them. The content of
+    a ConfigMap is recognised by its first key alone."""
     found = {(one.kind, one.locator.kind) for one in read.facts if isinstance(one, NvidiaConfig)}
     other = {one for one, held_by in found if held_by != "ConfigMap"}
     return () if kind in {*dict(found), "kubernetes-object"} else tuple(sorted(other))
 
 
 def _refuse_unknown(kind: str, file: Input, found: Iterable[Finding]) -> None:
-    """Raise UnreadableDocumentError for a text of another program: a kind knows none of its several
-    keys, or those that it knows hold something else, or it knows one of three or more. A text with
-    a misspelt key is of the kind."""
+    """Raise UnreadableDocumentError for a text of another program: the kind has none of its several
+    keys, or its known keys hold other values, or it has one of three or more. A text with a
+    misspelt key belongs to the kind."""
     named = [one for one in found if "." not in one.path]
     unknown = {one.path for one in named if _is_unknown(one)}
     misspelt = {one.path for one in named if one.code.endswith("-key-misspelt")}
     if not unknown:
-        return  # also where the text is not YAML at all: its finding says so
+        return  # also for text that is not YAML: its finding reports it
     said = [mapping(one.data) for one in each_document(file.content or b"")]
     keys = {str(key) for one in said for key in one}
-    # Charts do not say that they ignore what holds nothing.
+    # Charts do not report that they ignore empty values.
     empty = {str(key) for one in said for key, value in one.items() if _holds_nothing(value)}
     read = keys - unknown - empty
     wrong = read <= {one.path for one in named if one.severity is Severity.ERROR}
@@ -183,7 +183,7 @@ def _refuse_unknown(kind: str, file: Input, found: Iterable[Finding]) -> None:
     if len(keys) > 1 and (wrong or one_of_many):
         listed = ", ".join(sorted(keys - read)[:3])
         has = (
-            f"knows {', '.join(sorted(read))}, and none of the other keys of the text"
+            f"knows {', '.join(sorted(read))}, and no other key of the text"
             if read
             else "has none of the keys of the text"
         )
@@ -191,7 +191,7 @@ def _refuse_unknown(kind: str, file: Input, found: Iterable[Finding]) -> None:
 
 
 def _is_unknown(one: Finding) -> bool:
-    """Whether a kind does not know a key; what looks like a MIG profile is a misspelt one."""
+    """Whether a kind does not have a key; a key like a MIG profile is a misspelt one."""
     profile = one.code == "mig-profile-malformed"
     return one.code.endswith("-key-unknown") or (profile and not re.search(r"\dg", one.path))
 
@@ -211,11 +211,11 @@ _WHOLE = "Text"
 """Kind of the locator of a text that is read as one configuration."""
 
 _OF_THE_CALLER = frozenset({"context-key-unknown", "context-value-invalid", "gpu-unknown"})
-"""Findings about what the caller says: reported once, not with each configuration."""
+"""Findings about the caller's options: reported once, not with each configuration."""
 
 
 _RULES_OF_POOLS = {"karpenter": frozenset({"gpu-pool-unbounded"})}
-"""Rules about pools that report what a kind has no rule of its own for."""
+"""Rules about pools whose findings no rule of the kind reports."""
 
 
 def _off(kind: str | None) -> dict[str, Level]:
@@ -229,7 +229,7 @@ def _off(kind: str | None) -> dict[str, Level]:
 def _known(
     context: object, gpu: str | None, select: str | None
 ) -> tuple[dict[str, Any], tuple[Finding, ...]]:
-    """What the caller says, as far as it can be read, and what is wrong with it."""
+    """The caller's options, as far as they can be read, and their errors."""
     _, report = read_context(context, gpu, select)
     wrong = {one.path.removeprefix("context.") for one in report.findings}
     written: Mapping[str, Any] = {}
@@ -245,7 +245,7 @@ def _read_as(kind: str, file: Input, read: Reading) -> Reading:
     try:
         first = next(iter(each_document(text)), Document(None))
     except UnreadableDocumentError:
-        first = Document(None)  # the kind's own reader says what is wrong
+        first = Document(None)  # the kind's own reader reports the error
     config = NvidiaConfig(
         locator=Locator(_WHOLE, file.name, file=file.name, line=first.line),
         annotations=known_texts(inside(first.data, "metadata.annotations")),
@@ -273,7 +273,7 @@ def _left_out(kind: str, read: Reading) -> Iterator[Unjudged]:
         or (isinstance(fact, NvidiaConfig) and fact.kind == kind)
         or (isinstance(fact, WorkloadFacts) and kind in READ_TOGETHER)
     }
-    reason = f"{kind} is not about it: leave out --as to have it judged"
+    reason = f"{kind} does not read it: remove --as to validate it"
     for where in dict.fromkeys(fact.locator for fact in read.facts):
         if where not in of_the_kind:
             yield Unjudged(read.name, where.line, str(where), "kind", reason)

@@ -38,7 +38,7 @@ from gpufleet_policies.rules.registry import by_id, listed, type_of, validating
 from gpufleet_policies.rules.validate import validate as run_rules
 
 Read = Callable[[], Mapping[str, Any]]
-"""Gives the properties of a resource, as they are on the wire; asked only where rules need them."""
+"""Returns the properties of a resource in wire format; called only where a rule needs them."""
 
 
 def _utc_today() -> date:
@@ -116,7 +116,7 @@ class Front:
         self._notes: list[ConfigurationNote] = []
 
     def policy_infos(self) -> Iterable[protocol.PolicyInfo]:
-        """Every policy, with its level while no one configures it."""
+        """Every policy, with its level without configuration."""
         return policy_infos(self._configurations.settings, self._configurations.levels)
 
     def configure(self, config: PolicyConfig) -> None:
@@ -125,7 +125,7 @@ class Front:
         self._resolved = None
 
     def configure_stack(self, stack: str) -> None:
-        """Take the name of the stack, which says its environment where no setting does."""
+        """Read the environment from the name of the stack, where no setting states it."""
         self._stack = stack
         self._resolved = None
 

@@ -1,8 +1,8 @@
 """Configuration of the policies as settings of the rules, resolved once before the first resource.
 
 The engine sends a level and properties for every policy: those of `--policy-pack-config` over the
-declared ones. What differs from the declared level, or comes with a level for all, was chosen by a
-person and wins over profile and settings file.
+declared ones. A level that differs from the declared one, or comes with a level for all, was chosen
+by a user and overrides profile and settings file.
 """
 
 import os
@@ -43,12 +43,12 @@ PolicyConfig = Mapping[str, tuple[Level, Mapping[str, Any]]]
 """Name of a policy -> its level and properties, as the engine sends them."""
 
 _OTHER_ENVIRONMENTS = frozenset(names("environment besides production"))
-"""Words in the name of a stack that say that it does not serve production."""
+"""Words in the name of a stack that mark it as not production."""
 
 
 @dataclass(frozen=True, slots=True)
 class ConfigurationNote:
-    """What is wrong with the configuration, or old about it."""
+    """Errors and deprecated keys of the configuration."""
 
     code: str
     level: Level
@@ -78,13 +78,13 @@ class Configured:
 
 
 class Configurations:
-    """What a pack declares, and what a configuration makes of it.
+    """Declared levels of a pack, and the settings from a configuration.
 
     Args:
-        folder: Folder of the pack: settings file, and what relative paths in settings start from.
+        folder: Folder of the pack: settings file, and base of relative paths in settings.
 
     Raises:
-        FleetError: the settings file has wrong settings; ValueError: it is not a mapping at all.
+        FleetError: the settings file has wrong settings; ValueError: it is not a mapping.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -130,7 +130,7 @@ class Configurations:
         return Configured(settings, referenced, tuple(notes), is_off)
 
     def _with_environment(self, data: Mapping[str, Any], stack: str) -> Mapping[str, Any]:
-        """Settings with the environment that the stack's name says, where none is written."""
+        """Settings with the environment of the stack's name, where none is written."""
         if data.get("environment") is not None:
             return data
         found = environment_of_stack(stack or os.environ.get("PULUMI_STACK", ""))
@@ -158,7 +158,7 @@ class Configurations:
 
 
 class _Choice:
-    """What a person chose, of the levels that the engine sends."""
+    """The levels that a user chose, of those that the engine sends."""
 
     def __init__(self, config: PolicyConfig, declared: Mapping[str, Level]) -> None:
         self._config = config
@@ -190,7 +190,7 @@ def _level_for_all(given: Mapping[str, Level], declared: Mapping[str, Level]) ->
 
 
 def environment_of_stack(name: str) -> str | None:
-    """The environment that a stack's name says: `prod` of `acme/prod-eu`; None: none."""
+    """The environment in a stack's name: `prod` of `acme/prod-eu`; None: none."""
     words = re.split(r"[^a-z0-9]+", name.lower())
     if {"non", "pre"} & set(words):
         return "nonprod"
@@ -218,7 +218,7 @@ def _everything_off(reason: str) -> ConfigurationNote:
         PACK_OFF,
         Level.MANDATORY,
         "every policy is disabled, so nothing is checked; turn rules on by their names, such as "
-        '{"all": "disabled", "gpu-idle-command": "mandatory"}, or say why none is on: '
+        '{"all": "disabled", "gpu-idle-command": "mandatory"}, or state why all are off:  '
         f'{{"all": "disabled", "{SETTINGS}": {{"everythingOff": "<reason>"}}}}',
     )
 

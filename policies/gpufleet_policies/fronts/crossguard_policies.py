@@ -35,7 +35,7 @@ _SEVERITIES = {
 
 
 def severity(rule: Rule) -> Any:
-    """High where it stops in every profile, low where it stops in none, or in `strict` only."""
+    """High where it stops in every profile, low where it stops in none, or only in `strict`."""
     for profile in Profile:
         if rule.levels[profile] is Level.MANDATORY:
             return _SEVERITIES[profile]
@@ -43,7 +43,7 @@ def severity(rule: Rule) -> Any:
 
 
 def declared_levels(settings: RuleSettings, profile: Profile) -> dict[str, Level]:
-    """Rule id -> its level while no one configures its policy."""
+    """Rule id -> its level without configuration of its policy."""
     return {rule.id: settings.level(rule, profile) for rule in RULES}
 
 

@@ -1,7 +1,7 @@
-"""Remediation through CrossGuard: JSON patches carried out on a resource's inputs.
+"""Remediation through CrossGuard: JSON patches applied to a resource's inputs.
 
-On the wire secrets are wrapped and unknown values are sentinel strings; both stay as they are, and
-nothing is changed inside of either. The engine takes the complete new inputs.
+On the wire secrets are wrapped and unknown values are sentinel strings; both stay unchanged, and
+no patch changes a value inside them. The engine takes the complete new inputs.
 """
 
 from collections.abc import Iterable, Mapping

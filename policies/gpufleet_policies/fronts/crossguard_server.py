@@ -20,15 +20,15 @@ from gpufleet_policies.fronts.crossguard_policies import FROM_WIRE, TO_WIRE
 
 PACK_NAME = "gpufleet"
 PACK_VERSION = "0.0.1"
-"""What the engine shows where PulumiPolicy.yaml names no version."""
+"""Version that the engine shows where PulumiPolicy.yaml names none."""
 
 _THREADS = 4
 _LARGEST_MESSAGE = 400 << 20
-"""As the SDK's server has them (pulumi-policy 1.21.0)."""
+"""Limits of the SDK's server (pulumi-policy 1.21.0)."""
 
 
 class AnalyzerService(analyzer_pb2_grpc.AnalyzerServicer):
-    """The calls of the engine, answered by a `Front`. Names are those of the protocol."""
+    """The calls of the engine, handled by a `Front`. Names are those of the protocol."""
 
     def __init__(self, front: Front) -> None:
         self._front = front

@@ -1,8 +1,8 @@
 """The pools of workloads whose GpuFleet is in another program.
 
-Three ways, first found: `fleet` of the settings as plain data (a FleetSpec, or what
-`gpufleet compile --format json` prints), `fleet` as a path to such a file or to a stack file with
-`gpufleet:fleet`, and `gpufleet:fleet` in the configuration of the current stack.
+Three ways, the first one found counts: `fleet` of the settings as plain data (a FleetSpec, or the
+output of `gpufleet compile --format json`), `fleet` as a path to such a file or to a stack file
+with `gpufleet:fleet`, and `gpufleet:fleet` in the configuration of the current stack.
 """
 
 import json
@@ -20,16 +20,16 @@ CONFIG_KEY = "gpufleet:fleet"
 
 
 class UnreadableFleetError(ValueError):
-    """The fleet that the settings name cannot be read; the text says why."""
+    """The fleet that the settings name cannot be read; the text gives the reason."""
 
 
 def referenced_fleet(setting: Any, folder: Path) -> FleetFacts | None:
     """The fleet that a project refers to; None: no reference, or it is that of the current stack,
-    whose program says why it does not compile.
+    whose program reports why it does not compile.
 
     `setting` is the value of `fleet`; a relative path starts from `folder`, the pack's. Raises
-    UnreadableFleetError when a named file is missing or not a document, or what the settings name
-    does not compile.
+    UnreadableFleetError when a named file is missing or not a document, or the named fleet does not
+    compile.
     """
     if isinstance(setting, Mapping):
         declared = cast("Mapping[str, Any]", setting)
@@ -42,7 +42,7 @@ def referenced_fleet(setting: Any, folder: Path) -> FleetFacts | None:
     try:
         document: Any = json.loads(configured)
     except ValueError:
-        return None  # the program that reads it says what is wrong with it
+        return None  # the program that reads it reports its error
     if not isinstance(document, dict):
         return None
     found = fleet_from_declaration(mapping(document), CONFIG_KEY)

@@ -12,8 +12,8 @@ NAMES = ("gpu-policy.yaml", "gpu-policy.json")
 """Names it may have."""
 
 SAFE_SETTINGS: Mapping[str, Any] = {"profile": "prod"}
-"""Settings where a file that was meant to have some is missing or empty: those that `gpufleet
-policies init` writes. Without them, a deleted file would turn refusals into advice."""
+"""Default settings where the settings file is missing or empty: those that `gpufleet policies init`
+writes. Without them, a deleted file would turn refusals into advice."""
 
 
 def settings_file(folder: Path) -> Path | None:

@@ -1,9 +1,9 @@
-"""What the findings of a run come to, each dollar counted once: the only sum of their money.
+"""Sum of the money of a run's findings, each dollar counted once: the only such sum.
 
 Findings about one object overlap: its largest one of each kind of money counts. A workload that can
-run on one pool only answers for its money, and the pool for what is left of its own; where several
-pools would take it, the pools answer first. What is left is never more than the machines of these
-pools can cost.
+run on only one pool is charged first, and the pool with the rest of its money; where several pools
+fit it, the pools are charged first. The rest is never more than the cost of the machines of these
+pools.
 """
 
 from collections.abc import Iterable, Mapping
@@ -17,14 +17,14 @@ from gpufleet_policies.money.stack import StackSpend
 
 @dataclass(frozen=True, slots=True)
 class MoneyClaim:
-    """What the findings about one object say that it costs."""
+    """Cost of one object, by the findings about it."""
 
     object: str
     """Names one object of the run: a file and how messages name it."""
     amount: int
     """The largest of its findings, in one unit for all claims."""
     pools: tuple[str, ...] = ()
-    """Of a workload: the pools it may run on, named as their own claims. Empty: none is known."""
+    """For a workload: the pools it may run on, named as their own claims. Empty: unknown."""
     is_pool: bool = False
     machines: tuple[str, ...] = ()
     """Pools whose machines the amount is for, as `bounds` names them. Empty: not known."""
@@ -40,10 +40,10 @@ class Totals:
 
 
 def totals(findings: Iterable[Finding], spend: StackSpend | None = None) -> Totals:
-    """One maximum per object and kind, attributed as the module says.
+    """One maximum per object and kind, attributed as the module describes.
 
     The three kinds are never added to each other, and money of everything declared together is
-    never added to that of single objects. `spend` bounds what the pools' machines can cost.
+    never added to that of single objects. `spend` limits the cost of the pools' machines.
     """
     largest: dict[AmountKind, dict[tuple[str, str], tuple[int, tuple[str, ...]]]] = {}
     for one in findings:
@@ -108,7 +108,7 @@ def _total(
 def attributed(
     claims: Iterable[MoneyClaim], bounds: Mapping[str, int] | None = None
 ) -> dict[str, int]:
-    """Object -> the part of its money that no other object answers for; together all of it.
+    """Object -> the part of its money that is not attributed to another object; together all of it.
 
     Several claims of one object count as its largest. Never more than the sum of all claims, never
     two objects for the same machines, and for machines whose pools are all in `bounds` never more
@@ -142,7 +142,7 @@ def attributed(
 
 
 def _beyond(claim: MoneyClaim, free: dict[str, int]) -> int:
-    """What a workload costs beyond what its pools answer for already."""
+    """Cost of a workload beyond the money attributed to its pools."""
     left = claim.amount
     for pool in dict.fromkeys(claim.pools):
         taken = min(left, free.get(pool, 0))

@@ -41,7 +41,7 @@ def priced_where_it_is(pool: NodePool, catalogue: Catalogue) -> Catalogue:
 
 
 def pool_price(pool: NodePool, catalogue: Catalogue) -> PoolPrice:
-    """The price of one node: the cheapest and the dearest that the pool may be made of."""
+    """The price of one node: the cheapest and the most expensive machine type of the pool."""
     if pool.hourly_micro_usd.is_known:
         one = pool.hourly_micro_usd.value
         first = pool.instance_types.value[0] if pool.instance_types.is_known else pool.name
@@ -85,14 +85,14 @@ def way_price(row: InstanceType, way: str) -> tuple[int | None, int | None]:
 
 @dataclass(frozen=True, slots=True)
 class LargestSize:
-    """The most a pool can grow to."""
+    """Maximum size of a pool."""
 
     gpus: Fraction | None
     """None: nothing bounds it."""
     micro_usd_per_hour: int | None
     """None: not bounded, or not priced."""
     because: str
-    """The limit that decides, or why there is none."""
+    """The limit that decides, or the reason why there is none."""
 
     @property
     def is_bounded(self) -> bool:
@@ -101,7 +101,7 @@ class LargestSize:
 
 
 def reach(pool: NodePool, catalogue: Catalogue) -> LargestSize | None:
-    """The most a pool can grow to; None where the limits cannot be read."""
+    """Maximum size of a pool; None where the limits cannot be read."""
     if pool.compiled is not None:
         nodes = pool.compiled.maximum_nodes
         spend = pool.compiled.maximum_spend
@@ -158,7 +158,7 @@ def _karpenter_reach(pool: NodePool, catalogue: Catalogue) -> LargestSize | None
     for row in rows:
         found = _under(limits, row)
         if found is None:
-            # The catalogue does not know its size: the limit bounds it all the same.
+            # The catalogue does not have its size: the limit still bounds it.
             if direct is None:
                 return None
             worst.append((direct, None, f"spec.limits[{_GPUS}]"))

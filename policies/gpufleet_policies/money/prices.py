@@ -11,7 +11,7 @@ from gpufleet.cluster.fleet import PoolFacts
 
 @dataclass(frozen=True, slots=True)
 class GpuOffer:
-    """A whole GPU someone sells."""
+    """A whole GPU for rent."""
 
     gpu: str
     instance: str
@@ -19,7 +19,7 @@ class GpuOffer:
     micro_usd_per_gpu_hour: Fraction
     gpus: int
     region: str | None = None
-    """Where it is sold at this price."""
+    """Platform and region of the price."""
 
     def __str__(self) -> str:
         return f"{self.gpu} ({self.memory_bytes / (1 << 30):.0f} GiB, {self.instance})"
@@ -36,7 +36,7 @@ def gpu_hour(pool: PoolFacts) -> Fraction | None:
 
 
 def cloud_of(pool: PoolFacts, catalogue: Catalogue) -> str | None:
-    """Who sells the pool's first machine; None for own hardware."""
+    """Seller of the pool's first machine; None for own hardware."""
     for machine in pool.machines:
         try:
             return catalogue.instance(machine).cloud

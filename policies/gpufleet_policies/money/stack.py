@@ -22,7 +22,7 @@ UNREADABLE = "its limits cannot be read"
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """An amount in micro-dollars an hour, or why there is none."""
+    """An amount in micro-dollars an hour, or the reason why there is none."""
 
     micro_usd_per_hour: int | None
     causes: tuple[str, ...] = ()
@@ -46,7 +46,7 @@ class PoolSpend:
     cause: str = ""
     """Why `exposure` is missing."""
     team: str = ""
-    """Who pays for it, as its tag or declaration says."""
+    """Owner of the costs, by its tag or declaration."""
     object: str = ""
     """The object that declares it, as messages name it; a fleet declares several pools."""
 
@@ -70,10 +70,10 @@ def stack_spend(
     catalogue: Catalogue,
     reservations: Iterable[Reservation] = (),
 ) -> StackSpend:
-    """Exact sums over the pools that carry GPUs, and what each queue may reach of them.
+    """Exact sums over the pools that have GPUs, and the part of them that each queue may use.
 
-    A reservation is billed whether it is used or not: what the pools that name it do not cost
-    already is a row of its own.
+    A reservation is billed whether it is used or not: its cost beyond that of the pools that name
+    it is a separate row.
     """
     carrying = [pool for pool in pools if pool.is_certainly_gpu]
     rows = tuple(_pool(pool, catalogue) for pool in carrying)
@@ -99,7 +99,7 @@ def _unused(
     rows: tuple[PoolSpend, ...],
     catalogue: Catalogue,
 ) -> PoolSpend:
-    """What a reservation costs beyond the machines of the pools that consume it."""
+    """Cost of a reservation beyond the machines of the pools that use it."""
     name = str(reserved.locator)
     kind = reserved.instance_type
     row = catalogue.instances.get(kind.value) if kind.is_known else None
@@ -118,7 +118,7 @@ def _unused(
 
 
 TEAM_KEYS = ("gpufleet.dev/team", "team", "Team", "owner", "Owner")
-"""Tags and labels that say who pays, the first that is there."""
+"""Tags and labels of the owner of costs, the first existing one counts."""
 
 
 def _pool(pool: NodePool, catalogue: Catalogue) -> PoolSpend:
@@ -168,7 +168,7 @@ def _dearest(pools: list[NodePool], catalogue: Catalogue) -> Fraction | None:
 
 
 def _team(queue: ClusterQueue, dearest: Fraction | None, exposure: Bound) -> Bound:
-    """Quota and what may be borrowed at the dearest GPU, and never more than all pools together."""
+    """Quota and borrowing limit at the most expensive GPU, at most the sum of all pools."""
     most = 0
     for quota in queue.quotas:
         if not quota.nominal.is_known or quota.borrowing_limit.is_unknown:

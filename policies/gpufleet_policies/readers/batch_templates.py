@@ -84,7 +84,7 @@ _OF_RUNTIME = (
     *("nodeSelector", "affinity", "tolerations", "schedulerName", "priorityClassName"),
     "activeDeadlineSeconds",
 )
-"""Fields of pods that a training runtime may set, and none of them proves anything here."""
+"""Fields of pods that a training runtime may set: their absence proves nothing here."""
 
 
 def _train_job(document: dict[str, Any]) -> Groups:
@@ -98,7 +98,7 @@ def _train_job(document: dict[str, Any]) -> Groups:
     scheduling: dict[str, Any] = {}
     for override in items(at(document, "spec.podTemplateOverrides")):
         scheduling |= mapping(at(override, "spec"))
-    # What its runtime says of pods is not known: read with it, a TrainJob has a template.
+    # The pods of its runtime are not known: read with the runtime, a TrainJob has a template.
     spec: dict[str, Any] = {**dict.fromkeys(_OF_RUNTIME, UNKNOWN), **scheduling}
     processes = trainer.get("numProcPerNode")
     stated = {"spreads": True, "preset": True, "runtime": True, "processes": processes}

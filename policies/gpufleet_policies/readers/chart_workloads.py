@@ -1,6 +1,6 @@
 """Charts whose values are GPU workloads: vLLM production stack, JupyterHub, app-template.
 
-What a chart renders is not seen while a program is planned; its values say enough of it.
+The rendered objects are not available while a program is planned; the values hold enough facts.
 """
 
 from collections.abc import Iterator
@@ -32,7 +32,7 @@ _CULL_SECONDS = 3600
 
 
 def _models(values: dict[str, Any]) -> Groups:
-    """`servingEngineSpec.modelSpec`: a Deployment each, with short forms of its own."""
+    """`servingEngineSpec.modelSpec`: a Deployment each, with its own short forms."""
     shared = mapping(values.get("servingEngineSpec"))
     for index, spec in enumerate(items(shared.get("modelSpec"))):
         place = f"servingEngineSpec.modelSpec[{index}]"
@@ -181,8 +181,8 @@ def _servers(values: dict[str, Any]) -> Groups:
 def _nim(values: dict[str, Any]) -> Groups:
     """One NIM (NVIDIA/nim-deploy, helm/nim-llm/templates/deployment.yaml at 2267003).
 
-    The chart asks for one GPU unless its values say otherwise; probes and a volume at /dev/shm are
-    its own. Over several nodes it makes a LeaderWorkerSet, which is not read.
+    The chart requests one GPU unless its values state another number; it has its own probes and a
+    volume at /dev/shm. Over several nodes it makes a LeaderWorkerSet, which is not read.
     """
     if at(values, "multiNode.enabled") not in (None, False):
         return
@@ -232,7 +232,7 @@ _ONCE = ("job", "cronjob", "daemonset")
 
 def _controllers(values: dict[str, Any]) -> Groups:
     """A controller each (bjw-s-labs/helm-charts, charts/library/common/values.yaml 4.x): mappings
-    of containers by name, probes of its own, options of the pod over those for all pods."""
+    of containers by name, its own probes, and options of the pod before those of all pods."""
     shared = mapping(values.get("defaultPodOptions"))
     for name, controller in mapping(values.get("controllers")).items():
         fields = mapping(controller)
@@ -330,7 +330,7 @@ def _below(kind: PodMakerKind, place: str) -> PodMakerKind:
 
 
 def _said(chart: str, values: dict[str, Any]) -> dict[str, Any]:
-    """What the chart itself means: servers of JupyterHub are for people, and are stopped."""
+    """Properties of the chart itself: servers of JupyterHub are interactive, and are stopped."""
     if chart == "app-template":
         return {}
     if chart != "jupyterhub":

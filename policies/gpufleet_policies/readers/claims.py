@@ -17,7 +17,7 @@ GROUP = "resource.k8s.io"
 KINDS = frozenset(
     {(GROUP, "ResourceClaim"), (GROUP, "ResourceClaimTemplate"), (GROUP, "DeviceClass")}
 )
-"""Group and kind of what asks for devices."""
+"""Group and kind of what requests devices."""
 
 
 def claim_from(
@@ -51,7 +51,7 @@ def claim_from(
 
 
 def _requests(value: Any, path: str) -> Iterator[DeviceRequest]:
-    """From 1.33 a request has `exactly` or `firstAvailable`; before, its fields stood in it."""
+    """From 1.33 a request has `exactly` or `firstAvailable`; before, the request had its fields."""
     for index, request in enumerate(items(value)):
         place = f"{path}[{index}]"
         name = at(request, "name")

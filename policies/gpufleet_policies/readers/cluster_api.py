@@ -83,7 +83,7 @@ def _domains(document: dict[str, Any]) -> Fact[tuple[str, ...]]:
 
 
 def _hinted(annotations: dict[str, str]) -> Machines:
-    """What the annotations for scaling from zero say."""
+    """Resources in the annotations for scaling from zero."""
     count = natural(annotations.get(_GPU_COUNT))
     if count is None:
         return Machines(unknown(_GPU_TYPE), unknown(_GPU_COUNT), unknown(_GPU_COUNT))
@@ -139,7 +139,7 @@ def bounded_size(document: dict[str, Any], group: str) -> Size:
 def aws_template(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
     """infrastructure.cluster.x-k8s.io AWSMachineTemplate, AWSMachinePool, AWSManagedMachinePool.
 
-    The last is an EKS node group: what its launch template does not say, it says itself.
+    The last is an EKS node group: it states the fields that its launch template does not.
     """
     spec = inside(document, "spec.template.spec")
     if spec is None:

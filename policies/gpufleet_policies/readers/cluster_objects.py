@@ -8,7 +8,6 @@ from gpufleet.cluster.container import is_gpu_resource
 from gpufleet.cluster.fact import UNKNOWN, known, unknown
 from gpufleet.cluster.monitoring import (
     DeclaredNamespace,
-    DeclaredService,
     GpuQuota,
     MetricsSource,
 )
@@ -16,7 +15,7 @@ from gpufleet.cluster.nvidia import OperatorChoices
 from gpufleet.cluster.pool import ACCEPTANCE_LABEL
 from gpufleet.cluster.program import Program
 from gpufleet.contract.relation import DEVICE_PLUGIN, NODE_TESTS
-from gpufleet.documents.shapes import is_mapping, items, mapping
+from gpufleet.documents.shapes import items, mapping
 from gpufleet.findings.locator import Locator
 from gpufleet_policies.readers.blocks import inside, known_texts
 from gpufleet_policies.readers.nvidia_objects import installed
@@ -32,15 +31,8 @@ def namespace(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
     yield DeclaredNamespace(locator=locator, annotations=merged, labels=labels)
 
 
-def service(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
-    """core Service with a selector."""
-    selector = inside(document, "spec.selector")
-    if is_mapping(selector) and selector and known_texts(selector) == selector:
-        yield DeclaredService(locator=locator, selector=known_texts(selector))
-
-
 def quota(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
-    """core ResourceQuota. Of extended resources it counts the names under `requests.` alone
+    """core ResourceQuota. For extended resources it counts only the names under `requests.`
     (kubernetes/kubernetes pkg/quota/v1/evaluator/core/pods.go, isExtendedResourceNameForQuota)."""
     hard = mapping(inside(document, "spec.hard"))
     counted = {n.removeprefix("requests."): n for n in hard if n.startswith("requests.")}
@@ -90,7 +82,7 @@ cmd/nvidia-device-plugin/main.go)."""
 def _device_plugin(
     document: dict[str, Any], container: Any, locator: Locator, place: str
 ) -> Iterator[Any]:
-    """NVIDIA's device plugin as a DaemonSet of its own: not one that Helm or an operator makes."""
+    """NVIDIA's device plugin as a separate DaemonSet: not made by Helm or an operator."""
     metadata = mapping(document.get("metadata"))
     helm = mapping(metadata.get("labels")).get("app.kubernetes.io/managed-by") == "Helm"
     words = [*items(inside(container, "command")), *items(inside(container, "args"))]
@@ -133,12 +125,12 @@ def _device_plugin(
 
 
 _PODS_OF_DEVICES = "/var/lib/kubelet/pod-resources"
-"""Folder of the kubelet's socket that says which pod has which GPU."""
+"""Folder of the kubelet's socket that lists the GPUs of each pod."""
 
 
 def _is_blind(container: Any) -> bool:
-    """Whether the exporter is to name pods, and no volume has the kubelet's socket, wherever it is
-    said to be (NVIDIA/dcgm-exporter 00673ef internal/pkg/transformation/kubernetes.go)."""
+    """Whether the exporter must name pods, and no volume has the kubelet's socket, at any of its
+    configured paths (NVIDIA/dcgm-exporter 00673ef internal/pkg/transformation/kubernetes.go)."""
     env, mounts = inside(container, "env"), inside(container, "volumeMounts")
     named = {str(inside(one, "name")): inside(one, "value") for one in items(env)}
     said = f"{inside(container, 'args')} {list(named)}".lower()

@@ -29,7 +29,7 @@ _PROBES = (
 def containers(group: RawGroup) -> tuple[list[Container], list[ContainerProgram]]:
     """Containers of a group in the order they are written, init containers first.
 
-    The programs of those that hold GPUs, or claims, come next to them.
+    Programs of containers that hold GPUs or claims are searched in the containers next to them.
     """
     found: list[Container] = []
     programs: list[ContainerProgram] = []
@@ -50,7 +50,7 @@ def containers(group: RawGroup) -> tuple[list[Container], list[ContainerProgram]
 
 
 def as_fragment(container: Container) -> Container:
-    """A container of a patch: what it does not say, the object it changes may."""
+    """A container of a patch: the object that it changes may have the missing fields."""
     return replace(
         container,
         resources_known=False,
@@ -138,8 +138,9 @@ def _container(place: str, raw: Any, *, init: bool, resources_place: str) -> Con
 _READ_VARIABLES = (
     *("NVIDIA_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES"),
     *("WORLD_SIZE", "MASTER_ADDR", "VLLM_PORT", "HF_HUB_OFFLINE"),
+    "VLLM_ALLOW_LONG_MAX_MODEL_LEN",
 )
-"""Variables by which devices, ranks, addresses, ports and weights are chosen."""
+"""Variables that choose devices, ranks, addresses, ports and weights."""
 
 
 def _probed(raw: dict[str, Any]) -> Iterable[tuple[str, str]]:
@@ -209,7 +210,7 @@ _CREDENTIAL = re.compile(r"(?:PASSWORD|TOKEN|SECRET|API_?KEY|ACCESS_?KEY)$", re.
 
 
 def _plain_secrets(place: str, raw: dict[str, Any]) -> Iterable[tuple[str, str]]:
-    """Where credentials are written out, and what they are. No value is kept."""
+    """Places of credentials in plain text, and their kind. No value is kept."""
     for key in ("command", "args"):
         parts = [part if isinstance(part, str) else "" for part in items(raw.get(key))]
         for index, part in enumerate(parts):

@@ -44,7 +44,7 @@ def _documents(text: str, above: int) -> Iterator[Document]:
     for document in read_manifests(without_templates(text), _scalar, above):
         data = document.data
         if is_mapping(data) and str(data.get("kind")) in _TEXT_HOLDERS:
-            # Text of values in which one value is filled in says all the others.
+            # Text of values in which one value is filled in has all other values.
             data = DataBuilder(MANIFESTS, _scalar_or_lines, null_keys=True).data(document.node)
         yield replace(document, data=_filled_in(data), is_template=True)
 

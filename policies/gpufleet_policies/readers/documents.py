@@ -50,17 +50,17 @@ def facts_of_document(
     written: Callable[[], str] = str,
     above: Callable[[], str] = str,
 ) -> Facts:
-    """The facts of one parsed document; empty for what no rule knows.
+    """The facts of one parsed document; empty for a document that no rule reads.
 
     Args:
         document: One document as plain data (`adapters.plain.plain`), UNKNOWN where a value cannot
             be read.
         path: The file, for locators, and to recognise values files by their name.
-        line: First line of the document in the file, 0 where it is not known.
-        written: Gives its text, with the documents that follow it; empty where that is not known.
-        above: Gives the comment above it.
+        line: First line of the document in the file, 0 if unknown.
+        written: Returns its text, with the documents that follow it; empty if unknown.
+        above: Returns the comment above it.
 
-    Never raises for wrong types: what cannot be read is unknown or left out.
+    Never raises for wrong types: an unreadable value is unknown or omitted.
     """
     if not is_mapping(document):
         return ()
@@ -133,8 +133,8 @@ def _name(document: Mapping[str, Any]) -> str:
 
 
 def is_known(document: Any) -> bool:
-    """Whether a document without facts is one that rules know, and holds nothing about GPUs: an
-    object of Kubernetes, or a plan, preview or state with resources."""
+    """Whether a document without facts is of a known kind and has no GPUs: an object of
+    Kubernetes, or a plan, preview or state with resources."""
     if not is_mapping(document) or is_operation(document):
         return False
     if "kind" in document and "apiVersion" in document:
@@ -170,13 +170,13 @@ _KEYS = frozenset({"catalogue", "platform", "cluster", "pools"})
 
 
 def place_of_declaration(document: Any) -> tuple[str, ...]:
-    """Where in a document the FleetSpec is: below a key of a stack file, or it is all of it."""
+    """Path of the FleetSpec in a document: a key of a stack file, or the whole document."""
     config = mapping(mapping(document).get("config"))
     return ("config", CONFIG_KEY) if CONFIG_KEY in config else ()
 
 
 def _fleet(document: dict[str, Any], path: str, line: int) -> Any:
-    """The fleet of a declaration, or why it is not judged."""
+    """The fleet of a declaration, or the reason why it is not validated."""
     spec = mapping(document.get("config")).get(CONFIG_KEY, document)
     where = Locator("GpuFleet", path or "declaration", "", "", path, line)
     if not is_mapping(spec) or set(spec) == {"secure"}:

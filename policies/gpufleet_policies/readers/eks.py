@@ -31,7 +31,7 @@ _CAPACITY = {"ON_DEMAND": "onDemand", "SPOT": "spot", "CAPACITY_BLOCK": "capacit
 _MARKET = {"spot": "spot", "capacity-block": "capacityBlock"}
 _COMMITTED_TAGS = ("gpufleet.dev/commitment", "commitment", "savings-plan", "reserved")
 _DEFAULT_TYPES: tuple[str, ...] = ("t3.medium",)
-"""What EKS makes a node group of that names no type (EKS API CreateNodegroup)."""
+"""Default machine type of an EKS node group (EKS API CreateNodegroup)."""
 
 
 def taints(value: Any, place: str = "taints") -> Fact[tuple[PoolTaint, ...]]:
@@ -52,7 +52,7 @@ def taints(value: Any, place: str = "taints") -> Fact[tuple[PoolTaint, ...]]:
 
 
 def is_committed(tags: dict[str, str]) -> bool:
-    """Whether tags say that the capacity is paid for anyway."""
+    """Whether tags state that the capacity is already paid for."""
     return any(
         tags.get(key, "false").lower() not in ("false", "no", "none") for key in _COMMITTED_TAGS
     )
@@ -143,7 +143,7 @@ def first_known(written: Fact[str], otherwise: str) -> str:
 
 
 def template_name(template: Any) -> str:
-    """Name or id of a launch template; `?` where it is not known, empty without one."""
+    """Name or id of a launch template; `?` if unknown, empty without one."""
     for key in ("name", "id", "launchTemplateName", "launchTemplateId"):
         found = inside(template, key)
         if isinstance(found, str):

@@ -97,7 +97,7 @@ def _repair(group: Any, head: str) -> Fact[bool]:
 
 
 def _size(group: Any, head: str) -> Size:
-    """The minimum is the desired number where it is not written, then two; so is the maximum."""
+    """Default of the minimum: the desired number, else two; the same for the maximum."""
     desired = number(group, "desiredCapacity")
     least = number(group, "minSize")
     if least.is_absent:

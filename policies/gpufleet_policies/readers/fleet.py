@@ -22,8 +22,8 @@ def fleet_from(
 ) -> FleetFacts | None:
     """The fleet under the key `fleet` of GpuFleet's properties, as plain data.
 
-    None when there is none that could be read: an older component, a value not known yet, or one
-    that was compiled with an edition of the catalogue that is not installed here.
+    None when it cannot be read: an older component, a value not known yet, or a fleet compiled with
+    an edition of the catalogue that is not installed here.
     """
     summary = properties.get("fleet")
     if not is_mapping(summary) or summary.get("catalogue") not in editions():
@@ -115,8 +115,8 @@ def _fraction(value: Any) -> Fraction:
 
 
 def _grants(value: Any, gpu: str, catalogue: Catalogue) -> Iterable[Grant]:
-    """What one unit of each resource gives, as `compile` made it. States of older components do not
-    say whether the memory of a share is enforced: then it is not, and its device is not known."""
+    """The grant of each resource's unit, as `compile` made it. States of older components do not
+    have the enforcement of a share's memory: then it is not enforced, and its device is unknown."""
     row = catalogue.gpus.get(gpu)
     for share in items(value):
         resource, profile = at(share, "resource"), at(share, "profile")
@@ -158,7 +158,7 @@ def fleet_from_declaration(
         return fleet_from(document, locator, in_program=False)
     if items(document.get("pools")) and "spend" in document:
         return fleet_from({"fleet": document}, locator, in_program=False)
-    # Compiling needs pydantic and the whole catalogue: only those pay who ask for it.
+    # Imported on use: compiling loads pydantic and the whole catalogue.
     from gpufleet.fleet import fleet_as_dict
     from gpufleet.platforms.compiled import compile_data
 

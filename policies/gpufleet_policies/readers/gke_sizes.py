@@ -1,4 +1,4 @@
-"""How many nodes a GKE pool has and in which zones: its limits count per zone, or in all."""
+"""Number of nodes of a GKE pool and its zones: limits count per zone, or in total."""
 
 import re
 from typing import Any

@@ -90,20 +90,20 @@ def of_values(
     written: str = "",
     namespace: str = "",
 ) -> Iterator[Any]:
-    """Everything the values of a known chart say.
+    """All facts in the values of a known chart.
 
     Args:
-        chart: Its name; nothing for charts that no rule reads.
+        chart: Its name; no facts for charts that no rule reads.
         values: Plain data, UNKNOWN where a value cannot be read.
         locator: The object or file that holds them.
         version: Of the chart.
         place: The field that holds them.
         complete: False: there are more values, which cannot be read.
         annotations: Those of the object that holds them.
-        parts: Where each value is written, when that is not simply below `place`.
+        parts: Path of each value, when that is not simply below `place`.
         is_text: Whether the field holds them as text, which no patch can change.
-        written: Text of the file that holds them alone; empty: they are part of something.
-        namespace: Where the release is installed; empty: not known.
+        written: Text of the file that holds only the values; empty: they are part of an object.
+        namespace: Namespace of the release; empty: unknown.
     """
     chart_row = known_chart(chart)
     if chart_row is None:
@@ -164,7 +164,7 @@ def of_values(
 
 
 def _without_own_configs(chart: str, values: dict[str, Any]) -> dict[str, Any]:
-    """Values whose configurations are facts of their own are validated without these."""
+    """Values whose configurations are separate facts are validated without these."""
     configs = inside(values, "config.map")
     if chart != "nvidia-device-plugin" or not is_mapping(configs):
         return values

@@ -25,7 +25,7 @@ QUANTIZATION_OPTIONS = ("--quantization", "--quantize", "-q", "--dtype")
 QUANTIZATION_VARIABLES = ("QUANTIZE", "QUANTIZATION", "HF_MODEL_QUANTIZE", "DTYPE")
 
 _EXPERTS = re.compile(r"\d+b-\d+e(?![a-z0-9])", re.IGNORECASE)
-"""`17B-128E`: parameters in use and experts; how many there are in all the name does not say."""
+"""`17B-128E`: active parameters and experts; the name does not have the total."""
 
 _SIZE = re.compile(
     r"(?<![a-z0-9.])(?:(\d{1,3})x)?(\d{1,4}(?:\.\d{1,3})?)b(?![a-z0-9])", re.IGNORECASE
@@ -37,7 +37,7 @@ _NAMED_PRECISION = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class ContainerProgram:
-    """What one GPU container runs, as far as its object tells."""
+    """Program of one GPU container, as far as its object shows it."""
 
     container: Container
     words: Sequence[str]
@@ -53,7 +53,7 @@ def intent(
     annotations: Mapping[str, Any],
     programs: Sequence[ContainerProgram],
 ) -> WorkloadIntent:
-    """What a workload is for: annotations win over what its command line suggests."""
+    """Purpose of a workload: annotations override the guess from its command line."""
     name = _model_name(programs)
     parameters = _declared(annotations, "model-params-b", _positive)
     if parameters.is_absent and name is not None:
@@ -85,11 +85,11 @@ _UNREAD: Fact[Any] = unknown("metadata.annotations", Provenance.DECLARED)
 HIDDEN = WorkloadIntent(
     **{f.name: _UNREAD for f in fields(WorkloadIntent) if f.name != "offloads"}, offloads=True
 )
-"""Of a workload whose annotations cannot be read."""
+"""For a workload whose annotations cannot be read."""
 
 
 def declared_environment(annotations: Mapping[str, Any]) -> Fact[str]:
-    """Where a workload runs, when it says so itself."""
+    """Environment of a workload, when it states one."""
     return _declared(annotations, "environment", text)
 
 

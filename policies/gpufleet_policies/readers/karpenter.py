@@ -103,7 +103,7 @@ def asks_for_choice(requirements: tuple[NodeRequirement, ...] | None) -> bool:
 
 
 def types_listed_at(requirements: tuple[NodeRequirement, ...] | None) -> str:
-    """The one list that names machine types; empty where there is none, or several."""
+    """The only list that names machine types; empty where there is none, or several."""
     found = [i for i, r in enumerate(requirements or ()) if r.is_type and r.operator == "In"]
     return f"spec.template.spec.requirements[{found[0]}].values" if len(found) == 1 else ""
 
@@ -287,7 +287,7 @@ def node_class(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
         },
         names=(locator.name,),
         reservations=tuple(reserved),
-        # Karpenter adds EFA interfaces by itself to nodes of pods that ask for them.
+        # Karpenter adds EFA interfaces by itself to nodes of pods that request them.
         has_efa=unknown("spec.networkInterfaces") if interfaces is UNKNOWN else known(True),
         image=_image(document),
         placement_group=word(document, "spec.placementGroupSelector.name")

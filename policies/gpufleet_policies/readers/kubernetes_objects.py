@@ -40,9 +40,9 @@ def group_of(api_version: Any) -> str:
 
 
 def is_left_to_its_owner(document: dict[str, Any]) -> bool:
-    """Whether an object of a cluster needs no verdict of its own.
+    """Whether an object of a cluster needs no separate verdict.
 
-    Its owner is checked instead where rules know the owner's kind, and ended pods hold nothing.
+    Its owner is checked instead where a rule reads the owner's kind, and ended pods hold nothing.
     """
     if at(document, "status.phase") in ("Succeeded", "Failed") and document.get("kind") == "Pod":
         return True
@@ -57,7 +57,7 @@ def is_left_to_its_owner(document: dict[str, Any]) -> bool:
 def object_locator(
     document: dict[str, Any], name: str = "", urn: str = "", path: str = "", line: int = 0
 ) -> Locator:
-    """Where an object is: its own name, else `name`; generated names keep their prefix."""
+    """Name of an object: its own, else `name`; generated names keep their prefix."""
     written = at(document, "metadata.name")
     if not isinstance(written, str):
         written = name or f"{at(document, 'metadata.generateName') or '(unnamed)'}"
@@ -74,12 +74,12 @@ def object_locator(
 
 
 _PODS = ("spec", "spec.template.spec", "spec.jobTemplate.spec.template.spec")
-"""Where a Pod, a controller and a CronJob have the spec of their pods."""
+"""Path of the pod spec in a Pod, a controller and a CronJob."""
 
 
 def _kinds_of_others(document: dict[str, Any], kind: str) -> Iterator[str]:
     """Kinds of configuration that an object is validated with. Karpenter has only the machines of
-    its pools for pods that select one. Kueue's queue must cover what is asked for. A ClusterPolicy
+    its pools for pods that select one. Kueue's queue must cover what is requested. A ClusterPolicy
     names a ConfigMap of counters."""
     if kind == "ConfigMap":
         if any(str(key).endswith(".csv") for key in mapping(document.get("data"))):
@@ -93,7 +93,7 @@ def _kinds_of_others(document: dict[str, Any], kind: str) -> Iterator[str]:
 
 
 def _asks(pod: dict[str, Any]) -> bool:
-    """Whether pods ask for GPUs."""
+    """Whether pods request GPUs."""
     limits = [mapping(inside(c, "resources.limits")) for c in items(pod.get("containers"))]
     return any("nvidia.com/gpu" in one for one in limits)
 
@@ -106,7 +106,7 @@ def facts_of_object(
     name: str = "",
     urn: str = "",
 ) -> Iterator[Any]:
-    """Every fact one object gives; none for kinds that no rule knows."""
+    """Every fact of one object; none for kinds that no rule reads."""
     if has_members(document):
         for _, member in members_of(document):
             if is_mapping(member) and "kind" in member and "apiVersion" in member:

@@ -30,9 +30,9 @@ def _texts(document: dict[str, Any]) -> dict[str, str]:
 
 
 _NO_LIMIT = 10**6
-"""Quotas from this on mean no limit: Kueue's own examples write 1000000000 where another system
-decides (kueue site, provisioning; GoogleCloudPlatform/kubernetes-engine-samples, batch/kueue-dws).
-"""
+"""Quotas of at least this mean no limit: Kueue's own examples write 1000000000 where another
+system decides (kueue site, provisioning; GoogleCloudPlatform/kubernetes-engine-samples,
+batch/kueue-dws)."""
 
 
 def _quota(value: Any) -> int | None:

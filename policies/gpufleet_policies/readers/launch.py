@@ -1,7 +1,7 @@
-"""How many processes a container starts on its GPUs: command line, variables, fields of its kind.
+"""Processes that a container starts on its GPUs: command line, variables, fields of its kind.
 
-Options of vLLM, SGLang, TGI, torchrun, accelerate, deepspeed. What no option says is absent: an
-engine's own default proves nothing, because images set defaults too.
+Options of vLLM, SGLang, TGI, torchrun, accelerate, deepspeed. A value without an option is absent:
+an engine's own default proves nothing, because images set defaults too.
 """
 
 import re
@@ -58,7 +58,7 @@ def launch(
     if not options and not stated and not trains and not variables:
         return NO_LAUNCH
     if several_programs(words):
-        # Each program opens GPUs of its own, which nothing here tells.
+        # Each program opens other GPUs, whose number is unknown here.
         return Launch(unknown(place), unknown(place), unknown(place), unknown(place), trains=trains)
     nodes, meeting = _rendezvous(words, options, variables, place)
     return Launch(
@@ -155,8 +155,8 @@ _SHELL_VARIABLE = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
 def _rendezvous(
     words: Sequence[str], options: Options, variables: Mapping[str, str], place: str
 ) -> tuple[Fact[int], Fact[str]]:
-    """Pods that torchrun waits for, and where they meet (pytorch v2.9, torch/distributed/run.py:
-    127.0.0.1 unless an option or a variable PET_... says it; MASTER_ADDR is not read)."""
+    """Number of pods that torchrun waits for, and their address (pytorch v2.9,
+    torch/distributed/run.py: 127.0.0.1 without option or variable PET_...; not MASTER_ADDR)."""
     starts = [word for word in words if word.rsplit("/", 1)[-1] in _ELASTIC]
     if not starts:  # servers over several pods count them too: SGLang, vLLM
         return fact(options.single(("--nnodes",)), _positive, place), absent(place)

@@ -15,12 +15,12 @@ _GPU_FAMILY = re.compile(r"^(?:[pg][0-9]+[a-z]*\.|a[2-9]x?-|g[2-9]-)")
 
 @dataclass(frozen=True, slots=True)
 class Machines:
-    """What a list of machine types has in common."""
+    """Common facts of a list of machine types."""
 
     gpu: Fact[str]
     """Key of the catalogue; absent: no NVIDIA GPU; unknown: several, or an unlisted type."""
     gpus_per_node: Fact[int]
-    """Of the largest."""
+    """Of the largest machine type."""
     carries_gpus: Fact[bool]
     """Unknown where only some of them do."""
 
@@ -31,7 +31,7 @@ NO_MACHINES = Machines(absent("machine"), absent("machine"), unknown("machine"))
 
 @lru_cache(maxsize=2048)
 def machines(names: tuple[str, ...], place: str = "") -> Machines:
-    """The hardware of a pool that may be made of any of these types."""
+    """The hardware of a pool of any of these machine types."""
     found = [_row(name) for name in names]
     if not found:
         return NO_MACHINES

@@ -18,7 +18,7 @@ Steps = tuple[str | int, ...]
 
 
 def has_members(document: Mapping[str, Any]) -> bool:
-    """Whether an object is judged by what is in it."""
+    """Whether an object is validated by its members."""
     if str(document.get("kind", "")).endswith("List"):
         return is_list(document.get("items"))
     return _is_a(document, APP_WRAPPER) or _is_a(document, _PIPELINE)
@@ -55,7 +55,7 @@ def _is_a(document: Mapping[str, Any], kind: tuple[str, str]) -> bool:
 
 
 def _wrapped(whole: Mapping[str, Any], made: Any) -> Any:
-    """What an object makes, in its namespace and its queue."""
+    """Objects that an object creates, in its namespace and its queue."""
     if not is_mapping(made):
         return made
     outer, own = mapping(whole.get("metadata")), mapping(made.get("metadata"))

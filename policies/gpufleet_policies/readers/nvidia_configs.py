@@ -113,7 +113,7 @@ def of_text(
 
 
 def parsed(written: str) -> Any:
-    """YAML as data; None for what is none. Who reads it upstream says why: `gpufleet check`."""
+    """YAML as data; None for invalid YAML. `gpufleet check` reports the error."""
     from gpufleet.documents.limits import UnreadableDocumentError
     from gpufleet.documents.reading import read_go
 
@@ -133,7 +133,7 @@ def declared(
     path: tuple[str, ...] | None = None,
     text: str = "",
 ) -> Iterator[Any]:
-    """What a configuration that was read declares; `text` where its object holds it as text."""
+    """Facts of a configuration that was read; `text` where its object holds it as text."""
     if kind == "device-plugin":
         yield from _sharing(data, locator, annotations, place, key, path, text)
     elif kind == "mig-parted":

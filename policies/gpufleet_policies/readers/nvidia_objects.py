@@ -44,7 +44,7 @@ def installed(name: str, document: dict[str, Any], locator: Locator) -> Program:
 
 
 _PLUGIN_DATA = ("devicePlugin", "config", "data")
-"""Where the operator's values hold configurations of the device plugin."""
+"""Paths of configurations of the device plugin in the operator's values."""
 
 
 def values_path(locator: Locator, place: str, *keys: str) -> tuple[str, ...] | None:
@@ -64,7 +64,7 @@ def choices(
     version: Fact[str] | None = None,
     is_text: bool = False,
 ) -> Iterator[Any]:
-    """What the GPU Operator's values, or a ClusterPolicy's spec, choose.
+    """Choices in the GPU Operator's values, or in a ClusterPolicy's spec.
 
     `is_text`: the object holds them as text, which no patch can change.
     """

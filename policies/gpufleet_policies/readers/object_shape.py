@@ -29,12 +29,12 @@ _PATCH = "$patch"
 def refused_shape(
     document: dict[str, Any], locator: Locator, *, fitting: bool = False
 ) -> Iterator[Any]:
-    """The object as a configuration, where its schema refuses what is written, or where the
-    cluster's version may not have it; with `fitting`, also where it fits its schema.
+    """The object as a configuration, where its schema refuses it, or where the cluster's version
+    may not have it; with `fitting`, also where it fits its schema.
 
-    What is missing proves nothing: the object may be a patch, or complete in another file. An
-    object with parts that cannot be read is not validated: its lists may be shorter than they are.
-    Texts that will be replaced are named as not judged.
+    A missing field proves nothing: the object may be a patch, or complete in another file. An
+    object with unreadable parts is not validated: its lists may be incomplete. Texts that will be
+    replaced are listed as not validated.
     """
     if _PATCH in document or not has_schema(document.get("apiVersion"), document.get("kind")):
         return

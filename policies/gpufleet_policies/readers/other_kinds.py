@@ -1,5 +1,5 @@
-"""Kinds that no rule reads: those that cannot concern a GPU, those of which the definition says all
-that is known, and all the others.
+"""Kinds that no rule reads: those that cannot concern a GPU, those with only a known definition,
+and all the others.
 
 Sources: Kubernetes API reference 1.36, groups and kinds; the API references of the named projects.
 """
@@ -18,7 +18,7 @@ configures nothing that serves GPUs; `definition` of GPU nodes and operators tha
 
 
 def is_validated_by_definition(document: Mapping[str, Any], group: str, kind: str) -> bool:
-    """Whether an object's definition is known, and no rule would say more about its kind."""
+    """Whether an object's definition is known, and no rule about its kind would add a finding."""
     by_definition = _JUDGED_BY.get((group, kind)) == "definition"
     return by_definition and has_schema(document.get("apiVersion"), kind)
 

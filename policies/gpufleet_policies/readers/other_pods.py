@@ -1,4 +1,4 @@
-"""Pods of SparkApplications, and pod templates inside of kinds that no reader knows.
+"""Pods of SparkApplications, and pod templates in kinds without a reader.
 
 Source: kubeflow/spark-operator api/v1beta2/sparkapplication_types.go (GPUSpec: name, quantity).
 """
@@ -65,7 +65,7 @@ def _found(document: dict[str, Any]) -> Groups:
 
 
 UNKNOWN_KIND = PodMakerKind(_found)
-"""A kind that no reader knows: its pod templates, and nothing of how many pods it makes of them."""
+"""A kind without a reader: its pod templates, with an unknown number of pods."""
 
 
 def _pod_specs(value: Any, place: str, depth: int) -> Iterator[tuple[str, Any]]:
@@ -86,7 +86,7 @@ def _pod_specs(value: Any, place: str, depth: int) -> Iterator[tuple[str, Any]]:
 
 
 def has_gpu_pods(document: dict[str, Any]) -> bool:
-    """Whether an object holds a pod template that asks for GPUs or for claims of devices."""
+    """Whether an object holds a pod template that requests GPUs or claims of devices."""
     for _, spec in _pod_specs(document.get("spec"), "spec", 0):
         if "resourceClaims" in spec:
             return True

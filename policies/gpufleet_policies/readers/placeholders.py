@@ -12,7 +12,7 @@ _PEOPLE = re.compile(
     r"todo|fixme|tbd)(?:$|[-_./: ])",
     re.IGNORECASE,
 )
-"""Words by which people say so: `PLACEHOLDER_NODES`, `REPLACE_ME`, `your-project`."""
+"""Words of placeholders in use: `PLACEHOLDER_NODES`, `REPLACE_ME`, `your-project`."""
 _NAME = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+")
 """A name in capitals where a number or a word of a list is needed: `NUM_NODES`."""
 

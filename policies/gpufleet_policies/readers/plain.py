@@ -7,7 +7,7 @@ from gpufleet.documents.shapes import is_list, is_mapping
 from gpufleet_policies.names import names
 
 SENTINELS = frozenset(names("value that is not known yet"))
-"""What is on the wire for a value that is not known yet (sdk/go/common/resource/plugin/rpc.go)."""
+"""Wire format of a value that is not known yet (sdk/go/common/resource/plugin/rpc.go)."""
 
 SIGNATURE = "4dabf18193072939515e22adb298388d"
 """Key of mappings that represent a secret, an asset or a reference (sdk/go/common/resource/sig)."""
@@ -22,7 +22,7 @@ def plain(value: Any, depth: int = 0) -> Any:
     """Plain dicts, lists, strings and numbers; UNKNOWN where a value cannot be read yet.
 
     Whole numbers become int, because the engine sends every number as a float. Mapping keys that
-    are not text and values of foreign types are left out: no rule asks for them.
+    are not text and values of foreign types are omitted: no rule reads them.
     """
     kind = value.__class__
     if kind is str:

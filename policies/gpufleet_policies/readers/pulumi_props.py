@@ -36,7 +36,7 @@ def group_and_kind(resource_type: str) -> tuple[str, str] | None:
 
 
 def is_validated(resource_type: str) -> bool:
-    """Whether any rule could have something to say about resources of this type."""
+    """Whether any rule reads resources of this type."""
     if resource_type in READERS:
         return True
     found = group_and_kind(resource_type)
@@ -92,7 +92,7 @@ def facts_of_properties(
 
 
 def _opened(fact: Any) -> Iterator[Any]:
-    """A release without the objects it refers to, which are resources of their own."""
+    """A release without the objects it refers to, which are separate resources."""
     if type(fact) is UnopenedRelease:
         found = opened(fact.release, fact.locator, fact.annotations)
         yield from (one for one in found if _is_fact(one))
@@ -101,9 +101,9 @@ def _opened(fact: Any) -> Iterator[Any]:
 
 
 def _is_fact(found: Any) -> bool:
-    """An engine has no list for what was not judged."""
+    """An engine has no list for parts that were not validated."""
     return type(found) is not NotJudged
 
 
 _INSIDE_FLEET = f"{FLEET_TYPE}$"
-"""What URNs of everything below GpuFleet hold."""
+"""Type in the URNs of all resources below GpuFleet."""

@@ -11,7 +11,7 @@ from gpufleet_policies.readers.pulumi_props import facts_of_properties, is_valid
 
 _SIGNATURE = "4dabf18193072939515e22adb298388d"
 _HIDDEN = "[secret]"
-"""How states and previews write what they may not show (sdk/go/common/resource/sig)."""
+"""Wire format of secrets in states and previews (sdk/go/common/resource/sig)."""
 
 _GONE = frozenset(
     {"delete", "delete-replaced", "discard", "discard-replaced", "remove-pending-replace"}

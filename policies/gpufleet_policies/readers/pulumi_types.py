@@ -80,7 +80,7 @@ def token_of(kind: str) -> str | None:
 
 
 KINDS = {token: token.rsplit(":", 1)[-1] for token in READERS}
-"""What messages call a resource of a type."""
+"""Name of a resource type in messages."""
 
 _UNREAD = re.compile(
     "|".join(Path(__file__).with_name("unread_types.txt").read_text(encoding="utf-8").split())

@@ -9,7 +9,7 @@ from gpufleet_policies.readers.reading import is_meant
 
 
 def amount(value: Any) -> Amount | None:
-    """A quantity as a number in its base unit; None when it is none (`$(GPUS)`, `two`, `-1`)."""
+    """A quantity as a number in its base unit; None for other texts (`$(GPUS)`, `two`, `-1`)."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
     written = str(value).strip()

@@ -1,4 +1,4 @@
-"""Objects that relations are asked about as they are written: rows of `rules.jsonl` name their
+"""Objects as they are written, for relations: rows of `rules.jsonl` name their
 fields."""
 
 import csv

@@ -21,9 +21,9 @@ class RawContainer:
     fields: dict[str, Any]
     """In a container's own names: `image`, `args`, `resources`."""
     resources_place: str = ""
-    """Where its resources are written; empty: `resources` below its place."""
+    """Path of its resources; empty: `resources` below its place."""
     short_form: bool = False
-    """Whether its resources are written in a form of its kind, which no patch knows."""
+    """Whether its resources are in a form of its kind, which no patch can change."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,18 +36,18 @@ class RawGroup:
     spec: Any
     pods: Fact[int]
     metadata: Any = None
-    """Of the template."""
+    """Annotations and labels of the template."""
     together: Fact[int] = ONE
     """Pods that form one replica."""
     containers: tuple[RawContainer, ...] | None = None
     """Instead of the spec's own lists."""
     stated: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    """What the object says in fields of its kind: `tensor`, `pipeline`, `data`, `data_local`,
+    """Facts in fields of the object's kind: `tensor`, `pipeline`, `data`, `data_local`,
     `processes`, `model`, `spreads`; `preset`: its controller adds to the containers; `runtime`:
-    what it refers to may add others; `claims`: the field of its claims, where it is not
+    the referenced runtime may add others; `claims`: the field of its claims, where it is not
     `resourceClaims`."""
     subdomain: Any = None
-    """What its controller sets as `subdomain` of the pods; None: what their spec says."""
+    """The `subdomain` that its controller sets on the pods; None: that of their spec."""
 
 
 Groups = Iterator[RawGroup]
@@ -55,7 +55,7 @@ Groups = Iterator[RawGroup]
 
 @dataclass(frozen=True, slots=True)
 class JobFields:
-    """Where a kind that runs to completion keeps what decides about its run."""
+    """Path of the fields that limit a run, in a kind that runs to completion."""
 
     deadlines: tuple[str, ...] = ()
     retries: str = ""
@@ -67,7 +67,7 @@ class JobFields:
 
 @dataclass(frozen=True, slots=True)
 class PodMakerKind:
-    """What is known about a kind that makes pods."""
+    """Facts of a kind that creates pods."""
 
     groups: Callable[[dict[str, Any]], Groups]
     checked_on_creation: bool = False
@@ -79,7 +79,7 @@ class PodMakerKind:
     ray: Callable[[dict[str, Any]], Ray] | None = None
     trains: bool = False
     serves: bool = False
-    """Its pods answer requests, whatever their containers run."""
+    """Its pods serve requests, whichever programs their containers run."""
     starts_together: bool = False
     enough: str = ""
     """Path of the number of pods with which an elastic job starts; empty: it needs all of them."""

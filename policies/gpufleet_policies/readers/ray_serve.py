@@ -1,4 +1,4 @@
-"""What a Ray Serve configuration says: replicas, their GPUs, and the model of `ray.serve.llm`.
+"""Facts of a Ray Serve configuration: replicas, their GPUs, and the model of `ray.serve.llm`.
 
 Source: ray-project/ray `python/ray/llm/_internal/serve` (LLMConfig), `python/ray/serve/schema.py`.
 """
@@ -22,7 +22,7 @@ _MODEL = "llm_config"
 
 
 def serve_facts(document: dict[str, Any]) -> dict[str, Any]:
-    """What the Serve configuration of a RayService says of its replicas."""
+    """Replicas in the Serve configuration of a RayService."""
     deployments = _deployments(at(document, "spec.serveConfigV2"))
     return {
         "serving_gpus": _serving_gpus(deployments),
@@ -54,7 +54,7 @@ def _deployments(text: Any) -> Fact[tuple[Any, ...]]:
 
 def _models(application: Any) -> Iterator[dict[str, Any]]:
     """Models of `ray.serve.llm`, each as a deployment: a replica has a GPU for each part of its
-    model, and one replica unless it says otherwise (ray-project/ray, LLMConfig)."""
+    model, and by default one replica (ray-project/ray, LLMConfig)."""
     for config in items(at(application, "args.llm_configs")):
         own = mapping(at(config, "deployment_config"))
         sizes = [natural(at(config, f"engine_kwargs.{key}") or 1) for key in _SIZES]
@@ -83,7 +83,7 @@ def _serving_gpus(deployments: Fact[tuple[Any, ...]]) -> Fact[int]:
 
 
 def _gpus_of(deployment: Any) -> Any:
-    """As written; a float that is a whole number as one."""
+    """As written; a float with an integer value as an int."""
     found = decimal(at(deployment, "ray_actor_options.num_gpus"))
     if found is None:
         return None
@@ -142,7 +142,7 @@ def _with_model(group: RawGroup, deployment: dict[str, Any]) -> RawGroup:
 
 
 def _name(config: Any) -> str | None:
-    """What the weights are called: their source, unless that is a folder or a bucket."""
+    """Name of the weights: their source, unless that is a folder or a bucket."""
     source, name = (at(config, f"model_loading_config.{k}") for k in ("model_source", "model_id"))
     plain = isinstance(source, str) and not source.startswith(("/", ".")) and "://" not in source
     found = source if plain else name
@@ -150,7 +150,7 @@ def _name(config: Any) -> str | None:
 
 
 def _gpus_of_pod(group: RawGroup) -> int | None:
-    """GPUs that the pods of a group ask for; 0 where the number is not known, None without any."""
+    """GPUs that the pods of a group request; 0 if the number is unknown, None without any."""
     asked: list[Any] = []
     for container in items(at(group.spec, "containers")):
         resources = mapping(at(container, "resources"))

@@ -58,7 +58,7 @@ def _stated(group: Any) -> dict[str, Any]:
 
 
 def _standing(worker: Any) -> Fact[int]:
-    """Replicas as set now, else the minimum; one at least of a group that can grow from none."""
+    """Current replicas, else the minimum; at least one of a group that can grow from 0."""
     key = "minReplicas" if at(worker, "replicas") is None else "replicas"
     pods = count(worker, key, 0)
     return pods if at(worker, "maxReplicas") == 0 else at_least_one(pods)

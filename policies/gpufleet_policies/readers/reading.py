@@ -28,7 +28,7 @@ def at(document: Any, path: str) -> Any:
 
 
 def place_of(document: Any, is_wanted: Callable[[Any], bool], path: str = "") -> str | None:
-    """The path of the first value in a document that is wanted; None where none is."""
+    """The path of the first matching value in a document; None without one."""
     if not is_mapping(document) and not is_list(document):
         return path if is_wanted(document) else None
     for step, item in document.items() if is_mapping(document) else enumerate(document):
@@ -66,7 +66,7 @@ def fact(
 
 
 def text(value: Any) -> str | None:
-    """Text, unless it holds a placeholder someone's template tool fills in later."""
+    """Text, unless it holds a placeholder that a template tool replaces later."""
     if not isinstance(value, str) or "${" in value or "{{" in value:
         return None
     return value
@@ -104,8 +104,8 @@ def is_meant(number: Decimal) -> bool:
 
 
 _DIGITS = 40
-"""Before and behind the point: written out, a number with more would be a text of its own length.
-Texts of thousands of digits are no numbers either: Python refuses to read them."""
+"""Maximum digits before and after the point: written out, a longer number would be a text of
+excessive length. Python refuses texts of thousands of digits."""
 
 
 def words(value: Any) -> tuple[str, ...] | None:

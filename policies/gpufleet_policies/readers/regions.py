@@ -1,4 +1,4 @@
-"""The region an object of a cloud is in, as far as the object says so."""
+"""The region of a cloud object, as far as the object states it."""
 
 import re
 from typing import Any
@@ -12,9 +12,9 @@ _ARNS = ("arn", "nodeGroupArn")
 
 
 def region_of(document: Any, *places: str) -> Fact[str]:
-    """From `region`, from these other places, from its ARN or its zones; absent: none says so.
+    """From `region`, from these other places, from its ARN or its zones; absent without any.
 
-    A value at a place that is not a region, like a zone at GKE's `location`, says nothing.
+    A value that is not a region, like a zone at GKE's `location`, is ignored.
     """
     for place in ("region", *places):
         found = word(document, place)

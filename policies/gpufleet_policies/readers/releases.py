@@ -22,10 +22,10 @@ from gpufleet_policies.wrappers.release import values_of
 
 
 def releases(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
-    """Every release a document holds; those that need other files are left unopened."""
+    """Every release in a document; a release that needs other files stays unopened."""
     annotations = known_texts(inside(document, "metadata.annotations"))
     for place in inline_patches(document) if is_kustomization(document, locator.file) else ():
-        reason = "a patch is judged only with the object that it changes"
+        reason = "a patch is validated only with the object that it changes"
         yield NotJudged(locator=locator, what="patch", reason=reason, place=place)
     for release in releases_of(document, locator.file):
         named = replace(locator, name=locator.name or release.name, cluster=release.cluster)
@@ -41,10 +41,10 @@ def opened(
     annotations: Mapping[str, str],
     place: str | None = None,
 ) -> Iterator[Any]:
-    """What a release declares, and what of it is not judged.
+    """Facts of a release, and its parts that are not validated.
 
-    `place` is the field that holds the values, where they are reported in another document than
-    the one that names the chart.
+    `place` is the field of the values, where they are reported in another document than the one
+    that names the chart.
     """
 
     def left_out(what: str, reason: str, at: str) -> NotJudged:

@@ -33,7 +33,7 @@ def is_arguments(document: dict[str, Any]) -> bool:
 def pools_of(document: dict[str, Any], path: str, line: int) -> Iterator[Any]:
     """The node group with its launch template, or the node pool.
 
-    Rules about pools judge the fleet's declaration: these are for relations only (`in_fleet`).
+    Rules about pools validate the fleet's declaration: these are for relations only (`in_fleet`).
     """
     where = Locator(ARGUMENTS, PurePath(path).stem, "", "", path, line)
     if "nodeGroup" not in document:

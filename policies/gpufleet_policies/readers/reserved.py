@@ -1,4 +1,4 @@
-"""What the scheduler reserves for a pod, from its specification as it is written."""
+"""Resources that the scheduler reserves for a pod, from its specification as written."""
 
 from collections import defaultdict
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Where pods may run: node labels, tolerations, zones, claims, priority, scheduler."""
+"""Placement of pods: node labels, tolerations, zones, claims, priority, scheduler."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -28,7 +28,7 @@ _TOPOLOGY_ANNOTATIONS = (
 
 
 def node_labels(spec: dict[str, Any]) -> dict[str, frozenset[str]]:
-    """Labels a node must carry, as far as a map of allowed values can say it."""
+    """Required node labels, as far as a map of allowed values can express them."""
     selector = spec.get("nodeSelector")
     required = {
         key: frozenset({value})
@@ -107,7 +107,7 @@ def claims(spec: dict[str, Any], place: str) -> Iterator[PodClaim]:
     for index, one in enumerate(items(spec.get("resourceClaims"))):
         where = f"{place}[{index}]"
         name = at(one, "name")
-        # Before 1.31 the two names stood under `source`.
+        # Before 1.31 the two names were under `source`.
         old = at(one, "source") if is_mapping(one) else None
         fields = mapping(one) if old is None else {**mapping(old), **mapping(one)}
         yield PodClaim(

@@ -32,7 +32,7 @@ _IMAGES = re.compile(
 
 
 def serves(words: Sequence[str], image: str, *, has_command: bool) -> bool:
-    """Whether the words start a model server; without a command of its own the image decides."""
+    """Whether the words start a model server; without a command the image decides."""
     for at, word in enumerate(words):
         name = word.rsplit("/", 1)[-1]
         if name in _PROGRAMS:

@@ -122,7 +122,7 @@ def _nim_cache(document: dict[str, Any]) -> Groups:
 
 
 def _vllm_runtime(document: dict[str, Any]) -> Groups:
-    """The vLLM production stack has short forms of its own for all of a pod."""
+    """The vLLM production stack has its own short forms for all parts of a pod."""
     place = "spec.deploymentConfig"
     config = mapping(at(document, place))
     resources = mapping(config.get("resources"))

@@ -1,7 +1,7 @@
 """Pulumi programs in YAML and templates of CloudFormation, the CDK's output among them.
 
-Each resource is a document of its own: its properties in Pulumi's spelling, with its type and name
-under keys that no file can have. What a function, a reference or a parameter gives is UNKNOWN: a
+Each resource is a separate document: its properties in Pulumi's spelling, with its type and name
+under keys that no file can have. The value of a function, a reference or a parameter is UNKNOWN: a
 default can be replaced with each deployment.
 
 Sources: pulumi/pulumi-yaml README and pkg/pulumiyaml/packages.go (short type tokens); AWS
@@ -63,7 +63,7 @@ def resources_of(document: Mapping[str, Any]) -> Iterator[tuple[Steps, dict[str,
 
 
 def facts_of_resource(member: Mapping[str, Any], path: str) -> Iterator[Any]:
-    """The facts of one member, or why it is not judged."""
+    """The facts of one member, or the reason why it is not validated."""
     token, name = str(member[TYPE]), str(member[NAME])
     properties = {key: value for key, value in member.items() if key not in (TYPE, NAME)}
     if token in READERS or group_and_kind(token) is not None:

@@ -13,10 +13,10 @@ FILLED_IN_KEY = "gpufleet-template-lines"
 
 
 def without_templates(text: str) -> str:
-    """A template's text that YAML can read: control lines go, values become FILLED_IN.
+    """A template's text as readable YAML: control lines are removed, expressions become FILLED_IN.
 
-    Lines stay where they are. A line that is nothing but an expression fills in whole lines: what
-    it is in reads as UNKNOWN. Both branches of a condition stay, the later one counts.
+    Line numbers stay. A line that is only an expression fills in whole lines: its parent is read as
+    UNKNOWN. Both branches of a condition stay, the later one counts.
     """
     lines = _rewritten(text, _one_line).split("\n")
     return "\n".join(_line(line) for line in lines)

@@ -70,7 +70,7 @@ def _resources(module: Any, depth: int) -> Iterator[dict[str, Any]]:
 
 
 def overlaid(value: Any, hidden: Any, depth: int = 0) -> Any:
-    """A planned value with UNKNOWN where `after_unknown` says true."""
+    """A planned value with UNKNOWN where `after_unknown` is true."""
     if hidden is True or depth > MAX_DEPTH:
         return UNKNOWN
     if is_mapping(hidden) and isinstance(value, dict | None):
@@ -101,7 +101,7 @@ def is_read(kind: str) -> bool:
 
 
 def facts_of_values(kind: str, values: Any, address: str, path: str) -> Iterator[Any]:
-    """The facts of one resource; or why it is not judged."""
+    """The facts of one resource, or the reason why it is not validated."""
     if not is_mapping(values):
         return
     if kind in _MANIFESTS:

@@ -1,7 +1,7 @@
-"""TrainJobs with the runtime that they name: the pods that Kubeflow Trainer makes of both.
+"""TrainJobs with their runtime: the pods that Kubeflow Trainer creates from both.
 
 Source: kubeflow/trainer pkg/runtime/framework/plugins/jobset/builder.go (`Trainer`): the job of the
-step `trainer` gets the nodes, and its container `node` what `spec.trainer` says.
+step `trainer` gets the nodes, and its container `node` the settings of `spec.trainer`.
 """
 
 from collections.abc import Iterator, Mapping
@@ -83,9 +83,9 @@ def _processes(
     own: Mapping[str, Any],
     more: Mapping[str, Any],
 ) -> str | None:
-    """What the policy of torch sets as processes per node: as it is written, and without that, for
-    a TrainJob that names amounts and no GPU, its CPUs, at least one (pkg/runtime/framework/plugins/
-    torch/torch.go, kubeflow/trainer#3974). None: one for each GPU, or another policy."""
+    """Processes per node by the policy of torch: as written, and without a number, for a TrainJob
+    with amounts and no GPU, its CPUs, at least one (pkg/runtime/framework/plugins/torch/torch.go,
+    kubeflow/trainer#3974). None: one for each GPU, or another policy."""
     policy = at(runtime, "spec.mlPolicy.torch")
     written = at(job, "spec.trainer.numProcPerNode") or at(policy, "numProcPerNode")
     if policy is None or written is not None:
@@ -111,7 +111,7 @@ def _patches(job: Mapping[str, Any]) -> Iterator[tuple[Any, dict[str, Any]]]:
 
 
 def _changed(pod: Mapping[str, Any], override: Mapping[str, Any]) -> dict[str, Any]:
-    """What an override says of pods: lists are added to, mappings merged; containers stay."""
+    """Changes of an override to pods: lists are extended, mappings merged; containers stay."""
     return {
         key: [*items(pod.get(key)), *value]
         if isinstance(value, list)

@@ -60,7 +60,7 @@ def _hardware(document: dict[str, Any]) -> Machines:
 
 
 def _by_device(devices: list[str]) -> Fact[str]:
-    """The GPU that has all of these PCI device ids; unknown where none, or several, do."""
+    """The only GPU with all of these PCI device ids; unknown where none, or several, have them."""
     wanted = {device.removeprefix("0x").lower()[:4] for device in devices}
     matching = [
         gpu.key

@@ -30,10 +30,10 @@ def workload_from(
     locator: Locator,
     api_group: str,
 ) -> WorkloadFacts | None:
-    """The pods an object makes; None when its kind makes none. Of custom resources that no reader
-    knows, pod templates with GPUs, wherever they are.
+    """The pods of an object; None when its kind creates none. For custom resources without a
+    reader, pod templates with GPUs at any path.
 
-    `document` is plain data with UNKNOWN where a value cannot be read; the catalogue is only asked
+    `document` is plain data with UNKNOWN where a value cannot be read; the catalogue is read only
     when a command line names a model.
     """
     kind = KINDS.get((api_group, locator.kind))
@@ -109,7 +109,7 @@ def _intent(
     programs: Sequence[ContainerProgram],
     metadata_known: bool,
 ) -> WorkloadIntent:
-    """Read only where GPUs are asked for: most workloads of a program ask for none."""
+    """Read only where GPUs are requested: most workloads of a program request none."""
     if programs and not metadata_known:
         return intents.HIDDEN
     if not programs:
@@ -143,8 +143,8 @@ def _metadata_known(document: dict[str, Any], groups: Iterable[RawGroup]) -> boo
 
 
 def _is_fragment(groups: Iterable[RawGroup]) -> bool:
-    """Whether no container has an image: then it is a patch of Kustomize, and what it does not say
-    is in the object it changes."""
+    """Whether no container has an image: then it is a patch of Kustomize, and the object that it
+    changes may have the missing fields."""
     for raw in groups:
         listed = mapping(raw.spec).get("containers")
         if raw.spec is UNKNOWN or listed is UNKNOWN or UNKNOWN in items(listed):
@@ -164,7 +164,7 @@ def _deadline(document: dict[str, Any], kind: PodMakerKind, *, fragment: bool) -
 
 
 def _surge(document: dict[str, Any], kind: str) -> Fact[int]:
-    """A Deployment's surge where no old pod may go before (Kubernetes API, RollingUpdate:
+    """A Deployment's surge where no old pod may end before (Kubernetes API, RollingUpdate:
     `maxSurge` 25 % rounds up, `maxUnavailable` 25 % rounds down)."""
     way = at(document, "spec.strategy.type")
     if kind != "Deployment" or way == "Recreate":
@@ -267,6 +267,11 @@ def _group(
         and isinstance(raw.spec, dict)
         and not fragment,
         zone_bound=scheduling.is_zone_bound(spec, {**annotations, **own}),
+        volumes=tuple(
+            name
+            for volume in items(spec.get("volumes"))
+            if isinstance(name := at(volume, "persistentVolumeClaim.claimName"), str)
+        ),
         pod_requests=_pod_requests(spec, raw.place),
         labels={k: v for k, v in mapping(at(raw.metadata, "labels")).items() if isinstance(v, str)}
         if raw.metadata is not None

@@ -1,11 +1,11 @@
-"""Kustomizations built into objects: what `kustomize build` prints, with the place of each field.
+"""Kustomizations built into objects: the output of `kustomize build`, with the path of each field.
 
-A reader of what kustomizations of GPU repositories use. What it does not do is a problem that the
-audit lists: other machines (`https://`), plugins, charts, `vars`. Names of generated objects have
-no hash.
+It supports the features that kustomizations of GPU repositories use. The audit lists each
+unsupported one as a problem: other machines (`https://`), plugins, charts, `vars`. Names of
+generated objects have no hash.
 
 Source: kubernetes-sigs/kustomize api/internal/target/kusttarget.go at kustomize v5.5.0, for the
-order of what is done.
+order of operations.
 """
 
 import posixpath
@@ -52,12 +52,12 @@ class Problem:
 
 @dataclass(slots=True)
 class Built:
-    """What a kustomization makes."""
+    """Result of a kustomization."""
 
     objects: list[Made] = field(default_factory=list[Made])
     problems: list[Problem] = field(default_factory=list[Problem])
     files: set[str] = field(default_factory=set[str])
-    """Every file that it is made of."""
+    """All of its source files."""
 
 
 def build(folder: str, tree: Tree) -> Built:
@@ -127,7 +127,7 @@ class _Builder:
         if not isinstance(path, str):
             raise UnresolvedError("it is not a path")
         if is_remote(path):
-            raise UnresolvedError(f"{path} is on another machine, which an audit does not ask")
+            raise UnresolvedError(f"{path} is on another machine, which an audit does not access")
         where = here.at(path)
         if self.tree.is_folder(where):
             self.accumulate(where, own, is_component=False, above=above)
@@ -138,7 +138,7 @@ class _Builder:
 
     def _component(self, here: _Place, path: Any, own: list[Made], above: tuple[str, ...]) -> None:
         if not isinstance(path, str) or is_remote(path):
-            raise UnresolvedError(f"{path} is on another machine, which an audit does not ask")
+            raise UnresolvedError(f"{path} is on another machine, which an audit does not access")
         self.accumulate(here.at(path), own, is_component=True, above=above)
 
     def _generate(self, here: _Place, own: list[Made]) -> None:
@@ -247,7 +247,7 @@ class _Builder:
         else:
             raise UnresolvedError("it is not a patch")
         if path and is_remote(path):
-            raise UnresolvedError(f"{path} is on another machine, which an audit does not ask")
+            raise UnresolvedError(f"{path} is on another machine, which an audit does not access")
         documents: list[Document]
         if path:
             file = here.at(path)
@@ -393,5 +393,5 @@ class _Text:
     line: int = 1
 
     def located(self, steps: Any) -> tuple[int, int]:
-        """How many steps of a path are written, and the line of the last of them."""
+        """Number of written steps of a path, and the line of the last of them."""
         return located_in_text(self.text, tuple(steps))

@@ -19,7 +19,7 @@ Values = Mapping[str, Mapping[str, Any]]
 
 
 def with_variables(objects: Iterable[Made]) -> None:
-    """Write the values of ConfigMaps into the containers that ask for them."""
+    """Write the values of ConfigMaps into the containers that request them."""
     listed = list(objects)
     for space in {one.namespace for one in listed}:
         maps = [one for one in listed if one.kind == "ConfigMap" and one.namespace == space]

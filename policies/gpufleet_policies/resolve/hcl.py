@@ -1,8 +1,8 @@
-"""Text of HCL (`.tf`) as blocks of literal values: what is computed is UNKNOWN.
+"""Text of HCL (`.tf`) as blocks of literal values: computed values are UNKNOWN.
 
-Of the language it reads blocks, attributes, texts, numbers, booleans, lists, objects, heredocs,
-`toset`, `tolist`, `jsonencode` and `yamldecode` of literals, and references to variables and locals
-that the caller knows. Every other expression is UNKNOWN.
+Supported are blocks, attributes, texts, numbers, booleans, lists, objects, heredocs, `toset`,
+`tolist`, `jsonencode` and `yamldecode` of literals, and references to variables and locals of the
+caller. Every other expression is UNKNOWN.
 
 Source: hashicorp/hcl hclsyntax/spec.md.
 """
@@ -26,7 +26,7 @@ _LITERAL_CALLS = frozenset(
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", '"': '"', "\\": "\\"}
 _EXPRESSION = re.compile(r"(?<!\$)\$\{(?:[^{}]|\{[^{}]*\})*\}")
 INSERTED = "__INSERTED__"
-"""What a text of several lines has in place of an expression."""
+"""Replacement of an expression in a text of several lines."""
 _DEEPEST = 60
 
 

@@ -1,4 +1,4 @@
-"""Where each field of a built object is written: in its own file, or in what changed it."""
+"""Source of each field of a built object: its own file, or a patch."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -14,19 +14,19 @@ _IDENTITY = ("name", "containerPort", "mountPath", "port", "key", "topologyKey")
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """A text that says something of an object."""
+    """A text that sets fields of an object."""
 
     file: str
     lines: Located
     data: Any
-    """What it says, as data."""
+    """Its fields, as data."""
     under: Steps = ()
     """Place in the object that it is about; empty: the whole object."""
     at: Steps = ()
     """Place in its document."""
 
     def located(self, steps: Steps, built: Any) -> tuple[int, int]:
-        """How many steps of a path of the built object it writes, and the line of the last."""
+        """Number of steps of a path of the built object that it sets, and the line of the last."""
         if steps[: len(self.under)] != self.under:
             return 0, self.lines.line
         inside = _translated(steps[len(self.under) :], _below(built, self.under), self.data)
@@ -36,7 +36,7 @@ class Layer:
 
 @dataclass(slots=True)
 class Layers:
-    """All texts that say something of one built object, the first of them its own."""
+    """All texts that set fields of one built object, first its own."""
 
     data: Any
     layers: list[Layer] = field(default_factory=list[Layer])
@@ -53,17 +53,17 @@ class Layers:
 
     @property
     def is_changed(self) -> bool:
-        """Whether anything but its own file says a part of it."""
+        """Whether a file other than its own sets a field."""
         return len(self.layers) > 1
 
     def located(self, steps: Sequence[str | int]) -> tuple[int, int]:
-        """How many steps of a path are written, and the line of the last of them."""
+        """Number of written steps of a path, and the line of the last of them."""
         return self.placed(steps)[:2]
 
     def placed(self, steps: Sequence[str | int]) -> tuple[int, int, str]:
-        """How many steps of a path are written, the line of the last of them, and its file.
+        """Number of written steps of a path, the line of the last of them, and its file.
 
-        Of several texts that write the same field, the last one counts.
+        If several texts write the same field, the last one counts.
         """
         best = (0, self.line, self.file)
         for layer in self.layers:

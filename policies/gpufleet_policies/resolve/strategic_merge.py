@@ -1,8 +1,8 @@
-"""Strategic merge patches on plain data, as `kustomize build` carries them out.
+"""Strategic merge patches on plain data, as `kustomize build` applies them.
 
 Source: kubernetes-sigs/kustomize kyaml/yaml/merge2 and kyaml/yaml/walk at kustomize v5.5.0: lists
-of objects are merged by the key that the API says (`x-kubernetes-patch-merge-key` of Kubernetes
-1.36, api/openapi-spec/swagger.json), items of the patch in front; every other list is replaced, and
+of objects are merged by the key that the API defines (`x-kubernetes-patch-merge-key` of Kubernetes
+1.36, api/openapi-spec/swagger.json), items of the patch first; every other list is replaced, and
 so are all lists of kinds that are not Kubernetes' own.
 """
 
@@ -96,7 +96,7 @@ def _key(field: str, items: list[Any]) -> str | None:
 
 
 def _plain(value: Any) -> Any:
-    """A copy without directives and nulls, which only say what becomes of something else."""
+    """A copy without directives and nulls, which only control the merge."""
     if is_mapping(value):
         return {
             key: _plain(one)

@@ -141,8 +141,8 @@ class Configuration:
 
 
 def values_of(block: Block) -> dict[str, Any]:
-    """The values of a resource as a plan has them: blocks are lists, and those that are made for
-    each item of something are UNKNOWN."""
+    """The values of a resource as a plan has them: blocks are lists, and dynamic blocks are
+    UNKNOWN."""
     values: dict[str, Any] = dict(block.attributes)
     for below in block.blocks:
         if below.kind == "dynamic" and below.labels:

@@ -1,4 +1,4 @@
-"""What a kustomization changes in all its objects: names, namespace, labels, images, replicas.
+"""Changes of a kustomization to all its objects: names, namespace, labels, images, replicas.
 
 Source: kubernetes-sigs/kustomize api/internal/konfig/builtinpluginconsts and
 api/filters at kustomize v5.5.0.
@@ -22,7 +22,7 @@ _TEMPLATES: tuple[Steps, ...] = (
     ("spec", "jobTemplate"),
     ("spec", "jobTemplate", "spec", "template"),
 )
-"""Where built-in kinds hold the metadata of what they make."""
+"""Paths of the metadata of created objects in built-in kinds."""
 _SELECTING = frozenset({"Deployment", "ReplicaSet", "DaemonSet", "StatefulSet"})
 _WITH_TEMPLATES = frozenset({*_REPLICATED, "DaemonSet", "Job", "CronJob"})
 

@@ -12,7 +12,7 @@ from gpufleet_policies.wrappers.files import KUSTOMIZATIONS
 
 
 class UnresolvedError(ValueError):
-    """A part of a build that cannot be resolved; the text says why."""
+    """A part of a build that cannot be resolved; the text gives the reason."""
 
 
 class Tree:

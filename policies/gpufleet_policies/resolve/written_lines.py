@@ -9,7 +9,7 @@ from gpufleet.documents.nodes import MappingNode, ScalarNode, SequenceNode
 
 
 class Located(Protocol):
-    """Anything that knows the lines of its fields."""
+    """An object with the lines of its fields."""
 
     @property
     def line(self) -> int:
@@ -17,7 +17,7 @@ class Located(Protocol):
         ...
 
     def located(self, steps: Sequence[str | int]) -> tuple[int, int]:
-        """How many steps of a path are written, and the line of the last of them."""
+        """Number of written steps of a path, and the line of the last of them."""
         ...
 
 
@@ -38,7 +38,7 @@ class WrittenLines:
     entries: Entries
 
     def located(self, steps: Sequence[str | int]) -> tuple[int, int]:
-        """How many steps of a path are written, and the line of the last of them."""
+        """Number of written steps of a path, and the line of the last of them."""
         line = self.line
         entries: Entries | Text = self.entries
         for depth, step in enumerate(steps):
@@ -66,7 +66,7 @@ _kind_of: Callable[[Any], object] = type
 
 
 def _entries(node: Any, value: Any, above: int) -> Entries | Text:
-    """What is written in a node; of a value that no node of its shape holds, nothing."""
+    """The value of a node; None for a value that no node of its shape holds."""
     kind = _kind_of(value)
     if kind is str:
         text = "\n" in value and type(node) is ScalarNode

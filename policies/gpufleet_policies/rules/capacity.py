@@ -20,9 +20,9 @@ def _certainty(context: RuleContext) -> Level:
 def not_offered(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """The pod would stay Pending. Pools that the pod's required labels exclude do not count.
 
-    Beside a GpuFleet of every resource. Of pools that are declared one by one: a slice that no
-    selectable layout has, or a whole GPU where `mixed` partitions every GPU, where all GPUs of each
-    pool that would take the pods are known.
+    Applies with a GpuFleet to every resource. With separately declared pools: to a slice that no
+    selectable layout has, or a whole GPU where `mixed` partitions every GPU, if all GPUs of each
+    pool that fits the pods are known.
     """
     if context.fleet is None:
         yield from unpublished(context, workload)
@@ -42,16 +42,16 @@ def not_offered(context: RuleContext, workload: WorkloadFacts) -> Iterator[Findi
             alternative = (
                 f"drop the node label, or choose pool {elsewhere[0].name}"
                 if elsewhere
-                else f"ask for one of {', '.join(offered)}"
+                else f"request one of {', '.join(offered)}"
                 if offered
                 else "add a pool that offers it"
             )
             yield finding(
                 where=group.where,
-                found=f"asks for {amount} x {resource}, which no such pool publishes",
+                found=f"requests {amount} x {resource}, which no such pool publishes",
                 limit=f"{limit}; the pods would stay Pending",
                 alternative=alternative,
-                # A label the fleet does not know may be put on nodes by someone else.
+                # Another program may put a label on nodes that the fleet does not have.
                 at_most=Level.ADVISORY if elsewhere else _certainty(context),
                 evidence={"resource": resource, "offered": offered},
             )
@@ -70,7 +70,7 @@ def exceed_fleet(context: RuleContext, workload: WorkloadFacts) -> Iterator[Find
             if amount > _per_node(largest, resource):
                 yield finding(
                     where=group.where,
-                    found=f"one pod asks for {amount} x {resource}",
+                    found=f"one pod requests {amount} x {resource}",
                     limit=f"a node of {largest.name} has {_per_node(largest, resource)}; the pod "
                     "would stay Pending",
                     alternative="spread the work over several pods, or use a larger machine",
@@ -107,8 +107,8 @@ def _more_nodes(pools: list[PoolFacts], resource: str, amount: int, lacking: int
 def room_for(context: RuleContext, group: PodGroup) -> tuple[str, int, str] | None:
     """Resource, pods of a group that all pools at their largest can hold, and the pools in words.
 
-    None without a fleet, for pods that ask for nothing or for several resources, and for those no
-    pool can run: other rules say that.
+    None without a fleet, for pods that request nothing or several resources, and for pods that no
+    pool can run: other rules report them.
     """
     requests = list(gpu_requests(group))
     if context.fleet is None or len(requests) != 1:

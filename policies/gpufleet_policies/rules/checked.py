@@ -39,8 +39,8 @@ MIG_LABEL = "nvidia.com/mig.config"
 def verdict(context: RuleContext, config: NvidiaConfig) -> Judgement:
     """Findings of `gpufleet check` about a configuration, for the GPU of the declared pools.
 
-    Of a file with several MIG layouts those are validated that pools here select, each for its GPU;
-    where none is selected here, all of them, for any GPU.
+    For a file with several MIG layouts the layouts that pools here select are validated, each for
+    its GPU; where none is selected here, all layouts, for any GPU.
     """
     if config.document is not None:
         return _together(context, config)
@@ -107,7 +107,7 @@ def _objects(context: RuleContext, configs: Sequence[NvidiaConfig]) -> dict[Same
 
 
 def _place(context: RuleContext, config: NvidiaConfig) -> dict[str, object]:
-    """What is known here about the place: the context of `gpufleet check`."""
+    """The known context of `gpufleet check` in this run."""
     place: dict[str, object] = dict(context.place or {})
     environment = context.environment_of(config)
     if environment.is_known and environment.value.lower() in PRODUCTION:
@@ -123,9 +123,8 @@ def _place(context: RuleContext, config: NvidiaConfig) -> dict[str, object]:
 
 
 def _reader(context: RuleContext, kind: str) -> dict[str, Any]:
-    """Gates and release of the program that reads objects of a kind, as it is declared here; a gate
-    that it does not name has its default. What no program here says, or several say differently,
-    is left out."""
+    """Gates and release of the program that reads objects of a kind, as declared here; a gate that
+    it does not name has its default. Undeclared or contradictory values are omitted."""
     gates: list[dict[str, bool]] = []
     releases: list[str | None] = []
     for chart in context.declared(Program):
@@ -227,7 +226,7 @@ def selected_layouts(context: RuleContext) -> tuple[tuple[str, str | None], ...]
 
 @lru_cache(maxsize=64)
 def _configs(text: str) -> dict[str, str]:
-    """Each config of a mig-parted document as a document of its own; empty where it has none."""
+    """Each config of a mig-parted document as a separate document; empty where it has none."""
     from gpufleet.documents.reading import read_go
 
     try:
@@ -252,7 +251,7 @@ def _chart(config: NvidiaConfig) -> tuple[str, str]:
 
 
 def _gpu(context: RuleContext) -> str | None:
-    """The only GPU model of all pools here; None where there are none, or several, or the place
+    """The only GPU model of all pools here; None where there are none, or several, or the context
     names it."""
     if context.place is not None and {"gpu", "product"} & set(context.place):
         return None

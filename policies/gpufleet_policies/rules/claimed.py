@@ -67,7 +67,7 @@ def _counted(context: RuleContext, workload: WorkloadFacts, group: PodGroup) -> 
 
 
 def _gpus(claim: DeviceClaim) -> int:
-    """Whole GPUs it certainly takes; 0 where another kind of device, or an unknown number."""
+    """Whole GPUs that it certainly takes; 0 for another kind of device, or an unknown number."""
     total = 0
     for request in claim.requests:
         exact = request.allocation.found == "ExactCount" and request.count.is_known

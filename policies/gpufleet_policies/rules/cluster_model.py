@@ -1,5 +1,5 @@
-"""The model of a cluster, made of everything that is declared together: what relations are asked
-about."""
+"""The model of a cluster, built from everything that is declared together: input of the
+relations."""
 
 from dataclasses import replace
 
@@ -21,7 +21,7 @@ from gpufleet_policies.rules.pools import completed
 from gpufleet_policies.rules.published import published
 
 _OWN_TEMPLATES = (Maker.VSPHERE, Maker.CLUSTER_API)
-"""Makers whose nodes are copies of a template of one's own, which may have a driver."""
+"""Sources whose nodes are copies of the user's template, which may have a driver."""
 _MACHINES = (Maker.EKS, Maker.AWS, Maker.GKE, Maker.KARPENTER, Maker.VSPHERE)
 """Makers whose nodes are virtual machines on a hypervisor that may forbid to reset a GPU (NVIDIA
 GPU Operator documentation, MIG: `WITH_REBOOT` on clouds; NVIDIA/gpu-operator#668)."""
@@ -70,7 +70,7 @@ def _pool(context: RuleContext, pool: NodePool) -> NodePool:
 
 
 def _image(pool: NodePool, catalogue: Catalogue) -> tuple[Fact[frozenset[str]], Fact[str]]:
-    """Parts of the GPU stack that nodes have, and their driver. Absent: nothing can be said."""
+    """Parts of the GPU stack on nodes, and their driver. Absent: nothing is known."""
     off = frozenset(part for part, key in DEPLOY_LABELS.items() if pool.labels.get(key) == "false")
     row = named_image(pool.image.value, catalogue) if pool.image.is_known else None
     if row is not None:
@@ -86,7 +86,7 @@ def _image(pool: NodePool, catalogue: Catalogue) -> tuple[Fact[frozenset[str]], 
 
 
 def _advertiser(pool: NodePool, brings: Fact[frozenset[str]], catalogue: Catalogue) -> Fact[str]:
-    """Who advertises its GPUs, where an operator is installed."""
+    """Advertiser of its GPUs, where an operator is installed."""
     gpu = catalogue.gpus.get(pool.gpu.found or "")
     if not pool.is_certainly_gpu or (gpu is not None and gpu.vendor != "nvidia"):
         return NOTHING

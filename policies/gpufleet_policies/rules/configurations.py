@@ -25,7 +25,7 @@ _TOO_MANY = "device-plugin-mps-too-many-clients"
 
 
 def _by_rule(context: RuleContext, config: NvidiaConfig) -> Mapping[str, Sequence[Finding]]:
-    """What is wrong with a configuration, by code; computed once for an object."""
+    """Faults of a configuration, by code; computed once for an object."""
     key = ("configuration", SameObject(config))
     found: dict[str, list[Finding]] | None = context.memo.get(key)
     if found is None:

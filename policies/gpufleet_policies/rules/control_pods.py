@@ -38,7 +38,7 @@ def on_control(context: RuleContext, workload: WorkloadFacts) -> Iterator[Findin
         elif group.name == "Launcher" and len(holders) > 1:
             yield finding(
                 where=f"group {group.name} ({group.place})",
-                found="the launcher asks for a GPU, and so do its workers",
+                found="the launcher requests a GPU, and so do its workers",
                 limit="a launcher starts processes on the workers and computes nothing",
                 alternative="remove the GPU from the launcher",
                 evidence={"group": group.name},
@@ -57,7 +57,7 @@ def _head(
     if declared.is_known and declared.value.strip("\"'") in ("0", "0.0"):
         yield finding(
             where=f"group head ({group.place})",
-            found="asks for a GPU and starts Ray with num-gpus 0",
+            found="requests a GPU and starts Ray with num-gpus 0",
             limit="Ray will never place work on it",
             alternative="remove the GPU from the head",
             evidence={"num-gpus": declared.value},
@@ -68,7 +68,7 @@ def _head(
         # In a cluster of fixed size the head is one node of several, as vLLM over Ray needs it.
         yield finding(
             where=f"group head ({group.place})",
-            found="the head asks for a GPU, and only groups of workers can become smaller",
+            found="the head requests a GPU, and only groups of workers can become smaller",
             limit="the head stays as long as the cluster: its GPUs cannot be scaled down",
             alternative='write num-gpus: "0" in the head\'s rayStartParams and remove its GPU',
             at_most=Level.ADVISORY,
@@ -116,7 +116,7 @@ def _alongside(context: RuleContext, workload: WorkloadFacts, group: PodGroup) -
         what = "a sidecar" if not container.init or container.restartable else "an init container"
         yield finding(
             where=container.where,
-            found=f"{what} asks for {counts[id(container)]} x {GPU} next to the container that "
+            found=f"{what} requests {counts[id(container)]} x {GPU} next to the container that "
             "computes",
             limit="the pod holds them for its whole run",
             evidence={"container": container.name, "gpus": int(counts[id(container)])},
@@ -133,9 +133,9 @@ def _is_helper(container: Container) -> bool:
 
 @written_rule("non-gpu-pod-on-gpu-pool")
 def without_gpu(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
-    """Stops where labels pin it, advises on a toleration of everything.
+    """Refuses pods that labels pin to GPU nodes, warns about a toleration of everything.
 
-    Not for DaemonSets and operators' namespaces, claims, and runtimes that assign GPUs otherwise.
+    Excluded: DaemonSets, operators' namespaces, claims, and runtimes that assign GPUs otherwise.
     """
     if workload.node_agent or workload.uses_gpus or workload.uses_claims or workload.is_idle_now:
         return
@@ -152,7 +152,7 @@ def without_gpu(context: RuleContext, workload: WorkloadFacts) -> Iterator[Findi
         if pin is not None and group.promised_gpus:
             yield finding(
                 where=group.place,
-                found=f"tells Ray that it has a GPU, is sent to GPU nodes by {pin}, and asks for "
+                found=f"tells Ray that it has a GPU, is sent to GPU nodes by {pin}, and requests "
                 "none",
                 limit="without a limit the container sees no GPU, and another pod may hold it",
                 alternative=f"write `limits: {{{GPU}: 1}}`",
@@ -162,7 +162,7 @@ def without_gpu(context: RuleContext, workload: WorkloadFacts) -> Iterator[Findi
         if pin is not None:
             yield finding(
                 where=group.place,
-                found=f"asks for no GPU, and node label {pin} sends it to GPU nodes",
+                found=f"requests no GPU, and node label {pin} sends it to GPU nodes",
                 limit="it prevents the removal of a GPU node where nothing computes",
                 alternative=without_gpu.instead(label=pin),
                 money=_node(context, group),
@@ -175,7 +175,7 @@ def without_gpu(context: RuleContext, workload: WorkloadFacts) -> Iterator[Findi
         if everything:
             yield finding(
                 where=f"{group.place}.tolerations",
-                found="asks for no GPU and tolerates every taint",
+                found="requests no GPU and tolerates every taint",
                 limit="it may land on a GPU node and prevent its removal",
                 alternative="name the taints it must tolerate",
                 evidence={"tolerates": "everything"},
@@ -197,7 +197,7 @@ def _node(context: RuleContext, group: PodGroup) -> Money | None:
 
 
 def _has_devices(group: PodGroup) -> bool:
-    """Whether it asks for any device at all: other accelerators have nodes with GPUs as well."""
+    """Whether it requests any device at all: other accelerators have nodes with GPUs as well."""
     plain = ("cpu", "memory", "ephemeral-storage")
     return any(
         name not in plain and not name.startswith("hugepages-")

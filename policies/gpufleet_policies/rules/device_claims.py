@@ -66,7 +66,7 @@ def requested_twice(context: RuleContext, workload: WorkloadFacts) -> Iterator[F
                 continue
             yield finding(
                 where=one.place,
-                found=f"claims GPUs through {claim.locator} and asks for {group.gpu_resources[0]}",
+                found=f"claims GPUs through {claim.locator} and requests {group.gpu_resources[0]}",
                 alternative=requested_twice.instead(resource=group.gpu_resources[0]),
                 money=held(context, workload, group),
                 evidence={"claim": claim.locator.name, "resource": group.gpu_resources[0]},

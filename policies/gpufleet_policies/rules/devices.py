@@ -7,6 +7,7 @@ from gpufleet.cluster import Container, PodGroup, WorkloadFacts
 from gpufleet.cluster.container import GPU
 from gpufleet.findings import Finding, finding
 from gpufleet.rules.context import RuleContext
+from gpufleet_policies.names import names
 from gpufleet_policies.rules.hardware import held
 from gpufleet_policies.rules.waiting import fetches, waits_for_ever
 from gpufleet_policies.rules.written import written_rule
@@ -15,7 +16,7 @@ _NO_DEVICES = frozenset({"", "none", "void"})
 """Values of NVIDIA_VISIBLE_DEVICES that choose no GPU (NVIDIA Container Toolkit)."""
 
 _CDI = "cdi.k8s.io/"
-"""Prefix of annotations by which a container runtime adds devices of its own accord."""
+"""Prefix of annotations by which a container runtime adds devices."""
 
 _NEEDS_GPU = re.compile(
     r"^nvcr\.io/nim/(?!.*(?:-cpu|nemo-retriever))|(?:^|/)(?:vllm-openai|text-generation-inference)"
@@ -50,7 +51,7 @@ def overridden(context: RuleContext, workload: WorkloadFacts) -> Iterator[Findin
             continue
         yield finding(
             where=f"container {container.name} ({container.place}.env)",
-            found=f"asks for {container.gpu_resources[0]} and sets NVIDIA_VISIBLE_DEVICES={value}",
+            found=f"requests {container.gpu_resources[0]} and sets NVIDIA_VISIBLE_DEVICES={value}",
             evidence={"value": value},
         )
 
@@ -58,8 +59,8 @@ def overridden(context: RuleContext, workload: WorkloadFacts) -> Iterator[Findin
 @written_rule("gpu-program-without-gpu")
 def without_gpu(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """Images with a CUDA build alone, CUDA_VISIBLE_DEVICES with a number, and a value of
-    NVIDIA_VISIBLE_DEVICES that chooses GPUs (NVIDIA/k8s-device-plugin#61). Not where another
-    accelerator is asked for, and not where another object completes the containers."""
+    NVIDIA_VISIBLE_DEVICES that chooses GPUs (NVIDIA/k8s-device-plugin#61). Excluded: containers
+    that request another accelerator, and containers that another object completes."""
     complete = workload.template_checked_on_creation or workload.locator.kind in _COMPLETE
     if not complete or workload.node_agent:
         return
@@ -73,7 +74,7 @@ def without_gpu(context: RuleContext, workload: WorkloadFacts) -> Iterator[Findi
                 continue
             yield finding(
                 where=f"container {container.name} ({container.place}.resources)",
-                found=f"{why} and asks for no GPU",
+                found=f"{why} and requests no GPU",
                 alternative="take an image with a CPU build, such as vllm/vllm-openai-cpu"
                 if "cpu" in " ".join(container.words.found or ()).split()
                 else f"write `limits: {{{GPU}: 1}}`",
@@ -107,28 +108,8 @@ def _why(group: PodGroup, container: Container) -> str | None:
     return f"runs {image}"
 
 
-@written_rule("gpu-pod-passes-scheduler")
-def passes_scheduler(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
-    """`nodeName` in a template. Dumps of pods that run have it too: pods are left out."""
-    if workload.locator.kind == "Pod" or workload.node_agent:
-        return
-    for group in workload.running_groups():
-        if not group.gpu_resources or not group.node_name.is_known:
-            continue
-        node = group.node_name.value
-        yield finding(
-            where=f"{group.place}.nodeName",
-            found=f"asks for {group.gpu_resources[0]} on {node}",
-            alternative=f"write `nodeSelector: {{kubernetes.io/hostname: {node}}}`",
-            evidence={"node": node},
-        )
-
-
-_NO_GPU_USE = re.compile(
-    r"(?:^|/)(?:curl|busybox|alpine|nginx|httpd|redis|postgres|mysql|mongo|kubectl|git|pause)"
-    r"(?:$|[:@])"
-)
-"""Names of images of programs that cannot use a GPU."""
+_NO_GPU_USE = re.compile("|".join(names("image that uses no GPU")))
+"""Images of programs that cannot use a GPU, and of builds without code for one."""
 
 
 _HIDES_ALL = frozenset({"", "-1"})
@@ -138,7 +119,7 @@ _HIDES_ALL = frozenset({"", "-1"})
 @written_rule("gpu-for-other-program")
 def other_program(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """By the image's name: curl, nginx, databases; by the command: downloads alone; by a variable
-    that hides all GPUs. What idles is a finding of its own."""
+    that hides all GPUs. Idle commands have a separate finding."""
     for group, container in workload.gpu_containers:
         image = container.image.found or ""
         if container.init or container.claimed:
@@ -155,7 +136,7 @@ def other_program(context: RuleContext, workload: WorkloadFacts) -> Iterator[Fin
             continue
         yield finding(
             where=container.where,
-            found=f"asks for {container.gpu_resources[0]} and runs {what}",
+            found=f"requests {container.gpu_resources[0]} and runs {what}",
             alternative=f"remove {container.gpu_resources[0]}",
             money=held(context, workload, group),
             evidence={"image": image},

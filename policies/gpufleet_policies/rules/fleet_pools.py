@@ -90,8 +90,8 @@ def _smaller_machine(context: RuleContext, pool: NodePool) -> str | None:
 
 @written_rule("nonprod-pool-minimum-above-zero", POOLS)
 def nonprod_minimum(context: RuleContext, subject: NodePool | FleetFacts) -> Iterator[Finding]:
-    """Not for capacity that is paid for anyway, not where the larger rule already fired, and not
-    for pools that an expiry tag or a schedule ends.
+    """Excluded: capacity that is already paid for, pools with a finding of the larger rule, and
+    pools that an expiry tag or a schedule ends.
 
     With `standingUsdPerMonth` among the thresholds, a smaller cost is ignored.
     """
@@ -202,9 +202,9 @@ def on_demand_for_batch(context: RuleContext, subject: NodePool | FleetFacts) ->
 
 
 def spot_saving(context: RuleContext, pool: NodePool) -> tuple[str, int, int] | None:
-    """Machine, list price and dearest spot price, where spot is known to be cheaper.
+    """Machine, list price and highest spot price, where spot is known to be cheaper.
 
-    The dearest zone counts: a saving must not be promised that only one zone has.
+    The most expensive zone counts: a saving that only one zone has is not promised.
     """
     if not pool.instance_types.is_known:
         return None

@@ -80,7 +80,7 @@ def _gpus(pools: tuple[PoolFacts, ...]) -> Fraction:
 
 
 def _smaller(pools: tuple[PoolFacts, ...], over: int) -> str:
-    """Which nodes.max to lower, and to what, so that the dearest pool alone brings it back."""
+    """Remedy: lower nodes.max of the most expensive pool until the fleet is within the budget."""
     priced = [p for p in pools if p.maximum_spend.is_known and p.maximum_nodes > 0]
     if not priced:
         return "raise the budget"

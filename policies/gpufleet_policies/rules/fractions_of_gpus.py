@@ -31,7 +31,7 @@ def fraction_and_whole(context: RuleContext, workload: WorkloadFacts) -> Iterato
     if len(written) > 1 and not holders:
         yield finding(
             where=f"metadata.annotations[{written[0]}]",
-            found=f"asks for a part of a GPU twice: {said}",
+            found=f"requests a fraction of a GPU twice: {said}",
             limit="only one of them is allowed: the scheduler refuses the pod",
             alternative=f"remove {written[1]}",
         )
@@ -40,7 +40,7 @@ def fraction_and_whole(context: RuleContext, workload: WorkloadFacts) -> Iterato
         place = container.resources_place
         yield finding(
             where=f"container {container.name} ({place or container.place})",
-            found=f"asks for whole {GPU} and has {said}",
+            found=f"requests whole {GPU} and has {said}",
             limit="a pod has a part of a GPU or whole ones: KAI's scheduler refuses both, and any "
             "other one assigns the whole GPU",
             alternative=fraction_and_whole.instead(),

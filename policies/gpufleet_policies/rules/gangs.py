@@ -89,7 +89,7 @@ def _has_runtime(workload: WorkloadFacts) -> bool:
 
 
 def _only_queue(context: RuleContext, workload: WorkloadFacts) -> str:
-    """The one LocalQueue of its namespace; empty where there are none, or several."""
+    """The only LocalQueue of its namespace; empty where there are none, or several."""
     if not workload.locator.namespace:
         return ""
     names = {
@@ -157,7 +157,7 @@ def _without_priority(workload: WorkloadFacts) -> list[PodGroup]:
 
 
 def _is_queued(workload: WorkloadFacts) -> bool:
-    """Whether a queue with priorities of its own decides."""
+    """Whether a queue with its own priorities decides."""
     return workload.may_say(_QUEUE)
 
 

@@ -33,7 +33,7 @@ def _where(container: Container) -> str:
 
 def _refusal(workload: WorkloadFacts) -> str:
     if workload.api_group == "helm.sh":
-        return "the chart cuts it to a whole number, and below 1 the pod gets no GPU"
+        return "the chart rounds it down to an integer, and below 1 the pod gets no GPU"
     if workload.template_checked_on_creation:
         return "the API server refuses such pods"
     return (
@@ -90,7 +90,7 @@ def request_differs(context: RuleContext, workload: WorkloadFacts) -> Iterator[F
 
 @written_rule("gpu-not-integer")
 def not_integer(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
-    """Devices are counted in whole numbers; parts are resources of their own."""
+    """Devices are counted in integers; fractions are separate resources."""
     for group, container in _containers(workload):
         for resource in container.gpu_resources:
             amount = container.gpus(resource)
@@ -98,8 +98,8 @@ def not_integer(context: RuleContext, workload: WorkloadFacts) -> Iterator[Findi
                 continue
             yield finding(
                 where=f"container {container.name} ({amount.place or container.place})",
-                found=f"asks for {amount.value.text} {resource}",
-                limit=f"only whole devices can be asked for: {_refusal(workload)}",
+                found=f"requests {amount.value.text} {resource}",
+                limit=f"only whole devices can be requested: {_refusal(workload)}",
                 alternative=_parts(context, group),
                 evidence={"resource": resource},
             )
@@ -122,7 +122,7 @@ def _parts(context: RuleContext, group: PodGroup) -> str:
         if not share.is_whole_gpu
     }
     if shares:
-        return f"ask for 1 of {', '.join(sorted(shares))}, which this fleet offers"
+        return f"request 1 of {', '.join(sorted(shares))}, which this fleet offers"
     return not_integer.instead()
 
 
@@ -150,7 +150,7 @@ def over_one_share(context: RuleContext, workload: WorkloadFacts) -> Iterator[Fi
                 money = held(context, workload, group, Fraction(asked - 1, total.value))
             yield finding(
                 where=f"container {container.name} ({amount.place or container.place})",
-                found=f"asks for {asked} x {resource}, shares of a GPU",
+                found=f"requests {asked} x {resource}, shares of a GPU",
                 alternative=over_one_share.instead(resource=resource),
                 money=money,
                 evidence={"resource": resource, "asked": asked},
@@ -186,7 +186,7 @@ def without_cpu_memory(context: RuleContext, workload: WorkloadFacts) -> Iterato
             share = _share_of_node(context, group, container)
             yield finding(
                 where=_where(container),
-                found=f"asks for a GPU and for no {' and no '.join(missing)}",
+                found=f"requests a GPU and no {' and no '.join(missing)}",
                 alternative=without_cpu_memory.instead()
                 + (f": {', '.join(f'{n}: {share[n]}' for n in missing)}" if share else ""),
                 evidence={"missing": missing},
@@ -224,9 +224,9 @@ def _share_of_node(context: RuleContext, group: PodGroup, container: Container) 
 def _advertised(
     context: RuleContext, group: PodGroup, machines: tuple[NodeShape, ...]
 ) -> list[int] | None:
-    """How many `nvidia.com/gpu` a node of each machine has: its GPUs, or the shares of them.
+    """Number of `nvidia.com/gpu` on a node of each machine: its GPUs, or their shares.
 
-    None where sharing may divide them and it is not known how.
+    None where sharing may divide them and the division is unknown.
     """
     if context.fleet is not None:
         found = {p.name: p.share(GPU) for p in context.fleet.pools}

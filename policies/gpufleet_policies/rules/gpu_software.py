@@ -64,7 +64,7 @@ def installed_twice(context: RuleContext, subject: NodePool) -> Iterator[Finding
 
 @written_rule("pool-image-refused", NodePool)
 def image_refused(context: RuleContext, subject: NodePool) -> Iterator[Finding]:
-    """The image says its architecture in its name, and the machine types are known. Silent for
+    """The name of the image states its architecture, and the machine types are known. Silent for
     pools of Karpenter, which karpenter-image-architecture and karpenter-al2-ended report at the
     node class.
     """
@@ -86,8 +86,8 @@ def image_refused(context: RuleContext, subject: NodePool) -> Iterator[Finding]:
 
 @written_rule("pool-image-without-driver", NodePool)
 def image_without_driver(context: RuleContext, subject: NodePool) -> Iterator[Finding]:
-    """The image says in its name that it is one without a driver. User data may install it, so it
-    is advice. Silent for pools of Karpenter, which karpenter-image-without-driver reports.
+    """The image's name is that of one without a driver. User data may install a driver, so it is
+    advice. Silent for pools of Karpenter, which karpenter-image-without-driver reports.
     """
     for pool in gpu_pools(context, subject):
         if pool.maker is Maker.KARPENTER or not pool.image.is_known:

@@ -1,4 +1,4 @@
-"""What one unit of a requested resource gives on each pool that the pods may land on."""
+"""The grant of one unit of a requested resource on each pool that the pods may run on."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -24,7 +24,7 @@ class PoolGrant:
     """A grant, and the pool that gives it."""
 
     pool: str
-    """Name; empty: only labels of nodes say what it is."""
+    """Name; empty: only labels of nodes identify the pool."""
     grant: Grant
     adds_up: bool = False
     """Whether several shares of one container add up: MPS on GKE, where the node has one GPU.
@@ -86,7 +86,7 @@ def _adds_up(one: Grant, sharing: str, gpus_per_node: int) -> bool:
 
 
 def _of_labels(context: RuleContext, group: PodGroup) -> tuple[PoolGrant, ...]:
-    """What the labels of nodes say that the pods require: the GPU and, on GKE, how it is shared."""
+    """Facts in the node labels that pods require: the GPU and, on GKE, its sharing."""
     gpu = gpu_of_labels(context.catalogue, group)
     if gpu is None:
         return ()
@@ -101,8 +101,8 @@ def _of_labels(context: RuleContext, group: PodGroup) -> tuple[PoolGrant, ...]:
 
 
 def shared_grants(context: RuleContext, group: PodGroup) -> Iterator[PoolGrant]:
-    """Of each resource the pods ask for, the pool with the fewest that meet; only where every pool
-    that may run them shares its GPUs."""
+    """For each requested resource, the pool with the smallest number of sharing pods; only where
+    every pool that may run the pods shares its GPUs."""
     for resource, _ in gpu_requests(group):
         found = [one for one in grants(context, group, resource) if one.pool]
         if found and all(one.grant.replicas > 1 for one in found):

@@ -1,4 +1,4 @@
-"""Autoscalers that may ask for more pods than the pools can ever hold."""
+"""Autoscalers that may request more pods than the pools can ever hold."""
 
 from collections.abc import Iterator
 
@@ -14,7 +14,7 @@ from gpufleet_policies.rules.written import written_rule
 
 @written_rule("gpu-autoscaler-exceeds-pool", (Autoscaler, WorkloadFacts))
 def exceeds(context: RuleContext, subject: Autoscaler | WorkloadFacts) -> Iterator[Finding]:
-    """Advice only: the pool may be meant to be the limit. Of declared pools those that the pods
+    """Advice only: the pool may be meant as the limit. For declared pools only those that the pods
     name."""
     if isinstance(subject, Autoscaler):
         target = target_of(context, subject)

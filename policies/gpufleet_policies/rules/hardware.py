@@ -1,4 +1,4 @@
-"""What GPU a workload gets for what it asks, and what that costs."""
+"""The GPU that a workload gets for its request, and its cost."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -34,20 +34,20 @@ class WorkloadGpu:
     memory_bytes: int
     micro_usd_per_gpu_hour: Fraction | None
     because: str
-    """Where GPU and price come from, in words."""
+    """Source of GPU and price, in words."""
     pool: PoolFacts | None
     """None: named by a label only, no pool of it is known."""
     cloud: str | None = None
-    """Who sells it: its price is of this cloud, or there is none."""
+    """Seller: the price is that of this cloud, or there is none."""
     compared: Fraction | None = None
-    """A price per GPU-hour that alternatives are held against, and that no money is claimed of:
-    where the cloud is not known, the cheapest of any."""
+    """Price per GPU-hour to compare alternatives with; findings claim no money of it. If the cloud
+    is unknown, the lowest price of any."""
 
 
 def whole_gpu(context: RuleContext, group: PodGroup) -> WorkloadGpu | None:
-    """The GPU behind `nvidia.com/gpu`, or None where it is shared, mixed up or not known.
+    """The GPU behind `nvidia.com/gpu`, or None where it is shared, ambiguous or unknown.
 
-    Where several pools fit, the cheapest counts: a verdict must hold wherever the pod lands.
+    Where several pools fit, the cheapest counts: a verdict must hold on each of them.
     """
     if context.fleet is not None:
         pools = offering(candidates(context, group), GPU)
@@ -97,7 +97,7 @@ SHARING_LABELS = names("label of shared GPUs")
 
 
 def gpu_of_labels(catalogue: Catalogue, group: PodGroup) -> Gpu | None:
-    """The GPU that a required label names; None where none does, or it is a slice."""
+    """The GPU that a required label names; None without one, or for a slice."""
     for key, values in group.node_labels.items():
         if key in GPU_LABELS and len(values) == 1:
             name = next(iter(values))
@@ -130,7 +130,7 @@ def _from_labels(context: RuleContext, group: PodGroup) -> WorkloadGpu | None:
 
 
 def _of_declared_pools(context: RuleContext, group: PodGroup) -> WorkloadGpu | None:
-    """Of pools declared one by one, where each of them certainly assigns whole GPUs."""
+    """For separately declared pools, if each of them certainly assigns whole GPUs."""
     pools = pools_for(context, group) if context.surroundings is not None else ()
     offers = [published(context, pool) for pool in pools]
     for offer in offers:
@@ -169,9 +169,9 @@ def held(
     part: Fraction = Fraction(1),
     kind: AmountKind = AmountKind.WASTE,
 ) -> Money | None:
-    """What the GPUs of a group's pods cost, or a part of each pod's; None where nothing tells.
+    """Cost of the GPUs of a group's pods, or of a part of each pod's; None if unknown.
 
-    The cheapest pool that fits counts: a figure must hold wherever the pod lands.
+    The cheapest pool that fits counts: a figure must hold on each of them.
     """
     for resource, amount in gpu_requests(group):
         if context.fleet is not None:
@@ -220,7 +220,7 @@ def waste(
     basis: str,
     kind: AmountKind = AmountKind.WASTE,
 ) -> Money | None:
-    """What a number of GPUs per pod, at a price each, comes to for all pods.
+    """Cost of a number of GPUs per pod, at a price each, for all pods.
 
     None when the number of pods is not known. `price` is micro-dollars per GPU-hour.
     """

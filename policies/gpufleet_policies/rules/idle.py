@@ -118,7 +118,7 @@ _NOTEBOOK_ACTIVITY = "notebooks.kubeflow.org/last-activity"
 """Written by Kubeflow's culler as long as it watches a notebook."""
 
 _STOPPED = "kubeflow-resource-stopped"
-"""Written by Kubeflow when someone, or its culler, stops a notebook."""
+"""Annotation that Kubeflow writes when a user, or its culler, stops a notebook."""
 
 _OPEN_DATA_HUB = "notebooks.opendatahub.io/"
 """Prefix of annotations of Open Data Hub and OpenShift AI, whose dashboard sets a culler for the
@@ -128,15 +128,15 @@ _DAY_SECONDS = 86_400
 """A culler that waits as long lets a server run over the night (Zero to JupyterHub: one hour)."""
 
 _UNUSED_PART = Fraction(7, 10)
-"""Of its time that a notebook's GPU computes nothing: assumption."""
+"""Part of its time in which a notebook's GPU computes nothing: assumption."""
 
 
 @written_rule("gpu-notebook-without-culling")
 def without_culling(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
-    """Kubeflow notebooks, and what declares the mode `interactive`; stops outside production only.
+    """Kubeflow notebooks, and workloads of mode `interactive`; mandatory outside production only.
 
-    A culler shows by `gpufleet.dev/culled-after-seconds` or by Kubeflow's own annotation; one that
-    waits a day or longer is none.
+    A culler is recognised by `gpufleet.dev/culled-after-seconds` or by Kubeflow's annotation; a
+    culler that waits a day or longer does not count.
     """
     mode = workload.intent.mode
     is_notebook = workload.locator.kind == "Notebook" and workload.api_group == "kubeflow.org"
@@ -165,7 +165,7 @@ def without_culling(context: RuleContext, workload: WorkloadFacts) -> Iterator[F
             found=f"an interactive {workload.locator.kind} holds a GPU, and {ends}",
             alternative="write an hour as the culler's timeout"
             if culled.is_known
-            else "switch the culler on and say so with "
+            else "enable the culler and state it with "
             'gpufleet.dev/culled-after-seconds: "3600", or set activeDeadlineSeconds',
             money=held(context, workload, group, _UNUSED_PART),
             evidence={"kind": workload.locator.kind, "mode": mode.found},

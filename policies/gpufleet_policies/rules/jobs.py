@@ -38,7 +38,7 @@ SOON_SECONDS = 300
 
 @written_rule("gpu-job-without-deadline")
 def without_deadline(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
-    """Kinds with a deadline field of their own; Kueue's label counts too."""
+    """Kinds with their own deadline field; Kueue's label counts too."""
     if not workload.runs_to_completion or not workload.deadline_seconds.is_absent:
         return
     if not workload.uses_gpus or workload.may_say(*_LONGEST):

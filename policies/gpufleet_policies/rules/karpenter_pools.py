@@ -131,7 +131,7 @@ def _pinned(context: RuleContext, workload: WorkloadFacts, pool: NodePool) -> bo
 def expiry_blocked(context: RuleContext, subject: NodePool) -> Iterator[Finding]:
     """`expireAfter` is written, no `terminationGracePeriod`, and GPU pods forbid disruption.
 
-    A duration as the annotation's value is fine, and so is a pool without `expireAfter` of its own.
+    A duration as the annotation's value complies, and so does a pool without its own `expireAfter`.
     """
     for pool, karpenter in _dynamic(context, subject):
         if not karpenter.expiry_written or not karpenter.termination_grace.is_absent:
@@ -145,7 +145,7 @@ def expiry_blocked(context: RuleContext, subject: NodePool) -> Iterator[Finding]
                 yield finding(
                     where="spec.template.spec.expireAfter",
                     found=f"nodes expire after {karpenter.expire_after.value}, and "
-                    f"{workload.locator} says karpenter.sh/do-not-disrupt: true",
+                    f"{workload.locator} has karpenter.sh/do-not-disrupt: true",
                     money=nodes_money(context, pool, 1, AmountKind.EXPOSURE),
                     remediation=(add("24h", "spec.template.spec", "terminationGracePeriod"),),
                 )

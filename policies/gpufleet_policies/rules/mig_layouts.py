@@ -111,7 +111,7 @@ def _validate_configs(context: RuleContext, subject: MigLayouts) -> Iterator[Fin
 
 
 def _is_all_of_one(shape: MigGeometry, layout: dict[str, int]) -> bool:
-    """As many instances of one profile as a GPU has room for."""
+    """The maximum number of instances of one profile on a GPU."""
     return len(layout) == 1 and _is_full(shape, layout)
 
 
@@ -195,7 +195,7 @@ def infeasible(context: RuleContext, subject: NodePool) -> Iterator[Finding]:
         yield finding(
             where=f"{pool.shared.place}.gpuPartitionSize",
             found=f"{size.value} on {row.name} with {row.accelerator.gpu}",
-            limit=f"GKE cuts it into {sizes}" if sizes else "this GPU has no MIG partitions on GKE",
+            limit=f"GKE offers {sizes}" if sizes else "this GPU has no MIG partitions on GKE",
             alternative=f"write one of {sizes}" if sizes else "remove gpuPartitionSize",
             money=nodes_money(context, pool, smallest(pool), AmountKind.WASTE),
             evidence={"size": size.value, "allowed": list(offered)},

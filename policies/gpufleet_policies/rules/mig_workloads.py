@@ -48,10 +48,9 @@ def single_mixed(context: RuleContext, subject: MigLayouts | NodePool) -> Iterat
             )
         ]
         if names:
-            what = f"config {names[0]} cuts" if len(names) == 1 else f"configs {_listed(names)} cut"
             yield finding(
                 where=f"{subject.place} {names[0]}".strip(),
-                found=f"{what} GPUs differently",
+                found=f"{_listed(names)}: the GPUs of a node have different layouts",
                 at_most=Level.ADVISORY,
                 evidence={"configs": names},
             )
@@ -63,7 +62,7 @@ def single_mixed(context: RuleContext, subject: MigLayouts | NodePool) -> Iterat
             continue
         yield finding(
             where=f"label nvidia.com/mig.config: {name}",
-            found=f"{name} cuts the {len(layouts)} GPUs of a node differently",
+            found=f"{name}: the {len(layouts)} GPUs of a node have different layouts",
             money=nodes_money(context, pool, smallest(pool), AmountKind.WASTE),
             evidence={"config": name or ""},
         )
@@ -84,9 +83,9 @@ def unpublished(context: RuleContext, workload: WorkloadFacts) -> Iterator[Findi
         if not all_pools(context) and (because := _never_published(context, resource)):
             yield finding(
                 where=f"group {group.name}" if group.name else group.place,
-                found=f"asks for {asked} x {resource}",
+                found=f"requests {asked} x {resource}",
                 limit=f"{because}; the pods would stay Pending",
-                alternative="ask for what is published, or change the configuration",
+                alternative="request what is published, or change the configuration",
                 at_most=Level.ADVISORY,  # no pool is here: other nodes may publish it
                 evidence={"resource": resource},
             )
@@ -102,10 +101,10 @@ def unpublished(context: RuleContext, workload: WorkloadFacts) -> Iterator[Findi
         offered = sorted({name for offer in known for name in offer.resources})
         yield finding(
             where=f"group {group.name}" if group.name else group.place,
-            found=f"asks for {asked} x {resource}, which no pool here publishes",
+            found=f"requests {asked} x {resource}, which no pool here publishes",
             limit=f"{', '.join(pool.name for pool in pools)} publish(es) "
             f"{', '.join(offered) or 'nothing'}; the pods would stay Pending",
-            alternative=f"ask for one of {', '.join(offered)}" if offered else "fix the layout",
+            alternative=f"request one of {', '.join(offered)}" if offered else "fix the layout",
             money=nodes_money(context, pools[0], smallest(pools[0]), AmountKind.WASTE),
             evidence={"resource": resource, "offered": offered},
         )
@@ -127,7 +126,7 @@ def _never_published(context: RuleContext, resource: str) -> str:
 @written_rule("mig-slices-beyond-one")
 def slices_beyond_one(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """A container that starts a server, or that names slices of several kinds, of which the device
-    plugin's variable says one. Other programs may start a process for each slice."""
+    plugin's variable names one. Other programs may start a process for each slice."""
     del context
     for group, container in workload.gpu_containers:
         counts = {
@@ -144,6 +143,6 @@ def slices_beyond_one(context: RuleContext, workload: WorkloadFacts) -> Iterator
             continue
         yield finding(
             where=f"container {container.name} ({container.place}.resources)",
-            found="asks for " + " and ".join(f"{int(n)} x {name}" for name, n in counts.items()),
+            found="requests " + " and ".join(f"{int(n)} x {name}" for name, n in counts.items()),
             evidence={name: int(number) for name, number in counts.items()},
         )

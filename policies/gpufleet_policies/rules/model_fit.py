@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
 
-from gpufleet.cluster import WorkloadFacts
+from gpufleet.cluster import Container, WorkloadFacts
 from gpufleet.cluster.container import GPU
 from gpufleet.findings import Finding, Level, finding
 from gpufleet.partition.grant import Grant
@@ -12,7 +13,13 @@ from gpufleet.rules.context import RuleContext
 from gpufleet_policies.money import GpuOffer, gpu_hour
 from gpufleet_policies.rules.hardware import held as held_money
 from gpufleet_policies.rules.hardware import waste
-from gpufleet_policies.rules.model_memory import ROOM, gib, memory_need, model_weights
+from gpufleet_policies.rules.model_memory import (
+    ROOM,
+    gib,
+    memory_need,
+    model_weights,
+    sequence_cache,
+)
 from gpufleet_policies.rules.model_requests import (
     ModelRequest,
     Share,
@@ -23,19 +30,24 @@ from gpufleet_policies.rules.model_requests import (
 )
 from gpufleet_policies.rules.pools import all_pools
 from gpufleet_policies.rules.published import published
+from gpufleet_policies.rules.servers import is_vllm
 from gpufleet_policies.rules.shapes import NodeShape, priced_pools
 from gpufleet_policies.rules.written import written_rule
 
 PREMIUM_NOMINAL_GB = 80
 """Nominal memory from which a card linked to others counts as premium: A100-80, H100 and up."""
 
+VLLM_SHARE = Decimal("0.92")
+"""Part of the memory that vLLM takes unless told otherwise; older releases take 0.9
+(vllm-project/vllm vllm/config/cache.py, gpu_memory_utilization)."""
+
 MODEST_BYTES = 48 * 10**9
-"""Largest card that still is no premium one: L40S, RTX 6000 Ada."""
+"""Memory of the largest card that is not a premium card: L40S, RTX 6000 Ada."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Better:
-    """What would do instead, and what it saves."""
+    """An alternative device, and its saving."""
 
     limit: str
     alternative: str
@@ -96,7 +108,7 @@ def _shared(context: RuleContext, request: ModelRequest, share: Share | None) ->
     pool, part, saved, price = share
     return _Better(
         f"{part.resource} of pool {pool.name} has {gib(part.memory_bytes or 0)}{_isolation(part)}",
-        f"ask for `{part.resource}: 1` instead of `{GPU}: {request.gpus}`",
+        f"request `{part.resource}: 1` instead of `{GPU}: {request.gpus}`",
         saved,
         price,
         stops=_is_small(context, request),
@@ -141,7 +153,7 @@ def _smaller(context: RuleContext, request: ModelRequest) -> tuple[str, Fraction
     per_gpu = request.hardware.memory_bytes // wanted  # copies that fit one present GPU
     fewer = -(-request.copies // per_gpu) if per_gpu else request.gpus
     if fewer < request.gpus:
-        words = f"ask for `{GPU}: {fewer}`"
+        words = f"request `{GPU}: {fewer}`"
         if request.width > 1:
             words += f" and a tensor parallel size of {max(1, fewer // request.copies)}"
         ways.append((Fraction(fewer), words, True))
@@ -190,7 +202,7 @@ def _named(request: ModelRequest, offer: GpuOffer) -> str:
 
 def _narrower(request: ModelRequest) -> _Better | None:
     """Half the GPUs of a copy, or fewer, hold it with a fifth to spare. Not of copies that have
-    more processes than the pod has GPUs: those do not start, and hold what is asked for alone."""
+    more processes than the pod has GPUs: those do not start, and hold what is requested alone."""
     width, memory = request.width, request.hardware.memory_bytes
     wanted, enough = request.need.bytes * ROOM, request.width
     while enough % 2 == 0 and wanted <= Fraction(enough, 2) * memory:
@@ -201,7 +213,7 @@ def _narrower(request: ModelRequest) -> _Better | None:
         f"{enough} of {width} x {request.hardware.gpu} "
         f"{'holds' if enough == 1 else 'hold'} a copy with a fifth to spare, and traffic between "
         "GPUs costs speed",
-        f"write a tensor parallel size of {enough} and ask for `{GPU}: {enough * request.copies}`, "
+        f"write a tensor parallel size of {enough} and request `{GPU}: {enough * request.copies}`, "
         "or declare the latency it must keep with gpufleet.dev/latency-slo-ms",
         Fraction((width - enough) * request.copies),
         request.hardware.micro_usd_per_gpu_hour,
@@ -231,7 +243,7 @@ def _usual_card(context: RuleContext, request: ModelRequest) -> _Better | None:
 
 
 def _slices(context: RuleContext, request: ModelRequest) -> _Better | None:
-    """Replicas that slices of their own GPU would hold, where its pool has no MIG layout."""
+    """Slices of their own GPU that would hold the replicas, where the pool has no MIG layout."""
     pods = request.group.pods
     if not pods.is_known or pods.value < 2 or request.gpus != 1 or request.copies != 1:
         return None
@@ -249,7 +261,7 @@ def _slices(context: RuleContext, request: ModelRequest) -> _Better | None:
         return _Better(
             f"a {profile.name} slice has {gib(profile.usable_bytes or 0)}, and "
             f"{profile.max_instances} of them fit a GPU: {gpus} GPUs would hold {pods.value} pods",
-            f"partition a pool into {profile.max_instances} x {profile.name} and ask for "
+            f"partition a pool into {profile.max_instances} x {profile.name} and request "
             f"`{profile.resource}: 1`",
             saved,
             request.hardware.micro_usd_per_gpu_hour,
@@ -257,13 +269,23 @@ def _slices(context: RuleContext, request: ModelRequest) -> _Better | None:
     return None
 
 
+def _sizes_cache(container: Container) -> bool:
+    """Whether options say more of the cache, or may: its format, a file of options."""
+    options = ("--kv-cache", "--config", "--hf-overrides", "--rope")
+    return container.words.is_unknown or any(
+        word.startswith(options) or "$" in word for word in container.words.found or ()
+    )
+
+
 @written_rule("model-exceeds-gpu-memory")
 def too_small(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
-    """The weights alone, without cache and workspace, against the memory of the pods of one copy:
-    the part of a GPU that the server's arguments let it take, else, or for a declared need, all.
+    """The weights alone, without cache and workspace, compared with the memory of the pods of one
+    copy: the part of a GPU that the server's arguments allow, else, or for a declared need, all.
 
-    A named model of the catalogue and a declared size stop; a size guessed from a name is advice.
-    Silent for engines that keep weights in the host's memory, and where the GPU is not known.
+    Of vLLM, the cache of one longest sequence too, without which it ends as well: what its
+    arguments say, else what the model was made for. A named model of the catalogue and a declared
+    size are mandatory; a size guessed from a name is advice. Silent for engines that keep weights
+    in host memory, and where the GPU is unknown.
     """
     weights = model_weights(workload.intent, context.catalogue)
     if weights is None or workload.runs_to_completion:
@@ -274,22 +296,32 @@ def too_small(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding
             continue
         container = next(c for c in group.containers if c.gpu_resources)
         share, room = container.launch.memory_share, held.bytes
-        if share.is_known and not workload.intent.min_gpu_memory_bytes.is_known:
+        declared = workload.intent.min_gpu_memory_bytes.is_known
+        engine = is_vllm(container) and container.launch.serves
+        taken = share.found or (VLLM_SHARE if engine and share.is_absent else None)
+        if taken is not None and not declared:
             whole = held.bytes * (1 if held.grant is None else held.grant.replicas)
-            room = min(room, int(whole * Fraction(share.value)))
-        if weights.bytes <= room:
+            room = min(room, int(whole * Fraction(taken)))
+        tokens, cache = 0, 0
+        if engine and not declared and weights.bytes <= room and not _sizes_cache(container):
+            tokens, cache = sequence_cache(workload.intent, context.catalogue)
+        if weights.bytes + cache <= room:
             continue
-        part = "" if room == held.bytes else f" ({share.value} of it, as its arguments say)"
+        said = "what vLLM takes" if share.is_absent else "by its arguments"
+        part = "" if room == held.bytes else f" ({taken} of it, {said})"
         need = memory_need(workload.intent, context.catalogue)
         wanted = max(weights.bytes, 0 if need is None else need.bytes)
         shared = held.grant if held.grant is not None and held.grant.replicas > 1 else None
         yield finding(
             where=container.where,
-            found=f"asks for {held.asked} = {held.what}, and the weights of the model take "
-            f"{weights}",
+            found=f"requests {held.asked} = {held.what}, and the weights of the model take "
+            f"{weights}" + (f", the cache of {tokens:,} tokens {gib(cache)}" if cache else ""),
             limit=f"{gib(room)}{part} cannot hold them: the server ends while it loads, and keeps "
             "its GPUs while it restarts",
-            alternative=larger_share(shared, wanted)
+            alternative=f"write --max-model-len {tokens * (room - weights.bytes) // cache} or "
+            "less, or take more or larger GPUs with a tensor parallel size to match"
+            if cache
+            else larger_share(shared, wanted)
             if shared is not None
             else "take more or larger GPUs with a tensor parallel size to match, or a quantised "
             "model",

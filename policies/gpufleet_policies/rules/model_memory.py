@@ -2,11 +2,12 @@
 
 A model of the catalogue has its own shape. Where only the number of parameters is known, a usual
 service is assumed: eight sequences at a time, at most 8,192 tokens each, 1,024 in and 512 out on
-average. A number in a name (`7b`) is rounded, and says nothing of the attention: it counts a
-quarter more, with a cache of full heads (google/gemma-7b has 8.54e9 parameters and 0.46 MB a
-token). Declare another figure with `gpufleet.dev/min-gpu-memory-gib`.
+average. A number in a name (`7b`) is rounded, and does not show the attention: it counts a quarter
+more, with a cache of full heads (google/gemma-7b has 8.54e9 parameters and 0.46 MB a token).
+Declare another figure with `gpufleet.dev/min-gpu-memory-gib`.
 """
 
+import re
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
@@ -27,13 +28,13 @@ ROOM = Fraction(6, 5)
 """A model must fit with a fifth to spare."""
 
 ENGINE_NAMES = meanings("format of weights")
-"""What vLLM and TGI call a format -> its name in `sizing`; the larger one where it is ambiguous."""
+"""Format name in vLLM and TGI -> its name in `sizing`; the larger one where it is ambiguous."""
 
 _SMALLEST = {"bitsandbytes": "nf4", "w8a8": "int8"}
 """The smaller one, for what must certainly not fit."""
 
 _ROUNDED = Decimal("1.25")
-"""Maximum number of parameters a model may have for each that its name says: Gemma-7b has 1.22."""
+"""Maximum number of a model's parameters divided by that in its name: Gemma-7b has 1.22."""
 
 _ROUNDED_DOWN = Decimal("0.9")
 """Least: names round up too (Llama-2-7b has 0.963, Falcon-7B 0.989)."""
@@ -41,12 +42,12 @@ _ROUNDED_DOWN = Decimal("0.9")
 
 @dataclass(frozen=True, slots=True)
 class MemoryNeed:
-    """What one replica needs."""
+    """Need of one replica."""
 
     bytes: int
     provenance: Provenance
     because: str
-    """How the figure came about, in words."""
+    """Origin of the figure, in words."""
     capability: tuple[int, int]
     """Oldest compute capability that runs the model's format."""
 
@@ -68,12 +69,12 @@ class _Sized:
 
 
 def memory_need(intent: WorkloadIntent, catalogue: Catalogue) -> MemoryNeed | None:
-    """The need of one model replica; None when nothing says, or a part of it is not known."""
+    """The need of one model replica; None if it, or a part of it, is unknown."""
     declared, precision = intent.min_gpu_memory_bytes, intent.precision
     if declared.is_unknown or precision.is_unknown:
         return None
     if declared.is_known:
-        found = _capability(precision.value if precision.is_known else "bf16")
+        found = capability_of(precision.value if precision.is_known else "bf16")
         if found is None:
             return None
         because = "declared by gpufleet.dev/min-gpu-memory-gib"
@@ -88,9 +89,9 @@ def memory_need(intent: WorkloadIntent, catalogue: Catalogue) -> MemoryNeed | No
 
 
 def model_weights(intent: WorkloadIntent, catalogue: Catalogue) -> MemoryNeed | None:
-    """Bytes of the weights alone, at the least; None when nothing says.
+    """Minimum bytes of the weights alone; None if unknown.
 
-    A declared need of one replica is what it is.
+    A declared need of one replica counts as stated.
     """
     declared, precision = intent.min_gpu_memory_bytes, intent.precision
     if declared.is_unknown or precision.is_unknown or intent.offloads:
@@ -164,6 +165,26 @@ def named_model(intent: WorkloadIntent, catalogue: Catalogue) -> "Architecture |
     return None if named is None else named[0]
 
 
+def longest_sequence(intent: WorkloadIntent) -> int | None:
+    """Tokens that the model was made for (`max_position_embeddings` of its config.json)."""
+    name = (intent.model.found or "").rstrip("/").rsplit("/", 1)[-1].lower()
+    lengths = meanings("longest sequence of a model").items()
+    return next((int(tokens) for names, tokens in lengths if re.fullmatch(names, name)), None)
+
+
+def sequence_cache(intent: WorkloadIntent, catalogue: Catalogue) -> tuple[int, int]:
+    """Tokens of the longest sequence that vLLM keeps room for, and bytes of its cache, for models
+    of the catalogue; 0: not known."""
+    from gpufleet.models.inference import Serving, replica_sequence_bytes
+    from gpufleet.models.parallel import Parallelism
+
+    written, model = intent.context_tokens, named_model(intent, catalogue)
+    tokens = longest_sequence(intent) if written.is_absent else written.found
+    if model is None or not tokens:
+        return 0, 0
+    return tokens, replica_sequence_bytes(model, Serving(tokens), Parallelism(), tokens)
+
+
 @lru_cache(maxsize=256)
 def _named(name: str, catalogue: Catalogue) -> "tuple[Architecture, str | None] | None":
     """A model of the catalogue by the name of one of its releases, and the release's format."""
@@ -185,7 +206,7 @@ def _format(name: str) -> "WeightFormat | None":
     return found if isinstance(found, WeightFormat) else None
 
 
-def _capability(name: str) -> tuple[int, int] | None:
+def capability_of(name: str) -> tuple[int, int] | None:
     """Lowest compute capability that runs a format; None for an unknown name."""
     found = _format(name)
     return None if found is None else found.min_capability
@@ -193,7 +214,7 @@ def _capability(name: str) -> tuple[int, int] | None:
 
 @cache
 def _of_count(parameters: int, *, full_heads: bool) -> "Architecture | None":
-    """A usual model of so many parameters; with keys and values for each query head, or few."""
+    """A typical model of this size; with keys and values for each query head, or few."""
     from gpufleet.models.architecture import Attention
     from gpufleet.models.stated_size import from_parameter_count, stated_parameters
 

@@ -1,4 +1,4 @@
-"""Whole GPUs asked for a model whose need is known, and the share of the fleet that would do."""
+"""Whole GPUs requested for a model whose need is known, and the sufficient share of the fleet."""
 
 import re
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ from gpufleet_policies.rules.shapes import shapes
 
 @dataclass(frozen=True, slots=True)
 class ModelRequest:
-    """A group that asks for whole GPUs for a model whose need is known."""
+    """A group that requests whole GPUs for a model whose need is known."""
 
     group: PodGroup
     gpus: int
@@ -31,7 +31,7 @@ class ModelRequest:
 
     @property
     def width(self) -> int:
-        """GPUs that one copy is reported as spread over; 1 where nothing says."""
+        """GPUs over which one copy is reported to be spread; 1 if not stated."""
         launches = [c.launch for c in self.group.containers if GPU in c.gpu_resources]
         if len(launches) != 1 or launches[0].spreads:
             return 1
@@ -42,21 +42,21 @@ class ModelRequest:
 
     @property
     def where(self) -> str:
-        """The container that asks."""
+        """The requesting container."""
         container = next(c for c in self.group.containers if GPU in c.gpu_resources)
         return container.where
 
     @property
     def found(self) -> str:
-        """What it asks for and what it needs, in words."""
+        """Its request and its need, in words."""
         return (
-            f"asks for {self.gpus} x {GPU} = {self.gpus} x {self.hardware.gpu} "
+            f"requests {self.gpus} x {GPU} = {self.gpus} x {self.hardware.gpu} "
             f"({gib(self.hardware.memory_bytes)} each), and the model needs {self.need}"
             + (f" x {self.copies} copies" if self.copies > 1 else "")
         )
 
     def offer(self, context: RuleContext, wanted: int) -> GpuOffer | None:
-        """The cheapest GPU with so much memory that the same cloud sells, or any."""
+        """The cheapest GPU with this memory from the same cloud, or from any."""
         return next(
             cheapest_offers(context.catalogue, wanted, self.hardware.cloud, self.need.capability),
             None,
@@ -64,7 +64,7 @@ class ModelRequest:
 
     @property
     def ratio(self) -> Fraction:
-        """Part of the memory asked for that is needed."""
+        """Part of the memory requested that is needed."""
         return Fraction(self.need.bytes * self.copies, self.gpus * self.hardware.memory_bytes)
 
 
@@ -94,7 +94,7 @@ _MIG_MEMORY = re.compile(r"nvidia\.com/mig-\d+g\.(\d+)gb")
 
 @dataclass(frozen=True, slots=True)
 class HeldMemory:
-    """What the pods of one copy ask for."""
+    """Request of the pods of one copy."""
 
     asked: str
     """The request in words."""
@@ -103,13 +103,13 @@ class HeldMemory:
     what: str
     """The devices in words."""
     grant: Grant | None = None
-    """What one unit of the request gives; None where only its name or the GPU is known."""
+    """Grant of one unit of the request; None where only its name or the GPU is known."""
 
 
 def held_memory(context: RuleContext, group: PodGroup) -> HeldMemory | None:
-    """What the pods of one copy can allocate, wherever they land.
+    """Memory that the pods of one copy can allocate on each pool that fits.
 
-    None where the GPU, or the number of pods, is not known.
+    None if the GPU, or the number of pods, is unknown.
     """
     if len(group.gpu_resources) != 1 or not group.together.is_known:
         return None
@@ -153,7 +153,7 @@ def _granted(found: tuple[PoolGrant, ...], amount: int, pods: int, asked: str) -
 
 
 def larger_share(shared: Grant, needed: int) -> str:
-    """What to do where a share of a device is too small for a model of so many bytes."""
+    """Remedy where a share of a device is too small for a model of this size."""
     device = shared.gpu if shared.profile is None else f"{shared.profile} slice"
     fit = (shared.device_bytes or 0) // needed
     while fit > 1 and mps_memory(shared.device_bytes or 0, fit) < needed:
@@ -161,17 +161,22 @@ def larger_share(shared: Grant, needed: int) -> str:
     if fit > 1:
         return f"divide each {device} into {fit} shares or fewer: each holds {gib(needed)}"
     if fit == 1:
-        return f"ask for a {device} that is not shared"
+        return f"request a {device} that is not shared"
     return "take a larger GPU, or several whole ones with a tensor parallel size to match"
 
 
-def _largest_gpu(context: RuleContext, group: PodGroup) -> tuple[str, int] | None:
-    """The GPU with the most memory that the pods may land on; None where one is not known.
-
-    For pools of which it is not known how they are shared: no share has more.
-    """
+def possible_gpus(context: RuleContext, group: PodGroup) -> list[str]:
+    """GPUs that the pods may land on; empty: not known."""
     labelled = gpu_of_labels(context.catalogue, group)
-    names = [labelled.key] if labelled else list({s.gpu for s in shapes(context, group, GPU)})
+    return [labelled.key] if labelled else sorted({s.gpu for s in shapes(context, group, GPU)})
+
+
+def _largest_gpu(context: RuleContext, group: PodGroup) -> tuple[str, int] | None:
+    """The GPU with the most memory that the pods may run on; None if one is unknown.
+
+    For pools with unknown sharing: no share has more.
+    """
+    names = possible_gpus(context, group)
     sizes = [(context.catalogue.gpu(name).memory_bytes, name) for name in names]
     known = [(size, name) for size, name in sizes if size is not None]
     if not known or len(known) < len(sizes):

@@ -1,4 +1,4 @@
-"""Pods whose own labels of nodes describe no node that has what they ask for."""
+"""Pods whose own labels of nodes describe no node that has what they request."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -39,7 +39,7 @@ _SLICE_OF_NODE = re.compile(r"-MIG-[0-9a-zA-Z.]+(?:-SHARED)?$")
 
 @dataclass(frozen=True, slots=True)
 class _Named:
-    """What one label says of the GPUs of a node."""
+    """Facts of one label about the GPUs of a node."""
 
     label: str
     said: str
@@ -64,8 +64,8 @@ class _Limit:
 @written_rule("gpu-pod-selects-no-node")
 def selects_no_node(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """Labels that exclude one another, a slice that the named GPU does not have, or more GPUs than
-    the labels say: advice, since GPUs may be shared by what is not declared here. Advice too where
-    a cloud's label has a value that no row of the catalogue has: it may be new."""
+    the labels name: advice, because an undeclared program may share GPUs. Also advice where a
+    cloud's label has a value that no row of the catalogue has: it may be new."""
     if context.fleet is not None:
         return  # gpu-resource-not-offered
     for group in workload.running_groups():
@@ -87,7 +87,7 @@ def _named(catalogue: Catalogue, group: PodGroup) -> Iterator[_Named]:
 
 
 def _gpus(catalogue: Catalogue, label: str, value: str) -> frozenset[str] | None:
-    """GPUs that a node with a label may have; None: the label says nothing of them."""
+    """GPUs that a node with a label may have; None: the label does not limit them."""
     if label in INSTANCE_TYPE_LABELS:
         row = catalogue.sold(value)
         if row is not None:
@@ -109,7 +109,7 @@ def _impossible(
         wanted = ", ".join(f"{count} x {resource}" for resource, count in asked.items())
         yield finding(
             where=group.where,
-            found=f"asks for {wanted} on nodes that no cluster has",
+            found=f"requests {wanted} on nodes that no cluster has",
             limit=f"{limit.why}; {limit.then}",
             alternative=limit.instead,
             at_most=limit.at_most,
@@ -131,7 +131,7 @@ def _contradiction(
             if not one.gpus & other.gpus:
                 return _Limit(
                     f"{other} means {_listed(other.gpus)}, {one} means {_listed(one.gpus)}",
-                    "keep the label that says what the program needs",
+                    "keep the label that matches the program's need",
                 )
     wanted = group.node_labels.get("kubernetes.io/arch", frozenset())
     for label in INSTANCE_TYPE_LABELS:
@@ -139,7 +139,7 @@ def _contradiction(
         have = {row.architecture for row in rows if row is not None}
         if rows and None not in rows and wanted and not have & wanted:
             return _Limit(
-                f"{label} names machines with {_listed(have)}, kubernetes.io/arch asks for "
+                f"{label} names machines with {_listed(have)}, kubernetes.io/arch requests "
                 f"{_listed(wanted)}",
                 f"write `kubernetes.io/arch: {sorted(have)[0]}`, with an image for it",
             )
@@ -160,7 +160,7 @@ def _slice(
         return _Limit(
             f"{PRODUCT_LABEL} ends in -MIG- and a profile only where the MIG strategy is `single`, "
             f"and there slices are {GPU}",
-            f"ask for {GPU}, or select the product without its end",
+            f"request {GPU}, or select the product without its end",
         )
     sizes = group.node_labels.get(GKE_PARTITION, frozenset())
     for label in named:
@@ -184,22 +184,22 @@ def _slice(
             return _Limit(
                 f"{_listed(plain)} ({label}) has no MIG slice {lacking[0]}"
                 + ("" if have else ", as it has no MIG"),
-                f"ask for one that it has, such as {near[0]}"
+                f"request one that it has, such as {near[0]}"
                 if near
-                else f"ask for {GPU}, or select a GPU with MIG",
+                else f"request {GPU}, or select a GPU with MIG",
             )
     return None
 
 
 def _count(context: RuleContext, group: PodGroup, asked: Mapping[str, int]) -> _Limit | None:
-    """More GPUs than the labels say that a node has, or several shares on GKE."""
+    """More GPUs than a node with these labels has, or several shares on GKE."""
     count = asked.get(GPU, 0)
     each = [c.gpus(GPU).value.number for c in group.containers if c.gpus(GPU).is_known]
     strategy = group.node_labels.get(GKE_STRATEGY)
     if strategy == frozenset({"time-sharing"}) and max(each, default=0) > 1:
         return _Limit(
-            "on nodes of GKE with time-sharing a container may ask for one share",
-            f"ask for 1 x {GPU}: a share is not a part of the GPU's speed, so that several give "
+            "on nodes of GKE with time-sharing a container may request one share",
+            f"request 1 x {GPU}: a share is not a part of the GPU's speed, so that several give "
             "nothing more",
             then="the kubelet refuses the pod with UnexpectedAdmissionError",
         )
@@ -213,7 +213,7 @@ def _count(context: RuleContext, group: PodGroup, asked: Mapping[str, int]) -> _
         if count > most and not context.declared(SharingConfig):
             return _Limit(
                 f"{label} selects nodes with {most}",
-                f"ask for at most {most}, or select larger nodes",
+                f"request at most {most}, or select larger nodes",
                 Level.ADVISORY,  # GPUs may be shared by a configuration that is elsewhere
             )
     return None
@@ -222,7 +222,7 @@ def _count(context: RuleContext, group: PodGroup, asked: Mapping[str, int]) -> _
 def _not_shared(
     context: RuleContext, group: PodGroup, asked: Mapping[str, int]
 ) -> Iterator[Finding]:
-    """A product without the end that it has where GPUs are shared, and all declared sharing is."""
+    """A product without its suffix for shared GPUs, where all declared GPUs are shared."""
     configs = context.declared(SharingConfig)
     products = group.node_labels.get(PRODUCT_LABEL, frozenset())
     shared = [
@@ -238,7 +238,7 @@ def _not_shared(
                 found=f"{PRODUCT_LABEL}: {plain[0]} with {configs[0].locator.name}",
                 limit="nodes whose GPUs are shared under their own name have the label with "
                 "-SHARED at its end: there the pod stays Pending",
-                alternative=f"write {plain[0]}-SHARED, or ask for the nodes without shares",
+                alternative=f"write {plain[0]}-SHARED, or request the nodes without shares",
                 at_most=Level.ADVISORY,  # other nodes may have another configuration
                 evidence={"label": PRODUCT_LABEL, "value": plain[0]},
             )
@@ -273,7 +273,7 @@ def _unknown_names(catalogue: Catalogue, group: PodGroup) -> Iterator[Finding]:
             yield finding(
                 where=f"{group.place}.nodeSelector",
                 found=f"{label}: {value} is not known",
-                limit="labels are compared letter by letter: where no node carries the value, the "
+                limit="labels are compared exactly: where no node has the value, the "
                 "pod stays Pending",
                 alternative=f"write {' or '.join(near)}" if near else "look the name up",
                 at_most=Level.ADVISORY,

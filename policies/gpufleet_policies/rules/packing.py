@@ -24,7 +24,7 @@ class _Packed:
 
     shape: NodeShape
     gpus: int
-    """Of one pod."""
+    """Request of one pod."""
     cores: Decimal
     memory: Decimal
 
@@ -52,9 +52,9 @@ class _Packed:
 def _packed(
     context: RuleContext, workload: WorkloadFacts
 ) -> Iterator[tuple[PodGroup, list[_Packed]]]:
-    """Of each group with whole GPUs, how it packs on every machine it may land on.
+    """The packing of each group with whole GPUs on every machine it may run on.
 
-    Computed once for all pods that ask for the same and may land on the same machines.
+    Computed once for all pods with the same request and the same machines.
     """
     for group in workload.running_groups():
         if group.gpu_resources != (GPU,):
@@ -95,13 +95,13 @@ def strands(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
         asks = _too_much(best, cores, memory)
         yield finding(
             where=group.place,
-            found=f"each pod asks for {' and '.join(asks)} with {best.gpus} of {shape.gpus} "
+            found=f"each pod requests {' and '.join(asks)} with {best.gpus} of {shape.gpus} "
             "GPUs "
             f"of a {shape.priced}: {best.pods} of {best.by_gpus} pods fit",
             limit=f"{stranded} GPUs of every node stay empty"
             if best.pods
             else "the pod stays Pending",
-            alternative="ask for the pod's share of the node: at most "
+            alternative="request the pod's share of the node: at most "
             + " and ".join(_shares(cores, memory)),
             money=_stranded_money(workload, group, best) if best.pods else None,
             at_most=Level.MANDATORY if 2 * stranded >= shape.gpus else Level.ADVISORY,
@@ -125,7 +125,7 @@ def _shares(cores: Decimal | None, memory: Decimal | None) -> list[str]:
 
 
 def _smaller(group: PodGroup, cores: Decimal | None, memory: Decimal | None) -> JsonPatch:
-    """Requests down to the share; only where one container asks, and by request alone."""
+    """Lower requests to the share; only where one container requests, and by request alone."""
     asking = [c for c in group.containers if c.requests or c.limits]
     if len(asking) != 1 or not asking[0].resources_place:
         return ()
@@ -178,9 +178,9 @@ def does_not_divide(context: RuleContext, workload: WorkloadFacts) -> Iterator[F
         fitting = [n for n in range(1, one.shape.gpus + 1) if one.shape.gpus % n == 0]
         yield finding(
             where=group.place,
-            found=f"each pod asks for {one.gpus} of {one.shape.gpus} GPUs of a {one.shape.priced}",
+            found=f"each pod requests {one.gpus} of {one.shape.gpus} GPUs of a {one.shape.priced}",
             limit=f"{rest} of every node stay empty, and no declared workload fits on them",
-            alternative=f"ask for {', '.join(map(str, fitting))}, or add smaller workloads",
+            alternative=f"request {', '.join(map(str, fitting))}, or add smaller workloads",
             money=waste(
                 workload,
                 group.pods,
@@ -207,7 +207,7 @@ def _used_by_others(
 def _all_groups(context: RuleContext) -> list[tuple[Locator, int | None, set[str]]]:
     """Whole GPUs of every pod declared and the machines it may use, once for a program.
 
-    None: how many it asks for is not known.
+    None: how many it requests is not known.
     """
     found: list[tuple[Locator, int | None, set[str]]] = []
     for other in context.declared(WorkloadFacts):

@@ -1,9 +1,9 @@
 """Two objects of one cluster that do not work together, as rows of `rules.jsonl` describe them.
 
-A row has `pairs`, of which the first that is found counts. Each has `at`, what is reported;
-`beside`, what must be there too; `without`, what must not be: mappings of paths to what is wanted
-there. Texts name `{at}`, `{one}`, `{two}` (what was found beside) and the values of `say`. What
-cannot be read holds nowhere, and is never missing.
+A row has `pairs`, of which the first match counts. Each has `at`, the reported object; `beside`, a
+second object that must exist; `without`, an object that must not exist: mappings of paths to the
+required values. Texts name `{at}`, `{one}`, `{two}` (objects found by `beside`) and the values of
+`say`. An unreadable value matches nothing, and is never missing.
 """
 
 import re
@@ -13,7 +13,7 @@ from itertools import chain
 from typing import Any
 
 from gpufleet.catalogue.features import numbers
-from gpufleet.cluster import UNKNOWN, PodGroup, WorkloadFacts
+from gpufleet.cluster import UNKNOWN, Container, PodGroup, WorkloadFacts
 from gpufleet.cluster.fact import Fact
 from gpufleet.cluster.node import ObservedNode
 from gpufleet.cluster.pods import PodToleration
@@ -33,8 +33,13 @@ from gpufleet_policies.rules.placement import GPU_LABELS, named_gpu
 from gpufleet_policies.rules.written import rule_rows, written_rule
 
 _MISSING = object()
-_SUBJECTS = {"Program": Program, "Pods": WorkloadFacts, "Pool": NodePool}
-"""Names of what is no object by itself: a chart, a group of pods, a group of machines."""
+_SUBJECTS = {
+    "Program": Program,
+    "Container": WorkloadFacts,
+    "Pods": WorkloadFacts,
+    "Pool": NodePool,
+}
+"""Names of subjects that are not objects: a chart, a group of pods, a group of machines."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +70,7 @@ def _written(**facts: Fact[Any]) -> dict[str, Any]:
 
 @once
 def _sides(context: RuleContext, subject: Any) -> tuple[tuple[str, _Side], ...]:
-    """What a subject is for pairs: made once, for all rows."""
+    """The mapping of a subject for pairs: made once, for all rows."""
     return tuple(_made(context, subject))
 
 
@@ -79,6 +84,9 @@ def _made(context: RuleContext, subject: Any) -> Iterator[tuple[str, _Side]]:
         for group in subject.pod_groups:
             if group.pods.found != 0:
                 yield "Pods", _Side(subject, _pods(subject, group), group.place)
+        for _, one in subject.gpu_containers:
+            if not one.init:
+                yield "Container", _Side(subject, _container(one), one.place)
     elif isinstance(subject, NodePool):
         data = _written(gpu=subject.gpu, minimum=subject.size.standing, image=subject.image)
         yield "Pool", _Side(subject, {**data, "maker": subject.maker, "complete": True})
@@ -106,21 +114,46 @@ def _pods(workload: WorkloadFacts, group: PodGroup) -> dict[str, Any]:
     wants = {name for name, one in written if "/" in name and one.found and one.found.number}
     parts = not notes.keys().isdisjoint(FRACTIONS)
     known = _written(
-        pods=group.pods, schedulerName=group.scheduler, runtimeClassName=group.runtime_class
+        pods=group.pods,
+        schedulerName=group.scheduler,
+        runtimeClassName=group.runtime_class,
+        nodeName=group.node_name,
     )
     return {
         **known,
         "workload": workload.locator.kind,
+        "group": workload.api_group,
+        "containers": [one.name for one in group.containers if not one.init]
+        if group.containers_known and all(one.name != "?" for one in group.containers)
+        else UNKNOWN,
         "metadata": metadata,
         "podAnnotations": {**hidden, **group.annotations},
         "gpus": sum(gpus) * (group.pods.found or 1) or None,
         "wants": sorted(wants) or None,
+        "images": [one.image.found for one in group.containers if one.image.is_known],
+        "volumes": list(group.volumes),
+        "serviceLinks": group.service_links and workload.template_checked_on_creation,
+        "runs": [
+            f"{one.name} {one.image.found} {one.words.found}"
+            for one in group.containers
+            if not one.init and "VLLM_PORT" not in one.variables
+        ],
         "claims": [one.template.found or one.claim.found for one in group.claims] or None,
         "asks": bool(group.gpu_resources) or parts,
         "chosen": group.node_labels or None,
         "tolerations": UNKNOWN if tolerations.is_unknown else tolerations.found or (),
         "complete": workload.metadata_known,
     }
+
+
+def _container(one: Container) -> dict[str, Any]:
+    """Image, its release where the tag is one, and the words that start it, each on a line."""
+    tag = re.search(r":v?([0-9]+\.[0-9][^@]*)", one.image.found or "")
+    written = _written(image=one.image, command=one.command, words=one.words)
+    if isinstance(written.get("words"), tuple):
+        written["words"] = "\n".join(written["words"])
+    release = tag[1] if tag else None
+    return {**written, "release": release, "serves": one.launch.serves, "complete": True}
 
 
 def _has_mig(context: RuleContext, labels: Mapping[str, Any]) -> Any:
@@ -164,9 +197,11 @@ _HOLDS: Mapping[str, Callable[[Any, Any], bool]] = {
     "matches": lambda here, wanted: re.search(wanted, str(here)) is not None,
     "names": lambda here, wanted: any(mapping(one).get("name") == wanted for one in items(here)),
     "holds": lambda here, wanted: wanted in here,
+    "omits": lambda here, wanted: wanted not in here,
     "below": lambda here, wanted: numbers(_release(here)) < numbers(wanted),
     "from": lambda here, wanted: numbers(_release(here)) >= numbers(wanted),
     "less": lambda here, wanted: here < wanted,
+    "more": lambda here, wanted: here > wanted,
     "covers": lambda here, wanted: _entries(wanted) <= _entries(here),
     "lacks": lambda here, wanted: not _entries(wanted) <= _entries(here),
     "denies": lambda here, chosen: any(
@@ -176,7 +211,7 @@ _HOLDS: Mapping[str, Callable[[Any, Any], bool]] = {
     "repels": lambda here, tolerations: _repels(here, tolerations),
     "admits": lambda here, tolerations: not _repels(here, tolerations),
 }
-"""What may be wanted of a value that is there."""
+"""Conditions on an existing value."""
 
 
 def _release(text: Any) -> str:
@@ -194,7 +229,7 @@ def _repels(taints: Any, tolerations: Sequence[PodToleration]) -> bool:
 
 
 def _fits(side: _Side, wanted: Mapping[str, Any], at: _Side | None = None) -> bool | None:
-    """Whether a thing has all that is wanted; None: something of it cannot be read."""
+    """Whether an object has all required values; None: one of them cannot be read."""
     unread = False
     for path, condition in wanted.items():
         if path == "kind":
@@ -233,8 +268,8 @@ _Fitting = list[tuple[_Side, bool]]
 def _candidates(
     context: RuleContext, wanted: Mapping[str, Any], far: bool
 ) -> tuple[list[_Side], dict[str, dict[Any, list[_Side]]], dict[str, _Fitting]]:
-    """What a mapping of a row may be of whatever is reported; room for these by a text of theirs,
-    and for what fits the same values of what is reported."""
+    """Objects that a row's mapping may match, whatever is reported; room for the matches of a text,
+    and for objects with the same values as the reported one."""
     declared = _anywhere(context) if far else _declared(context)
     alone = {p: one for p, one in wanted.items() if not any(map(is_mapping, mapping(one).values()))}
     sides = declared.get(wanted["kind"], ())
@@ -261,7 +296,7 @@ def _narrowed(
     by_text: dict[str, dict[Any, list[_Side]]],
     compared: Sequence[tuple[str, str, Any]],
 ) -> Iterable[_Side]:
-    """The sides without those that have another text than what is reported asks for."""
+    """The sides without those whose text differs from the reported object's request."""
     for path, name, value in compared:
         texts = {"is": [value], "in": items(value)}.get(name, [])
         if name == "chosen" and is_mapping(value):
@@ -308,7 +343,7 @@ def _kinds(context: RuleContext) -> set[str]:
 
 
 def _beside(context: RuleContext, pair: Mapping[str, Any], at: _Side) -> list[_Side] | None:
-    """What was found beside a thing; None where the pair does not hold of it."""
+    """Objects found beside the reported one; None where the pair does not hold."""
     if _fits(at, pair["at"], at) is not True:
         return None
     found: list[_Side] = []

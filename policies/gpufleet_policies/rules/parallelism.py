@@ -16,7 +16,7 @@ from gpufleet_policies.rules.written import written_rule
 
 @dataclass(frozen=True, slots=True)
 class _Compared:
-    """What one GPU container asks for, for itself or for its whole group, and what it opens."""
+    """GPUs that one container requests, for itself or for its group, and GPUs that it opens."""
 
     group: PodGroup
     container: Container
@@ -82,8 +82,8 @@ def _is_even(workload: WorkloadFacts, group: PodGroup, gpus: int) -> bool:
 
 @written_rule("gpu-count-exceeds-parallelism")
 def exceeds(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
-    """Where both numbers are written, and for vLLM, which uses one GPU unless told otherwise: there
-    a person decides which number is wrong. `auto` and `gpu` prove nothing.
+    """Where both numbers are written, and for vLLM, which uses one GPU by default: there a user
+    decides which number is wrong. `auto` and `gpu` prove nothing.
 
     Data-parallel copies count, and over several pods the sizes count for the whole group.
     """
@@ -103,7 +103,7 @@ def exceeds(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
         )
         yield finding(
             where=found.container.where,
-            found=f"asks for {found.asked} x {found.source}{found.of} and starts processes on "
+            found=f"requests {found.asked} x {found.source}{found.of} and starts processes on "
             f"{found.opened}",
             limit=f"{found.asked - found.opened} of them stay idle",
             alternative=f"{found.write(fewer)}, or raise the parallel size",
@@ -161,9 +161,9 @@ def below(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
         if asked.is_known and 0 < asked.value < group.promised_gpus:
             yield finding(
                 where=group.place,
-                found=f"tells Ray of {group.promised_gpus} GPUs and asks for {asked.value} x {GPU}",
+                found=f"sets num-gpus {group.promised_gpus} and requests {asked.value} x {GPU}",
                 limit="tasks that Ray gives one of the others fail: no such device",
-                alternative="leave num-gpus out: KubeRay writes what the container asks for",
+                alternative="leave num-gpus out: KubeRay writes what the container requests",
                 at_most=Level.ADVISORY,
                 evidence={"asked": asked.value, "opened": group.promised_gpus},
             )
@@ -173,7 +173,7 @@ def below(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
         needed = -(-found.opened // found.pods)
         yield finding(
             where=found.container.where,
-            found=f"starts processes on {found.opened} GPUs and asks for {found.asked} x "
+            found=f"starts processes on {found.opened} GPUs and requests {found.asked} x "
             f"{found.source}{found.of}",
             alternative=f"{found.write(needed)}, or a smaller parallel size",
             money=held(context, workload, found.group, kind=AmountKind.STANDING),

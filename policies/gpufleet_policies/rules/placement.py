@@ -1,4 +1,4 @@
-"""Which pools a pod may run on, what it asks of them, and what workloads are for."""
+"""Pools that a pod may run on, its requirements on them, and the purpose of workloads."""
 
 from collections.abc import Hashable, Iterator
 
@@ -21,10 +21,10 @@ GPU_NAME_LABELS = (
 GPU_LABELS = (PRODUCT_LABEL, *GPU_NAME_LABELS)
 
 POOL_LABEL = "gpufleet.dev/pool"
-"""Every node of a pool carries it from birth."""
+"""Every node of a pool has it from registration."""
 
 _ADDED = (GPU,)
-"""Taints whose toleration the cluster adds to pods that ask for GPUs (ExtendedResourceToleration,
+"""Taints whose toleration the cluster adds to pods that request GPUs (ExtendedResourceToleration,
 on by default on GKE; EKS and others leave it to the pod)."""
 
 _POOL_LABELS = {
@@ -38,7 +38,7 @@ _POOL_LABELS = {
 def accepts(context: RuleContext, pool: NodePool, group: PodGroup) -> bool | None:
     """Whether pods of a group may run on a pool; None where it cannot be decided.
 
-    Required labels decide, and taints that no toleration opens.
+    Required labels decide, and taints without a toleration.
     """
     certain = True
     for key, values in group.node_labels.items():
@@ -135,7 +135,7 @@ def names_pool(group: PodGroup) -> bool:
 
 
 def chooses_pool(context: RuleContext, group: PodGroup) -> bool:
-    """Whether the pods require labels that the pools here carry of their own."""
+    """Whether the pods require labels that the pools here have themselves."""
     pools = pools_for(context, group)
     return names_pool(group) or any(
         key in pool.labels for key in group.node_labels for pool in pools
@@ -143,7 +143,7 @@ def chooses_pool(context: RuleContext, group: PodGroup) -> bool:
 
 
 def place_of(group: PodGroup) -> Hashable:
-    """What decides where pods may run: the same for all groups that ask for the same place."""
+    """Facts that decide where pods may run: equal for all groups with the same requirements."""
     labels = tuple(sorted(group.node_labels.items())) if group.node_labels else ()
     return (labels, group.node_labels_known, group.tolerations)
 
@@ -151,7 +151,7 @@ def place_of(group: PodGroup) -> Hashable:
 def pools_for(context: RuleContext, group: PodGroup) -> tuple[NodePool, ...]:
     """GPU pools the pods may run on, as far as anything is known; empty: none is declared.
 
-    Computed once for all pods that ask for the same labels and tolerate the same taints.
+    Computed once for all pods that request the same labels and tolerate the same taints.
     """
     key = ("pools", place_of(group))
     found = context.memo.get(key)
@@ -177,8 +177,8 @@ def running(workload: WorkloadFacts) -> Iterator[tuple[PodGroup, int]]:
 
 
 def named_gpus(catalogue: Catalogue, label: str, value: str) -> frozenset[str] | None:
-    """Keys of the GPUs that a value of one of `GPU_LABELS` may name, whatever suffix says that they
-    are cut or shared; None: a name that no row has, which may be new."""
+    """Keys of the GPUs that a value of one of `GPU_LABELS` may name, with any suffix for MIG or
+    sharing; None: a name that no row has, which may be new."""
     try:
         if label == PRODUCT_LABEL:
             return frozenset({catalogue.gpu_by_product_label(value).key})

@@ -11,7 +11,7 @@ from gpufleet_policies.readers.nvidia_configs import parsed
 
 
 def sharing_patch(config: SharingConfig, key: str, value: bool) -> JsonPatch:
-    """Set a switch of the sharing block; empty where its place or its text is out of reach.
+    """Set a switch of the sharing block; empty where its path or its text cannot be edited.
 
     A text keeps its lines and comments: one line is added, or one value changed.
     """
@@ -26,8 +26,8 @@ def sharing_patch(config: SharingConfig, key: str, value: bool) -> JsonPatch:
 def replicas_patch(config: NvidiaConfig, limits: Mapping[str, int]) -> JsonPatch:
     """Lower numbers of replicas, by their places in the configuration, to their limits.
 
-    All of a text are lowered at once: patches that each write the text would undo each other. Empty
-    where there are none, or one is out of reach.
+    All values of a text are lowered together: patches that each write the text would undo each
+    other. Empty where there are none, or one cannot be edited.
     """
     if config.path is None or not limits:
         return ()

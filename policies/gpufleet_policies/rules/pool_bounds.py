@@ -21,9 +21,9 @@ from gpufleet_policies.rules.written import written_rule
 def unbounded(context: RuleContext, subject: NodePool | FleetFacts) -> Iterator[Finding]:
     """No limit at all is refused: its spend has no bound.
 
-    Limits in cpu or memory count, through the machine they allow most GPUs with. Where a
-    NodeOverlay or time-slicing makes several of one GPU, a GPU limit counts slices and allows fewer
-    cards.
+    Limits in cpu or memory count, by the machine with most GPUs that they allow. Where a
+    NodeOverlay or time-slicing advertises several resources for one GPU, a GPU limit counts these
+    and allows fewer cards.
     A size above `maxGpus` of the thresholds must be confirmed.
     """
     for pool in gpu_pools(context, subject):
@@ -161,7 +161,7 @@ def _may_consume(pool: NodePool, reserved: Reservation) -> bool:
 def _unselected(
     context: RuleContext, reserved: Reservation, users: list[NodePool]
 ) -> Iterator[Finding]:
-    """Enough nodes, and nothing declared that would run on them."""
+    """Enough nodes, and no declared workload that would run on them."""
     workloads = gpu_workloads(context)
     if not users or not workloads:
         return

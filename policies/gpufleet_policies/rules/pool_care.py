@@ -33,7 +33,7 @@ _OFF_HOURS = Fraction(65, 100)
 """Part of a month outside office hours: 110 of 168 h a week."""
 
 DEFAULT_OWNER_TAGS = ("owner", "cost-center", "environment")
-"""Keys that say whose a pool is, where the project names none."""
+"""Default keys of a pool's owner, where the project names none."""
 
 _EXPIRY_KEYS = ("expires", "expiry", "ttl", "delete-after", f"{PREFIX}expires")
 
@@ -44,7 +44,7 @@ _NEVER_ALONE = (Maker.KARPENTER, Maker.OPENSHIFT)
 
 @written_rule("gpu-pool-untainted", NodePool)
 def untainted(context: RuleContext, subject: NodePool) -> Iterator[Finding]:
-    """No taint that repels. A pool that is the cluster's only one must not be tainted.
+    """No taint with effect NoSchedule. The only pool of a cluster must not be tainted.
 
     Advice where it is not known whether another pool exists, and on GKE, which adds the taint
     `nvidia.com/gpu` itself when a pool without GPUs exists first.
@@ -63,7 +63,7 @@ def untainted(context: RuleContext, subject: NodePool) -> Iterator[Finding]:
             where=pool.taints_place or "taints",
             found="no NoSchedule taint" + (gke if pool.maker is Maker.GKE else ""),
             alternative="add the taint nvidia.com/gpu=present:NoSchedule"
-            + (" to a pool of its own for the machines with GPUs" if pool.is_mixed else ""),
+            + (" to a separate pool for the machines with GPUs" if pool.is_mixed else ""),
             money=None if pool.is_mixed else nodes_money(context, pool, 1, AmountKind.EXPOSURE),
             at_most=Level.MANDATORY if certain else Level.ADVISORY,
             remediation=() if pool.is_mixed else _taint(pool),
@@ -116,8 +116,8 @@ def without_repair(context: RuleContext, subject: NodePool) -> Iterator[Finding]
 def accelerator_label(context: RuleContext, subject: NodePool) -> Iterator[Finding]:
     """AWS groups that carry the cluster autoscaler's tags and lack k8s.amazonaws.com/accelerator.
 
-    Managed node groups say nothing about who scales them; their tags do. Groups whose tags say that
-    nodes have no whole GPU are right without it: nodes with the label and none count as unready.
+    Managed node groups do not state their autoscaler; their tags do. Groups whose tags state that
+    nodes have no whole GPU need no label: nodes with the label and no GPU count as unready.
     """
     for pool in gpu_pools(context, subject):
         if pool.maker not in (Maker.EKS, Maker.AWS) or not _scaled(pool):
@@ -151,13 +151,13 @@ def _short(pool: NodePool) -> str:
 def owner_tags(context: RuleContext, subject: NodePool | WorkloadFacts) -> Iterator[Finding]:
     """The keys are `ownerTags` of the settings; case, `-`, `_` and prefixes do not matter.
 
-    A pool answers with its tags and labels, by default for owner, cost-center and environment, and
-    with those of its node class; where that is declared elsewhere, or the settings name no
-    `ownerTags`, it is advice. A workload answers
-    with labels and annotations, and only where the project sets `ownerTags`: its namespace may say
-    it already. Where `ownerTags` maps keys to values (`{team: ml-platform}`), the patch adds those
-    that are missing: as tags on AWS, as labels of the object in Kubernetes, as `resourceLabels` in
-    lower case on GKE; values that such a label cannot hold are left to a person.
+    A pool is checked by its tags and labels, by default for owner, cost-center and environment, and
+    by those of its node class; where that is declared elsewhere, or the settings name no
+    `ownerTags`, it is advice. A workload is checked by labels and annotations, and only where the
+    project sets `ownerTags`: its namespace may have them already. Where `ownerTags` maps keys to
+    values (`{team: ml-platform}`), the patch adds the missing ones: as tags on AWS, as labels of
+    the object in Kubernetes, as `resourceLabels` in lower case on GKE; values that are not valid
+    there are left to the user.
     """
     wanted = context.thresholds.owner_tags or DEFAULT_OWNER_TAGS
     values = context.thresholds.owner_values
@@ -175,7 +175,7 @@ def owner_tags(context: RuleContext, subject: NodePool | WorkloadFacts) -> Itera
     for pool in gpu_pools(context, subject):
         hidden = pool.maker is Maker.KARPENTER and not template_seen(pool, context.surroundings)
         if hidden and context.surroundings is None:
-            continue  # asked again when the whole program was seen
+            continue  # validated again with the whole program
         if pool.tags_known and pool.labels_known:
             found = {**pool.annotations, **pool.tags, **pool.labels}
             missing = _missing(wanted, found)
@@ -207,7 +207,7 @@ def _ownerless(
     return finding(
         where=place,
         found=f"lacks {', '.join(missing)}",
-        limit=f"GPU capacity carries {', '.join(wanted)}",
+        limit=f"GPU capacity must have {', '.join(wanted)}",
         alternative=owner_tags.instead(),
         evidence={"missing": missing},
         at_most=at_most,

@@ -20,7 +20,7 @@ from gpufleet_policies.rules.written import written_rule
 
 
 def _interruptible(workload: WorkloadFacts) -> Provenance | None:
-    """How well it is known that work may be stopped; None: it is not."""
+    """Evidence that work may be interrupted; None: no evidence."""
     intent = workload.intent
     if intent.interruptible.is_known:
         return intent.interruptible.provenance if intent.interruptible.value else None
@@ -126,7 +126,7 @@ def _choices(
             if pool.is_certainly_gpu and pool.gpu.is_known and _has_whole_gpus(context, pool)
         ]
         if not same_cluster(*pools):
-            pools = []  # the pods run in one of several clusters, and nothing says which
+            pools = []  # the pods run in one of several clusters, and it is unknown in which
         prices = {(price[0], p.gpu.value) for p in pools if (price := _gpu_hours(context, (p,)))}
         models = frozenset(pool.gpu.value for pool in pools)
         found = context.memo[key] = (models, sorted(prices))
@@ -154,7 +154,7 @@ def unpinned(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]
         cheapest, dearest = prices[0], prices[-1]
         yield finding(
             where=group.where,
-            found=f"asks for {asked} GPU(s) of any kind: {', '.join(sorted(models))} are here",
+            found=f"requests {asked} GPU(s) of any kind: {', '.join(sorted(models))} are here",
             limit=f"{dearest[1]} costs {usd_hour(dearest[0])} per GPU, {cheapest[1]} "
             f"{usd_hour(cheapest[0])}",
             money=Money(

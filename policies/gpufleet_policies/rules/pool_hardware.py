@@ -1,4 +1,4 @@
-"""Which machines pools are made of: smaller ones, newer ones, enough of them."""
+"""Machine types of pools: smaller ones, newer ones, enough of them."""
 
 import re
 from collections.abc import Iterator
@@ -71,7 +71,7 @@ def cheaper_instance(context: RuleContext, subject: NodePool | FleetFacts) -> It
         cores, memory = need
         yield finding(
             where=place(pool, pool.instance_types_place),
-            found=f"{row.name} at {usd_hour(own)}, and its pods ask for {float(cores):g} CPUs and "
+            found=f"{row.name} at {usd_hour(own)}, and its pods request {float(cores):g} CPUs and "
             f"{float(memory) / (1 << 30):.0f} GiB on a node",
             limit=f"{name} has the same GPUs at {usd_hour(price)}",
             alternative=f"use {name}",
@@ -86,7 +86,7 @@ def cheaper_instance(context: RuleContext, subject: NodePool | FleetFacts) -> It
 
 
 def _need(context: RuleContext, pool: NodePool, count: int) -> tuple[Decimal, Decimal] | None:
-    """Cores and bytes that pods ask for on a full node; None where some pod does not say."""
+    """Cores and bytes that pods request on a full node; None where a pod has no request."""
     worst: list[tuple[Decimal, Decimal]] = []
     for group, asked, cores, memory in _asks(context).values():
         if accepts(context, pool, group) is False:
@@ -130,7 +130,7 @@ def _listed_alongside_smaller(context: RuleContext, pool: NodePool) -> Iterator[
     cores, memory = need
     yield finding(
         where=place(pool, pool.types_listed_at or pool.instance_types_place),
-        found=f"{listed} next to {left}, and its pods ask for {float(cores):g} CPUs and "
+        found=f"{listed} next to {left}, and its pods request {float(cores):g} CPUs and "
         f"{float(memory) / (1 << 30):.0f} GiB on a node",
         limit=f"{kept.name} has the same GPUs at {usd_hour(least)}, {dearest.name} costs "
         f"{usd_hour(own)}",
@@ -157,7 +157,7 @@ def _stands_for(other: InstanceType, row: InstanceType, need: tuple[Decimal, Dec
 
 
 def _fits(other: InstanceType, row: InstanceType, need: tuple[Decimal, Decimal]) -> bool:
-    """Whether the pods and the node's own pods have room on it, and nothing is lost."""
+    """Whether the pods and the node's own pods fit on it, and nothing is lost."""
     cores, memory = (amount * _DAEMONS.numerator / _DAEMONS.denominator for amount in need)
     has_room = (other.vcpu or 0) >= cores and (other.memory_bytes or 0) >= memory
     return has_room and not _loses(row, other)
@@ -172,12 +172,12 @@ def _dropped(pool: NodePool, names: set[str]) -> JsonPatch:
 
 
 Ask = tuple[PodGroup, int | None, Decimal | None, Decimal | None]
-"""A group of pods, GPUs, cores and bytes of each; None where it does not say."""
+"""A group of pods, GPUs, cores and bytes of each; None if not stated."""
 
 
 @once
 def _asks(context: RuleContext) -> dict[object, Ask]:
-    """What all pods with GPUs ask for, each different wish once."""
+    """Requests of all pods with GPUs, each different request once."""
     found: dict[object, Ask] = {}
     for workload in gpu_workloads(context):
         for group in workload.pod_groups if not workload.node_agent else ():
@@ -220,10 +220,10 @@ def _loses(row: InstanceType, other: InstanceType) -> bool:
 @written_rule("superseded-gpu-generation", POOLS)
 def superseded(context: RuleContext, subject: NodePool | FleetFacts) -> Iterator[Finding]:
     """A newer architecture of the same cloud has at least the memory, the 16-bit rate, nine tenths
-    of the bandwidth, NVLink where there was one, as many on a node, and a lower price.
+    of the bandwidth, NVLink if the old one has it, the number of GPUs on a node, and a lower price.
 
-    Silent for capacity that is paid for anyway, and for pools of several types: the cheapest is
-    chosen when a node is made.
+    Silent for capacity that is already paid for, and for pools of several types: the cheapest is
+    chosen when a node is created.
     """
     for pool in gpu_pools(context, subject):
         catalogue = priced_where_it_is(pool, context.catalogue)
@@ -299,7 +299,7 @@ def _newer(
 
 @written_rule("spot-without-diversity", POOLS)
 def without_diversity(context: RuleContext, subject: NodePool | FleetFacts) -> Iterator[Finding]:
-    """Pools that buy nothing but spot and may use fewer than `manyTypes` machine types.
+    """Pools that buy only spot and may use fewer than `manyTypes` machine types.
 
     GKE pools have exactly one type: a second pool is the solution there, and nothing is reported.
     """
@@ -342,7 +342,7 @@ _NO_GPUS = re.compile(r"(?:e2|n2d?|n4d?|c2d?|c3d?|c4[ad]?|t2[ad]|m[1-4]|z3|h3)-"
 
 @written_rule("gke-accelerator-not-of-machine", POOLS)
 def not_of_machine(context: RuleContext, subject: NodePool | FleetFacts) -> Iterator[Finding]:
-    """Machines with GPUs of their own have one kind and number; to N1 some can be attached."""
+    """Machines with built-in GPUs have one kind and number; to N1 some can be attached."""
     for pool in gpu_pools(context, subject):
         types = pool.instance_types.found or ()
         if pool.maker is not Maker.GKE or len(types) > 1 or not pool.gpu.is_known:

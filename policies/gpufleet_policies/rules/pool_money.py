@@ -11,7 +11,7 @@ from gpufleet_policies.rules.pools import gpus
 
 
 def nodes_money(context: RuleContext, pool: NodePool, nodes: int, kind: AmountKind) -> Money:
-    """What a number of a pool's nodes costs, at the lowest price the pool can be had for."""
+    """Cost of a number of a pool's nodes, at the lowest price of the pool."""
     compiled = pool.compiled
     if compiled is not None:
         price = None
@@ -41,7 +41,7 @@ def smallest(pool: NodePool) -> int:
 
 
 def patchable(pool: NodePool) -> bool:
-    """Whether the pool was read from something a JSON patch of its own fields applies to."""
+    """Whether a JSON patch of the pool's own fields applies to its source."""
     if pool.maker is Maker.FLEET:
         return False
     manifest = pool.maker in (Maker.KARPENTER, Maker.CLUSTER_API, Maker.OPENSHIFT)

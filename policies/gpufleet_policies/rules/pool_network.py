@@ -53,7 +53,7 @@ def _spans_zones(pool: NodePool) -> bool:
 def without_fabric(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """Two and more pods that take all of four or more GPUs of machines that offer EFA or GPUDirect.
 
-    Either the pods do not ask for it, or the pool does not have it.
+    Either the pods do not request it, or the pool does not have it.
     """
     if not is_training(workload):
         return
@@ -67,7 +67,7 @@ def without_fabric(context: RuleContext, workload: WorkloadFacts) -> Iterator[Fi
             yield finding(
                 where=group.where,
                 found=f"{pods} pods take all {asked} GPUs of {pool.name}'s nodes, and {missing}",
-                alternative="ask for vpc.amazonaws.com/efa in the pods, and give the pool EFA "
+                alternative="request vpc.amazonaws.com/efa in the pods, and give the pool EFA "
                 "interfaces and a placement group"
                 if missing.endswith("EFA") or _EFA in missing
                 else "give pool and pods the GPUDirect networks",
@@ -90,7 +90,7 @@ def _missing_fabric(
         asks = any(_EFA in (*c.limits, *c.requests) for c in group.containers)
         known = group.containers_known and all(c.resources_known for c in group.containers)
         if not asks and known:
-            return f"do not ask for {_EFA}"
+            return f"do not request {_EFA}"
         if pool.fabric.is_absent and pool.maker in (Maker.EKS, Maker.AWS):
             return "the pool's machines are not given EFA"
         return None

@@ -31,8 +31,8 @@ def exceed(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """Mandatory where the pods name the pool, or the machine; else advice: the cluster may have
     other pools.
 
-    Only where every pool that would take the pods is known. For jobs only the size of one pod
-    counts: their pods may run one after another.
+    Only where every pool that fits the pods is known. For jobs only the size of one pod counts:
+    their pods may run one after another.
     """
     if context.fleet is not None:
         yield from exceed_fleet(context, workload)
@@ -74,7 +74,7 @@ def not_tolerated(context: RuleContext, workload: WorkloadFacts) -> Iterator[Fin
 
 @dataclass(frozen=True, slots=True)
 class _Room:
-    """What the pools that would take some pods can hold."""
+    """Capacity of the pools that fit some pods."""
 
     largest: str
     """The pool whose nodes publish most of the resource."""
@@ -95,7 +95,7 @@ def _validated(
     if asked > room.per_node:
         yield finding(
             where=group.where,
-            found=f"one pod asks for {asked} x {resource}",
+            found=f"one pod requests {asked} x {resource}",
             limit=f"a node of {room.largest} has {room.per_node}; the pod would stay Pending",
             alternative="spread the work over several pods, or use a larger machine",
             at_most=level,
@@ -117,7 +117,7 @@ def _validated(
 
 
 def _room_of_types(context: RuleContext, group: PodGroup, resource: str) -> _Room | None:
-    """The largest machine that the pods name, where nothing here shares GPUs and no pool says
+    """The largest machine that the pods name, where nothing here shares GPUs and no pool states
     more."""
     if resource != GPU or not any(key in group.node_labels for key in INSTANCE_TYPE_LABELS):
         return None
@@ -128,7 +128,7 @@ def _room_of_types(context: RuleContext, group: PodGroup, resource: str) -> _Roo
 
 
 def _room(context: RuleContext, group: PodGroup, resource: str, asked: int) -> _Room | None:
-    """Computed once for all pods that ask for the same in the same place."""
+    """Computed once for all pods that request the same in the same place."""
     key = ("room", place_of(group), resource, asked)
     if key not in context.memo:
         context.memo[key] = _computed(context, pools_for(context, group), resource, asked)
@@ -136,8 +136,8 @@ def _room(context: RuleContext, group: PodGroup, resource: str, asked: int) -> _
 
 
 def declared_room(context: RuleContext, group: PodGroup) -> tuple[str, int, str] | None:
-    """Resource, pods that the declared pools can hold at the most, and the pools in words; None
-    where it is not known, or not certain that the pods must run there."""
+    """Resource, maximum number of pods on the declared pools, and the pools in words; None if
+    unknown, or if the pods may run elsewhere."""
     if (
         context.fleet is not None
         or len(group.gpu_resources) != 1

@@ -18,7 +18,7 @@ POOLS = (NodePool, FleetFacts)
 
 @once
 def validated_pools(context: RuleContext, subject: NodePool | FleetFacts) -> tuple[NodePool, ...]:
-    """The pools of a subject, completed by what else is declared. GpuFleet answers for its own."""
+    """The pools of a subject, completed by other declarations. GpuFleet reports its own pools."""
     if isinstance(subject, FleetFacts):
         return tuple(_compiled(pool, subject, context) for pool in subject.pools)
     return () if subject.in_fleet else (completed(subject, context.surroundings),)
@@ -40,7 +40,7 @@ def all_pools(context: RuleContext) -> tuple[NodePool, ...]:
 
 @once
 def gpu_workloads(context: RuleContext) -> tuple[WorkloadFacts, ...]:
-    """All declared workloads that ask for GPUs and are not suspended."""
+    """All declared workloads that request GPUs and are not suspended."""
     return tuple(w for w in context.declared(WorkloadFacts) if w.uses_gpus or w.uses_claims)
 
 
@@ -144,7 +144,7 @@ def _compiled(pool: PoolFacts, fleet: FleetFacts, context: RuleContext) -> NodeP
         maker=Maker.FLEET,
         instance_types=known(pool.machines, declared) if pool.machines else absent("machines"),
         instance_types_place=f"{pool.path}.instanceTypes",
-        # Another edition of the catalogue may know GPUs that this one does not.
+        # Another edition of the catalogue may have GPUs that this one does not have.
         gpu=known(pool.gpu, declared)
         if pool.gpu in context.catalogue.gpus
         else unknown("gpu", declared),
@@ -169,7 +169,7 @@ def _compiled(pool: PoolFacts, fleet: FleetFacts, context: RuleContext) -> NodeP
 
 
 def _vgpu_profile(pool: PoolFacts, context: RuleContext) -> Fact[str]:
-    """The time-sliced vGPU type of a fleet's pool; those that MIG backs are left out."""
+    """The time-sliced vGPU type of a fleet's pool; MIG-backed types are omitted."""
     gpu = context.catalogue.gpus.get(pool.gpu)
     share = pool.shares[0] if pool.shares else None
     if pool.sharing != "vgpu" or gpu is None or gpu.vgpu is None or share is None:
@@ -193,7 +193,7 @@ _TOGETHER = (
 
 
 def same_cluster(*pools: NodePool) -> bool:
-    """Whether nothing says that these pools are in different clusters.
+    """Whether no declaration shows that these pools are in different clusters.
 
     A folder may hold the declarations of several clusters.
     """

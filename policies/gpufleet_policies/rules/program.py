@@ -35,7 +35,7 @@ def _speaks(context: RuleContext, subject: NodePool | FleetFacts) -> bool:
 
 @once
 def spend_of(context: RuleContext) -> StackSpend:
-    """What all pools declared together cost and can come to, computed once a run."""
+    """Present and maximum cost of all pools declared together, computed once a run."""
     queues, reservations = context.declared(ClusterQueue), context.declared(Reservation)
     return stack_spend(all_pools(context), queues, context.catalogue, reservations)
 
@@ -66,7 +66,7 @@ def monitoring_missing(context: RuleContext, subject: NodePool | FleetFacts) -> 
 
 @written_rule("gpu-metrics-without-pods", MetricsSource)
 def without_pods(context: RuleContext, source: MetricsSource) -> Iterator[Finding]:
-    """DCGM_EXPORTER_KUBERNETES, and nothing mounted at /var/lib/kubelet/pod-resources."""
+    """DCGM_EXPORTER_KUBERNETES, and no volume mounted at /var/lib/kubelet/pod-resources."""
     del context
     if source.blind:
         yield finding(
@@ -88,8 +88,8 @@ def _is_nvidia(context: RuleContext, pool: NodePool) -> bool:
 def stack_budget(context: RuleContext, subject: NodePool | FleetFacts) -> Iterator[Finding]:
     """`budgets` of the settings, for the environment of the first pool that has one.
 
-    The smallest sizes against standingUsdPerMonth stop; the largest against exposureUsdPerHour stop
-    too, and so does a pool without a bound while such a limit is set.
+    Mandatory: minimum sizes above standingUsdPerMonth, maximum sizes above exposureUsdPerHour, and
+    a pool without a bound while such a limit is set.
     """
     if not _speaks(context, subject):
         return
@@ -107,7 +107,7 @@ def stack_budget(context: RuleContext, subject: NodePool | FleetFacts) -> Iterat
                 where=_dearest(spend, "standing"),
                 found=f"all pools at their smallest size cost {usd_hour(hourly)}",
                 limit=f"budgets.{name}.standingUsdPerMonth is {budget.standing_usd_per_month:,}",
-                alternative="let the dearest pool go to 0, or raise the budget",
+                alternative="let the most expensive pool scale to 0, or raise the budget",
                 money=Money(
                     AmountKind.STANDING,
                     Fraction(hourly) - allowed,
@@ -137,14 +137,14 @@ def _exposure(spend: StackSpend, name: str, limit: Fraction) -> Iterator[Finding
             where=_dearest(spend, "exposure"),
             found=f"all pools at their largest size cost {usd_hour(hourly)}",
             limit=f"budgets.{name}.exposureUsdPerHour is {float(limit):,.2f}",
-            alternative="lower the largest size of the dearest pool, or raise the budget",
+            alternative="lower the maximum size of the most expensive pool, or raise the budget",
             money=Money(AmountKind.EXPOSURE, over, Fraction(0), "the part above it", of_all=True),
         )
 
 
 def _dearest(spend: StackSpend, which: str) -> str:
     priced = [(getattr(pool, which) or 0, pool.name) for pool in spend.pools]
-    return f"dearest: {max(priced)[1]}" if priced else ""
+    return f"most expensive: {max(priced)[1]}" if priced else ""
 
 
 @written_rule("namespace-without-gpu-quota", DeclaredNamespace)
@@ -160,7 +160,7 @@ def without_quota(context: RuleContext, namespace: DeclaredNamespace) -> Iterato
         return
     yield finding(
         where="",
-        found=f"{len(inside)} GPU workload(s) run in it, and nothing limits how many GPUs",
+        found=f"{len(inside)} GPU workload(s) run in it, and no limit applies to the GPUs",
         creates=_quota(context, name, inside),
     )
 
@@ -168,10 +168,10 @@ def without_quota(context: RuleContext, namespace: DeclaredNamespace) -> Iterato
 def _quota(
     context: RuleContext, namespace: str, inside: list[WorkloadFacts]
 ) -> tuple[Creation, ...]:
-    """The GPUs that the workloads ask for now, and room for a rollout's new pods.
+    """The GPUs that the workloads request now, and room for a rollout's new pods.
 
-    None where that is not certain: sizes that are not known, that something scales, or that come
-    again and again.
+    None where that is not certain: for unknown sizes, and for workloads that an autoscaler or a
+    schedule changes.
     """
     if any(one.locator.namespace == namespace for one in context.declared(Autoscaler)):
         return ()

@@ -1,4 +1,4 @@
-"""What nodes of a pool publish: from the pool, the operator's choices, layouts and sharing."""
+"""Resources that nodes of a pool publish: from the pool, the operator, layouts and sharing."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -26,7 +26,7 @@ class AdvertisedDevices:
     """Extended resources of one node, with the device behind each."""
 
     grants: tuple[Grant, ...]
-    """What one unit of each resource gives."""
+    """Grant of one unit of each resource."""
     layouts: tuple[Layout, ...]
     """Profiles of each GPU; empty: a whole GPU."""
     because: str
@@ -231,10 +231,10 @@ def _granted(
 
 
 def _device(context: RuleContext, pool: NodePool) -> tuple[Gpu | None, int | None]:
-    """The GPU of a pool, and the memory of each where it is not a whole one: a vGPU, or a part that
-    a cloud sells. Of several machine types the largest counts."""
+    """The GPU of a pool, and its memory where it is not a whole one: a vGPU, or a part that a cloud
+    sells. Of several machine types the largest counts."""
     if pool.vgpu_profile.is_known:
-        # Its grammar lives with the geometry: only pools with a vGPU type pay for importing it.
+        # Its grammar is in the module of the geometry: imported only for pools with a vGPU type.
         from gpufleet.partition.vgpu import parse_type
 
         found = parse_type(pool.vgpu_profile.value)
@@ -247,7 +247,7 @@ def _device(context: RuleContext, pool: NodePool) -> tuple[Gpu | None, int | Non
 
 
 def _on_gke(context: RuleContext, pool: NodePool) -> AdvertisedDevices | None:
-    """GKE publishes slices and shares alike as nvidia.com/gpu."""
+    """GKE publishes slices and shares both as nvidia.com/gpu."""
     count = pool.gpus_per_node.value
     layouts: tuple[Layout, ...] = (_WITHOUT_MIG,) * count
     shared = pool.shared

@@ -1,4 +1,4 @@
-"""What a workload is for: serving, training; and how well that is known."""
+"""Purpose of a workload, serving or training, and the evidence for it."""
 
 from gpufleet.cluster import Provenance, WorkloadFacts
 
@@ -14,7 +14,7 @@ def is_inference(workload: WorkloadFacts) -> bool:
 
 
 def serving(workload: WorkloadFacts) -> Provenance | None:
-    """How well it is known that a workload answers requests; None: nothing says so.
+    """Evidence that a workload serves requests; None: no evidence.
 
     Declared, of a kind for servers, or by the program or image of a container.
     """
@@ -30,7 +30,7 @@ def serving(workload: WorkloadFacts) -> Provenance | None:
 
 
 def training(workload: WorkloadFacts) -> Provenance | None:
-    """How well it is known that a workload trains; None: nothing says so.
+    """Evidence that a workload trains; None: no evidence.
 
     Declared, of a kind for servers, or by the program of its command.
     """

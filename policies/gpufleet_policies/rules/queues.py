@@ -58,7 +58,7 @@ def without_timeout(context: RuleContext, queue: ClusterQueue) -> Iterator[Findi
 def class_without_quota(
     context: RuleContext, configuration: KueueConfiguration
 ) -> Iterator[Finding]:
-    """Silent where no ClusterQueue is declared, or the resources of one are not known."""
+    """Silent where no ClusterQueue is declared, or the resources of one are unknown."""
     covered = [queue.covered for queue in context.declared(ClusterQueue)]
     names = {name for one in covered if one is not None for name in one}
     if not covered or None in covered:
@@ -140,9 +140,9 @@ def _reachable(context: RuleContext, pools: list[NodePool], resource: str) -> in
 def stranded(context: RuleContext, queue: ClusterQueue) -> Iterator[Finding]:
     """No cohort while other queues have GPUs, a lendingLimit of 0, or no LocalQueue here.
 
-    Other queues are those of one program, or of one file: files of a folder may be of several
-    clusters. A missing LocalQueue is only reported where LocalQueues are declared at all, and not
-    of a queue in a cohort: the others borrow its quota.
+    Other queues are those of one program, or of one file: files of a folder may belong to several
+    clusters. A missing LocalQueue is reported only where LocalQueues are declared, and not for a
+    queue in a cohort: the others borrow its quota.
     """
     own = [quota for quota in queue.quotas if quota.nominal.is_known and quota.nominal.value > 0]
     if not own:

@@ -17,7 +17,7 @@ _FEWER = "kueue.x-k8s.io/job-min-parallelism"
 
 @written_rule("gpu-quota-never-admits")
 def never_admits(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
-    """Advice where single pods fit and only all of them do not. Jobs may run one pod after another,
+    """Advice if single pods fit and only all of them do not. Jobs may run one pod after another,
     but a queue admits them whole."""
     if not workload.uses_gpus or workload.node_agent:
         return
@@ -57,10 +57,10 @@ def _of_namespace(context: RuleContext, workload: WorkloadFacts) -> Iterator[Fin
                 continue
             yield finding(
                 where=group.where,
-                found=f"asks for {asked.value if alone else asked.value * pods} x {resource}",
+                found=f"requests {asked.value if alone else asked.value * pods} x {resource}",
                 limit=f"the quota of namespace {space} is {most}: the API server refuses "
                 f"{'its pods' if alone else 'the others'}",
-                alternative="raise the quota, or ask for less",
+                alternative="raise the quota, or request less",
                 at_most=Level.MANDATORY if alone and here else Level.ADVISORY,
                 evidence={"resource": resource, "quota": most},
             )
@@ -92,18 +92,18 @@ def _of_queue(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding
         if total > room:
             yield finding(
                 where="metadata.labels",
-                found=f"asks for {total} x {resource} in queue {queue.locator.name}",
+                found=f"requests {total} x {resource} in queue {queue.locator.name}",
                 limit=f"its nominal quota is {room}, and it has no cohort to borrow from: the "
                 "workload is never admitted",
-                alternative="raise nominalQuota, or ask for less",
+                alternative="raise nominalQuota, or request less",
                 at_most=level,
                 evidence={"resource": resource, "quota": room},
             )
 
 
 def _uncovered(context: RuleContext, workload: WorkloadFacts, level: Level) -> Iterator[Finding]:
-    """A resource that no queue of the name covers, in a cohort either (kubernetes-sigs/kueue#4848).
-    Not where Kueue's configuration is declared: it may leave the resource out, or rename it."""
+    """A resource that no queue of the name covers, nor its cohort (kubernetes-sigs/kueue#4848).
+    Excluded: a declared Kueue configuration, which may exclude the resource, or rename it."""
     queues = tuple(_queues_of(context.anywhere, workload))
     if not queues or any(one.covered is None for one in queues):
         return
@@ -112,10 +112,10 @@ def _uncovered(context: RuleContext, workload: WorkloadFacts, level: Level) -> I
         if resource not in covered:
             yield finding(
                 where="metadata.labels",
-                found=f"asks for {resource} in queue {queues[0].locator.name}",
+                found=f"requests {resource} in queue {queues[0].locator.name}",
                 limit=f"the queue covers {', '.join(sorted(covered)) or 'no resource'}: the "
                 "workload is never admitted",
-                alternative=f"give the queue quota of {resource}, or ask for what it covers",
+                alternative=f"give the queue quota of {resource}, or request what it covers",
                 at_most=level,
                 evidence={"resource": resource},
             )

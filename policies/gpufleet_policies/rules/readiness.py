@@ -59,7 +59,7 @@ def without_readiness(context: RuleContext, workload: WorkloadFacts) -> Iterator
         if group not in workload.running_groups() or _loads_on_request(container):
             continue
         if ".workerTemplate" in group.place and led:
-            continue  # its leader answers
+            continue  # its leader serves
         yield finding(
             where=f"container {container.name} ({container.place}.readinessProbe)",
             found="holds a GPU, serves, and has neither a readiness nor a startup probe",
@@ -68,6 +68,6 @@ def without_readiness(context: RuleContext, workload: WorkloadFacts) -> Iterator
 
 
 def _loads_on_request(container: Container) -> bool:
-    """Ollama answers at once, and loads a model when a request names it."""
+    """Ollama answers immediately, and loads a model when a request names it."""
     said = (container.image.found or "", *(container.words.found or ()))
     return any("ollama" in word for word in said)

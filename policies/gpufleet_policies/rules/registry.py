@@ -69,7 +69,7 @@ _OWN: list[Rule] = []
 
 
 def all_rules() -> tuple[Rule, ...]:
-    """The rules that are asked: of this package, with their faults, then the project's own."""
+    """The rules in use: of this package, with their faults, then the project's own."""
     return (*PACK_RULES, *CONFIG_RULES, *_OWN)
 
 

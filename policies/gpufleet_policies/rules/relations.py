@@ -1,5 +1,5 @@
-"""What pools and programs of one cluster demand of each other: the relations that `compile` asks
-of a declaration, asked of files."""
+"""Requirements between pools and programs of one cluster: the relations that `compile` validates in
+a declaration, validated in files."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace

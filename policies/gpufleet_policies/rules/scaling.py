@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from gpufleet.cluster import Autoscaler, Locator, PodGroup, ScalingFacts, WorkloadFacts
-from gpufleet.cluster.container import GPU, Container
+from gpufleet.cluster.container import GPU
 from gpufleet.cluster.fact import Fact
 from gpufleet.findings import Finding, finding
 from gpufleet.findings.creation import Creation
@@ -15,6 +15,7 @@ from gpufleet.rules.context import RuleContext
 from gpufleet_policies.rules.hardware import waste, whole_gpu
 from gpufleet_policies.rules.pools import gpu_workloads
 from gpufleet_policies.rules.purpose import serving
+from gpufleet_policies.rules.servers import is_vllm
 from gpufleet_policies.rules.written import written_rule
 
 _OFF_HOURS = Fraction(65, 100)
@@ -24,7 +25,7 @@ _LABEL = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
 """Names that every object may have (Kubernetes documentation, Object Names and IDs)."""
 
 _MOST_REPLICAS = 10_000
-"""Most that a declaration of an autoscaler takes (`gpufleet.spec.scaling`)."""
+"""Maximum in a declaration of an autoscaler (`gpufleet.spec.scaling`)."""
 
 SLOW_SECONDS = 1800
 """An idle replica should be gone after half an hour."""
@@ -81,7 +82,7 @@ def _money(
 def without_autoscaler(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """It serves, has two replicas or more, no HPA or ScaledObject, and no scaling of its own kind.
 
-    What serves: the mode inference, a kind for servers, or a known model server by its program.
+    A server: the mode inference, a kind for servers, or a known model server by its program.
     """
     evidence = serving(workload)
     if evidence is None or workload.scaling or workload.node_agent:
@@ -96,7 +97,7 @@ def without_autoscaler(context: RuleContext, workload: WorkloadFacts) -> Iterato
         if copies is None or copies < 2:
             continue
         if any(one.launch.nodes.found == group.pods.value for one in group.containers):
-            continue  # `--nnodes` of its server says so
+            continue  # `--nnodes` of its server shows it
         yield finding(
             where=f"{group.pods.place}",
             found=f"{copies} replicas at all times",
@@ -117,14 +118,14 @@ def _copies(workload: WorkloadFacts, group: PodGroup) -> int | None:
 
 
 def _scaled(workload: WorkloadFacts, group: PodGroup) -> tuple[Creation, ...]:
-    """One replica to as many as now, by what vLLM says of its cache; of other servers no signal is
-    known that all of them have."""
+    """From one replica to the current number, by vLLM's metric of its cache; no signal is common to
+    all other servers."""
     where = workload.locator
     if where.kind not in ("Deployment", "StatefulSet"):
         return ()
     if not all(_LABEL.fullmatch(name) for name in (where.name, where.namespace)):
         return ()
-    if not any(_is_vllm(container) for container in group.containers):
+    if not any(one.gpu_resources and is_vllm(one) for one in group.containers):
         return ()
     if group.pods.value > _MOST_REPLICAS:
         return ()
@@ -135,11 +136,6 @@ def _scaled(workload: WorkloadFacts, group: PodGroup) -> tuple[Creation, ...]:
         "on": [{"signal": "kvCache"}],
     }
     return (Creation("ScaledObject", where.name, where.namespace, declared),)
-
-
-def _is_vllm(container: Container) -> bool:
-    said = [container.image.found or "", *(container.words.found or ())]
-    return bool(container.gpu_resources) and any("vllm" in word for word in said)
 
 
 @written_rule("nonprod-serving-never-zero")
@@ -192,7 +188,7 @@ def _scalings(
 
 @written_rule("scale-down-too-slow", (Autoscaler, WorkloadFacts))
 def too_slow(context: RuleContext, subject: Autoscaler | WorkloadFacts) -> Iterator[Finding]:
-    """The cooldown of an autoscaler whose target asks for GPUs, or of the object's own scaling."""
+    """The cooldown of an autoscaler whose target requests GPUs, or of the object's own scaling."""
     for scaling, what, _ in _scalings(context, subject):
         wait = scaling.cooldown_seconds
         if not wait.is_known or wait.value <= SLOW_SECONDS:

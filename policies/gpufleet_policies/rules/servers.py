@@ -1,12 +1,12 @@
-"""Model servers that do not get to answer: ports, probes, and kinds that end."""
+"""Model servers that never serve: ports, probes, and kinds that end."""
 
 import re
 from collections.abc import Iterator
 
-from gpufleet.cluster import Container, WorkloadFacts
-from gpufleet.cluster.monitoring import DeclaredService
+from gpufleet.cluster import Container, PodGroup, WorkloadFacts
 from gpufleet.findings import Finding, finding
-from gpufleet.rules.context import RuleContext, once
+from gpufleet.rules.context import RuleContext
+from gpufleet_policies.readers.options import read_options, split_words
 from gpufleet_policies.rules.hardware import held
 from gpufleet_policies.rules.model_memory import gib, model_weights
 from gpufleet_policies.rules.waiting import fetches
@@ -16,10 +16,10 @@ _SOON_SECONDS = 120
 """Below it a server of a model of billions of parameters is hardly ever loaded: assumption."""
 
 _FETCHED_BYTES = 125_000_000
-"""What is fetched in a second: 1 Gbit/s. Assumption."""
+"""Download rate: 1 Gbit/s. Assumption."""
 
 _STARTED_SECONDS = 60
-"""From the last byte of the weights to the first answer, at the least. Assumption."""
+"""Minimum time from the last byte of the weights to the first answer. Assumption."""
 
 _WITHOUT_WEIGHTS = re.compile(
     r"(^|/)(vllm/vllm-openai|huggingface/text-generation-inference|lmsysorg/sglang)(:|@|$)"
@@ -28,44 +28,17 @@ _WITHOUT_WEIGHTS = re.compile(
 
 _TRITON_PATH = "/v2/health"
 _TRITON_METRICS, _TRITON_GRPC = "8002", "8001"
-"""Ports of Triton unless options say otherwise (triton-inference-server/server, quickstart)."""
+"""Default ports of Triton (triton-inference-server/server, quickstart)."""
 
 
 def _is_triton(container: Container) -> bool:
     return any(word.rsplit("/", 1)[-1] == "tritonserver" for word in container.words.found or ())
 
 
-def _is_vllm(container: Container) -> bool:
+def is_vllm(container: Container) -> bool:
+    """Whether its name, image or command line says vLLM."""
     said = (container.name, container.image.found or "", *(container.words.found or ()))
     return any("vllm" in word for word in said)
-
-
-@once
-def _namespaces_with_vllm(context: RuleContext) -> frozenset[str]:
-    """Namespaces with a Service of that name."""
-    services = (one.locator for one in context.declared(DeclaredService))
-    return frozenset(one.namespace for one in services if one.name == "vllm")
-
-
-@written_rule("vllm-port-of-service")
-def port_of_service(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
-    """A Service of that name in the namespace, and service links that are on, their default. Not
-    where the container sets VLLM_PORT itself."""
-    if workload.locator.namespace not in _namespaces_with_vllm(context):
-        return
-    if not workload.template_checked_on_creation:
-        return
-    for group in workload.running_groups():
-        if not group.service_links:
-            continue
-        for container in group.containers:
-            if container.init or not _is_vllm(container) or "VLLM_PORT" in container.variables:
-                continue
-            yield finding(
-                where=f"container {container.name} ({group.place}.enableServiceLinks)",
-                found="runs vLLM next to the Service vllm: Kubernetes sets VLLM_PORT to "
-                "tcp://ADDRESS:PORT",
-            )
 
 
 @written_rule("gpu-server-in-job")
@@ -89,9 +62,9 @@ def in_job(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
 
 @written_rule("gpu-liveness-before-load")
 def before_load(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
-    """Less than two minutes of delay and failures together, half of what a readiness probe of the
-    same path is written to wait, or less than it takes to fetch weights that no volume keeps; and
-    no startup probe. Triton loads models of any size: two minutes count where one is named."""
+    """Less than two minutes of delay and failures together, half of the wait of a readiness probe
+    of the same path, or less than the download of weights that no volume keeps; and no startup
+    probe. Triton loads models of any size: two minutes count where one is named."""
     for group, container in workload.gpu_containers:
         seconds = container.killed_after_seconds
         if container.init or seconds is None or group not in workload.running_groups():
@@ -111,7 +84,7 @@ def before_load(context: RuleContext, workload: WorkloadFacts) -> Iterator[Findi
             continue
         yield finding(
             where=f"container {container.name} ({container.place}.livenessProbe)",
-            found=f"is ended {seconds} s after its start when it does not answer yet",
+            found=f"is stopped {seconds} s after its start if it does not answer",
             limit="to load a model takes minutes: the pod restarts again and again with its GPU"
             if soon
             else fetched
@@ -123,7 +96,7 @@ def before_load(context: RuleContext, workload: WorkloadFacts) -> Iterator[Findi
 def _fetched(
     context: RuleContext, workload: WorkloadFacts, container: Container, seconds: int
 ) -> str | None:
-    """Why the weights are not there in time; None where they may be, or are in a folder."""
+    """Reason why the weights are late; None where they may be in time, or are in a folder."""
     words = [word.rpartition("=")[2] for word in container.words.found or ()]
     if (
         container.keeps_files
@@ -142,16 +115,42 @@ def _fetched(
     if seconds >= needed:
         return None
     return (
-        f"no volume keeps the {gib(weights.bytes)} of weights, so that each start fetches them: "
+        f"no volume keeps the {gib(weights.bytes)} of weights, so that each start downloads them:  "
         f"{needed} s at 1 Gbit/s"
     )
 
 
+def _not_served(group: PodGroup, container: Container) -> Iterator[Finding]:
+    """A probe on another port than vLLM's (vllm/entrypoints/openai/cli_args.py: 8000)."""
+    words = split_words(container, container.variables)
+    port = read_options(words).single(("--port",))
+    if port is None and "vllm-openai" in (container.image.found or ""):
+        port = "8000"
+    others = sum(not one.init or one.restartable for one in group.containers) > 1
+    if port is None or others or any("$" in word or word in ("--uds", "&") for word in words):
+        return
+    for _, probe in container.probed:
+        number = container.ports.get(probe, probe)
+        if number.isdecimal() and number != port:
+            yield finding(
+                where=container.where,
+                found=f"probes port {number}",
+                limit=f"vLLM serves on {port} and nothing else is in the pod: the probe always "
+                "fails",
+                alternative=f"write `port: {port}`",
+                evidence={"port": number},
+            )
+            return
+
+
 @written_rule("triton-probe-of-other-port")
 def other_port(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
-    """tritonserver without options for ports, and a command line that is known."""
-    for _, container in workload.gpu_containers:
+    """tritonserver without options for ports; vLLM alone in its pod, with its port or 8000. The
+    command line is known."""
+    for group, container in workload.gpu_containers:
         words = container.words.found or ()
+        if is_vllm(container) and container.launch.serves and not container.init:
+            yield from _not_served(group, container)
         if not _is_triton(container):
             continue
         if any("$" in word or "-port" in word for word in words):

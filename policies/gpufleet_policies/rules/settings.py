@@ -28,7 +28,7 @@ _WHOLE = frozenset(one.name for one in fields(Thresholds) if one.type is int)
 
 @dataclass(frozen=True, slots=True)
 class RuleSettings:
-    """What a project decides about the rules."""
+    """A project's settings of the rules."""
 
     profile: Profile | None = None
     """None: by environment."""
@@ -81,7 +81,7 @@ def read_settings(data: Mapping[str, Any], origin: str = "policy settings") -> R
     problems: list[Finding] = []
     for key in data:
         if key not in KEYS:
-            problems.append(_problem(key, f"there is no setting {key!r}", ", ".join(KEYS)))
+            problems.append(_problem(key, f"{key!r} is not a setting", ", ".join(KEYS)))
     profile = data.get("profile", AUTO)
     allowed = [AUTO, *Profile]
     if profile not in allowed:

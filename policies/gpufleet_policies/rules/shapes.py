@@ -1,7 +1,7 @@
 """Machines that pods may run on: their GPUs, CPUs, memory and price.
 
 The pools of the fleet, else a required instance type, else pools declared with the workload.
-Where one candidate is not known, nothing is: a verdict must hold wherever the pod lands.
+If one candidate is unknown, the result is unknown: a verdict must hold on each of them.
 """
 
 from collections.abc import Iterable, Iterator
@@ -18,7 +18,7 @@ from gpufleet_policies.money.pools import priced_where_it_is, way_price
 from gpufleet_policies.rules.placement import INSTANCE_TYPE_LABELS, candidates, offering, pools_for
 
 MEMORY_LEFT = Decimal("0.97")
-"""Part of a machine's memory that pods can ask for at the most; the rest is firmware, kernel and
+"""Part of a machine's memory that pods can request at the most; the rest is firmware, kernel and
 kubelet. Own estimate, on the generous side."""
 
 _RESERVED = ((1, Decimal("0.06")), (1, Decimal("0.01")), (2, Decimal("0.005")))
@@ -34,14 +34,14 @@ class NodeShape:
     gpu: str
     gpus: int
     cores: Decimal | None
-    """That pods can ask for."""
+    """That pods can request."""
     memory_bytes: Decimal | None
-    """That pods can ask for."""
+    """That pods can request."""
     micro_usd_per_hour: Fraction | None
     pool: str
     """Name of its pool; empty: known by a label or a node only."""
     node: str = ""
-    """Name of the node of a dump that is one; empty: it is none."""
+    """Name of the node, for a shape from a dump; else empty."""
 
     @property
     def micro_usd_per_gpu_hour(self) -> Fraction | None:
@@ -163,7 +163,7 @@ def _named(name: str, catalogue: Catalogue, pool: str, paid: Fraction | None) ->
 
 
 def cores_left(vcpu: int) -> Decimal:
-    """Cores that pods can ask for on a node with so many."""
+    """Cores that pods can request on a node with this number."""
     left, rest = Decimal(vcpu), vcpu
     for cores, part in _RESERVED:
         taken = min(cores, rest)

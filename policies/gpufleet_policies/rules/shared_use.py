@@ -84,7 +84,7 @@ def oversubscribed(context: RuleContext, workload: WorkloadFacts) -> Iterator[Fi
 
 
 def _cannot_load(context: RuleContext, workload: WorkloadFacts, group: PodGroup) -> bool:
-    """Whether the weights alone exceed what the pods can allocate."""
+    """Whether the weights alone exceed the memory that the pods can allocate."""
     weights = model_weights(workload.intent, context.catalogue)
     held = None if weights is None else held_memory(context, group)
     return weights is not None and held is not None and weights.bytes > held.bytes
@@ -131,7 +131,7 @@ def _too_greedy(
     said = "" if evidence is Provenance.EXPLICIT else ", its usual value,"
     return finding(
         where=container.where,
-        found=f"takes {part}{said} of a GPU's memory on {share}, where {replicas} pods meet",
+        found=f"takes {part}{said} of a GPU's memory on {share}, which {replicas} pods share",
         limit=f"{replicas} x {part} is more than one GPU; the second pod ends because "
         "memory is missing",
         alternative=alternative,
@@ -162,7 +162,7 @@ def _needs_more(
         found=f"needs {need} on {share}, one of {own.replicas} shares of {gib(own.device_bytes)}",
         limit=f"MPS gives each pod {gib(own.memory_bytes)}"
         if own.is_enforced
-        else f"{meeting} of its own pods may meet on one GPU, and nothing limits their memory",
+        else f"{meeting} of its own pods may share one GPU, and their memory has no limit",
         alternative=larger_share(own, need.bytes),
         money=held(context, workload, group, kind=AmountKind.STANDING),
         provenance=need.provenance,

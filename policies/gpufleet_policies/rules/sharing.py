@@ -28,8 +28,8 @@ _MANY_TURNS = 16
 def replicas_range(
     context: RuleContext, subject: SharingConfig | NodePool | FleetFacts
 ) -> Iterator[Finding]:
-    """Outside GKE's 2 to 48; more than 16 turns is advice. What the device plugin refuses is
-    reported by device-plugin-replicas-invalid and device-plugin-mps-too-many-clients.
+    """Outside GKE's 2 to 48; more than 16 time slices is advice. Values that the device plugin
+    refuses are reported by device-plugin-replicas-invalid and device-plugin-mps-too-many-clients.
     """
     if isinstance(subject, SharingConfig):
         for one in subject.resources:
@@ -131,12 +131,12 @@ def name_collides(context: RuleContext, subject: NodePool | SharingConfig) -> It
     """The pool publishes nvidia.com/gpu shared, another one whole, and both have the same taints.
 
     Reported once: on the device-plugin configuration where it is declared here, else on the pool.
-    The patch renames the shares; pods that ask for nvidia.com/gpu get whole GPUs from then on. In a
+    The patch renames the shares; pods that request nvidia.com/gpu get whole GPUs from then on. In a
     text it is offered where failRequestsGreaterThanOne is true already: two patches of one text
     would undo each other.
 
-    On GKE the node label cloud.google.com/gke-gpu-sharing-strategy keeps them apart for pods that
-    ask for it; without such pods it is reported too.
+    On GKE the node label cloud.google.com/gke-gpu-sharing-strategy separates them for pods that
+    request it; without such pods it is reported too.
     """
     if isinstance(subject, SharingConfig):
         for pool in all_pools(context):
@@ -190,8 +190,8 @@ def _collision(
             where=where,
             found=f"{named(pool)} publishes shares and {named(other)} whole GPUs, both as "
             "nvidia.com/gpu",
-            limit="a pod that asks for one gets either",
-            alternative="write renameByDefault: true, or give one of them a taint of its own",
+            limit="a pod that requests one gets either",
+            alternative="write renameByDefault: true, or give one of them a different taint",
             evidence={"shared": pool.name, "whole": other.name},
             remediation=remediation,
         )
@@ -220,8 +220,8 @@ def loses_attribution(context: RuleContext, config: SharingConfig) -> Iterator[F
 @written_rule("timeslicing-of-mig-resources", SharingConfig)
 def of_mig_resources(context: RuleContext, config: SharingConfig) -> Iterator[Finding]:
     """Slices exist under the strategy `mixed` only (device-plugin-resource-not-offered
-    reports that of the same document); a profile no layout here has matches nothing; where it
-    works, tenants of a slice share its memory unprotected, which is advice.
+    reports that of the same document); a profile that no layout here has matches nothing; otherwise
+    tenants of a slice share its memory without isolation, which is advice.
     """
     if config.mode != "timeSlicing":
         return
@@ -236,7 +236,7 @@ def of_mig_resources(context: RuleContext, config: SharingConfig) -> Iterator[Fi
             yield finding(
                 where=one.place,
                 found=f"{one.name} under the MIG strategy {chosen.value}",
-                limit="slices have names of their own under the strategy mixed only: nothing is "
+                limit="slices have their own names only under the strategy mixed: nothing is "
                 "shared",
                 alternative=f"share nvidia.com/gpu, or set the strategy mixed (not {chosen.value})",
             )

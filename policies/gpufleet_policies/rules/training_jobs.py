@@ -9,30 +9,8 @@ from gpufleet.cluster.container import GPU
 from gpufleet.findings import Finding, Level, finding
 from gpufleet.findings.money import AmountKind
 from gpufleet.rules.context import RuleContext
-from gpufleet_policies.names import meanings
 from gpufleet_policies.rules.hardware import held
 from gpufleet_policies.rules.written import written_rule
-
-_CONTAINER = meanings("container of a training job")
-"""Kind -> the name by which its controller finds the container to set up."""
-
-
-@written_rule("training-container-name")
-def container_name(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
-    """Kinds of kubeflow.org/v1, each with a name of its own."""
-    name = _CONTAINER.get(workload.locator.kind)
-    if name is None or workload.api_group != "kubeflow.org":
-        return
-    for group in workload.pod_groups:
-        names = [one.name for one in group.containers if not one.init]
-        if not group.containers_known or not names or name in names or "?" in names:
-            continue
-        yield finding(
-            where=f"group {group.name} ({group.place}.containers)",
-            found=f"has no container called {name}, only {', '.join(names)}",
-            alternative=f"write `name: {name}`",
-            evidence={"names": names},
-        )
 
 
 @written_rule("job-fewer-pods-than-ranks")
@@ -131,14 +109,14 @@ def without_address(context: RuleContext, workload: WorkloadFacts) -> Iterator[F
             continue
         yield finding(
             where=container.where,
-            found=f"torchrun waits for {nodes.value} pods, and is told no address",
+            found=f"torchrun waits for {nodes.value} pods, and has no rendezvous address",
             money=held(context, workload, group),
             evidence={"nodes": nodes.value},
         )
 
 
 _NAMED_PODS = {"Job": "batch", "StatefulSet": "apps", "JobSet": "jobset.x-k8s.io"}
-"""Kinds whose pods have names of their own -> group."""
+"""Kinds whose pods have their own names -> group."""
 
 
 @written_rule("rank-address-unknown")

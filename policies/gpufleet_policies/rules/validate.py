@@ -28,8 +28,8 @@ from gpufleet_policies.rules.registry import (
 from gpufleet_policies.rules.settings import RuleSettings, weighted
 
 _SHAPES = frozenset({"PodTemplate"})
-"""Kinds that only say what pods would be like: a ProvisioningRequest or CapacityBuffer names a
-PodTemplate to make room, and no controller runs it (kubernetes/autoscaler
+"""Kinds that only describe pods: a ProvisioningRequest or CapacityBuffer names a PodTemplate to
+reserve room, and no controller runs it (kubernetes/autoscaler
 cluster-autoscaler/apis/provisioningrequest/autoscaling.x-k8s.io/v1/types.go, PodTemplateRef)."""
 
 
@@ -58,7 +58,7 @@ def validate(
     findings: list[Finding] = []
     if rules is None:
         findings += _invalid_exceptions(subject, silenced, profile, settings)
-    # Most pods of a cluster have no GPU: they are of interest to very few rules.
+    # Most pods of a cluster have no GPU: very few rules read them.
     idle = isinstance(subject, WorkloadFacts) and not (subject.uses_gpus or subject.uses_claims)
     rules = validating(type_of(subject)) if rules is None else rules
     for shared, together in _plan(context, rules, idle, profile, settings):
@@ -88,8 +88,8 @@ def _plan(
     profile: Profile,
     settings: RuleSettings,
 ) -> list[tuple[Found | None, list[tuple[Rule, Level]]]]:
-    """The rules that are on, with their levels, in order; those that share one validation of an
-    object together, with it."""
+    """The active rules with their levels, in order; rules that share one validation of an object
+    are together, with it."""
     levels = ((rule, settings.level(rule, profile)) for rule in rules)
     on = [
         (rule, level)
@@ -113,10 +113,10 @@ def _can_validate(rule: Rule, context: RuleContext) -> bool:
 def _found_by(
     shared: Found, rule: Rule, subject: Any, context: RuleContext
 ) -> tuple[Mapping[str, Sequence[Finding]], list[Finding]]:
-    """What a shared validation found, by rule; a note about the first of them where it raises."""
+    """Result of a shared validation, by rule; a note about the first of them where it raises."""
     try:
         return shared(context, subject), []
-    except Exception as error:  # noqa: BLE001 - a broken rule must not fail someone's deployment
+    except Exception as error:  # noqa: BLE001 - a broken rule must not fail a deployment
         return {}, [_broken(rule, subject.locator, error)]
 
 
@@ -128,7 +128,7 @@ def _run(
     found: Mapping[str, Sequence[Finding]] | None,
     profile: Profile,
 ) -> list[Finding]:
-    """The findings of one rule: of a validation that it shares, or of its own check."""
+    """The findings of one rule: from a validation that it shares, or from its own check."""
     if found is not None:
         return [_finding(one, rule, level, subject, context, profile) for one in found[rule.id]]
     assert rule.check is not None
@@ -136,7 +136,7 @@ def _run(
         if rule.family in COUNTING and isinstance(subject, WorkloadFacts):
             subject = with_claims(context, subject)
         drafts = list(rule.check(context, subject))
-    except Exception as error:  # noqa: BLE001 - a broken rule must not fail someone's deployment
+    except Exception as error:  # noqa: BLE001 - a broken rule must not fail a deployment
         return [_broken(rule, subject.locator, error)]
     return [_finding(one, rule, level, subject, context, profile) for one in drafts]
 
@@ -149,7 +149,7 @@ def _finding(
     context: RuleContext,
     profile: Profile,
 ) -> Finding:
-    """What a rule found, with its code, object and level."""
+    """A finding of a rule, with its code, object and level."""
     at_most = Level.MANDATORY if _money_decides(draft, profile, context) else draft.level
     if isinstance(subject, WorkloadFacts) and not is_of_known_kind(subject):
         at_most = Level.ADVISORY  # what its controller makes of a pod template is not known
@@ -225,7 +225,7 @@ def _broken(rule: Rule, locator: Locator, error: Exception) -> Finding:
 
 
 def _of_compile(fleet: UncompiledFleet) -> Iterator[Finding]:
-    """What `gpufleet compile` finds in a declaration: errors are mandatory, warnings advice."""
+    """Findings of `gpufleet compile` in a declaration: errors are mandatory, warnings advice."""
     levels = {Severity.ERROR: Level.MANDATORY, Severity.WARNING: Level.ADVISORY}
     for one in fleet.findings:
         if one.severity in levels:
@@ -269,7 +269,7 @@ def invalid_exception(
 
 
 def _with_one_fix(findings: Sequence[Finding]) -> list[Finding]:
-    """The findings of one object, with the way out of that which wastes most of the same place."""
+    """The findings of one object; those of one place carry the remedy of the most expensive."""
     best: dict[str, Finding] = {}
     for one in findings:
         if _wasted(one) and one.waiver is None:

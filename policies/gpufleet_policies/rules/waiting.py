@@ -69,7 +69,7 @@ and end)."""
 
 
 def fetches(container: Container) -> str | None:
-    """The download that is all a container does; None where it does more, or nothing of it."""
+    """The download that is all a container does; None where it does more, or something else."""
     words = container.words
     if not words.is_known or not words.value:
         return None
@@ -168,7 +168,7 @@ def _of_script(script: str, longest: int) -> str | None:
 
 
 def _without_loops(script: str) -> tuple[str | None, str]:
-    """What an endless loop at the end says, and the script without its loops that only look."""
+    """Command of an endless loop at the end, and the script without its loops that only poll."""
     said = None
     for loop in list(_LOOP.finditer(script)):
         body = [text for text, _ in _statements(loop[2])]
@@ -188,7 +188,7 @@ def _is_quiet(statement: str) -> bool:
 
 
 def _wait(statement: str, longest: int) -> str | None:
-    """How one statement waits, or None."""
+    """Text of a statement that waits, or None."""
     found = _SLEEP.match(statement)
     if found is not None:
         if found[1] in ("infinity", "inf"):
@@ -215,6 +215,6 @@ def _wait(statement: str, longest: int) -> str | None:
 
 
 def _seconds(number: str, power: str | None) -> Decimal:
-    """Of a number in Python, `10**9` too. Powers of more than two digits are long enough."""
+    """Value of a number in Python, `10**9` too. Powers of more than two digits are long enough."""
     base = Decimal(number.replace("_", ""))
     return base ** min(int(power), 99) if power else base

@@ -30,7 +30,7 @@ def rule_rows() -> Mapping[str, Mapping[str, Any]]:
 def written_rule(
     id: str, subject: type | tuple[type, ...] = WorkloadFacts
 ) -> Callable[[Check], Rule]:
-    """Make the rule of a row of the decorated check. Raises KeyError where there is no row."""
+    """Make the rule of a row from the decorated check. Raises KeyError without a row."""
     row: dict[str, Any] = {
         name: _READ[name](value) if name in _READ else value
         for name, value in rule_rows()[id].items()

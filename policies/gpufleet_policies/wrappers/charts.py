@@ -74,7 +74,7 @@ def is_values_file(path: str) -> bool:
 def chart_of_file(document: Mapping[str, Any], path: str) -> KnownChart | None:
     """The chart of values that no wrapper names: by the file's name, its keys, then its folders.
 
-    None where none of them says it.
+    None where the chart is unknown.
     """
     named = is_values_file(path)
     pure = PurePath(path.lower())
@@ -97,7 +97,7 @@ def chart_of_file(document: Mapping[str, Any], path: str) -> KnownChart | None:
 
 def dependency_of(document: Mapping[str, Any]) -> tuple[str, KnownChart] | None:
     """The key and the chart of values for a chart that has a known one as its dependency: Helm
-    hands on to it what stands below its name."""
+    passes it the values below its name."""
     for key, below in document.items():
         chart = _BY_NAME.get(key)
         if chart is not None and isinstance(below, Mapping):
@@ -106,9 +106,9 @@ def dependency_of(document: Mapping[str, Any]) -> tuple[str, KnownChart] | None:
 
 
 def reads_most_of(chart: KnownChart, values: Mapping[str, Any]) -> bool:
-    """Whether a chart knows most keys at the top of values; also where its keys are not known.
+    """Whether a chart has most top-level keys of values; also where its keys are unknown.
 
-    A chart of one's own may be called like one that is published.
+    Your own chart may have the name of a published one.
     """
     if chart.kind is None or chart.name in ("nvidia-device-plugin", "dra-driver-nvidia-gpu"):
         return True
@@ -120,7 +120,7 @@ def reads_most_of(chart: KnownChart, values: Mapping[str, Any]) -> bool:
 
 
 def _names_in(stem: str) -> Iterator[str]:
-    """What a file name may call its chart: `NAME-values`, `NAME-values-prod`, `values-NAME`."""
+    """Chart names in a file name: `NAME-values`, `NAME-values-prod`, `values-NAME`."""
     rest = _VALUES.sub("", stem)
     if rest and rest != stem:
         yield rest

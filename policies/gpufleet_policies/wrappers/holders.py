@@ -45,7 +45,7 @@ class Holder:
 
 
 def holders_of(document: Mapping[str, Any], path: str = "") -> Iterator[Holder]:
-    """What a document holds that a release could refer to."""
+    """Contents of a document that a release could refer to."""
     if is_kustomization(document, path):
         yield from _generated(document)
         return

@@ -1,4 +1,4 @@
-"""What was seen and not judged, and what must be read together with other files first."""
+"""Objects that were not validated, and those that must be read together with other files."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,7 @@ from gpufleet.cluster.subject import Subject
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NotJudged(Subject):
-    """An object, or a part of one, that no rule has judged."""
+    """An object, or a part of one, that no rule validated."""
 
     what: str
     """Kind of reason: a key of `fronts.audit.unjudged.KINDS`."""

@@ -1,7 +1,7 @@
-"""What a GitOps repository says about which files are one cluster.
+"""Links of a GitOps repository that show which files are one cluster.
 
 Sources: kubernetes-sigs/kustomize api/types/kustomization.go at 0153090;
-fluxcd/kustomize-controller api/v1 kustomization_types.go (without a kustomization.yaml it takes
+fluxcd/kustomize-controller api/v1 kustomization_types.go (without a kustomization.yaml it applies
 every manifest below `path`);
 argoproj/argo-cd, user guides on directories (`directory.recurse`) and on destinations.
 """
@@ -29,7 +29,7 @@ class GitOpsLink:
     from_root: bool
     """Whether it begins at the root of the repository; else at the document's folder."""
     recursive: bool = False
-    """Whether it takes the folders below, where there is no kustomization."""
+    """Whether it applies the folders below, where there is no kustomization."""
     cluster: str = ""
     """The other cluster it brings them to; empty: its own."""
     is_patch: bool = False

@@ -19,7 +19,7 @@ from gpufleet_policies.wrappers.release import set_steps
 
 @dataclass(frozen=True, slots=True)
 class ChartFields:
-    """Where a kind of object writes charts; paths are those below `each`, or of the object."""
+    """Paths of charts in a kind of object; paths are those below `each`, or of the object."""
 
     chart: str
     version: str

@@ -83,7 +83,7 @@ _SET_STEP = re.compile(r"((?:\\.|[^.\[\\])+)|\[(\d+)\]|(\.)")
 
 
 def set_steps(name: str) -> tuple[Step, ...] | None:
-    """The steps of `a.b\\.c[0]`, a name of `helm --set`; None where it is none."""
+    """The steps of `a.b\\.c[0]`, a name of `helm --set`; None for an invalid name."""
     steps: list[Step] = []
     end = 0
     for found in _SET_STEP.finditer(name):
@@ -117,9 +117,9 @@ def found_elsewhere(
     values: Callable[[HeldElsewhere], Any],
     chart: Callable[[HeldElsewhere], tuple[str | None, str | None] | None],
 ) -> WrappedRelease:
-    """A release with what other objects and files hold, as far as they were found.
+    """A release with the contents of other objects and files, as far as they were found.
 
-    `values` answers None for what it does not have; `chart` a name and a version.
+    `values` returns None for a missing reference; `chart` a name and a version.
     """
     sources: list[ValuesSource] = []
     for source in release.sources:

@@ -18,12 +18,12 @@ class CloudError(Exception):
 
 
 class NoAnswerError(CloudError):
-    """A look-up that neither the cloud's state nor the scenario answers."""
+    """A look-up without an answer in the cloud's state or the scenario."""
 
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """What a call left behind."""
+    """State after a call."""
 
     id: str
     outputs: Mapping[str, Any] = field(default_factory=dict[str, Any])
@@ -35,8 +35,8 @@ class Made:
 
 
 class ResourceKind(ABC):
-    """How one type of resource is made, changed and ended. Inputs hold neither secrets markers nor
-    unknowns; `region` and names are filled in."""
+    """Creation, update and deletion of one type of resource. Inputs hold neither secrets markers
+    nor unknowns; `region` and names are filled in."""
 
     @abstractmethod
     def create(self, inputs: Mapping[str, Any]) -> Made:
@@ -68,7 +68,7 @@ class CloudAccount(ABC):
 
     @abstractmethod
     def kind(self, resource: ResourceType) -> ResourceKind:
-        """How resources of that type are handled."""
+        """Handlers of resources of that type."""
 
     def configured(self, settings: Mapping[str, Any]) -> None:
         """Take the provider's settings. Raises CloudError when one that is needed is missing."""
@@ -83,10 +83,10 @@ class CloudAccount(ABC):
         return dict(inputs)
 
     def answer(self, function: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """What a look-up finds.
+        """Result of a look-up.
 
         Raises:
-            NoAnswerError: nothing here answers it.
+            NoAnswerError: nothing here answers the look-up.
         """
         for answer in self.folder.scenario().answers:
             if answer.function == function and all(
@@ -101,14 +101,14 @@ class CloudAccount(ABC):
 
 
 class PlainKind(ResourceKind):
-    """A resource without an API of its own here: its inputs are checked and kept."""
+    """A resource without a simulated API: its inputs are checked and kept."""
 
     def __init__(self, cloud: CloudAccount, resource: ResourceType) -> None:
         self.cloud = cloud
         self.resource = resource
 
     def create(self, inputs: Mapping[str, Any]) -> Made:
-        """Keep it; its id is its name, or a digest of what was asked for."""
+        """Keep it; its id is its name, or a digest of what was requested."""
         identifier = self.identifier(inputs)
         if self.cloud.folder.find(self.resource.token, identifier) is not None:
             raise CloudError(f"{self.resource.token} {identifier} already exists")

@@ -1,4 +1,4 @@
-"""Credentials for the clusters of the stand-in clouds, which are the sandbox's."""
+"""Credentials for the clusters of the simulated clouds, which are the sandbox's."""
 
 import base64
 import json
@@ -10,7 +10,7 @@ from gpufleet_sandbox.layout import SandboxLayout
 from gpufleet_sandbox.state import write_atomically
 
 _PROGRAM = """#!/bin/sh
-# Written by gpufleet: what a kubeconfig asks for credentials, here those of the sandbox.
+# Written by gpufleet: what a kubeconfig requests credentials, here those of the sandbox.
 case "$*" in
   {arguments}) cat {answer} ;;
   *) echo "in a sandbox this program gives credentials and nothing else" >&2; exit 2 ;;
@@ -22,7 +22,7 @@ CREDENTIAL_PROGRAMS = {"aws": '"eks get-token"*', "gke-gcloud-auth-plugin": '""'
 
 
 def install_credentials(layout: SandboxLayout) -> None:
-    """Let kubeconfigs of the clouds' clusters get into the sandbox's: their programs answer with
+    """Let kubeconfigs of the clouds' clusters reach the sandbox's cluster: their programs return
     the administrator's certificate."""
     user = yaml.safe_load(layout.kubeconfig.read_text(encoding="utf-8"))["users"][0]["user"]
     answer = {

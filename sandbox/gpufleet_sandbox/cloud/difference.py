@@ -1,4 +1,4 @@
-"""What differs between what is and what is wanted, path by path."""
+"""Differences between present and requested values, path by path."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ class PathChange:
     kind: str
     """`add`, `delete` or `update`."""
     replaces: bool
-    """The resource has to be made anew."""
+    """The resource must be replaced."""
 
 
 def changes(

@@ -1,4 +1,4 @@
-"""Putting the stand-ins where the engine looks for the providers of the installed SDKs."""
+"""Installs the simulators in the folder where the engine looks for the providers of the SDKs."""
 
 import shlex
 import sys
@@ -32,7 +32,7 @@ def install(pulumi_home: Path, python: str | None = None) -> tuple[str, ...]:
         try:
             wanted = version(f"pulumi_{cloud}")
         except PackageNotFoundError:
-            continue  # no program of this environment can ask for that provider
+            continue  # no program of this environment can request that provider
         folder = pulumi_home / "plugins" / f"resource-{cloud}-v{wanted}"
         folder.mkdir(parents=True, exist_ok=True)
         script = _SCRIPT.format(python=shlex.quote(python or sys.executable), cloud=cloud)

@@ -1,6 +1,6 @@
-"""Machines of the stand-in clouds that join the sandbox's cluster: Node objects.
+"""Machines of the simulated clouds that join the sandbox's cluster: Node objects.
 
-They register as machines do, and no more: what is in them is an annotation, from which the
+They register as machines do, and no more: an annotation holds their hardware, from which the
 simulated operands publish resources.
 """
 
@@ -36,7 +36,7 @@ class PlainMachine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MachineGroup:
-    """Machines that are alike."""
+    """Equal machines."""
 
     name: str
     """Unique in the cloud; part of the nodes' names."""
@@ -45,19 +45,19 @@ class MachineGroup:
     zones: tuple[str, ...]
     labels: Mapping[str, str]
     taints: tuple[Mapping[str, str], ...]
-    """As Kubernetes spells them."""
+    """In Kubernetes' spelling."""
     provider: str
     """Beginning of provider ids: `aws`, `gce`."""
     driver: bool
     """Whether the image brings the driver."""
     plain: PlainMachine | None = None
-    """What the machine is, where the catalogue does not know it."""
+    """Hardware of the machine, where the catalogue does not have it."""
     resources: Mapping[str, int] = field(default_factory=dict[str, int])
     """Published by the cloud's own device plugin, which no chart installs."""
 
 
 class JoinedCluster:
-    """The control plane behind the clusters that a stand-in makes."""
+    """The control plane of the clusters that a simulated cloud creates."""
 
     def __init__(self, layout: SandboxLayout) -> None:
         self._layout = layout
@@ -94,7 +94,7 @@ class JoinedCluster:
 
 
 def _publish(server: Any, name: str, group: MachineGroup, further: Mapping[str, str]) -> None:
-    """What kubelet and device plugin report, for nodes no simulated operand looks after."""
+    """Report of kubelet and device plugin, for nodes without a simulated operand."""
     described = _hardware(group)
     amounts = {
         "cpu": described["cpu"],

@@ -32,7 +32,7 @@ NAMED: Mapping[str, tuple[str, str | None, int]] = {
 
 
 def name_property(token: str) -> str:
-    """The property that names a resource of this type; `name` where the table says nothing."""
+    """The property that names a resource of this type; default `name`."""
     return NAMED.get(token, ("name", None, 0))[0]
 
 

@@ -1,4 +1,4 @@
-"""The scenario of a test: which calls fail, wait or hang, and what look-ups answer.
+"""The scenario of a test: calls that fail, wait or hang, and answers of look-ups.
 
     rules:
     - {operation: create, type: "aws:eks/nodeGroup:NodeGroup", name: "*training*", nth: 1,
@@ -52,11 +52,11 @@ class Disturbance(_Part):
 
 
 class LookupAnswer(_Part):
-    """What a look-up finds."""
+    """Result of a look-up."""
 
     function: str
     arguments: dict[str, Any] = {}
-    """Arguments the answer is for; what is not named may be anything."""
+    """Arguments that the answer is for; other arguments may have any value."""
     result: dict[str, Any]
 
 
@@ -68,7 +68,7 @@ class Scenario(_Part):
 
 
 class ScenarioError(Exception):
-    """The scenario file cannot be read; the text says where."""
+    """The scenario file cannot be read; the text names the place."""
 
 
 def read_scenario(path: Path) -> Scenario:

@@ -1,4 +1,4 @@
-"""The package schema that YAML programs ask for, made from the same introspection."""
+"""The package schema that YAML programs request, made from the same introspection."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -17,7 +17,7 @@ from gpufleet_sandbox.cloud.shapes import (
 
 
 def package_schema(sdk: Sdk) -> dict[str, Any]:
-    """The resources this stand-in knows more about than their types; a whole SDK has thousands."""
+    """The resources with more facts here than their types; a whole SDK has thousands."""
     types: dict[str, Any] = {}
     resources: dict[str, Any] = {}
     for token in REPLACING:

@@ -1,7 +1,7 @@
-"""What the installed SDK says about a resource or a function: names, types, what is required.
+"""Facts of the installed SDK about a resource or a function: names, types, required inputs.
 
-Nothing is written down twice: the generated Python classes of `pulumi_aws` and `pulumi_gcp` are
-read when a type is first used (importing one module of them takes a tenth of a second).
+They are not copied: the generated Python classes of `pulumi_aws` and `pulumi_gcp` are read when a
+type is first used (importing one module of them takes a tenth of a second).
 """
 
 import inspect
@@ -37,7 +37,7 @@ _IMPORT_LOCK = threading.RLock()
 
 @contextmanager
 def _importing() -> Iterator[None]:
-    """Read generated code: a module of the SDK warns about names of its own that are old."""
+    """Read generated code: a module of the SDK warns about its own deprecated names."""
     with _IMPORT_LOCK, warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
         yield
@@ -52,7 +52,7 @@ class UnknownTypeError(LookupError):
 
 @dataclass(frozen=True)
 class ResourceType:
-    """One resource as the SDK knows it."""
+    """One resource of the SDK."""
 
     token: str
     record: ObjectShape
@@ -65,13 +65,13 @@ class ResourceType:
 
 @dataclass(frozen=True)
 class FunctionType:
-    """One invoke as the SDK knows it."""
+    """One invoke of the SDK."""
 
     token: str
     record: ObjectShape
     """Its arguments."""
     results: frozenset[str]
-    """Properties of its answer."""
+    """Properties of its result."""
 
 
 class Sdk:
@@ -88,7 +88,7 @@ class Sdk:
 
     @cached_property
     def version(self) -> str:
-        """Version of the installed package; the engine asks for exactly this plugin."""
+        """Version of the installed package; the engine requests exactly this plugin."""
         from importlib.metadata import version
 
         return version(f"pulumi_{self.name}")

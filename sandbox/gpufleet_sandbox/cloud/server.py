@@ -12,13 +12,13 @@ from gpufleet_sandbox.cloud.service import StandInProvider
 from gpufleet_sandbox.cloud.store import CloudFolder
 
 CALLS_AT_ONCE = 64
-"""Threads that answer calls; the engine makes at most `--parallel` calls at once."""
+"""Threads for calls; the engine makes at most `--parallel` calls at once."""
 MESSAGE_LIMIT = 400 * 1024 * 1024
 """Bytes of one message, the engine's own limit (pulumi/pulumi sdk v3.259.0, rpcutil)."""
 
 
 def cloud_of(name: str, folder: CloudFolder) -> CloudAccount:
-    """The stand-in of one cloud: `aws` or `gcp`. Raises KeyError for any other."""
+    """The simulator of one cloud: `aws` or `gcp`. Raises KeyError for any other."""
     if name == "aws":
         from gpufleet_sandbox.cloud.aws.provider import AwsCloud
 

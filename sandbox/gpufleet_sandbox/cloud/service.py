@@ -1,6 +1,6 @@
 """The provider protocol of the engine, over a `CloudAccount`."""
 
-# The protocol names the methods, says what they mean, and hands each a request and a context.
+# The protocol names and describes the methods, and passes each a request and a context.
 # ruff: noqa: N802, D102, ARG002
 
 import json
@@ -238,7 +238,7 @@ class StandInProvider(provider_pb2_grpc.ResourceProviderServicer):
     def _disturbed(
         self, operation: str, token: str, name: str, identifier: str
     ) -> Iterator[Disturbance | None]:
-        """Do as the scenario says around a call, and log it. Yields a rule to report afterwards."""
+        """Apply the scenario's rules to a call, and log it. Yields a rule to report afterwards."""
         begun = time.monotonic()
         outcome = "ok"
         try:
@@ -322,7 +322,7 @@ def _preview(resource: ResourceType, inputs: Mapping[str, Any]) -> dict[str, Any
 
 
 def _outputs(resource: ResourceType, properties: Mapping[str, Any]) -> dict[str, Any]:
-    """What the engine records; a property the SDK does not know would never reach a program."""
+    """Properties for the engine; one that the SDK does not have would never reach a program."""
     strange = set(properties) - resource.outputs - set(resource.record.properties) - {DEFAULTED}
     if strange:
         raise CloudError(
@@ -355,7 +355,7 @@ _KINDS: Mapping[tuple[str, bool], Callable[[], int]] = {
 def _difference(
     token: str, before: Mapping[str, Any], after: Mapping[str, Any], found: list[PathChange]
 ) -> Any:
-    """The answer to Diff. Never empty: the engine would then compare by itself, without
+    """The response to Diff. Never empty: the engine would then compare by itself, without
     replacements."""
     replacing = sorted({_top(change.path) for change in found if change.replaces})
     key = name_property(token)

@@ -1,4 +1,4 @@
-"""What an input may be: the small type language that the SDK's annotations are read into."""
+"""Types of an input: the small type language into which the SDK's annotations are parsed."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -82,7 +82,7 @@ def fits(shape: Scalar, value: Any) -> bool:
     """Whether a known scalar is of that kind.
 
     The bridge of both providers reads `"3"` as 3 and `"true"` as true and writes any scalar where
-    a string is asked for; so does this.
+    a string is requested; so does this.
     """
     match shape.kind:
         case "string":

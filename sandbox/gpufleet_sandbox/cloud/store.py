@@ -1,4 +1,4 @@
-"""What exists in the stand-in's cloud: a file for each resource, in a folder several runs share."""
+"""Resources of the simulated cloud: a file for each, in a folder that several runs share."""
 
 import hashlib
 import json
@@ -17,7 +17,7 @@ from gpufleet_sandbox.cloud.values import from_json, to_json
 from gpufleet_sandbox.layout import SandboxLayout
 
 FOLDER_VARIABLE = "GPUFLEET_CLOUD"
-"""Environment variable that names the folder of the stand-in's cloud."""
+"""Environment variable that names the folder of the simulated cloud."""
 
 _LONGEST_NAME = 200
 """File systems end at 255 bytes, and a name grows while it is written."""
@@ -56,7 +56,7 @@ class CloudFolder:
 
     @property
     def scenario_file(self) -> Path:
-        """Where a test writes what should go wrong."""
+        """File in which a test writes faults."""
         return self.root / "scenario.yaml"
 
     @property
@@ -66,8 +66,8 @@ class CloudFolder:
         return FileLock(self.root / ".lock")
 
     def sandbox(self) -> SandboxLayout | None:
-        """The sandbox whose cluster the cloud's clusters are: the one it lies in, else the one that
-        `behind` names; None for a cloud of its own."""
+        """The sandbox of the cloud's clusters: the one that contains it, else the one that `behind`
+        names; None for a cloud without a sandbox."""
         layout = SandboxLayout(self.root.parent)
         if self._behind.is_file():
             layout = SandboxLayout(Path(self._behind.read_text(encoding="utf-8")))
@@ -83,11 +83,11 @@ class CloudFolder:
         return self.root / "sandbox"
 
     def scenario(self) -> Scenario:
-        """What is written now."""
+        """Its present content."""
         return read_scenario(self.scenario_file)
 
     def set_scenario(self, scenario: Scenario) -> None:
-        """Write a scenario and start counting its calls anew."""
+        """Write a scenario and reset the counters of its calls."""
         with self.lock:
             write_scenario(self.scenario_file, scenario)
             self._counts_file.unlink(missing_ok=True)
@@ -119,7 +119,7 @@ class CloudFolder:
         fresh.replace(target)
 
     def find(self, token: str, identifier: str) -> Stored | None:
-        """The resource, or None when there is none."""
+        """The resource, or None if it does not exist."""
         return _stored(self._file(token, identifier))
 
     def remove(self, token: str, identifier: str) -> None:

@@ -41,7 +41,7 @@ def from_struct(struct: struct_pb2.Struct) -> dict[str, Any]:
 
 
 def to_struct(properties: Mapping[str, Any]) -> struct_pb2.Struct:
-    """Properties of an answer. Absent and None are the same to the engine: neither is sent."""
+    """Properties of a response. Absent and None are equal to the engine: neither is sent."""
     struct = struct_pb2.Struct()
     plain = {key: _to_plain(value) for key, value in properties.items() if value is not None}
     json_format.ParseDict(plain, struct)
@@ -76,7 +76,7 @@ def to_json(value: Any) -> Any:
 
 
 def from_json(value: Any) -> Any:
-    """What `to_json` wrote."""
+    """The value that `to_json` wrote."""
     if isinstance(value, dict):
         if value.get(SIGNATURE) == SECRET_SIGNATURE:
             return Secret(from_json(value.get("value")))

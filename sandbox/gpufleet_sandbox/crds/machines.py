@@ -1,9 +1,8 @@
-"""What a MachineSet embeds, as the webhook of the machine API reads it.
+"""Fields embedded in a MachineSet, as the webhook of the machine API reads them.
 
 OpenShift's definition leaves `providerSpec.value` open and its webhook validates it; the sandbox
-runs no webhook. The value is given the fields of all embedded types of the catalogue, with rules
-for which of them belong to which kind. A misspelt field, which the webhook drops with a warning,
-is refused here.
+runs no webhook. The value gets the fields of all embedded types of the catalogue, with rules that
+assign them to kinds. A misspelt field, which the webhook drops with a warning, is refused here.
 """
 
 from collections.abc import Iterator, Mapping
@@ -62,7 +61,7 @@ def _either(one: Schema, other: Schema) -> Schema:
 
 
 def _rules(kind: str, schema: Schema, fields: Schema) -> Iterator[Schema]:
-    """Rules of one kind, which hold for objects of other kinds without being asked."""
+    """Rules of one kind, which are true for objects of other kinds."""
     other = f"self.kind != '{kind}'"
     if required := schema.get("required"):
         yield {

@@ -1,10 +1,10 @@
 """Making the API server refuse unknown fields instead of dropping them.
 
-A structural schema prunes what it does not know before any validation sees it, and says so only to
-clients that ask for strict field validation; Pulumi's Kubernetes provider and Helm do not (the
-provider asks for a warning). So a definition labelled `gpufleet.dev/strict` is applied with its
+A structural schema prunes unknown fields before any validation reads them, and reports it only to
+clients that request strict field validation; Pulumi's Kubernetes provider and Helm do not (the
+provider requests a warning). So a definition labelled `gpufleet.dev/strict` is applied with its
 spec left open, and a ValidatingAdmissionPolicy generated from the same schema refuses every field
-the schema does not name. Types, choices and defaults stay the schema's.
+that the schema does not have. Types, choices and defaults stay the schema's.
 """
 
 import copy
@@ -19,7 +19,7 @@ Schema = dict[str, Any]
 
 
 def is_strict(definition: dict[str, Any]) -> bool:
-    """Whether the definition asks for it, and has a spec that could hold unknown fields."""
+    """Whether the definition is labelled strict, and has a spec that could hold unknown fields."""
     labels = definition["metadata"].get("labels") or {}
     return labels.get(STRICT_LABEL) == "true" and all(
         "spec" in version["schema"]["openAPIV3Schema"].get("properties", {})

@@ -33,8 +33,8 @@ KINDS: dict[str, tuple[str, ...]] = {
     "operators.coreos.com": ("OperatorGroup", "Subscription"),
     "operator.victoriametrics.com": ("VMPodScrape", "VMRule", "VMServiceScrape"),
 }
-"""File of the catalogue -> kinds that the API server of the sandbox serves: those that are written
-by us. Each one makes the start longer."""
+"""File of the catalogue -> kinds that the API server of the sandbox serves: the hand-written ones.
+Each one makes the start longer."""
 
 _VERSION = ("name", "served", "storage", "subresources")
 

@@ -33,7 +33,7 @@ def _sibling(name: str) -> ModuleType:
 
 
 def main(arguments: list[str]) -> int:
-    """Act as `arguments[0]` says: `serve`, `program`, `module` or `path`."""
+    """Run the role `arguments[0]`: `serve`, `program`, `module` or `path`."""
     role, rest = arguments[0], arguments[1:]
     # Python put this folder first on the module search path; the program must not see it.
     sys.path.pop(0)

@@ -1,7 +1,7 @@
-"""The processes the host has started: begun together, ended together.
+"""The processes that the host has started, and their common end.
 
 Children stay in the host's process group on purpose. The engine made that group for us and
-signals the whole of it when it closes the host, so a child is reached even when the host is dead.
+signals the whole group when it closes the host, so the signal reaches a child after the host ended.
 """
 
 import os
@@ -17,7 +17,7 @@ from .interpreter import Interpreter
 
 ENTRY = str(Path(__file__).with_name("__main__.py"))
 PATIENCE = 0.25
-"""Seconds between the steps of ending a child: asked, told, killed."""
+"""Seconds between the steps of ending a child: request, SIGTERM, SIGKILL."""
 
 
 class Children:
@@ -39,7 +39,7 @@ class Children:
     ) -> "subprocess.Popen[bytes]":
         """Start this package's entry in a role; `arguments[0]` names it.
 
-        Output goes where the host's own goes, which the engine shows, or with `capture` into pipes.
+        Output goes to the host's own output, which the engine shows, or with `capture` into pipes.
 
         Raises:
             OSError: the interpreter or the folder cannot be used, or the host is closing.
@@ -70,13 +70,13 @@ class Children:
                 child.stdin.close()
 
     def end(self, child: "subprocess.Popen[bytes]") -> None:
-        """Ask a child to leave and make it leave; returns within twice `PATIENCE`."""
+        """Request a child to exit, and force it; returns within twice `PATIENCE`."""
         _end([child], asked=False)
 
     def close(self, *, asked: bool) -> None:
         """End every child and start no further one.
 
-        `asked`: they have been sent an interrupt already, as members of the process group.
+        `asked`: they have already received an interrupt, as members of the process group.
         """
         with self._lock:
             self._closed = True

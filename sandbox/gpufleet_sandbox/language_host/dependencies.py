@@ -1,6 +1,6 @@
-"""What is installed for a program, and installing it.
+"""Dependencies of a program, and their installation.
 
-Imports that only some commands need stay inside the functions: the host's start is paid at every
+Imports that only some commands need stay inside the functions: the host starts at every
 `pulumi preview`.
 """
 
@@ -22,9 +22,9 @@ print(json.dumps(sorted((name, found[name].version) for name in keep)))
 
 
 def sdk_version() -> str:
-    """Version of the Pulumi SDK in the host's own environment; empty when it is not known.
+    """Version of the Pulumi SDK in the host's own environment; empty if unknown.
 
-    The engine asks at each command. Searching the installed distributions takes 60 ms, reading
+    The engine reads it at each command. Searching the installed distributions takes 60 ms, reading
     their folder's name takes none.
     """
     import pulumi
@@ -75,7 +75,7 @@ def plugin_entry(folder: Path) -> list[str]:
 
 
 def install(options: Mapping[str, object], root: Path, program: Path) -> Iterator[bytes]:
-    """Install what a program or plugin asks for; yields output to show.
+    """Install what a program or plugin requests; yields output to show.
 
     Only into a virtual environment that the options name, made when missing. Without one the host's
     own environment is used, which has another owner and is not changed.

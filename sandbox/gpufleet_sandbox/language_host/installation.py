@@ -11,7 +11,7 @@ DYNAMIC_PROVIDER = "pulumi-resource-pulumi-python"
 RESOURCE_PLUGIN = "pulumi-resource-gpufleet"
 MARK = "# Written by gpufleet: replaces the Pulumi program of this name."
 _OURS = b"# Written by gpufleet:"
-"""How every version began its mark: a script of an older one is replaced."""
+"""Prefix of the mark of every version: a script of an older one is replaced."""
 _ENTRY = Path(__file__).with_name("__main__.py")
 
 _HOST_SCRIPT = """#!/bin/sh

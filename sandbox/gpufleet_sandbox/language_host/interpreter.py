@@ -20,7 +20,7 @@ COMPONENT_ENVIRONMENT = "venv"
 
 
 class OptionError(Exception):
-    """An option of the project that cannot be followed; the text says which and how to fix it."""
+    """An option of the project that cannot be used; the text names it and gives the remedy."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Interpreter:
 def environment_folder(
     options: Mapping[str, object], root: Path, program: Path, *, is_component: bool = False
 ) -> Path | None:
-    """Folder of the virtual environment that the options ask for, existing or not.
+    """Folder of the virtual environment that the options request, existing or not.
 
     Args:
         options: `runtime.options` of the project file.
@@ -56,7 +56,7 @@ def environment_folder(
         is_component: a component package: its own `venv` counts when it is there.
 
     Raises:
-        OptionError: an option of the wrong type, an unknown toolchain, or Poetry without an answer.
+        OptionError: an option of the wrong type, an unknown toolchain, or Poetry without a result.
     """
     virtualenv = _text(options, "virtualenv")
     toolchain = _text(options, "toolchain")
@@ -107,7 +107,7 @@ def resolve(
 
 
 def python_in(environment: Path) -> Path:
-    """Where the interpreter of a virtual environment lies (POSIX layout)."""
+    """Path of the interpreter of a virtual environment (POSIX layout)."""
     return environment / "bin" / "python"
 
 

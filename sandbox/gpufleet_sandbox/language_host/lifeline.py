@@ -1,4 +1,4 @@
-"""Ends this process when the one that started it is gone, however that one ended.
+"""Ends this process when its parent process has ended, by any cause.
 
 The parent holds the write end of the pipe that is our standard input and never writes to it, so the
 operating system itself reports the parent's end, `kill -9` included, as end of file. This works

@@ -1,8 +1,8 @@
 """Runs a Pulumi program: the child's side of the `Run` call.
 
 Connects the SDK to the engine and to the resource monitor, then executes the program inside a
-stack resource. What goes wrong in the program is reported here, once, through the engine's log;
-the exit status then tells the host that nothing needs adding.
+stack resource. An error of the program is reported here, once, through the engine's log; the exit
+status then tells the host that it must not report it again.
 """
 
 import argparse

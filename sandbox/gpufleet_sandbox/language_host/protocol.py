@@ -1,8 +1,8 @@
 """The SDK's gRPC definitions, imported without the SDK.
 
 `import pulumi.runtime.proto` runs `pulumi/__init__.py` first, which loads the whole SDK: 0.4 s
-instead of 0.13 s, paid at each `pulumi` command. In the host process, and only there, the parent
-packages are therefore entered as empty namespaces that know where their files are.
+instead of 0.13 s, at each `pulumi` command. In the host process, and only there, the parent
+packages are therefore registered as empty namespaces with the paths of their files.
 """
 
 import importlib.machinery

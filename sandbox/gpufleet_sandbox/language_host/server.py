@@ -10,15 +10,15 @@ from .lifeline import hold
 from .protocol import import_definitions_only
 
 CALLS_AT_ONCE = 128
-"""Threads that answer calls. A running program or plugin holds one; they are made when needed."""
+"""Threads for calls. A running program or plugin holds one; they are created on demand."""
 MESSAGE_LIMIT = 400 * 1024 * 1024
 """Bytes of one message, the engine's own limit (pulumi/pulumi sdk v3.259.0, rpcutil)."""
 
 
 def serve(arguments: list[str]) -> int:
-    """Serve until asked to stop. The last argument is the engine's address.
+    """Serve until a shutdown request. The last argument is the engine's address.
 
-    The first line on standard output is the port; the engine waits for it and shows what follows.
+    The first line on standard output is the port; the engine waits for it and shows later output.
     """
     engine = next((a for a in reversed(arguments) if not a.startswith("-")), "")
     children = Children()

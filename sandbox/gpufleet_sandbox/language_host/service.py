@@ -1,4 +1,4 @@
-"""The engine's calls to a language host, answered for Python."""
+"""The engine's calls to a language host, for Python."""
 
 # The protocol names the methods and hands each a request and a context, needed or not.
 # ruff: noqa: N802, ARG002
@@ -42,7 +42,7 @@ NOT_OFFERED = {
 
 
 class LanguageHost(language_pb2_grpc.LanguageRuntimeServicer):
-    """Answers one engine; `children` are ended by the caller that ends the host."""
+    """Serves one engine; the caller that ends the host ends the `children`."""
 
     def __init__(self, engine: str, children: Children) -> None:
         self._engine = engine
@@ -55,7 +55,7 @@ class LanguageHost(language_pb2_grpc.LanguageRuntimeServicer):
         return messages.LanguageHandshakeResponse()
 
     def GetPluginInfo(self, request: Any, context: grpc.ServicerContext) -> Any:
-        """The version of the SDK next to us: the host has none of its own."""
+        """The version of the SDK in this environment: the host has no version of its own."""
         return plugin_pb2.PluginInfo(version=dependencies.sdk_version())
 
     def GetRequiredPackages(self, request: Any, context: grpc.ServicerContext) -> Any:
@@ -136,7 +136,7 @@ class LanguageHost(language_pb2_grpc.LanguageRuntimeServicer):
         try:
             interpreter = _interpreter(request.info, is_component=not is_pack)
             if is_pack:
-                # The SDK's runner wants the engine's address first and the pack last.
+                # The SDK's runner requires the engine's address first and the pack last.
                 arguments = ["module", "pulumi.policy", *request.args, folder]
             else:
                 arguments = [*dependencies.plugin_entry(Path(folder)), *request.args]
@@ -159,7 +159,7 @@ class LanguageHost(language_pb2_grpc.LanguageRuntimeServicer):
         yield messages.RunPluginResponse(exitcode=self._children.wait(child))
 
     def InstallDependencies(self, request: Any, context: grpc.ServicerContext) -> Iterator[Any]:
-        """Make the environment that the options name and install what the folder asks for."""
+        """Make the environment that the options name and install what the folder requests."""
         try:
             for line in dependencies.install(
                 _options(request.info),

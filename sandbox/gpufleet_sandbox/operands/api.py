@@ -20,7 +20,7 @@ _WATCH_MARGIN = 15.0
 
 
 class ApiError(Exception):
-    """The API server answered with an error."""
+    """The API server returned an error."""
 
     def __init__(self, status: int, message: str) -> None:
         self.status = status
@@ -48,7 +48,7 @@ class Api:
 
     @classmethod
     def from_kubeconfig(cls, path: str) -> "Api":
-        """Connect as the kubeconfig's current context says."""
+        """Connect to the kubeconfig's current context."""
         configuration = Configuration()
         config.load_kube_config(path, client_configuration=configuration)
         return cls(configuration)

@@ -1,10 +1,10 @@
-"""What each GPU board is made of: the simulators' own table, keyed by NVML product name.
+"""MIG geometry of each GPU board: the simulators' own table, keyed by NVML product name.
 
-Deliberately a second source next to the catalogue and written in another form: geometry is built
-from the few numbers that differ between boards. Facts from `nvidia-smi mig -lgip` and `-lgipp`
-outputs published for these boards and from NVIDIA's MIG user guide, read 2026-11-21. Placements of
-H100-96, GH200, B200, GB200, B300 and GB300 follow the geometry every published seven-slice part
-shares; no output of those boards was found.
+Deliberately a second source, written in another form than the catalogue: geometry is built from
+the few numbers that differ between boards. Facts from `nvidia-smi mig -lgip` and `-lgipp` outputs
+published for these boards and from NVIDIA's MIG user guide, read 2026-11-21. Placements of H100-96,
+GH200, B200, GB200, B300 and GB300 follow the geometry of every published seven-slice part; no
+output of those boards was found.
 """
 
 from collections.abc import Iterable
@@ -13,10 +13,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """One kind of GPU instance the silicon can be cut into."""
+    """One kind of GPU instance on the board."""
 
     name: str
-    """As mig-parted files spell it: `1g.10gb+me`."""
+    """In the spelling of mig-parted files: `1g.10gb+me`."""
     compute: int
     """Compute slices it takes."""
     width: int
@@ -57,7 +57,7 @@ class Board:
 
     @property
     def mig_capable(self) -> bool:
-        """Whether the board can be cut at all."""
+        """Whether the board supports MIG."""
         return bool(self.shapes)
 
     @property
@@ -238,7 +238,7 @@ def _boards() -> Iterable[Board]:
         ("NVIDIA L40S", "ada-lovelace", (8, 9)),
         ("NVIDIA RTX 6000 Ada Generation", "ada-lovelace", (8, 9)),
         ("NVIDIA GB10", "blackwell", (12, 1)),
-        # These can be cut, but no placements of theirs were found: whole GPUs only.
+        # These support MIG, but no placements of them were found: whole GPUs only.
         ("NVIDIA H20-3e", "hopper", (9, 0)),
         ("NVIDIA RTX PRO 5000 Blackwell", "blackwell", (12, 0)),
         ("NVIDIA RTX PRO 4500 Blackwell", "blackwell", (12, 0)),

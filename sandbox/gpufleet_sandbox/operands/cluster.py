@@ -1,4 +1,4 @@
-"""What one look at the cluster shows: the plain data every operand decides on."""
+"""State of the cluster at one moment: the plain data on which every operand decides."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -25,7 +25,7 @@ class NodeView:
 
 @dataclass(frozen=True, slots=True)
 class ClusterView:
-    """What holds for all nodes."""
+    """Settings of all nodes."""
 
     policy: ClusterPolicy | None
     operator_namespace: str | None
@@ -55,12 +55,12 @@ class Notice:
 
 @dataclass(slots=True)
 class Decision:
-    """What to write for one node. A value of None removes the key."""
+    """Changes for one node. A value of None removes the key."""
 
     labels: dict[str, str | None] = field(default_factory=dict)
     annotations: dict[str, str | None] = field(default_factory=dict)
     resources: dict[str, str | None] = field(default_factory=dict)
-    """For capacity and allocatable alike."""
+    """For capacity and allocatable."""
     notices: list[Notice] = field(default_factory=list)
     again_after: float | None = None
     """Seconds until the node must be looked at again."""

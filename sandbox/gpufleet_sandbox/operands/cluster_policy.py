@@ -1,4 +1,4 @@
-"""What the operands read from the ClusterPolicy, with the operator's defaults."""
+"""Settings that the operands read from the ClusterPolicy, with the operator's defaults."""
 
 import hashlib
 import json

@@ -52,13 +52,13 @@ class SharingInForce:
     resources: tuple[Replicated, ...]
 
     def replicas(self, resource: str) -> int:
-        """Replicas of a resource; 1 when it is not shared. Of repeated entries the largest wins."""
+        """Replicas of a resource; 1 if it is not shared. Of repeated entries the largest counts."""
         return max((r.replicas for r in self.resources if r.name == resource), default=1)
 
 
 @dataclass(frozen=True, slots=True)
 class OperandPluginConfig:
-    """What the plugin takes from the file."""
+    """Settings that the plugin reads from the file."""
 
     mig_strategy: str | None = None
     mps_root: str | None = None

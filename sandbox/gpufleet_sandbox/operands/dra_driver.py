@@ -1,7 +1,7 @@
-"""NVIDIA's DRA driver as its chart configures it: where it runs, with which gates, or why not.
+"""NVIDIA's DRA driver in its chart's configuration: its nodes, its gates, or its start error.
 
-Follows kubernetes-sigs/dra-driver-nvidia-gpu v0.5.0 (read 2026-11-21). What it is started with is
-read from the ConfigMap that the simulator chart writes.
+Follows kubernetes-sigs/dra-driver-nvidia-gpu v0.5.0 (read 2026-11-21). Its start options are read
+from the ConfigMap that the simulator chart writes.
 """
 
 import json
@@ -38,7 +38,7 @@ _GATES = {
 
 
 class DraDriverError(Exception):
-    """The driver's pod does not come up; the text is what its log would say."""
+    """The driver's pod does not start; the text is that of its log."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class SimulatedDraDriver:
     gates: Mapping[str, bool]
     """Every gate with its value."""
     driver_root: str
-    """Where it looks for the GPU driver on a node."""
+    """Path of the GPU driver on a node."""
     node_selector: Mapping[str, str]
     terms: tuple[Mapping[str, Any], ...]
     """Node selector terms of its affinity; empty: any node."""
@@ -57,7 +57,7 @@ class SimulatedDraDriver:
     """Why it crashes on every node; None: it starts."""
 
     def runs_on(self, labels: Mapping[str, str]) -> bool:
-        """Whether its DaemonSet wants a node with these labels."""
+        """Whether its DaemonSet selects a node with these labels."""
         if any(labels.get(key) != value for key, value in self.node_selector.items()):
             return False
         return not self.terms or any(matches(term, labels) for term in self.terms)

@@ -1,5 +1,5 @@
-"""The DRA driver's kubelet plugin on every node: publishes slices, validates claims given to the
-node.
+"""The DRA driver's kubelet plugin on every node: publishes slices, validates claims allocated on
+the node.
 
 A pod runs in the sandbox even if its claim fails, because only the scheduler delays pods here.
 Where a real kubelet would wait, the pod gets the Event `FailedPrepareDynamicResources`.

@@ -1,8 +1,8 @@
-"""What the DRA driver publishes of one node: devices, counters, and how they go into slices.
+"""Devices that the DRA driver publishes for one node, their counters, and their slices.
 
-MIG devices are written down as the silicon's shapes lie on its memory slots; that no two of them
-can be assigned together is left to one counter per slot. Layout of slices in Kubernetes 1.36:
-counters and devices in slices of their own, at most 8 counter sets and 64 counting devices each.
+MIG devices are listed by the placements of the board's profiles on its memory slots; one counter
+per slot prevents overlapping allocations. Layout of slices in Kubernetes 1.36: counters and devices
+in separate slices, at most 8 counter sets and 64 counting devices each.
 """
 
 import hashlib
@@ -69,7 +69,7 @@ def uuid_of(node: str, gpu: SlotGpu) -> str:
 
 
 def _cuts_on_demand(board: Board) -> bool:
-    """Where MIG mode changes only by a reset, the driver serves the GPU as it finds it."""
+    """Where MIG mode changes only by a reset, the driver serves the GPU in its present mode."""
     return board.mig_capable and not board.mode_change_needs_reset
 
 
@@ -141,7 +141,7 @@ def _mig_name(gpu: SlotGpu, shape: Shape, start: int, profile: str) -> str:
 
 
 def _on_demand(node: str, gpu: SlotGpu, facts: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """The GPU and every place where a MIG device could be, each with what it would take."""
+    """The GPU and every possible placement of a MIG device, each with its counters."""
     name, totals = _counter_set(gpu), _totals(gpu.board)
     yield {
         **_whole(node, gpu, facts),

@@ -67,7 +67,7 @@ def discover(
 def _whole_gpus(
     hardware: SimulatedHardware, states: States, sharing: SharingInForce | None
 ) -> dict[str, str]:
-    """Of several kinds of GPU the last one labels the node; a whole GPU beats one in MIG mode."""
+    """The last one of several kinds of GPU labels the node; a whole GPU before MIG mode."""
     labels: dict[str, str] = {}
     counts = Counter(gpu.board.product for gpu in hardware.gpus)
     pairs = list(zip(hardware.gpus, states, strict=True))

@@ -33,7 +33,7 @@ _WORKLOADS = ("container", "vm-passthrough", "vm-vgpu")
 
 
 def feature_discovery_labels(hardware: SimulatedHardware) -> dict[str, str]:
-    """What NFD writes on this node for NVIDIA's PCI devices, GPUs and network cards."""
+    """Labels of NFD on this node for NVIDIA's PCI devices, GPUs and network cards."""
     found = {PCI_LABELS[0]: "true"} if hardware.gpus else {}
     return found | ({NIC_LABEL: "true"} if hardware.nics else {})
 
@@ -54,7 +54,7 @@ def workload(labels: Mapping[str, str], policy: ClusterPolicy) -> str:
 def operator_labels(
     hardware: SimulatedHardware, labels: Mapping[str, str], policy: ClusterPolicy
 ) -> dict[str, str | None]:
-    """Labels the operator writes; None removes one. What the user switched off stays off."""
+    """Labels of the operator; None removes one. A part that the user disabled stays disabled."""
     wanted: dict[str, str | None] = {"nvidia.com/gpu.present": "true"}
     if labels.get(f"{DEPLOY}operands") == "false" or workload(labels, policy) != "container":
         wanted |= {f"{DEPLOY}{name}": None for name in (*_CONTAINER_OPERANDS, "mig-manager")}

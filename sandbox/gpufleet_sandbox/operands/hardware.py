@@ -1,4 +1,4 @@
-"""The physical truth of one simulated node: what its annotation says is bolted into it."""
+"""Hardware of one simulated node, from its annotation."""
 
 import json
 from collections.abc import Mapping
@@ -49,7 +49,7 @@ class SlotGpu:
 
 @dataclass(frozen=True, slots=True)
 class SimulatedHardware:
-    """What is in the machine, before any operand runs."""
+    """Hardware of the machine, before any operand runs."""
 
     gpus: tuple[SlotGpu, ...]
     cpu: str
@@ -69,7 +69,7 @@ class SimulatedHardware:
 
     @property
     def mig_capable(self) -> bool:
-        """Whether any GPU can be cut."""
+        """Whether any GPU supports MIG."""
         return any(gpu.board.mig_capable for gpu in self.gpus)
 
 

@@ -22,7 +22,7 @@ Key = tuple[str, str]
 
 
 class Informer:
-    """A collection's objects by key, kept current by a thread of its own."""
+    """A collection's objects by key, kept current by a separate thread."""
 
     def __init__(self, api: Api, path: str, changed: Callable[[Key], None]) -> None:
         self._api = api
@@ -39,7 +39,7 @@ class Informer:
         threading.Thread(target=self._run, name=f"watch {self._path}", daemon=True).start()
 
     def stop(self) -> None:
-        """Ask the thread to end with its current watch."""
+        """Request the thread to end with its current watch."""
         self._stop.set()
 
     def objects(self) -> dict[Key, dict[str, Any]]:
@@ -53,7 +53,7 @@ class Informer:
             return self._objects.get(key)
 
     def put(self, item: dict[str, Any]) -> None:
-        """Take the server's answer to our own write at once, ahead of its watch event."""
+        """Store the server's response to our own write at once, before its watch event."""
         key = _key(item)
         with self._lock:
             if key in self._objects and not _older(item, self._objects[key]):
@@ -137,7 +137,7 @@ def _version(item: dict[str, Any] | None) -> str | None:
 
 
 def _older(item: dict[str, Any], than: dict[str, Any] | None) -> bool:
-    """Resource versions of one collection grow; an event may come after our own newer answer."""
+    """Resource versions of one collection grow; an event may come after our own newer write."""
     if than is None or item["metadata"].get("uid") != than["metadata"].get("uid"):
         return False
     return int(item["metadata"]["resourceVersion"]) < int(than["metadata"]["resourceVersion"])

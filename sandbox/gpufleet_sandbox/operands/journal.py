@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 
 def log(subject: str, message: str) -> None:
-    """Write `<UTC time> <subject> <message>`; the reader going away is no reason to stop."""
+    """Write `<UTC time> <subject> <message>`; a closed reader does not stop the process."""
     stamp = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     try:
         sys.stdout.write(f"{stamp} {subject}: {' '.join(message.split())}\n")

@@ -1,7 +1,7 @@
-"""kubectl, as far as scripts of the product ask it: a server that answers on a socket.
+"""kubectl, as far as scripts of the product use it: a server on a socket.
 
-Starting the real one takes a second on a loaded machine, and the scripts ask it ten times for each
-node. What it prints was compared with kubectl 1.36.3 (2026-11-29).
+Starting the real one takes a second on a loaded machine, and the scripts call it ten times for each
+node. The output was compared with kubectl 1.36.3 (2026-11-29).
 """
 
 import contextlib
@@ -24,17 +24,17 @@ _LINES = {_RANGE + "{{end}}": "{0} ", _RANGE + '{{$entry}}{{"\\n"}}{{end}}': "{0
 
 
 class KubectlError(Exception):
-    """What kubectl would refuse."""
+    """A command line that kubectl would refuse."""
 
 
 class Kubectl:
-    """Answers one command line at a time."""
+    """Runs one command line at a time."""
 
     def __init__(self, api: Api) -> None:
         self._api = api
 
     def run(self, arguments: list[str], text: str) -> str:
-        """What the command prints. Raises KubectlError and ApiError."""
+        """Output of the command. Raises KubectlError and ApiError."""
         options: dict[str, str] = {}
         words: list[str] = []
         rest = iter(arguments)

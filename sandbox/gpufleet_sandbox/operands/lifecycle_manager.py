@@ -1,8 +1,8 @@
-"""Operator Lifecycle Manager: it says of every Subscription which version is installed.
+"""Operator Lifecycle Manager: it reports the installed version of every Subscription.
 
 As upstream (operator-framework/operator-lifecycle-manager, read 2026-11-22): a namespace needs
 exactly one OperatorGroup, else nothing in it is installed; with manual approval the version waits
-for a person. Nothing is really installed: kinds and operands are the sandbox's own.
+for an administrator. Nothing is really installed: the sandbox has its own kinds and operands.
 """
 
 import threading
@@ -57,8 +57,8 @@ class LifecycleOperand:
 
 
 def status(spec: Mapping[str, Any], groups: int) -> dict[str, Any] | None:
-    """The status of a Subscription in a namespace with so many OperatorGroups; None while the
-    namespace has not exactly one."""
+    """The status of a Subscription in a namespace with this number of OperatorGroups; None while
+    the namespace does not have exactly one."""
     if groups != 1:
         return None
     version = spec.get("startingCSV") or f"{spec['name']}.{spec.get('channel', 'stable')}"

@@ -1,9 +1,9 @@
 """mig-manager: from the selected config and the state of the GPUs to their next state.
 
-Follows the order of NVIDIA's `reconfigure` and `mig-parted apply`: is it applied already; change
-the mode (which clears what is on the GPUs, and on Ampere resets them); then create the devices GPU
-by GPU. There is no check at the end: GPUs no entry names keep what they had, and the label still
-says success. User pods are never evicted; a GPU in use cannot be changed.
+Follows the order of NVIDIA's `reconfigure` and `mig-parted apply`: check whether it is applied
+already; change the mode (which deletes devices on the GPUs, and on Ampere resets them); then create
+the devices GPU by GPU. There is no check at the end: GPUs that no entry names keep their devices,
+and the label still reports success. User pods are never evicted; a GPU in use cannot be changed.
 """
 
 from collections.abc import Sequence
@@ -29,7 +29,7 @@ States = tuple[GpuState, ...]
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """What became of the GPUs, and why it stopped if it did."""
+    """State of the GPUs, and the reason of a stop."""
 
     states: States
     error: str | None = None
@@ -50,7 +50,7 @@ def is_applied(hardware: SimulatedHardware, states: States, config: Config) -> b
 
 
 def modes_match(hardware: SimulatedHardware, states: States, config: Config) -> bool:
-    """Whether MIG mode of each GPU an entry names is the one it asks for."""
+    """Whether MIG mode of each GPU an entry names is the one it requests."""
     return all(
         entry.mig_enabled == states[gpu.index].mig_enabled
         for entry, gpu in _walk(hardware, config)

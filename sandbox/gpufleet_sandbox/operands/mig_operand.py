@@ -38,7 +38,7 @@ from gpufleet_sandbox.operands.mig_parted_config import (
 from gpufleet_sandbox.operands.silicon import states_as_data, states_from_data
 
 MIG_STATE_ANNOTATION = "sandbox.gpufleet.dev/mig-state"
-"""JSON on the Node: what each GPU is cut into, and the label value mig-manager handled last."""
+"""JSON on the Node: devices of each GPU, and the label value that mig-manager handled last."""
 
 PodNames = Callable[[], Sequence[str]]
 
@@ -139,7 +139,7 @@ class MigOperand:
         cluster: ClusterView,
         decision: Decision,
     ) -> Mapping[str, Config] | Callable[[], Mapping[str, Config]] | None:
-        """Where configs come from; None while the pod cannot start for want of its ConfigMap."""
+        """Source of the configs; None while the pod cannot start without its ConfigMap."""
         if not policy.mig_config:
             return generated_configs(hardware)
         data = cluster.config_maps.get(policy.mig_config)
@@ -211,7 +211,7 @@ class MigOperand:
     def _finish(
         self, decision: Decision, node: NodeView, state: MigLabel, name: str, reason: str
     ) -> None:
-        """Give the operands back and say how it ended."""
+        """Restart the operands and report the result."""
         for operand in PAUSED_OPERANDS:
             label = f"{DEPLOY}{operand}"
             if (decision.labels.get(label) or node.labels.get(label)) == PAUSED:

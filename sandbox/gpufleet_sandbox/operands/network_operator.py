@@ -1,9 +1,9 @@
 """The Network Operator: it reports whether its NicClusterPolicy is in force.
 
-As upstream (Mellanox/network-operator `pkg/state`, read 2026-11-21), only the policy called
-`nic-cluster-policy` is looked at, and it is ready only while some node has an NVIDIA NIC, by the
-label that Node Feature Discovery writes. Of what the policy deploys, the RDMA shared device plugin
-is simulated (`rdma_plugin.py`).
+As upstream (Mellanox/network-operator `pkg/state`, read 2026-11-21), only the policy with the name
+`nic-cluster-policy` is read, and it is ready only while some node has an NVIDIA NIC, by the label
+that Node Feature Discovery writes. Of the policy's components, the RDMA shared device plugin is
+simulated (`rdma_plugin.py`).
 """
 
 import threading

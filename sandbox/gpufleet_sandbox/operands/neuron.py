@@ -24,7 +24,7 @@ CORES = {"Inferentia": 4, "Inferentia2": 2, "Trainium": 2, "Trainium2": 8}
 
 @dataclass(frozen=True, slots=True)
 class NeuronDevices:
-    """What is bolted into a machine."""
+    """Hardware of a machine."""
 
     chip: str
     count: int
@@ -43,7 +43,7 @@ class NeuronPlugin:
         labels: Mapping[str, str],
         taints: Iterable[Mapping[str, Any]],
     ) -> dict[str, int]:
-        """What a node publishes; nothing where the plugin does not run."""
+        """Resources that a node publishes; empty where the plugin does not run."""
         wanted = labels.get(TYPE_LABEL) in self.instance_types
         if devices is None or not wanted or untolerated(self.tolerations, taints) is not None:
             return {}

@@ -1,4 +1,4 @@
-"""Which nodes a DaemonSet wants and bears, as the scheduler reads selectors, affinity, taints."""
+"""Nodes that a DaemonSet selects and tolerates, by selectors, affinity and taints."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any

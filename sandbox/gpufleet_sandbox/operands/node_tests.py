@@ -48,11 +48,11 @@ class NodeTests:
 
     @property
     def informers(self) -> tuple[Informer, ...]:
-        """What must be watched."""
+        """Collections to watch."""
         return (self._pods,)
 
     def start(self) -> None:
-        """Answer kubectl."""
+        """Serve kubectl."""
         self._open.enter_context(serving(self._api, self._socket))
 
     def stop(self) -> None:
@@ -180,7 +180,7 @@ class PlayedPod:
         }
 
     def _tell_when_ready(self) -> None:
-        """The pod is ready when its readiness probe would say so; without one, at once."""
+        """The pod is ready when its readiness probe would pass; without one, at once."""
         (main,) = self._item["spec"]["containers"]
         verdict = self._folder / "results" / "verdict"
         while "readinessProbe" in main and not verdict.exists():

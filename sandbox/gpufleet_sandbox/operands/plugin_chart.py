@@ -1,6 +1,6 @@
 """NVIDIA's device plugin as its own chart installs it, without the GPU Operator.
 
-Follows the chart nvidia-device-plugin 0.20.0 (read 2026-11-21). What its pods are started with is
+Follows the chart nvidia-device-plugin 0.20.0 (read 2026-11-21). The start options of its pods are
 read from the ConfigMap that the simulator chart writes.
 """
 
@@ -30,7 +30,7 @@ class PluginChart:
     terms: tuple[Mapping[str, Any], ...]
 
     def runs_on(self, labels: Mapping[str, str]) -> bool:
-        """Whether its DaemonSets want a node with these labels."""
+        """Whether its DaemonSets select a node with these labels."""
         if any(labels.get(key) != value for key, value in self.node_selector.items()):
             return False
         return not self.terms or any(matches(term, labels) for term in self.terms)

@@ -33,7 +33,7 @@ PLUGIN_ANNOTATION = "sandbox.gpufleet.dev/device-plugin"
 
 @dataclass(frozen=True, slots=True)
 class PluginResult:
-    """What the two operands make of the node."""
+    """Results of the two operands for the node."""
 
     resources: dict[str, int]
     labels: dict[str, str]
@@ -57,7 +57,7 @@ class PluginOperand:
         labels: dict[str, str],
         decision: Decision,
     ) -> PluginResult:
-        """What the node advertises and is labelled with now. `labels` are those about to hold."""
+        """Present resources and labels of the node. `labels` are those about to be written."""
         plugin = policy.device_plugin_enabled and labels.get(f"{DEPLOY}device-plugin", "")
         discovery = policy.feature_discovery_enabled and labels.get(
             f"{DEPLOY}gpu-feature-discovery", ""
@@ -131,7 +131,7 @@ class PluginOperand:
 
 def _check_alone(plugin: bool, cluster: ClusterView, labels: dict[str, str]) -> None:
     """Raise PluginError where the DRA driver serves the GPUs too: each GPU would be assigned twice,
-    which nothing in the sandbox would show."""
+    which nothing in the sandbox would detect."""
     if plugin and cluster.dra is not None and cluster.dra.runs_on(labels):
         raise PluginError(
             "the DRA driver serves the GPUs of this node too: each would be assigned twice; one "

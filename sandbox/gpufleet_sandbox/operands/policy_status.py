@@ -1,4 +1,4 @@
-"""What the operator reports about its ClusterPolicy."""
+"""Status of the ClusterPolicy that the operator reports."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,7 +7,7 @@ from typing import Any
 def policy_status(
     policy: Mapping[str, Any], namespace: str, unhealthy: list[str], now: str
 ) -> dict[str, Any] | None:
-    """The status to write, or None when it already says so. `unhealthy` names nodes."""
+    """The status to write, or None when it is already written. `unhealthy` names nodes."""
     ready = not unhealthy
     shown = ", ".join(unhealthy[:5])
     message = "" if ready else f"operands do not run on {shown}"

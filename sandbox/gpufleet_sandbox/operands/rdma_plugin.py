@@ -1,8 +1,8 @@
-"""The RDMA shared device plugin: so many pods may share the network cards of a node.
+"""The RDMA shared device plugin: a number of pods may share the network cards of a node.
 
-Configuration as Mellanox/k8s-rdma-shared-dev-plugin reads it (read 2026-11-21): `configList` of
-resources, each with `rdmaHcaMax` shares and selectors of which a card must meet every kind that is
-given. The cards of simulated nodes are all alike; what is known of them is in `_CARD`.
+Configuration as in Mellanox/k8s-rdma-shared-dev-plugin (read 2026-11-21): `configList` of
+resources, each with `rdmaHcaMax` shares and selectors; a card must match every given kind of
+selector. The cards of simulated nodes are all equal; `_CARD` has their facts.
 """
 
 import json
@@ -52,7 +52,7 @@ class RdmaPlugin:
     def advertises(
         self, nics: int, labels: Mapping[str, str], taints: Iterable[Mapping[str, Any]]
     ) -> dict[str, int]:
-        """What a node with so many cards publishes: resource -> pods that may have one."""
+        """Resources of a node with this number of cards: resource -> pods that may have one."""
         wanted = labels.get(NIC_LABEL) == "true"
         if not wanted or untolerated(self.tolerations, taints) is not None:
             return {}

@@ -198,7 +198,7 @@ class Reconciler:
         return gpu_pod_names(pods["items"], made)
 
     def _write(self, node: NodeView, decision: Decision) -> None:
-        """Resources before labels: when a label says success, the resources are there."""
+        """Resources before labels: when a label reports success, the resources exist."""
         if decision.resources:
             resources = {"capacity": decision.resources, "allocatable": decision.resources}
             item = self._api.merge_patch(f"{NODES}/{node.name}/status", {"status": resources})

@@ -1,4 +1,4 @@
-"""What the vendors' programs print of simulated GPUs, and which of them fail."""
+"""Output of the vendors' programs about simulated GPUs, failing ones included."""
 
 import json
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ HEALTHY_GBS = "478.42"
 def write_outputs(
     hardware: SimulatedHardware, annotations: Mapping[str, str], folder: Path
 ) -> None:
-    """One file for each question that the programs of `vendor_programs` answer."""
+    """One file for each query of the programs of `vendor_programs`."""
     faults = json.loads(annotations.get(FAULTS_ANNOTATION) or "{}")
     gpus = hardware.gpus[: len(hardware.gpus) - int(faults.get("missingGpus", 0))]
     driver, ecc = hardware.driver or "595.91.07", int(faults.get("eccErrors", 0))

@@ -1,6 +1,6 @@
 """Cutting one GPU into MIG devices, in the way the driver and mig-parted do it together.
 
-The driver is asked for one instance after the other and chooses the start itself; mig-parted tries
+The driver is requested one instance after the other and chooses the start itself; mig-parted tries
 every distinct order until one succeeds. No sum of slices is compared with a limit here: an order
 either finds a free start for each instance or it does not.
 """
@@ -31,7 +31,7 @@ class MigDevice:
     profile: str
     """With the `<c>c.` prefix when it is only part of its GPU instance."""
     gpu_instance: int
-    """Number of the GPU instance it lives in; devices with the same number share memory."""
+    """Number of its GPU instance; devices with the same number share memory."""
     start: int
     """First memory slot of the GPU instance."""
 
@@ -75,7 +75,7 @@ class _Instance:
 def cut(board: Board, wanted: Mapping[str, int]) -> tuple[MigDevice, ...]:
     """Create the devices on an empty GPU; raises PlacementError naming what blocks it.
 
-    A count of zero asks for nothing. Orders sharing a beginning share its work, so that the search
+    A count of zero requests nothing. Orders sharing a beginning share its work, so that the search
     ends early where a beginning already fails.
     """
     requests = Counter({name: count for name, count in wanted.items() if count > 0})

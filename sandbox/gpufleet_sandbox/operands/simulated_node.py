@@ -107,7 +107,7 @@ class SimulatedNode:
         labels: dict[str, str],
         decision: Decision,
     ) -> PluginResult:
-        """The device plugin of its own chart: no label of the operator switches it on or off."""
+        """The device plugin of its own chart: no label of the operator enables or disables it."""
         chart = cluster.plugin_chart
         if chart is None or not chart.runs_on(labels):
             return PluginResult({}, {})
@@ -146,7 +146,7 @@ def _merged(node: NodeView, decision: Decision) -> dict[str, str]:
 def _resources(
     node: NodeView, hardware: SimulatedHardware, published: PluginResult
 ) -> dict[str, str | None]:
-    """What the kubelet reports. A paused plugin leaves its resources at zero."""
+    """Report of the kubelet. A paused plugin leaves its resources at zero."""
     resources: dict[str, str | None] = {
         "cpu": hardware.cpu,
         "memory": hardware.memory,

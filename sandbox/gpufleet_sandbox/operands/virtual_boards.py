@@ -1,8 +1,8 @@
-"""vGPUs as the driver of a guest sees them: whole boards of their own name, not divisible.
+"""vGPUs as the driver of a guest sees them: whole boards with their own name, not divisible.
 
-Named by NVML as `NVIDIA A100D-3-40C`, before driver branch 510 as `GRID A100D-3-40C`. How the type
-is backed, by a MIG slice or by turns on the GPU, is decided on the host. Not simulated:
-the MIG mode that a guest driver reports under a MIG-backed type, because no source shows it.
+Named by NVML as `NVIDIA A100D-3-40C`, before driver branch 510 as `GRID A100D-3-40C`. The host
+decides whether a MIG slice or time-slicing backs the type. Not simulated: the MIG mode that a
+guest driver reports under a MIG-backed type, because no source shows it.
 """
 
 import re

@@ -118,7 +118,7 @@ def test_the_commands_explain(tmp_path: Path) -> None:
     question = ["--model", "Llama-3.1-8B", "--context", "8192", "--gpu", "L40S", "--explain"]
     result = CliRunner().invoke(size_command, question)
     assert result.exit_code == 0, result.output
-    assert "As asked" in result.output
+    assert "As requested" in result.output
     assert "Cheapest: 1 x L40S on 1 x g6e.xlarge" in result.output
     result = CliRunner().invoke(size_command, [*question, "--format", "json"])
     explained = json.loads(result.stdout)["explain"]

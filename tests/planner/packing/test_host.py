@@ -94,7 +94,7 @@ def test_what_no_machine_has_is_refused_with_both_figures() -> None:
     found = answer(MACHINES + "shares: [{name: one, gpus: 1, cpu: 64, hostMemory: 8GiB}]")
     (refused,) = found.findings
     assert refused.code == "pack-share-impossible"
-    assert "small: 64 CPUs wanted, 4 there; big: 64 CPUs wanted, 32 there" in refused.message
+    assert "small: 64 CPUs needed, 4 free; big: 64 CPUs needed, 32 free" in refused.message
 
 
 def test_what_is_left_on_a_node_counts() -> None:

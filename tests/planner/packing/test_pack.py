@@ -162,7 +162,7 @@ def test_quota_names_the_limit_and_what_would_do() -> None:
     assert finding.message == (
         "1 of 3 shares of 4g.40gb have no place: the limits in the way are machines[0].maxNodes = 2"
     )
-    assert finding.fix == "set machines[0].maxNodes to 3, or ask for at most 2 of 4g.40gb"
+    assert finding.fix == "set machines[0].maxNodes to 3, or request at most 2 of 4g.40gb"
 
 
 def test_a_quota_over_several_types_is_kept() -> None:

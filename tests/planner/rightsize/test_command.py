@@ -107,7 +107,7 @@ def test_what_is_written_compiles_and_moves_the_workloads(
         ((), "name FILE or --prometheus"),
         (("FILE",), "name --spec, or --platform"),
         (("FILE", "--platform", "eks", "--write", "x"), "name it with --spec"),
-        (("FILE", "--spec", "s", "--region", "r"), "leave --platform and --region out"),
+        (("FILE", "--spec", "s", "--region", "r"), "remove --platform and --region"),
     ],
 )
 def test_contradicting_options_are_named(arguments: tuple[str, ...], words: str, dump: str) -> None:
@@ -252,7 +252,7 @@ def test_a_region_that_nobody_knows_is_named(dump: str) -> None:
 
 
 def measured(memory: object, compute: object, seconds: int) -> str:
-    """One pod on one GPU, eight days of memory and so many seconds of compute."""
+    """One pod on one GPU, eight days of memory and this number of seconds of compute."""
     labels = {"UUID": "G", "modelName": "NVIDIA A100-SXM4-80GB", "namespace": "ml", "pod": "p"}
     result = [
         {

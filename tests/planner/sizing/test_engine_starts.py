@@ -162,7 +162,7 @@ def test_windows_and_states_in_tensorrt_llm_are_not_known(model: str) -> None:
     answer = trtllm(model, "H200", parallelism={"tensor": 2})
     assert (answer.fits, answer.capacity, answer.speed) == (None, None, None)
     (found,) = [f for f in answer.findings if f.code == "engine-start-not-known"]
-    assert "pools of their own for windows and states" in found.message
+    assert "separate pools for windows and states" in found.message
     row = service(model=model, engine="tensorrt-llm")
     (lost,) = [f for f in plan(file(row)).findings if f.code == "nothing-fits"]
     assert "is not known" in lost.message

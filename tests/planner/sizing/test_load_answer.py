@@ -73,10 +73,10 @@ def test_no_test_is_followed_that_no_one_asked_for() -> None:
         ({"prompt": None}, "the mean prompt of the load test is missing", "add prompt"),
         ({"output": None}, "the mean output of the load test is missing", "add output"),
         ({"gpu": None}, "the speed of a load test is that of a GPU", "name the gpu"),
-        ({"engine": "transformers"}, "answers no requests of others", "vllm, sglang or"),
-        ({"workload": "embedding"}, "embedding writes no answers", "size inference"),
-        ({"workload": "lora"}, "lora writes no answers", "leave loadTest out"),
-        ({"loadTest": {"rate": 2, "clients": 2}}, "both at once are not followed", "clients out"),
+        ({"engine": "transformers"}, "processes no other request", "vllm, sglang or"),
+        ({"workload": "embedding"}, "embedding generates no output", "size inference"),
+        ({"workload": "lora"}, "lora generates no output", "leave loadTest out"),
+        ({"loadTest": {"rate": 2, "clients": 2}}, "both at once are not supported", "clients out"),
     ],
 )
 def test_what_cannot_be_followed_is_said(more: dict[str, Any], message: str, fix: str) -> None:

@@ -1,4 +1,4 @@
-"""From a request to an answer: names, combinations, shares, and what each error says."""
+"""From a request to a result: names, combinations, shares, and the text of each error."""
 
 from typing import Any
 
@@ -34,7 +34,7 @@ def codes(answer: Sizing) -> list[str]:
         (
             {"model": "Lama-3.1-8B"},
             "model-unknown",
-            "no model named 'Lama-3.1-8B' in the catalogue, and no guess is made",
+            "the catalogue has no model 'Lama-3.1-8B', and its size is not guessed",
             "Llama-3.1-8B",
         ),
         ({"gpu": "H1000"}, "gpu-unknown", "no GPU named 'H1000' in the catalogue", "H100-80GB"),
@@ -53,7 +53,7 @@ def codes(answer: Sizing) -> list[str]:
         ({"gpu": "L4", "mig": "1g.5gb"}, "mig-unsupported", "L4 has no MIG profiles", "leave"),
         ({"gpu": "L4", "mps": 100}, "mps-replicas-out-of-range", "2 to 48 are possible", "48"),
         ({"gpu": "L4", "timeSlicing": 1}, "time-slices-out-of-range", "sharing starts at 2", "2"),
-        ({"mig": "1g.5gb"}, "gpu-missing", "mig says how to share a GPU", "name the gpu"),
+        ({"mig": "1g.5gb"}, "gpu-missing", "mig shares a GPU", "name the gpu"),
         ({"gpu": "L4", "board": "sxm"}, "gpu-board-unknown", "L4 has no board 'sxm'", "pcie"),
         (
             {"gpu": "T4"},

@@ -1,4 +1,4 @@
-"""`gpufleet audit --fix`: bytes of files that are changed, and of those that cannot be."""
+"""`gpufleet audit --fix`: bytes of changed files, and of files that cannot be changed."""
 
 import os
 import subprocess
@@ -76,4 +76,4 @@ def test_a_pipe_is_not_read_again(tmp_path: Path):
         written = writing.submit(path.write_text, DIFFERS)
         said = CliRunner().invoke(command, ["--profile", "prod", "--jobs", "1", "--fix", str(path)])
         written.result()
-    assert said.stdout.count("only files are rewritten, and this is none") == 2
+    assert said.stdout.count("only files are rewritten, and this is not a file") == 2

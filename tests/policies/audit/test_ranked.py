@@ -1,4 +1,4 @@
-"""The dearest object first, one way to repair it, and GPUs of nodes that no pod requests."""
+"""The object with most money first, one remedy for it, and GPUs that no pod requests."""
 
 import json
 from pathlib import Path
@@ -110,7 +110,7 @@ def test_no_line_is_longer_than_the_terminal(tmp_path: Path) -> None:
 def test_two_findings_about_the_same_gpus_name_one_way_out(tmp_path: Path) -> None:
     write(tmp_path, {"pool.yaml": POOL, "a.yaml": server("a", 4, SMALL)})
     found = {one["code"]: one for one in audit(tmp_path, "--profile", "prod")["findings"]}
-    assert "ask for `nvidia.com/gpu: 1`" in found["gpu-oversized-for-model"]["fix"]
+    assert "request `nvidia.com/gpu: 1`" in found["gpu-oversized-for-model"]["fix"]
     fewer = found["gpu-count-exceeds-parallelism"]
     assert fewer["fix"] == "see gpu-oversized-for-model: it is about the same GPUs"
     assert fewer["patch"] == []

@@ -142,7 +142,7 @@ def test_the_text_names_workloads_and_no_annotation_for_a_declaration(tmp_path: 
     (tmp_path / "fleet.yaml").write_text(FLEET.replace("max: 8}", "max: 8, gpus: 8}"))
     (tmp_path / "work.yaml").write_text(WORKLOAD)
     text = CliRunner().invoke(audit, [str(tmp_path), "--include-rule", "gpu-idle-command"]).output
-    assert "not judged 1 workload whose fleet is not known: Deployment ml/llama" in text
+    assert "not validated 1 workload whose fleet is not known: Deployment ml/llama" in text
     assert "spec-key-unknown" in text
     assert "Keep a finding for a while" not in text, "an error of a declaration is not waived"
 

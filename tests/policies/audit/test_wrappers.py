@@ -1,4 +1,4 @@
-"""Charts inside of what GitOps tools read: opened, judged, and reported where they are written."""
+"""Charts in objects of GitOps tools: opened, validated, and reported at their source."""
 
 import json
 from pathlib import Path
@@ -144,10 +144,10 @@ def test_what_is_not_judged_is_counted_and_can_fail(tmp_path: Path):
     assert {one["what"] for one in found["notJudged"]} == {"kind", "chart", "file", "template"}
     assert audit(tmp_path, "--require-judged")["exit"] == 1
     text = CliRunner().invoke(command, [str(tmp_path)]).output
-    assert "not judged 1 object of a kind that no rule reads: example.com/Widget" in text
-    assert "not judged 1 chart that no rule reads: cert-manager" in text
+    assert "not validated 1 object of a kind that no rule reads: example.com/Widget" in text
+    assert "not validated 1 chart that no rule reads: cert-manager" in text
     text = CliRunner().invoke(command, [str(tmp_path), "--require-judged"]).output
-    assert f"not judged {tmp_path}/kind.yaml:1 Widget w: no rule reads objects of" in text
+    assert f"not validated {tmp_path}/kind.yaml:1 Widget w: no rule reads objects of" in text
     (tmp_path / "alone").mkdir()
     write(
         tmp_path / "alone", {"service.yaml": "apiVersion: v1\nkind: Service\nmetadata: {name: s}\n"}
@@ -239,7 +239,7 @@ def test_terraform_is_named(tmp_path: Path):
     ]
     assert {one["what"] for one in found["notJudged"]} == {"terraform"}
     text = CliRunner().invoke(command, [str(tmp_path)]).output
-    assert "not judged 4 Terraform resources or files:" in text
+    assert "not validated 4 Terraform resources or files:" in text
 
 
 def test_json_patches_are_named_once(tmp_path: Path):
@@ -266,7 +266,7 @@ def test_patches_of_a_kustomization_are_judged_as_parts(tmp_path: Path):
     assert [(one["what"], one["object"], one["reason"]) for one in found["notJudged"]] == [
         ("overlay", "patches[0]", "NodePool gpu, its object, is not here"),
         ("overlay", "patches[1]", "ClusterPolicy gpu, its object, is not here"),
-        ("patch", "NodePool gpu", "a patch is judged only with the object that it changes"),
+        ("patch", "NodePool gpu", "a patch is validated only with the object that it changes"),
     ]
     (tmp_path / "kustomization.yaml").unlink()
     assert len(audit(tmp_path)["findings"]) > 1

@@ -8,7 +8,7 @@ CASES = (
         "gpu-resource-not-offered",
         deployment(),
         deployment({LIMITS: {"nvidia.com/mig-7g.80gb": 1}}),
-        "asks for 1 x nvidia.com/mig-7g.80gb, which no such pool publishes",
+        "requests 1 x nvidia.com/mig-7g.80gb, which no such pool publishes",
     ),
     Case(
         "gpu-pods-exceed-declared-pools",

@@ -22,12 +22,12 @@ CASES = (
         "gpu-on-control-process",
         manifest(RAY),
         manifest(changed(RAY, {f'{HEAD}."nvidia.com/gpu"': 1})),
-        "asks for a GPU and starts Ray with num-gpus 0",
+        "requests a GPU and starts Ray with num-gpus 0",
     ),
     Case(
         "non-gpu-pod-on-gpu-pool",
         deployment(NO_GPU),
         deployment({**NO_GPU, **PIN}),
-        "asks for no GPU, and node label nvidia.com/gpu.product sends it to GPU nodes",
+        "requests no GPU, and node label nvidia.com/gpu.product sends it to GPU nodes",
     ),
 )

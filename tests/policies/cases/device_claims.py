@@ -65,7 +65,7 @@ CASES = (
         "gpu-requested-twice",
         BOTH,
         manifest(changed(BOTH.properties, {f"{ENTRY}.resourceClaimTemplateName": "gpu"})),
-        "claims GPUs through ResourceClaimTemplate ml/gpu and asks for nvidia.com/mig-1g.10gb",
+        "claims GPUs through ResourceClaimTemplate ml/gpu and requests nvidia.com/mig-1g.10gb",
         alongside=(FLEET, CHANNEL, claim()),
     ),
     Case(

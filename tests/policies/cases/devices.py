@@ -22,7 +22,7 @@ CASES = (
         "gpu-program-without-gpu",
         deployment(SERVER),
         deployment({**SERVER, **NO_GPU}),
-        "runs ghcr.io/huggingface/text-generation-inference:3.3.5 and asks for no GPU",
+        "runs ghcr.io/huggingface/text-generation-inference:3.3.5 and requests no GPU",
         Level.ADVISORY,
     ),
     Case(
@@ -33,14 +33,14 @@ CASES = (
         deployment(
             {f"{CONTAINER}.env": [{"name": "NVIDIA_VISIBLE_DEVICES", "value": "all"}], **NO_GPU}
         ),
-        "takes GPUs of its node by NVIDIA_VISIBLE_DEVICES=all and asks for no GPU",
+        "takes GPUs of its node by NVIDIA_VISIBLE_DEVICES=all and requests no GPU",
         Level.ADVISORY,
     ),
     Case(
         "gpu-pod-passes-scheduler",
         deployment(),
         deployment({"spec.template.spec.nodeName": "node-2"}),
-        "asks for nvidia.com/mig-1g.10gb on node-2",
+        "requests GPUs on node-2",
         Level.ADVISORY,
     ),
     Case(

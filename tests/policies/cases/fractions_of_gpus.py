@@ -10,6 +10,6 @@ CASES = (
         "fraction-with-whole-gpu",
         deployment({LIMITS: {"cpu": "4"}, **FRACTION}),
         deployment({LIMITS: {"nvidia.com/gpu": 1}, **FRACTION}),
-        "asks for whole nvidia.com/gpu and has annotation gpu-fraction",
+        "requests whole nvidia.com/gpu and has annotation gpu-fraction",
     ),
 )

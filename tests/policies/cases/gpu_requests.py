@@ -33,19 +33,19 @@ CASES = (
         "gpu-not-integer",
         deployment(),
         deployment({LIMITS: {"nvidia.com/gpu": "500m"}}),
-        "asks for 500m nvidia.com/gpu; only whole devices",
+        "requests 500m nvidia.com/gpu; only whole devices",
     ),
     Case(
         "shared-gpu-request-over-one",
         deployment({LIMITS: {"nvidia.com/gpu.shared": 1}, **PLAIN}),
         deployment({LIMITS: {"nvidia.com/gpu.shared": 2}, **PLAIN}),
-        "asks for 2 x nvidia.com/gpu.shared, shares of a GPU",
+        "requests 2 x nvidia.com/gpu.shared, shares of a GPU",
     ),
     Case(
         "gpu-pod-without-cpu-memory",
         deployment({LIMITS: WHOLE}),
         deployment({LIMITS: WHOLE, REQUESTS: REMOVE}),
-        "asks for a GPU and for no cpu and no memory",
+        "requests a GPU and no cpu and no memory",
         settings={"profile": "strict"},
     ),
 )

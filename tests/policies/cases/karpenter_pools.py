@@ -51,7 +51,7 @@ CASES = (
         "expiry-blocked-for-ever",
         karpenter({f"{TEMPLATE}.expireAfter": "168h", f"{TEMPLATE}.terminationGracePeriod": "24h"}),
         karpenter({f"{TEMPLATE}.expireAfter": "168h"}),
-        "nodes expire after 168h, and Deployment ml/chat says karpenter.sh/do-not-disrupt: true",
+        "nodes expire after 168h, and Deployment ml/chat has karpenter.sh/do-not-disrupt: true",
         Level.ADVISORY,
         alongside=(*QUIET, STAYS),
     ),

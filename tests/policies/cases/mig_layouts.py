@@ -69,7 +69,7 @@ CASES = (
         "mig-layout-infeasible",
         gke_pool({PARTITION: "1g.5gb"}),
         gke_pool({PARTITION: "1g.10gb"}),
-        "1g.10gb on a2-highgpu-1g with A100-40GB; GKE cuts it into 1g.5gb",
+        "1g.10gb on a2-highgpu-1g with A100-40GB; GKE offers 1g.5gb",
         alongside=QUIET,
     ),
 )

@@ -23,7 +23,7 @@ CASES = (
         "model-exceeds-gpu-memory",
         deployment({LIMITS: WHOLE, **LARGE, **TRAINING}),
         deployment({LIMITS: WHOLE, **HUGE, **TRAINING}),
-        "asks for 1 x nvidia.com/gpu = 1 x H100-80GB (79.6 GiB each), and the weights of the model "
+        "requests 1 x nvidia.com/gpu = 1 x H100-80GB (79.6 GiB each), and the weights of the model "
         "take ",
         alongside=(NO_SLICES,),
     ),

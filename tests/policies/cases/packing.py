@@ -40,7 +40,7 @@ CASES = (
         "gpu-count-does-not-divide-node",
         trainer(4, "40"),
         trainer(3, "40"),
-        "each pod asks for 3 of 8 GPUs of a p5.48xlarge of pool training",
+        "each pod requests 3 of 8 GPUs of a p5.48xlarge of pool training",
         Level.ADVISORY,
     ),
 )

@@ -42,6 +42,8 @@ from tests.policies.cases.pair_objects import (
 )
 from tests.policies.cases.pairs_of_programs import CASES as PROGRAMS
 from tests.policies.cases.pairs_of_releases import CASES as RELEASES
+from tests.policies.cases.pairs_of_servers import CASES as SERVERS
+from tests.policies.cases.pairs_of_serving import CASES as SERVING
 from tests.policies.cases.pairs_with_nodes import CASES as MORE
 from tests.policies.cases.workloads import deployment, job
 
@@ -73,7 +75,7 @@ CASES = (
         "runtime-class-of-operator-gone",
         deployment(),
         deployment({"spec.template.spec.runtimeClassName": "nvidia"}),
-        "asks for the RuntimeClass nvidia, and Release gpu/gpu-operator has cdi.nriPluginEnabled",
+        "requests the RuntimeClass nvidia, and Release gpu/gpu-operator has cdi.nriPluginEnabled",
         ADVICE,
         alongside=(NRI,),
     ),
@@ -127,7 +129,7 @@ CASES = (
         "mig-claim-without-slices",
         claim(),
         claim(device_class="mig.nvidia.com", selectors=None),
-        "asks for a MIG slice; Node gpu-1 has the layout all-disabled",
+        "requests a MIG slice; Node gpu-1 has the layout all-disabled",
         ADVICE,
         alongside=(dra(), node(labels=SLICES)),
     ),
@@ -262,7 +264,7 @@ CASES = (
         "pods-exceed-nodes",
         job({"spec.parallelism": 8, "spec.completions": 8}),
         job({"spec.parallelism": 32, "spec.completions": 32}),
-        "asks for 32 GPUs, and all nodes here have 16",
+        "requests 32 GPUs, and all nodes here have 16",
         ADVICE,
         alongside=(node(), node("gpu-2")),
         settings={"rules": {"training-without-queue-or-gang": "off"}},
@@ -279,7 +281,7 @@ CASES = (
         "claims-of-unpublished-driver",
         claim(device_class="other.example.com"),
         claim(),
-        "asks for devices of gpu.nvidia.com, and ResourceSlice gpu-1-dra.cpu is of dra.cpu",
+        "requests devices of gpu.nvidia.com, and ResourceSlice gpu-1-dra.cpu is of dra.cpu",
         ADVICE,
         alongside=(published("dra.cpu"),),
     ),
@@ -304,5 +306,7 @@ CASES = (
     ),
     *MORE,
     *PROGRAMS,
+    *SERVERS,
+    *SERVING,
     *RELEASES,
 )

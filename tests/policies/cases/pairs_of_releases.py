@@ -1,15 +1,16 @@
-"""Cases of rules/pairs.py: releases on nodes where they fail, HAMi, and values that a program does
-not use."""
+"""Cases of rules/pairs.py: releases on nodes where they fail, HAMi, and values without effect in a
+program."""
 
 from typing import Any
 
 from gpufleet.findings import Level
 from tests.policies.cases.case import Case, Thing
-from tests.policies.cases.pair_objects import node, operator, release
+from tests.policies.cases.pair_objects import GKE, node, operator, release
 from tests.policies.cases.workloads import CONTAINER, job
 
 ADVICE = Level.ADVISORY
 GPU = {"nvidia.com/gpu.present": "true"}
+ARM = {"key": "kubernetes.io/arch", "operator": "Exists", "effect": "NoSchedule"}
 TOOLKIT = "nvidia.com/gpu.deploy.container-toolkit"
 SPARK = node("spark-1", {**GPU, "nvidia.com/gpu.product": "NVIDIA-GB10"})
 TALOS = node("talos-1", image="Talos (v1.12.6)")
@@ -24,8 +25,17 @@ def plugin(version: str, **values: Any) -> Thing:
 
 
 def crio(name: str = "gpu-2", **labels: str) -> Thing:
-    thing = node(name, {**GPU, **labels})
-    thing.properties["status"]["nodeInfo"]["containerRuntimeVersion"] = "cri-o://1.33.4"
+    return with_runtime(node(name, {**GPU, **labels}), "cri-o://1.33.4")
+
+
+def with_runtime(thing: Thing, runtime: str) -> Thing:
+    thing.properties["status"]["nodeInfo"]["containerRuntimeVersion"] = runtime
+    return thing
+
+
+def sliced() -> Thing:
+    thing = node(labels={**GPU, "nvidia.com/mig.strategy": "mixed"}, gpus=7)
+    thing.properties["status"]["allocatable"]["nvidia.com/mig-1g.10gb"] = "7"
     return thing
 
 
@@ -35,6 +45,11 @@ def nri(version: str) -> Thing:
 
 def hami(values: dict[str, Any] | None = None, version: str = "2.10.0") -> Thing:
     return release("hami", version, values or {}, "kube-system")
+
+
+def mig_mode(strategy: str) -> dict[str, Any]:
+    modes = {"config": '{"nodeconfig": [{"name": "a", "operatingmode": "mig"}]}'}
+    return {"devicePlugin": {"deviceListStrategy": strategy, "nodeConfiguration": modes}}
 
 
 def exporter(memory: str) -> Thing:
@@ -94,11 +109,35 @@ CASES = (
         node(labels=GPU),
         crio(),
     ),
+    on_node(
+        operator("v25.3.2", {"cdi": {"enabled": False}}),
+        operator("v25.3.2", {"cdi": {"enabled": True}}),
+        "which v25.3.2 does not support on RKE2",
+        node(labels=GPU, kubelet="v1.32.5+rke2r1"),
+    ),
+    on_node(
+        operator("v25.3.2", {"driver": {"version": "570.172.08"}}),
+        operator("v25.3.2", {"driver": {"version": "570.148.08"}}),
+        "pods with GPUs stay pending on a node of whole GPUs and slices such as Node gpu-1",
+        sliced(),
+    ),
+    on_node(
+        operator("v25.10.1", {"cdi": {"enabled": False}}),
+        operator("v25.10.1", {}),
+        "which needs containerd 1.7, and Node gpu-1 runs containerd://1.6.31",
+        with_runtime(node(labels=GPU), "containerd://1.6.31"),
+    ),
+    on_node(
+        operator("v26.3.3", {}),
+        operator("v26.7.0", {}),
+        "supports containerd 2.0 and later, and Node gpu-1 runs containerd://1.7.27",
+        with_runtime(node(labels=GPU), "containerd://1.7.27"),
+    ),
     Case(
         "hami-not-read",
         job({'metadata.annotations."example.com/gpumem"': "6000"}),
         job({MEMORY: "6000"}),
-        "asks for a part of a GPU in annotations",
+        "requests a part of a GPU in annotations",
         ADVICE,
     ),
     Case(
@@ -150,12 +189,51 @@ CASES = (
         ),
     ),
     Case(
+        "hami-beside-others",
+        hami({"devicePlugin": {"nvidiaDriverRoot": "/home/kubernetes/bin/nvidia"}}),
+        hami(),
+        "GKE puts it in /home/kubernetes/bin/nvidia on nodes such as Node gpu-1",
+        ADVICE,
+        alongside=(node(labels={**GKE, "gpu": "on"}),),
+    ),
+    Case(
         "sentinel-misses-driver",
         sentinel({"labeler": {"assumeDriverInstalled": True}}),
         sentinel({}),
         "looks for driver pods, and Release gpu/gpu-operator has driver.enabled: false",
         ADVICE,
         alongside=(operator("v26.3.3", {"driver": {"enabled": False}}),),
+    ),
+    Case(
+        "sentinel-misses-driver",
+        sentinel({"metadata-collector": {"runtimeClassName": "nvidia-container-runtime"}}),
+        sentinel({}),
+        "names the RuntimeClass nvidia, and Release gpu/gpu-operator makes nvidia-container",
+        ADVICE,
+        alongside=(
+            operator("v26.3.3", {"operator": {"runtimeClass": "nvidia-container-runtime"}}),
+        ),
+    ),
+    Case(
+        "operands-repelled",
+        release("nvsentinel", "v0.10.0", {"global": {"tolerations": [{"operator": "Exists"}]}}),
+        release("nvsentinel", "v0.10.0", {}),
+        "has no tolerations in v0.10.0, and Node gpu-1 has a taint",
+        ADVICE,
+        alongside=(node(labels=GPU, taints=[{"key": "gpu", "effect": "NoSchedule"}]),),
+    ),
+    Case(
+        "operands-repelled",
+        operator("v26.3.1", {"daemonsets": {"tolerations": [ARM]}}),
+        operator("v26.3.1", {}),
+        "has no toleration of kubernetes.io/arch, a taint of Node gpu-1",
+        ADVICE,
+        alongside=(
+            node(
+                labels=GPU,
+                taints=[{"key": "kubernetes.io/arch", "value": "arm64", "effect": "NoSchedule"}],
+            ),
+        ),
     ),
     Case("exporter-memory-too-small", exporter("1Gi"), exporter("358Mi"), "may take 358Mi", ADVICE),
     Case(
@@ -179,6 +257,21 @@ CASES = (
         hami({"scheduler": {"kubeScheduler": {"image": {"tag": "v1.29.0"}}}}),
         hami({"scheduler": {"kubeScheduler": {"imageTag": "v1.29.0"}}}),
         "as releases before 2.9.0 did: 2.10.0 does not read it",
+    ),
+    in_values(
+        hami({"devicePlugin": {"hostPIDBroker": {"enabled": True}}}),
+        hami({"devicePlugin": {"hostPIDBroker": {"enabled": True}, "hostPID": False}}),
+        "asks the device plugin for host PIDs, and hostPID is false",
+    ),
+    in_values(
+        hami({"devicePlugin": {"numaRefit": {"enabled": True}, "enableNumaTopology": True}}),
+        hami({"devicePlugin": {"numaRefit": {"enabled": True}}}),
+        "enableNumaTopology is not true",
+    ),
+    in_values(
+        hami(mig_mode("envvar")),
+        hami(mig_mode("cdi-annotations")),
+        "gives devices by CDI, and a node is in the mode mig",
     ),
     in_values(
         sentinel({"node-drainer": {"partialDrainEnabled": False}}),

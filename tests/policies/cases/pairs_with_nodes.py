@@ -1,4 +1,4 @@
-"""More cases of rules/pairs.py: KAI's scheduler, and what nodes of a cluster say."""
+"""More cases of rules/pairs.py: KAI's scheduler, and facts of a cluster's nodes."""
 
 from gpufleet.findings import Level
 from tests.policies.cases.case import FLEET, Case
@@ -33,7 +33,7 @@ CASES = (
         "kai-sharing-off",
         deployment(KAI),
         deployment({**KAI, **HALF}),
-        "asks for a part of a GPU, and Release kai/kai-scheduler has not global.gpuSharing: true",
+        "requests a part of a GPU, and Release kai/kai-scheduler has not global.gpuSharing: true",
         ADVICE,
         alongside=(FLEET, release("kai-scheduler", "v0.17.0", {}, "kai")),
     ),
@@ -41,7 +41,7 @@ CASES = (
         "kai-sharing-off",
         deployment(KAI),
         deployment({**KAI, **HALF}),
-        "asks for a part of a GPU, and Config kai-config has not spec.admission.gpuSharing: true",
+        "requests a part of a GPU, and Config kai-config has not spec.admission.gpuSharing: true",
         ADVICE,
         alongside=(FLEET, of_kind("Config", "kai.scheduler/v1", "kai-config", {"admission": {}})),
     ),
@@ -49,7 +49,7 @@ CASES = (
         "kai-memory-not-read",
         deployment({**KAI, **NO_GPU, 'metadata.annotations."gpu-memory"': "8000"}),
         deployment({**KAI, **NO_GPU, 'metadata.annotations."nvidia.com/gpu.memory"': "8000Mi"}),
-        "asks for 8000Mi of GPU memory in nvidia.com/gpu.memory",
+        "requests 8000Mi of GPU memory in nvidia.com/gpu.memory",
         ADVICE,
     ),
     Case(
@@ -64,7 +64,7 @@ CASES = (
         "kai-fraction-without-devices",
         deployment({**KAI, **NO_GPU}),
         deployment({**KAI, **HALF}),
-        "asks for a part of a GPU, and Node gpu-1 and all other nodes with GPUs run Bottlerocket",
+        "requests a part of a GPU, and Node gpu-1 and all other nodes with GPUs run Bottlerocket",
         ADVICE,
         alongside=(node(image="Bottlerocket OS 1.62.1 (aws-k8s-1.34-nvidia)"),),
     ),
@@ -88,7 +88,7 @@ CASES = (
         "device-of-no-node",
         job(),
         job({f'{CONTAINER}.resources.limits."example.com/nic"': 1}),
-        "asks for example.com/nic, nvidia.com/gpu, and all nodes here offer nvidia.com/gpu",
+        "requests example.com/nic, nvidia.com/gpu, and all nodes here offer nvidia.com/gpu",
         ADVICE,
         alongside=(node(),),
     ),
@@ -163,7 +163,7 @@ CASES = (
         "pods-repelled-by-chosen-nodes",
         job({"spec.template.spec.tolerations": TOLERATION}),
         job({"spec.template.spec.tolerations": [{**TOLERATION[0], **OTHER_BOARD}]}),
-        "asks for GPUs, and tolerates the taints of neither Node gpu-1 nor another node with GPUs",
+        "requests GPUs, and tolerates the taints of neither Node gpu-1 nor another node with GPUs",
         ADVICE,
         alongside=(node(taints=TAINT),),
     ),

@@ -13,7 +13,7 @@ CASES = (
         "gpu-pool-untainted",
         node_group(),
         node_group({"taints": REMOVE}),
-        "pods without GPUs land on GPU nodes",
+        "pods without GPUs run on GPU nodes",
         alongside=QUIET,
     ),
     Case(

@@ -91,7 +91,7 @@ CASES = (
             }
         ),
         deployment({LIMITS: {"nvidia.com/gpu": 1}, REQUESTS: SMALL}),
-        "asks for 1 GPU(s) of any kind: L4, L40S are here",
+        "requests 1 GPU(s) of any kind: L4, L40S are here",
         Level.ADVISORY,
         alongside=(*QUIET, node_group(), DEAR),
     ),

@@ -33,7 +33,7 @@ CASES = (
         "multi-node-without-fabric",
         training(EFA),
         training(),
-        "and do not ask for vpc.amazonaws.com/efa",
+        "and do not request vpc.amazonaws.com/efa",
         Level.ADVISORY,
         alongside=(*QUIET, ON_DEMAND, TEMPLATE),
     ),

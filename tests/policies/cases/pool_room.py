@@ -34,7 +34,7 @@ CASES = (
         "gpu-pods-exceed-declared-pools",
         deployment({**OF_TYPE, LIMITS: {"nvidia.com/gpu": 4}}),
         deployment({**OF_TYPE, LIMITS: {"nvidia.com/gpu": 8}}),
-        "one pod asks for 8 x nvidia.com/gpu; a node of g5.12xlarge has 4",
+        "one pod requests 8 x nvidia.com/gpu; a node of g5.12xlarge has 4",
         alongside=QUIET,
     ),
     Case(

@@ -79,7 +79,7 @@ CASES = (
         "namespace-without-gpu-quota",
         manifest(changed(NAMESPACE, {"metadata.name": "web"})),
         manifest(NAMESPACE),
-        "1 GPU workload(s) run in it, and nothing limits how many GPUs",
+        "1 GPU workload(s) run in it, and no limit applies to the GPUs",
         Level.ADVISORY,
         alongside=(SERVER,),
     ),

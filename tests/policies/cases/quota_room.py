@@ -29,11 +29,11 @@ FOUR: dict[str, Any] = {
         ],
     },
 }
-"""A queue of its own with four GPUs."""
+"""A separate queue with four GPUs."""
 
 
 def quota(gpus: int, **further: str) -> Thing:
-    """A ResourceQuota of the namespace ml with so many GPUs, and further limits."""
+    """A ResourceQuota of the namespace ml with this number of GPUs, and further limits."""
     document: dict[str, Any] = {
         "apiVersion": "v1",
         "kind": "ResourceQuota",
@@ -48,7 +48,7 @@ CASES = (
         "gpu-quota-never-admits",
         deployment({LIMITS: {GPU: 2}, "spec.replicas": 1}),
         deployment({LIMITS: {GPU: 4}, "spec.replicas": 1}),
-        "asks for 4 x nvidia.com/gpu; the quota of namespace ml is 2: the API server refuses its "
+        "requests 4 x nvidia.com/gpu; the quota of namespace ml is 2: the API server refuses its "
         "pods",
         # The API server counts extended resources under `requests.` alone.
         alongside=(quota(2, **{GPU: "0", f"limits.{GPU}": "0"}),),
@@ -57,7 +57,7 @@ CASES = (
         "gpu-quota-never-admits",
         deployment({LIMITS: {GPU: 1}, "spec.replicas": 2}),
         deployment({LIMITS: {GPU: 1}, "spec.replicas": 3}),
-        "asks for 3 x nvidia.com/gpu; the quota of namespace ml is 2: the API server refuses the "
+        "requests 3 x nvidia.com/gpu; the quota of namespace ml is 2: the API server refuses the "
         "others",
         Level.ADVISORY,
         alongside=(quota(2),),
@@ -66,7 +66,7 @@ CASES = (
         "gpu-quota-never-admits",
         job(QUEUED),
         job({**QUEUED, LIMITS: {GPU: 8}}),
-        "asks for 8 x nvidia.com/gpu in queue research; its nominal quota is 4, and it has no "
+        "requests 8 x nvidia.com/gpu in queue research; its nominal quota is 4, and it has no "
         "cohort to borrow from",
         alongside=(LOCAL, queue(FOUR)),
     ),
@@ -81,6 +81,6 @@ CASES = (
                 "spec": {"hard": {GPU: "4"}},
             }
         ),
-        "limits nvidia.com/gpu; of extended resources a quota counts requests.NAME alone",
+        "limits nvidia.com/gpu; for extended resources a quota counts only requests.NAME",
     ),
 )

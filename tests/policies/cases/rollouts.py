@@ -24,7 +24,7 @@ CASES = (
         "rollout-needs-spare-gpu",
         deployment({**SERVER, "spec.strategy": {"rollingUpdate": WAIT}}),
         deployment(SERVER),
-        "a rollout starts 1 pod(s) beside 1 with nvidia.com/gpu and ends none before",
+        "a rollout adds 1 pod(s) to 1 with nvidia.com/gpu before it ends one",
         Level.ADVISORY,
         alongside=(FULL,),
     ),

@@ -52,7 +52,7 @@ CASES = (
         "gpu-liveness-before-load",
         deployment({**VLLM, f"{CONTAINER}.livenessProbe": {**LIVE, "failureThreshold": 30}}),
         deployment({**VLLM, f"{CONTAINER}.livenessProbe": LIVE}),
-        "is ended 80 s after its start",
+        "is stopped 80 s after its start",
         Level.ADVISORY,
     ),
     Case(

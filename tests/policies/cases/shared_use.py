@@ -46,6 +46,6 @@ CASES = (
         "sharing-memory-oversubscribed",
         on_share(part="0.22"),
         on_share(part="0.5"),
-        "takes 0.5 of a GPU's memory on nvidia.com/gpu.shared of pool small, where 4 pods meet",
+        "takes 0.5 of a GPU's memory on nvidia.com/gpu.shared of pool small, which 4 pods share",
     ),
 )

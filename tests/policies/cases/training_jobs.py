@@ -65,7 +65,7 @@ def mpi(processes: int) -> Thing:
 
 
 def two_pods(address: str, *, subdomain: bool = True) -> Thing:
-    """A Job of two pods that start torchrun, with the options that say where they meet."""
+    """A Job of two pods that start torchrun, with the options of the rendezvous."""
     changes: dict[str, Any] = {
         "spec.parallelism": 2,
         "spec.completions": 2,
@@ -104,7 +104,7 @@ CASES = (
         "torchrun-without-address",
         two_pods("train-0.train:29500"),
         two_pods(""),
-        "torchrun waits for 2 pods, and is told no address",
+        "torchrun waits for 2 pods, and has no rendezvous address",
     ),
     Case(
         "rank-address-unknown",

@@ -9,10 +9,9 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpufleet.render.horizontal_pod_autoscaler import horizontal_pod_autoscaler
 from gpufleet.render.scaled_object import scaled_object
 from gpufleet.rules.rule import Verdict
-from gpufleet.spec.scaling import KedaScaling, Scaling
+from gpufleet.spec.scaling import KedaScaling
 from gpufleet_policies.configurations.kinds import validate_text
 from tests.policies.configurations.autoscaler_cases import SLICED, VLLM, hpa, scaled, text
 
@@ -26,9 +25,6 @@ QUEUE = {"signal": "queueLength", "query": "sum(rabbitmq_queue_messages)", "targ
 @pytest.mark.parametrize("least", [0, 1])
 def test_what_we_render_is_accepted(alongside: dict[str, Any], least: int) -> None:
     given_ = {"target": TARGET, "min": 1, "max": 4, "on": SIGNALS}
-    made = horizontal_pod_autoscaler(Scaling.model_validate(given_))
-    validated = validate_text("autoscaler", text(alongside, made))
-    assert validated.verdict is Verdict.ACCEPT, validated.findings
     on = [QUEUE, *SIGNALS] if least == 0 else SIGNALS
     keda = KedaScaling.model_validate(
         {**given_, "min": least, "on": on, "server": "http://prometheus:9090"}

@@ -11,9 +11,10 @@ import yaml
 from click.testing import CliRunner, Result
 
 from gpufleet.cli.output import UnreadableInputError
+from gpufleet.documents.reading import UnreadableDocumentError
 from gpufleet_policies.commands.doctor import command
 from gpufleet_policies.doctor.diagnosis import CAUSES
-from gpufleet_policies.doctor.dump import KINDS, collect_command
+from gpufleet_policies.doctor.dump import KINDS, collect_command, documents
 from gpufleet_policies.doctor.report import LINES
 from tests.policies.doctor.clusters import World
 from tests.policies.doctor.steps import broken
@@ -215,3 +216,11 @@ def test_a_dump_with_values_of_other_types_is_read(place: str, odd: Any) -> None
     result = run("-", "--format", "json", dump=json.dumps({"kind": "List", "items": items}))
     assert isinstance(result.exception, SystemExit | None)
     assert json.loads(result.output)["lookedAt"]["nodes"] == (1 if place in ("kind", "name") else 2)
+
+
+def test_yaml_in_one_line_is_no_json():
+    flow = "{kind: Node, metadata: {name: a}}\n---\n{kind: Node, metadata: {name: b}}\n"
+    assert [one["metadata"]["name"] for one in documents(flow)] == ["a", "b"]
+    assert list(documents('[{"kind": "Node"}]')) == [[{"kind": "Node"}]]
+    with pytest.raises(UnreadableDocumentError, match="not valid JSON"):
+        list(documents('{"kind": "Node"'))

@@ -35,7 +35,7 @@ def of_world(world: World, fleet: Fleet | None) -> tuple[Diagnosis, ...]:
 
 @pytest.mark.parametrize("kind", [kind for kind in POOLS if not kind.startswith("mig")])
 def test_a_healthy_cluster_is_as_declared(kind: str) -> None:
-    """Pools `mig*` are declared whole, and cut by hand."""
+    """Pools `mig*` are declared without MIG, and partitioned by hand."""
     assert of_world(World(kind), compiled(kind)) == ()
 
 
@@ -61,7 +61,7 @@ DRIFT: list[tuple[str, dict[str, Any], str, str, str]] = [
         "pool-below-minimum",
         {"delete": "Node/gpu-1"},
         "whole",
-        "gpu has 1 nodes, declared are at least 2",
+        "gpu has 1 nodes, the declared minimum is 2",
         "pools[0].nodes.min: 1",
     ),
     (

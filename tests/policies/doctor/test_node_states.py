@@ -111,7 +111,7 @@ CASES: list[tuple[str, dict[str, Any], str, Severity, str]] = [
         {"status_allocatable": {GPU: "3"}},
         "node-gpus-lost",
         Severity.ERROR,
-        "names the XID",
+        "read the XID",
     ),
     (
         "three of four, one not seen",

@@ -1,4 +1,4 @@
-"""An audit judges the objects that kustomizations make, not the files that they are made of."""
+"""An audit validates the objects that kustomizations produce, not their source files."""
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -15,7 +15,7 @@ def test_a_fault_that_only_the_overlay_makes_is_found_in_the_patch(tmp_path: Pat
     (one,) = [one for one in found["findings"] if one["code"] == FEWER]
     assert one["file"].endswith("overlays/prod/p.yaml")
     assert one["line"] == 10
-    assert "asks for 8 x nvidia.com/gpu and starts processes on 1" in one["text"]
+    assert "requests 8 x nvidia.com/gpu and starts processes on 1" in one["text"]
     assert one["patch"] == []  # several files make the object
     assert found["notJudged"] == []
 
@@ -122,4 +122,4 @@ spec:
         }
         write(tmp_path / name, files)
         (one,) = [f for f in audit(tmp_path / name)["findings"] if "parallelism" in f["code"]]
-        assert "starts processes on 4 GPUs and asks for 2 x nvidia.com/gpu" in one["text"]
+        assert "starts processes on 4 GPUs and requests 2 x nvidia.com/gpu" in one["text"]

@@ -11,7 +11,6 @@ from gpufleet import (
     EfaDevicePlugin,
     EksGpuNodeGroup,
     GpuAddons,
-    GpuHorizontalPodAutoscaler,
     GpuMonitoring,
     GpuOperator,
     GpuScaledObject,
@@ -25,7 +24,6 @@ from gpufleet import (
     NimService,
     NodeMonitoringAgent,
     OlmOperator,
-    PrometheusAdapter,
     SimulatedGpuNodePool,
 )
 
@@ -102,19 +100,6 @@ OlmOperator(
     on_cluster,
 )
 keda = Keda("keda", CATALOGUE, on_cluster)
-adapter = PrometheusAdapter("adapter", {**CATALOGUE, "address": PROMETHEUS}, on_cluster)
-GpuHorizontalPodAutoscaler(
-    "chat-autoscaler",
-    {
-        "scaling": {
-            **TARGET,
-            "min": 1,
-            "on": [{"signal": "requestsRunning", "target": 12}, {"signal": "kvCache"}],
-            "load": {"node_seconds": 180, "model_seconds": 240},
-        }
-    },
-    pulumi.ResourceOptions(provider=cluster, depends_on=[adapter]),
-)
 GpuScaledObject(
     "chat-scaled",
     {

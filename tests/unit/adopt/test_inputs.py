@@ -71,7 +71,7 @@ def fleet_of(data: dict[str, Any]) -> Fleet:
 
 
 def rendered_dump(fleet: Fleet) -> dict[str, Any]:
-    """What `kubectl get -o json` lists of a cluster that has the rendered manifests."""
+    """Output of `kubectl get -o json` for a cluster with the rendered manifests."""
     items = [
         {**document, "status": {}}
         for file in artefacts(fleet)

@@ -78,7 +78,7 @@ def test_two_pools_over_one_block_are_a_double_booking() -> None:
         block_pool(one, name="b200-cr4", nodes={"min": 0, "max": 1}),
     ]
     found = findings(block_fleet(*pools))["reservation-double-booked"]
-    assert "holds 1 instances, and b200-cr3, b200-cr4 may have 2 nodes" in found.message
+    assert "has 1 instances, and b200-cr3, b200-cr4 may have 2 nodes" in found.message
     pools[1]["capacity"][0] = {
         "capacityBlock": pools[0]["capacity"][0]["capacityBlock"]
         | {"starts": "2026-12-20T11:30:00Z", "until": "2026-12-27T11:30:00Z"}
@@ -189,23 +189,12 @@ def test_windows_without_time_are_refused() -> None:
         calendar_of((), moment("01"), moment("01"))
 
 
-def test_pictures_and_events_are_well_formed(tmp_path: Path) -> None:
+def test_pictures_are_well_formed(tmp_path: Path) -> None:
     promise = {"team": "research", "gpus": 40, "until": "2026-12-27T11:30:00Z"}
     data = block_fleet(block_pool(commitments=[promise]))
     picture = run(tmp_path, data, "--at", "2026-12-01", "--format", "svg").stdout
     boxes = [one for one in ET.fromstring(picture).iter() if one.tag.endswith("rect")]
     assert len(boxes) >= 30 * 2
-    events = run(tmp_path, data, "--at", "2026-12-01", "--format", "ical").stdout_bytes
-    lines = events.decode().split("\r\n")
-    assert max(len(line.encode()) for line in lines) <= 75
-    unfolded = "".join(
-        line[1:] if line.startswith(" ") else f"\n{line}" for line in lines
-    ).splitlines()
-    assert "SUMMARY:training: cr-0ff6b4e00366a231d" in unfolded
-    assert "DTSTART:20261203T113000Z" in unfolded
-    assert unfolded.count("BEGIN:VEVENT") == unfolded.count("END:VEVENT") >= 5
-    identifiers = [line for line in unfolded if line.startswith("UID:")]
-    assert len(set(identifiers)) == len(identifiers)
 
 
 def test_rendered_limits_follow_the_moment(tmp_path: Path) -> None:

@@ -1,11 +1,9 @@
 """Windows that are written oddly: refused by name, or counted as they are meant."""
 
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from click.testing import CliRunner
 
 from gpufleet.calendar.fleet_calendar import fleet_calendar
@@ -85,17 +83,6 @@ def test_a_block_beside_itself_is_only_listed_twice() -> None:
     block = {"capacityBlock": BLOCK}
     found = messages(capacity=[block, block])
     assert found == ["capacityBlock is listed twice"]
-
-
-def test_events_that_say_the_same_have_ids_of_their_own(tmp_path: Path) -> None:
-    promise = {"team": "a", "gpus": 8, **DAY}
-    file = tmp_path / "fleet.yaml"
-    pool = block_pool(commitments=[promise, promise], maintenance=[{**DAY, "nodes": 1}] * 2)
-    file.write_text(yaml.safe_dump(block_fleet(pool)))
-    result = CliRunner().invoke(command, [str(file), "--at", "2026-12-01", "--format", "ical"])
-    identifiers = [line for line in result.stdout.splitlines() if line.startswith("UID:")]
-    assert result.stdout.count("SUMMARY:training: 8 GPUs for a") == 2
-    assert len(identifiers) == len(set(identifiers))
 
 
 def test_a_length_of_5000_digits_is_wrong_usage() -> None:

@@ -145,39 +145,6 @@ def test_an_empty_section_deep_inside_differs_in_nothing(operator: Data) -> None
     assert {one.leaf_class for one in plan.cluster} <= {LeafClass.COMPILED}
 
 
-LUSTRE = {
-    "id": "fs-0123456789abcdef0",
-    "address": "fs-0123456789abcdef0.fsx.us-east-1.amazonaws.com",
-    "fileSystem": "lustre1",
-    "sizeGib": 1200,
-}
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "leaf_class"),
-    [
-        (None, {}, LeafClass.LIVE),
-        ({}, None, LeafClass.LIVE),
-        # A bound volume keeps its source, a claim without a storage class its size.
-        ({}, {"fileSystem": "other"}, LeafClass.REFUSED),
-        ({}, {"sizeGib": 2400}, LeafClass.REFUSED),
-        ({}, {"namespace": "lab"}, LeafClass.UNKNOWN),
-    ],
-)
-def test_volumes_of_pods(old: Data | None, new: Data | None, leaf_class: LeafClass) -> None:
-    def volumes(one: Data | None) -> Data:
-        volume = {"name": "data", "mount": "/data", "lustre": LUSTRE | (one or {})}
-        return eks(storage=[] if one is None else [volume])
-
-    plan = change_plan(compiled(volumes(old)), compiled(volumes(new)))
-    (shown,) = (one for one in plan.cluster if one.field.startswith("manifests/storage/"))
-    assert shown.leaf_class is leaf_class
-    codes = {f.code for f in plan.findings}
-    assert ("change-refused" in codes) == (leaf_class is LeafClass.REFUSED)
-    assert ("change-unknown" in codes) == (leaf_class is LeafClass.UNKNOWN)
-    assert plan.pool("cut").kind in {NodeChangeKind.LIVE, NodeChangeKind.UNTOUCHED}
-
-
 def test_nodes_that_are_no_longer_made_here_are_deleted() -> None:
     plan = change_plan(compiled(eks()), compiled(eks(ownership="existing")))
     assert plan.pool("cut").kind is NodeChangeKind.REMOVED

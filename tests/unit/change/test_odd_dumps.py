@@ -1,4 +1,4 @@
-"""Dumps of live objects and previews that are not what their programs print."""
+"""Dumps of live objects that are not what their programs print."""
 
 import json
 from pathlib import Path
@@ -11,7 +11,6 @@ from click.testing import CliRunner, Result
 from gpufleet.change.cut_over_steps import read_cut_over_state
 from gpufleet.change.live_node import read_nodes
 from gpufleet.change.live_pods import read_pods
-from gpufleet.change.preview import read_preview
 from gpufleet.cli import change as module
 from tests.exit_status import exit_status
 from tests.unit.change.fleets import WHOLE, fleet_data
@@ -82,17 +81,3 @@ def test_a_count_that_is_no_number(tmp_path: Path, count: str) -> None:
     text = str(run(tmp_path, "--count", f"cut={count}").exception)
     assert text.startswith("--count wants POOL=NODES, at most 9 digits, found 'cut=")
     assert len(text) < 200
-
-
-@pytest.mark.parametrize("state", ["x", ["x"], 5, None])
-def test_a_step_with_a_state_of_another_form(state: object) -> None:
-    step = {"op": "delete", "urn": "urn:pulumi:a::b::aws:x:Y::name", "newState": state}
-    (found,) = read_preview({"steps": [step], "changeSummary": {}})
-    assert found.parent == ""
-
-
-def test_a_preview_that_failed_agrees_with_nothing() -> None:
-    failed = [{"severity": "error", "message": "token s3cr3t is refused"}]
-    with pytest.raises(ValueError, match="ended in an error") as caught:
-        read_preview({"steps": [], "changeSummary": {}, "diagnostics": failed})
-    assert "s3cr3t" not in str(caught.value)

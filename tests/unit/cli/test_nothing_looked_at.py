@@ -85,7 +85,7 @@ READS_NO_FILE = {
 
 @dataclass(frozen=True)
 class Nothing:
-    """A call that looks at nothing, and what it says on standard error."""
+    """A call without any validated object, and its text on standard error."""
 
     arguments: tuple[str, ...]
     says: str
@@ -130,11 +130,6 @@ CASES = (
         ("change", "fleet.yaml", "fleet.yaml", "--nodes", "FILE"),
         "FILE: no node is in it, so nothing is known about them",
         NO_OBJECTS,
-    ),
-    Nothing(
-        ("change", "fleet.yaml", "fleet.yaml", "--preview", "FILE"),
-        "FILE: no step is in it, so there is nothing to compare with",
-        NO_STEPS,
     ),
 )
 
@@ -221,7 +216,7 @@ def test_preflight_that_got_no_answer(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     class Silent:
-        """A cloud that answers no question."""
+        """A cloud that responds to no query."""
 
         @staticmethod
         def ask(*_: object) -> Answers:

@@ -2,39 +2,24 @@ from typing import Any
 
 import pytest
 
-from gpufleet.addons.horizontal_pod_autoscaler import GpuHorizontalPodAutoscaler
 from gpufleet.addons.keda import Keda
-from gpufleet.addons.prometheus_adapter import PrometheusAdapter
 from gpufleet.addons.scaled_object import GpuScaledObject
 from gpufleet.components_base.inputs import InvalidArgumentsError
 from gpufleet.gpu_fleet import GpuFleet
 
 RELEASE = "kubernetes:helm.sh/v3:Release"
-SCALING: dict[str, Any] = {
-    "target": {"name": "chat", "namespace": "product"},
-    "min": 1,
-    "max": 8,
-    "on": [{"signal": "requestsRunning", "target": 12}],
-}
 KEDA: dict[str, Any] = {
-    **SCALING,
+    "target": {"name": "chat", "namespace": "product"},
     "min": 0,
+    "max": 8,
     "server": "http://prometheus.monitoring.svc:9090",
     "on": [{"signal": "queueLength", "target": 5, "query": "sum(gateway_queue)"}],
 }
 
 
-def test_an_autoscaler_of_kubernetes(run: Any) -> None:
-    recorded = run(lambda: GpuHorizontalPodAutoscaler("h", {"scaling": SCALING}))  # type: ignore[arg-type]
-    made = recorded.one("kubernetes:autoscaling/v2:HorizontalPodAutoscaler")
-    assert made.parent == "h"
-    assert made.inputs["spec"]["metrics"][0]["pods"]["target"]["averageValue"] == "12"
-    assert recorded.warnings == []
-
-
 def test_the_wrong_signal_is_told(run: Any) -> None:
-    wrong = {**SCALING, "on": [{"signal": "gpuUtilisation"}]}
-    recorded = run(lambda: GpuHorizontalPodAutoscaler("h", {"scaling": wrong}))  # type: ignore[arg-type]
+    wrong = {**KEDA, "min": 1, "on": [{"signal": "gpuUtilisation"}]}
+    recorded = run(lambda: GpuScaledObject("h", {"scaling": wrong}))  # type: ignore[arg-type]
     (warned,) = recorded.warnings
     assert "high as soon as one sequence runs" in warned
 
@@ -68,25 +53,6 @@ def test_keda_is_pinned_and_fails_closed(run: Any) -> None:
     assert release["values"]["webhooks"] == {"failurePolicy": "Fail"}
 
 
-def test_the_adapter_serves_one_api(run: Any) -> None:
-    given: Any = {"catalogue": "2026.11", "address": "http://prometheus.monitoring.svc:9090"}
-    release = run(lambda: PrometheusAdapter("adapter", given)).one(RELEASE).inputs
-    assert (release["chart"], release["version"]) == ("prometheus-adapter", "5.3.0")
-    rules = release["values"]["rules"]
-    assert rules["default"] is False
-    assert rules["external"] == []
-    assert "vllm_num_requests_running" in [rule["name"]["as"] for rule in rules["custom"]]
-
-
-def test_the_adapter_needs_an_address(run: Any) -> None:
-    def program() -> None:
-        with pytest.raises(InvalidArgumentsError) as caught:
-            PrometheusAdapter("adapter", {"catalogue": "2026.11", "address": "prometheus"})
-        assert "address" in str(caught.value)
-
-    assert run(program).resources == []
-
-
 def test_a_fleet_brings_keda_when_asked(run: Any) -> None:
     def fleet(**keda: Any) -> Any:
         return {
@@ -108,19 +74,16 @@ def test_a_fleet_brings_keda_when_asked(run: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("component", "scaling", "code"),
+    ("scaling", "code"),
     [
-        (GpuHorizontalPodAutoscaler, {**SCALING, "min": 0}, "scaling-to-zero-without-keda"),
-        (GpuHorizontalPodAutoscaler, {**SCALING, "max": 0}, "argument-invalid"),
-        (GpuScaledObject, {**KEDA, "on": [{"signal": "kvCache"}]}, "scaling-from-zero-by-pods"),
+        ({**KEDA, "max": 0}, "argument-invalid"),
+        ({**KEDA, "on": [{"signal": "kvCache"}]}, "scaling-from-zero-by-pods"),
     ],
 )
-def test_what_cannot_work_is_refused(
-    run: Any, component: Any, scaling: dict[str, Any], code: str
-) -> None:
+def test_what_cannot_work_is_refused(run: Any, scaling: Any, code: str) -> None:
     def program() -> None:
         with pytest.raises(InvalidArgumentsError) as caught:
-            component("x", {"scaling": scaling})
+            GpuScaledObject("x", {"scaling": scaling})
         assert code in str(caught.value)
 
     assert run(program).resources == []

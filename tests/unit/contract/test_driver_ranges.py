@@ -52,7 +52,7 @@ def test_a_driver_outside_the_range_of_a_gpu(gpu: str, driver: str, limit: str):
         ("T4", "610.43"),
         ("RTX-PRO-4500-BLACKWELL-32GB", "595"),
         ("B300-269GB", "580"),
-        ("L4", "470"),  # its first driver is not sourced: not judged
+        ("L4", "470"),  # its first driver is not sourced: not validated
         ("H100-80GB", "615"),
     ],
 )

@@ -148,7 +148,6 @@ def test_monitoring_and_scaling_are_rendered_too() -> None:
         "dashboards/gpufleet-cost.json",
         "dashboards/gpufleet-fleet.json",
         "values/keda.yaml",
-        "values/prometheus-adapter.yaml",
     } <= paths
     plain = {file.path for file in artefacts(compiled("eks", pools, addons=addons))}
     assert "values/keda.yaml" in plain

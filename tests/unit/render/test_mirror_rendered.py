@@ -4,7 +4,7 @@ Charts are those that Go modules carry: of the project's programs Kueue 0.19.2, 
 plugin 0.19.0 and Karpenter 1.14.1, and NVIDIA's DRA driver 0.5.0. They skip without Helm or the
 module (`gpufleet sandbox programs kueue nvidia-parsers karpenter` and `go mod download
 sigs.k8s.io/dra-driver-nvidia-gpu@v0.5.0` fetch them). `WITHOUT` names the charts that no module
-carries: of those, test_mirror.py reads the vendors' values files, next to the checkout.
+contains: for those, test_mirror.py reads the vendors' values files, next to the checkout.
 """
 
 import os
@@ -43,7 +43,7 @@ WITHOUT = {
         "the module proxy has no archive of the release",
     ),
     **dict.fromkeys(
-        ("keda", "prometheus-adapter", "cluster-autoscaler", "aws-efa-k8s-device-plugin"),
+        ("keda", "cluster-autoscaler", "aws-efa-k8s-device-plugin"),
         "the chart is in a repository that is not a Go module",
     ),
     "neuron-helm-chart": "the chart is published in a registry alone",

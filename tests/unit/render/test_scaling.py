@@ -1,36 +1,20 @@
 """Autoscalers by the right signal, and a clear word about the wrong one."""
 
 import re
-from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from pydantic import ValidationError
 
-from gpufleet.fleet.chart_values import leaves
 from gpufleet.fleet.scaling_rules import validate_scaling
-from gpufleet.render.horizontal_pod_autoscaler import horizontal_pod_autoscaler
-from gpufleet.render.prometheus_adapter_rules import adapter_rules, adapter_values
 from gpufleet.render.scaled_object import scaled_job, scaled_object, trigger_authentication
 from gpufleet.render.scaling_signals import SOURCES, pod_pattern
-from gpufleet.spec.scaling import KedaScaling, Scaling, ScalingTarget, Signal
+from gpufleet.spec.scaling import KedaScaling, ScalingTarget
 from tests.unit.render.known_series import KNOWN
 from tests.unit.render.upstream_definitions import assert_accepted
 
-ADAPTER = Path(__file__).parents[4] / "shared/reference/charts/prometheus-adapter-5.3.0.values.yaml"
 TARGET = {"name": "chat", "namespace": "product"}
 SERVER = "http://prometheus.monitoring.svc:9090"
-
-
-def hpa(**more: Any) -> Scaling:
-    given: dict[str, Any] = {
-        "target": TARGET,
-        "min": 1,
-        "max": 8,
-        "on": [{"signal": "requestsRunning", "target": 12}],
-    }
-    return Scaling.model_validate({**given, **more})
 
 
 def keda(**more: Any) -> KedaScaling:
@@ -44,57 +28,55 @@ def keda(**more: Any) -> KedaScaling:
     return KedaScaling.model_validate({**given, **more})
 
 
-def codes(scaling: Scaling, name: str = "chat") -> list[str]:
+def codes(scaling: KedaScaling, name: str = "chat") -> list[str]:
     return [finding.code for finding in validate_scaling(scaling, name)]
 
 
 @pytest.mark.parametrize(
     "legal",
     [
-        hpa(),
-        hpa(on=[{"signal": "kvCache"}, {"signal": "requestsWaiting", "target": 2}]),
-        hpa(workload="serving", on=[{"signal": "gpuUtilisation"}]),
-        hpa(workload="batch", mig=True, on=[{"signal": "tensorActive", "target": 0.6}]),
+        keda(fallback={"replicas": 1}),
+        keda(min=1, on=[{"signal": "kvCache"}, {"signal": "requestsWaiting", "target": 2}]),
+        keda(min=1, workload="serving", on=[{"signal": "gpuUtilisation"}]),
+        keda(min=1, workload="batch", mig=True, on=[{"signal": "tensorActive", "target": 0.6}]),
         keda(fallback={"replicas": 2}),
         keda(min=1, on=[{"signal": "requestsRunning", "target": 12}]),
         keda(min=1, authentication="shared", on=[{"signal": "kvCache"}]),
         keda(min=1, workload="serving", on=[{"signal": "gpuUtilisation", "thresholds": {}}]),
     ],
 )
-def test_legal(legal: Scaling) -> None:
+def test_legal(legal: KedaScaling) -> None:
     assert codes(legal) == []
 
 
 @pytest.mark.parametrize(
     ("scaling", "code", "said"),
     [
-        (hpa(on=[{"signal": "gpuUtilisation"}]), "scaling-signal-wrong", "as soon as one sequence"),
-        (hpa(on=[{"signal": "tensorActive"}]), "scaling-signal-wrong", "requestsRunning"),
         (
-            hpa(workload="serving", mig=True, on=[{"signal": "gpuUtilisation"}]),
+            keda(min=1, on=[{"signal": "gpuUtilisation"}]),
+            "scaling-signal-wrong",
+            "as soon as one sequence",
+        ),
+        (keda(min=1, on=[{"signal": "tensorActive"}]), "scaling-signal-wrong", "requestsRunning"),
+        (
+            keda(min=1, workload="serving", mig=True, on=[{"signal": "gpuUtilisation"}]),
             "scaling-signal-not-on-mig",
             "0 or missing on MIG",
         ),
         (
-            hpa(workload="batch", on=[{"signal": "requestsRunning", "target": 3}]),
+            keda(min=1, workload="batch", on=[{"signal": "requestsRunning", "target": 3}]),
             "scaling-signal-wrong",
-            "a batch has none",
+            "a batch job has no server",
         ),
         (
-            hpa(on=[{"signal": "requestsRunning"}]),
+            keda(min=1, on=[{"signal": "requestsRunning"}]),
             "scaling-target-missing",
             "of one replica is not known",
         ),
         (
-            hpa(on=[{"signal": "kvCache", "target": 80}]),
+            keda(min=1, on=[{"signal": "kvCache", "target": 80}]),
             "scaling-target-out-of-range",
             "never reaches 80",
-        ),
-        (hpa(min=0), "scaling-to-zero-without-keda", "at least one replica"),
-        (
-            hpa(on=[{"signal": "queueLength", "target": 2, "query": "sum(x)"}]),
-            "scaling-needs-keda",
-            "external metric",
         ),
         (
             keda(on=[{"signal": "queueLength", "target": 2}]),
@@ -118,12 +100,7 @@ def test_legal(legal: Scaling) -> None:
         (
             keda(secrets=[{"parameter": "bearerToken", "secret": "s", "key": "k"}]),
             "scaling-authentication-incomplete",
-            "belong together",
-        ),
-        (
-            hpa(workload="serving", on=[{"signal": "gpuUtilisation", "thresholds": {}}]),
-            "scaling-needs-keda",
-            "one target for adding and removing",
+            "must be given together",
         ),
         (
             keda(on=[{"signal": "kvCache", "thresholds": {}}]),
@@ -138,7 +115,7 @@ def test_legal(legal: Scaling) -> None:
         (keda(fallback={"replicas": 9}), "scaling-fallback-over-max", "more than max 8"),
     ],
 )
-def test_wrong(scaling: Scaling, code: str, said: str) -> None:
+def test_wrong(scaling: KedaScaling, code: str, said: str) -> None:
     found = {finding.code: finding for finding in validate_scaling(scaling, "chat")}
     assert code in found, found
     assert said in f"{found[code].message} {found[code].fix}"
@@ -149,30 +126,20 @@ def test_names_leave_room_for_kedas_own() -> None:
     assert codes(keda(fallback={"replicas": 1}), "x" * 54) == []
 
 
-def test_the_autoscaler_asks_for_metrics_of_the_pods() -> None:
-    made = horizontal_pod_autoscaler(
-        hpa(on=[{"signal": "requestsRunning", "target": 12}, {"signal": "kvCache"}])
-    )
-    spec = made["spec"]
-    assert (spec["minReplicas"], spec["maxReplicas"]) == (1, 8)
-    assert spec["scaleTargetRef"]["name"] == "chat"
-    asked = {
-        m["pods"]["metric"]["name"]: m["pods"]["target"]["averageValue"] for m in spec["metrics"]
-    }
-    assert asked == {"vllm_num_requests_running": "12", "vllm_kv_cache_usage": "800m"}
-
-
 def test_pace_follows_the_time_a_replica_takes() -> None:
-    slow = horizontal_pod_autoscaler(hpa(load={"nodeSeconds": 300, "modelSeconds": 600}))
-    behavior = slow["spec"]["behavior"]
-    assert behavior["scaleUp"]["policies"] == [{"type": "Pods", "value": 2, "periodSeconds": 900}]
-    assert behavior["scaleDown"]["stabilizationWindowSeconds"] == 1800
-    fast = horizontal_pod_autoscaler(hpa(load={"nodeSeconds": 0, "modelSeconds": 5}))
-    assert fast["spec"]["behavior"]["scaleUp"]["policies"][0]["periodSeconds"] == 15
-    assert fast["spec"]["behavior"]["scaleDown"]["stabilizationWindowSeconds"] == 300
-    endless = horizontal_pod_autoscaler(hpa(load={"nodeSeconds": 7200, "modelSeconds": 7200}))
-    assert endless["spec"]["behavior"]["scaleUp"]["policies"][0]["periodSeconds"] == 1800
-    assert endless["spec"]["behavior"]["scaleDown"]["stabilizationWindowSeconds"] == 3600
+    def behaviour(node: int, model: int) -> Any:
+        made = scaled_object(keda(load={"nodeSeconds": node, "modelSeconds": model}))
+        return made["spec"]["advanced"]["horizontalPodAutoscalerConfig"]["behavior"]
+
+    slow = behaviour(300, 600)
+    assert slow["scaleUp"]["policies"] == [{"type": "Pods", "value": 2, "periodSeconds": 900}]
+    assert slow["scaleDown"]["stabilizationWindowSeconds"] == 1800
+    fast = behaviour(0, 5)
+    assert fast["scaleUp"]["policies"][0]["periodSeconds"] == 15
+    assert fast["scaleDown"]["stabilizationWindowSeconds"] == 300
+    endless = behaviour(7200, 7200)
+    assert endless["scaleUp"]["policies"][0]["periodSeconds"] == 1800
+    assert endless["scaleDown"]["stabilizationWindowSeconds"] == 3600
 
 
 def test_kedas_definition_accepts_the_object() -> None:
@@ -255,7 +222,7 @@ def test_pods_of_others_are_not_counted(kind: str, own: list[str], others: list[
 
 
 def test_pods_of_a_long_name_are_cut() -> None:
-    """The API server makes names of at most 63 characters: the hash is cut, then 5 are added."""
+    """The API server makes names of at most 63 characters: the hash is truncated, 5 are added."""
     name = "c" * 54
     pattern = pod_pattern(ScalingTarget.model_validate({**TARGET, "name": name}))
     assert re.fullmatch(pattern, f"{name}-6d4b75cb6d-"[:58] + "x7k2p")
@@ -303,30 +270,6 @@ def test_jobs_from_a_queue() -> None:
     assert made["spec"]["maxReplicaCount"] == 8
 
 
-def test_adapter_rules_are_of_known_series_and_of_one_workload() -> None:
-    rules = adapter_rules(Signal)
-    assert len(rules) == len(SOURCES)
-    for rule in rules:
-        series = rule["seriesQuery"].partition("{")[0]
-        assert series in KNOWN or series.startswith("gpu:")
-        assert "<<.LabelMatchers>>" in rule["metricsQuery"]
-        resources = [one["resource"] for one in rule["resources"]["overrides"].values()]
-        assert resources == ["namespace", "pod"]
-    assert [r["name"]["as"] for r in adapter_rules([Signal.KV_CACHE])] == ["vllm_kv_cache_usage"]
-
-
-def test_the_adapter_takes_over_no_other_api() -> None:
-    values = adapter_values(f"{SERVER}/prom/", 90)
-    assert values["prometheus"] == {
-        "url": "http://prometheus.monitoring.svc",
-        "port": 9090,
-        "path": "/prom",
-    }
-    assert values["metricsRelistInterval"] == "90s"
-    assert values["rules"]["default"] is False
-    assert values["rules"]["external"] == []
-    assert "resource" not in values["rules"]
-    if not ADAPTER.is_file():
-        pytest.skip(f"upstream's values are not next to the checkout ({ADAPTER})")
-    known = dict(leaves(yaml.safe_load(ADAPTER.read_text())))
-    assert {key for key, _ in leaves(values)} <= set(known)
+def test_signals_are_of_known_series() -> None:
+    for source in SOURCES.values():
+        assert source.series in KNOWN or source.series.startswith("gpu:")

@@ -11,7 +11,7 @@ from gpufleet_policies.fronts.admission.targets import AdmissionTarget
 
 @dataclass(frozen=True, slots=True)
 class Constants:
-    """What a cluster cannot look up: it is in the expressions as it was when they were made."""
+    """Data that a cluster cannot look up: expressions hold its value at generation."""
 
     thresholds: Thresholds = field(default_factory=Thresholds)
 
@@ -35,7 +35,7 @@ class ObjectCheck:
     """CEL over a container `c` among the pod's GPU containers `cs`: true where it breaks the
     rule."""
     offence: Expression | None = None
-    """CEL over `object`: true where it breaks the rule; empty: the settings ask for nothing."""
+    """CEL over `object`: true where it breaks the rule; empty: the settings request nothing."""
     while_stopped: bool = True
     """Whether it counts although no pod of it runs."""
     init_containers: bool = True

@@ -23,10 +23,10 @@ HOLDS_GPU = (
     f"({LIMITS}.exists(k, {IS_GPU} && string({LIMITS}[k]) != '0')"
     f" || {REQUESTS}.exists(k, {IS_GPU} && string({REQUESTS}[k]) != '0'))"
 )
-"""Whether it asks for more than none of one: charts write 0 for no GPU."""
+"""Whether it requests more than none of one: charts write 0 for no GPU."""
 
 _UNCHECKED = tuple(target for target in POD_TARGETS if not target.checked_on_creation)
-"""Of built-in kinds the API server refuses such requests itself, before any policy."""
+"""Built-in kinds: the API server itself refuses such requests, before any policy."""
 
 _SHELLS = ("sh", "bash", "ash", "dash", "zsh")
 _WORDS = "(c.?command.orValue([]) + c.?args.orValue([]))"
@@ -120,7 +120,7 @@ _GPU_CLAIM = (
     " n.matches('(^|[-.])(gpus?|mig|cuda)([-.0-9]|$)')"
     " && !n.matches('imex|compute-?domain|channel|nic|rdma|roce|network'))"
 )
-"""A claim whose name says that it is of GPUs: what it asks for, an expression cannot look up."""
+"""A claim whose name suggests GPUs: an expression cannot look up its request."""
 _TWICE = (
     "variables.specs.exists(p, p.?resourceClaims.orValue([]).exists(r,"
     f" {_GPU_CLAIM}))"
@@ -134,13 +134,13 @@ _PINNED = (
 
 
 def _ownerless(target: AdmissionTarget, constants: Constants) -> str:
-    """Nothing to check where the project asks for no tags on workloads."""
+    """Nothing to check where the project requests no tags on workloads."""
     found = lacks_owner("[variables.labels] + variables.annotationMaps", constants)
     return f"variables.gpuLists.exists(cs, cs.size() > 0) && {found}" if found else ""
 
 
 def lacks_owner(maps: str, constants: Constants) -> str:
-    """CEL: none of these maps of labels has some key that the project asks for; empty: it asks for
+    """CEL: none of these maps of labels has some key that the project requests; empty: it requests
     none."""
     tags = constants.thresholds.owner_tags
     wanted = [tag.lower().replace("-", "").replace("_", "") for tag in tags]

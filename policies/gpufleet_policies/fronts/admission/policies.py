@@ -33,7 +33,7 @@ EXEMPT_NAMESPACES = names("namespace of operators")
 
 
 class Enforcement(StrEnum):
-    """What a mandatory policy does with an object that breaks it."""
+    """Action of a mandatory policy on an object that breaks it."""
 
     WARN = "warn"
     """Warns the client and writes an audit annotation; nothing is refused."""
@@ -65,7 +65,7 @@ def policies(
     enforcement: Enforcement = Enforcement.WARN,
     exempt_namespaces: Iterable[str] = EXEMPT_NAMESPACES,
 ) -> tuple[Policy, ...]:
-    """Every policy that the settings ask for, in a stable order.
+    """Every policy that the settings request, in a stable order.
 
     Without a profile in the settings the profile `prod` applies: the environment of a cluster is
     not known. Thresholds become constants. Exceptions on objects count in the cluster; exceptions
@@ -122,7 +122,7 @@ def _assigned(
 def _policy(
     name: str, target: AdmissionTarget, checks: Sequence[ObjectCheck], constants: Constants
 ) -> dict[str, Any]:
-    """A policy that sees the objects of a target and refuses those that a check finds wrong."""
+    """A policy that validates the objects of a target, and refuses those with a violation."""
     rules = {
         "apiGroups": [target.api_group],
         "apiVersions": list(target.versions),
@@ -130,7 +130,7 @@ def _policy(
         "resources": list(target.resources),
     }
     spec = {
-        # An expression that fails, on an object no rule knows, must not stop anybody.
+        # An expression that fails, on an object without a rule, must not stop any deployment.
         "failurePolicy": "Ignore",
         "matchConstraints": {"resourceRules": [rules]},
         "matchConditions": _conditions(target),
@@ -176,7 +176,7 @@ _UNTIL = r"\\s*;\\s*until\\s*=\\s*[0-9]{4}-[0-9]{2}-[0-9]{2}\\s*$"
 def _variables(
     target: AdmissionTarget, checks: Iterable[ObjectCheck], constants: Constants
 ) -> list[dict[str, str]]:
-    """What the expressions of a target share, and what containers break the checks."""
+    """Expressions shared within a target, and the containers that break the checks."""
     found = {
         "annotations": "object.metadata.?annotations.orValue({})",
         "labels": "object.metadata.?labels.orValue({})",
@@ -243,7 +243,7 @@ def _advice(rule: Rule) -> str:
 
 
 def _exempting(namespaces: tuple[str, ...]) -> dict[str, Any]:
-    """What a binding says of namespaces that are left alone."""
+    """Selector of a binding that excludes namespaces."""
     if not namespaces:
         return {}
     names = {

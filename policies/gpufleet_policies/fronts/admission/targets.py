@@ -1,4 +1,4 @@
-"""Targets: which objects a policy sees, and where their pod templates are, in CEL.
+"""Targets: the objects that a policy validates, and the place of their pod templates, in CEL.
 
 Policies are split by the place of the pod template, because the API server checks the types of an
 expression against every kind a policy matches: a field that one of them lacks is an error.
@@ -60,7 +60,7 @@ def _custom(kind: str, group: str, templates: str, **more: object) -> AdmissionT
 def _template(optional: str) -> str:
     """CEL: an optional pod template, empty without one.
 
-    As `dyn`: definitions give every template a type of its own, and lists want one for all.
+    As `dyn`: each definition's template has a different type, and a list needs one type.
     """
     return f"{optional}.optMap(t, dyn(t)).orValue(dyn({{}}))"
 
@@ -138,7 +138,7 @@ _TRAINER = "object.spec.?trainer"
 TRAIN_JOBS = _custom(
     "TrainJob",
     "trainer.kubeflow.org",
-    # The trainer's own fields as the container they become. CEL wants values of one type: dyn.
+    # The trainer's own fields as the container they become. CEL requires one type: dyn.
     f"({_TRAINER}.hasValue() ? [dyn({{'spec': dyn({{'containers': dyn([dyn({{"
     "'name': dyn('node'),"
     f" 'image': dyn({_TRAINER}.?image.orValue('')),"

@@ -18,7 +18,7 @@ _WAIVER = Waiver(WaiverKind.BASELINE, "baseline", "was there before the baseline
 
 
 class UnreadableBaselineError(ValueError):
-    """The file is not a baseline; the text says why."""
+    """The file is not a baseline; the text gives the reason."""
 
 
 def baseline_text(findings: Iterable[Finding]) -> str:

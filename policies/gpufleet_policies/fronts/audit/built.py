@@ -1,7 +1,7 @@
-"""Readings of kustomizations: the objects that they make, in place of the files they are made of.
+"""Readings of kustomizations: the objects that they produce, in place of their source files.
 
-A base is judged as each overlay makes it, and not by itself. A kustomization that only brings files
-together, or has nothing to do with GPUs, is not built: its files say all that it makes.
+A base is validated as each overlay produces it, and not alone. A kustomization that only lists
+files, or has no GPU objects, is not built: its files hold the same objects.
 """
 
 import posixpath
@@ -11,17 +11,18 @@ from pathlib import Path
 from typing import Any
 
 from gpufleet.cluster import WorkloadFacts
-from gpufleet.cluster.monitoring import DeclaredNamespace, DeclaredService
+from gpufleet.cluster.monitoring import DeclaredNamespace
 from gpufleet_policies.fronts.audit.inputs import SUFFIXES
 from gpufleet_policies.fronts.audit.reading import Reading, take_built
 from gpufleet_policies.fronts.audit.unjudged import Unjudged
+from gpufleet_policies.readers.raw_objects import RawObject
 from gpufleet_policies.resolve.build import Problem, build
 from gpufleet_policies.resolve.environment import with_variables
 from gpufleet_policies.resolve.tree import Tree, UnresolvedError, plain
 from gpufleet_policies.wrappers.files import is_kustomization_file
 
 _OF_FILES = frozenset({"file", "template", "repeated", "terraform"})
-"""Reasons that stay with a file, whatever is made of it."""
+"""Reasons that stay with a file, also when a kustomization uses it."""
 
 
 def with_built(readings: Sequence[Reading]) -> Sequence[Reading]:
@@ -61,7 +62,7 @@ def _copied(reading: Reading) -> Reading:
 
 
 def _build(folder: str, tree: Tree, reading: Reading) -> set[str]:
-    """Build a kustomization into its reading; gives the files that it is made of."""
+    """Build a kustomization into its reading; returns its source files."""
     try:
         built = build(folder, tree)
     except UnresolvedError as problem:
@@ -86,7 +87,7 @@ def _unjudged(problem: Problem) -> Unjudged:
 
 
 def _empty(reading: Reading) -> None:
-    """Leave out what a file says without what changes it."""
+    """Remove the facts of a file that only its patches complete."""
     reading.facts.clear()
     reading.sources.clear()
     reading.unopened.clear()
@@ -154,7 +155,7 @@ def _is_more(target: str) -> bool:
 
 
 def _concerns(fact: Any) -> bool:
-    """Whether a fact may concern GPUs, or is a configuration that is judged whole."""
+    """Whether a fact may concern GPUs, or is a configuration that is validated whole."""
     if isinstance(fact, WorkloadFacts):
         return fact.uses_gpus or fact.uses_claims
-    return not isinstance(fact, DeclaredNamespace | DeclaredService)
+    return not isinstance(fact, DeclaredNamespace | RawObject)

@@ -57,8 +57,8 @@ def contexts_of(
 
 
 def _terraform_pools(readings: Sequence[Reading]) -> dict[str, dict[str, list[Placed]]]:
-    """Pools of Terraform by the folder that they serve, the one that holds `terraform/` or
-    `infra/`, and by their own."""
+    """Pools of Terraform by the folder that they serve: the folder of `terraform/` or `infra/`, and
+    their own."""
     found: dict[str, dict[str, list[Placed]]] = {}
     for index, reading in enumerate(readings):
         pools = [(index, one) for one in reading.facts if isinstance(one, _MACHINES)]
@@ -116,8 +116,8 @@ class _Contexts:
 
 
 def only_fleet(declared: Surroundings) -> FleetFacts | None:
-    """The fleet of the workloads: the only one that is declared. Where another one does not
-    compile, it may be theirs."""
+    """The fleet of the workloads: the only declared one. None where another declaration, which does
+    not compile, may be theirs."""
     fleets = declared.of(FleetFacts)
     return fleets[0] if len(fleets) == 1 and not declared.of(UncompiledFleet) else None
 

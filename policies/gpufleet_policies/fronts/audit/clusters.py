@@ -1,9 +1,9 @@
-"""Which files of a run are one cluster.
+"""The files of a run that belong to one cluster.
 
-Objects are only compared within a cluster. A cluster is, in this order: what a pattern of the
-settings names; what a kustomization, a Flux Kustomization or an Argo CD Application brings
-together, or `gpufleet render` has written; else one folder. Files that several of them share belong
-to each. Files that the caller named belong to all: naming them together says so.
+Objects are compared only within a cluster. A cluster is, in this order: the files of a pattern in
+the settings; the files that a kustomization, a Flux Kustomization or an Argo CD Application
+combines, or that `gpufleet render` wrote; else one folder. Files that several clusters share belong
+to each. Files that the caller named belong to all clusters.
 """
 
 import posixpath
@@ -17,7 +17,7 @@ from gpufleet_policies.wrappers.files import KUSTOMIZATIONS
 from gpufleet_policies.wrappers.links import GitOpsLink
 
 Node = tuple[str, str]
-"""What brings files together (`kustomization`, `folder`, `cluster`, `rule`), and its name."""
+"""Origin of the group (`kustomization`, `folder`, `cluster`, `rule`), and its name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class FilesOfCluster:
     members: frozenset[int]
     """Positions of its readings."""
     is_certain: bool
-    """Whether settings or a GitOps tool say so: nothing outside belongs to it."""
+    """Whether settings or a GitOps tool define the cluster: no other file belongs to it."""
 
 
 def clusters_of(readings: Sequence[Reading], rules: Sequence[str]) -> list[FilesOfCluster]:
@@ -126,7 +126,7 @@ class _Graph:
         roots = [node for node in order if node not in reached]
         seen: set[Node] = set()
         found: list[FilesOfCluster] = []
-        # Nodes that only bring each other along have no root: the first of them stands for all.
+        # Nodes that only refer to each other have no root: the first one represents all.
         for node in (*roots, *order):
             if node in seen:
                 continue

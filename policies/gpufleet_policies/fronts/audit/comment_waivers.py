@@ -17,7 +17,7 @@ from gpufleet_policies.rules.validate import invalid_exception
 def with_comments(
     found: Iterable[Finding], comments: Sequence[WaiverComment], today: date, settings: RuleSettings
 ) -> list[Finding]:
-    """The findings of a file; those that a comment is about have its waiver."""
+    """The findings of a file; a finding that a comment names has its waiver."""
     by_rule: dict[str, list[WaiverComment]] = {}
     for comment in comments:
         for rule in comment.rules:

@@ -19,7 +19,7 @@ _COMMENT = re.compile(
 _UNTIL = re.compile(r"[;,\s]*\buntil\s*=\s*[\"']?(?P<day>[^\s\"';,]+)[\"']?")
 _REASON = re.compile(r"^\s*reason\s*[=:]\s*")
 _DIVIDER = re.compile(r"---(\s|$)")
-_yaml: Any = yaml  # PyYAML's type stubs leave most of what is used here unknown
+_yaml: Any = yaml  # PyYAML's type stubs lack most of the names used here
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
@@ -45,7 +45,7 @@ class WaiverComment:
 
     @property
     def place(self) -> str:
-        """How messages name it."""
+        """Its name in messages."""
         return f"comment in line {self.line}"
 
 
@@ -77,7 +77,7 @@ def waiver_comments(text: str) -> list[WaiverComment]:
 
 
 def _values(text: str) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]:
-    """Where values start and end. None of a text that is not valid YAML, such as a template."""
+    """Start and end of values. None for a text that is not valid YAML, such as a template."""
     try:
         for token in _yaml.scan(text, Loader=_LOADER):
             if isinstance(token, yaml.ScalarToken):
@@ -98,7 +98,7 @@ def _written(rest: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Shape:
-    """What begins and ends in which line of a text, counted from 0."""
+    """Values that begin and end in each line of a text, counted from 0."""
 
     next: list[int | None]
     """Line -> itself or the next one with content."""

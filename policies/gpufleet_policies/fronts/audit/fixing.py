@@ -41,7 +41,7 @@ class FixedFile:
 
 @dataclass(slots=True)
 class Fixes:
-    """What `--fix` writes, what it leaves, and what is found afterwards."""
+    """The changes of `--fix`, the findings that it leaves, and the audit afterwards."""
 
     result: Audit
     """The audit of the new texts."""
@@ -58,11 +58,11 @@ class Fixes:
 
 
 def fixes(result: Audit, readings: Sequence[Reading], validate: Validate, chosen: Chosen) -> Fixes:
-    """Work out the fixes of an audit; nothing is written.
+    """Compute the fixes of an audit; nothing is written.
 
     Args:
         result: The audit.
-        readings: What it was made of.
+        readings: Its readings.
         validate: Validates changed readings in the same way.
         chosen: Findings to fix.
     """
@@ -86,7 +86,7 @@ def fixes(result: Audit, readings: Sequence[Reading], validate: Validate, chosen
 
 
 def write(made: Fixes, readings: Sequence[Reading], validate: Validate) -> None:
-    """Write the files, each whole or not at all. What cannot be written moves to `left`."""
+    """Write the files, each whole or not at all. Fixes that cannot be written move to `left`."""
     intended = list(made.files)
     for file in intended:
         try:
@@ -114,7 +114,7 @@ def _rewrite(made: Fixes, name: str, patches: list[ObjectPatch], known: str) -> 
     if name == STANDARD_INPUT or name.lower().endswith(".json"):
         reason = "only YAML files are rewritten"
     elif not path.is_file():
-        reason = "only files are rewritten, and this is none"
+        reason = "only files are rewritten, and this is not a file"
     if reason:
         made.left += [(patch, reason) for patch in patches]
         return

@@ -1,7 +1,7 @@
 """One object for each identity: the same kind, namespace and name in two files of a cluster.
 
-Whoever applies the second file changes the first one's object. Often they are alternatives. So each
-file is judged as if it were the one that is applied, its own objects in place of their twins; money
+Applying the second file changes the first one's object. Often they are alternatives. So each file
+is validated as if it were the applied one, with its own objects instead of their twins; money
 counts once, in the later file.
 """
 
@@ -19,7 +19,7 @@ _NOT_OBJECTS = frozenset({"Values", "Config", "Release", "Text", "?"})
 
 
 def key_of(fact: Any) -> Key | None:
-    """What an object is in a cluster; None for what is none, or has no name of its own."""
+    """Identity of an object in a cluster; None for other documents and objects without a name."""
     where = fact.locator
     if where.urn or where.kind in _NOT_OBJECTS or isinstance(fact, FleetFacts | UncompiledFleet):
         return None

@@ -24,11 +24,11 @@ class Input:
     """One text to audit."""
 
     name: str
-    """As reports call it: the path as it was typed, and below it."""
+    """Its name in reports: the path as typed, and the path below it."""
     named: bool = True
     """Whether the caller named the file itself, not only a folder above it."""
     content: bytes | None = None
-    """What is read in place of the file; None: the file."""
+    """Content that replaces the file; None: the file itself."""
     refused: str = ""
     """Why it is not read; empty: it is."""
 
@@ -99,7 +99,7 @@ def _below(folder: str) -> Iterator[tuple[str, str]]:
 
 
 def _answers(question: Callable[[], bool]) -> bool:
-    """Whether it is so; what cannot be asked is not."""
+    """Whether the predicate holds; False for a path that cannot be read."""
     try:
         return question()
     except OSError:

@@ -24,7 +24,7 @@ class RequestedGpus:
     allocatable: int
     requested: int
     usd_per_month: int | None
-    """What the units cost that no pod requests; None: no price is known."""
+    """Cost of the units that no pod requests; None: the price is unknown."""
 
     @property
     def free(self) -> int:
@@ -45,10 +45,9 @@ class RequestedGpus:
 
 
 def node_use(context: RuleContext) -> tuple[RequestedGpus, ...]:
-    """Every GPU resource of every node, those with the dearest free units first.
+    """Every GPU resource of every node, the most expensive free units first.
 
-    Empty where no node, or no pod that is placed, is among the inputs: a dump of nodes alone says
-    nothing of what is requested.
+    Empty where the inputs have no node, or no placed pod: a dump of nodes alone has no requests.
     """
     nodes = context.declared(ObservedNode)
     held: dict[str, Counter[str]] = {}
@@ -86,6 +85,6 @@ def _hour(one: ObservedNode, catalogue: Catalogue) -> int | None:
 
 
 def free_usd_per_month(rows: Iterable[RequestedGpus]) -> int | None:
-    """What all units cost that no pod requests; None where none has a price."""
+    """Cost of all units that no pod requests; None where none has a price."""
     known = [row.usd_per_month for row in rows if row.free and row.usd_per_month is not None]
     return sum(known) if known else None

@@ -1,4 +1,4 @@
-"""The audit as one HTML page for people who read no terminal: sums, the dearest objects, nodes."""
+"""The audit as one HTML page: sums, the objects with most money, nodes."""
 
 from collections.abc import Iterator
 from html import escape
@@ -33,9 +33,9 @@ def _lines(result: Audit, top: int) -> Iterator[str]:
         f"<p>{counted(errors, 'error')} and {counted(len(result.findings) - errors, 'warning')} "
         f"about {counted(len(objects), 'object')} in {counted(len(result.files), 'file')}; "
         f"{counted(len(result.waived), 'finding')} waived; "
-        f"{counted(len(result.not_judged), 'thing')} not judged.</p>"
+        f"{counted(len(result.not_judged), 'thing')} not validated.</p>"
     )
-    yield "<h2>The dearest first</h2><table>"
+    yield "<h2>Most money first</h2><table>"
     yield '<tr><th class="n">USD per month</th><th>What</th></tr>'
     for one in shown:
         yield _row(one)

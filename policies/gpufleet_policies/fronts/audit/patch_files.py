@@ -14,10 +14,10 @@ from gpufleet_policies.resolve.written_lines import Located
 
 
 def without_patches(readings: Sequence[Reading]) -> Sequence[Reading]:
-    """The readings, with patches judged as far as they go.
+    """The readings, with patches validated as far as possible.
 
-    Configurations keep what they say and prove nothing by what they lack, pods are read as the
-    parts they are, and objects of other kinds are named as not judged.
+    Settings of a configuration count, and missing ones prove nothing; pods are read as parts; and
+    objects of other kinds are listed as not validated.
     """
     patches: set[str] = set()
     whole: set[str] = set()
@@ -46,7 +46,7 @@ def _parted(reading: Reading) -> Reading:
             kept.append((fact, source))
     # Of a kind that is validated whole, a part proves what its own values prove and little more.
     judged = {fact.locator for fact, _ in kept if getattr(fact, "kind", "") not in WHOLE_KINDS}
-    reason = "a patch is judged only with the object that it changes"
+    reason = "a patch is validated only with the object that it changes"
     left = [
         Unjudged(reading.name, max(source.line, 1), str(fact.locator), "patch", reason)
         for fact, source in pairs

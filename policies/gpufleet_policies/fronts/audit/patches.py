@@ -11,13 +11,13 @@ from gpufleet_policies.fronts.audit.run import Audit
 from gpufleet_policies.resolve.json_patch import Operation
 
 ENDS_RUNS = frozenset({"activeDeadlineSeconds", "expireAfter", "terminationGracePeriod"})
-"""Fields that end what runs. What they should be is known to the owner of a run alone, so no patch
-of an audit writes them."""
+"""Fields that end a running workload. Only the owner of a run knows their value, so no patch of an
+audit writes them."""
 
 
 @dataclass(frozen=True, slots=True)
 class ObjectPatch:
-    """What fixes one object, as far as no person is needed."""
+    """The patch of one object, as far as no user decision is needed."""
 
     file: str
     line: int

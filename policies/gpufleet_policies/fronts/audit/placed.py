@@ -30,7 +30,7 @@ def placed(finding: Finding, document: Located, file: str) -> Finding:
 
 
 def _deepest(finding: Finding, located: Callable[..., Any], document: Located) -> Any:
-    """What is known of the deepest field that the finding names, else of the object's first."""
+    """Origin of the deepest known field that the finding names, else of the object's first."""
     best: Any = (0, max(document.line, 1), document.file if isinstance(document, Layers) else "")
     paths = [pointer_steps(str(operation["path"])) for operation in finding.remediation]
     where = finding.path

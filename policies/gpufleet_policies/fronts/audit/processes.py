@@ -17,7 +17,7 @@ _LONGEST_WAIT = 0.1  # seconds from Ctrl-C to its effect, while this process wai
 
 
 def read_in_processes(inputs: Sequence[Input], count: int) -> list[Reading]:
-    """What the inputs hold, in their order, read by `count` processes.
+    """Contents of the inputs, in their order, read by `count` processes.
 
     Raises EndedEarlyError when a process cannot be started, or ends without an answer.
     """
@@ -79,7 +79,7 @@ def _is_plain_file(one: Input) -> bool:
 
 
 def _prepare_process() -> None:
-    """Leave Ctrl-C to the program, which then takes no more answers; end when it was killed."""
+    """Leave Ctrl-C to the parent, which then takes no more results; exit when it was killed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
 

@@ -1,4 +1,4 @@
-"""The objects of an audit, the dearest first, each with one way to repair it."""
+"""The objects of an audit, most money first, each with one remedy."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ _KINDS = (AmountKind.WASTE, AmountKind.STANDING, AmountKind.EXPOSURE)
 
 @dataclass(frozen=True, slots=True)
 class RankedObject:
-    """One object with its findings, the dearest first."""
+    """One object with its findings, most money first."""
 
     file: str
     object: str

@@ -52,7 +52,7 @@ _SMALL_JSON = 256 << 10
 
 @dataclass(slots=True)
 class Reading:
-    """What one input holds."""
+    """Contents of one input."""
 
     name: str
     facts: list[Any] = field(default_factory=list[Any])
@@ -66,7 +66,7 @@ class Reading:
     comments: list[WaiverComment] = field(default_factory=list[WaiverComment])
     """Waivers that are written into it."""
     digest: str = ""
-    """Of the bytes that were read: fixes are bound to them. Empty: nothing was read."""
+    """Digest of the bytes that were read: fixes are bound to them. Empty: nothing was read."""
     not_judged: list[Unjudged] = field(default_factory=list[Unjudged])
     unopened: list[tuple[UnopenedRelease, Located]] = field(
         default_factory=list[tuple[UnopenedRelease, Located]]
@@ -79,17 +79,17 @@ class Reading:
     named: bool = True
     """Whether the caller named the file itself."""
     beside: int = 0
-    """Documents that rules know, and that hold nothing about GPUs."""
+    """Documents of known kinds without GPUs."""
     changes: bool = False
     """Whether it is a kustomization that changes what it brings together, or makes objects."""
     mentions_gpus: bool = False
-    """Of a kustomization: whether its text says anything of GPUs."""
+    """For a kustomization: whether its text names GPUs."""
     taking: list[tuple[Any, Located]] = field(default_factory=list[tuple[Any, Located]])
     """Objects whose containers take variables from ConfigMaps."""
     content: bytes | None = None
-    """What was read in place of the file; None: the file."""
+    """Content that replaced the file; None: the file itself."""
     hcl: str | None = None
-    """Text of a Terraform file, which is read with the others of its folder; None: it is none."""
+    """Text of a Terraform file, which is read with the others of its folder; None: another file."""
 
 
 def read_input(one: Input) -> Reading:
@@ -141,13 +141,13 @@ def read_input(one: Input) -> Reading:
 
 
 def digest(text: bytes) -> str:
-    """How a text is known again."""
+    """Digest that identifies a text."""
     return hashlib.sha256(text).hexdigest()
 
 
 def _add(reading: Reading, document: Document, one: Input, *, large: bool, takes: bool) -> None:
-    """Put what a document gives where it belongs, with its lines: no nodes are kept, as thousands
-    of documents would fill the memory."""
+    """Store the facts of a document, with their lines: no nodes are kept, because those of
+    thousands of documents would fill the memory."""
     lines: WrittenLines | None = None
 
     def located() -> WrittenLines:
@@ -170,12 +170,12 @@ def _add(reading: Reading, document: Document, one: Input, *, large: bool, takes
         if is_kustomization(data, one.name):
             reading.changes = reading.changes or not _PLAIN_KEYS.issuperset(data)
     if not given and is_operation(data):
-        reason = "a JSON patch is judged only with the object that it changes"
+        reason = "a JSON patch is validated only with the object that it changes"
         if not any(known.what == "patch" for known in reading.not_judged):
             found = Unjudged(one.name, max(document.line, 1), "", "patch", reason)
             reading.not_judged.append(found)
     elif not given and one.named and not ("kind" in data and "apiVersion" in data):
-        reason = "no object, values, plan, state or declaration that rules know"
+        reason = "not an object, values, plan, state or declaration that a rule reads"
         found = Unjudged(one.name, max(document.line, 1), "", "document", reason)
         reading.not_judged.append(found)
 
@@ -210,7 +210,7 @@ def take_built(reading: Reading, one: Made) -> None:
 _PLAIN_KEYS = frozenset({"apiVersion", "kind", "metadata", "resources", "bases", "helmCharts"})
 """Keys of a kustomization that brings files together and changes none of them."""
 _OF_GPUS = (b"gpu", b"nvidia", b"accelerator", b"mig-", b"tensor-parallel")
-"""What a kustomization says that concerns GPUs, in small letters."""
+"""The parts of a kustomization that concern GPUs, in lower case."""
 
 
 def _declared(document: Document) -> Document:
@@ -224,7 +224,7 @@ _GITOPS_KINDS = frozenset(names("kind of GitOps"))
 
 
 def _dropped(document: Document, name: str) -> Iterator[Unjudged]:
-    """What an object says under a key that it writes again: only the last one is judged."""
+    """A key that an object has twice: only the last value counts and is validated."""
     for path in repeated_keys(document):
         reason = "the key is written twice: what it holds first is dropped by every reader"
         line = document.line_of(steps_of(path))
@@ -243,8 +243,8 @@ def _documents_of(text: bytes, is_json: bool) -> Iterator[Document]:
 
 
 def text_of(one: Input) -> tuple[bytes, bool]:
-    """The text, and whether its name says that it is JSON. Raises OSError, and
-    UnreadableDocumentError for one that is too large."""
+    """The text, and whether its name is that of JSON. Raises OSError, and UnreadableDocumentError
+    for a text that is too large."""
     name = one.name
     if one.content is not None:
         return one.content, name.lower().endswith(".json")
@@ -280,7 +280,7 @@ def _documents(text: bytes, is_json: bool) -> Iterable[Document]:
         try:
             return read_documents(text)
         except UnreadableDocumentError:
-            pass  # JSON that YAML cannot read; the JSON reader says what is wrong with the rest
+            pass  # JSON that YAML cannot read; the JSON reader reports other errors
     if is_json:
         return json_documents(text)
     try:

@@ -50,7 +50,7 @@ class _Values:
 def with_open_releases(readings: Sequence[Reading]) -> Sequence[Reading]:
     """The readings, with the facts of every unopened release in the document of its values.
 
-    Values that a release uses are judged as its own, with its version, and not a second time.
+    Values that a release uses are validated as part of it, with its version, and not a second time.
     """
     if not any(reading.unopened for reading in readings):
         return readings
@@ -123,7 +123,7 @@ def _open(
 
 
 def _last(sources: Sequence[ValuesSource]) -> HeldElsewhere | None:
-    """What holds the values that have precedence; None where the release itself does."""
+    """Source of the values with precedence; None where that is the release itself."""
     whole = [source for source in sources if not source.target]
     return whole[-1].held if whole else None
 
@@ -219,7 +219,7 @@ class _Search:
         return None if found is None else _Values(found[0], reading, found[1], "", (name, ""))
 
     def _meant(self, held: HeldElsewhere, folder: str) -> list[_Given]:
-        """What a reference may mean: in the same folder, else anywhere."""
+        """Targets of a reference: in the same folder, else anywhere."""
         found = [
             given
             for given in self._given.get((held.kind, held.name), [])

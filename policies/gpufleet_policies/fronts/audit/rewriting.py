@@ -1,7 +1,7 @@
-"""Patches carried out on YAML text: only the lines of a change are touched, comments stay.
+"""Patches applied to YAML text: only the lines of a change are edited, comments stay.
 
-Every rewritten text is read again and compared with the patched data; a text that would say
-anything else is not written.
+Every rewritten text is read again and compared with the patched data; a text with other data is
+not written.
 """
 
 from collections.abc import Iterable, Sequence
@@ -92,7 +92,7 @@ def _edited(text: str, document: Document, operation: Operation) -> str:
         return _with_value(text, entry, operation["value"])
     if isinstance(parent, yaml.MappingNode) and operation["op"] == "add":
         return _with_key(text, parent, str(last), operation["value"])
-    raise PatchConflictError("there is no place for it")
+    raise PatchConflictError("the file has no place for it")
 
 
 def _node(node: Any, steps: Sequence[str | int]) -> Any:
@@ -131,7 +131,7 @@ def _with_key(text: str, parent: Any, key: str, value: Any) -> str:
         comma = ", " if parent.value else ""
         return f"{text[:end].rstrip()}{comma}{inline_yaml(key)}: {inline_yaml(value)}{text[end:]}"
     if not parent.value:
-        raise PatchConflictError("an empty mapping has no place of its own")
+        raise PatchConflictError("an empty mapping has no line to edit")
     entry = f"{inline_yaml(key)}: {inline_yaml(value)}"
     column = parent.value[0][0].start_mark.column
     return _after(text, parent.value[-1][1], f"{' ' * column}{entry}")
@@ -173,7 +173,7 @@ def _after(text: str, node: Any, line: str) -> str:
 
 
 def _line_ending(text: str) -> str:
-    """How the first line of a text ends."""
+    """Line ending of the first line of a text."""
     first, ends, _ = text.partition("\n")
     return "\r\n" if ends and first.endswith("\r") else "\n"
 

@@ -42,7 +42,7 @@ from gpufleet_policies.rules.validate import validate
 
 
 class EndedEarlyError(RuntimeError):
-    """A process of the audit ended without an answer (killed, out of memory) or did not start."""
+    """A process of the audit ended without a result (killed, out of memory) or did not start."""
 
 
 FILES_PER_PROCESS = 200
@@ -51,7 +51,7 @@ FILES_PER_PROCESS = 200
 
 @dataclass(frozen=True, slots=True)
 class AuditContext:
-    """What the caller knows of the place where configurations will be read."""
+    """The caller's facts about the place of the configurations."""
 
     known: Mapping[str, Any] | None = None
     """The context of `gpufleet check`; None: nothing is known, and no default counts."""
@@ -77,7 +77,7 @@ class FileResult:
     waived: tuple[Finding, ...] = ()
     """Findings that an annotation, a comment or the settings silence."""
     beside: int = 0
-    """Documents that rules know, and that hold nothing about GPUs."""
+    """Documents of known kinds without GPUs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,7 @@ class Audit:
 
     @property
     def not_judged(self) -> tuple[Unjudged, ...]:
-        """What was seen, and no rule has judged or not wholly."""
+        """Objects that no rule validated, or only in part."""
         return tuple(one for file in self.files for one in file.not_judged)
 
     @property
@@ -109,7 +109,7 @@ class Audit:
 
     @property
     def looked_at(self) -> int:
-        """Number of objects and documents that were judged; 0: nothing was, which is not a
+        """Number of objects and documents that were validated; 0 is not a
         success."""
         return sum(file.objects + file.beside for file in self.files)
 
@@ -127,14 +127,14 @@ def audit(
     referenced: FleetFacts | None = None,
     jobs: int = 1,
 ) -> Audit:
-    """Validate everything that the inputs declare.
+    """Validate all declarations in the inputs.
 
     Args:
-        inputs: What to read.
+        inputs: Inputs to read.
         settings: Profile, levels, exceptions, thresholds.
         today: UTC; exceptions end by it.
         referenced: The fleet of the workloads, where it is declared elsewhere.
-        jobs: Most processes that read.
+        jobs: Maximum number of reading processes.
 
     Raises:
         EndedEarlyError: one of several processes was killed, ran out of memory or cannot start.
@@ -161,13 +161,13 @@ def judged(
         _result(reading, findings.pop(reading.name, []), unknown)
         for reading, (_, unknown) in zip(readings, checked, strict=True)
     ]
-    # Files that kustomizations of the run are made of, and that are not among its inputs.
+    # Source files of the run's kustomizations that are not among its inputs.
     files += [_result(Reading(name), found, []) for name, found in findings.items()]
     return Audit(tuple(files), _spend(whole, later), nodes=node_use(whole))
 
 
 def read_all(inputs: Sequence[Input], jobs: int = 1) -> list[Reading]:
-    """What the inputs hold, in their order, read by several processes where there are many.
+    """Contents of the inputs, in their order, read by several processes where there are many.
 
     Raises EndedEarlyError, as `audit` does.
     """
@@ -179,7 +179,7 @@ def read_all(inputs: Sequence[Input], jobs: int = 1) -> list[Reading]:
 
 
 def _spend(context: RuleContext, later: Mapping[int, str]) -> StackSpend | None:
-    """What all pools cost, without those that a later file writes again."""
+    """Cost of all pools, without those that a later file writes again."""
     if later and context.surroundings is not None:
         facts = tuple(fact for fact in context.surroundings if id(fact) not in later)
         context = replace(context, surroundings=Surroundings(facts), memo={})
@@ -188,7 +188,7 @@ def _spend(context: RuleContext, later: Mapping[int, str]) -> StackSpend | None:
 
 
 def completed(readings: Sequence[Reading]) -> Sequence[Reading]:
-    """The readings, each with what it needs of the others. Those that are completed stay so."""
+    """The readings, each completed with facts of the others."""
     built = with_environments(with_built(with_resources(readings)))
     return without_patches(with_open_releases(with_runtimes(built)))
 
@@ -222,7 +222,7 @@ def _checked(
     settings: RuleSettings,
     later: Mapping[int, str],
 ) -> tuple[list[Finding], list[Unjudged]]:
-    """Findings about the facts of a reading, and what of them is not judged."""
+    """Findings about the facts of a reading, and its facts without a rule."""
     found: list[Finding] = []
     unknown_fleets: list[Unjudged] = []
     for fact, document in zip(reading.facts, reading.sources, strict=True):
@@ -251,9 +251,9 @@ def _by_file(
     settings: RuleSettings,
     today: date,
 ) -> dict[str, list[Finding]]:
-    """File -> the findings that are placed in it, by line, with the waivers of its comments.
+    """File -> the findings placed in it, by line, with the waivers of its comments.
 
-    What several kustomizations make of one file and costs nothing is said once.
+    A finding without money that several kustomizations repeat is reported once.
     """
     typed = {plain(reading.name): reading for reading in readings}
     by_file: dict[str, list[Finding]] = {}
@@ -296,7 +296,7 @@ def _result(reading: Reading, found: Sequence[Finding], unknown: Sequence[Unjudg
 
 
 def _unread_values(reading: Reading, found: Sequence[Finding]) -> set[Any]:
-    """Values of which no rule reads any: their chart knows none of the keys, or no rule it."""
+    """Values that no rule reads: their chart has none of the keys, or no rule covers the chart."""
     unknown = {(one.locator, one.path) for one in found if one.code == "config-key-unknown"}
     unread = {one.object for one in reading.not_judged if one.what == "chart"}
     return {

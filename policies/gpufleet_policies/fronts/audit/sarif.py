@@ -65,7 +65,7 @@ def _rule(rule_id: str) -> dict[str, Any]:
         return {
             "id": rule_id,
             "shortDescription": {"text": text},
-            "help": {"text": more if is_note else "`gpufleet compile` says the same."},
+            "help": {"text": more if is_note else "`gpufleet compile` reports the same."},
             "defaultConfiguration": {"level": "warning" if is_note else "error"},
         }
     detail = f" {rule.detail}" if rule.detail else ""

@@ -28,7 +28,7 @@ def selected(
     notes = {EXCEPTION_INVALID}
     wanted = rules_of(include, notes) if include else {*by_id(), *notes}
     unwanted = rules_of(exclude, notes)
-    # What is off is each fault, and not the rule that it is one of: others may be wanted.
+    # Each fault is off, and not its rule: other faults of the rule may be selected.
     groups = {rule.id for rule in CONFIGURATION_GROUPS}
     off = ({rule for rule in by_id() if rule not in wanted} | unwanted) - groups
     named = frozenset(rule for rule in include if rule in by_id() and rule not in unwanted)

@@ -1,4 +1,4 @@
-"""The audit for people: the dearest object first, what it costs, and how to keep a finding."""
+"""The audit as text: the object with most money first, its cost, and how to keep a finding."""
 
 from collections.abc import Callable, Iterator, Sequence
 
@@ -34,8 +34,8 @@ def as_text(
 ) -> Iterator[str]:
     """Line by line; `width` None wraps nothing, as for a file or another program.
 
-    `verbose` lists everything that was not judged; `top` is the number of objects that are listed,
-    the dearest first, 0 for all.
+    `verbose` lists everything that was not validated; `top` is the number of listed objects, those
+    with most money first, 0 for all.
     """
     objects = ranked(result.findings)
     shown = objects[:top] if top else objects
@@ -165,7 +165,7 @@ def _money(result: Audit, style: Style) -> Iterator[str]:
 
 
 def _spend(result: Audit) -> Iterator[str]:
-    """What all pools together cost at their smallest, and can come to at their largest size."""
+    """Cost of all pools together at minimum and at maximum size."""
     spend = result.spend
     if spend is None:
         return

@@ -12,8 +12,8 @@ from gpufleet_policies.readers.workload import workload_from
 
 
 def with_runtimes(readings: Sequence[Reading]) -> Sequence[Reading]:
-    """The readings, each TrainJob with the pods of its runtime; one whose runtime is not among the
-    files is listed, unless it says itself what its nodes ask for."""
+    """The readings, each TrainJob with the pods of its runtime; a TrainJob without its runtime in
+    the files is listed, unless it states the requests of its nodes."""
     found = [one for reading in readings for one in reading.facts if type(one) is TrainerObject]
     if not found:
         return readings

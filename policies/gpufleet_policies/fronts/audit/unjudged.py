@@ -1,4 +1,4 @@
-"""What an audit has seen and not judged: named, counted, and a reason to fail if it is asked to."""
+"""Documents and objects that an audit did not validate, with reason, place and count."""
 
 import csv
 from collections import Counter
@@ -21,7 +21,7 @@ _SHOWN = 4
 
 @dataclass(frozen=True, slots=True)
 class Unjudged:
-    """One thing that no rule has judged, or not wholly."""
+    """One object or document that no rule validated, or only in part."""
 
     file: str
     line: int
@@ -37,7 +37,7 @@ class Unjudged:
 
 
 def left_out(fact: NotJudged, document: Located, file: str) -> Unjudged:
-    """What a reader left out, with its line."""
+    """A part that a reader skipped, with its line."""
     line = max(document.line, 1)
     if fact.place:
         line = document.located(steps_of(fact.place))[1]
@@ -51,17 +51,17 @@ def lines(
     """For people: a line for each kind of reason, or for each thing."""
     if verbose:
         for one in found:
-            place = f"{one.file}:{one.line}" if one.line else one.file
-            yield f"{style('not judged', 'warning')} {one_line(place)} {one.object}: {one.reason}"
+            at = one_line(f"{one.file}:{one.line}" if one.line else one.file)
+            yield f"{style('not validated', 'warning')} {at} {one.object}: {one.reason}"
         return
     for what, number in Counter(one.what for one in found).items():
         names = dict.fromkeys(_short(one) for one in found if one.what == what)
         shown = ", ".join(list(names)[:_SHOWN])
         more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
         noun = KINDS[what][number != 1]
-        yield f"{style('not judged', 'faint')} {number:,} {noun}: {shown}{more}"
+        yield f"{style('not validated', 'faint')} {number:,} {noun}: {shown}{more}"
     if found:
-        yield "`--verbose` lists what is not judged; `--require-judged` fails on it."
+        yield "`--verbose` lists what is not validated; `--require-judged` fails on it."
 
 
 def _short(one: Unjudged) -> str:

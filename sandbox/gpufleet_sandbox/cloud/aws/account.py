@@ -55,7 +55,7 @@ _READING = ("Describe", "Get", "List")
 
 @dataclass
 class _World:
-    """What this process's moto holds: one journal, up to one line."""
+    """Contents of this process's moto: one journal, up to one line."""
 
     mock: Any = None
     journal: Path | None = None
@@ -116,7 +116,7 @@ class Account:
         with FileLock(self._folder / ".aws-lock"):
             size = self._journal.stat().st_size if self._journal.is_file() else 0
             if (_WORLD.journal, _WORLD.size) == (self._journal, size):
-                yield  # no one else wrote: no need to read
+                yield  # no other process wrote: no need to read
                 return
             lines: list[str] = []
             if size:
@@ -171,7 +171,7 @@ def _execute(
 
 
 def _know_managed_policy(arn: str) -> None:
-    """Let moto have the one policy of AWS's own that is asked for.
+    """Let moto have the one policy of AWS's own that is requested.
 
     moto loads all of them into each of its six partitions, a second at each start, or none.
     """
@@ -203,7 +203,7 @@ def _client(service: str, region: str) -> Any:
             service,  # pyright: ignore[reportArgumentType]
             region_name=region,
             aws_access_key_id="stand-in",
-            aws_secret_access_key="stand-in",  # noqa: S106 - moto asks for some text
+            aws_secret_access_key="stand-in",  # noqa: S106 - moto requires a text
             config=Config(retries={"max_attempts": 0}, connect_timeout=2, read_timeout=5),
         )
     return _CLIENTS[service, region]

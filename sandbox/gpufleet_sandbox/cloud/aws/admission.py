@@ -1,8 +1,8 @@
-"""What EKS refuses about a node group and its launch template; moto accepts all of it.
+"""Node groups and launch templates that EKS refuses; moto accepts all of them.
 
 Written from the API's own words (botocore 1.44.5 `LaunchTemplateSpecification`, `CreateNodegroup`;
 awsdocs/amazon-eks-user-guide 4d52b4d `nodes/launch-templates.adoc`, `ml/capacity-blocks-mng.adoc`),
-independently of what the components decide.
+independently of the decisions of the components.
 """
 
 import re

@@ -1,6 +1,6 @@
 """EC2 and Auto Scaling: launch templates, security groups, placement groups, tags."""
 
-# ruff: noqa: D102 - create, update and delete are what `Kind` says
+# ruff: noqa: D102 - `Kind` describes create, update and delete
 
 from collections.abc import Mapping
 from typing import Any

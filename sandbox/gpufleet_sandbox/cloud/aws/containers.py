@@ -1,6 +1,6 @@
 """EKS: clusters, node groups, add-ons, access, pod identities."""
 
-# ruff: noqa: D102 - create, update and delete are what `Kind` says
+# ruff: noqa: D102 - `Kind` describes create, update and delete
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -46,7 +46,7 @@ _NOT_IN_MOTO = (
 _NODE_BOUND = ("coredns", "aws-ebs-csi-driver")
 """Add-ons that are Deployments: they wait for a node."""
 _SERVICES = "172.20.0.0/16"
-"""Service range that EKS takes where none is given (user guide, network-reqs)."""
+"""Default service range of EKS (user guide, network-reqs)."""
 
 
 class ClusterKind(AwsPlainKind):
@@ -102,7 +102,7 @@ class ClusterKind(AwsPlainKind):
         self.call("ec2", "DeleteSecurityGroup", before.inputs, {"GroupId": group})
 
     def _subnets(self, inputs: Mapping[str, Any]) -> list[dict[str, Any]]:
-        """EKS wants two zones (user guide, network-reqs)."""
+        """EKS requires two zones (user guide, network-reqs)."""
         named = {"SubnetIds": list(inputs["vpcConfig"]["subnetIds"])}
         found = self.call("ec2", "DescribeSubnets", inputs, named)["Subnets"]
         if len({one["AvailabilityZone"] for one in found}) < 2:
@@ -113,7 +113,7 @@ class ClusterKind(AwsPlainKind):
         return found
 
     def _role(self, inputs: Mapping[str, Any]) -> None:
-        """The text is the one that the provider waits to go away (terraform-provider-aws 00555dc,
+        """The error text on which the provider waits and retries (terraform-provider-aws 00555dc,
         internal/service/eks/cluster.go, resourceClusterCreate)."""
         attached = attached_policies(self, str(inputs["roleArn"]))
         if "AmazonEKSClusterPolicy" not in attached:
@@ -138,7 +138,7 @@ class _OfClusterKind(AwsPlainKind):
     left_out: tuple[str, ...] = ()
 
     def validated(self, verb: str, inputs: Mapping[str, Any], *left_out: str) -> None:
-        """Validate a request made of all inputs but those the API does not take."""
+        """Validate a request of all inputs except those that the API does not accept."""
         self.call("eks", "DescribeCluster", inputs, {"name": inputs["clusterName"]})
         skipped = {"region", "__defaults", *self.left_out, *left_out}
         given = {key: value for key, value in inputs.items() if key not in skipped}

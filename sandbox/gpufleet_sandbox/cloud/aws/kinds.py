@@ -1,4 +1,4 @@
-"""What every resource kind of AWS starts from."""
+"""Base class of every resource kind of AWS."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from gpufleet_sandbox.cloud.aws.provider import AwsCloud
 
 GLOBAL_REGION = "us-east-1"
-"""Where calls of services without regions go."""
+"""Region for calls of services without regions."""
 
 
 class AwsPlainKind(PlainKind):
@@ -37,7 +37,7 @@ class AwsPlainKind(PlainKind):
         return self.cloud.account.call(service, operation, region, parameters)
 
     def region_of(self, inputs: Mapping[str, Any]) -> str:
-        """Where the resource is."""
+        """Region of the resource."""
         return str(inputs.get("region") or self.cloud.region)
 
     def tags_of(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
@@ -57,10 +57,10 @@ def picked(inputs: Mapping[str, Any], *keys: str) -> dict[str, Any]:
 
 
 def added(before: Mapping[str, Any], after: Mapping[str, Any], key: str) -> list[str]:
-    """What a list has that it had not before."""
+    """Items of a list that it did not have before."""
     return [one for one in after.get(key) or [] if one not in (before.get(key) or [])]
 
 
 def computed_of(before: Stored) -> dict[str, Any]:
-    """What the cloud added when it was made, in the names `Made` uses."""
+    """Fields that the cloud added at creation, in the names that `Made` uses."""
     return {key: value for key, value in before.outputs.items() if key not in before.inputs}

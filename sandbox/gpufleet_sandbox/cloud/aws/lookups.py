@@ -1,4 +1,4 @@
-"""Look-ups that the account answers by itself."""
+"""Look-ups that the simulated account answers by itself."""
 
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 def look_up(
     cloud: "AwsCloud", function: str, arguments: Mapping[str, Any]
 ) -> dict[str, Any] | None:
-    """The answer, or None when the account has none of its own.
+    """The answer, or None where the account has no own one.
 
     Raises:
         CloudError: the account refuses, such as for a subnet that does not exist.
@@ -47,7 +47,7 @@ def _subnet(cloud: "AwsCloud", arguments: Mapping[str, Any]) -> dict[str, Any]:
     request = {"SubnetIds": [arguments["id"]]} if arguments.get("id") else {}
     found = cloud.account.call("ec2", "DescribeSubnets", region, request)["Subnets"]
     if len(found) != 1:
-        raise CloudError(f"one EC2 subnet is asked for, and {len(found)} match")
+        raise CloudError(f"one EC2 subnet is requested, and {len(found)} match")
     one = found[0]
     return {
         "id": one["SubnetId"],
@@ -88,7 +88,7 @@ def _cluster(cloud: "AwsCloud", arguments: Mapping[str, Any]) -> dict[str, Any]:
 
 def _node_groups(cloud: "AwsCloud", arguments: Mapping[str, Any]) -> dict[str, Any]:
     region, name = str(arguments.get("region") or cloud.region), arguments["clusterName"]
-    # moto breaks where EKS says ResourceNotFoundException.
+    # moto raises where EKS returns ResourceNotFoundException.
     cloud.account.call("eks", "DescribeCluster", region, {"name": name})
     found = cloud.account.call("eks", "ListNodegroups", region, {"clusterName": name})
     return {"id": name, "clusterName": name, "names": found["nodegroups"], "region": region}

@@ -1,6 +1,6 @@
 """SQS queues and EventBridge rules: how interruptions are announced."""
 
-# ruff: noqa: D102 - create, update and delete are what `Kind` says
+# ruff: noqa: D102 - `Kind` describes create, update and delete
 
 from collections.abc import Mapping
 from typing import Any

@@ -16,7 +16,7 @@ from botocore.validate import ParamValidator
 from gpufleet_sandbox.cloud.cloud import CloudError
 
 Shape = Any
-"""A shape of botocore, whose own annotations say little."""
+"""A shape of botocore, which has few type annotations itself."""
 
 
 @cache

@@ -1,6 +1,6 @@
 """VPC: networks, subnets, gateways, routes, endpoints. An account has none of them at first."""
 
-# ruff: noqa: D102 - create, update and delete are what `Kind` says
+# ruff: noqa: D102 - `Kind` describes create, update and delete
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -24,7 +24,7 @@ class _NetworkKind(AwsPlainKind):
     tagged: ClassVar[str]
     """Kind of resource in tag specifications."""
     answer: ClassVar[tuple[str, str]]
-    """Member of the answer, and that of its id."""
+    """Member of the response, and that of its id."""
     path: ClassVar[str]
     """In the ARN."""
     left_out: ClassVar[tuple[str, ...]] = ()
@@ -54,10 +54,10 @@ class _NetworkKind(AwsPlainKind):
         self.call("ec2", f"Delete{self.operation}", before.inputs, named)
 
     def made(self, identifier: str, inputs: Mapping[str, Any]) -> None:
-        """Settings that need calls of their own."""
+        """Settings that need separate calls."""
 
     def of(self, identifier: str, inputs: Mapping[str, Any]) -> dict[str, Any]:
-        """What the cloud adds."""
+        """Fields that the cloud adds."""
         arn = self.cloud.arn("ec2", self.region_of(inputs), f"{self.path}/{identifier}")
         return {"arn": arn} if "arn" in self.resource.outputs else {}
 
@@ -133,7 +133,7 @@ class NatGatewayKind(_NetworkKind):
         subnet = str(inputs["subnetId"])
         route = default_route(self.cloud, self.region_of(inputs), subnet)
         if "GatewayId" not in route:
-            # EC2 fails such a gateway some seconds after it was asked for (VPC user guide,
+            # EC2 fails such a gateway some seconds after it was requested (VPC user guide,
             # nat-gateway-troubleshooting, InvalidGateway).
             raise CloudError(
                 f"waiting for EC2 NAT Gateway create: unexpected state 'failed': Network "
@@ -143,7 +143,7 @@ class NatGatewayKind(_NetworkKind):
 
 
 class RouteTableKind(_NetworkKind):
-    """ec2.RouteTable, without routes of its own."""
+    """ec2.RouteTable, without inline routes."""
 
     operation, tagged = "RouteTable", "route-table"
     answer, path = ("RouteTable", "RouteTableId"), "route-table"

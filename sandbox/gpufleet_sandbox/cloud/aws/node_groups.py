@@ -1,6 +1,6 @@
 """EKS: node groups, and whether their machines join."""
 
-# ruff: noqa: D102 - create, update and delete are what `Kind` says
+# ruff: noqa: D102 - `Kind` describes create, update and delete
 
 from collections.abc import Mapping
 from typing import Any
@@ -28,7 +28,7 @@ _NODE_POLICIES = (
     ("AmazonEC2ContainerRegistryPullOnly", "AmazonEC2ContainerRegistryReadOnly"),
     ("AmazonEKS_CNI_Policy",),
 )
-"""Of the role of nodes: one of each (EKS user guide, create-node-role)."""
+"""Policies of the node role: one of each (EKS user guide, create-node-role)."""
 _NODE_ADDONS = ("vpc-cni", "kube-proxy")
 """Without which nodes are not Ready, where EKS does not install them by itself."""
 _EFFECTS = {

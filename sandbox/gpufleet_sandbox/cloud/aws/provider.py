@@ -24,7 +24,7 @@ class AwsCloud(CloudAccount):
         return str(self.settings["region"])
 
     def configured(self, settings: Mapping[str, Any]) -> None:
-        """Take the settings; a region there must be, and nothing is read from the environment."""
+        """Read the settings; a region is required, and the environment is not read."""
         if not settings.get("region"):
             raise CloudError("missing region: give aws.Provider a region")
         super().configured(settings)
@@ -54,7 +54,7 @@ class AwsCloud(CloudAccount):
         return f"arn:aws:{service}:{region}:{ACCOUNT_ID}:{rest}"
 
     def answer(self, function: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """What the scenario says, else what the account itself knows."""
+        """The answer of the scenario, else that of the account."""
         try:
             return super().answer(function, arguments)
         except NoAnswerError:

@@ -1,8 +1,8 @@
-"""What GKE refuses about a node pool, beyond fields and enumerations.
+"""Node pools that GKE refuses, beyond fields and enumerations.
 
 From the API's own words (discovery document container.v1 of 2026-10-27) and the preconditions of
 Google's module (GoogleCloudPlatform/cluster-toolkit 1047080 `modules/compute/gke-node-pool`),
-written independently of what the components decide. Machine shapes are the catalogue's.
+written independently of the decisions of the components. Machine shapes are the catalogue's.
 """
 
 from collections.abc import Iterator

@@ -26,7 +26,7 @@ _NOT_SENT = frozenset(
         "project",
     }
 )
-"""What the provider keeps to itself or sends in other calls."""
+"""Inputs that the provider does not send, or sends in other calls."""
 
 _POOL_NAMES = {"nodeConfig": "config", "nodeLocations": "locations"}
 

@@ -1,6 +1,6 @@
 """GKE node pools, and whether their machines register."""
 
-# ruff: noqa: ARG002, D102 - create, update and delete are what `Kind` says
+# ruff: noqa: ARG002, D102 - `Kind` describes create, update and delete
 
 import re
 from collections.abc import Mapping
@@ -176,7 +176,7 @@ def _nodes(inputs: Mapping[str, Any]) -> int:
 
 
 def _advertised(machine: str, accelerator: Mapping[str, Any]) -> int:
-    """What GKE's own device plugin publishes: GPUs, or partitions, times the clients of each (GKE
+    """Resources of GKE's own device plugin: GPUs, or partitions, times the clients of each (GKE
     documentation, gpus-multi, timesharing-gpus)."""
     count = int(accelerator["count"])
     if size := accelerator.get("gpuPartitionSize"):

@@ -1,6 +1,6 @@
 """A Google project: APIs that are off at first, networks, accounts, clusters."""
 
-# ruff: noqa: D102 - create, update and delete are what `Kind` says
+# ruff: noqa: D102 - `Kind` describes create, update and delete
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -114,7 +114,7 @@ class _OfServiceKind(GcpPlainKind):
         """Refuse what names something that is not there."""
 
     def needs(self, token: str, inputs: Mapping[str, Any], key: str) -> Stored:
-        """What an input names. Raises CloudError where there is no such thing."""
+        """The resource that an input names. Raises CloudError where it does not exist."""
         there = self.found(token, str(inputs[key]))
         if there is None:
             raise CloudError(f"googleapi: Error 404: {inputs[key]} was not found, notFound")

@@ -22,7 +22,7 @@ class GcpCloud(CloudAccount):
         super().__init__(folder, settings or {})
 
     def configured(self, settings: Mapping[str, Any]) -> None:
-        """Take the settings; a project there must be, and nothing is read from the environment."""
+        """Read the settings; a project is required, and the environment is not read."""
         if not settings.get("project"):
             raise CloudError("missing project: give gcp.Provider a project")
         super().configured(settings)
@@ -45,7 +45,7 @@ class GcpCloud(CloudAccount):
         return f"projects/{project}/locations/{location}/clusters/{cluster}/nodePools/{name}"
 
     def answer(self, function: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """What the scenario says, else the provider's own settings."""
+        """The answer of the scenario, else the provider's own settings."""
         try:
             return super().answer(function, arguments)
         except NoAnswerError:

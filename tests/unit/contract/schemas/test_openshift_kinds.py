@@ -139,7 +139,7 @@ def test_a_right_object_is_validated_and_has_no_problem(
     assert schema_problems(item(name)) == ()
     for command in ("check", "audit"):
         result = ran(command, item(name))
-        assert (result.exit_code, "not judged" in result.output) == (0, False), result.output
+        assert (result.exit_code, "not validated" in result.output) == (0, False), result.output
 
 
 @pytest.mark.parametrize(("name", "path", "value", "kind"), WRONG)

@@ -1,5 +1,4 @@
-"""The plan against the engine: what `pulumi preview --json` replaces or deletes, and the plan does
-not foresee, and the reverse."""
+"""Resources in the output of `pulumi preview --json`, and differences from a change plan."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -8,11 +7,7 @@ from typing import Any, cast
 from gpufleet.change.live_node import objects
 from gpufleet.change.plan import ChangePlan, ResourceOperation
 from gpufleet.documents.paths import mapping_at
-from gpufleet.findings import Finding, findings_in, ordered
 from gpufleet.fleet.model import Fleet
-from gpufleet.fleet.platform_rules import platform_rules
-
-_finding = findings_in(__file__)
 
 _REPLACED = frozenset(
     {"replace", "create-replacement", "delete-replaced", "import-replacement", "discard-replaced"}
@@ -23,7 +18,7 @@ _OPERATIONS = {
     "import": ResourceOperation.CREATE,
     "update": ResourceOperation.UPDATE,
 }
-_HARD = frozenset({ResourceOperation.REPLACE, ResourceOperation.DELETE})
+HARD = frozenset({ResourceOperation.REPLACE, ResourceOperation.DELETE})
 _COMPONENT = "gpufleet:index:"
 _NO_RESOURCES = (_COMPONENT, "pulumi:providers:", "pulumi:pulumi:")
 
@@ -34,12 +29,12 @@ _WORDS = {
     "replace": ResourceOperation.REPLACE,
     "remove": ResourceOperation.DELETE,
 }
-"""What a group of machines says of one of them."""
+"""The entry of one machine in the plan of a group of machines."""
 
 
 @dataclass(frozen=True, slots=True)
 class PreviewedResource:
-    """What the engine would do to one resource."""
+    """Operation of the engine on one resource."""
 
     urn: str
     type: str
@@ -56,7 +51,7 @@ def read_preview(document: Mapping[str, Any]) -> tuple[PreviewedResource, ...]:
     """
     steps = document.get("steps")
     if not isinstance(steps, list) or not isinstance(document.get("changeSummary"), Mapping):
-        raise ValueError("a preview is wanted, as `pulumi preview --json` prints it")  # noqa: TRY004
+        raise ValueError("a preview is wanted, as `pulumi preview --json` prints it")
     if any(one.get("severity") == "error" for one in objects(document.get("diagnostics"))):
         # The text of a diagnostic is not repeated: it is another program's, and may hold anything.
         raise ValueError("the preview ended in an error, so its steps are not all there")
@@ -86,7 +81,7 @@ def _resource(step: Mapping[str, Any]) -> PreviewedResource | None:
 
 
 def _machines(step: Mapping[str, Any], group: PreviewedResource) -> Iterator[PreviewedResource]:
-    """The machines of a resource that makes several, by what its `plan` says of each."""
+    """The machines of a resource that creates several, by the entries of its `plan`."""
     inputs = mapping_at(mapping_at(step, "newState"), "inputs")
     plan, nodes = mapping_at(inputs, "plan"), mapping_at(inputs, "nodes")
     for key in nodes:
@@ -98,73 +93,54 @@ def _machines(step: Mapping[str, Any], group: PreviewedResource) -> Iterator[Pre
             )
 
 
-def validate_preview(
+NAMES: Mapping[str, Mapping[str, str]] = {
+    "eks": {
+        "nodeGroup": "group",
+        "launchTemplate": "template",
+        "placementGroup": "placement",
+        "tag": "tag-{}",
+        "nodePool": "pool",
+        "nodeClass": "class",
+        "nodeOverlay": "overlay",
+    },
+    "gke": {"nodePool": "{}", "placement": "{}-placement", "computeClass": "class"},
+}
+"""Platform -> kind of resource of a plan -> what the engine's name of it has behind the component's
+name; `{}` is what is apart."""
+
+
+def _engine_name(platform: str, resource: str) -> str:
+    kind, _, apart = resource.partition("/")
+    # A pool of GKE that is bought in one way has one node pool.
+    return NAMES.get(platform, {}).get(kind, "{}").format(apart or "pool")
+
+
+def differences(
     plan: ChangePlan, old: Fleet, new: Fleet, previewed: Sequence[PreviewedResource]
-) -> tuple[Finding, ...]:
-    """Replacements and deletions of which only one of plan and engine knows."""
+) -> list[str]:
+    """Replacements and deletions that only the plan, or only the engine, has."""
     names = sorted({p.name for fleet in (old, new) for p in fleet.pools}, key=len, reverse=True)
     of_pools: dict[str, dict[str, PreviewedResource]] = {name: {} for name in names}
-    others: list[PreviewedResource] = []
+    found: list[str] = []
     for one in previewed:
         pool = _pool_of(one, names)
-        if pool is None:
-            others.append(one)
-        else:
+        if pool is not None:
             of_pools[pool][one.name.removeprefix(f"{one.parent}-")] = one
-    findings = [
-        finding
-        for name in reversed(names)
-        for finding in _of_pool(plan, name, (old, new), of_pools[name])
-    ]
-    return ordered([*findings, *_others(others)])
+        elif one.operation in HARD:
+            found.append(f"{one.urn}: {one.operation.value}, and makes no nodes")
+    for name, resources in of_pools.items():
+        engine = {
+            _engine_name(new.platform.name, one.resource): one.operation
+            for one in plan.pool(name).engine
+        }
+        real = {suffix: one.operation for suffix, one in resources.items()}
+        for suffix in {*engine, *real}:
+            planned, does = engine.get(suffix), real.get(suffix)
+            if (planned in HARD) != (does in HARD):
+                found.append(f"{name}-{suffix}: the plan says {planned}, the engine {does}")
+    return found
 
 
 def _pool_of(one: PreviewedResource, names: Iterable[str]) -> str | None:
     parent = one.parent
     return next((name for name in names if parent == name or parent.endswith(f"-{name}")), None)
-
-
-def _of_pool(
-    plan: ChangePlan, name: str, fleets: tuple[Fleet, Fleet], found: Mapping[str, PreviewedResource]
-) -> Iterator[Finding]:
-    change = plan.pool(name)
-    rules = platform_rules(fleets[1].platform)
-    planned = {rules.engine_name(one.resource): one for one in change.engine}
-    for suffix, one in found.items():
-        own = planned.get(suffix)
-        if one.operation in _HARD and (own is None or own.operation not in _HARD):
-            said = "leaves it" if own is None else f"{own.operation.value}s it"
-            yield _finding(
-                "preview-unforeseen",
-                change.path,
-                operation=one.operation.value,
-                resource=one.name,
-                type=one.type,
-                name=name,
-                said=said,
-                urn=one.urn,
-            )
-    for suffix, own in planned.items():
-        one = found.get(suffix)
-        if own.operation in _HARD and (one is None or one.operation not in _HARD):
-            does = "leaves it" if one is None else f"{one.operation.value}s it"
-            yield _finding(
-                "preview-lacks",
-                change.path,
-                operation=own.operation.value,
-                resource=own.resource,
-                name=name,
-                does=does,
-            )
-
-
-def _others(found: Sequence[PreviewedResource]) -> Iterator[Finding]:
-    for one in found:
-        if one.operation in _HARD:
-            yield _finding(
-                "preview-replaces-other",
-                operation=one.operation.value,
-                resource=one.name,
-                type=one.type,
-                urn=one.urn,
-            )
