@@ -46,9 +46,16 @@ def impossible_shares(problem: PackingProblem) -> list[Finding]:
             continue
         reasons = [f"{m.name}: {_reason(share, m)}" for m in machines]
         fix = next((f for m in machines if (f := _nearest_share(share, m)) is not None), None)
-        row, names = "pack-share-impossible", [m.name for m in machines]
-        facts = {"share": share.name, "reasons": "; ".join(reasons)}
-        found.append(_finding(row, share.path, fix=fix, **facts, machines=names))
+        found.append(
+            error(
+                "pack-share-impossible",
+                share.path,
+                f"no machine can hold a share of {share.name}: {'; '.join(reasons)}",
+                fix or "allow another machine type",
+                share=share.name,
+                machines=[m.name for m in machines],
+            )
+        )
     return found
 
 

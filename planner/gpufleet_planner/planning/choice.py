@@ -105,8 +105,6 @@ _LIMITS = {
     "gpus": "most_gpus",
 }
 """Limit that a miss names -> its field, of the target but for the last."""
-_ROWS = {"taken-back": "run-outlasts-machines", "stock": "nothing-fits/stock"}
-"""Other reasons that have a finding of their own."""
 
 
 def _findings(
@@ -127,8 +125,8 @@ def _findings(
             return (_finding("price-missing", path, workload=need.name),)
         machine = options[0].machine
         if machine.price_basis.value == "assumed":
-            row, region = "price-of-other-region", machine.region
-            return (_finding(row, path, machine=machine.name, region=region),)
+            name, region = machine.name, machine.region
+            return (_finding("price-of-other-region", path, machine=name, region=region),)
         return ()
     missed = {r.miss.code for r in rejected if r.miss.code in _LIMITS}
     if len(missed) >= 2:
@@ -136,16 +134,20 @@ def _findings(
     if missed:
         code = missed.pop()
         near, name = _nearest(rejected, code), camel(_LIMITS[code])
-        figure = near.miss.figure
+        what, figure = f"{near.what}: {near.miss.reason}", near.miss.figure
         fix = f"write {name} of {_upwards(figure)} or more" if figure else f"relax {name}"
-        row, reason = "target-unreachable", near.miss.reason
-        facts = {"name": name, "nearest": near.what, "reason": reason, "target": code}
-        return (_finding(row, path, fix=fix, **facts),)
-    for code, row in _ROWS.items():
-        if any(lost.miss.code == code for lost in rejected):
-            near = _nearest(rejected, code)
-            facts = {"workload": need.name, "nearest": near.what, "reason": near.miss.reason}
-            return (_finding(row, path, **facts),)
+        return (
+            _finding("target-unreachable", path, fix=fix, name=name, nearest=what, target=code),
+        )
+    codes = {lost.miss.code for lost in rejected}
+    if "taken-back" in codes:
+        near = _nearest(rejected, "taken-back")
+        what = f"{near.what}: {near.miss.reason}"
+        return (_finding("run-outlasts-machines", path, workload=need.name, nearest=what),)
+    if "stock" in codes:
+        near = _nearest(rejected, "stock")
+        what = f"{near.what}: {near.miss.reason}"
+        return (_finding("nothing-fits/stock", path, workload=need.name, nearest=what),)
     told = [r for code in ("memory", "not-known") for r in rejected if r.miss.code == code]
     last = (told or [*rejected] or [None])[-1]
     shown = f"; for one, {last.what}: {last.miss.reason}" if last else ""

@@ -230,12 +230,12 @@ class Planner:
                 selection = select(
                     chosen, one_profile, lambda k: _declared(k) not in bad, head.zones
                 )
-            except KeyError as lost:
-                name = lost.args[0]
+            except KeyError as crowded:
+                name = crowded.args[0]
                 path = next(one.path for one in chosen if one.name == name)
-                row, platform = "no-deployable-choice", f"{head.platform}"
-                last = (*last, _finding(row, path, platform=platform, workload=name))
-                return _refused((*findings, *last))
+                at = f"{head.platform}"
+                lost = _finding("no-deployable-choice", path, platform=at, workload=name)
+                return _refused((*findings, *last, lost))
             attempt, compiled = self.write(chosen, selection)
             errors = [f for f in compiled.findings if f.severity.value == "error"]
             if not errors:

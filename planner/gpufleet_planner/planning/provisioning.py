@@ -2,7 +2,7 @@
 
 from math import ceil
 
-from gpufleet.findings import Finding, findings_in
+from gpufleet.findings import Finding, info, warning
 from gpufleet.models.formats import WEIGHT_FORMATS
 from gpufleet.models.ledger import GIB
 from gpufleet.models.weights import weight_bytes
@@ -10,7 +10,6 @@ from gpufleet_planner.planning.choice import ServingChoice
 from gpufleet_planner.planning.need import WorkloadNeed
 from gpufleet_planner.planning.option import Option, rank
 
-_finding = findings_in(__file__)
 LOW_MEMORY_USE = 0.35
 """Part of the usable memory below which a GPU is too big: the policies' threshold."""
 TIGHT_MEMORY_USE = 0.95
@@ -29,21 +28,42 @@ def validate_provisioning(
 ) -> tuple[Finding, ...]:
     """Unused and scarce resources of the option. Figures are modelled."""
     reached = option.reached
-    facts = {"workload": need.name, "share": option.share.label}
     findings: list[Finding] = []
     use = reached.need_bytes / reached.usable_bytes
-    if not LOW_MEMORY_USE <= use <= TIGHT_MEMORY_USE:
-        row, limit = "under-provisioned-memory", TIGHT_MEMORY_USE
-        if use < LOW_MEMORY_USE:
-            row, limit = "over-provisioned-memory", LOW_MEMORY_USE
-            facts["binding"] = reached.binding
-        percent = f"{100 * use:.0f}"
-        findings = [_finding(row, path, **facts, percent=percent, use=round(use, 4), limit=limit)]
+    if use < LOW_MEMORY_USE:
+        findings.append(
+            info(
+                "over-provisioned-memory",
+                path,
+                f"{need.name} uses {100 * use:.0f} % of the memory of {option.share.label}; "
+                f"it is chosen for its price or its speed ({reached.binding} binds)",
+                "allow sharing (isolation), or smaller slices",
+                use=round(use, 4),
+                limit=LOW_MEMORY_USE,
+            )
+        )
+    elif use > TIGHT_MEMORY_USE:
+        findings.append(
+            info(
+                "under-provisioned-memory",
+                path,
+                f"{need.name} fills {100 * use:.0f} % of {option.share.label}, margin "
+                "included: longer prompts or larger batches need another choice",
+                use=round(use, 4),
+                limit=TIGHT_MEMORY_USE,
+            )
+        )
     rate, asked = reached.tokens_per_second, reached.asked_tokens_per_second
     if rate and asked and asked / rate < LOW_RATE_USE:
-        facts |= {"asked": f"{asked:.0f}", "rate": f"{rate:.0f}", "copies": f"{reached.copies}"}
         findings.append(
-            _finding("over-provisioned-rate", path, **facts, use=round(asked / rate, 4))
+            info(
+                "over-provisioned-rate",
+                path,
+                f"{need.name} needs {asked:.0f} of the {rate:.0f} tokens/s that "
+                f"{reached.copies} x {option.share.label} serve",
+                "lower the latency target, or put it on a share",
+                use=round(asked / rate, 4),
+            )
         )
     return tuple(findings)
 
@@ -59,9 +79,18 @@ def validate_gpu(stated: ServingChoice, everything: ServingChoice, gpu: str) -> 
     unit = "USD a run" if mine.usd_per_run is not None else "USD/h"
     if mine.reached.training is not None and mine.usd_per_run is None:
         unit = "USD per million tokens"
-    facts = {"gpu": gpu, "had": f"{had:.4g}", "other": best.label, "lower": f"{least:.4g}"}
-    facts |= {"share": best.share.label, "unit": unit}
-    return (_finding("over-provisioned", "gpu", **facts, found=had, least=least),)
+    return (
+        warning(
+            "over-provisioned",
+            "gpu",
+            f"{gpu} costs {had:.4g} {unit} for this, and {best.label} keeps the same target for "
+            f"{least:.4g}",
+            f"use {best.share.label}, or state the target that needs {gpu}",
+            found=had,
+            least=least,
+            unit=unit,
+        ),
+    )
 
 
 def validate_balance(need: WorkloadNeed, option: Option, path: str = "") -> tuple[Finding, ...]:
@@ -69,17 +98,31 @@ def validate_balance(need: WorkloadNeed, option: Option, path: str = "") -> tupl
     state is not validated."""
     machine, name = option.machine, option.machine.name
     findings: list[Finding] = []
-    least, cpus = VCPU_PER_GPU * machine.gpus, machine.vcpu
-    if cpus is not None and cpus < least:
-        row, gpus = "machine-cpu-short", machine.gpus
-        findings = [
-            _finding(row, path, machine=name, gpus=gpus, each=VCPU_PER_GPU, found=cpus, limit=least)
-        ]
-    (wanted, what), memory = _host_memory(need, option), machine.memory_bytes
-    if memory is not None and memory < wanted:
-        facts = {"machine": name, "what": what, "workload": need.name}
-        facts |= {"gib": f"{memory / GIB:.0f}", "wanted": f"{wanted / GIB:.0f}"}
-        findings.append(_finding("machine-memory-short", path, **facts, found=memory, limit=wanted))
+    if machine.vcpu is not None and machine.vcpu < VCPU_PER_GPU * machine.gpus:
+        findings.append(
+            warning(
+                "machine-cpu-short",
+                path,
+                f"{name} has {machine.vcpu} vCPU for {machine.gpus} GPUs; {VCPU_PER_GPU} for each "
+                "are assumed to keep them busy",
+                "take the next larger machine",
+                found=machine.vcpu,
+                limit=VCPU_PER_GPU * machine.gpus,
+            )
+        )
+    wanted, what = _host_memory(need, option)
+    if machine.memory_bytes is not None and machine.memory_bytes < wanted:
+        findings.append(
+            warning(
+                "machine-memory-short",
+                path,
+                f"{name} has {machine.memory_bytes / GIB:.0f} GiB of memory, and {what} of "
+                f"{need.name} take {wanted / GIB:.0f} GiB",
+                "take a machine with more memory, or stream weights from disk",
+                found=machine.memory_bytes,
+                limit=wanted,
+            )
+        )
     return tuple(findings)
 
 

@@ -87,8 +87,8 @@ def validate_scaling(fleet: Fleet | None, placed: Sequence[PlacedWorkload]) -> l
     if not names:
         return []
     series, server = SOURCES[SIGNAL].series, _server(fleet)
-    row, path = "scaling-metric-not-scraped", "spec.monitoring"
-    return [_finding(row, path, workloads=names, series=series, server=server)]
+    found = _finding("scaling-metric-not-scraped", workloads=names, series=series, server=server)
+    return [found]
 
 
 def _server(fleet: Fleet) -> str:

@@ -51,16 +51,18 @@ def check_capability(device: Device, weights: WeightFormat) -> tuple[Finding, ..
     capability = device.gpu.compute_capability
     if capability is None:
         return ()
-    facts = {"gpu": device.gpu.key, "value": weights.name}
-    facts["capability"] = f"{capability[0]}.{capability[1]}"
+    gpu, name, have = device.gpu.key, weights.name, f"{capability[0]}.{capability[1]}"
     if capability < weights.min_capability:
-        needed = ".".join(map(str, weights.min_capability))
-        instead = "fp16" if weights.name == "bf16" else "a wider format, or a newer GPU"
-        facts |= {"limit": needed, "instead": instead}
-        return (_finding("format-unsupported", "weights", **facts),)
+        least = ".".join(map(str, weights.min_capability))
+        other = "fp16" if name == "bf16" else "a wider format, or a newer GPU"
+        return (
+            _finding(
+                "format-unsupported", gpu=gpu, value=name, capability=have, limit=least, other=other
+            ),
+        )
     if weights.native_capability is not None and capability < weights.native_capability:
         unit = weights.compute.value.upper()
-        return (_finding("format-not-native", "weights", **facts, unit=unit),)
+        return (_finding("format-not-native", gpu=gpu, value=name, capability=have, unit=unit),)
     return ()
 
 

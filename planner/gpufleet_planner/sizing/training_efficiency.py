@@ -77,8 +77,8 @@ def check_arithmetic(device: Device, arithmetic: Arithmetic) -> tuple[Finding, .
     if arithmetic is Arithmetic.BF16 or capability is None or capability >= (8, 9):
         return ()
     have = f"{capability[0]}.{capability[1]}"
-    facts = {"gpu": device.gpu.key, "capability": have, "limit": "8.9", "value": arithmetic.value}
-    return (_finding("arithmetic-unsupported", "arithmetic", **facts),)
+    gpu, value = device.gpu.key, arithmetic.value
+    return (_finding("arithmetic-unsupported", gpu=gpu, capability=have, limit="8.9", value=value),)
 
 
 def efficiency_of(

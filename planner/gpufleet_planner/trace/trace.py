@@ -86,6 +86,5 @@ def too_varied(tasks: Iterable[TraceTask], nodes: int) -> tuple[Finding, ...]:
     shapes = len({task.shape for task in tasks})
     if shapes * nodes <= MOST_SCORES:
         return ()
-    row, pairs = "pack-trace-too-varied", shapes * nodes
-    facts = {"shapes": f"{shapes}", "nodes": f"{nodes}"}
-    return (_finding(row, "tasks", **facts, found=pairs, limit=MOST_SCORES),)
+    pairs, most = shapes * nodes, MOST_SCORES
+    return (_finding("pack-trace-too-varied", shapes=shapes, nodes=nodes, found=pairs, limit=most),)
