@@ -148,8 +148,8 @@ def _findings(
         near = _nearest(rejected, "stock")
         what = f"{near.what}: {near.miss.reason}"
         return (_finding("nothing-fits/stock", path, workload=need.name, nearest=what),)
-    told = [r for code in ("memory", "not-known") for r in rejected if r.miss.code == code]
-    last = (told or [*rejected] or [None])[-1]
+    relevant = [r for code in ("memory", "not-known") for r in rejected if r.miss.code == code]
+    last = (relevant or [*rejected] or [None])[-1]
     shown = f"; for one, {last.what}: {last.miss.reason}" if last else ""
     return (_finding("nothing-fits", path, workload=need.name, shown=shown),)
 

@@ -298,17 +298,17 @@ class Planner:
         if not settled and spent is not None and not isinstance(spent, Unbounded):
             data["budget"] = {"usdPerHour": max(ceil(spent / _MICRO), 1)}
             compiled = compile_data(data, as_of=self.as_of)
-        told: list[Finding] = []
+        notes: list[Finding] = []
         for work in placed:
             if work.need is not None:
-                told += validate_provisioning(work.need, work.option, work.path)
-                told += validate_balance(work.need, work.option, work.path)
+                notes += validate_provisioning(work.need, work.option, work.path)
+                notes += validate_balance(work.need, work.option, work.path)
         most = None if compiled.fleet is None else compiled.fleet.spend.maximum
         if isinstance(most, Unbounded):
-            told.append(_finding("price-missing/fleet", causes="; ".join(most.causes)))
-        told += validate_scaling(compiled.fleet, placed)
+            notes.append(_finding("price-missing/fleet", causes="; ".join(most.causes)))
+        notes += validate_scaling(compiled.fleet, placed)
         pools = tuple(zip(names, selection.pools, strict=True))
-        findings = ordered((*told, *compiled.findings))
+        findings = ordered((*notes, *compiled.findings))
         plan = PlannedFleet(data, compiled.fleet, pools, placed, selection, findings)
         return plan, compiled
 
