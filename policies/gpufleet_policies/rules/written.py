@@ -11,6 +11,7 @@ from gpufleet.findings import Level
 from gpufleet.findings.provenance import Provenance
 from gpufleet.rules.rule import Check, Needs, Rule, rule
 
+_FILES = ("rules.jsonl", "faults.jsonl")
 _READ: Mapping[str, Callable[[str], object]] = {
     "dev": Level,
     "prod": Level,
@@ -22,9 +23,11 @@ _READ: Mapping[str, Callable[[str], object]] = {
 @cache
 def rule_rows() -> Mapping[str, Mapping[str, Any]]:
     """Rule id -> its row: the arguments of `rule`, and `family`, `detail` and `pairs` of rules
-    whose check is written once for all of them."""
-    text = Path(__file__).with_name("rules.jsonl").read_text(encoding="utf-8")
-    return {row["id"]: row for row in map(json.loads, text.splitlines())}
+    whose check is written once for all of them. Pairs of `release-has-fault`: `faults.jsonl`."""
+    text, faults = (Path(__file__).with_name(n).read_text("utf-8") for n in _FILES)
+    rows = {row["id"]: row for row in map(json.loads, text.splitlines())}
+    rows["release-has-fault"]["pairs"] = list(map(json.loads, faults.splitlines()))
+    return rows
 
 
 def written_rule(
@@ -34,7 +37,7 @@ def written_rule(
     row: dict[str, Any] = {
         name: _READ[name](value) if name in _READ else value
         for name, value in rule_rows()[id].items()
-        if name not in ("family", "detail", "pairs")
+        if name not in ("family", "detail", "pairs", "each")
     }
     row["needs"] = map(Needs, row.get("needs", ()))
     return rule(subject=subject, **row)
