@@ -1,4 +1,4 @@
-"""What each admission policy refuses: rule -> offending objects; compliant ones stand next to."""
+"""Objects that each admission policy refuses: rule -> offending objects, with compliant ones."""
 
 from typing import Any
 
@@ -27,7 +27,7 @@ UNCHECKED = tuple(
 JOB_KINDS = ("Job", "CronJob", "PyTorchJob", "MPIJob", "RayJob")
 _LOOP = "while true; do sleep 30; done"
 RUNTIMES = ("TrainingRuntime", "ClusterTrainingRuntime")
-"""Templates of TrainJobs: who owns the work, and where it may run, they do not say."""
+"""Templates of TrainJobs: without owner and placement of the work."""
 RAY_KINDS = ("RayCluster", "RayJob", "RayService")
 
 

@@ -43,7 +43,7 @@ def tainted(node: str, value: str) -> str:
 
 
 def growing(series: str, start: int, jump_at: int, by: int) -> dict[str, str]:
-    """A counter that stands still, and jumps once."""
+    """A counter that does not change, and jumps once."""
     return {"series": series, "values": f"{start}x{jump_at} {start + by}x{MINUTES - jump_at}"}
 
 

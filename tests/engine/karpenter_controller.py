@@ -142,7 +142,7 @@ class Karpenter:
 
 
 class DevicePlugin(threading.Thread):
-    """Publishes on each node what the compiled pool says its operands will."""
+    """Publishes on each node the resources that the compiled pool declares for its operands."""
 
     def __init__(self, api: Any, pools: Sequence[Pool]) -> None:
         super().__init__(daemon=True)

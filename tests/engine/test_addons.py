@@ -1,6 +1,6 @@
 """Add-ons in the order in which they need each other, through the real engine and provider.
 
-A cluster has one GPU Operator: tests with a stack of their own come first, those that update the
+A cluster has one GPU Operator: tests with their own stack come first, those that update the
 shared stack after them.
 """
 

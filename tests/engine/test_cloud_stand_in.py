@@ -1,4 +1,4 @@
-"""The stand-in AWS and Google providers under the real engine, with unchanged programs."""
+"""The simulated AWS and Google providers under the real engine, with unchanged programs."""
 
 import json
 import re

@@ -38,7 +38,7 @@ SETTINGS = """
             opts=pulumi.ResourceOptions(provider=provider),
         )
 """
-"""With the file `hold` the last ten wait: the update is not over before someone kills it."""
+"""With the file `hold` the last ten wait: the update does not end before the test kills it."""
 
 POD = """
     import pulumi

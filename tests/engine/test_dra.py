@@ -1,4 +1,4 @@
-"""Claims on the real API server and scheduler, from what `DraDriver` deploys and a node is made of.
+"""Claims on the real API server and scheduler, from the output of `DraDriver` and simulated nodes.
 
 The scheduler allocates from the slices that the simulated driver publishes, by the classes and
 templates that were rendered. The tests update one stack. Those of the chart alone come first.
@@ -169,7 +169,7 @@ def driver(namespace: str, dra: dict[str, Any], gpus: int = 1, **more: Any) -> d
 
 
 def labels(dra: dict[str, Any]) -> dict[str, str]:
-    """What a node of such a pool is born with."""
+    """Registration labels of a node of such a pool."""
     gpu = load().gpu("H100-80GB")
     camel = {{"extended_resource": "extendedResource"}.get(k, k): v for k, v in dra.items()}
     partition, found = cut(gpu, 1, Sharing.model_validate({"dra": camel}), "sharing")

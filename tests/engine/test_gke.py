@@ -1,4 +1,4 @@
-"""GKE pools under the real engine, against the stand-in Google: what GKE is asked for, it takes."""
+"""GKE pools under the real engine, against the simulated Google: GKE accepts our requests."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -116,7 +116,7 @@ OLD = "projects/stand-in/locations/us-central1/clusters/ml/nodePools/by-hand"
 
 
 def made_by_hand(clouds: Clouds) -> Stored:
-    """A node pool that no program knows, with settings of its own."""
+    """A node pool that no program manages, with its own settings."""
     inputs: dict[str, Any] = {
         "cluster": "ml",
         "location": "us-central1",

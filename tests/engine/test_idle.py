@@ -196,7 +196,7 @@ class Lab:
         }
 
     def measure(self, active: dict[str, float]) -> None:
-        """What the exporter tells from now on."""
+        """Output of the exporter from now on."""
         assert self.fleet is not None
         monitoring = self.fleet.spec.monitoring
         assert monitoring is not None
@@ -234,7 +234,7 @@ class Lab:
         return of.get(kind, "")
 
     def deactivated(self, name: str) -> datetime | None:
-        """When KEDA said that it stopped a notebook."""
+        """When KEDA reported that it stopped a notebook."""
         for event in self.core.list_namespaced_event(self.namespace).items:
             if (event.reason, event.involved_object.name) == ("KEDAScaleTargetDeactivated", name):
                 return event.event_time or event.last_timestamp or event.first_timestamp

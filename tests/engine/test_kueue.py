@@ -175,7 +175,7 @@ def test_priority_decides_within_a_team(queued: Queued) -> None:
 
 
 def test_a_pool_without_nodes_grows_by_its_queue(queued: Queued) -> None:
-    """Quota counts the largest size, so the job is admitted; its pod then asks for the node."""
+    """Quota counts the maximum size, so the job is admitted; its pod then requests the node."""
     queued.job("red", "burst", "burst", GPU)
     until(
         lambda: queued.conditions("red", "burst").get("Admitted", ("",))[0] == "True",

@@ -27,13 +27,13 @@ def mig_labels(node: Mapping[str, Any]) -> tuple[str | None, str | None]:
 
 @pytest.fixture
 def observed(core: client.CoreV1Api) -> Iterator[Watched[tuple[str | None, str | None]]]:
-    """What the MIG labels of the notebooks node become while a test runs."""
+    """Values of the MIG labels of the notebooks node while a test runs."""
     with watching(core, mig_labels, field_selector=f"metadata.name={NOTEBOOKS}") as seen:
         yield seen
 
 
 def notebook(core: client.CoreV1Api, namespace: str, resource: str, name: str) -> None:
-    """A pod that wants one slice of the notebooks pool."""
+    """A pod that requests one slice of the notebooks pool."""
     core.create_namespaced_pod(
         namespace,
         {

@@ -1,4 +1,4 @@
-"""Manifests: what each engine is informed, how services scale, which queue jobs wait in."""
+"""Manifests: arguments of each engine, scaling of services, queues of jobs."""
 
 from typing import Any
 

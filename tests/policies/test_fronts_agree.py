@@ -1,8 +1,8 @@
 """One table of cases through every front: facts, CrossGuard over gRPC, files.
 
-The verdict and the message of each are the same. What a rule says about the objects next to is left
-out: only the validated object counts. The live API server has a table of its own, in
-tests/engine/test_admission.py, because it is asked with objects of every kind.
+The verdict and the message of each are equal. Findings about the other objects are omitted: only
+the validated object counts. The live API server has a separate table, in
+tests/engine/test_admission.py, because it validates objects of every kind.
 """
 
 import json
@@ -91,7 +91,7 @@ def rule_of(message: str) -> str:
 
 
 KNOWS_MORE = re.compile(r" Instead: label it kueue.x-k8s.io/queue-name: .*?gang scheduler\.")
-"""A resource alone is informed to name a queue; the whole program knows which ones there are."""
+"""The finding of a single resource asks for any queue; that of a program names the queues."""
 
 
 def without_names(verdicts: Verdicts) -> Verdicts:

@@ -79,7 +79,7 @@ def test_a_large_cpu_limit_is_converted_before_it_is_judged():
 
 
 def test_a_gpu_limit_never_counts_more_cards_than_it_says():
-    """Where slices are advertised the limit counts slices: fewer cards, never more."""
+    """If slices are advertised the limit counts slices: fewer cards, never more."""
     assert said(karpenter({"spec.limits": {"nvidia.com/gpu": "64"}}), *QUIET) == {}
 
 

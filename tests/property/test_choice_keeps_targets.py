@@ -1,4 +1,4 @@
-"""Whatever is asked: options keep the target, fit, are in order, and more never costs less."""
+"""For any request: options keep the target, fit, are in order, and more never costs less."""
 
 from collections import Counter
 

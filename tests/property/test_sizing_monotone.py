@@ -1,4 +1,4 @@
-"""Never less memory for more context, batch, precision or parameters, whatever else is asked."""
+"""Never less memory for more context, batch, precision or parameters, in any request."""
 
 from dataclasses import replace
 

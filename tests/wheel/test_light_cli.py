@@ -20,7 +20,7 @@ from tests.wheel.environments import Installed, build, install
 
 ROOT = Path(__file__).parents[2]
 MOST_BYTES = 25_000_000
-"""Of all wheels that an installation of the program downloads."""
+"""Sizes of all wheels that an installation of the program downloads."""
 MOST_SECONDS = 60
 """From an empty environment to the first finding."""
 PULUMI = ("pulumi", "pulumi_kubernetes", "pulumi_aws", "pulumi_gcp", "grpc", "pyVmomi")
@@ -58,7 +58,7 @@ NEED_MORE = {
     ),
     "sandbox": (["up"], "pip install CHECKOUT CHECKOUT/sandbox"),
 }
-"""Commands that ask a cloud, a vCenter or a control plane: a call, and what it says without the
+"""Commands that query a cloud, a vCenter or a control plane: a call, and its error without the
 packages for that."""
 
 

@@ -1,4 +1,4 @@
-"""What `make release` says of the artefacts; `make release` itself compiles and takes minutes."""
+"""Report of `make release` on the artefacts; `make release` itself compiles and takes minutes."""
 
 import hashlib
 import json

@@ -274,7 +274,7 @@ def unit_fix(kind: str, value: object, name: str) -> str | None:
 
 _NUMBERS = ("int_type", "float_type")
 _WORDS = {
-    "missing": ("this key is needed and missing", "add {name}"),
+    "missing": ("this key is required and missing", "add {name}"),
     "extra_forbidden": ("`{name}` is not a key here", "remove {name}"),  # or its value is shown
     "too_long": ("at most {max_length} entries are read", "leave {max_length} in {name}"),
     "string_too_long": ("at most {max_length} characters are read", "shorten {name}"),

@@ -103,7 +103,7 @@ def why_nothing(paths: Sequence[str], result: "Audit") -> str:
     if count:
         files = "the file holds" if count == 1 else f"the {count:,} files hold"
         why = f"{files} no object, values, plan, state or declaration that a rule reads"
-    return f"{', '.join(paths)}: nothing was looked at: {why} (--allow-nothing accepts that)"
+    return f"{', '.join(paths)}: nothing was validated: {why} (--allow-nothing accepts that)"
 
 
 @contextmanager

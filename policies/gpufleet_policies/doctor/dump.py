@@ -180,5 +180,5 @@ def read_live(kubeconfig: str | None, context: str | None) -> Dump:
             raws = [asked(name, group) for name, _, group in kinds if not group or group in groups]
             raws += [asked("configmaps", "", space) for space in NAMESPACES]
     except (ApiException, HTTPError, config.ConfigException, OSError) as problem:
-        raise RuntimeError(f"the cluster does not answer: {problem}") from None
+        raise RuntimeError(f"the cluster does not respond: {problem}") from None
     return cluster_of(raws)

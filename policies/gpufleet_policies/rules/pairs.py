@@ -114,15 +114,30 @@ def _pods(workload: WorkloadFacts, group: PodGroup) -> dict[str, Any]:
     wants = {name for name, one in written if "/" in name and one.found and one.found.number}
     parts = not notes.keys().isdisjoint(FRACTIONS)
     known = _written(
-        pods=group.pods, schedulerName=group.scheduler, runtimeClassName=group.runtime_class
+        pods=group.pods,
+        schedulerName=group.scheduler,
+        runtimeClassName=group.runtime_class,
+        nodeName=group.node_name,
     )
     return {
         **known,
         "workload": workload.locator.kind,
+        "group": workload.api_group,
+        "containers": [one.name for one in group.containers if not one.init]
+        if group.containers_known and all(one.name != "?" for one in group.containers)
+        else UNKNOWN,
         "metadata": metadata,
         "podAnnotations": {**hidden, **group.annotations},
         "gpus": sum(gpus) * (group.pods.found or 1) or None,
         "wants": sorted(wants) or None,
+        "images": [one.image.found for one in group.containers if one.image.is_known],
+        "volumes": list(group.volumes),
+        "serviceLinks": group.service_links and workload.template_checked_on_creation,
+        "runs": [
+            f"{one.name} {one.image.found} {one.words.found}"
+            for one in group.containers
+            if not one.init and "VLLM_PORT" not in one.variables
+        ],
         "claims": [one.template.found or one.claim.found for one in group.claims] or None,
         "asks": bool(group.gpu_resources) or parts,
         "chosen": group.node_labels or None,
@@ -182,9 +197,11 @@ _HOLDS: Mapping[str, Callable[[Any, Any], bool]] = {
     "matches": lambda here, wanted: re.search(wanted, str(here)) is not None,
     "names": lambda here, wanted: any(mapping(one).get("name") == wanted for one in items(here)),
     "holds": lambda here, wanted: wanted in here,
+    "omits": lambda here, wanted: wanted not in here,
     "below": lambda here, wanted: numbers(_release(here)) < numbers(wanted),
     "from": lambda here, wanted: numbers(_release(here)) >= numbers(wanted),
     "less": lambda here, wanted: here < wanted,
+    "more": lambda here, wanted: here > wanted,
     "covers": lambda here, wanted: _entries(wanted) <= _entries(here),
     "lacks": lambda here, wanted: not _entries(wanted) <= _entries(here),
     "denies": lambda here, chosen: any(

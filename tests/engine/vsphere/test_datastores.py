@@ -67,7 +67,7 @@ def stores_of(cloud: Vcenter, name: str) -> set[str]:
 
 
 def said(path: str, value: str) -> Rule:
-    """vCenter says this of every datastore that it is asked of."""
+    """vCenter returns this for every datastore in a query."""
 
     def rewrite(answer: bytes) -> bytes:
         text = answer.decode()

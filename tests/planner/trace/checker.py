@@ -5,7 +5,7 @@ from gpufleet_planner.trace.trace import Trace
 
 
 def broken(trace: Trace, run: TraceRun, *, departures: bool) -> list[str]:
-    """What is wrong; empty for correct placements."""
+    """Errors; empty for correct placements."""
     found: list[str] = []
     if [p.task for p in run.placements] != list(range(len(trace.tasks))):
         return ["not every task has one answer"]

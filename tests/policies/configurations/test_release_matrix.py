@@ -334,7 +334,7 @@ def test_a_gate_that_is_not_known_may_be_of_a_later_release(release: str, verdic
 
 @pytest.mark.parametrize("gates", [{}, ""])
 def test_no_gates_are_the_defaults(gates: Any) -> None:
-    """TimeSlicing needs TimeSlicingSettings, which is off: said of the driver, not guessed."""
+    """TimeSlicing needs TimeSlicingSettings, which is off: reported for the driver, not guessed."""
     config = {
         "apiVersion": "resource.nvidia.com/v1beta1",
         "kind": "GpuConfig",

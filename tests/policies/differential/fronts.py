@@ -1,4 +1,4 @@
-"""The fronts as functions from a sample to what they say about it."""
+"""The fronts as functions from a sample to their findings."""
 
 import json
 import re
@@ -70,7 +70,7 @@ def code_of(reported: Any) -> str:
 
 
 def asked_of_the_pack(sample: Sample, front: Front) -> tuple[list[Any], list[Any]]:
-    """What it says of each resource alone, and of the program at its end."""
+    """Its findings for each resource alone, and for the program at its end."""
     alone: list[Any] = []
     for thing in sample.resources:
         alone += front.analyze(thing.type, urn_of(thing), thing.name, lambda t=thing: t.properties)
@@ -100,7 +100,7 @@ def _said(found: Any) -> list[Said]:
 
 
 _KNOWS_MORE = re.compile(r"\n  instead: label it kueue.x-k8s.io/queue-name: .*?gang scheduler")
-"""A resource alone is informed to name a queue; the whole program knows which ones there are."""
+"""The finding of a single resource asks for any queue; that of a program names the queues."""
 
 
 def _plain(text: str) -> str:
@@ -109,7 +109,7 @@ def _plain(text: str) -> str:
 
 @dataclass(frozen=True)
 class Answers:
-    """What all fronts say about one sample."""
+    """Findings of all fronts for one sample."""
 
     pairs: tuple[tuple[tuple[str, Sequence[Said]], tuple[str, Sequence[Said]]], ...]
     """Two fronts about the same bytes or objects."""
@@ -120,14 +120,14 @@ class Answers:
 
     @property
     def differences(self) -> Iterator[tuple[str, Said]]:
-        """Which front alone says what."""
+        """Findings of one front only."""
         for one, other in self.pairs:
             for (front, said), (_, others) in ((one, other), (other, one)):
                 yield from ((front, finding) for finding in said if finding not in others)
 
 
 def answers(sample: Sample, folder: Path) -> Answers:
-    """Ask all fronts. `folder` is that of the policy pack."""
+    """Run all fronts. `folder` is that of the policy pack."""
     asked = _Asked()
     if sample.text is not None:
         asked.text(sample, sample.text)

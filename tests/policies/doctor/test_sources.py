@@ -1,4 +1,4 @@
-"""Where a dump comes from: a must-gather folder, files that cannot be read, a large cluster."""
+"""Sources of a dump: a must-gather folder, unreadable files, a large cluster."""
 
 import copy
 import json

@@ -206,7 +206,7 @@ def test_the_sdk_lists_names_alone() -> None:
 
 @pytest.mark.parametrize("key", sorted(BY_KEY))
 def test_a_damaged_file_is_refused_by_name(key: str, tmp_path: Path) -> None:
-    """Each file cut in its middle: no source gives rows of a half file without a word."""
+    """Each file truncated in its middle: no source gives rows of a half file without an error."""
     source = STORED / "newer" / key
     for name in sorted(path.name for path in source.iterdir() if path.name != "origin.json"):
         folder = tmp_path / name

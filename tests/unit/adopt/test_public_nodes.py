@@ -1,6 +1,6 @@
-"""`adopt` of nodes that people showed in public issues: a true declaration, or why there is none.
+"""`adopt` of nodes in public issues: a correct declaration, or the reason why there is none.
 
-Each file names its source and has what is shown there, as `kubectl get nodes,pods -o yaml` has it.
+Each file names its source and has its content in the format of `kubectl get nodes,pods -o yaml`.
 """
 
 import json
@@ -31,7 +31,7 @@ DECLARED: dict[str, dict[str, Any]] = {
     "own-plugin-1501": {"gpu": "H100-80GB", "gpusPerNode": 8, "gpuTaint": False},
 }
 NOTHING = "no node shows one in its labels, its capacity or its machine type"
-NO_LABEL = "no label nvidia.com/gpu.product: which GPU it is, is not known"
+NO_LABEL = "no label nvidia.com/gpu.product: the GPU is not known"
 REASONS = {
     "aks-839": NO_LABEL,
     "aks-acs-116": NOTHING,
@@ -41,10 +41,10 @@ REASONS = {
     "k3s-10534": NOTHING,
     "k3s-8575": NOTHING,
     "k3s-feature-discovery-36": NOTHING,
-    "k3s-hami-314": "nothing counts the GPUs",
+    "k3s-hami-314": "no label counts the GPUs",
     "nebius-skypilot-5749": NOTHING,
     "own-network-operator-211": "the catalogue has no GPU 'A100-PCIE-40GB'",
-    "own-operator-442": "nothing counts the GPUs (A30-24GB)",
+    "own-operator-442": "no label counts the GPUs (A30-24GB)",
     "own-plugin-1246": NOTHING,
     "podman-7778": NO_LABEL,
     "rke2-toolkit-1089": NO_LABEL,

@@ -13,7 +13,7 @@ from tests.unit.components.cluster_autoscaler_program import EXPANDERS, FLAGS, O
 from tests.unit.render.fleets import one
 
 DURATION = re.compile(r"^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$")
-"""What Go's `time.ParseDuration` takes of what we write."""
+"""Forms of our durations that Go's `time.ParseDuration` accepts."""
 
 ACCEPTED: dict[str, Any] = {
     "bool": lambda value: isinstance(value, bool),

@@ -1,6 +1,6 @@
-"""Situations people reported to public projects, refused here before anything is made.
+"""Situations reported to public projects, refused here before anything is created.
 
-Each test is named after its report. What happened there, in our words, is in docs/contract.md.
+Each test is named after its report. docs/contract.md describes the report in our words.
 """
 
 from typing import Any

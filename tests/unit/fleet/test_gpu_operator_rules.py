@@ -51,7 +51,7 @@ def found(operator: dict[str, Any], **addons: Any) -> dict[str, Finding]:
             },
             "pools-for-virtual-machines",
             "addons.gpuOperator.values.sandboxWorkloads.defaultWorkload",
-            "pods there ask for nvidia.com/pgpu",
+            "pods there request nvidia.com/pgpu",
         ),
         (
             {"values": {"mig": {"strategy": "both"}}},

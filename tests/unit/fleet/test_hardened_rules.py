@@ -187,7 +187,7 @@ def test_doca_ofed_is_the_hardened_container() -> None:
 
 @pytest.mark.parametrize(
     ("platform", "words"),
-    [("vsphere", "Ubuntu Pro's FIPS kernel"), ("eks", "AMI of your own")],
+    [("vsphere", "Ubuntu Pro's FIPS kernel"), ("eks", "custom AMI")],
 )
 def test_what_cannot_be_seen_is_named(platform: str, words: str) -> None:
     own = (

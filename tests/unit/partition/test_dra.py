@@ -158,7 +158,7 @@ def test_layouts_are_proven_like_those_of_the_mig_manager() -> None:
             {"sharing": "timeSlicing", "extendedResource": True},
             "dra-extended-resource-not-shared",
             ".extendedResource",
-            "a claim, and so devices, of its own",
+            "its own claim and its own devices",
         ),
         (
             HOPPER,

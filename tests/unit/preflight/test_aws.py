@@ -1,4 +1,4 @@
-"""`gpufleet preflight` against moto; what moto lacks is answered by hand, in botocore's shapes."""
+"""`gpufleet preflight` against moto; missing responses are hand-written, in botocore's shapes."""
 
 import json
 from datetime import UTC, datetime

@@ -143,7 +143,7 @@ def test_configs(way: dict[str, Any], expected: dict[str, Any] | None) -> None:
 
 
 def driver_of(one: Fleet) -> Any:
-    """What the simulated driver makes of the values: an independent reading."""
+    """Devices of the simulated driver with these values: an independent reading."""
     values = dra_driver_values(one)
     labels = {
         "app.kubernetes.io/name": "dra-driver-nvidia-gpu",

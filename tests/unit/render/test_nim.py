@@ -1,4 +1,4 @@
-"""NIMCache and NIMService against what the operator's definitions and its controller ask for."""
+"""NIMCache and NIMService compared with the operator's definitions and its controller."""
 
 from pathlib import Path
 from typing import Any

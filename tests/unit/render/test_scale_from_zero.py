@@ -1,7 +1,7 @@
-"""What an autoscaler believes of a node that does not exist is what the node will advertise.
+"""An autoscaler's model of a node that does not exist equals the node's later advertisement.
 
-Each program's own model is restated here from its source and documentation, independently of what
-is rendered: it takes GPUs from EC2, and our artefact changes that. Cluster Autoscaler:
+Each program's own model is restated here from its source and documentation, independently of the
+rendered files: it takes GPUs from EC2, and our artefact changes that. Cluster Autoscaler:
 `cloudprovider/aws/aws_manager.go`, `buildNodeFromTemplate`: vCPUs, memory and GPUs of the type,
 then each resources tag in their place.
 """
@@ -94,8 +94,8 @@ def karpenter(pool: Pool) -> dict[str, int]:
 
 
 def advertised(pool: Pool) -> dict[str, int]:
-    """What nodes will have: the partition's resources, one for each EFA, and the 5128 huge pages
-    that its driver sets aside (Amazon EKS user guide, node-efa)."""
+    """Resources of future nodes: the partition's resources, one for each EFA, and the 5128 huge
+    pages that its driver reserves (Amazon EKS user guide, node-efa)."""
     found = dict(pool.advertised)
     interfaces = [one for one in eks_shape(pool).interfaces if one.kind == "efa-only"]
     efa = {EFA: len(interfaces), "hugepages-2Mi": 5128 * 2 * 1024**2}

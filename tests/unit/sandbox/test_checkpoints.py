@@ -1,4 +1,4 @@
-"""A checkpoint that was cut off comes back from its copy; nothing else is touched."""
+"""A truncated checkpoint is restored from its copy; nothing else is changed."""
 
 import os
 from pathlib import Path

@@ -30,11 +30,11 @@ SET_WIRED = (
     *("metadata.name", "metadata.labels", "spec.selector", "spec.template.metadata"),
     *("spec.replicas", f"{MACHINE}.credentialsSecret", f"{MACHINE}.userDataSecret"),
 )
-"""Paths of every MachineSet whose values other resources give."""
+"""Paths of every MachineSet whose values come from other resources."""
 
 
 class OpenShiftAdoption(PlatformAdoption):
-    """MachineSets on vSphere; subclasses are those of clouds."""
+    """MachineSets on vSphere; subclasses are for clouds."""
 
     platform = Platform.OPENSHIFT
     wired: ClassVar[Mapping[str, Sequence[str]]] = {
@@ -49,7 +49,7 @@ class OpenShiftAdoption(PlatformAdoption):
     choices = (INTENT, Choice("gpuTaint", (False, True)))
 
     def recognises(self, seen: Observations) -> bool:
-        """By the kind of machine that a MachineSet makes."""
+        """By the kind of machine of a MachineSet."""
         kind = CLOUDS[self.platform].provider_kind
         return any(machine_of(one).get("kind") == kind for one in seen.objects("MachineSet"))
 
@@ -76,12 +76,12 @@ class OpenShiftAdoption(PlatformAdoption):
                 yield made
 
     def group(self, one: ObservedResource) -> str:
-        """The pool's label; a set without it is a pool of its own."""
+        """The pool's label; a set without it is a separate pool."""
         metadata = one.metadata
         return one.labels.get(POOL_LABEL) or str(metadata.get("name"))
 
     def place(self, machine: Mapping[str, Any]) -> Declaration:
-        """What a machine says of the cluster's place."""
+        """The cluster's location in the spec of a machine."""
         del machine
         return {}
 
@@ -98,8 +98,8 @@ class OpenShiftAdoption(PlatformAdoption):
     def machine(
         self, machine: Mapping[str, Any], gpu: str | None, count: int | None
     ) -> tuple[Declaration, Declaration] | None:
-        """Fields of the pool that say what its machines are, and the platform's options; None
-        where they have no GPU that is known."""
+        """Fields of the pool about its machines, and the platform's options; None if they have no
+        known GPU."""
         if gpu is None and count is None:
             return None
         options: Declaration = {
@@ -175,7 +175,7 @@ class OpenShiftAdoption(PlatformAdoption):
             },
             **({self.platform.value: options} if options else {}),
         }
-        # What is left of an even division went to the first zones.
+        # The remainder of an even division went to the first zones.
         divided = sorted(sizes, key=lambda one: (-one[0], -one[1]))
         zones = [zone for _, _, zone in divided if zone is not None]
         if zones:
@@ -272,7 +272,7 @@ def _configuration(
 
 
 def _gpu(labels: Mapping[str, str], others: Mapping[str, str]) -> str | None:
-    """GPU of the catalogue that the accelerator label names."""
+    """GPU of the catalogue in the accelerator label."""
     accelerator = labels.get(ACCELERATOR_LABEL) or others.get(ACCELERATOR_LABEL)
     if accelerator is None:
         return None
@@ -280,7 +280,7 @@ def _gpu(labels: Mapping[str, str], others: Mapping[str, str]) -> str | None:
 
 
 def _patient_intent(seen: Observations) -> str | None:
-    """The intent that the cluster's autoscaler waits for; None where it is the default's."""
+    """The intent from the cluster autoscaler's wait time; None if it is that of the default."""
     for one in seen.objects("ClusterAutoscaler"):
         wait = mapping(one.spec.get("scaleDown")).get("unneededTime")
         found = [intent for intent, time in UNNEEDED.items() if time == wait]
@@ -289,7 +289,7 @@ def _patient_intent(seen: Observations) -> str | None:
 
 
 def _gpu_of_nodes(seen: Observations, pool: str) -> str | None:
-    """GPU of the catalogue whose product GPU feature discovery found on a node of the pool."""
+    """GPU of the catalogue whose product GPU feature discovery reports on a node of the pool."""
     nodes = (reported_gpus(one.properties) for one in seen.objects("Node"))
     found = next((n for n in nodes if n.labels.get(POOL_LABEL) == pool and n.gpu), None)
     return found.gpu.key if found is not None and found.gpu is not None else None
@@ -311,7 +311,7 @@ def _of_pool(seen: Observations, kind: str, name: str) -> ObservedResource | Non
 
 
 def _object(one: ObservedResource) -> dict[str, Any]:
-    """Without what the API server and the engine add."""
+    """Without fields that the API server and the engine add."""
     metadata = {
         k: v for k, v in one.metadata.items() if k in ("name", "namespace", "labels", "annotations")
     }
@@ -320,7 +320,7 @@ def _object(one: ObservedResource) -> dict[str, Any]:
 
 
 def machine_of(one: ObservedResource) -> dict[str, Any]:
-    """What a MachineSet says of its machines, for the cloud."""
+    """The machines in a MachineSet, for the cloud."""
     template = mapping(one.spec.get("template"))
     return mapping(mapping(mapping(template.get("spec")).get("providerSpec")).get("value"))
 

@@ -1,4 +1,4 @@
-"""What is refused by the server and by operators, though their definitions take it.
+"""Refusals by the server and by operators of objects that their definitions accept.
 
 Expected: kubernetes v1.36.3 `pkg/apis/core/validation/validation.go`; k8s-nim-operator
 `internal/shared/pvc.go`.
@@ -123,8 +123,8 @@ def test_the_volume_of_nim_needs_a_size() -> None:
 
 
 OTHERS = yaml.safe_load(Path(__file__).with_name("refusals.yaml").read_text(encoding="utf-8"))
-"""Objects of operators that they take (`taken`), and changes that they refuse, with words of what
-is said. Written from the operators' code, which `refusals.jsonl` names."""
+"""Objects that operators accept (`taken`), and changes that they refuse, with words of the
+message. Written from the operators' code, which `refusals.jsonl` names."""
 
 
 def edited(name: str, changes: dict[str, Any]) -> Any:

@@ -22,7 +22,7 @@ WITHOUT = frozenset(
 )
 """API groups of rendered objects that have no schema."""
 FOLDER = "/${DATACENTER}/vm/gpu"
-"""What the variable of a rendered MachineSet is to be replaced by: an absolute path."""
+"""Replacement of the variable in a rendered MachineSet: an absolute path."""
 
 
 def objects(value: Any) -> list[dict[str, Any]]:

@@ -1,5 +1,5 @@
-"""Kinds whose definitions are written from the vendors' files: KServe, NIM and KAI's Queue. What is
-wrong is what the named definition or marker refuses."""
+"""Kinds with definitions from the vendors' files: KServe, NIM and KAI's Queue. The invalid cases
+are those that the named definition or marker refuses."""
 
 import copy
 from typing import Any

@@ -1,4 +1,4 @@
-"""OpenShift on AWS: rules of pools, and the machines that the machine API is asked for.
+"""OpenShift on AWS: rules of pools, and the machines requested from the machine API.
 
 Expected fields and limits are those of openshift/api bfa868a `types_awsprovider.go`,
 openshift/machine-api-provider-aws bf5b668 `instances.go` and openshift/machine-api-operator 7dc0e85
@@ -342,7 +342,7 @@ def test_a_zone_that_goes_takes_its_nodes() -> None:
 
 
 def test_machine_sets_are_read_back() -> None:
-    """Of every set of a pool, in all zones, comes the one pool that makes them again."""
+    """The sets of a pool in all zones give one pool, which creates them again."""
     data = declaration("openshiftAws", AWS_CHAT, AWS_SLICES, tags={"cost-center": "4711"})
     made = fleet("openshiftAws", *data["pools"], tags=data["tags"])
     place = OnAws().place(PLACE, made.spec)

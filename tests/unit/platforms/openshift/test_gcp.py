@@ -1,4 +1,4 @@
-"""OpenShift on Google Cloud: rules of pools, and the machines that the machine API is asked for.
+"""OpenShift on Google Cloud: rules of pools, and the machines requested from the machine API.
 
 Expected fields and limits are those of openshift/api bfa868a `types_gcpprovider.go`,
 openshift/machine-api-provider-gcp 00e1f30 `reconciler.go` and openshift/machine-api-operator

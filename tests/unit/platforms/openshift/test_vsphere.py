@@ -41,7 +41,7 @@ DISKS = [
 
 
 def sets(pool: dict[str, Any]) -> list[dict[str, Any]]:
-    """The sets of a pool, of which the vendor's schema says nothing."""
+    """The sets of a pool, which have no schema of the vendor."""
     made = fleet(pool)
     (one,) = made.pools
     place = CLOUDS[Platform.OPENSHIFT].place(CONNECTION, made.spec)
@@ -135,7 +135,7 @@ def test_the_connection_has_each_domain_that_a_pool_names(
 
 
 def test_sets_are_read_back() -> None:
-    """Of the sets in all failure domains comes the one pool that makes them again."""
+    """The sets in all failure domains give one pool, which creates them again."""
     pools = [
         {
             **CHAT,

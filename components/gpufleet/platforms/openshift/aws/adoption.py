@@ -27,7 +27,7 @@ class OpenShiftAwsAdoption(OpenShiftAdoption):
             f"{MACHINE}.securityGroups",
         ),
     }
-    # Comparing drops what is empty, as the options of spot machines without a highest price are.
+    # The comparison drops empty values, as the options of spot machines without a maximum price.
     kept = ("capacity",)
 
     def place(self, machine: Mapping[str, Any]) -> Declaration:
