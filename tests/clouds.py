@@ -1,8 +1,8 @@
-"""Both stand-ins in a test's own process: the engine attaches to them, and the test looks inside.
+"""Both simulated clouds in a test's own process: the engine attaches, the test reads their state.
 
 The engine starts no plugin for a provider named in `PULUMI_DEBUG_PROVIDERS`; it connects. That
-saves a second for each command. One difference remains: all provider instances of a program talk to
-one server, so the settings of the last one hold (give resources a region of their own where it
+saves a second for each command. One difference remains: all provider instances of a program use
+one server, so the settings of the last one apply (give resources their own region where it
 matters; the installed plugin has a process for each).
 """
 
@@ -22,7 +22,7 @@ NODE_POLICIES = (
     "AmazonEC2ContainerRegistryPullOnly",
     "AmazonEKS_CNI_Policy",
 )
-"""Of the role of nodes (EKS user guide, create-node-role)."""
+"""Policies of the role of nodes (EKS user guide, create-node-role)."""
 
 
 class Clouds:
@@ -30,7 +30,7 @@ class Clouds:
 
     Args:
         root: folder of their state.
-        ports: where each is served, by provider name.
+        ports: port of each, by provider name.
     """
 
     def __init__(self, root: Path, ports: Mapping[str, int] | None = None) -> None:
@@ -48,11 +48,11 @@ class Clouds:
         return where
 
     def resources(self, token: str | None = None) -> list[Stored]:
-        """What exists, all or of one type."""
+        """Existing resources, all or of one type."""
         return self.folder.resources(token)
 
     def one(self, token: str) -> Stored:
-        """The only resource of that type. Raises LookupError when there is none or several."""
+        """The only resource of that type. Raises LookupError when there are none or several."""
         found = self.resources(token)
         if len(found) != 1:
             raise LookupError(f"{len(found)} resources of type {token}, not one")
@@ -71,7 +71,7 @@ class Clouds:
         self.folder.set_scenario(Scenario())
 
     def aws_call(self, service: str, operation: str, **parameters: Any) -> dict[str, Any]:
-        """An AWS API call as someone else would make it, outside of any program."""
+        """An AWS API call by another client, outside of any program."""
         return self.aws.account.call(service, operation, self.aws.region, parameters)
 
     def eks_cluster(

@@ -1,10 +1,10 @@
-"""For every test process: Ctrl-C is heard, examples of properties may take their time on a busy
-machine, TLS sockets are closed when their peer is gone, and two libraries that each define
-`google.rpc.Status` get along.
+"""For every test process: Ctrl-C interrupts, examples of properties may take longer on a busy
+machine, TLS sockets are closed when their peer disconnects, and two libraries that each define
+`google.rpc.Status` work together.
 
 Pulumi's component host and Google's API clients both register that message, under different file
 names, and the second import in one process fails. No program of ours loads both; a test process
-may, in any order. Both definitions are the same, so Pulumi's is given Google's.
+may, in any order. Both definitions are equal, so Pulumi's is replaced by Google's.
 """
 
 import os
@@ -42,10 +42,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 class _ClosedWhenReset(ssl.SSLSocket):
-    """A TLS socket that is closed when its peer hangs up between connection and handshake.
+    """A TLS socket that is closed when its peer disconnects between connection and handshake.
 
-    CPython's (3.11 at least) raises then and leaves the socket to the garbage collector, whose word
-    about it fails the test that runs. Servers that end while someone asks for their health do it.
+    CPython (3.11 at least) raises then and leaves the socket to the garbage collector, whose
+    warning fails the running test. It happens with servers that end during a health check.
     """
 
     def recv(self, buflen: int = 1024, flags: int = 0) -> bytes:

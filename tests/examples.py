@@ -1,4 +1,4 @@
-"""How much of a table, or of what hypothesis draws, is tried: a part of it with every commit.
+"""Part of a table, or of hypothesis' examples, that is tried: a part of it with every commit.
 
 `make nightly` sets GPUFLEET_ALL_EXAMPLES and runs every test with all of it. A table whose file
 changed is tried as a whole.
@@ -14,7 +14,7 @@ from typing import TypeVar
 Item = TypeVar("Item")
 ALL = bool(os.environ.get("GPUFLEET_ALL_EXAMPLES"))
 PART = 4
-"""One of so many is tried with every commit."""
+"""One of this number is tried with every commit."""
 
 
 def examples(count: int) -> int:
@@ -28,7 +28,7 @@ def part(items: Sequence[Item], seed: int = 0) -> Sequence[Item]:
 
 
 def sweep(items: Sequence[Item], *tables: str, seed: int = 0) -> Sequence[Item]:
-    """`part` of a table's rows; all of them where a file has changed that one of `tables` names.
+    """`part` of a table's rows; all of them if a file has changed that one of `tables` names.
 
     `tables` are ends of paths, patterns too: the table, and code that reads little else.
     """
@@ -36,14 +36,14 @@ def sweep(items: Sequence[Item], *tables: str, seed: int = 0) -> Sequence[Item]:
 
 
 def has_changed(*files: str) -> bool:
-    """Whether a file has changed whose path ends as one of `files`; also where Git cannot say."""
+    """Whether a file has changed whose path ends as one of `files`; also if Git cannot tell."""
     found = changed_files()
     return found is None or any(Path(one).match(end) for one in found for end in files)
 
 
 @cache
 def changed_files() -> frozenset[str] | None:
-    """Files that differ from the commit before the last; None where Git does not know."""
+    """Files that differ from the commit before the last; None if Git does not know."""
     git = ["git", "-C", str(Path(__file__).parent.parent)]
     answers = [
         subprocess.run([*git, *words], capture_output=True, text=True, check=False)

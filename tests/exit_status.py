@@ -6,5 +6,5 @@ from gpufleet.cli.output import UnreadableInputError
 
 
 def exit_status(result: Result) -> int:
-    """2 where the command says that its input cannot be used: `gpufleet.cli.main` ends so."""
+    """2 if the command reports that its input cannot be used: `gpufleet.cli.main` ends so."""
     return 2 if isinstance(result.exception, UnreadableInputError) else result.exit_code

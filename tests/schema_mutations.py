@@ -1,7 +1,7 @@
 """Objects that break one field of a vendor's definition each.
 
-Written against CustomResourceDefinition files alone; it knows nothing of the catalogue. Each
-mutation starts from the smallest object that has the field.
+Written from CustomResourceDefinition files alone; it is independent of the catalogue. Each mutation
+starts from the smallest object that has the field.
 """
 
 import copy
@@ -41,7 +41,7 @@ class Mutation:
 
 
 _ONLY_NAME = {"ClusterAutoscaler": "default"}
-"""Names that a definition's own rule asks for: else a server refuses each mutation for its name."""
+"""Names that a definition's own rule requires: else a server refuses each mutation for its name."""
 
 
 @dataclass(frozen=True)

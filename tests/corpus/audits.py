@@ -1,4 +1,4 @@
-"""The corpora, and what the audit says about them.
+"""The corpora, and the results of the audit for them.
 
 Set GPUFLEET_CORPORA to their folder; by default it is next to the repository. Files and commits are
 listed in its README. Nothing of their text is part of this repository.
@@ -20,7 +20,7 @@ CORPORA = Path(
     os.environ.get("GPUFLEET_CORPORA") or Path(__file__).resolve().parents[3] / "shared" / "corpora"
 )
 ONE_BY_ONE = ("nvidia-configs",)
-"""Folders whose files are of many repositories: each file is a run of its own."""
+"""Folders with files of many repositories: each file is a separate run."""
 
 needs_corpora = pytest.mark.skipif(
     not CORPORA.is_dir(), reason=f"the public files are not there: {CORPORA}"
@@ -28,7 +28,7 @@ needs_corpora = pytest.mark.skipif(
 
 
 def runs() -> Iterator[Path]:
-    """What a user would audit in one go: a repository, or one file."""
+    """Input of one user's audit: a repository, or one file."""
     for folder in sorted(one for one in CORPORA.iterdir() if one.is_dir()):
         if folder.name in ONE_BY_ONE:
             yield from (file for file in sorted(folder.rglob("*.y*ml")) if file.is_file())

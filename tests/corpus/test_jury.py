@@ -1,9 +1,9 @@
-"""Public files that the rules were not written with, and what was decided about each finding.
+"""Public files that the rules were not written with, and the label of each finding.
 
-`jury.jsonl` has one document set a line: the fields of a public file that say something about GPUs,
-written again in short form, with its repository, path and commit. The files of one repository are
-audited together, at their own paths. `jury_labels.csv` has a label of each finding, decided with
-the file and the vendor's documents: right, noise (true, and not worth the reader's time) or wrong.
+`jury.jsonl` has one document set a line: the fields of a public file that concern GPUs, in short
+form, with its repository, path and commit. The files of one repository are audited together, at
+their own paths. `jury_labels.csv` has a label of each finding, decided with the file and the
+vendor's documents: right, noise (true, but not worth the reader's time) or wrong.
 """
 
 import csv

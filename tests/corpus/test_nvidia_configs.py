@@ -1,7 +1,7 @@
-"""What `gpufleet check` says of public configurations, against a person's judgement of it.
+"""Results of `gpufleet check` for public configurations, compared with a manual assessment.
 
-Each line of `nvidia_configs.jsonl` is one finding: right; noise (true, and no use to the reader);
-or wrong. A finding that is new has to be judged before it lands.
+Each line of `nvidia_configs.jsonl` is one finding: right; noise (true, but of no use to the
+reader); or wrong. A new finding must be labelled before it lands.
 """
 
 import json

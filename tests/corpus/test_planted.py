@@ -1,6 +1,6 @@
-"""Faults that people reported, planted into public files that do not have them, are found.
+"""Reported faults, planted into public files that do not have them, are found.
 
-`planted.yaml` says what is changed where, and who ran into it.
+`planted.yaml` has the changed field and the report of each.
 """
 
 import copy

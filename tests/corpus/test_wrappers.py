@@ -15,7 +15,7 @@ from gpufleet_policies.wrappers.registry import releases_of
 
 CORPORA = Path(__file__).parents[2].parent / "shared" / "corpora"
 LEAST_WRAPPERS = 2
-"""What the folders had when the test was written: fewer means that they are not recognised."""
+"""Counts when the test was written: fewer means that they are not recognised."""
 
 needs_corpora = pytest.mark.skipif(not CORPORA.is_dir(), reason=f"{CORPORA} is missing")
 

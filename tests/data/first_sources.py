@@ -1,4 +1,4 @@
-"""Where every row of the catalogue was taken from first, and how a reader finds that document.
+"""The first source of every row of the catalogue, and how a reader finds that document.
 
 python -m tests.data.first_sources            one line for each source: kind, rows, location
 python -m tests.data.first_sources --rows     one line for each row
@@ -29,7 +29,7 @@ NOT_FOUND = frozenset({"datasheet"})
 
 
 def kind_of(source: SourceEntry) -> str | None:
-    """How a reader finds the document; None: not by what the location says."""
+    """How a reader finds the document; None: not by its location."""
     matching = (kind for kind, form in KINDS.items() if form.search(source.location))
     return next(matching, None)
 

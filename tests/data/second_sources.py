@@ -1,7 +1,7 @@
-"""Rows drawn at random and compared with a document that they were not taken from.
+"""Rows drawn at random and compared with a second, independent document.
 
 python -m tests.data.second_sources SEED      the rows that a seed draws
-`second_sources.jsonl` has each drawn row, the second document, and what that document says.
+`second_sources.jsonl` has each drawn row, the second document, and its values.
 """
 
 import hashlib

@@ -1,7 +1,7 @@
 """The short form of `model_sizes.jsonl`: configurations name thousands of layers one by one.
 
-`a.layers.{0..3,7}.b` stands for five names, `{"values": [...], "order": "0012"}` for a list of few
-values that repeat. What every class of Transformers has for training and generation is left out.
+`a.layers.{0..3,7}.b` represents five names, `{"values": [...], "order": "0012"}` a list of few
+values that repeat. Keys for training and generation of every class of Transformers are omitted.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""Bills of twelve fleets in nine regions, reckoned by hand from the price lists, to the cent.
+"""Bills of twelve fleets in nine regions, computed by hand from the price lists, to the cent.
 
 AWS: aws/karpenter-provider-aws v1.15.2 `pkg/providers/pricing` (us-east-1, GovCloud). China:
 instances.vantage.sh by tsaol/aws-gpu 18aebd1, in yuan. Google Cloud: skypilot-org/

@@ -218,7 +218,7 @@ def geometry(gpu: Gpu) -> MigGeometry:
 
 
 def most_disjoint(starts: tuple[int, ...], size: int) -> int:
-    """Most intervals of one size that do not overlap: the earliest end first is best."""
+    """Maximum number of non-overlapping intervals of one size: the earliest end first is best."""
     count, free = 0, 0
     for start in starts:
         if start >= free:

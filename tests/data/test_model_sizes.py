@@ -35,7 +35,7 @@ REFUSED = {
     "stepfun-ai/Step-3.7-Flash": "model_type",
     "stepfun-ai/Step-3.7-Flash-FP8": "model_type",
 }
-"""Releases without a formula, and the key that says so."""
+"""Releases without a formula, and the key that shows it."""
 
 
 def named(row: dict[str, Any]) -> str:

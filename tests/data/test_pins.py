@@ -1,7 +1,7 @@
-"""A pinned release has rows: notes that were read, what breaks, keys of its chart, gates, pairs.
+"""A pinned release has rows: its notes, breaking changes, keys of its chart, gates, pairs.
 
-`pins.jsonl` has a row for each pin of charts.jsonl. To move a pin, read the release notes and write
-what they say there, in transitions.jsonl, in features.jsonl and in the schema of the chart.
+`pins.jsonl` has a row for each pin of charts.jsonl. To move a pin, read the release notes and add
+their changes to transitions.jsonl, to features.jsonl and to the schema of the chart.
 """
 
 import json
@@ -25,7 +25,7 @@ SCHEMAS = Path(load().folder) / "schemas"
 def missing(
     pins: Mapping[str, str], catalogue: Catalogue, written: Sequence[dict[str, Any]] = ROWS
 ) -> Iterator[str]:
-    """What a release lacks before its chart may be pinned."""
+    """Missing rows of a release whose chart is to be pinned."""
     rows = {row["program"]: row for row in written}
     for name, version in pins.items():
         row = rows.get(name)
@@ -81,7 +81,7 @@ def later(version: str) -> str:
 
 @pytest.mark.parametrize("name", sorted(pinned()))
 def test_each_pin_that_is_moved_by_hand_is_missed(name: str) -> None:
-    """Alone, and with the release of its row: what breaks on the way is still not said."""
+    """Alone, and with the release of its row: the breaking changes between are still missing."""
     version = later(pinned()[name])
     moved = {**pinned(), name: version}
     assert f"{name} {version}: no row in pins.jsonl" in " ".join(missing(moved, load()))
@@ -116,7 +116,7 @@ def test_a_pin_that_is_moved_by_hand_says_what_is_missing(moved: dict[str, str],
 )
 def test_a_row_that_goes_is_missed(name: str, change: dict[str, Any], said: str) -> None:
     lacking = replace(load())
-    # Tables are read once, when they are first asked for.
+    # Tables are read once, on first use.
     lacking.__dict__.update(change)
     found = [text for text in missing(pinned(), lacking) if text.startswith(f"{name} ")]
     assert any(said in text for text in found)

@@ -1,7 +1,7 @@
 """Names as NVIDIA's tools, clouds and hypervisors print them: one row, or refused.
 
-`printed_names.jsonl` has each name with the program that prints it, the GPU that it means, and
-where it was seen; without GPU: no row is meant, and the name must be refused.
+`printed_names.jsonl` has each name with the program that prints it, its GPU, and the source;
+without GPU: no row has the name, and it must be refused.
 """
 
 import json

@@ -1,6 +1,6 @@
-"""Edition 2026.11 against the tables it was collected from, where they lie next to the repository.
+"""Edition 2026.11 compared with its source tables, if they are in a folder next to the repository.
 
-Nothing a table says may be lost: every column is compared, by other code than that which wrote the
+No value of a table may be lost: every column is compared, by other code than that which wrote the
 edition.
 """
 

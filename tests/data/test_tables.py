@@ -60,7 +60,7 @@ def test_a_file_is_one_row_a_line_without_duplicates(path: Any) -> None:
 
 
 class Watched(dict[str, Any]):
-    """A row that remembers which of its fields the loader asked for."""
+    """A row that records the fields that the loader reads."""
 
     def __init__(self, row: dict[str, Any]) -> None:
         super().__init__(row)

@@ -1,4 +1,4 @@
-"""What each admission policy refuses: rule -> offending objects; compliant ones stand next to."""
+"""Objects that each admission policy refuses: rule -> offending objects, with compliant ones."""
 
 from typing import Any
 
@@ -27,7 +27,7 @@ UNCHECKED = tuple(
 JOB_KINDS = ("Job", "CronJob", "PyTorchJob", "MPIJob", "RayJob")
 _LOOP = "while true; do sleep 30; done"
 RUNTIMES = ("TrainingRuntime", "ClusterTrainingRuntime")
-"""Templates of TrainJobs: who owns the work, and where it may run, they do not say."""
+"""Templates of TrainJobs: without owner and placement of the work."""
 RAY_KINDS = ("RayCluster", "RayJob", "RayService")
 
 
@@ -57,7 +57,7 @@ def _of_pods() -> list[Case]:
                 ("gpu-owner-tags-missing", changed(make(pod_spec()), "metadata/labels", {}))
             )
         if kind == "TrainJob":
-            continue  # it has no pod spec of its own
+            continue  # it has no pod spec
         claims = [{"name": "gpu", "resourceClaimTemplateName": "one"}]
         found.append(("dra-claim-unused", make(pod_spec(resourceClaims=claims))))
         if kind != "DaemonSet" and kind not in RUNTIMES:

@@ -1,4 +1,4 @@
-"""Definitions of custom resources that admission policies see, of kinds no one installed here."""
+"""Definitions of custom resources that admission policies see: kinds without a controller here."""
 
 from typing import Any
 
@@ -145,8 +145,8 @@ SPECS = {
     ),
     "Service": _object(template=TEMPLATE),
 }
-"""Of kinds with pod templates, whose real definitions have types down to the pod: the type checker
-must understand what the policies put together of them."""
+"""For kinds with pod templates, whose real definitions have types down to the pod: the type
+checker must understand the combined expressions of the policies."""
 
 CRDS = tuple(
     crd(group, version, kind, _object(spec=SPECS[kind]) if kind in SPECS else ANYTHING)

@@ -130,7 +130,7 @@ def _ray_job(spec: Any) -> dict[str, Any]:
 
 
 def _train_job(spec: Any) -> dict[str, Any]:
-    """What of a pod spec a TrainJob can say itself: one container's fields."""
+    """Fields of a pod spec that a TrainJob can set: those of one container."""
     main = spec["containers"][0]
     trainer = {key: main[key] for key in ("image", "command", "args") if key in main}
     job = {

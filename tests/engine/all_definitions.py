@@ -48,6 +48,6 @@ def server_of_all_kinds(folder: Path) -> Iterator[ApiServer]:
 
 
 def create(server: ApiServer, path: str, document: Mapping[str, Any]) -> ApiAnswer:
-    """The answer to the creation of an object with strict validation, which stores nothing."""
+    """The response to the creation of an object with strict validation, which stores nothing."""
     body = json.dumps(document, default=str).encode()
     return server.request("POST", f"{path}?dryRun=All&fieldValidation=Strict", body)

@@ -1,4 +1,4 @@
-"""What a cluster was at every moment of a test: nodes, pods, claims and ResourceSlices together.
+"""State of a cluster at every moment of a test: nodes, pods, claims and ResourceSlices together.
 
 Revisions of the API server count all objects of its etcd, so events of several watches, in the
 order of their revisions, are the states that the cluster went through
@@ -82,7 +82,7 @@ def _results(claim: Object) -> list[Object]:
 def classic(pod: Object) -> int:
     """Devices of the device plugin that a pod holds."""
     if (pod["status"].get("extendedResourceClaimStatus") or {}).get("resourceClaimName"):
-        return 0  # the same request, answered by the DRA driver
+        return 0  # the same request, served by the DRA driver
     return sum(
         int(count)
         for container in pod["spec"]["containers"]
@@ -107,11 +107,11 @@ def states(events: Sequence[Event]) -> Iterator[tuple[Event, ClusterState]]:
 
 
 def violations(events: Sequence[Event], units: Mapping[str, int]) -> list[str]:
-    """Moments at which a node broke a promise.
+    """Moments at which a node assigned more than it has.
 
     Args:
-        events: Everything that happened.
-        units: Node -> how many devices it has, whoever advertises them.
+        events: All events.
+        units: Node -> number of its devices, whichever program advertises them.
     """
     found: dict[str, None] = {}
     for event, state in states(events):

@@ -1,8 +1,8 @@
 """One control plane and one engine environment for the whole run; a stack and namespace per test.
 
-Every test below this folder is marked `engine`. Two processes may run them, each with a control
-plane of its own, when each takes whole files (`--dist loadfile`); more would start more control
-planes than the tests of a file earn back.
+Every test below this folder is marked `engine`. Two processes may run them, each with its own
+control plane, when each takes whole files (`--dist loadfile`); more would start more control
+planes than the tests of a file justify.
 """
 
 import json
@@ -88,7 +88,7 @@ def require(names: tuple[str, ...]) -> dict[str, Path]:
 
 @dataclass
 class Project:
-    """A Pulumi project in a folder of its own, with a stack of its own."""
+    """A Pulumi project in its own folder, with its own stack."""
 
     engine: PulumiEngine
     stack: str
@@ -107,7 +107,7 @@ class Project:
         shutil.rmtree(self.folder / "__pycache__", ignore_errors=True)
 
     def holds_anything(self) -> bool:
-        """Whether the state records a resource that someone made, or an operation cut off."""
+        """Whether the state records a created resource, or an interrupted operation."""
         backend = Path(urlparse(self.engine.env["PULUMI_BACKEND_URL"]).path)
         (checkpoint,) = backend.glob(f".pulumi/stacks/*/{self.stack}.json")
         latest = json.loads(checkpoint.read_text())["checkpoint"].get("latest") or {}
@@ -135,7 +135,7 @@ def _ends_with_us(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 @pytest.fixture(scope="session", autouse=True)
 def _one_checkpoint_per_command() -> Iterator[None]:
     """Writing the state after each step takes most of an update's time; only a killed engine
-    needs it, and `killed_engines` gives it back to the tests that kill one."""
+    needs it, and `killed_engines` enables it for the tests that kill one."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(SKIP_CHECKPOINTS, "true")
         yield
@@ -211,7 +211,7 @@ def cloud_project(
     engine_environment: dict[str, str],
     clouds: Clouds,
 ) -> Callable[..., Project]:
-    """As `project`, with the stand-in clouds behind `pulumi_aws` and `pulumi_gcp`."""
+    """As `project`, with simulated clouds behind `pulumi_aws` and `pulumi_gcp`."""
     return _maker(tmp_path, request, {**engine_environment, **clouds.environment()})
 
 
@@ -219,7 +219,7 @@ def cloud_project(
 def cloud_cluster_project(
     tmp_path: Path, request: pytest.FixtureRequest, sandbox: Sandbox, clouds: Clouds
 ) -> Iterator[Callable[..., Project]]:
-    """As `cluster_project`, with the stand-in clouds: a program that uses both."""
+    """As `cluster_project`, with the simulated clouds: a program that uses both."""
     made: list[Project] = []
     yield _maker(tmp_path, request, {**sandbox.environment(), **clouds.environment()}, made)
     clouds.calm()
@@ -231,7 +231,7 @@ def cloud_cluster_project(
 def cluster_project(
     tmp_path: Path, request: pytest.FixtureRequest, sandbox: Sandbox
 ) -> Iterator[Callable[..., Project]]:
-    """As `project`, against the shared cluster; what it deployed is destroyed after the test."""
+    """As `project`, against the shared cluster; its deployment is destroyed after the test."""
     made: list[Project] = []
     yield _maker(tmp_path, request, sandbox.environment(), made)
     for one in made:

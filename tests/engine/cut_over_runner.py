@@ -1,9 +1,8 @@
-"""Makes the steps of a cut-over as a person with kubectl would: asks for the next one, runs its
-command, asks again. It remembers nothing, so it can be killed and started again at any moment.
+"""Performs the steps of a cut-over as an administrator with kubectl would: reads the next one, runs
+its command, and repeats. It has no state, so it can be killed and started again at any moment.
 
-It runs in a process of its own. Before and after each write to the API server it says so and waits
-for an answer, so that the one who started it decides where it is killed. It ends when every node is
-done.
+It runs in a separate process. Before and after each write to the API server it reports it and waits
+for an answer, so that its parent decides where it is killed. It ends when every node is done.
 """
 
 import json
@@ -25,7 +24,7 @@ from gpufleet.platforms.compiled import compile_data
 
 PAUSE_SECONDS = 0.05
 Write = tuple[str, Callable[[], object]]
-"""What is written, and how."""
+"""A write: the object and the verb."""
 
 
 def commands(core: Any, command: str) -> Iterator[Write]:
@@ -54,7 +53,7 @@ def commands(core: Any, command: str) -> Iterator[Write]:
 
 
 def evict(core: Any, name: str, namespace: str) -> None:
-    """One eviction; a disruption budget that refuses it now is asked again in the next round."""
+    """One eviction; one that a disruption budget refuses now is repeated in the next round."""
     body = client.V1Eviction(metadata=client.V1ObjectMeta(name=name, namespace=namespace))
     try:
         core.create_namespaced_pod_eviction(name, namespace, body)
@@ -79,9 +78,9 @@ def make_cut_over(kubeconfig: str, declaration: str, asked: "Connection") -> Non
     """Every step of every node, until none is left.
 
     Args:
-        kubeconfig: Of the cluster.
+        kubeconfig: Path of the cluster's file.
         declaration: Path of the new FleetSpec.
-        asked: Gets `before` or `after` with what is written, and answers when it may go on.
+        asked: Gets `before` or `after` with the write, and returns when it may continue.
     """
     os.setsid()
     fleet = compile_data(json.loads(Path(declaration).read_text())).fleet

@@ -1,6 +1,6 @@
-"""A dashboard's panels as a picture: their places and titles, and what a Prometheus answers them.
+"""A dashboard's panels as a picture: their places and titles, and Prometheus' results for them.
 
-No Grafana draws here: this shows the layout and that the queries say something, for the page.
+No Grafana draws here: this shows the layout and that the queries have results, for the page.
 """
 
 from collections.abc import Callable
@@ -12,11 +12,11 @@ from tests.unit.render.dashboard_queries import queries
 COLUMN, LINE = 40, 30
 """Pixels of one of Grafana's 24 columns and of one unit of height."""
 SHOWN = 4
-"""Answers written in a panel at most."""
+"""Maximum number of results in a panel."""
 
 
 def draw(dashboard: dict[str, Any], ask: Callable[[str], list[dict[str, Any]]], file: Path) -> int:
-    """Write an SVG. Returns how many panels had an answer."""
+    """Write an SVG. Returns the number of panels with a result."""
     bottom = max(p["gridPos"]["y"] + p["gridPos"]["h"] for p in dashboard["panels"])
     size = f'width="{24 * COLUMN}" height="{bottom * LINE}"'
     parts = [

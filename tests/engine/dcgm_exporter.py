@@ -19,7 +19,7 @@ def exposition(
     devices: list[dict[str, str]],
     value: Callable[[str, dict[str, str]], float],
 ) -> str:
-    """What an exporter with this list of counters says of its devices."""
+    """Output of an exporter with this list of counters for its devices."""
     found: list[str] = []
     for counter in counters:
         if counter.kind == "label":
@@ -49,7 +49,7 @@ def served(pages: Mapping[str, str]) -> Iterator[int]:
             self.wfile.write((text or "").encode())
 
         def log_message(self, format: str, *args: object) -> None:
-            """Say nothing."""
+            """Log nothing."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     thread = threading.Thread(target=server.serve_forever, daemon=True)

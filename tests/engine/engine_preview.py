@@ -1,4 +1,4 @@
-"""What `pulumi preview --json` says of resources, and where it differs from a change plan."""
+"""Resources in the output of `pulumi preview --json`, and differences from a change plan."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -29,12 +29,12 @@ _WORDS = {
     "replace": ResourceOperation.REPLACE,
     "remove": ResourceOperation.DELETE,
 }
-"""What a group of machines says of one of them."""
+"""The entry of one machine in the plan of a group of machines."""
 
 
 @dataclass(frozen=True, slots=True)
 class PreviewedResource:
-    """What the engine would do to one resource."""
+    """Operation of the engine on one resource."""
 
     urn: str
     type: str
@@ -81,7 +81,7 @@ def _resource(step: Mapping[str, Any]) -> PreviewedResource | None:
 
 
 def _machines(step: Mapping[str, Any], group: PreviewedResource) -> Iterator[PreviewedResource]:
-    """The machines of a resource that makes several, by what its `plan` says of each."""
+    """The machines of a resource that creates several, by the entries of its `plan`."""
     inputs = mapping_at(mapping_at(step, "newState"), "inputs")
     plan, nodes = mapping_at(inputs, "plan"), mapping_at(inputs, "nodes")
     for key in nodes:
@@ -118,7 +118,7 @@ def _engine_name(platform: str, resource: str) -> str:
 def differences(
     plan: ChangePlan, old: Fleet, new: Fleet, previewed: Sequence[PreviewedResource]
 ) -> list[str]:
-    """Replacements and deletions of which only one of plan and engine knows."""
+    """Replacements and deletions that only the plan, or only the engine, has."""
     names = sorted({p.name for fleet in (old, new) for p in fleet.pools}, key=len, reverse=True)
     of_pools: dict[str, dict[str, PreviewedResource]] = {name: {} for name in names}
     found: list[str] = []

@@ -85,7 +85,7 @@ def _machine(machine: Machine, reserved: list[dict[str, Any]]) -> dict[str, Any]
     elif gpus:
         resources["nvidia.com/gpu"] = str(gpus)
     if machine.efa_interfaces:
-        # Its AWS provider knows EFA interfaces and no huge pages (aws/karpenter-provider-aws#3315).
+        # Its AWS provider counts EFA interfaces, no huge pages (aws/karpenter-provider-aws#3315).
         resources[EFA] = str(machine.efa_interfaces)
     offerings = [
         {
@@ -142,7 +142,7 @@ class Karpenter:
 
 
 class DevicePlugin(threading.Thread):
-    """Publishes on each node what the compiled pool says its operands will."""
+    """Publishes on each node the resources that the compiled pool declares for its operands."""
 
     def __init__(self, api: Any, pools: Sequence[Pool]) -> None:
         super().__init__(daemon=True)

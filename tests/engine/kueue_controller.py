@@ -1,4 +1,4 @@
-"""The real Kueue as a process next to the shared control plane, told what the charts would tell it.
+"""The real Kueue as a process next to the shared control plane, with the settings of its chart.
 
 Definitions and webhooks are those of the pinned Go module. Its webhooks see the namespaces of the
 tests only, so that nothing else in the cluster depends on the process.
@@ -30,7 +30,7 @@ from tests.engine.waiting import until
 
 MODULE = "sigs.k8s.io/kueue"
 METRICS_FOLDER = b"/etc/kueue/metrics/certs"
-"""Where the program looks for the certificate of its metrics; it cannot be told otherwise."""
+"""Where the program looks for the certificate of its metrics; it has no option for it."""
 OWN_FOLDER = b"kueue-metrics-serve-cert"
 """The same, below the working folder of the process. As long as the other."""
 SEEN = ("clusterqueue", "resourceflavor", "cohort", "workload", "job", "pod")
@@ -71,7 +71,7 @@ def kueue(
             for path in made:
                 server.request("DELETE", path)
     finally:
-        process.kill()  # it has nothing to save, and takes its time to say goodbye
+        process.kill()  # it has no state to save, and its shutdown is slow
         process.wait()
         names = {one["metadata"]["name"] for one in crds}
         back = [one for one in custom_resources.packaged() if one["metadata"]["name"] in names]
@@ -94,7 +94,7 @@ def _program(program: Path, folder: Path, keys: Certificates) -> Path:
 
 
 def _configuration(configuration: dict[str, Any], ports: dict[str, int], folder: Path) -> Path:
-    """What the chart would be told, but for the addresses of a process without a pod."""
+    """Settings of the chart, except the addresses of a process without a pod."""
     own = {
         **configuration,
         "health": {"healthProbeBindAddress": f"127.0.0.1:{ports['health']}"},

@@ -18,10 +18,10 @@ GRACE_SECONDS = 5.0
 
 @contextmanager
 def ended_with_us(folder: Path) -> Iterator[None]:
-    """Whatever runs in a folder, or names it, ends when this process dies in the block.
+    """End every process that runs in a folder, or names it, when this process ends in the block.
 
     Args:
-        folder: Holds everything the tests of this process start, and nothing else.
+        folder: Holds everything that the tests of this process start, and nothing else.
     """
     watcher = subprocess.Popen(
         [sys.executable, __file__, str(folder)], stdin=subprocess.PIPE, start_new_session=True
@@ -29,7 +29,7 @@ def ended_with_us(folder: Path) -> Iterator[None]:
     try:
         yield
     finally:
-        watcher.kill()  # what is left now is for the tests to say
+        watcher.kill()  # the tests report the remaining processes
         watcher.communicate()
 
 

@@ -17,7 +17,7 @@ def make_namespace(core: client.CoreV1Api, name: str) -> None:
 
 
 def await_account(core: client.CoreV1Api, name: str) -> None:
-    """Wait until pods are accepted in a namespace that someone else made."""
+    """Wait until pods are accepted in a namespace that another program created."""
     default = "metadata.name=default"
     until(
         lambda: core.list_namespaced_service_account(name, field_selector=default).items,

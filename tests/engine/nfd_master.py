@@ -64,7 +64,7 @@ def nfd_master(
 
 
 def _report(api: client.ApiClient, node: str) -> None:
-    """What a worker finds on a node with GPUs: 3D controllers, and its name."""
+    """Features of a node with GPUs: 3D controllers, and its name."""
     device = {"attributes": {"vendor": "10de", "class": "0302"}}
     found: dict[str, Any] = {
         "instances": {"pci.device": {"elements": [device]}},

@@ -1,4 +1,4 @@
-"""What becomes of nodes while a test runs: every change in its order, however short it lasts."""
+"""Changes of nodes while a test runs: every change in its order, however short it lasts."""
 
 import json
 import threading
@@ -12,7 +12,7 @@ from tests.engine.waiting import until
 
 Shown = TypeVar("Shown")
 ROUND_SECONDS = 1
-"""After so long a watch is asked for again from where it was: the longest that ending it takes."""
+"""Timeout of a watch, which is then continued from its last event: maximum time until it ends."""
 
 
 class Followed:
@@ -20,8 +20,8 @@ class Followed:
 
     Args:
         listed: A function of the client that lists, such as `core.list_node`.
-        took: Is given each event as the API writes it, in a thread.
-        selection: Which objects, as the list is asked for: `label_selector` and so on.
+        took: Gets each event as the API writes it, in a thread.
+        selection: Arguments of the list: `label_selector` and so on.
     """
 
     def __init__(
@@ -34,7 +34,7 @@ class Followed:
         with listed(**selection, _preload_content=False) as answer:
             first = json.loads(answer.data)
         self.items: list[dict[str, Any]] = first["items"]
-        """What was there when it was made."""
+        """Items at the start of the watch."""
         self._version = first["metadata"]["resourceVersion"]
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._follow)
@@ -64,12 +64,12 @@ class Followed:
 
 
 class Watched(Generic[Shown]):
-    """Nodes from the time it was made on.
+    """Nodes since the creation of this object.
 
     Args:
         core: The cluster.
-        shown: What of a node matters; it is given the node as the API writes it.
-        selection: Which nodes, as the list of nodes is asked for: `label_selector` and so on.
+        shown: The relevant facts of a node; its argument is the node as the API writes it.
+        selection: Arguments of the list of nodes: `label_selector` and so on.
     """
 
     def __init__(
@@ -82,7 +82,7 @@ class Watched(Generic[Shown]):
         self._followed = Followed(core.list_node, self._took, selection)
         self._now = {node["metadata"]["name"]: shown(node) for node in self._followed.items}
         self.moments = [dict(self._now)]
-        """What the nodes were together, by name: at first, and after each change that shows."""
+        """State of all nodes, by name: at first, and after each relevant change."""
         self.start, self.end = self._followed.start, self._followed.end
 
     @property
@@ -91,7 +91,7 @@ class Watched(Generic[Shown]):
         return self.moments[-1]
 
     def of(self, name: str) -> list[Shown]:
-        """What one node was, one after the other."""
+        """States of one node, in order."""
         found: list[Shown] = []
         for moment in tuple(self.moments):
             if name in moment and (not found or found[-1] != moment[name]):
@@ -126,6 +126,6 @@ def watching(
 
 
 def nvidia_resources(node: Mapping[str, Any]) -> dict[str, str]:
-    """What a node offers of NVIDIA's resources."""
+    """NVIDIA's resources that a node offers."""
     allocatable: Mapping[str, str] = node.get("status", {}).get("allocatable") or {}
     return {name: n for name, n in allocatable.items() if name.startswith("nvidia.com/")}

@@ -1,4 +1,4 @@
-"""Asks the program of tools/nvidia-parsers what NVIDIA's own parsers make of documents."""
+"""Runs the program of tools/nvidia-parsers: the results of NVIDIA's own parsers for documents."""
 
 import json
 import subprocess
@@ -23,9 +23,9 @@ def _asked(requests: str) -> tuple[dict[str, Any], ...]:
 
 
 def ask(requests: Sequence[dict[str, Any]]) -> tuple[dict[str, Any], ...]:
-    """One answer per request, in order, from one process; skips when the program is not made.
+    """One result per request, in order, from one process; skips when the program is not built.
 
-    Request: `kind` (mig-parted, device-plugin, yaml), `text`, `args`. Answer: `verdict` (accept,
+    Request: `kind` (mig-parted, device-plugin, yaml), `text`, `args`. Result: `verdict` (accept,
     reject, panic), `error`, `read`.
     """
     return _asked("\n".join(json.dumps(request) for request in requests))

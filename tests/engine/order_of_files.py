@@ -64,15 +64,15 @@ OF_VCENTER = (
     "vsphere/test_reconciling.py",
     "vsphere/test_former_state.py",
 )
-"""Of these, what a change outside the vCenter provider cannot break in another way than
-`vsphere/test_own_plugin.py` and `vsphere/test_group.py` show: run with every commit that changes
-the provider or what it stands on, else at night."""
+"""Tests that a change outside the vCenter provider cannot break without also breaking
+`vsphere/test_own_plugin.py` and `vsphere/test_group.py`: run with every commit that changes the
+provider or its dependencies, else at night."""
 VCENTER = (
     *("platforms/vsphere/*.py", "gpufleet_vcenter/*.py", "spec/platforms/vsphere*.py"),
     *("components_base/*.py", "tests/engine/*.py", "tests/engine/vsphere/*.py"),
     *("tests/vcenter/*.py", "gpufleet_sandbox/*.py", "gpufleet_sandbox/*/*.py"),
 )
-"""Files of the vCenter provider and what it stands on: ends of paths."""
+"""Files of the vCenter provider and its dependencies: ends of paths."""
 NIGHTLY = {
     "test_random_quotas.py": 110,
     "test_dra_declarations.py": 150,

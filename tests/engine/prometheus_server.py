@@ -21,10 +21,10 @@ Answer = TypeVar("Answer")
 
 
 class Prometheus:
-    """What it answers, and waiting for it: a series comes only after a scrape and an evaluation.
+    """Queries with a wait for their result: a series comes only after a scrape and an evaluation.
 
     A scrape that takes longer than its interval makes its series stale for a moment, so no test may
-    rely on what another has seen: each waits for its own condition.
+    rely on another test's result: each waits for its own condition.
     """
 
     def __init__(self, port: int) -> None:

@@ -1,11 +1,11 @@
-"""States of stacks that an earlier tree deployed, and what this tree would change of them.
+"""States of stacks that an earlier tree deployed, and the changes that this tree would make.
 
 `make record-states NAME=0.1.0` deploys the stacks and writes their states into
 `tests/recorded/0.1.0/states`. Without it nothing is deployed: a recorded state becomes that of the
-test's stack, and a preview says what an update would do. The newest recording of a stack is
+test's stack, and a preview reports the changes of an update. The newest recording of a stack is
 previewed with each commit, earlier ones nightly.
 
-What a file holds in the place of values that differ from run to run, its key `replaced` says.
+The key `replaced` of a file lists the replaced values that differ from run to run.
 """
 
 import json
@@ -32,13 +32,13 @@ REPLACED = {
     "providers": "ids are numbered",
     "left out": "manifest, secrets provider, times, source positions, property dependencies",
 }
-"""What a recorded state says differently from the engine's export, of every stack."""
+"""Differences of a recorded state from the engine's export, in every stack."""
 SECRET = "4dabf18193072939515e22adb298388d"
 """Key that marks a secret in a state."""
 SECRET_VALUE = "1b47061264138c4ac30d75fd1eb44270"
 RELEASE = "kubernetes:helm.sh/v3:Release"
 OBJECT = re.compile(r"kubernetes:[^:]+/[^:]+:[A-Z]\w*")
-"""Types of Kubernetes objects; a Helm release is none, though its type looks like one."""
+"""Types of Kubernetes objects; a Helm release is not one, though its type looks like one."""
 UPDATE = re.compile(r'update of resource "([^"]+)" failed: .*not found')
 KEPT = (
     "urn",
@@ -59,7 +59,7 @@ KEPT = (
     "ignoreChanges",
     "replaceOnChanges",
 )
-"""What is recorded of each resource."""
+"""Recorded fields of each resource."""
 MANIFEST = {"time": "2026-01-01T00:00:00Z", "magic": "", "version": ""}
 
 
@@ -74,7 +74,7 @@ def which(request: pytest.FixtureRequest) -> Iterator[None]:
 
 
 CHOSEN: list[str] = []
-"""What `which` says of the test that runs."""
+"""The recording `which` of the running test."""
 
 
 def recordings_of(name: str) -> list[Path]:
@@ -147,10 +147,10 @@ def check(
 def _planned(
     project: Any, allowed: Sequence[Planned], settings: Mapping[str, Any]
 ) -> tuple[list[str], str]:
-    """Steps that a preview plans and nothing allows, and what the preview says.
+    """Steps that a preview plans and nothing allows, and the output of the preview.
 
-    A preview asks the cluster for a Kubernetes object that an update would change, and fails: the
-    cluster has none of the recorded ones. An object whose update is allowed is left out then.
+    A preview queries the cluster for a Kubernetes object that an update would change, and fails:
+    the cluster has none of the recorded ones. An object whose update is allowed is omitted then.
     """
     left_out: list[str] = []
     while True:
@@ -224,7 +224,7 @@ def _set_state(project: Any, resources: Sequence[dict[str, Any]]) -> None:
 
 
 def _small(resource: Mapping[str, Any]) -> dict[str, Any]:
-    """What is recorded of a resource, its outputs as differences from its inputs."""
+    """Recorded fields of a resource, its outputs as differences from its inputs."""
     kept = {key: resource[key] for key in KEPT if resource.get(key) not in (None, [], {}, False)}
     if not resource.get("custom"):
         return kept
@@ -268,13 +268,13 @@ def _replaced(value: Any, pairs: Sequence[tuple[str | int, str | int]]) -> Any:
             return new
     if isinstance(value, str):
         for old, new in pairs:
-            # A number stands alone or in an address.
+            # A number is separate or part of an address.
             value = value.replace(str(old), str(new))
     return value
 
 
 def _in_order(resources: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """The resources sorted by URN, each after those that it needs."""
+    """The resources sorted by URN, each after its dependencies."""
     waiting = {one["urn"]: one for one in resources}
     assert len(waiting) == len(resources)
     while waiting:

@@ -29,7 +29,7 @@ class _Read(yaml.SafeLoader):
 
 
 class _Write(yaml.SafeDumper):
-    """Writes such a time back without quotes."""
+    """Writes such a time without quotes again."""
 
 
 _TIME = "tag:yaml.org,2002:timestamp"
@@ -41,7 +41,7 @@ for _one in (_Read, _Write):
 
 
 def config_as_shipped(name: str) -> dict[str, Any]:
-    """Settings of a stack file of the repository, each scalar as it stands there."""
+    """Settings of a stack file of the repository, each scalar as written."""
     text = (ROOT / "stacks" / name).read_text()
     return yaml.load(text, _Read)["config"]
 
@@ -90,7 +90,7 @@ def gpus(core: client.CoreV1Api, node: str) -> dict[str, str]:
 
 
 def nodes_advertise(core: client.CoreV1Api) -> None:
-    """Wait until every node offers what it should, and check that there is no other."""
+    """Wait until every node offers its expected resources, and check that there is no other."""
     for node, resources in ADVERTISED.items():
         until(
             lambda node=node, resources=resources: gpus(core, node) == resources,

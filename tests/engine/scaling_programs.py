@@ -59,7 +59,7 @@ def keda(sandbox: Sandbox, folder: Path) -> Iterator[None]:
 
 @contextmanager
 def kube_state_metrics(sandbox: Sandbox, folder: Path) -> Iterator[int]:
-    """It runs while the context lasts, told of leases as we render it. Gives its port."""
+    """Run the program while the context lasts, with our rendered leases. Returns its port."""
     program = require(("kube-state-metrics",))["kube-state-metrics"]
     ports = choose(("metrics", "telemetry"), {}, set())
     leases = folder / "leases.yaml"

@@ -49,7 +49,7 @@ def path_of(document: dict[str, Any], namespace: str) -> str:
 def create(
     server: ApiServer, document: dict[str, Any], namespace: str, options: str = "?dryRun=All"
 ) -> ApiAnswer:
-    """Ask the API server for an object, all admission included, without storing it."""
+    """Validate an object on the API server, all admission included, without storing it."""
     body = json.dumps(document).encode()
     return server.request("POST", path_of(document, namespace) + options, body)
 

@@ -93,7 +93,7 @@ def compiled(data: Data) -> Fleet:
 
 
 def previewed(project: Project) -> dict[str, Any]:
-    """What `pulumi preview --json` prints."""
+    """Output of `pulumi preview --json`."""
     made = subprocess.run(
         ["pulumi", "preview", "--json", "--non-interactive", "--stack", project.stack],
         cwd=project.folder,

@@ -1,7 +1,7 @@
-"""Objects that people write by hand, sent to a real API server of 1.36 with strict validation.
+"""Hand-written objects, sent to a real API server of 1.36 with strict validation.
 
-`check` says the same of each (tests/policies/configurations/test_claims_by_hand.py), and of copies
-with one change.
+`check` has the same result for each (tests/policies/configurations/test_claims_by_hand.py), and for
+copies with one change.
 """
 
 import json

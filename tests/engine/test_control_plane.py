@@ -24,7 +24,7 @@ from tests.engine.waiting import until
 pytestmark = pytest.mark.sandbox
 
 CONTROL_PLANE = ("kube-controller-manager", "kube-scheduler", "kwok")
-"""With what they need: everything but the operands, which have tests of their own."""
+"""With their dependencies: everything but the operands, which have separate tests."""
 
 NODE = """
 apiVersion: v1
@@ -80,7 +80,7 @@ def pod(sandbox: Sandbox, name: str) -> PodStatus | None:
 
 
 def a_pod(sandbox: Sandbox, name: str, wanted: Callable[[PodStatus], bool]) -> PodStatus:
-    """The pod once it is as wanted."""
+    """The pod once the condition holds."""
 
     def found() -> PodStatus | None:
         one = pod(sandbox, name)

@@ -1,7 +1,7 @@
 """From device plugin to DRA driver and back on the real scheduler, API server and controllers.
 
 Another process makes the steps that `gpufleet change --nodes` prints, and is killed with SIGKILL
-before, while and after each of its writes. The judge is what the API server says happened.
+before, while and after each of its writes. The API server's record decides the result.
 """
 
 import json
@@ -46,12 +46,12 @@ PROGRAM = """
 
 
 MOMENTS = ("before", "while", "after")
-"""Of a write, when the process that makes it is killed."""
+"""Moment of a write at which its process is killed."""
 CUT_EVICTION_SECONDS = 120
-"""How long a disruption budget counts a pod as evicted whose eviction was cut off half-way:
+"""How long a disruption budget counts a pod as evicted whose eviction was interrupted:
 `DeletionTimeout` in pkg/controller/disruption/disruption.go of Kubernetes 1.34."""
 PROCESSES = multiprocessing.get_context("forkserver")
-"""Each run is a new process, forked from one that has the imports, and of a group of its own."""
+"""Each run is a new process, forked from one that has the imports, in its own process group."""
 PROCESSES.set_forkserver_preload([make_cut_over.__module__])
 
 
@@ -66,7 +66,7 @@ class Killer:
     draw: random.Random = field(default_factory=lambda: random.Random(0))
     kills: list[str] = field(default_factory=list)
     done: list[str] = field(default_factory=list)
-    """What was written, as far as it was said."""
+    """Writes so far, as far as they were reported."""
     _left: dict[str, list[str]] = field(default_factory=dict)
 
     def run(self, timeout: float = 240) -> None:
@@ -240,7 +240,7 @@ def deploy(cluster_project: Callable[..., Any]) -> Callable[[dict[str, Any]], Pa
 
 
 def killed_at_every_write(lab: Lab, sandbox: Sandbox, declaration: Path, twice: bool) -> None:
-    """Make the cut-over; the process was killed at one or two moments of every write."""
+    """Make the cut-over; the process is killed at one or two moments of every write."""
     killer = Killer(str(sandbox.kubeconfig), str(declaration), twice)
     killer.run()
     for node in lab.nodes:
@@ -270,7 +270,7 @@ WAYS = [
     pytest.param(WHOLE, {}, "nvidia.com/gpu", "cut-gpu", GPUS, False, id="whole"),
     pytest.param(
         SEVENTHS,
-        # Pods that ask for the classic name find a place on nodes that are done, as whole GPUs do.
+        # Pods that request the classic name run on nodes that are done, as whole GPUs do.
         {"devices": "mig", "extendedResource": True, **SEVENTHS["mig"]},
         SLICE,
         "cut-mig-1g-10gb",

@@ -1,5 +1,5 @@
-"""What the doctor says of a pod that waits, before the scheduler has seen it, and what it says
-then: generated nodes and pods on the real API server, scheduler and kwok."""
+"""The doctor's report on a waiting pod, before the scheduler has seen it, compared with the
+scheduler's: generated nodes and pods on the real API server, scheduler and kwok."""
 
 import random
 import re
@@ -78,7 +78,7 @@ class Generated:
             if devices == "claims":
                 self._publish(name, product, chance.choice([1, 4]))
         self.nodes.append(f"doctor-{self.seed}-mark")
-        room = {"pods": "110"}  # for the marks only: every other pod asks for a CPU
+        room = {"pods": "110"}  # for the marks only: every other pod requests a CPU
         status = {"allocatable": room, "capacity": room}
         self.core.create_node({"metadata": {"name": self.nodes[-1]}, "status": status})
         until(self._settled, "the nodes to be ready")
@@ -190,8 +190,8 @@ class Generated:
         return name
 
     def schedule(self, pod: dict[str, Any]) -> tuple[str, str]:
-        """Make a pod: the node that the scheduler binds it to, or what it has against all nodes.
-        Each pod has a name of its own, so that no answer is that of an earlier one."""
+        """Create a pod: the node that the scheduler binds it to, or its reasons against all nodes.
+        Each pod has its own name, so that no result is that of an earlier one."""
         name = pod["metadata"]["name"]
         self.core.create_namespaced_pod(self.namespace, pod)
 
@@ -213,7 +213,7 @@ class Generated:
         return node, said
 
     def change(self, pod: dict[str, Any], near: Answer) -> bool:
-        """Do what the doctor says; whether it is something that can be done to a pod or a node."""
+        """Apply the doctor's fix; whether it can be applied to a pod or a node."""
         spec = pod["spec"]
         (container,) = spec["containers"]
         for one in near.blockers:
@@ -297,7 +297,7 @@ def reasons(said: str) -> Counter[str]:
 
 
 def wrong(proof: WhyPending, node: str, said: str) -> str:
-    """What the doctor says otherwise than the scheduler; empty: nothing."""
+    """Differences of the doctor from the scheduler; empty: none."""
     if node:
         return "" if node in proof.fits else f"bound to {node}, the doctor: {proof.summary}"
     if proof.fits or reasons(said) != reasons(proof.summary):
@@ -310,8 +310,8 @@ SEEDS = [0, *(pytest.param(seed, marks=pytest.mark.nightly) for seed in range(1,
 
 @pytest.mark.parametrize("generated", SEEDS, indirect=True)
 def test_the_proof_is_what_the_scheduler_says(generated: Generated, sandbox: Sandbox) -> None:
-    """Twenty pods, each with the reasons of every node; then the smallest change, which lets it
-    run. The doctor answers first."""
+    """Twenty pods, each with the reasons of every node; then the smallest change, after which it
+    runs. The doctor reports first."""
     problems: list[str] = []
     changed = waited = 0
     for number in range(PODS):

@@ -1,5 +1,5 @@
-"""Whether a NodePool makes a node for a pod, by the doctor and by the real Karpenter: generated
-NodePools and pods. The doctor answers first; then its smallest change gets the pod a machine."""
+"""Whether a NodePool creates a node for a pod, by the doctor and by the real Karpenter: generated
+NodePools and pods. The doctor reports first; then its smallest change gets the pod a machine."""
 
 import json
 import random
@@ -141,7 +141,7 @@ class Generated:
         return len(said) == len(self.pools) and all(said)
 
     def ask(self, pods: list[dict[str, Any]]) -> dict[str, list[str] | None]:
-        """What Karpenter has against each pod, pool by pool; None: it gets a machine."""
+        """Karpenter's reasons against each pod, pool by pool; None: it gets a machine."""
         names = [one["metadata"]["name"] for one in pods]
         with self.controller.paused():
             for one in pods:
@@ -187,7 +187,7 @@ class Generated:
         return {one.involved_object.name for one in listed}
 
     def change(self, pod: dict[str, Any], near: Answer) -> bool:
-        """Do what the doctor says; whether it is something that can be done here."""
+        """Apply the doctor's fix; whether it can be applied here."""
         spec = pod["spec"]
         for one in near.blockers:
             match one.filter:
@@ -222,8 +222,8 @@ class Generated:
                 return
 
     def _is_empty(self) -> bool:
-        """Whether no machine is left. The kwok provider makes a node some time after its NodeClaim:
-        where that is gone before, nothing else takes the node away."""
+        """Whether no machine is left. The kwok provider creates a node some time after its
+        NodeClaim: where the claim is deleted before, nothing else deletes the node."""
         chosen = {"label_selector": f"karpenter.sh/nodepool in ({','.join(self.pools)})"}
         claims = self.custom.list_cluster_custom_object(*POOL[:2], "nodeclaims", **chosen)["items"]
         nodes = self.core.list_node(**chosen).items
@@ -265,7 +265,7 @@ def controller(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> It
 def said(answers: tuple[Answer, ...], spent: set[str]) -> list[str]:
     """The doctor's reasons, pool by pool, as Karpenter lists them: each taint, no unready pool.
 
-    `spent`: pools whose limit was used up while Karpenter answered.
+    `spent`: pools whose limit was used up while Karpenter decided.
     """
     found: list[str] = []
     for one in answers:

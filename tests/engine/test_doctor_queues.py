@@ -1,5 +1,5 @@
 """Why a job waits in a queue, by the doctor and by the real Kueue: generated queues and jobs. Then
-what the doctor says is done, and Kueue does not say the same any more."""
+the doctor's fix is applied, and Kueue no longer reports the same."""
 
 import random
 from collections.abc import Iterator
@@ -33,7 +33,7 @@ SAYS = (
     ("untolerated taint", {"queue-flavor-refuses-pods"}),
 )
 """Words of Kueue's condition QuotaReserved (0.19 `pkg/scheduler`, `pkg/scheduler/flavorassigner`),
-and the causes that say the same."""
+and the causes with the same meaning."""
 
 
 class Queues:
@@ -116,7 +116,7 @@ class Queues:
         return name
 
     def answer(self, job: str) -> tuple[str, str]:
-        """Name of the job's Workload and what Kueue says of it; empty: it is admitted."""
+        """Name of the job's Workload and Kueue's report; empty: it is admitted."""
         listed = self.custom.list_namespaced_custom_object(*GROUP, self.namespace, "workloads")
         for one in listed["items"]:
             if not any(o["name"] == job for o in one["metadata"].get("ownerReferences", [])):
@@ -128,7 +128,7 @@ class Queues:
         return "", ""
 
     def change(self, job: str, found: Diagnosis) -> str:
-        """Do what the doctor says; the job that it is about then."""
+        """Apply the doctor's fix; returns the job that it concerns then."""
         values, body = found.found.values, self.bodies[job]
         pod, queue = body["spec"]["template"]["spec"], values.get("queue")
         limits = pod["containers"][0]["resources"]["limits"]

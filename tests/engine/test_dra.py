@@ -1,4 +1,4 @@
-"""Claims on the real API server and scheduler, from what `DraDriver` deploys and a node is made of.
+"""Claims on the real API server and scheduler, from the output of `DraDriver` and simulated nodes.
 
 The scheduler allocates from the slices that the simulated driver publishes, by the classes and
 templates that were rendered. The tests update one stack. Those of the chart alone come first.
@@ -169,7 +169,7 @@ def driver(namespace: str, dra: dict[str, Any], gpus: int = 1, **more: Any) -> d
 
 
 def labels(dra: dict[str, Any]) -> dict[str, str]:
-    """What a node of such a pool is born with."""
+    """Registration labels of a node of such a pool."""
     gpu = load().gpu("H100-80GB")
     camel = {{"extended_resource": "extendedResource"}.get(k, k): v for k, v in dra.items()}
     partition, found = cut(gpu, 1, Sharing.model_validate({"dra": camel}), "sharing")
@@ -245,14 +245,14 @@ def test_mig_devices_exclude_each_other(shared_project: Project, fleet: Cluster)
     fleet.stays_pending("slice-1g-more", "cannot allocate all claims")
 
     # Pending pods first: a pod that is deleted while the scheduler binds it holds its devices a
-    # moment longer, and no event says when they are free.
+    # moment longer, and no event reports when they are free.
     for name in ("slice-4g", "slice-1g-more", "slice-3g-40gb", "slice-2g-20gb", "slice-1g"):
         fleet.delete(name)
     fleet.running("whole")
     assert list(fleet.devices().values()) == ["gpu-0"]
     fleet.delete("whole")
 
-    # Classic requests: answered through the class, never by the node's own capacity.
+    # Classic requests: served through the class, never by the node's own capacity.
     for number in range(7):
         fleet.asking(f"classic-{number}", "nvidia.com/mig-1g.10gb")
     fleet.running(*(f"classic-{number}" for number in range(7)))
@@ -303,7 +303,7 @@ def test_claims_get_what_they_need(shared_project: Project, fleet: Cluster) -> N
     fleet.running("pair")
     assert len(fleet.devices()) == 1
     fleet.delete("pair")
-    # Each simulated GPU has a PCIe root of its own.
+    # Each simulated GPU has its own PCIe root.
     fleet.claiming("near", "claims-near")
     fleet.stays_pending("near", "cannot allocate all claims")
     fleet.delete("near")

@@ -1,7 +1,7 @@
 """Classes, templates and claims of Kubernetes before 1.34, on a real API server that emulates 1.33.
 
-The server is the sandbox's, with the emulation and the APIs of that version switched on as the
-owner of such a cluster does it. Objects are sent with strict validation.
+The server is the sandbox's, with the emulation and the APIs of that version enabled as the owner of
+such a cluster does it. Objects are sent with strict validation.
 """
 
 from collections.abc import Iterator
@@ -58,7 +58,7 @@ def emulated(
 
 
 def statuses(server: ApiServer, version: str, written: str | None) -> set[int]:
-    """Answers to every object of the fleets of all ways."""
+    """Responses to every object of the fleets of all ways."""
     values = {} if written is None else {"resourceApiVersion": written}
     addons = {"draDriver": {"values": values}}
     answers: set[int] = set()

@@ -36,7 +36,7 @@ ROWS: list[dict[str, Any]] = yaml.safe_load(
     Path(__file__).with_name("dra_declarations.yaml").read_text(encoding="utf-8")
 )
 MINORS = ("1.33", "1.34", "1.35", "1.36")
-"""Those that the server can be."""
+"""Versions that the server can emulate."""
 DRIVER_GATES = {"MPSSupport": True, "TimeSlicingSettings": True}
 
 

@@ -1,4 +1,4 @@
-"""EKS pools under the real engine, against the stand-in AWS: what we ask for is what AWS takes."""
+"""EKS pools under the real engine, against the simulated AWS: AWS accepts our requests."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -80,7 +80,7 @@ def deploy(cloud_project: Callable[..., Any], cluster: dict[str, Any]) -> Callab
 
 
 def group_of(clouds: Clouds, pool: str) -> dict[str, Any]:
-    """The node group as the EKS API shows it to someone else."""
+    """The node group as the EKS API shows it to another client."""
     found = [g for g in clouds.resources(GROUP) if g.outputs["tags"]["gpufleet.dev/pool"] == pool]
     (stored,) = found
     name = stored.outputs["nodeGroupName"]
@@ -111,7 +111,7 @@ def test_every_way_of_buying_and_every_image(deploy: Callable[..., Any], clouds:
 
 
 def scaled(clouds: Clouds, size: int) -> None:
-    """An autoscaler, or someone at the console, sets the size."""
+    """An autoscaler, or a user of the console, sets the size."""
     stored = clouds.one(GROUP)
     scaling = {**stored.outputs["scalingConfig"], "desiredSize": size}
     clouds.aws_call(

@@ -1,4 +1,4 @@
-"""The examples for EKS as they are in the repository, on the stand-in AWS."""
+"""The examples for EKS as they are in the repository, on the simulated AWS."""
 
 import json
 import shutil

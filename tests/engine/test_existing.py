@@ -1,7 +1,7 @@
-"""A fleet of nodes that the test makes by itself: labels come, layouts change, and all of it goes.
+"""A fleet of nodes that the test creates: labels are added, layouts change, and all is removed.
 
-The engine applies labels on the real API server; the operand simulators cut the GPUs and publish
-what the nodes then offer.
+The engine applies labels on the real API server; the operand simulators partition the GPUs and
+publish the resources of the nodes.
 """
 
 import io
@@ -161,7 +161,7 @@ def offers(core: client.CoreV1Api, node: str, resources: dict[str, str]) -> None
 
 
 def lands(core: client.CoreV1Api, namespace: str, resource: str, pool: str) -> str:
-    """Make a pod that asks for one of a resource, and the node that it runs on."""
+    """Create a pod that requests one unit of a resource, and return its node."""
     name = resource.rpartition("/")[2].replace(".", "-")
     core.create_namespaced_pod(
         namespace,
@@ -277,13 +277,13 @@ def test_an_example_deploys(
     project = cluster_project({**program, **declared}, name="existing-nodes")
     settings = f"config: {{'existing-nodes:fleet': {name}}}\n"
     (project.folder / f"Pulumi.{project.stack}.yaml").write_text(settings)
-    for team in ("research", "teaching"):  # as docs/what-must-exist.md says
+    for team in ("research", "teaching"):  # from docs/what-must-exist.md
         make_namespace(core, team)
     with nfd_master(sandbox, tmp_path, core.api_client) as report:
         for node in names:
             report(node)
         project.run("up")
-        if name == "aks":  # by hand, as `nodes/chat.sh` of `gpufleet render` says
+        if name == "aks":  # by hand, by `nodes/chat.sh` of `gpufleet render`
             fleet = compile_data(yaml.safe_load(declared["aks.yaml"])).fleet
             assert fleet is not None
             own = {"metadata": {"labels": dict(fleet.pools[0].labels)}}

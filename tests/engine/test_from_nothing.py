@@ -1,6 +1,6 @@
 """From an empty account to a pod on a GPU in one update, and back; the example as it is.
 
-The stand-ins refuse what a cloud refuses an account that has nothing: machines without a way out,
+The simulated clouds refuse what a cloud refuses to an empty account: machines without a route out,
 without their role's policies or without a network plugin do not join. Machines that join are Node
 objects of the sandbox's cluster.
 """
@@ -48,7 +48,7 @@ SHARED = {"eks-from-nothing": "nvidia.com/gpu.shared", "gke-from-nothing": "nvid
 def empty(
     cloud_cluster_project: Callable[..., Any], clouds: Clouds, sandbox: Sandbox
 ) -> Callable[[str], Any]:
-    """The example in a project of its own, without a cluster in its environment."""
+    """The example in its own project, without a cluster in its environment."""
     clouds.folder.behind(sandbox.layout)
 
     def make(name: str) -> Any:
@@ -60,7 +60,7 @@ def empty(
 
 
 def placed(core: client.CoreV1Api) -> str:
-    """Where the example's pod is."""
+    """Node of the example's pod."""
     pod = core.read_namespaced_pod("first", "default")
     assert pod.status.phase == "Running"
     return pod.spec.node_name
@@ -105,7 +105,7 @@ HALF_WAY = {
     "eks-from-nothing": ("aws:eks/nodeGroup:NodeGroup", "ml-system"),
     "gke-from-nothing": ("gcp:container/nodePool:NodePool", "ml-system"),
 }
-"""What an update is at when it is killed: network and control plane are there, and no node."""
+"""State of a killed update: network and control plane exist, and no node."""
 
 
 @pytest.mark.killed_engines

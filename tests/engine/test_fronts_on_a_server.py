@@ -1,5 +1,5 @@
-"""Admission as a front: what `check` and the audit say of the case tables' objects is what a real
-API server says, with the vendors' definitions and the generated admission policies.
+"""Admission as a front: `check` and the audit of the case tables' objects have the result of a real
+API server with the vendors' definitions and the generated admission policies.
 
 The comparison of the other fronts is tests/policies/differential.
 """
@@ -102,7 +102,7 @@ def asked(server: ApiServer) -> list[Asked]:
 
 @pytest.fixture(scope="module")
 def answers(server: ApiServer, asked: list[Asked]) -> list[tuple[Asked, ApiAnswer]]:
-    """What the server says of each object, before there are policies."""
+    """The server's result for each object, before there are policies."""
     return [(one, create(server, one.path, one.document)) for one in asked]
 
 
@@ -129,7 +129,7 @@ BY_ITS_CODE = {
     "HugePages require cpu or memory": "huge pages without another resource",
     "averageUtilization: Required value: must set either a target": "an HPA without a target value",
 }
-"""Refusals by the server's code that no schema says and no rule is about."""
+"""Refusals by the server's code without a schema or a rule."""
 
 
 def test_what_the_server_refuses_is_reported(answers: list[tuple[Asked, ApiAnswer]]) -> None:
@@ -169,13 +169,13 @@ DIFFERENCES = (
     Differs("audit", "gpu-owner-tags-missing", "MachineSet", NOT_OF_POOLS),
     Differs("admission", "gpu-requested-twice", "Deployment", CLAIMS),
 )
-"""What is meant, with the reason; an entry that nothing needs fails."""
+"""Intended differences, with the reason; an unused entry fails."""
 
 
 @pytest.fixture(scope="module")
 def with_policies(server: ApiServer, answers: list[Any]) -> ApiServer:
     """The server with every generated policy, each warning: a client then sees all of them."""
-    del answers  # asked before
+    del answers  # evaluated before
     for policy in policies(SETTINGS):
         policy.binding["spec"]["validationActions"] = ["Warn"]
         for kind, document in (("", policy.policy), ("bindings", policy.binding)):

@@ -1,4 +1,4 @@
-"""GKE pools under the real engine, against the stand-in Google: what GKE is asked for, it takes."""
+"""GKE pools under the real engine, against the simulated Google: GKE accepts our requests."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -116,7 +116,7 @@ OLD = "projects/stand-in/locations/us-central1/clusters/ml/nodePools/by-hand"
 
 
 def made_by_hand(clouds: Clouds) -> Stored:
-    """A node pool that no program knows, with settings of its own."""
+    """A node pool that no program manages, with its own settings."""
     inputs: dict[str, Any] = {
         "cluster": "ml",
         "location": "us-central1",
@@ -176,7 +176,7 @@ def test_a_node_pool_that_was_taken_over_follows_the_declaration(
     nodes = found.outputs["nodeConfig"]
     assert nodes["labels"] == {"gpufleet.dev/pool": "chat"}
     assert nodes["tags"] == ["gpu-nodes"]
-    # What only a new node pool could change is as it was, whatever the declaration says.
+    # Fields that only a new node pool could change are unchanged, for any declaration.
     kept = ("machineType", "diskSizeGb", "spot", "bootDisk", "guestAccelerators")
     assert {key: nodes[key] for key in kept} == {key: old.inputs["nodeConfig"][key] for key in kept}
     assert found.outputs["maxPodsPerNode"] == 64

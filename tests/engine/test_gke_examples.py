@@ -1,4 +1,4 @@
-"""The examples on GKE as they are in the repository, against the stand-in Google."""
+"""The examples on GKE as they are in the repository, against the simulated Google."""
 
 import re
 from collections.abc import Callable, Iterator

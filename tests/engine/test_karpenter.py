@@ -1,8 +1,8 @@
 """Rendered NodePools and NodeOverlays under the real Karpenter core, on the real API server.
 
-Karpenter decides here: from what we render it must know which machines serve a pod that asks for a
-GPU, a slice or a share, stop at the pool's limit, and take idle machines away. What a device plugin
-would publish on each new node is published by the test, from the compiled pool.
+Karpenter decides here: from the rendered objects it must know which machines serve a pod that
+requests a GPU, a slice or a share, stop at the pool's limit, and remove idle machines. The test
+publishes the resources of a device plugin on each new node, from the compiled pool.
 """
 
 import time
@@ -40,8 +40,8 @@ pytestmark = [pytest.mark.sandbox]
 
 SOON = {"disruption": {"consolidateAfter": "1s", "consolidationPolicy": "WhenEmpty"}}
 LATER = {"disruption": {"consolidateAfter": "10m", "consolidationPolicy": "WhenEmpty"}}
-"""Of pools of which no node is given back here: after a second, Karpenter may take a node for empty
-whose pod it has not seen yet, and the pod goes with it."""
+"""Of pools of which no node is removed here: after a second, Karpenter may treat a node as empty
+whose pod it has not seen yet, and the pod is deleted with it."""
 BLOCK = {"id": "cr-0123456789abcdef0", "zone": "us-east-1a", "until": "2026-12-20T11:30:00Z"}
 TENANCY = "karpenter.k8s.aws/instance-tenancy"
 FULL = ("cr-0123456789abcdef3", "cr-0123456789abcdef4")
@@ -185,7 +185,7 @@ class Cluster:
         )
 
     def unschedulable(self, names: list[str]) -> None:
-        """The scheduler has said of each pod that no node takes it: Karpenter reads that."""
+        """The scheduler has reported of each pod that no node fits it: Karpenter reads that."""
 
         def said() -> set[str]:
             return {
@@ -295,8 +295,8 @@ def test_pods_get_machines_with_gpus_slices_shares_parts_and_efa(running: Cluste
 
 
 def test_machines_come_from_two_blocks_and_then_on_demand(running: Cluster) -> None:
-    """Each pod with EFA takes a machine. Where both blocks are full, the machine is on demand, in
-    the zone of the blocks."""
+    """Each pod with EFA takes a machine. If both blocks are full, the machine is on demand, in the
+    zone of the blocks."""
     asked = {"blocks": names("blocks", 2), "full": names("full", 1)}
     with running.controller.paused():
         for pool, pods in asked.items():

@@ -1,5 +1,5 @@
-"""What we render for Karpenter, validated by its own definitions, CEL rules included, on the real
-API server."""
+"""Objects that we render for Karpenter, validated by its own definitions, CEL rules included, on
+the real API server."""
 
 import copy
 import json
@@ -93,7 +93,7 @@ AUTO: dict[str, dict[str, Any]] = {
     "auto-block": {"instanceTypes": ["p5.48xlarge"], "capacity": [{"capacityBlock": BLOCK}]},
     "auto-neuron": {"instanceTypes": ["trn1.32xlarge"], "intent": "batch"},
 }
-"""Pools of EKS Auto Mode, which are a fleet of their own."""
+"""Pools of EKS Auto Mode, which are a separate fleet."""
 
 
 def pools(declarations: dict[str, dict[str, Any]], provisioner: str) -> tuple[Pool, ...]:
@@ -139,7 +139,7 @@ OBJECTS = rendered()
 
 @pytest.fixture(scope="module")
 def validated(sandbox: Sandbox) -> Callable[[dict[str, Any]], str]:
-    """Asks the API server, without creating anything: empty, or why it refuses."""
+    """Validate on the API server, without creating anything: empty, or its refusal."""
     server = sandbox.server()
 
     def ask(document: dict[str, Any]) -> str:

@@ -1,9 +1,9 @@
-"""Karpenter's definitions as a release of their own, by Helm itself: what an installed cluster
-needs before, what an update changes, what stays.
+"""Karpenter's definitions as a separate release, by Helm itself: prerequisites of an installed
+cluster, changes of an update, and the objects that stay.
 
 Charts have the shape of the vendor's: definitions in the folder `crds` of one, in templates of the
 other (aws/karpenter-provider-aws v1.14.1 `charts/karpenter-crd`). The definition is the core's own,
-under another group, so that tests beside this one keep theirs.
+under another group, so that other tests keep theirs.
 """
 
 import re

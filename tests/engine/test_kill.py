@@ -83,7 +83,7 @@ def pods_never_ready(sandbox: Any) -> Iterator[None]:
 
 
 def kill(victim: str, engine: "subprocess.Popen[bytes]", sandbox: Any) -> None:
-    """SIGKILL, without a chance to say goodbye."""
+    """SIGKILL, without a chance to clean up."""
     if victim == ENGINE:
         engine.kill()
     elif victim == PROVIDER:
@@ -91,12 +91,12 @@ def kill(victim: str, engine: "subprocess.Popen[bytes]", sandbox: Any) -> None:
             if process.name().startswith("pulumi-resource"):
                 process.kill()
     else:
-        with suppress(SandboxError):  # an earlier round killed it, and no one repaired it since
+        with suppress(SandboxError):  # an earlier round killed it without a repair
             sandbox.kill(victim)
 
 
 def converge(stack: Stack, sandbox: Any) -> str:
-    """What a person types next: `make up`. Returns what it said."""
+    """The user's next command: `make up`. Returns its output."""
     sandbox.up()
     out = io.StringIO()
     deploy(sandbox, stack.project.stack, project=stack.project.folder, out=out)

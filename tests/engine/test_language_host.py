@@ -198,7 +198,7 @@ def test_the_projects_environment_runs_the_program(project: Any) -> None:
 
 @contextmanager
 def waiting_preview(demo: Any, output: Path) -> "Iterator[subprocess.Popen[bytes]]":
-    """The engine in the middle of a preview whose program waits; the file gets what it says."""
+    """The engine in the middle of a preview whose program waits; its output goes to the file."""
     with output.open("wb") as file:
         engine = subprocess.Popen(
             ["pulumi", "preview", "-s", demo.stack, "--non-interactive"],

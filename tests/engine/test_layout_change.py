@@ -1,7 +1,7 @@
 """A layout change on a live pool, in waves: the plan's floor holds, one failure stops the rest.
 
-The real engine updates Node objects on the real API server; the operand simulators cut the GPUs
-and publish what the nodes then offer.
+The real engine updates Node objects on the real API server; the operand simulators partition the
+GPUs and publish the resources of the nodes.
 """
 
 import json
@@ -97,7 +97,7 @@ def prefix(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def watch(core: client.CoreV1Api) -> Callable[[], AbstractContextManager[Watched[Offers]]]:
-    """What the nodes of the pool offer while a block runs."""
+    """Resources of the pool's nodes while a block runs."""
     return lambda: watching(core, offers, label_selector="gpufleet.dev/pool=cut")
 
 
@@ -252,7 +252,7 @@ def live(core: client.CoreV1Api) -> Any:
 
 
 def found(core: client.CoreV1Api, fleet: Fleet) -> list[Finding]:
-    """What the doctor finds wrong."""
+    """The doctor's findings."""
     pods = core.api_client.sanitize_for_serialization(core.list_pod_for_all_namespaces().items)
     dump = cluster_of([live(core), *({"kind": "Pod"} | pod for pod in pods)])
     findings = [one.finding for one in diagnose(dump, fleet)]

@@ -1,7 +1,7 @@
 """`gpufleet check` against NVIDIA's own parsers, over thousands of mutated configurations.
 
-Where the two disagree, the disagreement falls into one of the named classes below; each says which
-upstream code explains it (docs/check-disagreements.md tells the same for people).
+Each disagreement belongs to one of the named classes below, with the upstream code that explains it
+(docs/check-disagreements.md describes them).
 """
 
 import json

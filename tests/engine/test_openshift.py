@@ -123,7 +123,7 @@ def on_gcp(lab: Stack) -> None:
 
 
 def written_by_a_controller(objects: Any, one: dict[str, Any]) -> None:
-    """What the controllers of clouds do to a set: their own order of labels."""
+    """Change that the controllers of clouds make to a set: their own order of labels."""
     key = "capacity.cluster-autoscaler.kubernetes.io/labels"
     labels = one["metadata"]["annotations"][key].split(",")
     annotations = {key: ",".join(reversed(labels)), "machine.openshift.io/memoryMb": "1"}

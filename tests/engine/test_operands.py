@@ -119,7 +119,7 @@ class Cluster:
         return next((c.message or "" for c in conditions if c.reason == "Unschedulable"), "")
 
     def reasons(self, node: str) -> set[str]:
-        """Of the events that were told of a node."""
+        """Reasons of the events of a node."""
         about = f"involvedObject.name={node}"
         events = self.core.list_namespaced_event("default", field_selector=about).items
         return {event.reason for event in events}

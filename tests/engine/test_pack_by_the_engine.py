@@ -1,4 +1,4 @@
-"""The policy pack as the real engine runs it says what its function says when tests call it.
+"""The policy pack under the real engine has the results of its function when tests call it.
 
 Every Kubernetes object of the case tables is a resource of one program. The provider writes YAML
 into a folder: nothing is sent to the cluster.
@@ -31,7 +31,7 @@ for kind, name, properties in json.load(open("things.json")):
 
 
 def program() -> Sample:
-    """All objects of the case tables, each with a name of its own."""
+    """All objects of the case tables, each with its own name."""
     objects = [one for case in CASES for one in (case.good, case.bad) if one.is_manifest]
     things = []
     for number, one in enumerate(objects):
@@ -67,7 +67,7 @@ def test_the_engine_reports_what_the_pack_reports(
 
     def front() -> Front:
         one = Front(tmp_path, today=lambda: datetime.now(UTC).date())
-        one.configure_stack(made.stack)  # its name says the environment
+        one.configure_stack(made.stack)  # its name contains the environment
         return one
 
     def said(found: list[Any]) -> set[tuple[str, ...]]:

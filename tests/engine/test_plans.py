@@ -1,5 +1,5 @@
-"""Seven plans, deployed from the FleetSpec and the manifests the command writes: every pod runs on
-what it was promised, and nothing was planned that could be left out."""
+"""Seven plans, deployed from the FleetSpec and the manifests of the command: every pod runs on its
+promised device, and no planned node can be omitted."""
 
 import json
 from pathlib import Path
@@ -53,7 +53,7 @@ class Planned:
 
     @property
     def workloads(self) -> list[dict[str, Any]]:
-        """Documents but what stands beside workloads."""
+        """Documents except the objects that accompany workloads."""
         return [d for d in self.documents if d["kind"] not in BESIDE]
 
     def pool_of(self, app: str) -> str:
@@ -109,7 +109,7 @@ def pods(core: client.CoreV1Api, plan: Planned, phase: str) -> list[Any]:
 
 
 def asked(pod: Any) -> dict[str, int]:
-    """NVIDIA's resources a pod asks for."""
+    """NVIDIA's resources that a pod requests."""
     limits = pod.spec.containers[0].resources.limits
     return {k: int(v) for k, v in limits.items() if k.startswith("nvidia.com/")}
 
@@ -127,7 +127,7 @@ def test_a_plan_runs_and_has_no_gpu_to_spare(planned: Planned, core: client.Core
         assert labels[POOL] == planned.pool_of(pod.metadata.labels["app"])
         [(resource, count)] = asked(pod).items()
         need = float(pod.metadata.annotations[NEED]) * MIB_PER_GIB
-        # What the node says of itself, by feature discovery, not what the plan believes.
+        # The node's labels of feature discovery, not the plan's assumption.
         memory = int(labels[f"{resource.removesuffix('.shared')}.memory"])
         sharing = int(labels.get(f"{resource.removesuffix('.shared')}.replicas", "1"))
         assert need <= count * memory / max(sharing, 1), (pod.metadata.name, resource, count)

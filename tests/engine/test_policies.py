@@ -34,7 +34,7 @@ MISTAKES = {
     "autoscaler-idle-not-below-minimum",
     "karpenter-never-consolidates",
 }
-"""What the objects of examples/wasteful do wrong, a resource each."""
+"""Mistakes of the objects of examples/wasteful, a resource each."""
 
 
 @dataclass
@@ -50,7 +50,7 @@ class Example:
         return self.engine.call(command, timeout=300)
 
     def resources(self) -> str:
-        """What the stack holds, as `pulumi stack` prints it."""
+        """Contents of the stack, as `pulumi stack` prints it."""
         return self.engine.call(["stack", "--stack", STACK, "--show-urns"]).output
 
 
@@ -86,7 +86,7 @@ def mistakes(wasteful: Example) -> Iterator[Example]:
 
 
 def with_own_settings(example: Example) -> Iterator[Example]:
-    """What a test sets, the engine saves in the stack's file; the next test has it as it was."""
+    """Settings of one test: the engine saves them in the stack's file, and the old ones return."""
     settings = example.engine.cwd / f"Pulumi.{STACK}.yaml"
     before = settings.read_bytes()
     yield example

@@ -1,7 +1,7 @@
 """From the exporter's page to the bill: the real Prometheus scrapes, records and alerts.
 
-The exporter is simulated, with the list of counters our component gives it; rules, labels and the
-scrape are those that are deployed, only faster.
+The exporter is simulated, with the list of counters of our component; rules, labels and the scrape
+are the deployed ones, only with shorter intervals.
 """
 
 import json
@@ -75,7 +75,7 @@ def value(field: str, device: dict[str, str]) -> float:
 
 
 def cluster() -> str:
-    """What kube-state-metrics would say of two nodes and two pods."""
+    """Metrics of kube-state-metrics for two nodes and two pods."""
     shared, sliced = "nvidia_com_gpu_shared", "nvidia_com_mig_1g_10gb"
     found = [
         line("kube_node_labels", 1, {"node": node, "label_gpufleet_dev_pool": pool})
@@ -188,7 +188,7 @@ def test_an_xid_fires_for_the_gpu_that_has_it(prometheus: Prometheus) -> None:
 
 
 def test_the_recorded_money_is_the_bill(prometheus: Prometheus, tmp_path: Path) -> None:
-    """What dashboards show an hour, and what `gpufleet cost` makes of the same series."""
+    """Cost an hour in dashboards, and by `gpufleet cost` from the same series."""
     spec = tmp_path / "fleet.yaml"
     spec.write_text(yaml.safe_dump(SPEC))
 
@@ -225,7 +225,7 @@ def bill(prometheus: Prometheus, dump: Path, spec: Path) -> dict[str, Any]:
 
 
 def test_every_query_of_the_dashboards_runs(prometheus: Prometheus) -> None:
-    """Not only parsed: joins whose sides do not match fail when they are asked."""
+    """Not only parsed: joins whose sides do not match fail at evaluation."""
     assert FLEET is not None
     assert MONITORING is not None
     asked = [

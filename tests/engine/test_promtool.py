@@ -130,7 +130,7 @@ def test_every_alert_fires_and_stays_silent(fleet: Any, tmp_path: Path) -> None:
 
 
 def test_nodes_in_service_and_notebooks_that_are_stopped(fleet: Any, tmp_path: Path) -> None:
-    """Not ready, cordoned and untested nodes are out; a notebook of no lease is none of ours."""
+    """Not ready, cordoned and untested nodes are out; a notebook without a lease does not count."""
     (tmp_path / "rules.yaml").write_text(
         yaml.safe_dump({"groups": rule_groups(fleet, fleet.spec.monitoring)})
     )

@@ -1,7 +1,7 @@
-"""Random fleets and teams under the real Kueue 0.19.2: what the quotas promise is admitted.
+"""Random fleets and teams under the real Kueue 0.19.2: promised quotas are admitted.
 
-A job of one usable unit for each team and pool. Where a finding says that no job is ever admitted,
-Kueue says so too. No node is needed: Kueue admits by quota.
+A job of one usable unit for each team and pool. If a finding states that no job is ever admitted,
+Kueue refuses it too. No node is needed: Kueue admits by quota.
 """
 
 from collections.abc import Iterator
@@ -153,7 +153,7 @@ def admitted_as_promised(
                     elif (quota.team.name, quota.pool.name) in never:
                         refused.add(name)
                     else:
-                        continue  # it may run on what others leave idle: a warning says so
+                        continue  # it may run on idle quota of others: a warning reports it
                     batch.create_namespaced_job(NAMESPACE, job(quota, name))
             until(
                 lambda: promised <= {name for name, on in reserved(custom).items() if on},

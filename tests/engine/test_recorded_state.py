@@ -130,7 +130,7 @@ def configured(project: Any, config: dict[str, Any]) -> Any:
 
 
 def places(project: Any, **more: str | int) -> dict[str, str | int]:
-    """What every recording has in the place of paths of this run."""
+    """Replacement of paths of this run in every recording."""
     paths: dict[str, str | int] = {"<charts>": CHARTS}
     if "KUBECONFIG" in project.engine.env:
         paths["<kubeconfig>"] = project.engine.env["KUBECONFIG"]
@@ -138,7 +138,7 @@ def places(project: Any, **more: str | int) -> dict[str, str | int]:
 
 
 def places_of(cluster: dict[str, Any]) -> dict[str, str]:
-    """Ids of a cluster of the stand-in AWS."""
+    """Ids of a cluster of the simulated AWS."""
     zones = {f"subnet-{zone}": id_ for zone, id_ in cluster["subnetIdsByZone"].items()}
     keys = ("nodeRoleArn", "vpcId", "clusterSecurityGroupId")
     return {**{key: cluster[key] for key in keys}, **zones}

@@ -1,10 +1,10 @@
-"""NVIDIA's own parsers accept every node configuration we render, and read in it what was declared.
+"""NVIDIA's own parsers accept every rendered node configuration, and read the declared values.
 
 Thousands of legal sharing declarations over every GPU of the catalogue, drawn from a fixed seed,
-are cut, rendered and given to the parsers of NVIDIA mig-parted and k8s-device-plugin in one batch.
-No class of profiles is left out: mig-parted reads `+me`, `+me.all`, `+gfx` and `-me` alike, as
-attributes of any name (go-nvlib pkg/nvlib/device/mig_profile.go, the same file in the v0.8.1 that
-mig-parted v0.13.1 asks for and in the newer version that go.mod selects).
+are partitioned, rendered and given to the parsers of NVIDIA mig-parted and k8s-device-plugin in one
+batch. All classes of profiles are included: mig-parted reads `+me`, `+me.all`, `+gfx` and `-me`
+as attributes of any name (go-nvlib pkg/nvlib/device/mig_profile.go, the same file in the v0.8.1 of
+mig-parted v0.13.1 and in the newer version that go.mod selects).
 """
 
 import json
@@ -43,7 +43,7 @@ POOLS_PER_CLUSTER = 25
 
 @dataclass(frozen=True)
 class Declared:
-    """One legal declaration and what it is cut into."""
+    """One legal declaration and its layouts."""
 
     gpu: Gpu
     count: int
@@ -56,7 +56,7 @@ class Declared:
 
 @dataclass(frozen=True)
 class Document:
-    """One rendered document, the pools it serves by configuration name, and what to ask."""
+    """One rendered document, the pools it serves by configuration name, and the request."""
 
     pools: dict[str, Declared]
     request: dict[str, Any]
@@ -132,10 +132,10 @@ def _sharing(chance: Random, gpu: Gpu, count: int) -> dict[str, Any]:
 
 
 def _draw(seed: int) -> Iterator[Declared]:
-    """Legal declarations without end, no two alike."""
+    """An endless series of different legal declarations."""
     chance = Random(seed)
     gpus = tuple(load().gpus.values())
-    # Most of what can be written differently is MIG.
+    # Most alternative spellings concern MIG.
     with_mig = tuple(gpu for gpu in gpus if gpu.mig is not None)
     seen: set[tuple[str, int, str]] = set()
     while True:
@@ -189,7 +189,7 @@ def _device_plugin(declared: tuple[Declared, ...]) -> list[Document]:
 
 @cache
 def documents() -> tuple[Document, ...]:
-    """Every declaration as a cluster of its own, then many pools to a cluster."""
+    """Every declaration as a separate cluster, then many pools to a cluster."""
     drawn = declarations()
     clusters = [(declared,) for declared in drawn]
     clusters += [drawn[i : i + POOLS_PER_CLUSTER] for i in range(0, COUNT, POOLS_PER_CLUSTER)]

@@ -27,13 +27,13 @@ def mig_labels(node: Mapping[str, Any]) -> tuple[str | None, str | None]:
 
 @pytest.fixture
 def observed(core: client.CoreV1Api) -> Iterator[Watched[tuple[str | None, str | None]]]:
-    """What the MIG labels of the notebooks node become while a test runs."""
+    """Values of the MIG labels of the notebooks node while a test runs."""
     with watching(core, mig_labels, field_selector=f"metadata.name={NOTEBOOKS}") as seen:
         yield seen
 
 
 def notebook(core: client.CoreV1Api, namespace: str, resource: str, name: str) -> None:
-    """A pod that wants one slice of the notebooks pool."""
+    """A pod that requests one slice of the notebooks pool."""
     core.create_namespaced_pod(
         namespace,
         {
@@ -65,7 +65,7 @@ def test_the_stack_comes_up_stays_and_goes(stack: Stack, core: client.CoreV1Api)
     nodes_advertise(core)
     outputs = stack.project.engine.outputs(stack.project.stack)
     assert outputs["advertised"]["training"] == {"nvidia.com/gpu": 8}
-    # What compile says is what the nodes advertise.
+    # The nodes advertise the result of compile.
     for node, resources in ADVERTISED.items():
         pool = node.split("-")[1]
         promised = {k: str(v) for k, v in outputs["advertised"][pool].items()}

@@ -28,7 +28,7 @@ MOST = 400
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApiServer]:
-    """An API server of its own: the shared one does not serve all kinds."""
+    """A separate API server: the shared one does not serve all kinds."""
     with server_of_all_kinds(tmp_path_factory.mktemp("schemas")) as running:
         yield running
 
@@ -42,7 +42,7 @@ def refused(server: ApiServer, definition: Definition, document: dict[str, objec
 
 
 def of_kind(name: str, kind: str) -> Definition:
-    """The vendor's definition where its file is next to the checkout, else the catalogue's."""
+    """The vendor's definition if its file is next to the checkout, else the catalogue's."""
     made = vendors.definition(name, kind)
     (version,) = (one["name"] for one in made["spec"]["versions"])
     file = UPSTREAM / f"{made['spec']['group']}_{made['spec']['names']['plural']}.yaml"

@@ -131,13 +131,13 @@ FLEETS = {"single": _compiled(SINGLE), "mixed": _compiled(MIXED)}
 
 @dataclass(frozen=True)
 class Pods:
-    """Pods that fill one kind of share, and why there is no room for another."""
+    """Pods that fill one kind of share, and the reason why there is no room for another."""
 
     spec: dict[str, Any]
     count: int
     reason: str
     another: dict[str, Any] | None = None
-    """The pod too many, where it is another than those that fill: by default the same once more."""
+    """The excess pod, if it differs from the others: by default the same once more."""
 
 
 def promised(fleet: Fleet, pool: Pool) -> Iterator[Pods]:
@@ -172,7 +172,7 @@ def another_claim(fleet: Fleet, pool: Pool) -> dict[str, Any]:
 
 
 class Cluster:
-    """What a user sees of the deployed fleet."""
+    """The user's view of the deployed fleet."""
 
     def __init__(self, api: Any) -> None:
         self.core = client.CoreV1Api(api)
@@ -207,7 +207,7 @@ class Cluster:
         return {pod.metadata.name: pod.spec.node_name for pod in pods}
 
     def refused(self, name: str) -> str:
-        """What the scheduler says of a pod it found no place for."""
+        """The scheduler's message about a pod without a node."""
         pod = self.core.read_namespaced_pod(name, NAMESPACE)
         conditions = pod.status.conditions or []
         said = [c.message or "" for c in conditions if c.reason == "Unschedulable"]

@@ -1,7 +1,7 @@
-"""Each stack of the repository previews as it is, where what docs/what-must-exist.md names exists.
+"""Each stack of the repository previews unchanged, given those of docs/what-must-exist.md.
 
-What the page asks for is made here by its own words: the stack that it shows, a kubeconfig. Charts
-are the sandbox's copies, as nothing here reaches their repositories.
+The prerequisites are created here from the page's own text: the stack that it shows, a kubeconfig.
+Charts are the sandbox's copies, because their repositories are not reachable here.
 """
 
 import re
@@ -88,7 +88,7 @@ def _cluster_stack(
     connection: dict[str, Any],
     kubeconfig: str,
 ) -> None:
-    """The stack that the page shows, with values of the stand-in cloud."""
+    """The stack that the page shows, with values of the simulated cloud."""
     (program,) = re.findall(r"^```python\n# cluster/__main__.py\n(.*?)^```", PAGE, re.M | re.S)
     _, name, stack = connection["clusterStack"].split("/")
     networks = connection.get("gpuNetworks", {}).values()

@@ -1,4 +1,4 @@
-"""A project made by `pulumi new` from `templates/gpufleet-python` deploys as it stands."""
+"""A project made by `pulumi new` from `templates/gpufleet-python` deploys unchanged."""
 
 import subprocess
 from collections.abc import Callable

@@ -115,7 +115,7 @@ def test_scaling_monitoring_and_operators_objects_are_there(api: client.ApiClien
 
 
 def test_the_api_server_takes_autoscalers_as_they_are_rendered(api: client.ApiClient) -> None:
-    """Strictly: a field it does not know would be an error, not a warning."""
+    """Strictly: an unknown field would be an error, not a warning."""
     given = {
         "target": {"name": "vllm", "namespace": "product"},
         "min": 1,
@@ -140,7 +140,7 @@ def test_the_api_server_takes_nims_as_they_are_rendered(api: client.ApiClient) -
             "image": "nvcr.io/nim/meta/llama-3.2-1b-instruct",
             "tag": "1.8.4",
             "pool": "slices",
-            "scale": {"max": 4},
+            "replicas": 4,
             "storage": {"sizeGib": 50, "shared": True},
         }
     )

@@ -40,7 +40,7 @@ FAULTS: tuple[Mapping[str, object], ...] = (
     {"eccErrors": 3},
 )
 LAG_SECONDS = 3.0
-"""How late the scheduler may learn of a taint."""
+"""Maximum delay after which the scheduler receives a taint."""
 _HARDWARE = json.dumps(
     {
         "gpus": [{"product": "NVIDIA H100 80GB HBM3", "memoryMiB": 81559, "count": 8}],
@@ -64,7 +64,7 @@ _PATHS = {
 
 
 def apply(api: Api, document: dict[str, Any]) -> None:
-    """Create the object, or change the one that is there."""
+    """Create the object, or change the existing one."""
     metadata = document["metadata"]
     folder = _PATHS[document["kind"]].format(metadata.get("namespace", ""))
     try:
@@ -99,7 +99,7 @@ def fleet_of(pool: str, rerun: str = "") -> Fleet:
 
 
 class TestedPool:
-    """The nodes of one pool on a real API server, with work that wants all of them."""
+    """The nodes of one pool on a real API server, with work that uses all of them."""
 
     __test__ = False
 
@@ -152,7 +152,7 @@ class TestedPool:
         self._publish(node, count)
 
     def fence(self, node: str, *, out: bool) -> None:
-        """What NVSentinel does: cordon and label, and take both back."""
+        """Steps of NVSentinel: cordon and label, and remove both."""
         state = "quarantined" if out else None
         self.api.merge_patch(
             f"{NODES}/{node}",
@@ -186,7 +186,7 @@ class TestedPool:
         until(settled, lambda: f"{self.name}: {self.in_service()}, wanted {healthy}")
 
     def broken(self) -> list[str]:
-        """What did not hold, in words."""
+        """Violated conditions, in words."""
         found = list(self._broken)
         with self._lock:
             for revision, node, at in self._bound.values():
@@ -255,7 +255,7 @@ class TestedPool:
         self.api.merge_patch(f"{NODES}/{name}/status", {"status": status})
 
     def _make_work(self) -> None:
-        """As many pods as nodes; each leaves one GPU, so that a node in use can be tested."""
+        """One pod per node; each leaves one GPU, so that a node in use can be tested."""
         labels = {"work": self.name}
         self.api.create(
             "/apis/apps/v1/namespaces/default/deployments",
@@ -318,7 +318,7 @@ def prepared(kubeconfig: Path) -> Api:
 
 
 def life(pool: TestedPool) -> None:
-    """Nodes join, some broken; they are repaired, break during work, and are tested anew."""
+    """Nodes join, some broken; they are repaired, break during work, and are tested again."""
     chance = pool.random
     sick = {name: chance.choice(FAULTS) for name in pool.names if chance.random() < 0.5}
     if len(sick) > COUNT - FLOOR:

@@ -50,7 +50,7 @@ class Worker:
 
     process: "subprocess.Popen[str]"
     said: list[str]
-    """Everything it answered."""
+    """All of its responses."""
     pid: int | None = None
 
     def run(self, operation: str, **request: Any) -> dict[str, Any]:
@@ -65,7 +65,7 @@ class Worker:
         return json.loads(answer)
 
     def kill(self) -> None:
-        """End the operation that runs, as a power cut would."""
+        """End the running operation, as a power failure would."""
         self._signal(signal.SIGKILL)
 
     def interrupt(self) -> None:
@@ -106,18 +106,18 @@ def worker(said: list[str]) -> Iterator[Worker]:
 
 @dataclass
 class Vcenter:
-    """What a test talks to."""
+    """Interface of a test."""
 
     first: RunningVcenter
     proxy: FaultProxy
     stack: ExitStack
     inventory: SimulatedVcenter
     said: list[str] = field(default_factory=list)
-    """Everything the worker answered, for a search for secrets."""
+    """All responses of the worker, for a search for secrets."""
 
     @cached_property
     def mortal(self) -> MortalVcenter:
-        """What kills the simulator; to be asked for before anything is changed."""
+        """Function that kills the simulator; read it before any change."""
         return MortalVcenter(_program(), self.inventory, self.first, self.proxy)
 
     @property
@@ -127,7 +127,7 @@ class Vcenter:
 
     @cached_property
     def worker(self) -> Worker:
-        """The provider's process, started when a test first wants it."""
+        """The provider's process, started on first use."""
         return self.stack.enter_context(worker(self.said))
 
     def node(self, ordinal: int, gpu: dict[str, Any] = DYNAMIC, **more: Any) -> dict[str, Any]:

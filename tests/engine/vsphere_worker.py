@@ -1,8 +1,8 @@
-"""A process that runs operations of the vSphere provider, each in a child of its own.
+"""A process that runs operations of the vSphere provider, each in a separate child.
 
 It reads one JSON request per line, {"operation", "olds", "news", "id"}, forks, writes
-{"pid": ...} and then {"result": ...}, {"error": ...} or {"killed": signal}. The children are what
-a test kills; the imports are paid once. `INTERRUPT` is to a child what Cancel is to the plugin.
+{"pid": ...} and then {"result": ...}, {"error": ...} or {"killed": signal}. A test kills the
+children; the imports run once. `INTERRUPT` is to a child what Cancel is to the plugin.
 """
 
 import faulthandler
@@ -58,7 +58,7 @@ def _do(request: dict[str, Any]) -> Any:
 
 
 HANGS_AFTER = 90.0
-"""Seconds after which an operation says where it stands: none takes a tenth of it."""
+"""Seconds after which an operation prints its stack: none takes a tenth of it."""
 
 
 def _child(request: dict[str, Any], answer: int) -> None:

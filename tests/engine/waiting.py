@@ -8,17 +8,17 @@ import pytest
 
 Answer = TypeVar("Answer")
 SECONDS = 180.0
-"""What the most loaded machine needs; on an idle one the answer is there in one or two."""
+"""Maximum time on a loaded machine; on an idle one the result is there in one or two seconds."""
 PAUSE_SECONDS = 0.05
 
 
 def until(found: Callable[[], Answer], what: object = "", seconds: float = SECONDS) -> Answer:
-    """The first true answer, or a failure.
+    """The first true result, or a failure.
 
     Args:
-        found: What is asked again and again.
-        what: What was waited for; if it can be called, its answer says what is there instead.
-        seconds: How long at the most. Default 180.
+        found: Condition that is evaluated repeatedly.
+        what: Description; if it can be called, its result is the present state instead.
+        seconds: Maximum wait. Default 180.
     """
     deadline = time.monotonic() + seconds
     while not (answer := found()):

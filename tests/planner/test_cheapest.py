@@ -54,7 +54,7 @@ def share(name: str, option: Option) -> ShareClass:
 
 
 def machine(option: Option) -> PackingMachine:
-    """Whole GPUs and slices share nodes of one kind, shares of a number have nodes of their own."""
+    """Whole GPUs and slices share nodes of one kind, other shares have separate nodes."""
     row, mode = option.machine, MODES.get(option.share.kind)
     name = row.name if mode is None else f"{row.name} {mode} {option.share.replicas}"
     modes = frozenset({Mode.WHOLE, Mode.MIG}) if mode is None else frozenset({mode})
@@ -64,7 +64,7 @@ def machine(option: Option) -> PackingMachine:
 
 
 def packed(pools: list[FilledPool]) -> int:
-    """The packer's cost of the shares of pools of one intent, each on machines of its own kind."""
+    """The packer's cost of the shares of pools of one intent, each on its own kind of machine."""
     options = {name: option for pool in pools for name, option in pool.members}
     machines = {machine(option).name: machine(option) for option in options.values()}
     shares = tuple(share(name, option) for name, option in options.items())

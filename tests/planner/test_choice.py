@@ -1,4 +1,4 @@
-"""What is chosen, what loses and why: section by section of the published rules."""
+"""The chosen options, the rejected ones and the reasons, by sections of the published rules."""
 
 from fractions import Fraction
 from typing import Any

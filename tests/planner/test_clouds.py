@@ -22,11 +22,11 @@ from tests.planner.plan_files import service
 MIRROR = "registry.example.com/mirror"
 GKE = {"platform": "gke", "cluster": {"name": "ml", "region": "us-central1"}}
 TOKYO = {"platform": "gke", "cluster": {"name": "ml", "region": "asia-northeast1"}}
-"""Of A3 machines, prices of A3 Mega alone are known there."""
+"""Of A3 machines, only prices of A3 Mega are known there."""
 EKS = {"platform": "eks", "cluster": {"name": "ml", "region": "us-east-1"}}
 IMAGE = "registry.example.com/train:1.0"
 UNKNOWN = {"price-missing", "image-not-pinned"}
-"""What such plans are told: no price of flex start is known for some machines, and the newest node
+"""Notes of such plans: no price of flex start is known for some machines, and the newest node
 image is taken."""
 
 
@@ -35,7 +35,7 @@ def planned(where: dict[str, Any], *rows: dict[str, Any], **more: Any) -> Planne
 
 
 def job(gpu: str, **fields: Any) -> dict[str, Any]:
-    """So many tokens in two days that one machine of any kind here is too slow."""
+    """Tokens in two days for which one machine of any kind here is too slow."""
     return {
         "name": "pretrain",
         "workload": "pre-training",
@@ -187,7 +187,7 @@ def test_services_over_machines_use_every_zone(where: dict[str, Any], letters: s
 def test_the_written_plan_is_audited_without_findings(
     where: dict[str, Any], row: dict[str, Any], zones: list[str], tmp_path: Path
 ) -> None:
-    """With what production asks of a fleet besides: metrics, and a queue for the job's pods."""
+    """With further requirements of production fleets: metrics, and a queue for the job's pods."""
     source, pods, fleet = (tmp_path / f"{part}.yaml" for part in ("in", "pods", "fleet"))
     rows = [{**row, "team": "research"}]
     spec = {"monitoring": {"backend": "prometheus", "queryUrl": "http://prometheus:9090"}}

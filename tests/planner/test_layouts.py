@@ -47,8 +47,8 @@ def packed(gpu: Gpu, wanted: dict[str, int], gpus: int) -> int:
 
 
 def test_pools_of_random_teams_against_the_packer() -> None:
-    """As few nodes as the packer needs; slices of one profile may be in several pools, each of
-    whose nodes are alike."""
+    """As few nodes as the packer needs; slices of one profile may be in several pools, each with
+    equal nodes."""
     for _ in range(200):
         gpu, wanted, gpus = drawn()
         pools = lay_out_pools(gpu, wanted, gpus)
@@ -75,7 +75,7 @@ def test_one_profile_is_in_two_pools_where_that_takes_fewer_nodes() -> None:
 
 def test_copies_of_several_whole_gpus_stay_on_one_node() -> None:
     """Three copies of two GPUs and ten sevenths on nodes of four: the second node has the third
-    copy and both GPUs that are cut."""
+    copy and both GPUs with MIG layouts."""
     pools = lay_out_pools(A100, {"": 6, "1g.10gb": 10}, 4, 2)
     assert [(pool.nodes, pool.asked) for pool in pools] == [
         (1, {"": 4}),

@@ -149,7 +149,7 @@ def test_a_region_that_no_cloud_has_is_named() -> None:
 
 
 def test_the_solver_prints_nothing_between_the_lines_of_an_answer() -> None:
-    """For these services the HiGHS of scipy 1.17.1 prints two notes although it is told not to."""
+    """For these services the HiGHS of scipy 1.17.1 prints two notes in spite of its options."""
     sizes = {"a": ("Qwen2.5-1.5B", 4, 2), "b": ("Llama-3.1-8B", 4, 1), "c": ("Qwen2.5-1.5B", 16, 1)}
     rows = [
         service(name, model=model, batch=batch, replicas=replicas)

@@ -1,4 +1,4 @@
-"""What a plan assumes is what its fleet and its manifests request."""
+"""The assumptions of a plan are the requests of its fleet and its manifests."""
 
 from dataclasses import fields
 from pathlib import Path

@@ -146,7 +146,7 @@ def test_own_machines_where_nodes_are_bought_are_no_plan_of_theirs(tmp_path: Pat
     "lengths", [{"prompt": 10_000, "output": 10_000}, {"prompt": 10**9, "output": None}]
 )
 def test_lengths_that_no_engine_takes_are_refused(tmp_path: Path, lengths: dict[str, Any]) -> None:
-    """As `gpufleet size` refuses them: vLLM answers 400 to a request above `--max-model-len`
+    """As `gpufleet size` refuses them: vLLM returns 400 for a request above `--max-model-len`
     ("This model's maximum context length is ...")."""
     code, document = planned(file(service(context=8192, **lengths)), tmp_path)
     reported = {(one["code"], one["severity"], one["path"]) for one in document["findings"]}

@@ -41,7 +41,7 @@ LABELS = (
 
 
 def manifests(count: int, seed: int = 11) -> Iterator[dict[str, Any]]:
-    """So many objects, kinds in turn."""
+    """This number of objects, kinds in turn."""
     dice = random.Random(seed)
     makers = list(MAKERS.items())
     for index in range(count):

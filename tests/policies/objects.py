@@ -101,7 +101,7 @@ def changed(document: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]
 
 
 def summary(changes: dict[str, Any] | None = None) -> dict[str, Any]:
-    """What GpuFleet passes as its own properties."""
+    """The own properties of GpuFleet."""
     compiled = compile_data(changed(SPEC, changes or {}))
     assert compiled.fleet is not None, compiled.findings
     return {

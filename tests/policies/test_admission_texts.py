@@ -1,4 +1,4 @@
-"""What admission policies say of an object."""
+"""Messages of admission policies about an object."""
 
 from gpufleet_policies.fronts.admission.policies import CHECKS, policies
 from gpufleet_policies.rules.registry import by_id

@@ -43,7 +43,7 @@ def released(chart: str, values: dict[str, Any]) -> Thing:
 
 
 def rules(chart: str, values: dict[str, Any]) -> dict[str, Level]:
-    """What is reported about the pods of a chart."""
+    """Findings about the pods of a chart."""
     found = workload(chart, values)
     from gpufleet.catalogue import load
     from gpufleet.rules.context import RuleContext

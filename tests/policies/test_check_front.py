@@ -1,6 +1,6 @@
 """`gpufleet check`: the audit of one file with a context, as a verdict.
 
-`accept` is said only of what was read completely.
+`accept` is returned only for a file that was read completely.
 """
 
 import json
@@ -278,7 +278,7 @@ def test_a_pool_without_limits_has_one_rule(kind: str | None) -> None:
 
 @pytest.mark.parametrize("kind", ["gpu-operator-values", "device-plugin-values", "device-plugin"])
 def test_a_text_of_another_program_ends_with_2(kind: str) -> None:
-    """A key of one's own next to those of the chart is ignored; a text of nothing else is not."""
+    """An unknown key next to those of the chart is ignored; a text of unknown keys only is not."""
     foreign = "services: {web: {image: nginx}}\nvolumes: {data: {}}\n"
     result = run("--as", kind, text=foreign)
     assert result.exit_code == 2

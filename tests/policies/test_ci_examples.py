@@ -65,7 +65,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def _version() -> str:
-    """Of the product: the examples name it."""
+    """Version of the product: the examples name it."""
     return tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
 
 

@@ -1,8 +1,8 @@
-"""Twenty-five public reports about GPUs on EKS and GKE, and what has to be said of each.
+"""Twenty-five public reports about GPUs on EKS and GKE, and the required finding of each.
 
-What has to be said was decided from the thread and the vendor's code before the program was asked.
-A report is prevented by the declaration (`prevented`: the code of the refusal, or what is made
-instead), found by the audit of the reporter's files, found by the doctor in a dump
+The required finding was decided from the thread and the vendor's code before the program ran. A
+report is prevented by the declaration (`prevented`: the code of the refusal, or the alternative),
+found by the audit of the reporter's files, found by the doctor in a dump
 (`tests/policies/doctor/public_issues.yaml`), or not visible, with the reason.
 At the first run 17 of 25 were found; confidential nodes and containers that lose their devices
 were added then.
@@ -32,7 +32,7 @@ def _eks(**options: Any) -> dict[str, Any]:
 
 
 PREVENTED: dict[str, tuple[str, dict[str, Any], str]] = {
-    # The API wants the size in the template.
+    # The API requires the size in the template.
     "pulumi/pulumi-eks#1228": ("eks", _eks(nodeGroup={"diskSize": 100}), "node-group-disk-size"),
     # EKS takes no version next to an image of the template.
     "pulumi/pulumi-eks#1283": (

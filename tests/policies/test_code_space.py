@@ -71,7 +71,7 @@ SHARED = {
     "two-advertisers",
     "vgpu-unlicensed",
 }
-"""Codes that compile reports of a FleetSpec and a rule of somebody's document, with one meaning."""
+"""Codes that compile reports of a FleetSpec and a rule of a document, with one meaning."""
 
 
 def _is_relation(code: str, places: set[str]) -> bool:

@@ -46,7 +46,7 @@ IDLE = changed(DEPLOYMENT, {f"{CONTAINER}.command": ["sleep", "infinity"]})
 
 
 class Host:
-    """What the engine does: one call per resource, configuration before the first."""
+    """The engine's calls: one per resource, configuration before the first."""
 
     def __init__(self, folder: Path) -> None:
         if settings_file(folder) is None:
@@ -59,8 +59,8 @@ class Host:
         return self.configure_policies({SETTINGS: properties})
 
     def configure_policies(self, written: dict[str, Any]) -> "Host":
-        """As the engine makes it of a file for `--policy-pack-config`: over the declared levels
-        and the defaults of the schemas (pulumi/pkg resource/analyzer/config.go)."""
+        """The engine's configuration from a file for `--policy-pack-config`: over the declared
+        levels and the defaults of the schemas (pulumi/pkg resource/analyzer/config.go)."""
         request = analyzer_pb2.ConfigureAnalyzerRequest()
         for name, info in self.infos.items():
             given = request.policyConfig[name]

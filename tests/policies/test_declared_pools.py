@@ -122,7 +122,7 @@ def test_the_pack_says_what_the_audit_says_beside_pools(rule: str, tmp_path: Pat
 
 
 def test_pools_whose_gpus_may_be_cut_tell_nothing_of_a_whole_gpu():
-    """H100s next to no operator: another program may cut them."""
+    """H100s without an operator: another program may partition them."""
     pool = eks("p5.48xlarge")
     assert "gpu-oversized-for-model" not in rules(deployment(SMALL), pool)
     assert "gpu-oversized-for-model" in rules(deployment(SMALL), pool, OPERATOR)

@@ -1,4 +1,4 @@
-"""The reference of all rules is what the rules and their tested examples say; its anchors exist."""
+"""The reference of all rules equals the rules and their tested examples; its anchors exist."""
 
 from pathlib import Path
 

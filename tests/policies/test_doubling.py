@@ -1,6 +1,6 @@
 """A file of twice the length takes at most two and a half times as long: no reader is quadratic.
 
-Texts that are unusual and legal, or broken, each made of one part many times. Processor time is
+Texts that are unusual and legal, or broken, each made by repeating one part. Processor time is
 measured, so other work on the machine does not count.
 """
 
@@ -19,7 +19,7 @@ from gpufleet_policies.commands.check import command as check
 from tests.doubling import assert_linear, seconds
 
 LEAST = 0.15
-"""Seconds. What is quicker than this says nothing about its growth."""
+"""Seconds. A shorter time does not show its growth."""
 POD = """\
 apiVersion: v1
 kind: Pod

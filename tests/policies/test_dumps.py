@@ -39,7 +39,7 @@ def test_pods_of_owners_that_nobody_knows_are_judged():
 
 
 def app_wrapper(*templates: Any, **metadata: Any) -> dict[str, Any]:
-    """What project-codeflare/appwrapper, samples/wrapped-gpu-job.yaml, is the shape of."""
+    """The form of project-codeflare/appwrapper, samples/wrapped-gpu-job.yaml."""
     return {
         "apiVersion": "workload.codeflare.dev/v1beta2",
         "kind": "AppWrapper",

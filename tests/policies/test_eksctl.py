@@ -30,7 +30,7 @@ def pools(group: dict[str, Any], listed: str = "managedNodeGroups") -> NodePool:
     ],
 )
 def test_sizes_that_are_not_written(written: dict[str, Any], least: int, most: int) -> None:
-    """managed_nodegroup.go: two nodes unless something says otherwise."""
+    """managed_nodegroup.go: two nodes by default."""
     size = pools(written).size
     assert (size.minimum.found, size.maximum.found) == (least, most)
 

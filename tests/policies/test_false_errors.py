@@ -1,4 +1,4 @@
-"""What is legal and looks like waste or a mistake gives no error, in several spellings each."""
+"""Legal settings that look like waste or a mistake give no error, in several spellings each."""
 
 from pathlib import Path
 from typing import Any

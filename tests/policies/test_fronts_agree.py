@@ -1,8 +1,8 @@
 """One table of cases through every front: facts, CrossGuard over gRPC, files.
 
-The verdict and the message of each are the same. What a rule says about the objects next to is left
-out: only the validated object counts. The live API server has a table of its own, in
-tests/engine/test_admission.py, because it is asked with objects of every kind.
+The verdict and the message of each are equal. Findings about the other objects are omitted: only
+the validated object counts. The live API server has a separate table, in
+tests/engine/test_admission.py, because it validates objects of every kind.
 """
 
 import json
@@ -77,7 +77,7 @@ def by_crossguard(case: Case, thing: Thing, folder: Path) -> Verdicts:
         alone = read(analyzer.Analyze(analysed(thing), timeout=120).diagnostics)
         whole = analyzer.AnalyzeStack(analyzer_pb2.AnalyzeStackRequest(), timeout=120)
         last = read(d for d in whole.diagnostics if d.urn == urn_of(thing))
-    # Seen with the whole program a finding may weigh more: that is the last word on it.
+    # A finding may have a higher level with the whole program: that level counts.
     heavier = {rule_of(message) for _, message in last}
     return sorted([one for one in alone if rule_of(one[1]) not in heavier] + last)
 
@@ -91,7 +91,7 @@ def rule_of(message: str) -> str:
 
 
 KNOWS_MORE = re.compile(r" Instead: label it kueue.x-k8s.io/queue-name: .*?gang scheduler\.")
-"""A resource alone is informed to name a queue; the whole program knows which ones there are."""
+"""The finding of a single resource asks for any queue; that of a program names the queues."""
 
 
 def without_names(verdicts: Verdicts) -> Verdicts:

@@ -1,4 +1,4 @@
-"""GPUs with machine types of Google: those that exist, and those that the cloud refuses.
+"""GPUs with machine types of Google: existing combinations, and those that the cloud refuses.
 
 Expected verdicts: Compute Engine documentation, GPU platforms (G2: L4, one to eight by size; A2:
 A100; A3: eight H100, High also 1, 2, 4; N1: T4 1, 2, 4; V100 1, 2, 4, 8; no other families);

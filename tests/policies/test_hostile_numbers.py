@@ -1,4 +1,4 @@
-"""Numbers no one means: huge, tiny, signed twice, of other scripts. Nothing hangs or breaks."""
+"""Absurd numbers: huge, tiny, signed twice, of other scripts. Nothing hangs or breaks."""
 
 import json
 from pathlib import Path

@@ -1,6 +1,6 @@
-"""`check --as KIND` of a text of another kind or program ends with 2, whatever the kind is.
+"""`check --as KIND` of a text of another kind or program ends with 2, for any kind.
 
-The texts are those of the vendors' own examples; what each one is, is what its first line says.
+The texts are those of the vendors' own examples; the first line of each names its kind.
 """
 
 from pathlib import Path

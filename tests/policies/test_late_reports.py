@@ -1,5 +1,5 @@
-"""Public reports of the last eighteen months, through `audit`: what has to be said of each, decided
-from the thread before the program was asked (late_reports.yaml)."""
+"""Public reports of the last eighteen months, through `audit`: the required finding of each,
+decided from the thread before the program ran (late_reports.yaml)."""
 
 from pathlib import Path
 from typing import Any
@@ -30,7 +30,7 @@ def codes(report: dict[str, Any], folder: Path) -> set[str]:
 @pytest.mark.parametrize("report", SAID, ids=lambda one: one["report"])
 def test_the_cause_is_said(report: dict[str, Any], tmp_path: Path):
     found = codes(report, tmp_path)
-    # Without a code nothing was wrong: the reporter only asked.
+    # Without a code there was no fault: the reporter had a question.
     assert report["code"] in found if "code" in report else not found
 
 
@@ -41,8 +41,8 @@ def test_what_is_missed_says_why(report: dict[str, Any]):
 
 
 def test_at_least_seventy_of_a_hundred_are_said_and_from_ten_repositories():
-    """Written down before any was asked: 3 of reports 41 to 60 were said at first and 18 after
-    repairs, of 61 to 80 4 and 13, of 81 to 100 6 and 12."""
+    """Recorded before the first run: 3 of reports 41 to 60 were found at first and 18 after fixes,
+    of 61 to 80 4 and 13, of 81 to 100 6 and 12."""
     assert len(REPORTS) == 100
     assert len({one["report"] for one in REPORTS}) == 100
     assert len(SAID) >= 72

@@ -1,5 +1,5 @@
-"""What the later rounds of public files showed, each in its smallest form: a file, a rule, and
-whether the rule has something to say about it (tests/corpus/jury.jsonl)."""
+"""Results of the later rounds of public files, each in its smallest form: a file, a rule, and
+whether the rule has a finding about it (tests/corpus/jury.jsonl)."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What command lines and fields tell about processes, claims, schedules and autoscalers."""
+"""Facts from command lines and fields: processes, claims, schedules and autoscalers."""
 
 from decimal import Decimal
 from typing import Any

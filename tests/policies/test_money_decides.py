@@ -1,4 +1,4 @@
-"""Waste with a cheaper place in the same input is refused by its amount; a waiver is said."""
+"""Waste with a cheaper pool in the same input is refused by its amount; a waiver is reported."""
 
 from collections.abc import Iterator
 from datetime import timedelta
@@ -24,7 +24,7 @@ MONTH = 730
 
 
 def wasting(usd_per_month: int, *, here: bool) -> Rule:
-    """A rule that gives advice about so much waste."""
+    """A rule that gives advice about this amount of waste."""
 
     @rule("own-waste", "Waste.", dev=Level.MANDATORY, source="a test")
     def own(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:

@@ -1,4 +1,4 @@
-"""Whose a Karpenter pool is, its node class may say."""
+"""The owner of a Karpenter pool may be in its node class."""
 
 from gpufleet.catalogue import load
 from gpufleet.findings import Level

@@ -23,7 +23,7 @@ OWNERS = {"owner": "ML.Platform", "team": "ml-platform"}
 
 
 def found(thing: Thing, owners: Any = OWNERS) -> list[Finding]:
-    """What the rule says about a thing, with these settings."""
+    """Findings of the rule about a thing, with these settings."""
     subjects = thing.all_facts()
     everything = (*subjects, *(fact for one in QUIET for fact in one.all_facts()))
     context = RuleContext(today=TODAY, load_catalogue=load, surroundings=Surroundings(everything))

@@ -1,5 +1,5 @@
-"""Legal neighbours of each case of rules/pairs.py: at least five inputs that are right, written in
-another way than the good one, about which the rule has nothing to say."""
+"""Legal neighbours of each case of rules/pairs.py: at least five correct inputs, written in another
+way than the good one, for which the rule has no finding."""
 
 import dataclasses
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ FORMS = {
 
 
 def neighbours(case: Case) -> Iterator[tuple[str, Thing, tuple[Thing, ...]]]:
-    """Name, object, and what is beside it."""
+    """Name, object, and its companions."""
     beside = case.alongside
     yield "alone", case.good, ()
     others = tuple(one for one in beside if one is not FLEET)
@@ -38,7 +38,7 @@ def neighbours(case: Case) -> Iterator[tuple[str, Thing, tuple[Thing, ...]]]:
 
 
 def _other() -> Thing:
-    """What has nothing to do with GPUs."""
+    """Objects without GPUs."""
     data = {"a": "b"}
     return manifest(
         {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "x"}, "data": data}

@@ -1,6 +1,6 @@
-"""Patches of pools, of configurations in texts and of kinds the case table has no row for.
+"""Patches of pools, of configurations in texts and of kinds without a row in the case table.
 
-Each is what the reference asks a finding to offer; applied, the finding is gone.
+Each is the patch that the reference requires of a finding; once applied, the finding is gone.
 """
 
 from dataclasses import replace
@@ -26,7 +26,7 @@ from tests.policies.test_remediation import applied
 
 
 def found(thing: Thing, rule: str, *alongside: Thing) -> list[Finding]:
-    """What one rule says about a thing in the strictest profile."""
+    """Findings of one rule about a thing in the strictest profile."""
     subjects = thing.all_facts()
     everything = (*subjects, *(fact for one in alongside for fact in one.all_facts()))
     context = RuleContext(today=TODAY, load_catalogue=load, surroundings=Surroundings(everything))

@@ -1,7 +1,7 @@
 """Nineteen secrets in a pod, a dump and a state: no command prints one, in no format.
 
-They stand where people put them: variables, arguments, addresses, annotations, messages of events,
-data of Secrets. The forms are those of their issuers; the values were made up.
+They are in usual places: variables, arguments, addresses, annotations, messages of events, data of
+Secrets. The formats are those of their issuers; the values are invented.
 """
 
 import importlib

@@ -1,4 +1,4 @@
-"""Every kind that makes pods: where its template sits, and how many pods it makes."""
+"""Every kind that creates pods: path of its template, and number of its pods."""
 
 import pytest
 
@@ -217,7 +217,7 @@ def test_pods_of_every_kind(group, kind):
 
 
 def _reads(document, place):
-    """What is at a field path."""
+    """Value at a field path."""
     from gpufleet.findings.remediation import pointer
 
     for step in pointer(place).split("/")[1:]:

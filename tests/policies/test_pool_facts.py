@@ -263,7 +263,7 @@ def image(origin: str) -> Any:
 
 
 def architecture(origin: str) -> Any:
-    """Of the machines, and not against the image."""
+    """By the machines, and not against the image."""
     pool = seen(origin)[1]
     types = pool.instance_types.value if pool.instance_types.is_known else ()
     found = {CATALOGUE.instance(name).architecture for name in types}
@@ -292,7 +292,7 @@ def sharing(origin: str) -> Any:
 
 
 def reported(origin: str, gpus: int, tensor: int) -> str:
-    """What the audit says of the weights of a server next to the pool."""
+    """Findings of the audit about the weights of a server next to the pool."""
     subject = server(gpus, tensor)
     case = Case("", subject, subject, "")
     case.__dict__["alongside_facts"] = ORIGINS[origin]()
@@ -301,7 +301,7 @@ def reported(origin: str, gpus: int, tensor: int) -> str:
 
 
 def model(origin: str) -> Any:
-    """All of a GPU, whole or in turns, against 131 GiB of weights."""
+    """All of a GPU, whole or time-sliced, against 131 GiB of weights."""
     return "1 x L4" in reported(origin, 1, 1)
 
 
@@ -312,7 +312,7 @@ def parallelism(origin: str) -> Any:
 
 
 SHARED = ("GKE, Pulumi", "GKE, Terraform", "FleetSpec")
-"""Origins that say themselves how GPUs are shared; elsewhere the device plugin does."""
+"""Origins that state the sharing of GPUs themselves; elsewhere the device plugin does."""
 FACTS = {
     one.__name__: one
     for one in (image, architecture, driver, bounds, purchase, sharing, model, parallelism)

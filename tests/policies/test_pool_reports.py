@@ -1,4 +1,4 @@
-"""Public reports about pools: what the rules say of each, and of its neighbours that are right."""
+"""Public reports about pools: the findings of each, and of its correct neighbours."""
 
 from typing import Any
 

@@ -1,6 +1,6 @@
-"""Shapes of public files that rules once judged wrongly, in the smallest form; each names its file.
+"""Public files with wrong results of earlier rules, in the smallest form; each names its file.
 
-The commits are those of the corpora (see tests/corpus). What an object is called here is ours.
+The commits are those of the corpora (see tests/corpus). Names of objects are ours.
 """
 
 from pathlib import Path
@@ -58,7 +58,7 @@ _FAMILY = "karpenter.k8s.aws/instance-family"
     ],
 )
 def test_a_machine_of_unknown_size_does_not_make_a_pool_unbounded(said, requirements: str):
-    """The catalogue knows no size of p6e-gb200.36xlarge; a limit in GPUs bounds it all the same."""
+    """The catalogue has no size of p6e-gb200.36xlarge; a limit in GPUs still bounds it."""
     assert "gpu-pool-unbounded" not in said(pool(requirements))
     cores = f"[{{key: {_CATEGORY}, operator: In, values: [g]}}]"
     assert "gpu-pool-unbounded" not in said(pool(cores, "{cpu: 200}"))
@@ -162,9 +162,18 @@ def test_a_server_of_a_small_model_on_eight_h100(said):
         ("meta-llama/Llama-3.1-70B-Instruct", 1, "nvidia-l4", (), "mandatory"),
         ("meta-llama/Llama-3.1-70B-Instruct", 2, "nvidia-l4", ("-tp", "2"), "mandatory"),
         ("acme/chat-70b", 1, "nvidia-l4", (), "advisory"),
-        ("meta-llama/Llama-3.1-70B-Instruct", 8, "nvidia-l4", ("-tp", "8"), ""),
+        # 131,072 tokens are 40 GiB of cache, and vLLM keeps room for one such sequence
+        ("meta-llama/Llama-3.1-70B-Instruct", 8, "nvidia-l4", ("-tp", "8"), "mandatory"),
+        (
+            "meta-llama/Llama-3.1-70B-Instruct",
+            8,
+            "nvidia-l4",
+            ("-tp", "8", "--max-model-len=32768"),
+            "",
+        ),
         ("meta-llama/Llama-3.1-70B-Instruct", 1, "nvidia-l4", ("--cpu-offload-gb", "200"), ""),
-        ("meta-llama/Llama-3.1-8B-Instruct", 1, "nvidia-l4", (), ""),
+        ("meta-llama/Llama-3.1-8B-Instruct", 1, "nvidia-l4", (), "mandatory"),
+        ("meta-llama/Llama-3.1-8B-Instruct", 1, "nvidia-l4", ("--max-model-len=8192",), ""),
         ("openai/gpt-oss-20b", 1, "nvidia-l4", (), ""),
     ],
 )
@@ -313,7 +322,7 @@ def test_a_ray_group_that_promises_gpus_lacks_the_limit(said):
     """ray-project/kuberay, ray-operator/config/samples/ray-cluster-label-selector.yaml: the fix is
     the limit; removing the selector takes the accelerator away."""
     found = said(RAY)["non-gpu-pod-on-gpu-pool"]
-    assert "tells Ray that it has a GPU" in found.message
+    assert "sets num-gpus of Ray" in found.message
     assert "nvidia.com/gpu: 1" in found.fix
     assert found.remediation == ()
 
@@ -324,7 +333,7 @@ def test_a_ray_group_that_promises_gpus_lacks_the_limit(said):
 )
 def test_ray_is_told_of_more_gpus_than_the_container_has(said, written, limit, found):
     """ray-project/ray doc/source/cluster/kubernetes/user-guides/config.md: KubeRay writes num-gpus
-    from the limits; whoever writes it decides what Ray believes."""
+    from the limits; a written value overrides Ray's number."""
     text = RAY.replace('resources: {GPU: "1"}', f"rayStartParams: {{num-gpus: {written}}}")
     text = text.replace("limits: {cpu: 1}", f"limits: {{cpu: 1, nvidia.com/gpu: {limit}}}")
     assert ("gpu-count-below-parallelism" in said(text)) is found

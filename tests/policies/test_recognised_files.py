@@ -1,4 +1,4 @@
-"""What a file is, told by its name or by what is in it."""
+"""The kind of a file, by its name or by its content."""
 
 from gpufleet.cluster import FleetFacts
 from gpufleet.cluster.nvidia import MigLayouts, NvidiaConfig, OperatorChoices, SharingConfig

@@ -1,4 +1,4 @@
-"""What a finding offers as a patch fixes exactly that finding, and is applied in one go."""
+"""A finding's patch fixes exactly that finding, and is applied at once."""
 
 import copy
 from dataclasses import replace

@@ -1,5 +1,5 @@
-"""Who repairs nodes, in the files of each tool: NVSentinel's values, Karpenter's gate, GKE's and
-OpenShift's switches, and the tests of `acceptance`."""
+"""Programs that repair nodes, in the files of each tool: NVSentinel's values, Karpenter's gate,
+GKE's and OpenShift's switches, and the tests of `acceptance`."""
 
 from pathlib import Path
 from typing import Any

@@ -15,7 +15,7 @@ GROUP = "spec.workerGroupSpecs[0]"
 
 
 def said(document: dict[str, Any]) -> list[str]:
-    """What the rule says, by its place."""
+    """Findings of the rule, by place."""
     thing = manifest(document)
     case = Case(RULE, thing, thing, "", alongside=(), settings={"profile": "strict"})
     return [f.path for f in case.findings(thing) if f.code == RULE]

@@ -1,4 +1,4 @@
-"""Seven inputs that were judged wrongly, and five more of each kind (seven_kinds.yaml)."""
+"""Seven inputs with wrong results, and five more of each kind (seven_kinds.yaml)."""
 
 import json
 from pathlib import Path
@@ -33,7 +33,7 @@ def test_it_is_judged_as_its_vendor_does(one: dict[str, Any], tmp_path: Path):
 
 
 def codes(one: dict[str, Any], folder: Path) -> set[str]:
-    """What is said of an input, advice left out."""
+    """Findings of an input, without advice."""
     if "compile" in one:
         fleet = compile_data({**one["compile"], "pools": [desks(one["gpu"], one["type"])]})
         return {found.code for found in fleet.findings if found.severity is Severity.ERROR}
@@ -81,7 +81,7 @@ def files(one: dict[str, Any]) -> dict[str, str]:
 def claim(
     requests: int = 1, alternatives: int = 0, selectors: int = 0, constraints: int = 0
 ) -> dict[str, Any]:
-    """A claim with so many of each."""
+    """A claim with this number of each."""
     exactly: dict[str, Any] = {"deviceClassName": "gpu.nvidia.com"}
     if selectors:
         each = {"cel": {"expression": "device.driver == 'gpu.nvidia.com'"}}

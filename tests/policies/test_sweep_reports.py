@@ -1,5 +1,5 @@
-"""Public reports of May 2025 to November 2026 that a sweep over NVIDIA's operators, plugins and
-exporters and HAMi found, and what has to be said of each (sweep_reports.yaml)."""
+"""Public reports of May 2025 to November 2026 from a sweep over NVIDIA's operators, plugins and
+exporters and HAMi, and the required finding of each (sweep_reports.yaml)."""
 
 from pathlib import Path
 from typing import Any

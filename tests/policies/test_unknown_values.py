@@ -1,4 +1,4 @@
-"""What is not known yet, as during a preview, only ever takes findings away."""
+"""Unknown values, as during a preview, never add findings."""
 
 from dataclasses import replace
 

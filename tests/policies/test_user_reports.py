@@ -1,7 +1,7 @@
-"""Public reports whose cause was a configuration, through `audit`, and what has to be said of each.
+"""Public reports whose cause was a configuration, through `audit`, and the finding of each.
 
-Each is the smallest form of what the reporter had. What has to be said was decided from the thread
-before the program was asked. tests/policies/configurations/test_user_reports.py has thirty others.
+Each is the smallest form of the reporter's file. The required finding was decided from the thread
+before the program ran. tests/policies/configurations/test_user_reports.py has thirty others.
 """
 
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ class UserReport:
     says: tuple[str, ...]
     """Words that the finding has, all of them."""
     gpu: str = ""
-    """GPU of the reporter's nodes, where the file does not say it and a check has to be told."""
+    """GPU of the reporter's nodes, if the file does not name it and a check needs it."""
     kind: str = ""
     missed: str = ""
     """Why the program cannot see the cause."""

@@ -33,7 +33,7 @@ ON_TRAINING = {'spec.template.spec.nodeSelector."gpufleet.dev/pool"': "training"
 
 
 def rules(thing: Thing, alongside: tuple[Thing, ...] = (FLEET,)) -> dict[str, Level]:
-    """Rule -> level of everything the strict profile says about it."""
+    """Rule -> level of every finding of the strict profile."""
     case = Case("", thing, thing, "", alongside=alongside, settings={"profile": "strict"})
     return {finding.code: finding.level for finding in case.findings(thing)}
 
@@ -278,7 +278,7 @@ def test_workers_that_take_work_from_a_queue_need_no_readiness():
 
 
 NONE_ASKED = {"limits": {"nvidia.com/gpu": 0}, "requests": {"nvidia.com/gpu": "0"}}
-"""What charts write where a GPU is switched off."""
+"""Values that charts write for a disabled GPU."""
 
 
 @pytest.mark.parametrize("amount", [0, "0", 0.0, "0.0"])
@@ -330,7 +330,7 @@ def test_a_loop_of_nothing_but_sleep_waits_for_ever(script: str):
 
 
 def patch_of(document: dict[str, Any], **container: Any) -> Thing:
-    """What an overlay of Kustomize says of a container: its name, and what it changes."""
+    """Fields of a container in a Kustomize overlay: its name, and its changes."""
     path = "spec.template.spec.containers"
     return manifest(changed(document, {path: [{"name": "server", **container}]}))
 

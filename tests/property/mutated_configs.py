@@ -188,7 +188,7 @@ def _written(chance: random.Random, document: Any) -> str:
 
 
 def _block(value: Any, indent: str, *, bare: bool) -> str:
-    """Block YAML; `bare` leaves quotes out wherever text allows it, so that `yes` is a boolean."""
+    """Block YAML; `bare` omits quotes where the text allows it, so that `yes` is a boolean."""
     if isinstance(value, dict) and value:
         lines = []
         for key, inner in value.items():

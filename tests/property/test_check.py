@@ -1,4 +1,4 @@
-"""`gpufleet check` over anything at all: an answer of the promised shape, always the same."""
+"""`gpufleet check` of any input: a result of the promised form, always the same."""
 
 import json
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Does a model fit? Compile, size, plan and audit answer by the same bytes.
+"""Whether a model fits: compile, size, plan and audit use the same bytes.
 
 Random fleets, models and ways of sharing. The expected relations are those of the sources: weights
 larger than what a process can allocate cannot be loaded (vllm-project/vllm#636), MPS divides memory
@@ -76,7 +76,7 @@ def declarations(draw: st.DrawFn) -> dict[str, Any]:
 
 
 def asked_of_size(one: Grant, sharing: str, model: str) -> SizeRequest:
-    """The same share as a person asks `gpufleet size` for it."""
+    """The same share in a user's call of `gpufleet size`."""
     replicas = one.replicas if one.replicas > 1 else None
     return SizeRequest(
         model=model,

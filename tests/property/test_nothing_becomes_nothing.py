@@ -1,8 +1,8 @@
-"""What a team was promised is something that a job can use, or a finding says why not.
+"""A team's promised quota can be used by a job, or a finding gives the reason.
 
 Random fleets of every platform with random teams, owners, promises and purchases: 300 with each run
-of the tests, 10,000 at night. What a team can use is added up here from the rendered objects, as
-Kueue does: its quota, and what its borrowing limit and the others' lending limits allow.
+of the tests, 10,000 at night. The usable amount of a team is added up here from the rendered
+objects, as Kueue does: its quota, its borrowing limit and the others' lending limits.
 """
 
 from collections.abc import Iterator
@@ -203,7 +203,7 @@ def test_the_fix_gives_one_job() -> None:
     assert [one.evidence["team"] for one in first] == ["c"]
     assert first[0].message == (
         "share 0.33 of whole is 0 of 16 nvidia.com/gpu, and a job there takes 8: its jobs run "
-        "there only on what others leave idle"
+        "there only on idle quota of other teams"
     )
     assert first[0].fix == "let whole have 3 nodes, or give it the pool: `team: c`"
     pool = {**FLEET["pools"][0], "nodes": {"min": 0, "max": 3}}

@@ -27,7 +27,7 @@ from tests.property import upstream_rules
 from tests.unit.render.published_labels import published_labels
 
 UNHURRIED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
-"""A busy machine is no reason to fail."""
+"""A loaded machine must not fail the test."""
 
 
 def given(*strategies: st.SearchStrategy[Any]) -> Any:

@@ -1,8 +1,8 @@
-"""For any legal fleet: quotas = advertised capacity = what autoscalers may make, per resource.
+"""For any legal fleet: quotas = advertised capacity = limits of autoscalers, per resource.
 
-The amounts are counted anew from each artefact: ClusterQueues, NodeOverlays, autoscaler tags,
-limits of Karpenter, the node's own advertisement. Fleets have GPUs cut and shared in every way,
-GPUs that are claimed, Trainium and Inferentia by device and by core, and TPU slices.
+The amounts are counted again from each artefact: ClusterQueues, NodeOverlays, autoscaler tags,
+limits of Karpenter, the node's own advertisement. Fleets have GPUs partitioned and shared in every
+way, claimed GPUs, Trainium and Inferentia by device and by core, and TPU slices.
 """
 
 import re
@@ -91,7 +91,7 @@ def any_fleets(draw: st.DrawFn) -> dict[str, Any]:
 
 @st.composite
 def shared_out(draw: st.DrawFn) -> dict[str, Any]:
-    """A fleet whose teams have all of it: with limits, groups, and pools of their own."""
+    """A fleet whose teams have all of it: with limits, groups, and separate pools."""
     document = draw(any_fleets())
     count = draw(st.integers(1, 4))
     parts = [draw(st.integers(1, 20)) for _ in range(count)]
@@ -121,7 +121,7 @@ def compiled(document: dict[str, Any]) -> Fleet:
 
 
 def quotas(fleet: Fleet) -> dict[tuple[str, str], list[dict[str, int]]]:
-    """Pool and resource -> what each queue says of it."""
+    """Pool and resource -> quota of each queue."""
     found: dict[tuple[str, str], list[dict[str, int]]] = {}
     for queue in cluster_queues(fleet):
         for group in queue["spec"]["resourceGroups"]:
@@ -133,7 +133,7 @@ def quotas(fleet: Fleet) -> dict[tuple[str, str], list[dict[str, int]]]:
 
 
 def told_to_autoscaler(pool: Pool) -> dict[str, int]:
-    """What one more node of the pool brings, as its autoscaler believes."""
+    """Resources of one more node of the pool, by its autoscaler's configuration."""
     overlay = node_overlay(pool)
     devices = {} if overlay is None else dict(overlay["spec"]["capacity"])
     devices.pop("hugepages-2Mi", None)  # of EFA's driver; no quota counts them
@@ -159,7 +159,7 @@ def told_to_autoscaler(pool: Pool) -> dict[str, int]:
 
 
 def on_a_node(pool: Pool) -> dict[str, int]:
-    """Accelerator -> units of a node, for pools that are not cut: from machine and declaration."""
+    """Accelerator -> units of a node, for pools without MIG: from machine and declaration."""
     row = pool.machines[0].instance
     assert row is not None
     assert row.accelerator.count is not None
@@ -194,7 +194,7 @@ def test_quota_is_what_the_pools_may_grow_to(document: dict[str, Any]) -> None:
             bounds = limits(pool)
             assert int(bounds["nodes"]) == most
             for resource, amount in pool.advertised.items():
-                # Of GPUs that take turns without a name of their own both counts are bounded.
+                # For time-sliced GPUs without a separate name both counts are limited.
                 both = max(amount, modelled_gpus(pool) if resource == GPU else 0)
                 assert int(bounds[resource]) == both * most
             for resource, amount in told_to_autoscaler(pool).items():
@@ -232,7 +232,7 @@ def test_limits_are_those_kueue_takes(document: dict[str, Any]) -> None:
 @UNHURRIED
 @given(any_fleets())
 def test_units_of_a_node_are_never_more_than_the_node(document: dict[str, Any]) -> None:
-    """What pods can be made to pay together is at most the price: the rest is stranded."""
+    """The sum that pods can be charged is at most the price: the rest is stranded."""
     for pool in compiled(document).pools:
         weights, capacity = unit_weights(pool), unit_capacity(pool)
         assert set(pool.advertised) <= set(weights)

@@ -149,7 +149,7 @@ def nonzero(amounts: dict[str, int]) -> dict[str, int]:
 
 
 def from_layouts(pool: Pool) -> int:
-    """Shares on a node counted anew: devices of each GPU, times turns."""
+    """Shares on a node counted again: devices of each GPU, times replicas."""
     partition = pool.partition
     if not partition.mig_enabled:
         return len(partition.gpus) * partition.replicas
@@ -158,7 +158,7 @@ def from_layouts(pool: Pool) -> int:
 
 
 def from_operands(fleet: Fleet, pool: Pool) -> dict[str, int] | None:
-    """What the two NVIDIA files say together; None where neither reaches the node."""
+    """Result of the two NVIDIA files together; None if neither applies to the node."""
     files = {file.path: file for file in artefacts(fleet)}
     label = pool.labels.get("nvidia.com/mig.config")
     chosen = pool.labels.get("nvidia.com/device-plugin.config")

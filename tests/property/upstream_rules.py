@@ -50,7 +50,7 @@ def _check_entry(entry: Entry) -> None:
 
 
 def layouts_of(entries: list[Entry], gpus: int) -> list[dict[str, int] | None]:
-    """What each GPU of a node gets; None: MIG off. Every GPU must be matched exactly once."""
+    """Devices of each GPU of a node; None: MIG off. Every GPU must be matched exactly once."""
     layouts: dict[int, dict[str, int] | None] = {}
     for entry in entries:
         devices = range(gpus) if entry["devices"] == "all" else entry["devices"]
@@ -65,7 +65,7 @@ def layouts_of(entries: list[Entry], gpus: int) -> list[dict[str, int] | None]:
 def allocatable(
     layouts: list[dict[str, int] | None], config: dict[str, Any], strategy: str
 ) -> dict[str, int]:
-    """What the device plugin publishes for a node with these GPUs under this configuration."""
+    """Resources that the device plugin publishes for these GPUs under this configuration."""
     assert set(config) <= {"version", "flags", "sharing"}
     assert config.get("version", "v1") == "v1"
     flags = config.get("flags", {})

@@ -1,4 +1,4 @@
-"""What commands of `gpufleet` say of a declaration, as plain data."""
+"""Output of `gpufleet` commands for a declaration, as plain data."""
 
 import io
 import json
@@ -69,5 +69,5 @@ def _parsed(file: Path) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """YAML knows dates and keys that are numbers, JSON does not."""
+    """YAML has dates and numeric keys, JSON does not."""
     return json.loads(json.dumps(value, default=str))

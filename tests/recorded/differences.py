@@ -46,7 +46,7 @@ def recordings(part: str) -> list[str]:
 
 
 def differences(part: str, name: str, found: Any, allowed: tuple[Allowed, ...] = ()) -> list[str]:
-    """Every place whose value differs from the recording, without those that are allowed."""
+    """Every place whose value differs from the recording, without the allowed ones."""
     old, new = dict(_leaves(recording(part, name))), dict(_leaves(json.loads(dumped(found))))
     shown = [
         f"{place}: {_shown(old, place)} -> {_shown(new, place)}"
@@ -64,7 +64,7 @@ def differences(part: str, name: str, found: Any, allowed: tuple[Allowed, ...] =
 
 
 def _leaves(value: Any, place: str = "") -> Iterator[tuple[str, Any]]:
-    """Place -> value of everything that is no object or list with content."""
+    """Place -> value of every scalar and every empty object or list."""
     if isinstance(value, dict) and value:
         for key, item in value.items():
             yield from _leaves(item, f"{place}/{key}")

@@ -70,7 +70,7 @@ class Program:
     secrets: frozenset[str] = field(default_factory=frozenset[str])
     """Full names of the settings that are secret."""
     longest: int = 400
-    """Characters. Of longer texts a digest is recorded."""
+    """Characters. For longer texts a digest is recorded."""
 
 
 def stack_program(tree: Path, declaration: Path) -> Program:

@@ -1,4 +1,4 @@
-"""Record what users see of the tree on PYTHONPATH: files, compiled fleets, plans, resources.
+"""Record the visible results of the tree on PYTHONPATH: files, compiled fleets, plans, resources.
 
     PYTHONPATH=TREE/components:TREE/policies:. python -m tests.recorded.record TREE FOLDER
 

@@ -1,6 +1,6 @@
-"""What a Pulumi program registers, with whole URNs, without an engine.
+"""Registrations of a Pulumi program, with whole URNs, without an engine.
 
-Only the SDK's own stand-in for the engine is used, and public names of gpufleet.
+Only the SDK's own mock of the engine is used, and public names of gpufleet.
 """
 
 import asyncio
@@ -80,7 +80,7 @@ class _Monitor(mocks.MockMonitor):
         self._lock = threading.Lock()
 
     def make_urn(self, parent: str, type_: str, name: str) -> str:
-        """The engine names the types of all parents but the stack; the SDK's stand-in does not."""
+        """The engine names the types of all parents but the stack; the SDK's mock does not."""
         chain = [] if f"::{STACK}::" in parent or not parent else [parent.split("::")[2]]
         return super().make_urn("", "$".join([*chain, type_]), name)
 
@@ -112,7 +112,7 @@ class _Monitor(mocks.MockMonitor):
 
 @contextmanager
 def _closing_its_loop() -> Iterator[None]:
-    """The SDK's stand-in opens an event loop in each worker thread and leaves it open."""
+    """The SDK's mock opens an event loop in each worker thread and leaves it open."""
     try:
         yield
     finally:
@@ -179,7 +179,7 @@ def _digested(value: Any, longest: int) -> Any:
 def run(
     program: Program, home: Path, stand_in: mocks.Mocks | None = None, *, preview: bool = False
 ) -> dict[str, Any]:
-    """Run a program of a folder against a stand-in. Default: one that knows what a cloud knows."""
+    """Run a program of a folder against a mock. Default: one with the outputs of a cloud."""
     loop = asyncio.new_event_loop()
     asyncio.set_event_loop(loop)
     stand_in = stand_in or _Echo()

@@ -177,7 +177,7 @@ def test_a_value_known_only_after_deployment_is_refused(construct: Construct) ->
 
 
 UNKNOWN = "04da6b54-80e4-46f7-96ec-b56ff0331ba9"
-"""How the engine writes a string that is not known yet."""
+"""The engine's wire format of a string that is not known yet."""
 
 
 def test_what_other_resources_produce_may_be_unknown(
@@ -204,7 +204,7 @@ def test_what_other_resources_produce_may_be_unknown(
 
 
 def test_admission_policies_from_another_language(construct: Construct, monitor: Monitor) -> None:
-    """The component lives next to the rules; numbers of settings arrive as floats."""
+    """The component is next to the rules; numbers of settings arrive as floats."""
     settings = {"profile": "strict", "thresholds": {"maxGpus": 8}}
     answer = construct(
         "gpufleet:index:GpuAdmissionPolicies",

@@ -19,7 +19,7 @@ GOLDEN = Path(__file__).with_name("schema.json")
 
 @pytest.fixture(scope="module")
 def host() -> dict[str, Any]:
-    """What `components/__main__.py` defines."""
+    """Definitions of `components/__main__.py`."""
     return runpy.run_path(str(ROOT / "components"))
 
 

@@ -1,4 +1,4 @@
-"""`make vulnerabilities` never says that nothing is known of what it did not look at."""
+"""`make vulnerabilities` never reports unqueried packages as safe."""
 
 import importlib.util
 import subprocess

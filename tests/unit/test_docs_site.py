@@ -72,7 +72,7 @@ def test_the_start_page_shows_what_it_is_for() -> None:
 
 
 MOST_WORDS = 90_000
-"""Of the pages that people write and read, without what is generated and records of decisions."""
+"""Hand-written pages, without generated ones and records of decisions."""
 GENERATED = {"policies.md", "fleet-spec.md", "change-classes.md", "platforms.md", "check.md"}
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 SOURCE_ROOTS = ("components", "policies", "planner", "sandbox")
 LARGEST = 3
-"""Files of one circle: a type and what it is made of may name each other."""
+"""Files of one circle: a type and its parts may name each other."""
 
 REGISTRY = "gpufleet.platforms.registry"
 LOOK_PLATFORMS_UP = (

@@ -1,4 +1,4 @@
-"""Every text that says how to install gpufleet uses the words of `gpufleet.installation`."""
+"""Every installation text uses the words of `gpufleet.installation`."""
 
 import re
 from pathlib import Path

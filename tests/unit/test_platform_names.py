@@ -1,4 +1,4 @@
-"""Only the folder of a platform names it; everything else asks the platform's value.
+"""Only the folder of a platform names it; all other code uses the platform's value.
 
 A name is `Platform.X`, a whole string such as "eks", access to an option `.eks`, or an import of
 `gpufleet.platforms.eks`. A test with a made-up platform, `platforms/test_new_platform.py`, edits
@@ -44,7 +44,7 @@ OTHERWISE = {
 """Files that name a platform, and that adding another one does not edit."""
 
 WORDS = frozenset({"existing"})
-"""Names of platforms that are words of other things too: nodes that somebody else made."""
+"""Names of platforms that are common words too: nodes that another tool created."""
 NAMES = frozenset(platform.value for platform in Platform) - WORDS
 OPTIONS = (NAMES | {platform.section for platform in Platform}) - {"sandbox"} - WORDS
 

@@ -1,4 +1,4 @@
-"""The first screen of README.md is what the program prints, and the first answer needs one file."""
+"""The first screen of README.md is the program's output, and the first answer needs one file."""
 
 import re
 import shlex
@@ -60,7 +60,7 @@ def test_the_commands_of_the_example_end_as_its_page_says() -> None:
 
 
 def test_nodes_that_are_tested_and_repaired(tmp_path: Path) -> None:
-    """Who watches and repairs, after what time, what stays and what it costs; and the files."""
+    """The watching and repairing program, delay, floor and cost; and the files."""
     said = run("gpufleet explain tested-nodes.yaml").stdout
     train, chat = said.split("\nchat ")
     for pool, words in (

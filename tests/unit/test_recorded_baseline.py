@@ -1,6 +1,6 @@
-"""What users see of this tree is what they saw of the recorded one, but for what is listed here.
+"""Visible results of this tree equal those of the recorded one, except the listed differences.
 
-`tests/recorded/record.py` says what is recorded and how.
+`tests/recorded/record.py` defines the recording.
 """
 
 from pathlib import Path

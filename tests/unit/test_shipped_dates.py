@@ -1,4 +1,4 @@
-"""What is shipped previews for months after it was written: its windows of capacity are open."""
+"""Shipped files preview for months after their date: their windows of capacity are open."""
 
 from datetime import UTC, datetime
 from pathlib import Path

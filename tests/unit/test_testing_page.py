@@ -73,7 +73,7 @@ def test_the_group_is_in_the_subnet_of_the_platform():
 
 
 def test_a_whole_program_with_values_of_another_stack(tmp_path: Path) -> None:
-    """Registered when the module is imported, asked for without an engine that runs the loop."""
+    """Registered when the module is imported, requested without an engine that runs the loop."""
     (tmp_path / "program.py").write_text(PROGRAM)
     (tmp_path / "test_fleet.py").write_text(TEST)
     passes(tmp_path, 1)

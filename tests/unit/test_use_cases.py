@@ -1,9 +1,9 @@
-"""docs/use-cases.md and docs/tutorials: each is run as the page shows it, in an empty folder.
+"""docs/use-cases.md and docs/tutorials: each runs as the page shows it, in an empty folder.
 
 A section has files (a fenced block whose first line is `# NAME`), and an indented block with
-commands (`$ gpufleet ...`) and parts of what they print. A part is a line, in order, blanks aside;
-`...` stands for anything. A block of a tutorial without `$` needs a cloud, a vCenter, a cluster or
-a shell: `ELSEWHERE` names the test that runs its commands on a stand-in.
+commands (`$ gpufleet ...`) and parts of their output. A part is a line, in order, blanks aside;
+`...` matches any text. A block of a tutorial without `$` needs a cloud, a vCenter, a cluster or a
+shell: `ELSEWHERE` names the test that runs its commands on a simulator.
 """
 
 import importlib
@@ -151,8 +151,8 @@ _FINDING = re.compile(r"(?:[0-9]+ )?(?:error|warning) ")
 
 
 def _run(command: str) -> str:
-    """What the command prints, findings first. It runs in this process: most of its time would be
-    the start of Python."""
+    """Output of the command, findings first. It runs in this process: most of its time would be the
+    start of Python."""
     program, name, *arguments = shlex.split(command)
     if program == "cat":
         return Path(name).read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""examples/wasteful: its README says what the rules say about its fleet and workloads."""
+"""examples/wasteful: its README has the rules' findings about its fleet and workloads."""
 
 import ast
 import json
@@ -31,7 +31,7 @@ def fleet() -> dict[str, Any]:
 
 
 def workloads(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
-    """What the example makes, without the engine: its constructors write down what they get."""
+    """Objects of the example, without the engine: its constructors record their arguments."""
     made: list[dict[str, Any]] = []
 
     def making(api: str, kind: str) -> Callable[..., None]:

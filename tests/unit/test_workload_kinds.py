@@ -53,7 +53,7 @@ def test_the_policy_pack_finds_nothing(file: Path) -> None:
 
 
 def asked(value: Any) -> set[str]:
-    """Every accelerator that a document asks for, however deep."""
+    """Every accelerator that a document requests, at any depth."""
     if isinstance(value, dict):
         own = {str(key) for key in value.get("limits", {}) or {}}
         return own.union(*(asked(inner) for inner in value.values()))

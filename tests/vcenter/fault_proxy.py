@@ -1,7 +1,7 @@
-"""A proxy before vcsim that makes chosen calls fail: the faults a test asks for, and no others.
+"""A proxy before vcsim that makes chosen calls fail: the faults of a test, and no others.
 
-It reads the method from the body of each SOAP call. Every rule names a method (or any), which of
-its calls is meant, and what becomes of that call.
+It reads the method from the body of each SOAP call. Every rule names a method (or any), the number
+of the call, and its fault.
 """
 
 import http.client
@@ -38,28 +38,28 @@ CHANGING = frozenset(
 """Methods that change the inventory: what a run without changes must not call."""
 
 REMEMBERED = CHANGING | {"UpgradeVM_Task", "SetField"}
-"""Methods whose effect outlives the simulator: the next life is informed them again."""
+"""Methods whose effect outlives the simulator: they are replayed after a restart."""
 
 
 class Action(Enum):
-    """What becomes of a call."""
+    """Fault of a call."""
 
     DROP_REQUEST = "dropRequest"
     """The connection closes and vCenter never sees the call."""
     DROP_REPLY = "dropReply"
-    """vCenter carries the call out, and no one hears its answer."""
+    """vCenter executes the call, and its response is lost."""
     FAULT = "fault"
-    """The answer is a fault of the rule's type."""
+    """The response is a fault of the rule's type."""
     BEFORE = "before"
     """The rule's function runs first: a test kills a process here."""
     AFTER = "after"
-    """The rule's function runs once vCenter has answered, before the answer goes on."""
+    """The rule's function runs after vCenter's response, before the response is passed on."""
     FORGET = "forget"
-    """As `AFTER`, and the call is not remembered: vCenter dies before it does what it said."""
+    """As `AFTER`, and the call is not recorded: vCenter stops before it executes the call."""
     REWRITE = "rewrite"
     """vCenter gets what the rule makes of the call: a test changes a password here."""
     REWRITE_REPLY = "rewriteReply"
-    """The caller gets what the rule makes of the answer: a test takes a privilege away here."""
+    """The caller gets the rule's version of the response: a test removes a privilege here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ class Rule:
     inner: str = ""
     """XML inside the fault: its own fields."""
     do: Callable[[], None] = lambda: None
-    """Runs where the action says so; with `DROP_REQUEST` and `DROP_REPLY`, before the connection
+    """Runs at the moment of the action; with `DROP_REQUEST` and `DROP_REPLY`, before the connection
     closes."""
     rewrite: Callable[[bytes], bytes] = bytes
     seconds: float = 0.0
@@ -100,7 +100,7 @@ class Change:
     body: bytes
     headers: dict[str, str]
     task: str | None
-    """The task that does it, as the caller was told."""
+    """The task of the call, by the reference that the caller got."""
 
 
 @dataclass
@@ -109,7 +109,7 @@ class FaultProxy:
 
     port: int
     life: Life | None
-    """What is behind it; None while that is down."""
+    """The server behind it; None while that is down."""
     rules: Sequence[Rule] = ()
     calls: Counter[str] = field(default_factory=Counter[str])
     """Calls seen, by method."""
@@ -131,10 +131,10 @@ class FaultProxy:
             return {name: count for name, count in self.calls.items() if name in CHANGING}
 
     def took(self, life: Life, change: Change | None) -> None:
-        """Note that an answer came from this life.
+        """Record that a response came from this run of the simulator.
 
         Raises:
-            ConnectionError: the life has ended meanwhile, so no one hears the answer.
+            ConnectionError: the run has ended meanwhile, so the response is lost.
         """
         with self.lock:
             if self.life is not life:
@@ -156,7 +156,7 @@ class FaultProxy:
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
-    # One packet per answer: headers and body apart cost 40 ms of delayed acknowledgement a call.
+    # One packet per response: two packets cost 40 ms of delayed acknowledgement a call.
     wbufsize = -1
     disable_nagle_algorithm = True
 
@@ -236,7 +236,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.close_connection = True  # the caller was killed meanwhile
 
     def log_message(self, format: str, *args: object) -> None:
-        """Say nothing: what failed, a test asked for."""
+        """Log nothing: every failure is requested by a test."""
 
 
 def _change(body: bytes, headers: dict[str, str], answer: bytes) -> Change | None:
@@ -254,12 +254,12 @@ class _Server(ThreadingHTTPServer):
     proxy: FaultProxy
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """Say nothing: connections of killed processes break."""
+        """Log nothing: connections of killed processes break."""
 
 
 @contextmanager
 def fault_proxy(host: str, port: int) -> Iterator[FaultProxy]:
-    """A proxy before the server at `host:port`, on a port of its own of this machine."""
+    """A proxy before the server at `host:port`, on a separate port of this machine."""
     server = _Server(("127.0.0.1", 0), _Handler)
     life = Life(host, port, References())
     server.proxy = FaultProxy(int(server.server_address[1]), life)

@@ -1,10 +1,10 @@
-"""A simulator that is killed at any call and comes back with what it had, as a vCenter does.
+"""A simulator that is killed at any call and restarts with its state, as a vCenter does.
 
-vcsim keeps its inventory in memory. What makes it that inventory is its model and the calls that
-changed it, and the proxy before it sees each of them: so the next life is informed all of them
-again, in the same order. What was done is done again, half-made machines included; what was taken
-and not done yet stays undone; sessions, tasks and events are gone; references and the server's own
-uuid are the same (`references`).
+vcsim keeps its inventory in memory. The inventory follows from its model and the calls that changed
+it, and the proxy before it records each of them: they are replayed after a restart, in the same
+order. Finished operations are done again, incomplete machines included; accepted but unfinished
+ones stay undone; sessions, tasks and events are gone; references and the server's own uuid are the
+same (`references`).
 """
 
 import threading
@@ -19,15 +19,15 @@ from tests.vcenter.simulator import RunningVcenter, SimulatedVcenter, start
 
 _DATACENTER = "DC0"
 _STARTS = 60
-"""Which machine of the model becomes the template is left to a map of Go, which has no order: the
-simulator is started until it is the same as in the first life, one time in three with three."""
+"""A Go map, which has no order, decides which machine of the model becomes the template: the
+simulator is started until it is the same as in the first run, one time in three with three."""
 _SPOKEN = ("soapaction", "content-type")
 """Headers of a call that belong to the call, and not to the connection or the session."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """What every life has in common."""
+    """Common settings of every run."""
 
     machines: dict[str, str]
     server_id: str
@@ -43,19 +43,19 @@ class MortalVcenter:
         running: RunningVcenter,
         proxy: FaultProxy,
     ) -> None:
-        """Take charge of a simulator that no one has changed yet.
+        """Manage a simulator that was not changed yet.
 
         Args:
             program: The built `vcsim`.
-            inventory: What the simulator was started with. Without TLS.
+            inventory: Start inventory of the simulator. Without TLS.
             running: The simulator.
-            proxy: What stands before it.
+            proxy: The proxy before it.
         """
         self._program, self._inventory, self._proxy = program, inventory, proxy
         self._dying = threading.Lock()
         self._lives = 1
         self._done: list[tuple[Change, str | None]] = []
-        """What earlier lives did, each with the machine that it made."""
+        """Calls of earlier runs, each with the machine that it created."""
         self._running = running
         self._known = _common(self._asked())
         self._failure: SandboxError | None = None
@@ -78,16 +78,16 @@ class MortalVcenter:
         return self._lives - 1
 
     def forget_changes(self) -> None:
-        """The inventory is the model's again: nothing of what was changed is left to be told."""
+        """The inventory is the model's again: no change is left to replay."""
         with self._proxy.lock:
             self._proxy.changes.clear()
         self._done.clear()
 
     def die(self) -> None:
-        """Kill it now, and start its next life with all that it had done.
+        """Kill it now, and start its next run with all finished operations.
 
-        Calls that are on their way are cut off. A failure to come back is kept in `failure`, and
-        the proxy answers no one any more.
+        Calls in progress are interrupted. A failed restart is kept in `failure`, and the proxy then
+        responds to no call.
         """
         with self._dying:
             try:
@@ -156,7 +156,7 @@ def _carried_out(
 
 
 def _tell(soap: PlainSoap, names: References, change: Change, made: str | None) -> None:
-    """Do again what an earlier life did."""
+    """Repeat the call of an earlier run."""
     spoken = {k: v for k, v in change.headers.items() if k.lower() in _SPOKEN}
     answer = soap.post(names.inside(change.body), spoken)
     if change.task is None:

@@ -35,10 +35,10 @@ class PlainSoap:
         )
 
     def post(self, body: bytes, headers: Mapping[str, str]) -> str:
-        """Send a whole envelope as this login; the answer's text.
+        """Send a whole envelope as this login; the text of the response.
 
         Raises:
-            SandboxError: the answer is a fault.
+            SandboxError: the response is a fault.
         """
         connection = http.client.HTTPConnection(self._host, self._port, timeout=_LONGEST)
         try:
@@ -58,7 +58,7 @@ class PlainSoap:
         return text
 
     def ask(self, call: str) -> str:
-        """One call; the answer's text."""
+        """One call; the text of the response."""
         return self.post(_ENVELOPE.format(call).encode(), {"SOAPAction": '"urn:vim25/8.0.3.0"'})
 
     def server_id(self) -> str:
@@ -83,10 +83,10 @@ class PlainSoap:
         return {machine: self._name(machine) for machine in found}
 
     def outcome(self, task: str) -> str | None:
-        """What a task ended with, as XML, once it has ended; None when it failed.
+        """Result of a task, as XML, once it has ended; None when it failed.
 
         Raises:
-            SandboxError: it has not ended in time, or no one knows it.
+            SandboxError: it has not ended in time, or is unknown.
         """
         deadline = time.monotonic() + _LONGEST
         while time.monotonic() < deadline:

@@ -1,8 +1,8 @@
-"""What objects are called across the lives of a simulator.
+"""References of objects across the runs of a simulator.
 
-A vCenter keeps the references of its objects for ever; a simulator that starts anew counts from the
-beginning. Outside, a machine keeps the reference it was first told by, a new object never gets one
-that was told before, and a task of an earlier life is unknown.
+A vCenter keeps the references of its objects; a restarted simulator counts from the beginning.
+Outside, a machine keeps its first reference, a new object never gets an earlier reference, and a
+task of an earlier run is unknown.
 """
 
 import re
@@ -10,29 +10,29 @@ from dataclasses import dataclass, field
 
 _REFERENCE = re.compile(rb">(vm|task)-(\d+)<")
 _LIVES_APART = 1_000_000
-"""Objects of one life at most."""
+"""Maximum number of objects of one run."""
 
 
 @dataclass
 class References:
-    """Names of one life's machines and tasks, inside and outside."""
+    """Names of one run's machines and tasks, inside and outside."""
 
     life: int = 0
-    """Lives before this one."""
+    """Number of earlier runs."""
     lasting: frozenset[str] = frozenset()
-    """Machines of the model: every life calls them the same."""
+    """Machines of the model: every run has the same names for them."""
     server_id: tuple[str, str] = ("", "")
-    """The server's own uuid, in this life and outside; empty: the same."""
+    """The server's own uuid, in this run and outside; empty: the same."""
     _outside: dict[str, str] = field(default_factory=dict[str, str])
     _inside: dict[str, str] = field(default_factory=dict[str, str])
 
     def bind(self, inside: str, outside: str) -> None:
-        """This life's machine is one that was told by another name before."""
+        """This run's machine is one that had another name before."""
         self._outside[inside] = outside
         self._inside[outside] = inside
 
     def outside(self, text: bytes) -> bytes:
-        """An answer as it goes out."""
+        """A response with outside names."""
         if not self.life:
             return text
         own, told = self.server_id
@@ -46,7 +46,7 @@ class References:
         return _REFERENCE.sub(lambda found: _tagged(self.inner(_name(found))), text)
 
     def outer(self, name: str) -> str:
-        """What the object is called outside."""
+        """Outside name of the object."""
         if name in self.lasting:
             return name
         if name in self._outside:
@@ -55,7 +55,7 @@ class References:
         return f"{kind}-{self.life * _LIVES_APART + int(number)}"
 
     def inner(self, name: str) -> str:
-        """What the object is called inside; `vm-0`, which nothing is, when it lives no more."""
+        """Inside name of the object; `vm-0`, an unused name, if it no longer exists."""
         if name in self.lasting:
             return name
         if name in self._inside:

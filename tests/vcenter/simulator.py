@@ -16,8 +16,8 @@ from gpufleet_sandbox.errors import SandboxError
 _STOP_SECONDS = 10
 _STARTS = 60
 _UNLUCKY = "a population needs a machine"
-"""What the program says when it takes the template for the machine to copy. It lists the machines
-in the order of a Go map, which is another one at each start."""
+"""The program's error when it takes the template for the machine to copy. It lists the machines in
+the order of a Go map, which differs at each start."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ class SimulatedVcenter:
     population: int = 0
     """Further machines that can be listed and read but not changed; thousands take no time."""
     memory_gib: int = 512
-    """Of each host."""
+    """CPU cores of each host."""
     cores: int = 64
     """Of each host, of 3.6 GHz."""
     gpu_hosts: Mapping[str, SimulatedHost] = field(default_factory=dict[str, SimulatedHost])
@@ -78,7 +78,7 @@ class SimulatedVcenter:
     api_version: str = "8.0.3.0"
     tls: bool = False
     delay_ms: int = 0
-    """Of every call."""
+    """Delay of every call."""
     method_delay_ms: Mapping[str, int] = field(default_factory=dict[str, int])
     """`CloneVm` delays the task, `CloneVM_Task` the call."""
 
@@ -124,7 +124,7 @@ class RunningVcenter:
         self._forget()
 
     def kill(self) -> None:
-        """End it as a power cut would."""
+        """End it as a power failure would."""
         self.process.kill()
         assert self.process.stdin is not None
         self.process.stdin.close()
@@ -140,10 +140,10 @@ class RunningVcenter:
 
 
 def start(program: Path, inventory: SimulatedVcenter) -> RunningVcenter:
-    """Start the simulator; the one who calls stops it.
+    """Start the simulator; the caller stops it.
 
     Raises:
-        SandboxError: it does not start; the text holds what it said.
+        SandboxError: it does not start; the text has its output.
     """
     for _ in range(_STARTS if inventory.machines else 0):
         try:
@@ -174,7 +174,7 @@ def _start_once(program: Path, inventory: SimulatedVcenter) -> RunningVcenter:
 
 
 def _address(process: "subprocess.Popen[str]", inventory: SimulatedVcenter) -> tuple[str, int]:
-    """Where it serves, once it does."""
+    """Its address, once it serves."""
     assert process.stdin is not None
     assert process.stdout is not None
     assert process.stderr is not None
@@ -192,11 +192,10 @@ def vcenter(program: Path, inventory: SimulatedVcenter) -> Iterator[RunningVcent
     """Run the simulator.
 
     Args:
-        program: The built `vcsim`.
-        inventory: What it shows.
+        inventory: Its inventory.
 
-    Raises:
-        SandboxError: it does not start; the text holds what it said.
+        Raises:
+            SandboxError: it does not start; the text has its output.
     """
     running = start(program, inventory)
     try:

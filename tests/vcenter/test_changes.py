@@ -1,4 +1,4 @@
-"""Every row of the table of changes, and what is informed before anything is done."""
+"""Every row of the table of changes, and the preview of each."""
 
 from typing import Any
 
@@ -39,7 +39,7 @@ def refusals(old: dict[str, Any], new: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def old_of(path: str) -> dict[str, Any]:
-    """What was declared: where first-boot data has a digest of its own, the data does not count."""
+    """The declared fields: where first-boot data has a separate digest, the data does not count."""
     return {**OLD, "bootSha256": "aa"} if path == "bootSha256" else OLD
 
 
@@ -116,7 +116,7 @@ ROWS: list[tuple[str, MachineChangeKind, list[str]]] = [
     ("seen only", MachineChangeKind.REPLACE, ["nodeReady"]),
     ("behaviour", MachineChangeKind.SETTING, ["replaceNotReadyMinutes", "separateHosts"]),
 ]
-"""What is to become of a change, said again next to the table itself."""
+"""Expected action of a change, independent of the table itself."""
 KINDS = [(path, kind) for _, kind, paths in ROWS for path in paths]
 
 
@@ -136,7 +136,7 @@ def test_each_row(path: str, kind: MachineChangeKind) -> None:
 
 @pytest.mark.parametrize(("path", "kind"), [row for row in KINDS if row[0] not in DRIFT_ONLY])
 def test_each_row_that_is_not_known_yet(path: str, kind: MachineChangeKind) -> None:
-    """Unknown counts as changed, replaces where it would, and is refused by no one."""
+    """Unknown counts as changed, replaces where it would, and is never refused."""
     new = changed(path, UNKNOWN)
     found = changes(old_of(path), new)
     assert [change.path for change in found] == [path]

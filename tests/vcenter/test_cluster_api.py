@@ -1,4 +1,4 @@
-"""Requests to a cluster, answered by a small server in this process."""
+"""Requests to a cluster, served by a small server in this process."""
 
 import json
 import socket
@@ -20,7 +20,7 @@ TOKEN = "a-token-nobody-may-see"
 
 
 class Answers(BaseHTTPRequestHandler):
-    """Says what the test has laid out, and remembers what it was asked."""
+    """Returns the test's responses, and records its requests."""
 
     def do_GET(self) -> None:
         self._answer()
@@ -51,7 +51,7 @@ class Answers(BaseHTTPRequestHandler):
         self.wfile.write(data)
 
     def log_message(self, format: str, *args: object) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
 
 @pytest.fixture

@@ -48,7 +48,7 @@ def pod(name: str, **more: Any) -> dict[str, Any]:
 
 
 class FakeCluster(ClusterApi):
-    """One node and its pods; a pod that is informed to leave is gone at the next look."""
+    """One node and its pods; an evicted pod is gone at the next read."""
 
     def __init__(self, ready: str = "True", uuid_said: str = BIOS, **pods: dict[str, Any]) -> None:
         self.the_node: dict[str, Any] | None = {
@@ -153,7 +153,7 @@ def test_a_disruption_budget_is_respected_until_the_time_is_over() -> None:
     assert "ml/b (a disruption budget keeps it), ml/c (is ending)" in text
     assert "gpu-0 still runs, and its node is cordoned" in text
     assert "kubernetes.whenNotDrained to remove" in text
-    assert sorted(cluster.evicted) == ["a", "c"], "c is informed once"
+    assert sorted(cluster.evicted) == ["a", "c"], "c is evicted once"
 
 
 def test_a_drain_may_be_given_up() -> None:

@@ -1,4 +1,4 @@
-"""Further disks of machines that are played: where each is plugged in, and what is refused."""
+"""Further disks of simulated machines: the slot of each, and the refusals."""
 
 import dataclasses
 from typing import Any

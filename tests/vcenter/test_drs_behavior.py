@@ -1,4 +1,4 @@
-"""What DRS may do with one machine: the change of its cluster's settings."""
+"""DRS permissions for one machine: the change of its cluster's settings."""
 
 from typing import Any
 

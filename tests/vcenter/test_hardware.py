@@ -15,7 +15,7 @@ from tests.vcenter.test_outputs import LIVE
 
 
 class Machine:
-    """Notes what it is informed."""
+    """Records its arguments."""
 
     def __init__(self) -> None:
         self.asked: list[str] = []

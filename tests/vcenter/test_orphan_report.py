@@ -1,4 +1,4 @@
-"""What a marked machine is to the states that are given."""
+"""Relation of a marked machine to the given states."""
 
 from dataclasses import replace
 from typing import Any

@@ -1,4 +1,4 @@
-"""What a look at a machine finds: drift, warnings, and what the state keeps of it."""
+"""Results of reading a machine: drift, warnings, and the fields that the state keeps."""
 
 import dataclasses
 from typing import Any

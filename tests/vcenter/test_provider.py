@@ -1,4 +1,4 @@
-"""What the engine sees of the providers before vCenter is asked anything."""
+"""The engine's view of the providers before any request to vCenter."""
 
 import re
 from pathlib import Path
@@ -34,7 +34,7 @@ NODE: dict[str, Any] = {
 
 
 def test_no_whole_trees_are_read() -> None:
-    """`vm.runtime` and `vm.summary` hold values that pyVmomi refuses, and cost what no one uses."""
+    """`vm.runtime` and `vm.summary` hold values that pyVmomi refuses, and cost time."""
     whole = re.compile(r"\"(config|runtime|summary|guest|hardware|info)\"\s*[,)\]]")
     read = re.compile(r"live\.reference\.(config|runtime|summary|guest)\b")
     for file in SOURCES.glob("*.py"):
@@ -44,7 +44,7 @@ def test_no_whole_trees_are_read() -> None:
 
 
 def group(node: dict[str, Any]) -> dict[str, Any]:
-    """Inputs of a group with this machine; vCenter is not asked."""
+    """Inputs of a group with this machine; without a request to vCenter."""
     secret = {"userData": node["userData"]} if "userData" in node else {}
     return {
         "group": "o/p/s/g",

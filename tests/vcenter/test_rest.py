@@ -1,4 +1,4 @@
-"""vCenter's REST interface, played: sessions that end, answers that are lost, refusals."""
+"""vCenter's REST interface, simulated: sessions that end, lost responses, refusals."""
 
 import json
 import threading
@@ -19,11 +19,11 @@ Answer = tuple[int, Any]
 
 
 class Played:
-    """Answers from a list; each call that is made is kept."""
+    """Responds from a list; each call is recorded."""
 
     def __init__(self, *answers: Answer | None) -> None:
         self.answers = list(answers)
-        """None: the connection closes without an answer."""
+        """None: the connection closes without a response."""
         self.calls: list[tuple[str, str, str]] = []
         """Method, path, and the session it came with."""
 
@@ -59,7 +59,7 @@ def serving(played: Played) -> Iterator[Rest]:
             self._answer()
 
         def log_message(self, format: str, *args: object) -> None:
-            """Say nothing."""
+            """Log nothing."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True

@@ -106,7 +106,7 @@ def test_a_claim_that_ends_makes_room_for_who_waits() -> None:
 
 
 def test_a_newer_inventory_is_believed() -> None:
-    """A machine that ran, and that a later look does not show, was removed by someone."""
+    """A machine that ran, and is missing later, was removed by another client."""
     server = next(SERVERS)
     cloud = Vcenter(host("esx1", 1))
     assert rooms(cloud, server).claim(Wish(settings()), "m1", set()) == "esx1"

@@ -134,7 +134,7 @@ def left_over(deck: list[Card], waiting: Asks) -> Iterator[set[int]]:
 
 
 def brute_force(deck: list[Card], waiting: Asks, gpu: GpuAttachment) -> int:
-    """Most machines that fit: each way to serve who waits, and each GPU whole or shared."""
+    """Maximum number of machines that fit: each order of service, and each GPU whole or shared."""
     best = 0
     for rest in left_over(deck, waiting):
         if isinstance(gpu, FixedPassthrough):

@@ -1,4 +1,4 @@
-"""What vGPUs need of a host: right, wrong, a hint, or not known."""
+"""Requirements of vGPUs on a host: right, wrong, a hint, or unknown."""
 
 from dataclasses import replace
 from typing import Any

@@ -1,4 +1,4 @@
-"""What a vCenter 8 does and vcsim does not, each with its source, and how the proxy plays it."""
+"""Behaviour of a vCenter 8 that vcsim lacks, with its source and its simulation by the proxy."""
 
 import re
 from collections.abc import Callable
@@ -11,10 +11,10 @@ _STARTED = re.compile(rb"<vm [^>]*>vm-\d+</vm>")
 
 
 def without_configuration(answer: bytes, machine: str = r"vm-\d+") -> bytes:
-    """An answer about machines whose configuration vCenter does not show.
+    """A response about machines whose configuration vCenter does not show.
 
     Args:
-        answer: Of the property collector.
+        answer: Response of the property collector.
         machine: Pattern of the machines' references. Default: every machine.
     """
     one = re.compile(
@@ -65,7 +65,7 @@ class Difference:
     played: str
     """Test that plays it: file and function."""
     rules: Callable[..., list[Rule]] | None = None
-    """What the proxy does; None: the test does it through vCenter's own calls."""
+    """Action of the proxy; None: the test does it through vCenter's own calls."""
 
 
 DIFFERENCES = {

@@ -20,7 +20,7 @@ from tests.wheel.environments import Installed, build, install
 
 ROOT = Path(__file__).parents[2]
 MOST_BYTES = 25_000_000
-"""Of all wheels that an installation of the program downloads."""
+"""Sizes of all wheels that an installation of the program downloads."""
 MOST_SECONDS = 60
 """From an empty environment to the first finding."""
 PULUMI = ("pulumi", "pulumi_kubernetes", "pulumi_aws", "pulumi_gcp", "grpc", "pyVmomi")
@@ -58,7 +58,7 @@ NEED_MORE = {
     ),
     "sandbox": (["up"], "pip install CHECKOUT CHECKOUT/sandbox"),
 }
-"""Commands that ask a cloud, a vCenter or a control plane: a call, and what it says without the
+"""Commands that query a cloud, a vCenter or a control plane: a call, and its error without the
 packages for that."""
 
 
@@ -165,7 +165,7 @@ def test_preflight_has_enough_with_its_extra(wheel: Path, tmp_path: Path) -> Non
     arguments, missing = NEED_MORE["preflight"]
     installed = install(tmp_path, [wheel], extras=["preflight"])
     (installed.folder / "fleet.yaml").write_text(yaml.safe_dump(SPEC))
-    # It asks, and has no credentials.
+    # It sends a query, and has no credentials.
     assert missing not in installed.refused("gpufleet", "preflight", *arguments)
 
 

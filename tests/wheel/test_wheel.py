@@ -1,4 +1,4 @@
-"""The built wheels, installed where the checkout is not on the path, do what the checkout does."""
+"""The built wheels, installed without the checkout on the path, behave as the checkout does."""
 
 import json
 import re

@@ -2,12 +2,12 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any, NotRequired, TypedDict, cast
+from typing import Any, cast
 
 import pulumi
 from pulumi_kubernetes import _utilities as kubernetes_sdk
 
-from gpufleet.arguments import AddonsArgs, GpuPoolArgs
+from gpufleet.arguments import GpuAcceptanceArgs
 from gpufleet.components_base.cloud_object import ready_output
 from gpufleet.components_base.cluster_objects import ManifestObject
 from gpufleet.components_base.component import FleetPlan, GpuComponent, Options
@@ -23,23 +23,6 @@ Figures = dict[str, dict[str, dict[str, str]]]
 """Node -> test -> `figure`, `expected`, `verdict`."""
 _MARGIN_MINUTES = 10
 """For the images of the Job that waits."""
-
-
-class GpuAcceptanceArgs(TypedDict):
-    """Inputs of `GpuAcceptance`."""
-
-    catalogue: str
-    """Edition of facts and pins, `"2026.11"`."""
-    platform: str
-    """One of `eks`, `gke`, `vsphere`, `openshift`, `openshiftAws`, `openshiftGcp`, `sandbox`."""
-    pools: list[GpuPoolArgs]
-    """Declarations of the pools; those with `acceptance` are tested."""
-    addons: NotRequired[AddonsArgs]
-    """Overrides: `gpuOperator` and `images` are read here. Default: none."""
-    region: NotRequired[str]
-    """Region of an EKS or GKE cluster; needed there."""
-    kubernetes_version: NotRequired[str]
-    """Minor version of the cluster, `"1.36"`. Default: 1.36."""
 
 
 class _Verdicts(pulumi.CustomResource):

@@ -1,12 +1,11 @@
 """DevicePlugin: NVIDIA's device plugin by its own chart, without the GPU Operator."""
 
 from collections.abc import Mapping
-from typing import Any, NotRequired, TypedDict
+from typing import Any
 
 import pulumi
-from pydantic import Field
 
-from gpufleet.arguments import ChartsArgs, ImagesArgs, OperandTolerationArgs
+from gpufleet.arguments import DevicePluginArgs
 from gpufleet.components_base.addon_findings import in_own_words
 from gpufleet.components_base.charts import ChosenChart, chosen_chart
 from gpufleet.components_base.component import Options, accepted
@@ -14,52 +13,13 @@ from gpufleet.components_base.inputs import checked
 from gpufleet.components_base.release import ChartComponent, ReleasePlan
 from gpufleet.fleet.chart_values import merged
 from gpufleet.fleet.device_plugin_rules import ADDON, validate_keys
-from gpufleet.render.device_plugin_values import CHART, PluginSettings, plugin_values
-from gpufleet.spec.chart_components import ChartChoice
-from gpufleet.spec.images import Images
+from gpufleet.render.device_plugin_values import (
+    CHART,
+    DeclaredDevicePlugin,
+    PluginSettings,
+    plugin_values,
+)
 from gpufleet.spec.secrets import validate_secrets
-
-
-class DevicePluginArgs(TypedDict):
-    """Inputs of `DevicePlugin`."""
-
-    catalogue: str
-    """Edition of pins, `"2026.11"`."""
-    config: pulumi.Input[str]
-    """Name of the ConfigMap with the plugin's configurations, one per key, in its namespace."""
-    version: NotRequired[str]
-    """Chart version, `0.20.0`. Default: the catalogue's pin."""
-    namespace: NotRequired[pulumi.Input[str]]
-    """Namespace, which must exist and admit privileged pods, and is not `default`. Default:
-    `nvidia-device-plugin`."""
-    charts: NotRequired[ChartsArgs]
-    """Where the chart comes from. Default: the vendor's repository."""
-    images: NotRequired[ImagesArgs]
-    """Where images come from. Default: the vendors' own."""
-    default_config: NotRequired[str]
-    """Key of the ConfigMap for nodes that choose none by the label
-    `nvidia.com/device-plugin.config`. Default `default`."""
-    mig_strategy: NotRequired[str]
-    """One of `single`, `mixed`: how MIG devices are named, on all nodes. Default: MIG devices are
-    not advertised."""
-    pools: NotRequired[list[str]]
-    """Pools whose nodes it runs on. Default: every node with an NVIDIA GPU."""
-    gpu_feature_discovery: NotRequired[bool]
-    """Label nodes with what their GPUs are; MPS needs it. Default true."""
-    node_feature_discovery: NotRequired[bool]
-    """Run Node Feature Discovery. Default true; false where the cluster already has it."""
-    image_pull_secret: NotRequired[str]
-    """Secret for images, in the plugin's namespace. Default: none."""
-    tolerations: NotRequired[list[OperandTolerationArgs]]
-    """Taints its pods tolerate with any value, next to `nvidia.com/gpu`. Default: none."""
-    values: NotRequired[dict[str, Any]]
-    """Raw Helm values, merged last. Default: none."""
-
-
-class _Declared(PluginSettings, ChartChoice):
-    """The arguments that must be known before deployment."""
-
-    images: Images = Field(default_factory=Images)
 
 
 class DevicePlugin(ChartComponent[ReleasePlan]):
@@ -101,12 +61,12 @@ def device_plugin_plan(
 
 
 def _planned(component: str, args: DevicePluginArgs) -> ReleasePlan:
-    given = checked(component, DevicePluginArgs, args, _Declared)
+    given = checked(component, DevicePluginArgs, args, DeclaredDevicePlugin)
     return device_plugin_plan(
         component,
         chosen_chart(component, given, CHART, given.images),
         given,
-        args["config"],
-        args.get("values", {}),
-        args.get("namespace"),
+        given.config,
+        given.values,
+        given.namespace,
     )

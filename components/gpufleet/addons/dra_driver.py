@@ -1,11 +1,10 @@
 """DraDriver: NVIDIA's DRA driver, and the classes and claims that take the plugin's place."""
 
 from collections.abc import Mapping
-from typing import NotRequired, TypedDict
 
 import pulumi
 
-from gpufleet.arguments import AddonsArgs, GpuPoolArgs
+from gpufleet.arguments import DraDriverArgs
 from gpufleet.components_base.charts import ChosenChart, fleet_chart
 from gpufleet.components_base.cluster_objects import ManifestObject, operator_namespace
 from gpufleet.components_base.component import FleetPlan, GpuComponent, Options
@@ -21,24 +20,6 @@ from gpufleet.render.dra import (
 )
 from gpufleet.render.dra_driver_values import CHART, dra_release_values, needs_dra_driver
 from gpufleet.render.manifests import critical_pods_quota
-
-
-class DraDriverArgs(TypedDict):
-    """Inputs of `DraDriver`."""
-
-    catalogue: str
-    """Edition of facts and pins, `"2026.11"`."""
-    platform: str
-    """One of `eks`, `gke`, `vsphere`, `openshift`, `openshiftAws`, `openshiftGcp`, `sandbox`."""
-    pools: list[GpuPoolArgs]
-    """Declarations of every GPU pool of the cluster: those with `sharing: {dra: ...}` are served,
-    the others are validated next to them."""
-    addons: NotRequired[AddonsArgs]
-    """Overrides: `draDriver` and `charts` are read here. Default: none."""
-    kubernetes_version: NotRequired[str]
-    """Minor version of the cluster, `"1.36"`. Default: 1.36."""
-    region: NotRequired[str]
-    """Region of an EKS or GKE cluster; needed there."""
 
 
 class DraDriver(GpuComponent[FleetPlan]):

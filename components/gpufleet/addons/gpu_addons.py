@@ -1,7 +1,7 @@
 """GpuAddons: what exists once per cluster so that its GPU pools work."""
 
 from collections.abc import Mapping
-from typing import Any, NotRequired, TypedDict
+from typing import Any
 
 import pulumi
 
@@ -15,7 +15,7 @@ from gpufleet.addons.keda import Keda
 from gpufleet.addons.network_operator import CHART as NETWORK_CHART
 from gpufleet.addons.network_operator import NetworkOperator, network_operator_plan
 from gpufleet.addons.neuron_device_plugin import NeuronDevicePlugin, NeuronPluginPlan
-from gpufleet.arguments import AddonsArgs, GpuPoolArgs
+from gpufleet.arguments import GpuAddonsArgs
 from gpufleet.components_base.charts import fleet_chart
 from gpufleet.components_base.cluster_objects import ManifestObject, operator_namespace
 from gpufleet.components_base.component import FleetPlan, GpuComponent, Options
@@ -40,24 +40,6 @@ from gpufleet.render.nvidia_drivers import nvidia_drivers
 from gpufleet.spec.base import Ownership
 
 Outputs = dict[str, Any]
-
-
-class GpuAddonsArgs(TypedDict):
-    """Inputs of `GpuAddons`."""
-
-    catalogue: str
-    """Edition of facts and pins, `"2026.11"`."""
-    platform: str
-    """One of `eks`, `gke`, `vsphere`, `openshift`, `openshiftAws`, `openshiftGcp`, `sandbox`."""
-    pools: list[GpuPoolArgs]
-    """Declarations of every GPU pool of the cluster, the one who makes it: the add-ons know only
-    the layouts and ways of sharing of these."""
-    addons: NotRequired[AddonsArgs]
-    """Overrides of what the pools imply. Default: none."""
-    region: NotRequired[str]
-    """Region of an EKS or GKE cluster; needed there."""
-    kubernetes_version: NotRequired[str]
-    """Minor version of the cluster, `"1.36"`. Default: 1.36."""
 
 
 class GpuAddons(GpuComponent[FleetPlan]):

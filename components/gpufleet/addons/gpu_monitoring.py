@@ -2,11 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import NotRequired, TypedDict
 
 import pulumi
 
-from gpufleet.arguments import AddonsArgs, GpuPoolArgs, MonitoringArgs, QueuesArgs
+from gpufleet.arguments import GpuMonitoringArgs
 from gpufleet.components_base.charts import fleet_chart
 from gpufleet.components_base.cluster_objects import ManifestObject, operator_namespace
 from gpufleet.components_base.component import FleetPlan, GpuComponent, Options, warning_texts
@@ -24,27 +23,6 @@ from gpufleet.spec.monitoring import Monitoring, MonitoringBackend
 
 TIMEOUT_SECONDS = 300
 """How long the exporter's release may take to become ready."""
-
-
-class GpuMonitoringArgs(TypedDict):
-    """Inputs of `GpuMonitoring`."""
-
-    catalogue: str
-    """Edition of facts and pins, `"2026.11"`."""
-    platform: str
-    """One of `eks`, `gke`, `vsphere`, `openshift`, `openshiftAws`, `openshiftGcp`, `sandbox`."""
-    pools: list[GpuPoolArgs]
-    """Declarations of every GPU pool of the cluster: prices, slices and quotas follow from them."""
-    monitoring: MonitoringArgs
-    """Backend, thresholds, dashboards."""
-    queues: NotRequired[QueuesArgs]
-    """Teams, as `KueueQueues` takes them. Default: none; then nothing is reported of queues."""
-    addons: NotRequired[AddonsArgs]
-    """Overrides: `gpuOperator` and `charts` are read here. Default: none."""
-    region: NotRequired[str]
-    """Region of an EKS or GKE cluster; needed there."""
-    kubernetes_version: NotRequired[str]
-    """Minor version of the cluster, `"1.36"`. Default: 1.36."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,68 +2,29 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NotRequired, TypedDict
+from typing import Any
 
 import pulumi
 
-from gpufleet.arguments import (
-    ChartsArgs,
-    GpuOperatorSettingsArgs,
-    ImagesArgs,
-    OperandTolerationArgs,
-)
+from gpufleet.arguments import GpuOperatorArgs
 from gpufleet.components_base.addon_findings import in_own_words
 from gpufleet.components_base.charts import ChosenChart, chosen_chart
 from gpufleet.components_base.component import Options, accepted
 from gpufleet.components_base.inputs import checked
 from gpufleet.components_base.release import ChartComponent, ReleasePlan
 from gpufleet.fleet.chart_values import merged
-from gpufleet.fleet.gpu_operator_chart import OperatorSettings, operator_values
+from gpufleet.fleet.gpu_operator_chart import (
+    DeclaredGpuOperator,
+    DeclaredOperator,
+    OperatorSettings,
+    operator_values,
+)
 from gpufleet.fleet.gpu_operator_rules import ADDON, validate_values
 from gpufleet.fleet.raw_values import validate_contradictions
-from gpufleet.spec.chart_components import ChartChoice
 from gpufleet.spec.gpu_operator_keys import declared_path, typed_settings
 from gpufleet.spec.secrets import validate_secrets
 
 CHART = "gpu-operator"
-
-
-class GpuOperatorArgs(TypedDict):
-    """Inputs of `GpuOperator`."""
-
-    catalogue: str
-    """Edition of pins, `"2026.11"`."""
-    settings: NotRequired[GpuOperatorSettingsArgs]
-    """What it runs. Default: what the chart runs by default."""
-    version: NotRequired[str]
-    """Chart version, `v26.7.0`. Default: the catalogue's pin."""
-    namespace: NotRequired[pulumi.Input[str]]
-    """Namespace, which must exist and admit privileged pods. Default: `gpu-operator`."""
-    charts: NotRequired[ChartsArgs]
-    """Where the chart comes from. Default: the vendor's repository."""
-    images: NotRequired[ImagesArgs]
-    """Where images come from, and by which proxy. Default: the vendors' own."""
-    device_plugin_config: NotRequired[pulumi.Input[str]]
-    """Name of the ConfigMap with device-plugin configurations. Default: none."""
-    device_plugin_default: NotRequired[str]
-    """Key of the device-plugin ConfigMap for nodes that choose none. Default: none is applied."""
-    mig_config: NotRequired[pulumi.Input[str]]
-    """Name of the ConfigMap with mig-parted configurations. Default: the operator generates one
-    for each node."""
-    mig_strategy: NotRequired[str]
-    """One of `single`, `mixed`: how MIG devices are named, for the whole cluster. Default: MIG
-    devices are not advertised."""
-    tolerations: NotRequired[list[OperandTolerationArgs]]
-    """Taints that operands and Node Feature Discovery tolerate with any value, next to
-    `nvidia.com/gpu`. Default: none."""
-    separate_drivers: NotRequired[bool]
-    """Whether NVIDIADriver objects of your own install the driver. Default false."""
-    values: NotRequired[dict[str, Any]]
-    """Raw Helm values, merged last. Default: none."""
-
-
-class _Declared(OperatorSettings, ChartChoice):
-    """The arguments that must be known before deployment."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,9 +99,9 @@ def gpu_operator_plan(
 
 
 def _planned(component: str, args: GpuOperatorArgs) -> ReleasePlan:
-    given = checked(component, GpuOperatorArgs, args, _Declared)
-    wiring = OperatorWiring(
-        args.get("namespace"), args.get("device_plugin_config"), args.get("mig_config")
-    )
+    given = checked(component, GpuOperatorArgs, args, DeclaredGpuOperator)
+    wiring = OperatorWiring(given.namespace, given.device_plugin_config, given.mig_config)
     chart = chosen_chart(component, given, CHART, given.images)
-    return gpu_operator_plan(component, chart, given, wiring, args.get("values", {}))
+    typed = {name: getattr(given, name) for name in DeclaredOperator.model_fields}
+    settings = OperatorSettings.model_construct(**typed)
+    return gpu_operator_plan(component, chart, settings, wiring, given.values)

@@ -1,11 +1,11 @@
 """KueueQueues: Kueue and its queues, so that teams share a fleet by quota."""
 
 from collections.abc import Mapping
-from typing import Any, NotRequired, TypedDict
+from typing import Any
 
 import pulumi
 
-from gpufleet.arguments import AddonsArgs, GpuPoolArgs, QueuesArgs
+from gpufleet.arguments import KueueQueuesArgs
 from gpufleet.components_base.charts import fleet_chart
 from gpufleet.components_base.cluster_objects import ManifestObject
 from gpufleet.components_base.component import FleetPlan, GpuComponent, Options, accepted
@@ -21,26 +21,6 @@ from gpufleet.render.kueue_rules import validate_queues
 from gpufleet.spec.base import Ownership
 
 _finding = findings_in(__file__)
-
-
-class KueueQueuesArgs(TypedDict):
-    """Inputs of `KueueQueues`."""
-
-    catalogue: str
-    """Edition of facts and pins, `"2026.11"`."""
-    platform: str
-    """One of `eks`, `gke`, `vsphere`, `openshift`, `openshiftAws`, `openshiftGcp`, `sandbox`."""
-    pools: list[GpuPoolArgs]
-    """Declarations of every GPU pool of the cluster, the one who makes it: quotas count them
-    all."""
-    queues: QueuesArgs
-    """Teams and how they share."""
-    addons: NotRequired[AddonsArgs]
-    """Overrides: `kueue` and `charts` are read here. Default: none."""
-    region: NotRequired[str]
-    """Region of an EKS or GKE cluster; needed there."""
-    kubernetes_version: NotRequired[str]
-    """Minor version of the cluster, `"1.36"`. Default: 1.36."""
 
 
 class KueueQueues(GpuComponent[FleetPlan]):

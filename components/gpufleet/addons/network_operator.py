@@ -2,17 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NotRequired, TypedDict
+from typing import Any
 
 import pulumi
-from pydantic import Field
 
-from gpufleet.arguments import (
-    ChartsArgs,
-    ImagesArgs,
-    NetworkOperatorSettingsArgs,
-    OperandTolerationArgs,
-)
+from gpufleet.arguments import NetworkOperatorArgs
 from gpufleet.cluster.pods import PodToleration
 from gpufleet.components_base.addon_findings import in_own_words
 from gpufleet.components_base.charts import ChosenChart, chosen_chart
@@ -26,47 +20,12 @@ from gpufleet.fleet.network_rules import ADDON, validate_documents
 from gpufleet.fleet.nic_cluster_policy import networks, policy
 from gpufleet.spec.addons import Addons
 from gpufleet.spec.base import Ownership
-from gpufleet.spec.chart_components import ChartChoice
-from gpufleet.spec.images import Images
-from gpufleet.spec.network_operator import NetworkOperatorSettings
+from gpufleet.spec.components import DeclaredNetworkOperator
 
 CHART = "network-operator"
 POLICY_TIMEOUT_SECONDS = 3600
 """How long the NicClusterPolicy may take to become ready: each node builds and loads a driver."""
 READY = "jsonpath={.status.state}=ready"
-
-
-class NetworkOperatorArgs(TypedDict):
-    """Inputs of `NetworkOperator`."""
-
-    catalogue: str
-    """Edition of pins, `"2026.11"`."""
-    settings: NotRequired[NetworkOperatorSettingsArgs]
-    """Policy, resources and networks. Default: none, the chart alone."""
-    version: NotRequired[str]
-    """Chart version, `26.4.1`. Default: the catalogue's pin."""
-    namespace: NotRequired[pulumi.Input[str]]
-    """Namespace, which must exist and admit privileged pods. Default: one is made,
-    `nvidia-network-operator`."""
-    charts: NotRequired[ChartsArgs]
-    """Where the chart comes from. Default: the vendor's repository."""
-    images: NotRequired[ImagesArgs]
-    """Where images come from. Default: the vendors' own."""
-    node_feature_discovery: NotRequired[bool]
-    """Run Node Feature Discovery. Default true; false where the cluster already has it."""
-    tolerations: NotRequired[list[OperandTolerationArgs]]
-    """Taints that its operands tolerate with any value, next to `nvidia.com/gpu`. Default: none."""
-    values: NotRequired[dict[str, Any]]
-    """Raw Helm values, merged last. Default: none."""
-
-
-class _Declared(ChartChoice):
-    """The arguments that must be known before deployment."""
-
-    settings: NetworkOperatorSettings = Field(default_factory=NetworkOperatorSettings)
-    images: Images = Field(default_factory=Images)
-    node_feature_discovery: bool = True
-    tolerations: tuple[dict[str, str], ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -170,7 +129,7 @@ def network_operator_plan(
 
 
 def _planned(component: str, args: NetworkOperatorArgs) -> NetworkOperatorPlan:
-    given = checked(component, NetworkOperatorArgs, args, _Declared)
+    given = checked(component, NetworkOperatorArgs, args, DeclaredNetworkOperator)
     chart = chosen_chart(component, given, CHART, given.images)
     network = NetworkPlan(
         enabled=True,
@@ -180,19 +139,21 @@ def _planned(component: str, args: NetworkOperatorArgs) -> NetworkOperatorPlan:
         node_feature_discovery=given.node_feature_discovery,
         rdma=given.settings.rdma or (),
         wait=given.settings.wait is True,
-        tolerations=tuple(PodToleration(operator="Exists", **one) for one in given.tolerations),
+        tolerations=tuple(
+            PodToleration(key=one.key, operator="Exists", effect=one.effect)
+            for one in given.tolerations
+        ),
     )
-    addons = _addons(given, args.get("values", {}))
-    return network_operator_plan(component, chart, addons, network, args.get("namespace") or None)
+    return network_operator_plan(component, chart, _addons(given), network, given.namespace or None)
 
 
-def _addons(given: _Declared, values: dict[str, Any]) -> Addons:
+def _addons(given: DeclaredNetworkOperator) -> Addons:
     """The arguments as the section of a FleetSpec that they restate."""
     written: dict[str, Any] = {"mode": "json", "by_alias": True, "exclude_unset": True}
     settings = given.settings.model_dump(**written, exclude_none=True)
     return Addons.model_validate(
         {
-            "networkOperator": {**settings, "values": values},
+            "networkOperator": {**settings, "values": given.values},
             "images": given.images.model_dump(**written),
         }
     )

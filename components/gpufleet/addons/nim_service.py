@@ -2,35 +2,21 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TypedDict
 
 import pulumi
 
-from gpufleet.arguments import NimArgs
+from gpufleet.arguments import NimServiceArgs
 from gpufleet.components_base.addon_findings import in_own_words
 from gpufleet.components_base.cluster_objects import ManifestObject
 from gpufleet.components_base.component import ComponentPlan, GpuComponent, Options, accepted
 from gpufleet.components_base.inputs import checked
 from gpufleet.render.nim import nim_cache, nim_service, validate_nim
-from gpufleet.spec.base import SpecModel
+from gpufleet.spec.components import DeclaredNimService
 from gpufleet.spec.nim import Nim
 
 READY = "jsonpath={.status.state}=Ready"
 CACHE_TIMEOUT_SECONDS = 7200
 """How long the model may take to be fetched and built."""
-
-
-class NimServiceArgs(TypedDict):
-    """Inputs of `NimService`."""
-
-    nim: NimArgs
-    """Model, place and growth."""
-
-
-class _Declared(SpecModel):
-    """The arguments that must be known before deployment."""
-
-    nim: Nim
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,6 +61,6 @@ class NimService(GpuComponent[NimServicePlan]):
 
 
 def _planned(component: str, args: NimServiceArgs) -> NimServicePlan:
-    nim = checked(component, NimServiceArgs, args, _Declared).nim
+    nim = checked(component, NimServiceArgs, args, DeclaredNimService).nim
     warnings = accepted(component, in_own_words("nim", validate_nim(nim)))
     return NimServicePlan(nim=nim, warnings=warnings)

@@ -2,35 +2,19 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NotRequired, TypedDict
+from typing import Any
 
 import pulumi
 
-from gpufleet.arguments import KedaScalingArgs
+from gpufleet.arguments import GpuScaledObjectArgs
 from gpufleet.components_base.addon_findings import in_own_words
 from gpufleet.components_base.cluster_objects import ManifestObject
 from gpufleet.components_base.component import ComponentPlan, GpuComponent, Options, accepted
 from gpufleet.components_base.inputs import checked
 from gpufleet.fleet.scaling_rules import validate_scaling
 from gpufleet.render.scaled_object import scaled_job, scaled_object, trigger_authentication
-from gpufleet.spec.base import SpecModel
+from gpufleet.spec.components import DeclaredGpuScaledObject
 from gpufleet.spec.scaling import KedaScaling
-
-
-class GpuScaledObjectArgs(TypedDict):
-    """Inputs of `GpuScaledObject`."""
-
-    scaling: KedaScalingArgs
-    """What is scaled, between which sizes, by which signal."""
-    job: NotRequired[dict[str, Any]]
-    """Specification of a Job: makes a ScaledJob, one Job for each piece of work, instead of scaling
-    a workload. Default: none."""
-
-
-class _Declared(SpecModel):
-    """The arguments that must be known before deployment."""
-
-    scaling: KedaScaling
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,10 +54,11 @@ class GpuScaledObject(GpuComponent[ScaledObjectPlan]):
 
 
 def _planned(component: str, args: GpuScaledObjectArgs) -> ScaledObjectPlan:
-    scaling = checked(component, GpuScaledObjectArgs, args, _Declared).scaling
+    given = checked(component, GpuScaledObjectArgs, args, DeclaredGpuScaledObject)
+    scaling = given.scaling
     findings = validate_scaling(scaling, scaling.target.name)
     return ScaledObjectPlan(
         scaling=scaling,
-        job=args.get("job"),
+        job=given.job,
         warnings=accepted(component, in_own_words("scaling", findings)),
     )

@@ -11,38 +11,52 @@ from gpufleet.arguments.chart_components import (
     KedaArgs,
     NeuronDevicePluginArgs,
     NimOperatorArgs,
-    OperandTolerationArgs,
 )
+from gpufleet.arguments.components import (
+    DraDriverArgs,
+    GpuAcceptanceArgs,
+    GpuAddonsArgs,
+    GpuMonitoringArgs,
+    GpuScaledObjectArgs,
+    KueueQueuesArgs,
+    NetworkOperatorArgs,
+    NimServiceArgs,
+)
+from gpufleet.arguments.device_plugin_values import DevicePluginArgs
 from gpufleet.arguments.eks import EksClusterArgs
+from gpufleet.arguments.eks_components import (
+    ClusterAutoscalerArgs,
+    KarpenterArgs,
+    NodeMonitoringAgentArgs,
+)
 from gpufleet.arguments.gke import GkeClusterArgs
-from gpufleet.arguments.gpu_operator import GpuOperatorSettingsArgs
-from gpufleet.arguments.images import ImagesArgs
-from gpufleet.arguments.monitoring import MonitoringArgs
-from gpufleet.arguments.network_operator import NetworkOperatorSettingsArgs
-from gpufleet.arguments.nim import NimArgs
+from gpufleet.arguments.gpu_operator_chart import GpuOperatorArgs
 from gpufleet.arguments.olm import OlmOperatorArgs
 from gpufleet.arguments.pool import GpuPoolArgs
-from gpufleet.arguments.queues import QueuesArgs
-from gpufleet.arguments.scaling import KedaScalingArgs
 
 __all__ = [
     "AddonsArgs",
     "ChartsArgs",
+    "ClusterAutoscalerArgs",
     "ClusterAutoscalerOptionsArgs",
+    "DevicePluginArgs",
+    "DraDriverArgs",
     "EfaDevicePluginArgs",
     "EksClusterArgs",
     "GkeClusterArgs",
-    "GpuOperatorSettingsArgs",
+    "GpuAcceptanceArgs",
+    "GpuAddonsArgs",
+    "GpuMonitoringArgs",
+    "GpuOperatorArgs",
     "GpuPoolArgs",
-    "ImagesArgs",
+    "GpuScaledObjectArgs",
+    "KarpenterArgs",
     "KedaArgs",
-    "KedaScalingArgs",
-    "MonitoringArgs",
-    "NetworkOperatorSettingsArgs",
+    "KueueQueuesArgs",
+    "NetworkOperatorArgs",
     "NeuronDevicePluginArgs",
-    "NimArgs",
     "NimOperatorArgs",
+    "NimServiceArgs",
+    "NodeMonitoringAgentArgs",
     "OlmOperatorArgs",
-    "OperandTolerationArgs",
-    "QueuesArgs",
 ]

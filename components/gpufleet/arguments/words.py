@@ -105,10 +105,10 @@ if TYPE_CHECKING:
     WorkloadKindWord = Literal["llmServing", "serving", "batch"]
     KedaScalingAuthModesWord = Literal["basic", "bearer", "tls", "custom"]
     NimModelEngineWord = Literal["tensorrt_llm", "vllm", "sglang"]
-    DraConsumableSharesWord = Literal["memory", "unlimited"]
     PlatformWord = Literal[
         "eks", "gke", "vsphere", "openshift", "openshiftAws", "openshiftGcp", "existing", "sandbox"
     ]
+    DraConsumableSharesWord = Literal["memory", "unlimited"]
     PriceBasisWord = Literal["strict", "estimate"]
 else:
     TaintEffectWord = IntentWord = ProvisionerWord = FabricWord = OwnershipWord = (
@@ -145,4 +145,4 @@ else:
         MonitoringBackendWord
     ) = SignalWord = TriggerSecretParameterWord = WorkloadKindWord = KedaScalingAuthModesWord = (
         NimModelEngineWord
-    ) = DraConsumableSharesWord = PlatformWord = PriceBasisWord = str
+    ) = PlatformWord = DraConsumableSharesWord = PriceBasisWord = str

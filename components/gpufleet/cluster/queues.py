@@ -1,4 +1,4 @@
-"""Queues as facts: Kueue's ClusterQueues and what surrounds them, KAI's queues."""
+"""Queues as facts: Kueue's ClusterQueues with related objects, and KAI's queues."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -15,9 +15,9 @@ class FlavorQuota:
     resource: str
     nominal: Fact[int]
     borrowing_limit: Fact[int]
-    """Absent: may borrow everything its cohort lends."""
+    """Absent: may borrow all quota that its cohort lends."""
     lending_limit: Fact[int]
-    """Absent: lends everything."""
+    """Absent: lends all of it."""
     place: str
 
 
@@ -29,7 +29,7 @@ class ClusterQueue(Subject):
     quotas: tuple[FlavorQuota, ...]
     """GPU-like resources only."""
     selects_namespaces: bool = True
-    """Whether `namespaceSelector` is there, or may be: without it no namespace may use it."""
+    """Whether `namespaceSelector` is set, or may be: without it no namespace may use the queue."""
     covered: frozenset[str] | None = None
     """Every resource with quota; None: not known."""
 
@@ -72,7 +72,7 @@ class KueueConfiguration(Subject):
     """Whether `waitForPodsReady` is on."""
     place: str = ""
     device_names: tuple[str, ...] = ()
-    """Names that `resources.deviceClassMappings` gives classes of devices."""
+    """Names of device classes from `resources.deviceClassMappings`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""Which labels a kubelet sets on its own node.
+"""Labels that a kubelet may set on its own node.
 
 With any other label of Kubernetes' own domains a kubelet ends at once: "unknown 'kubernetes.io' or
 'k8s.io' labels specified with --node-labels". Sources: kubernetes/kubernetes
@@ -23,7 +23,7 @@ WELL_KNOWN = frozenset(
 )
 """Single labels that it sets. Their values follow from the machine."""
 OWN_DOMAINS = ("kubelet.kubernetes.io", "node.kubernetes.io")
-"""Domains, with those under them, of which it sets every label."""
+"""Domains, with their subdomains, of which it sets every label."""
 _KUBERNETES = ("kubernetes.io", "k8s.io")
 
 

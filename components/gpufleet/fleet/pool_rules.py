@@ -1,4 +1,4 @@
-"""What a pool may ask of its platform, and which labels and taints are its own to set."""
+"""Settings that a pool may use on its platform, and the labels and taints that it may set."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -29,7 +29,7 @@ RESERVED_PREFIXES = (
     "eks.amazonaws.com/",
     "k8s.amazonaws.com/",
 )
-"""Label prefixes that gpufleet, the operators or the platform write themselves."""
+"""Label prefixes that gpufleet, the operators or the platform write."""
 
 
 def validate(
@@ -39,7 +39,7 @@ def validate(
     provisioner: Provisioner,
     machines: Sequence[Machine],
 ) -> list[Finding]:
-    """Findings about one pool that need nothing but its platform and its machines."""
+    """Findings about one pool from its platform and its machines alone."""
     return [
         *_platform(pool, path, platform, provisioner),
         *_fabric(pool, path, platform),
@@ -147,7 +147,7 @@ def _ownership(pool: GpuPool, path: str, platform: PlatformValue) -> Iterable[Fi
 def validate_intent(
     pool: GpuPool, path: str, environment: str, partition: Partition
 ) -> Iterable[Finding]:
-    """Training takes whole GPUs: an error, and in the environment `dev` a warning."""
+    """Training needs whole GPUs: an error, and in the environment `dev` a warning."""
     reason = _shared(pool, partition)
     if pool.intent is not Intent.TRAINING or reason is None:
         return
@@ -155,7 +155,7 @@ def validate_intent(
     yield make(
         "training-shared",
         f"{path}.sharing.{pool.sharing.mode}",
-        f"training takes whole GPUs: {reason}",
+        f"training needs whole GPUs: {reason}",
         "remove `sharing`, or write `intent: batch` for small jobs that can be restarted",
         found=pool.sharing.mode,
         environment=environment,
@@ -163,7 +163,7 @@ def validate_intent(
 
 
 def _shared(pool: GpuPool, partition: Partition) -> str | None:
-    """Why a job of training cannot use what the pool's pods get; None: they get whole GPUs."""
+    """Why a training job cannot use the pool's devices; None: they are whole GPUs."""
     if partition.mig_enabled or any(share.profile for share in partition.shares):
         return (
             "MIG devices have no NVLink and no peer-to-peer transfers, so a job cannot use several "
@@ -171,8 +171,8 @@ def _shared(pool: GpuPool, partition: Partition) -> str | None:
         )
     if any(share.replicas > 1 for share in partition.shares):
         return (
-            "a pod may not ask for several shares to get several GPUs, and other pods on the GPU "
-            "take memory and time of each step"
+            "a pod may not request several shares to get several GPUs, and other pods on the GPU "
+            "use its memory and slow each step down"
         )
     if pool.sharing.vgpu is not None and partition.fraction < 1:
         return (

@@ -6,6 +6,8 @@ Keys and defaults: NVIDIA/k8s-device-plugin v0.20.0 `deployments/helm/nvidia-dev
 
 from typing import Any
 
+from pydantic import Field
+
 from gpufleet.contract.tolerations import GPU_TOLERATION
 from gpufleet.fleet.chart_values import merged
 from gpufleet.fleet.config_names import DEFAULT_PLUGIN_CONFIG, POOL_LABEL
@@ -13,8 +15,9 @@ from gpufleet.fleet.image_sources import with_images
 from gpufleet.fleet.model import DevicePluginPlan, Fleet
 from gpufleet.render.gpu_operator_values import plugin_files
 from gpufleet.spec.addons import Addons
-from gpufleet.spec.base import SecretName, SpecModel
-from gpufleet.spec.chart_components import OperandToleration
+from gpufleet.spec.base import OneInput, SecretName, SpecModel
+from gpufleet.spec.chart_components import ChartWithValues, OperandToleration
+from gpufleet.spec.images import Images
 from gpufleet.spec.sharing import MigStrategy
 
 CHART = "nvidia-device-plugin"
@@ -24,19 +27,32 @@ class PluginSettings(SpecModel):
     """Values of the chart in typed form."""
 
     mig_strategy: MigStrategy | None = None
-    """How MIG devices are named, on all nodes. Default: `none`."""
+    """How MIG devices are named, on all nodes. Default: they are not advertised."""
     default_config: str = DEFAULT_PLUGIN_CONFIG
-    """Key of the ConfigMap for nodes that choose none. Default `default`."""
+    """Key of the ConfigMap for nodes that choose none by the label
+    `nvidia.com/device-plugin.config`. Default `default`."""
     pools: tuple[str, ...] | None = None
     """Pools whose nodes it runs on. Default: every node with an NVIDIA GPU."""
     gpu_feature_discovery: bool = True
-    """Label nodes with what their GPUs are. Default true."""
+    """Label nodes with what their GPUs are; MPS needs it. Default true."""
     node_feature_discovery: bool = True
     """Run Node Feature Discovery. Default true; false where the cluster already has it."""
     image_pull_secret: SecretName | None = None
-    """Secret for images. Default: none."""
+    """Secret for images, in the plugin's namespace. Default: none."""
     tolerations: tuple[OperandToleration, ...] = ()
     """Taints its pods tolerate with any value, next to `nvidia.com/gpu`. Default: none."""
+
+
+class DeclaredDevicePlugin(PluginSettings, ChartWithValues):
+    """Inputs of `DevicePlugin`."""
+
+    config: OneInput
+    """Name of the ConfigMap with the plugin's configurations, one per key, in its namespace."""
+    namespace: OneInput = None
+    """Namespace, which must exist and admit privileged pods, and is not `default`. Default:
+    `nvidia-device-plugin`."""
+    images: Images = Field(default_factory=Images)
+    """Where images come from. Default: the vendors' own."""
 
 
 def plugin_values(settings: PluginSettings) -> dict[str, Any]:

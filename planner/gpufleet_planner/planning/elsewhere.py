@@ -8,7 +8,7 @@ from typing import Any
 
 from gpufleet.catalogue.regions import known_regions
 from gpufleet.documents.plain_data import picked
-from gpufleet.findings import Finding, error, has_errors
+from gpufleet.findings import Finding, findings_in, has_errors
 from gpufleet.models.ledger import Basis
 from gpufleet.platforms.registry import PLATFORMS
 from gpufleet.spec.base import Platform
@@ -18,6 +18,8 @@ from gpufleet_planner.planning.offers import not_provisioned, offered_machines
 from gpufleet_planner.planning.placed import ChosenWorkload, PricedFleet
 from gpufleet_planner.planning.plan import Planner, plan, planner_of
 from gpufleet_planner.planning.select import select
+
+_finding = findings_in(__file__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,9 +105,7 @@ def _in_region(
     sold = (one for one, cloud in clouds if cloud and region in known_regions(cloud, catalogue))
     platform = next(sold, None)
     if platform is None:
-        text = f"no cloud of the catalogue has a region {region!r}"
-        fix = "`gpufleet catalogue prices` names regions"
-        return error("region-unknown", "--regions", text, fix)
+        return _finding("region-unknown", "--regions", region=region)
     there = {key: value for key, value in data.items() if key != "zones"}
     there |= {"platform": platform.value, "cluster": {**head.cluster, "region": region}}
     answer = plan(there, as_of=as_of)

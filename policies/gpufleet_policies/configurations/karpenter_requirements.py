@@ -1,5 +1,6 @@
 """Requirements of a NodePool or NodeOverlay, one by one."""
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -15,9 +16,12 @@ from gpufleet.contract.programs.karpenter_keys import (
 from gpufleet.contract.programs.validation import CheckReport
 from gpufleet.documents.paths import child
 from gpufleet.documents.shapes import as_list, as_mapping
+from gpufleet_policies.names import meanings
 
 FAMILIES = (f"{AWS}instance-family", "eks.amazonaws.com/instance-family")
 """Labels of the family, of Karpenter and of EKS Auto Mode."""
+_VALUES = meanings("values of a requirement")
+"""Labels of which all values are known, or how they are written: a region is no zone."""
 RESTRICTED = ("kubernetes.io/hostname", "karpenter.sh/nodepool")
 
 
@@ -45,8 +49,18 @@ def validate_requirements(
                     child(where, "values"),
                     report,
                 )
+            if operator == "In":
+                _validate_values(values, _VALUES.get(key, ""), child(where, "values"), report)
             if key in FAMILIES and operator == "In":
                 _validate_families(values, child(where, "values"), report)
+
+
+def _validate_values(values: list[str], known: str, where: str, report: CheckReport) -> None:
+    for index, value in enumerate(values):
+        if known and not re.fullmatch(known, value):
+            wrong = f"no node has {value} for this label"
+            fix = f"write {known.replace('|', ' or ')}" if "?" not in known else f"write {value}a"
+            report.add("karpenter-requirement-invalid", child(where, index), wrong, fix)
 
 
 def _validate_operator(operator: Any, values: list[str], where: str, report: CheckReport) -> None:

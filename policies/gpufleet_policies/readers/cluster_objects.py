@@ -8,7 +8,6 @@ from gpufleet.cluster.container import is_gpu_resource
 from gpufleet.cluster.fact import UNKNOWN, known, unknown
 from gpufleet.cluster.monitoring import (
     DeclaredNamespace,
-    DeclaredService,
     GpuQuota,
     MetricsSource,
 )
@@ -16,7 +15,7 @@ from gpufleet.cluster.nvidia import OperatorChoices
 from gpufleet.cluster.pool import ACCEPTANCE_LABEL
 from gpufleet.cluster.program import Program
 from gpufleet.contract.relation import DEVICE_PLUGIN, NODE_TESTS
-from gpufleet.documents.shapes import is_mapping, items, mapping
+from gpufleet.documents.shapes import items, mapping
 from gpufleet.findings.locator import Locator
 from gpufleet_policies.readers.blocks import inside, known_texts
 from gpufleet_policies.readers.nvidia_objects import installed
@@ -30,13 +29,6 @@ def namespace(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
     labels = known_texts(inside(document, "metadata.labels"))
     merged = {**labels, **known_texts(inside(document, "metadata.annotations"))}
     yield DeclaredNamespace(locator=locator, annotations=merged, labels=labels)
-
-
-def service(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
-    """core Service with a selector."""
-    selector = inside(document, "spec.selector")
-    if is_mapping(selector) and selector and known_texts(selector) == selector:
-        yield DeclaredService(locator=locator, selector=known_texts(selector))
 
 
 def quota(document: dict[str, Any], locator: Locator) -> Iterator[Any]:

@@ -138,6 +138,7 @@ def _container(place: str, raw: Any, *, init: bool, resources_place: str) -> Con
 _READ_VARIABLES = (
     *("NVIDIA_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES"),
     *("WORLD_SIZE", "MASTER_ADDR", "VLLM_PORT", "HF_HUB_OFFLINE"),
+    "VLLM_ALLOW_LONG_MAX_MODEL_LEN",
 )
 """Variables that choose devices, ranks, addresses, ports and weights."""
 
@@ -223,7 +224,7 @@ def _plain_secrets(place: str, raw: dict[str, Any]) -> Iterable[tuple[str, str]]
         kind = secret_in(value) if isinstance(value, str) else None
         if kind is None and isinstance(name, str) and isinstance(value, str):
             named = _CREDENTIAL.search(name) is not None and masked(value) != value
-            kind = "what looks like a credential" if named else None
+            kind = "a possible credential" if named else None
         if kind is not None:
             yield f"{place}.env[{index}].value", kind
 

@@ -27,7 +27,6 @@ READERS: dict[tuple[str, str], Reader] = {
     ("", "ConfigMap"): nvidia_configs.config_map,
     ("", "Node"): nodes.node,
     ("", "Namespace"): cluster_objects.namespace,
-    ("", "Service"): cluster_objects.service,
     ("", "ResourceQuota"): cluster_objects.quota,
     ("apps", "DaemonSet"): cluster_objects.exporter,
     ("apps", "Deployment"): cluster_objects.exporter,

@@ -267,6 +267,11 @@ def _group(
         and isinstance(raw.spec, dict)
         and not fragment,
         zone_bound=scheduling.is_zone_bound(spec, {**annotations, **own}),
+        volumes=tuple(
+            name
+            for volume in items(spec.get("volumes"))
+            if isinstance(name := at(volume, "persistentVolumeClaim.claimName"), str)
+        ),
         pod_requests=_pod_requests(spec, raw.place),
         labels={k: v for k, v in mapping(at(raw.metadata, "labels")).items() if isinstance(v, str)}
         if raw.metadata is not None

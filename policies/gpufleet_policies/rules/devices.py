@@ -7,6 +7,7 @@ from gpufleet.cluster import Container, PodGroup, WorkloadFacts
 from gpufleet.cluster.container import GPU
 from gpufleet.findings import Finding, finding
 from gpufleet.rules.context import RuleContext
+from gpufleet_policies.names import names
 from gpufleet_policies.rules.hardware import held
 from gpufleet_policies.rules.waiting import fetches, waits_for_ever
 from gpufleet_policies.rules.written import written_rule
@@ -74,7 +75,7 @@ def without_gpu(context: RuleContext, workload: WorkloadFacts) -> Iterator[Findi
             yield finding(
                 where=f"container {container.name} ({container.place}.resources)",
                 found=f"{why} and requests no GPU",
-                alternative="take an image with a CPU build, such as vllm/vllm-openai-cpu"
+                alternative="use an image with a CPU build, such as vllm/vllm-openai-cpu"
                 if "cpu" in " ".join(container.words.found or ()).split()
                 else f"write `limits: {{{GPU}: 1}}`",
                 evidence={"image": container.image.found},
@@ -107,28 +108,8 @@ def _why(group: PodGroup, container: Container) -> str | None:
     return f"runs {image}"
 
 
-@written_rule("gpu-pod-passes-scheduler")
-def passes_scheduler(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
-    """`nodeName` in a template. Dumps of pods that run have it too: pods are left out."""
-    if workload.locator.kind == "Pod" or workload.node_agent:
-        return
-    for group in workload.running_groups():
-        if not group.gpu_resources or not group.node_name.is_known:
-            continue
-        node = group.node_name.value
-        yield finding(
-            where=f"{group.place}.nodeName",
-            found=f"requests {group.gpu_resources[0]} on {node}",
-            alternative=f"write `nodeSelector: {{kubernetes.io/hostname: {node}}}`",
-            evidence={"node": node},
-        )
-
-
-_NO_GPU_USE = re.compile(
-    r"(?:^|/)(?:curl|busybox|alpine|nginx|httpd|redis|postgres|mysql|mongo|kubectl|git|pause)"
-    r"(?:$|[:@])"
-)
-"""Names of images of programs that cannot use a GPU."""
+_NO_GPU_USE = re.compile("|".join(names("image that uses no GPU")))
+"""Images of programs that cannot use a GPU, and of builds without code for one."""
 
 
 _HIDES_ALL = frozenset({"", "-1"})

@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
 
-from gpufleet.cluster import WorkloadFacts
+from gpufleet.cluster import Container, WorkloadFacts
 from gpufleet.cluster.container import GPU
 from gpufleet.findings import Finding, Level, finding
 from gpufleet.partition.grant import Grant
@@ -12,7 +13,13 @@ from gpufleet.rules.context import RuleContext
 from gpufleet_policies.money import GpuOffer, gpu_hour
 from gpufleet_policies.rules.hardware import held as held_money
 from gpufleet_policies.rules.hardware import waste
-from gpufleet_policies.rules.model_memory import ROOM, gib, memory_need, model_weights
+from gpufleet_policies.rules.model_memory import (
+    ROOM,
+    gib,
+    memory_need,
+    model_weights,
+    sequence_cache,
+)
 from gpufleet_policies.rules.model_requests import (
     ModelRequest,
     Share,
@@ -23,11 +30,16 @@ from gpufleet_policies.rules.model_requests import (
 )
 from gpufleet_policies.rules.pools import all_pools
 from gpufleet_policies.rules.published import published
+from gpufleet_policies.rules.servers import is_vllm
 from gpufleet_policies.rules.shapes import NodeShape, priced_pools
 from gpufleet_policies.rules.written import written_rule
 
 PREMIUM_NOMINAL_GB = 80
 """Nominal memory from which a card linked to others counts as premium: A100-80, H100 and up."""
+
+VLLM_SHARE = Decimal("0.92")
+"""Part of the memory that vLLM takes by default; older releases take 0.9
+(vllm-project/vllm vllm/config/cache.py, gpu_memory_utilization)."""
 
 MODEST_BYTES = 48 * 10**9
 """Memory of the largest card that is not a premium card: L40S, RTX 6000 Ada."""
@@ -257,13 +269,23 @@ def _slices(context: RuleContext, request: ModelRequest) -> _Better | None:
     return None
 
 
+def _sizes_cache(container: Container) -> bool:
+    """Whether options say more of the cache, or may: its format, a file of options."""
+    options = ("--kv-cache", "--config", "--hf-overrides", "--rope")
+    return container.words.is_unknown or any(
+        word.startswith(options) or "$" in word for word in container.words.found or ()
+    )
+
+
 @written_rule("model-exceeds-gpu-memory")
 def too_small(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """The weights alone, without cache and workspace, compared with the memory of the pods of one
     copy: the part of a GPU that the server's arguments allow, else, or for a declared need, all.
 
-    A named model of the catalogue and a declared size are mandatory; a size guessed from a name is
-    advice. Silent for engines that keep weights in host memory, and where the GPU is unknown.
+    Of vLLM, the cache of one longest sequence too, without which it ends as well: what its
+    arguments say, else what the model was made for. A named model of the catalogue and a declared
+    size are mandatory; a size guessed from a name is advice. Silent for engines that keep weights
+    in host memory, and where the GPU is unknown.
     """
     weights = model_weights(workload.intent, context.catalogue)
     if weights is None or workload.runs_to_completion:
@@ -274,22 +296,32 @@ def too_small(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding
             continue
         container = next(c for c in group.containers if c.gpu_resources)
         share, room = container.launch.memory_share, held.bytes
-        if share.is_known and not workload.intent.min_gpu_memory_bytes.is_known:
+        declared = workload.intent.min_gpu_memory_bytes.is_known
+        engine = is_vllm(container) and container.launch.serves
+        taken = share.found or (VLLM_SHARE if engine and share.is_absent else None)
+        if taken is not None and not declared:
             whole = held.bytes * (1 if held.grant is None else held.grant.replicas)
-            room = min(room, int(whole * Fraction(share.value)))
-        if weights.bytes <= room:
+            room = min(room, int(whole * Fraction(taken)))
+        tokens, cache = 0, 0
+        if engine and not declared and weights.bytes <= room and not _sizes_cache(container):
+            tokens, cache = sequence_cache(workload.intent, context.catalogue)
+        if weights.bytes + cache <= room:
             continue
-        part = "" if room == held.bytes else f" ({share.value} of it, by its arguments)"
+        said = "what vLLM takes" if share.is_absent else "by its arguments"
+        part = "" if room == held.bytes else f" ({taken} of it, {said})"
         need = memory_need(workload.intent, context.catalogue)
         wanted = max(weights.bytes, 0 if need is None else need.bytes)
         shared = held.grant if held.grant is not None and held.grant.replicas > 1 else None
         yield finding(
             where=container.where,
             found=f"requests {held.asked} = {held.what}, and the weights of the model take "
-            f"{weights}",
+            f"{weights}" + (f", the cache of {tokens:,} tokens {gib(cache)}" if cache else ""),
             limit=f"{gib(room)}{part} cannot hold them: the server ends while it loads, and keeps "
             "its GPUs while it restarts",
-            alternative=larger_share(shared, wanted)
+            alternative=f"write --max-model-len {tokens * (room - weights.bytes) // cache} or "
+            "less, or take more or larger GPUs with a tensor parallel size to match"
+            if cache
+            else larger_share(shared, wanted)
             if shared is not None
             else "take more or larger GPUs with a tensor parallel size to match, or a quantised "
             "model",

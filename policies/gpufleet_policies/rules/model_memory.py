@@ -7,6 +7,7 @@ more, with a cache of full heads (google/gemma-7b has 8.54e9 parameters and 0.46
 Declare another figure with `gpufleet.dev/min-gpu-memory-gib`.
 """
 
+import re
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
@@ -73,7 +74,7 @@ def memory_need(intent: WorkloadIntent, catalogue: Catalogue) -> MemoryNeed | No
     if declared.is_unknown or precision.is_unknown:
         return None
     if declared.is_known:
-        found = _capability(precision.value if precision.is_known else "bf16")
+        found = capability_of(precision.value if precision.is_known else "bf16")
         if found is None:
             return None
         because = "declared by gpufleet.dev/min-gpu-memory-gib"
@@ -164,6 +165,26 @@ def named_model(intent: WorkloadIntent, catalogue: Catalogue) -> "Architecture |
     return None if named is None else named[0]
 
 
+def longest_sequence(intent: WorkloadIntent) -> int | None:
+    """Tokens that the model was made for (`max_position_embeddings` of its config.json)."""
+    name = (intent.model.found or "").rstrip("/").rsplit("/", 1)[-1].lower()
+    lengths = meanings("longest sequence of a model").items()
+    return next((int(tokens) for names, tokens in lengths if re.fullmatch(names, name)), None)
+
+
+def sequence_cache(intent: WorkloadIntent, catalogue: Catalogue) -> tuple[int, int]:
+    """Tokens of the longest sequence that vLLM keeps room for, and bytes of its cache, for models
+    of the catalogue; 0: not known."""
+    from gpufleet.models.inference import Serving, replica_sequence_bytes
+    from gpufleet.models.parallel import Parallelism
+
+    written, model = intent.context_tokens, named_model(intent, catalogue)
+    tokens = longest_sequence(intent) if written.is_absent else written.found
+    if model is None or not tokens:
+        return 0, 0
+    return tokens, replica_sequence_bytes(model, Serving(tokens), Parallelism(), tokens)
+
+
 @lru_cache(maxsize=256)
 def _named(name: str, catalogue: Catalogue) -> "tuple[Architecture, str | None] | None":
     """A model of the catalogue by the name of one of its releases, and the release's format."""
@@ -185,7 +206,7 @@ def _format(name: str) -> "WeightFormat | None":
     return found if isinstance(found, WeightFormat) else None
 
 
-def _capability(name: str) -> tuple[int, int] | None:
+def capability_of(name: str) -> tuple[int, int] | None:
     """Lowest compute capability that runs a format; None for an unknown name."""
     found = _format(name)
     return None if found is None else found.min_capability

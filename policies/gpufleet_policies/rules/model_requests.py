@@ -148,7 +148,7 @@ def _granted(found: tuple[PoolGrant, ...], amount: int, pods: int, asked: str) -
     elif own.is_enforced:
         words = f"{count} x {gib(each)}, one of {own.replicas} shares of {device} by MPS"
     else:
-        words = f"{count} x {device} ({gib(each)}), on which {own.replicas} programs take turns"
+        words = f"{count} x {device} ({gib(each)}), which {own.replicas} programs share by time"
     return HeldMemory(asked, each * count, words, own)
 
 
@@ -165,13 +165,18 @@ def larger_share(shared: Grant, needed: int) -> str:
     return "take a larger GPU, or several whole ones with a tensor parallel size to match"
 
 
+def possible_gpus(context: RuleContext, group: PodGroup) -> list[str]:
+    """GPUs that the pods may land on; empty: not known."""
+    labelled = gpu_of_labels(context.catalogue, group)
+    return [labelled.key] if labelled else sorted({s.gpu for s in shapes(context, group, GPU)})
+
+
 def _largest_gpu(context: RuleContext, group: PodGroup) -> tuple[str, int] | None:
     """The GPU with the most memory that the pods may run on; None if one is unknown.
 
     For pools with unknown sharing: no share has more.
     """
-    labelled = gpu_of_labels(context.catalogue, group)
-    names = [labelled.key] if labelled else list({s.gpu for s in shapes(context, group, GPU)})
+    names = possible_gpus(context, group)
     sizes = [(context.catalogue.gpu(name).memory_bytes, name) for name in names]
     known = [(size, name) for size, name in sizes if size is not None]
     if not known or len(known) < len(sizes):

@@ -13,7 +13,7 @@ from itertools import chain
 from typing import Any
 
 from gpufleet.catalogue.features import numbers
-from gpufleet.cluster import UNKNOWN, PodGroup, WorkloadFacts
+from gpufleet.cluster import UNKNOWN, Container, PodGroup, WorkloadFacts
 from gpufleet.cluster.fact import Fact
 from gpufleet.cluster.node import ObservedNode
 from gpufleet.cluster.pods import PodToleration
@@ -33,7 +33,12 @@ from gpufleet_policies.rules.placement import GPU_LABELS, named_gpu
 from gpufleet_policies.rules.written import rule_rows, written_rule
 
 _MISSING = object()
-_SUBJECTS = {"Program": Program, "Pods": WorkloadFacts, "Pool": NodePool}
+_SUBJECTS = {
+    "Program": Program,
+    "Container": WorkloadFacts,
+    "Pods": WorkloadFacts,
+    "Pool": NodePool,
+}
 """Names of subjects that are not objects: a chart, a group of pods, a group of machines."""
 
 
@@ -79,6 +84,9 @@ def _made(context: RuleContext, subject: Any) -> Iterator[tuple[str, _Side]]:
         for group in subject.pod_groups:
             if group.pods.found != 0:
                 yield "Pods", _Side(subject, _pods(subject, group), group.place)
+        for _, one in subject.gpu_containers:
+            if not one.init:
+                yield "Container", _Side(subject, _container(one), one.place)
     elif isinstance(subject, NodePool):
         data = _written(gpu=subject.gpu, minimum=subject.size.standing, image=subject.image)
         yield "Pool", _Side(subject, {**data, "maker": subject.maker, "complete": True})
@@ -106,21 +114,46 @@ def _pods(workload: WorkloadFacts, group: PodGroup) -> dict[str, Any]:
     wants = {name for name, one in written if "/" in name and one.found and one.found.number}
     parts = not notes.keys().isdisjoint(FRACTIONS)
     known = _written(
-        pods=group.pods, schedulerName=group.scheduler, runtimeClassName=group.runtime_class
+        pods=group.pods,
+        schedulerName=group.scheduler,
+        runtimeClassName=group.runtime_class,
+        nodeName=group.node_name,
     )
     return {
         **known,
         "workload": workload.locator.kind,
+        "group": workload.api_group,
+        "containers": [one.name for one in group.containers if not one.init]
+        if group.containers_known and all(one.name != "?" for one in group.containers)
+        else UNKNOWN,
         "metadata": metadata,
         "podAnnotations": {**hidden, **group.annotations},
         "gpus": sum(gpus) * (group.pods.found or 1) or None,
         "wants": sorted(wants) or None,
+        "images": [one.image.found for one in group.containers if one.image.is_known],
+        "volumes": list(group.volumes),
+        "serviceLinks": group.service_links and workload.template_checked_on_creation,
+        "runs": [
+            f"{one.name} {one.image.found} {one.words.found}"
+            for one in group.containers
+            if not one.init and "VLLM_PORT" not in one.variables
+        ],
         "claims": [one.template.found or one.claim.found for one in group.claims] or None,
         "asks": bool(group.gpu_resources) or parts,
         "chosen": group.node_labels or None,
         "tolerations": UNKNOWN if tolerations.is_unknown else tolerations.found or (),
         "complete": workload.metadata_known,
     }
+
+
+def _container(one: Container) -> dict[str, Any]:
+    """Image, its release where the tag is one, and the words that start it, each on a line."""
+    tag = re.search(r":v?([0-9]+\.[0-9][^@]*)", one.image.found or "")
+    written = _written(image=one.image, command=one.command, words=one.words)
+    if isinstance(written.get("words"), tuple):
+        written["words"] = "\n".join(written["words"])
+    release = tag[1] if tag else None
+    return {**written, "release": release, "serves": one.launch.serves, "complete": True}
 
 
 def _has_mig(context: RuleContext, labels: Mapping[str, Any]) -> Any:
@@ -164,9 +197,11 @@ _HOLDS: Mapping[str, Callable[[Any, Any], bool]] = {
     "matches": lambda here, wanted: re.search(wanted, str(here)) is not None,
     "names": lambda here, wanted: any(mapping(one).get("name") == wanted for one in items(here)),
     "holds": lambda here, wanted: wanted in here,
+    "omits": lambda here, wanted: wanted not in here,
     "below": lambda here, wanted: numbers(_release(here)) < numbers(wanted),
     "from": lambda here, wanted: numbers(_release(here)) >= numbers(wanted),
     "less": lambda here, wanted: here < wanted,
+    "more": lambda here, wanted: here > wanted,
     "covers": lambda here, wanted: _entries(wanted) <= _entries(here),
     "lacks": lambda here, wanted: not _entries(wanted) <= _entries(here),
     "denies": lambda here, chosen: any(

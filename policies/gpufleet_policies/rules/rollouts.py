@@ -4,8 +4,9 @@ import re
 from collections.abc import Iterator
 from difflib import SequenceMatcher
 
+from gpufleet.catalogue.lookup import nearest_names
 from gpufleet.cluster import PodGroup, WorkloadFacts
-from gpufleet.cluster.container import GPU, MIG_PREFIX
+from gpufleet.cluster.container import GPU, MIG_PREFIX, SHARED_SUFFIX
 from gpufleet.findings import Finding, finding
 from gpufleet.rules.context import RuleContext
 from gpufleet_policies.rules.capacity import room_for
@@ -46,7 +47,7 @@ def misspelt(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]
     key without operator and value. Not where a declared pool has such a taint: its value may be
     empty."""
     for group in workload.pod_groups:
-        yield from _no_such_resource(group)
+        yield from _no_such_resource(context, group)
         if not group.gpu_resources or not group.tolerations.is_known:
             continue
         tolerated = group.tolerations.value
@@ -74,21 +75,29 @@ def misspelt(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]
             )
 
 
-_NO_SUCH = re.compile(r"nvidia(\W?com)?\W?gpus?", re.IGNORECASE)
-"""Spellings of the GPU resource; others (`nvidia.com/gpumem`) exist in other device plugins."""
+_PUBLISHED = f"the device plugin publishes {GPU}"
+_NO_SUCH = re.compile(r"nvidia(\W?com)?\W?gpus?([-._]?memory)?", re.IGNORECASE)
+"""Spellings of the resource of GPUs; others (`nvidia.com/gpumem`) exist in other device plugins."""
 
 
-def _no_such_resource(group: PodGroup) -> Iterator[Finding]:
+def _no_such_resource(context: RuleContext, group: PodGroup) -> Iterator[Finding]:
+    shapes = [row.mig for row in context.catalogue.gpus.values() if row.mig is not None]
+    slices = {p.resource for shape in shapes for p in shape.profiles.values()}
+    slices |= {MIG_PREFIX + name for shape in shapes for name in shape.alternate_names}
     for container in group.containers:
         for name in {**container.limits, **container.requests}:
-            if name != GPU and _NO_SUCH.fullmatch(name):
-                yield finding(
-                    where=container.where,
-                    found=f"requests {name}",
-                    limit=f"the device plugin publishes {GPU}: the pods stay Pending",
-                    alternative=f"write {GPU}",
-                    evidence={"key": name},
-                )
+            lacking = name.startswith(MIG_PREFIX) and name.removesuffix(SHARED_SUFFIX) not in slices
+            if not lacking and (name == GPU or not _NO_SUCH.fullmatch(name)):
+                continue
+            published = "no GPU has a MIG profile of that name" if lacking else _PUBLISHED
+            right = nearest_names(name, tuple(slices), limit=1) if lacking else (GPU,)
+            yield finding(
+                where=container.where,
+                found=f"requests {name}",
+                limit=f"{published}: the pods stay Pending",
+                alternative=f"write {right[0] if right else min(slices)}",
+                evidence={"key": name},
+            )
 
 
 _NEARLY = 0.8

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from gpufleet.cluster import Autoscaler, Locator, PodGroup, ScalingFacts, WorkloadFacts
-from gpufleet.cluster.container import GPU, Container
+from gpufleet.cluster.container import GPU
 from gpufleet.cluster.fact import Fact
 from gpufleet.findings import Finding, finding
 from gpufleet.findings.creation import Creation
@@ -15,6 +15,7 @@ from gpufleet.rules.context import RuleContext
 from gpufleet_policies.rules.hardware import waste, whole_gpu
 from gpufleet_policies.rules.pools import gpu_workloads
 from gpufleet_policies.rules.purpose import serving
+from gpufleet_policies.rules.servers import is_vllm
 from gpufleet_policies.rules.written import written_rule
 
 _OFF_HOURS = Fraction(65, 100)
@@ -124,7 +125,7 @@ def _scaled(workload: WorkloadFacts, group: PodGroup) -> tuple[Creation, ...]:
         return ()
     if not all(_LABEL.fullmatch(name) for name in (where.name, where.namespace)):
         return ()
-    if not any(_is_vllm(container) for container in group.containers):
+    if not any(one.gpu_resources and is_vllm(one) for one in group.containers):
         return ()
     if group.pods.value > _MOST_REPLICAS:
         return ()
@@ -135,11 +136,6 @@ def _scaled(workload: WorkloadFacts, group: PodGroup) -> tuple[Creation, ...]:
         "on": [{"signal": "kvCache"}],
     }
     return (Creation("ScaledObject", where.name, where.namespace, declared),)
-
-
-def _is_vllm(container: Container) -> bool:
-    said = [container.image.found or "", *(container.words.found or ())]
-    return bool(container.gpu_resources) and any("vllm" in word for word in said)
 
 
 @written_rule("nonprod-serving-never-zero")

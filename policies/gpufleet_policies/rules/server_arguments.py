@@ -9,14 +9,11 @@ from gpufleet.cluster.container import MIG_PREFIX
 from gpufleet.findings import Finding, finding
 from gpufleet.findings.money import AmountKind
 from gpufleet.rules.context import RuleContext
-from gpufleet_policies.names import names
 from gpufleet_policies.rules.hardware import held
-from gpufleet_policies.rules.model_memory import named_model
+from gpufleet_policies.rules.model_memory import capability_of, longest_sequence, named_model
+from gpufleet_policies.rules.model_requests import possible_gpus
+from gpufleet_policies.rules.servers import is_vllm
 from gpufleet_policies.rules.written import written_rule
-
-_SWITCHES = frozenset(names("switch of vLLM"))
-"""Options without a value in each release (vllm-project/vllm v0.6.3 and v0.10.0
-vllm/engine/arg_utils.py and vllm/entrypoints/openai/cli_args.py)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +26,8 @@ class _Refused:
 @written_rule("server-arguments-refused")
 def refused(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """The heads of the model by the tensor parallel size, for models of the catalogue; a tensor
-    parallel size over MIG slices; a part of the GPU's memory above 1; a value of a switch."""
+    parallel size over MIG slices; a part of the GPU's memory above 1; of vLLM, a type of numbers
+    that older GPUs do not compute in, and a longer sequence than the model's."""
     if workload.ray is not None:
         return
     running = tuple(workload.running_groups())
@@ -41,8 +39,8 @@ def refused(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
         if container.launch.serves and (container.launch.tensor.found or 1) > 1:
             uneven = _heads(context, workload, container) if alone else None
             why = uneven or _slices(group, container) or why
-        if why is None and container.launch.serves:
-            why = _switch(container)
+        if why is None and is_vllm(container) and container.launch.serves and alone:
+            why = _numbers(context, workload, group) or _length(workload, container)
         if why is not None:
             yield finding(
                 where=container.where,
@@ -87,13 +85,36 @@ def _slices(group: PodGroup, container: Container) -> _Refused | None:
     )
 
 
-def _switch(container: Container) -> _Refused | None:
-    """vLLM's argparse refuses `--enforce-eager=true`: ignored explicit argument 'true'."""
-    for word in container.words.found or ():
-        name, equals, _ = word.partition("=")
-        if equals and name in _SWITCHES:
-            return _Refused(f"writes {word}", "it takes no value", f"write {name}, or nothing")
-    return None
+def _numbers(context: RuleContext, workload: WorkloadFacts, group: PodGroup) -> _Refused | None:
+    """vLLM's `check_if_supports_dtype` and `get_min_capability` of quantisations."""
+    written = workload.intent.precision
+    needed = capability_of(written.value) if written.found in ("bfloat16", "awq") else None
+    rows = [context.catalogue.gpu(name) for name in possible_gpus(context, group)]
+    older = [row for row in rows if needed and (row.compute_capability or needed) < needed]
+    if not needed or not rows or len(older) < len(rows):
+        return None
+    return _Refused(
+        f"computes in {written.value} on {' or '.join(row.name for row in rows)}",
+        f"vLLM needs a compute capability of {needed[0]}.{needed[1]} for it",
+        "write `--dtype half`" if written.value == "bfloat16" else "take a newer GPU",
+    )
+
+
+def _length(workload: WorkloadFacts, container: Container) -> _Refused | None:
+    """vLLM's `_get_and_verify_max_len`, of models whose config.json is known."""
+    asked, most = workload.intent.context_tokens, longest_sequence(workload.intent)
+    words = container.words.found or ()
+    if not asked.is_known or most is None or asked.value <= most:
+        return None
+    if "VLLM_ALLOW_LONG_MAX_MODEL_LEN" in container.variables or container.words.is_unknown:
+        return None
+    if any(word.startswith(("--rope", "--hf-overrides", "--config")) for word in words):
+        return None
+    return _Refused(
+        f"requests sequences of {asked.value:,} tokens",
+        f"max_position_embeddings of {workload.intent.model.value} is {most:,}",
+        f"write --max-model-len {most}, or --hf-overrides with the model's rope scaling",
+    )
 
 
 def _share(container: Container) -> _Refused | None:

@@ -3,10 +3,10 @@
 import re
 from collections.abc import Iterator
 
-from gpufleet.cluster import Container, WorkloadFacts
-from gpufleet.cluster.monitoring import DeclaredService
+from gpufleet.cluster import Container, PodGroup, WorkloadFacts
 from gpufleet.findings import Finding, finding
-from gpufleet.rules.context import RuleContext, once
+from gpufleet.rules.context import RuleContext
+from gpufleet_policies.readers.options import read_options, split_words
 from gpufleet_policies.rules.hardware import held
 from gpufleet_policies.rules.model_memory import gib, model_weights
 from gpufleet_policies.rules.waiting import fetches
@@ -35,37 +35,10 @@ def _is_triton(container: Container) -> bool:
     return any(word.rsplit("/", 1)[-1] == "tritonserver" for word in container.words.found or ())
 
 
-def _is_vllm(container: Container) -> bool:
+def is_vllm(container: Container) -> bool:
+    """Whether its name, image or command line says vLLM."""
     said = (container.name, container.image.found or "", *(container.words.found or ()))
     return any("vllm" in word for word in said)
-
-
-@once
-def _namespaces_with_vllm(context: RuleContext) -> frozenset[str]:
-    """Namespaces with a Service of that name."""
-    services = (one.locator for one in context.declared(DeclaredService))
-    return frozenset(one.namespace for one in services if one.name == "vllm")
-
-
-@written_rule("vllm-port-of-service")
-def port_of_service(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
-    """A Service of that name in the namespace, and service links that are on, their default. Not
-    where the container sets VLLM_PORT itself."""
-    if workload.locator.namespace not in _namespaces_with_vllm(context):
-        return
-    if not workload.template_checked_on_creation:
-        return
-    for group in workload.running_groups():
-        if not group.service_links:
-            continue
-        for container in group.containers:
-            if container.init or not _is_vllm(container) or "VLLM_PORT" in container.variables:
-                continue
-            yield finding(
-                where=f"container {container.name} ({group.place}.enableServiceLinks)",
-                found="runs vLLM next to the Service vllm: Kubernetes sets VLLM_PORT to "
-                "tcp://ADDRESS:PORT",
-            )
 
 
 @written_rule("gpu-server-in-job")
@@ -147,11 +120,37 @@ def _fetched(
     )
 
 
+def _not_served(group: PodGroup, container: Container) -> Iterator[Finding]:
+    """A probe on another port than vLLM's (vllm/entrypoints/openai/cli_args.py: 8000)."""
+    words = split_words(container, container.variables)
+    port = read_options(words).single(("--port",))
+    if port is None and "vllm-openai" in (container.image.found or ""):
+        port = "8000"
+    others = sum(not one.init or one.restartable for one in group.containers) > 1
+    if port is None or others or any("$" in word or word in ("--uds", "&") for word in words):
+        return
+    for _, probe in container.probed:
+        number = container.ports.get(probe, probe)
+        if number.isdecimal() and number != port:
+            yield finding(
+                where=container.where,
+                found=f"probes port {number}",
+                limit=f"vLLM serves on {port} and nothing else is in the pod: the probe always "
+                "fails",
+                alternative=f"write `port: {port}`",
+                evidence={"port": number},
+            )
+            return
+
+
 @written_rule("triton-probe-of-other-port")
 def other_port(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
-    """tritonserver without options for ports, and a command line that is known."""
-    for _, container in workload.gpu_containers:
+    """tritonserver without options for ports; vLLM alone in its pod, with its port or 8000. The
+    command line is known."""
+    for group, container in workload.gpu_containers:
         words = container.words.found or ()
+        if is_vllm(container) and container.launch.serves and not container.init:
+            yield from _not_served(group, container)
         if not _is_triton(container):
             continue
         if any("$" in word or "-port" in word for word in words):

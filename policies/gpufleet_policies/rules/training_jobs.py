@@ -9,30 +9,8 @@ from gpufleet.cluster.container import GPU
 from gpufleet.findings import Finding, Level, finding
 from gpufleet.findings.money import AmountKind
 from gpufleet.rules.context import RuleContext
-from gpufleet_policies.names import meanings
 from gpufleet_policies.rules.hardware import held
 from gpufleet_policies.rules.written import written_rule
-
-_CONTAINER = meanings("container of a training job")
-"""Kind -> the name by which its controller finds the container to set up."""
-
-
-@written_rule("training-container-name")
-def container_name(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
-    """Kinds of kubeflow.org/v1, each with its own container name."""
-    name = _CONTAINER.get(workload.locator.kind)
-    if name is None or workload.api_group != "kubeflow.org":
-        return
-    for group in workload.pod_groups:
-        names = [one.name for one in group.containers if not one.init]
-        if not group.containers_known or not names or name in names or "?" in names:
-            continue
-        yield finding(
-            where=f"group {group.name} ({group.place}.containers)",
-            found=f"has no container called {name}, only {', '.join(names)}",
-            alternative=f"write `name: {name}`",
-            evidence={"names": names},
-        )
 
 
 @written_rule("job-fewer-pods-than-ranks")

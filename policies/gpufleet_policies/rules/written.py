@@ -1,17 +1,16 @@
 """Rules whose texts, levels and sources are rows of `rules.jsonl`, in the order of the registry."""
 
-import json
 from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+from gpufleet.catalogue.edition import read_rows
 from gpufleet.cluster import WorkloadFacts
 from gpufleet.findings import Level
 from gpufleet.findings.provenance import Provenance
 from gpufleet.rules.rule import Check, Needs, Rule, rule
 
-_FILES = ("rules.jsonl", "faults.jsonl")
 _READ: Mapping[str, Callable[[str], object]] = {
     "dev": Level,
     "prod": Level,
@@ -24,9 +23,8 @@ _READ: Mapping[str, Callable[[str], object]] = {
 def rule_rows() -> Mapping[str, Mapping[str, Any]]:
     """Rule id -> its row: the arguments of `rule`, and `family`, `detail` and `pairs` of rules
     whose check is written once for all of them. Pairs of `release-has-fault`: `faults.jsonl`."""
-    text, faults = (Path(__file__).with_name(n).read_text("utf-8") for n in _FILES)
-    rows = {row["id"]: row for row in map(json.loads, text.splitlines())}
-    rows["release-has-fault"]["pairs"] = list(map(json.loads, faults.splitlines()))
+    rows = {row["id"]: row for row in read_rows(Path(__file__).parent, "rules")}
+    rows["release-has-fault"]["pairs"] = read_rows(Path(__file__).parent, "faults")
     return rows
 
 

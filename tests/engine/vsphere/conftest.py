@@ -20,8 +20,8 @@ def shared() -> Iterator[Vcenter]:
 
 @pytest.fixture(autouse=True)
 def known(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """The credentials, and nothing of this process that outlives its test: no session, and no group
-    that another update made."""
+    """The credentials, and no state of this process that outlives its test: no session, and no
+    group of another update."""
     monkeypatch.setenv("VSPHERE_USER", USER)
     monkeypatch.setenv("VSPHERE_PASSWORD", PASSWORD)
     monkeypatch.setattr("gpufleet_vcenter.session.PATIENCE_SECONDS", 6.0)

@@ -127,11 +127,11 @@ class Applied:
         self.outs: dict[str, Any] | None = None
 
     def preview(self, news: dict[str, Any]) -> list[str]:
-        """What is refused."""
+        """Refused operations."""
         return [row.reason for row in GROUP.check(self.inputs, news).failures]
 
     def planned(self, news: dict[str, Any]) -> dict[str, str]:
-        """What is to be done, by the names of machines."""
+        """Operations to do, by the names of machines."""
         return GROUP.check(self.inputs, news).inputs.get("plan", {})
 
     def up(self, news: dict[str, Any]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""A cluster that is played: nodes, pods and evictions as the API answers them, over HTTP."""
+"""A simulated cluster: nodes, pods and evictions in the API's format, over HTTP."""
 
 import json
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ from urllib.parse import parse_qs, urlsplit
 
 @dataclass
 class PlayedCluster:
-    """What the test lays out and what was asked."""
+    """Input of the test, and the requests so far."""
 
     kubeconfig: str
     token: str = "a-token-nobody-may-see"
@@ -25,10 +25,10 @@ class PlayedCluster:
     """Pods that a disruption budget keeps."""
     evicted: list[str] = field(default_factory=list[str])
     joins: set[str] = field(default_factory=set[str])
-    """Nodes that register when they are asked for: their machines have a kubelet."""
+    """Nodes that register on request: their machines have a kubelet."""
 
     def register(self, name: str) -> None:
-        """What a kubelet does."""
+        """Action of a kubelet."""
         self.nodes[name] = {
             "metadata": {"name": name, "uid": f"uid-{name}", "annotations": {}},
             "spec": {},
@@ -36,7 +36,7 @@ class PlayedCluster:
         }
 
     def lose(self, name: str, minutes: int) -> None:
-        """What the node controller writes when a kubelet has been silent."""
+        """Condition that the node controller writes when a kubelet has been silent."""
         since = datetime.now(UTC) - timedelta(minutes=minutes)
         (ready,) = self.nodes[name]["status"]["conditions"]
         ready |= {"status": "Unknown", "lastTransitionTime": since.isoformat(timespec="seconds")}
@@ -111,12 +111,12 @@ class _Handler(BaseHTTPRequestHandler):
         self._answer()
 
     def log_message(self, format: str, *args: object) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
 
 @contextmanager
 def played_cluster(folder: Path) -> Iterator[PlayedCluster]:
-    """A cluster that answers until the block ends."""
+    """A cluster that responds until the block ends."""
     file = folder / "kubeconfig"
     played = PlayedCluster(str(file))
     server: Any = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)

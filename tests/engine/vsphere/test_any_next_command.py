@@ -1,11 +1,11 @@
-"""Whatever the next command is after a kill or an interrupt: nothing of the group is left, nothing
-of others is touched, nothing that runs is lost.
+"""For any next command after a kill or an interrupt: no machine of the group is left over, no
+object of others is changed, no running machine is lost.
 
-A life makes a group, begins a change of it, and at a random call of that the provider's process is
-killed or interrupted. The engine then has the state of before, or what an interrupted update says
-that it made, and vCenter whatever was done. The next command is one of: the same, a destroy, the
-declaration of before, another size, another name of the stack, other names of the same objects, the
-same once more interrupted, or nothing for a while and then the same. It must succeed at once.
+A run creates a group, begins a change of it, and at a random call of the change the provider's
+process is killed or interrupted. The engine then has the earlier state, or that of the interrupted
+update, and vCenter the operations so far. The next command is one of: the same, a destroy, the
+earlier declaration, another size, another name of the stack, other names of the same objects, the
+same interrupted once more, or a pause and then the same. It must succeed at once.
 """
 
 import random
@@ -29,7 +29,7 @@ SHORT = (*range(17), 21, 22, 23)
 """20 seeds: each next command, each change, killed and interrupted, and no pair of them twice."""
 CAMPAIGN = 300
 CALLS = 150
-"""Calls of a change: a later one than there are is no failure at all, and fine."""
+"""Calls of a change: a number above the actual one means no failure, which is allowed."""
 CLONE_MS = 1500
 CHANGES = ("grow", "shrink", "hardware", "replace")
 NEXT = ("same", "destroy", "before", "size", "rename", "spelling", "interrupt", "nothing")
@@ -45,7 +45,7 @@ def shared() -> Iterator[Vcenter]:
 
 @dataclass
 class Stack:
-    """What the engine keeps of a group."""
+    """State of a group in the engine."""
 
     cloud: Vcenter
     life: str
@@ -56,8 +56,8 @@ class Stack:
     """Whether the command that runs is one that the test interrupts."""
 
     def up(self, news: dict[str, Any]) -> bool:
-        """Apply it; False: the provider was killed, and the state is that of before; or it was
-        interrupted, and the state has what it says."""
+        """Apply it; False: the provider was killed, and the state is the earlier one; or it was
+        interrupted, and the state is its result."""
         given = {**news, "life": self.life}
         answer = self.cloud.worker.run("checkGroup", olds=self.inputs, news=given)
         if "killed" in answer:
@@ -95,7 +95,7 @@ class Stack:
         return {key: row["instanceUuid"] for key, row in self.outs.get("ids", {}).items()}
 
     def standings(self, *, destroyed: bool = False) -> dict[str, StateStanding]:
-        """What `gpufleet vsphere orphans` says of each machine, by its uuid."""
+        """Result of `gpufleet vsphere orphans` for each machine, by its uuid."""
         group = "gpufleet:vsphere:MachineGroup"
         owner = {"type": "gpufleet:vsphere:MachineOwner", "id": self.life}
         rows = [owner, {"type": group, "inputs": self.inputs, "outputs": self.outs}]

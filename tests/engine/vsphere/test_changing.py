@@ -1,4 +1,4 @@
-"""A machine that lives: drift, other people, and changes that need it off."""
+"""A running machine: drift, changes by others, and changes that need it off."""
 
 from pyVmomi import vim
 

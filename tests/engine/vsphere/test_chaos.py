@@ -1,10 +1,10 @@
 """Nodes on a vCenter while something fails at every step: seeded, and always the declared machines.
 
-Each run makes a node, changes it and removes it. In each of the three, the seed chooses one call
-and what becomes of it: the connection breaks, vCenter refuses, the provider is killed, or vCenter
-itself is, and comes back with what it had. Then the operation is repeated, as a person repeats
-`pulumi up`. What must hold after each: exactly the declared machines, none twice, no one else's
-touched, no secret said.
+Each run creates a node, changes it and removes it. In each of the three, the seed chooses one call
+and its fault: the connection breaks, vCenter refuses, the provider is killed, or vCenter itself is
+killed, and comes back with its state. Then the operation is repeated, as a user repeats
+`pulumi up`. After each these must be true: exactly the declared machines, none twice, no machine of
+others changed, no secret printed.
 """
 
 import json
@@ -55,7 +55,7 @@ FAILURES = (
     *(("connection", action) for action in (Action.DROP_REQUEST, Action.DROP_REPLY)),
     *(("fault", Action.FAULT),),
     *(("provider", action) for action in (Action.BEFORE, Action.AFTER)),
-    # The call never arrives; it is done and no one hears it; it is done and heard; it is heard that
+    # The call never arrives; it is done and its response lost; it is done; the response states that
     # it will be done, and it is not.
     *(("vCenter", Action.DROP_REQUEST), ("vCenter", Action.DROP_REPLY)),
     *(("vCenter", Action.AFTER), ("vCenter", Action.FORGET)),
@@ -198,7 +198,7 @@ def test_campaign_of_groups(cloud: Vcenter, seed: int) -> None:
 
 
 def test_the_proxy_sees_what_changes(cloud: Vcenter) -> None:
-    """The failures above hit real calls: a life without failure makes each kind of change once."""
+    """The failures above hit real calls: a run without failure makes each kind of change once."""
     cloud.proxy.reset()
     node = cloud.node(1000, DYNAMIC)
     made = cloud.worker.run("create", news=node)["result"]

@@ -1,4 +1,4 @@
-"""A copy that an administrator made of a machine: it has the marks, and is not ours."""
+"""A copy that an administrator made of a machine has the marks, and is not of the group."""
 
 import json
 from collections.abc import Callable
@@ -28,7 +28,7 @@ NAMES = {"gpu-0-debug": "a name that a node can have", "GPU 0 (debug)": "a name 
 
 
 def copy(cloud: Vcenter, name: str, of: str = "gpu-0") -> None:
-    """As vCenter clones: with the extra configuration, which vcsim leaves out."""
+    """As vCenter clones: with the extra configuration, which vcsim omits."""
     with cloud.machine(of) as machine, cloud.service() as service:
         (datacenter,) = service.RetrieveContent().rootFolder.childEntity
         marks = [
@@ -78,7 +78,7 @@ def test_a_copy_stays_and_is_named(
 
 
 def half_made(cloud: Vcenter, given: dict[str, Any]) -> None:
-    """Machines whose update was cut off before they were complete."""
+    """Machines whose update was interrupted before they were complete."""
     after = sum(1 for _ in given["nodes"])
     cloud.proxy.reset([Rule(Action.AFTER, "CloneVM_Task", nth=after, do=CANCELLED.set)])
     try:

@@ -48,7 +48,7 @@ def shared() -> Iterator[Vcenter]:
                 Path(folder, name).mkdir()
                 for host in hosts:
                     system = host.configManager.datastoreSystem
-                    # The simulator's answer has no reference where another host has it already.
+                    # The simulator's response has no reference where another host has it already.
                     with suppress(KeyError):
                         system.CreateLocalDatastore(name, f"{folder}/{name}")
             stores = [store for store in datacenter.datastore if store.name in ("one", "two")]
@@ -67,7 +67,7 @@ def stores_of(cloud: Vcenter, name: str) -> set[str]:
 
 
 def said(path: str, value: str) -> Rule:
-    """vCenter says this of every datastore that it is asked of."""
+    """vCenter returns this for every datastore in a query."""
 
     def rewrite(answer: bytes) -> bytes:
         text = answer.decode()

@@ -143,7 +143,7 @@ def test_disks_that_somebody_changed_are_shown_and_mended(cloud: Vcenter) -> Non
 
 
 def test_marks_of_another_machine_mean_nothing(cloud: Vcenter) -> None:
-    """A template that was made of a machine has that machine's marks."""
+    """A template made from a machine has that machine's marks."""
     outs = created(with_disks(cloud, SCRATCH))
     stranger = "1000:0 00000000-0000-4000-8000-000000000000"
     with cloud.machine("gpu-1") as machine:

@@ -36,7 +36,7 @@ def settings(name: str, kubeconfig: str, seconds: int) -> NodeSettings:
 
 @pytest.fixture
 def node(cluster: Any, namespace: str) -> Any:
-    """A node that says it is Ready and runs on our machine; no one simulates it."""
+    """A node that reports Ready and runs on our machine; no simulator manages it."""
     core = client.CoreV1Api(cluster)
     core.create_node({"metadata": {"name": namespace}})
     ready = {"type": "Ready", "status": "True", "reason": "KubeletReady", "message": ""}

@@ -35,9 +35,9 @@ CALLS = 60
 """Calls of a command: a later one than there are is not a failure at all, and fine."""
 REPEATS = 4
 OPERATIONS = 4
-"""Of each run, after the group is made."""
+"""Operations of each run, after the group is created."""
 RIVALS = 0.3
-"""How many runs have another backend with a stack of the same name."""
+"""Number of runs with another backend that has a stack of the same name."""
 LOG = "GPUFLEET_CHAOS_LOG"
 """Names a file that gets a line for each failure that took place."""
 FAILURES = (
@@ -63,7 +63,7 @@ Group = tuple[int, int, str]
 
 
 def operation(chance: random.Random, now: Group) -> Group | None:
-    """What is declared next; None: the group is destroyed, and made again as it was."""
+    """The next declaration; None: the group is destroyed, and created again unchanged."""
     nodes, cpus, tier = now
     kind = chance.choice(("grow", "shrink", "change", "replace", "grow and change", "same", "make"))
     if kind == "make":
@@ -116,7 +116,7 @@ def declare(
 
 
 def kill_engine() -> None:
-    """What a power cut does to the machine that runs Pulumi."""
+    """Effect of a power failure on the machine that runs Pulumi."""
     for engine in psutil.Process().children():
         with suppress(psutil.NoSuchProcess):
             if engine.name() == "pulumi":
@@ -153,7 +153,7 @@ def _until_done(
     command: str,
     renew: Callable[[int], None] = lambda _: None,
 ) -> list[str]:
-    """Run the command until it succeeds, as a person does. Returns what it said."""
+    """Run the command until it succeeds, as a user does. Returns its output."""
     rule = _rule(chance, cloud)
     cloud.proxy.reset([rule])
     said: list[str] = []
@@ -185,7 +185,7 @@ def _nodes(made: Project) -> dict[str, Any]:
 
 
 def _validate(made: Project, cloud: Vcenter, group: Group, where: str) -> dict[str, str]:
-    """The machines are those that are declared, each once. Returns their uuids by name."""
+    """The machines are the declared ones, each once. Returns their uuids by name."""
     nodes, cpus, _ = group
     names = [f"gpu-train-{number}" for number in range(nodes)]
     there = sorted(name.split()[0] for name, owner in cloud.machines().items() if owner)
@@ -201,8 +201,8 @@ def _validate(made: Project, cloud: Vcenter, group: Group, where: str) -> dict[s
 
 
 class Rival:
-    """Another backend with a stack of the same project and name: it has a machine of its own under
-    the same owner, and tries to have ours."""
+    """Another backend with a stack of the same project and name: it has its own machine under the
+    same owner, and tries to take ours."""
 
     def __init__(self, project: Callable[..., Project], cloud: Vcenter, like: Project) -> None:
         self._cloud = cloud

@@ -82,7 +82,7 @@ def test_a_start_whose_answer_is_lost_is_told_again(cloud: Vcenter, action: Acti
 
 
 def destroyed_by_another(cloud: Vcenter) -> None:
-    """Someone destroys the machine as soon as it has been reconfigured."""
+    """Another client destroys the machine as soon as it has been reconfigured."""
     with cloud.machine("gpu-1") as machine:
         until(lambda: machine.config.memoryReservationLockedToMax, "it is never reconfigured")
         finished(machine.Destroy_Task())

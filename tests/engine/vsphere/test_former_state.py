@@ -1,5 +1,5 @@
-"""States of the resources that there were before the group, over machines that run: no machine is
-touched, and none is left."""
+"""States of the resources from before the group, over running machines: no machine is changed, and
+none is left over."""
 
 import json
 import re

@@ -92,7 +92,7 @@ def test_up_again_scale_change_refresh_and_destroy(
     cloud.proxy.reset()
     made.run("up", "--expect-no-changes")
     made.run("preview", "--refresh", "--expect-no-changes")
-    assert cloud.proxy.changing == {}, "nothing differs, so vCenter is informed nothing"
+    assert cloud.proxy.changing == {}, "nothing differs: no request to vCenter"
 
     group(nodes=3).run("up")
     assert made.engine.outputs(made.stack)["uuids"][:2] == outputs["uuids"]

@@ -1,4 +1,4 @@
-"""What is fixed when a machine is made, and what changes only while it is off."""
+"""Properties fixed at creation, and those that change only while the machine is off."""
 
 from typing import Any
 
@@ -18,8 +18,8 @@ def updated(outs: dict[str, Any], node: dict[str, Any]) -> dict[str, Any]:
 
 
 def upgraded(cloud: Vcenter, version: int) -> Rule:
-    """The upgrade is carried out and its answer lost. The simulator here does not survive the call
-    itself, so an administrator's reconfiguration does what it would do."""
+    """The upgrade is done and its response lost. The simulator here does not survive the call
+    itself, so an administrator's reconfiguration has the effect."""
 
     def upgrade() -> None:
         with cloud.machine("gpu-1") as machine:
@@ -167,7 +167,7 @@ def test_the_simulator_upgrades_a_machine(cloud: Vcenter) -> None:
 
 
 def test_the_simulator_survives_the_removal_of_an_override(cloud: Vcenter) -> None:
-    """It cannot decode which one goes, and says so."""
+    """It cannot decode which device is removed, and reports it."""
     outs = created(cloud.node(1, drsBehavior="manual"))
     text = refused(Code.FAULT, lambda: updated(outs, cloud.node(1)))
     assert "[InvalidArgument]" in text

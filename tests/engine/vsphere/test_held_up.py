@@ -1,4 +1,4 @@
-"""What holds a step up: a question, a fault that passes, a reading that cannot be believed."""
+"""Causes of a delayed step: a question, a transient fault, an implausible reading."""
 
 import re
 from typing import Any
@@ -22,14 +22,14 @@ POWER = b"<propSet><name>runtime.powerState</name>"
 
 
 def asking(answer: bytes) -> bytes:
-    """vCenter's answer once machines ask: a question is a property of each."""
+    """vCenter's response while machines have questions: a question is a property of each."""
     return answer.replace(POWER, QUESTION + POWER)
 
 
 @pytest.mark.parametrize("held_up", [True, False], ids=["while it starts", "once it runs"])
 def test_a_machine_that_asks_is_kept_for_the_answer(other: Made, held_up: bool) -> None:
-    """Its start goes on until someone answers: the question is reported long before its time is
-    up."""
+    """Its start continues until an administrator answers: the question is reported long before the
+    timeout."""
     delay = {"PowerOnMultiVM": 600_000, "PowerOn": 600_000, "LockHandoff": 0}
     cloud = other(hosts=1, method_delay_ms=delay if held_up else {})
     cloud.proxy.reset([Rule(Action.REWRITE_REPLY, "RetrievePropertiesEx", nth=0, rewrite=asking)])

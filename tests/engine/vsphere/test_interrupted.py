@@ -1,5 +1,5 @@
-"""An interrupt (Ctrl-C, which the engine hands on as Cancel) ends every wait at once, and nothing
-that destroys comes after a wait that was cut short."""
+"""An interrupt (Ctrl-C, which the engine passes on as Cancel) ends every wait at once, and no
+destructive operation follows an interrupted wait."""
 
 import json
 import signal

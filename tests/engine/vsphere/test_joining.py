@@ -1,4 +1,4 @@
-"""From a machine that runs to a node that is Ready, and back: what is asked of vCenter for it."""
+"""From a running machine to a Ready node, and back: the requests to vCenter for it."""
 
 from pathlib import Path
 from typing import Any

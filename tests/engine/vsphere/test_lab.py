@@ -54,7 +54,7 @@ def running() -> Iterator[RunningVcenter]:
 
 
 def ours(running: RunningVcenter) -> dict[str, dict[str, Any]]:
-    """What is on of our machines, by name: its host, BIOS uuid and extra configuration."""
+    """Our running machines, by name: host, BIOS uuid and extra configuration."""
     service = SmartConnect(
         host=running.host,
         port=running.port,
@@ -93,7 +93,7 @@ def ours(running: RunningVcenter) -> dict[str, dict[str, Any]]:
 
 @contextmanager
 def guests(running: RunningVcenter, core: client.CoreV1Api) -> Iterator[None]:
-    """What the simulator has not: each machine that runs becomes a Ready node of its name."""
+    """Function that the simulator lacks: each running machine becomes a Ready node of its name."""
     over, failures = threading.Event(), list[Exception]()
 
     def live() -> None:
@@ -148,7 +148,7 @@ def lab(running: RunningVcenter, cluster_project: Callable[..., Any], sandbox: S
         "network": "VM Network",
         "kubernetes": {"kubeconfig": kubeconfig},
     }
-    # Its chart comes from NVIDIA's own repository, which no test asks.
+    # Its chart is in NVIDIA's own repository, which no test accesses.
     stack.fleet["addons"]["gpuOperator"] = {"ownership": "existing"}
     stack.pool("notebooks")["vsphere"]["hosts"] = ["DC0_C0_H1"]
     return stack

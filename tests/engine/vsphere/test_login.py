@@ -15,7 +15,7 @@ pytestmark = UNCLOSED
 
 
 def end_sessions(cloud: Vcenter) -> None:
-    """What an administrator, or a time-out, does."""
+    """Effect of an administrator, or a time-out."""
     with cloud.service() as service:
         sessions = service.RetrieveContent().sessionManager
         own = sessions.currentSession.key
@@ -26,7 +26,7 @@ def end_sessions(cloud: Vcenter) -> None:
 
 @pytest.mark.parametrize("method", ["CloneVM_Task", "RetrievePropertiesEx"])
 def test_a_session_that_ends_is_renewed(cloud: Vcenter, method: str) -> None:
-    """A change answers NotAuthenticated; a read answers with every property missing."""
+    """A change returns NotAuthenticated; a read returns every property as missing."""
     cloud.proxy.reset([Rule(Action.BEFORE, method, nth=1, do=lambda: end_sessions(cloud))])
     outs = created(cloud.node(1))
     assert outs["powerState"] == "poweredOn"

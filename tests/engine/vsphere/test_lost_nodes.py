@@ -1,4 +1,4 @@
-"""Machines whose nodes stay NotReady: made anew where that is declared."""
+"""Machines whose nodes stay NotReady: replaced where that is declared."""
 
 import json
 from collections.abc import Callable, Iterator

@@ -1,4 +1,4 @@
-"""What blocks it of a machine, and what happens next to it."""
+"""Errors that prevent the creation of a machine, and the effects on the others."""
 
 from concurrent.futures import ThreadPoolExecutor
 
@@ -61,7 +61,7 @@ def test_an_api_that_would_drop_the_gpu_is_refused(other: Made) -> None:
 
 
 def test_two_creates_for_one_gpu(other: Made) -> None:
-    """Both see it free; one gets it, and the other is informed who has it."""
+    """Both find it free; one gets it, and the other gets an error with the owner."""
     cloud = other(hosts=1, gpus=1)
     with ThreadPoolExecutor(2) as pool:
         futures = [pool.submit(created, cloud.node(ordinal)) for ordinal in range(2)]

@@ -28,7 +28,7 @@ print(json.dumps({"machines": len(uuids), "mb": peak / 1_000_000}))
 
 
 def made_and_removed(cloud: Vcenter, machines: int) -> dict[str, Any]:
-    """What a process says that makes a group of so many, and removes it."""
+    """Output of a process that creates a group of this size, and removes it."""
     given = group_inputs(cloud, *range(machines))
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM],

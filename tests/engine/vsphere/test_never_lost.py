@@ -96,7 +96,7 @@ def test_a_replacement_is_cloned_first_and_takes_the_name(cloud: Vcenter) -> Non
 
 
 def without_configuration(answer: bytes) -> bytes:
-    """An answer about a machine whose files vCenter does not reach."""
+    """A response about a machine whose files vCenter does not reach."""
     return re.sub(rb"<propSet><name>config\..*?</propSet>", b"", answer, flags=re.DOTALL)
 
 
@@ -157,7 +157,7 @@ def test_machines_of_another_backend_are_not_touched(cloud: Vcenter) -> None:
 
 
 def test_a_replacement_does_not_take_the_name_of_another_backends_machine(cloud: Vcenter) -> None:
-    """The stack has a machine of its own, of the same owner, that is to have that name."""
+    """The stack has its own machine, of the same owner, that needs that name."""
     first, _ = life(cloud)
     second, _ = life(cloud)
     mine = created(cloud.node(0, life=first))
@@ -205,7 +205,7 @@ def test_what_no_state_has_goes_with_the_group(cloud: Vcenter) -> None:
 
 
 def test_a_declaration_that_changed_after_a_kill(cloud: Vcenter) -> None:
-    """The incomplete machine of the earlier declaration makes room for the one that is declared."""
+    """The incomplete machine of the earlier declaration is removed for the declared one."""
     made = Applied()
     cloud.proxy.reset([Rule(Action.AFTER, "ReconfigVM_Task", nth=1, do=CANCELLED.set)])
     try:
@@ -272,7 +272,7 @@ def narrow(other: Made) -> Vcenter:
 
 @pytest.mark.parametrize("gpu", [{**DYNAMIC, "count": 2}, FIXED], ids=["slots", "pci ids"])
 def test_two_processes_and_one_place(narrow: Vcenter, gpu: dict[str, Any]) -> None:
-    """Both see it free and clone; the one that attaches its devices first has it."""
+    """Both find it free and clone; the one that attaches its devices first gets it."""
     together = threading.Barrier(2)
     rule = Rule(Action.BEFORE, "CloneVM_Task", nth=0, do=lambda: together.wait(60) and None)
     narrow.proxy.reset([rule])
@@ -307,7 +307,7 @@ def test_a_latency_sensitive_machine_has_its_processors_reserved(cloud: Vcenter)
 
 
 def test_a_lost_change_of_disks_and_networks_is_made_again_whole(cloud: Vcenter) -> None:
-    """What was observed is not changed by working out what lacks."""
+    """Computing the missing resources does not change the observed state."""
     place = {**cloud.node(1)["place"], "networks": [{"network": "DC0_DVPG0"}]}
     disk = {"name": "scratch", "sizeGib": 10.0}
     node = cloud.node(1, extraDisks=[disk], diskGib=50.0, updatePolicy="restart", place=place)

@@ -92,8 +92,8 @@ def test_nothing_is_wrong(cloud: Vcenter, tmp_path: Path) -> None:
 
 
 def test_what_was_not_completed_is_left_too(cloud: Vcenter, tmp_path: Path) -> None:
-    """Of a destroy in the midst of a clone, or a growth that was taken back, this is all there is
-    to see: the state has the id, and vCenter machines that no resource has."""
+    """After a destroy during a clone, or a reverted growth, only this is visible: the state has the
+    id, and vCenter has machines without a resource."""
     inputs = group_inputs(cloud, 4)
     half_made(cloud, inputs)
     file = tmp_path / "state.json"

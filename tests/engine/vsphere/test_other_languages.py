@@ -37,7 +37,7 @@ IMPORTS = {
         '"github.com/pulumi/pulumi-kubernetes/sdk/v4/go/kubernetes"': '"strconv"',
     },
 }
-"""What a program with a group imports instead of what the example imports."""
+"""Replacement of the example's import in a program with a group."""
 GROUP = {
     "typescript": """
 async function program() {

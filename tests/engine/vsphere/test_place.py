@@ -1,4 +1,4 @@
-"""Privileges, DRS groups and anti-affinity: what the place itself asks for."""
+"""Privileges, DRS groups and anti-affinity: requirements of the place itself."""
 
 import re
 from collections.abc import Iterator
@@ -122,7 +122,7 @@ def test_a_group_that_is_not_there(cloud: Vcenter, groups: Any) -> None:
 
 
 def emptied(cloud: Vcenter) -> None:
-    """Someone writes the group as it was before."""
+    """Another client restores the earlier group."""
     with cloud.service() as service:
         (datacenter,) = service.RetrieveContent().rootFolder.childEntity
         (cluster,) = [c for c in datacenter.hostFolder.childEntity if c.name == "DC0_C0"]

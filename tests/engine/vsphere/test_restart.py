@@ -33,7 +33,7 @@ def dies(cloud: Vcenter, action: Action, method: str) -> None:
 
 
 def twice(cloud: Vcenter, operation: Callable[[], Any]) -> Any:
-    """Once, and again when the first time says so."""
+    """Once, and again when the first run requires it."""
     try:
         return operation()
     except VsphereError as failure:

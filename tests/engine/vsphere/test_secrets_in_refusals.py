@@ -1,5 +1,5 @@
-"""No refusal shows a secret: neither what Check answers over the engine's protocol, nor what the
-engine makes of it. The engine prints the value of a property that a failure names."""
+"""No refusal shows a secret: neither the result of Check over the engine's protocol, nor the
+engine's own text. The engine prints the value of a property that a failure names."""
 
 import asyncio
 import json
@@ -45,7 +45,7 @@ def struct(given: dict[str, Any]) -> struct_pb2.Struct:
 def failures(
     kind: str, news: dict[str, Any], olds: dict[str, Any] | None = None
 ) -> list[provider_pb2.CheckFailure]:
-    """What the engine gets; no property is named, and no reason has the token."""
+    """Result for the engine; no property is named, and no reason has the token."""
     servicer = ResourceServicer(Provider("0.1.0"), [], "", platform_resource)
     request = provider_pb2.CheckRequest(
         urn=f"urn:pulumi:stack::project::{kind}::m", olds=struct(olds or {}), news=struct(news)
@@ -194,7 +194,7 @@ def test_a_group_refuses_nothing_by_itself(cloud: Vcenter) -> None:
 
 
 def test_one_place_makes_failures() -> None:
-    """Of all that this package serves, one function makes what the engine gets, and it takes no
+    """In all services of this package, one function makes the engine's result, and it takes no
     property."""
     made = re.compile(r"provider_pb2\.CheckFailure\((?!reason=)|InputPropertyErrorDetails")
     calls = re.compile(r"provider_pb2\.CheckFailure\(")

@@ -1,4 +1,4 @@
-"""What sites need of their machines: processors, storage policy, addresses, rules of DRS."""
+"""Requirements of sites: processors, storage policy, addresses, rules of DRS."""
 
 import base64
 import contextlib
@@ -170,7 +170,7 @@ def test_a_storage_policy_is_part_of_the_clone(cloud: Vcenter) -> None:
 def test_a_storage_policy_that_cannot_be_kept_is_refused(
     cloud: Vcenter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The answer that a datastore does not comply is played: no simulator gives it."""
+    """The response that a datastore does not comply is simulated here: no simulator gives it."""
     place = {**cloud.node(1)["place"], "storagePolicy": "vSAN Default Policy"}
     (reason,) = (f.reason for f in GROUP.check({}, group_inputs(cloud, 1, place=place)).failures)
     assert (

@@ -1,6 +1,6 @@
-"""A machine or cluster whose DRS behaviour is `manual`: vCenter starts what it is given only with
-the option `OverrideAutomationLevel`, and recommends a host otherwise (vSphere API,
-ClusterPowerOnVmOption and DrsBehavior). The proxy plays it; vcsim does not know the option."""
+"""A machine or cluster whose DRS behaviour is `manual`: vCenter starts it only with the option
+`OverrideAutomationLevel`, and recommends a host otherwise (vSphere API, ClusterPowerOnVmOption and
+DrsBehavior). The proxy simulates it; vcsim does not have the option."""
 
 import re
 from typing import Any
@@ -36,7 +36,7 @@ def test_drs_manual_gets_its_machine(cloud: Vcenter, more: dict[str, Any]) -> No
 
 
 def test_a_recommendation_alone_is_named_with_the_setting(cloud: Vcenter) -> None:
-    """Where vCenter does not follow the option."""
+    """If vCenter does not follow the option."""
     only = Rule(
         Action.REWRITE, "PowerOnMultiVM_Task", nth=0, rewrite=lambda body: MACHINE.sub(b"", body)
     )

@@ -17,7 +17,7 @@ class Truth:
 
     name: str
     model: str
-    """As DCGM names the GPU."""
+    """DCGM's name of the GPU."""
     peak_gib: float
     compute: float
     """Part of the present device's compute that it keeps busy at its peak."""
@@ -38,7 +38,7 @@ class Truth:
 
 
 def answer(truths: Iterable[Truth], seed: int = 1) -> str:
-    """The answer of a range query over all of them."""
+    """The result of a range query over all of them."""
     rng = random.Random(seed)
     result: list[dict[str, Any]] = []
     for truth in truths:

@@ -1,4 +1,4 @@
-"""What is said about single workloads, and what is not known."""
+"""Advice for single workloads, and unknown cases."""
 
 import json
 from dataclasses import replace
@@ -115,8 +115,8 @@ def test_utilisation_stands_in_for_activity_but_not_on_mig() -> None:
 
 
 def test_memory_that_may_be_reserved_is_not_taken_for_use() -> None:
-    """vLLM fills 0.9 of the GPU at its start: the peak says nothing about the need, and a device
-    with less memory is not proposed, one with the same is."""
+    """vLLM fills 0.9 of the GPU at its start: the peak does not show the need, and a device with
+    less memory is not proposed, one with the same is."""
     truth = replace(SMALL, model="NVIDIA A10G", peak_gib=20.4, steady=True)
     found = only(truth)
     assert found.proposal is not None

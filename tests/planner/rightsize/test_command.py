@@ -252,7 +252,7 @@ def test_a_region_that_nobody_knows_is_named(dump: str) -> None:
 
 
 def measured(memory: object, compute: object, seconds: int) -> str:
-    """One pod on one GPU, eight days of memory and so many seconds of compute."""
+    """One pod on one GPU, eight days of memory and this number of seconds of compute."""
     labels = {"UUID": "G", "modelName": "NVIDIA A100-SXM4-80GB", "namespace": "ml", "pod": "p"}
     result = [
         {

@@ -1,7 +1,7 @@
 """Proposals for workloads whose needs are known: each is enough, and little saving is missed.
 
 The oracle below knows the truth and needs no margins. It uses rows of the catalogue (memory, rates,
-prices, multiprocessors of slices) and nothing of the code under test.
+prices, multiprocessors of slices) and no code under test.
 """
 
 import random
@@ -93,7 +93,7 @@ def enough(truth: Truth, gpu: Gpu, memory: int, compute: Fraction, traffic: Frac
 
 
 def per_gpu(gpu: Gpu, at_least: int) -> float | None:
-    """List price of one GPU of the cheapest machine with so many."""
+    """List price of one GPU of the cheapest machine with this number."""
     priced = [
         row.price("onDemand").micro_usd_per_hour / row.accelerator.count
         for row in CATALOGUE.instances_with_gpu(gpu.key, "aws")
@@ -106,7 +106,7 @@ def per_gpu(gpu: Gpu, at_least: int) -> float | None:
 
 
 def attainable(truth: Truth) -> tuple[float, float]:
-    """What the workload costs now, and the least it could cost, per hour."""
+    """Present and minimum cost of the workload, per hour."""
     old = per_gpu(CATALOGUE.gpus[GPUS[truth.model][0]], truth.devices)
     assert old is not None
     now = old * truth.devices * truth.pods

@@ -2,7 +2,7 @@
 request when they have their answer, requests at a fixed rate, and bursts.
 
 `python -m tests.planner.sizing.load_points` prints the tables of docs/sizing.md;
-`python tools/fit_spreads.py` fits the spreads that plans buy by.
+`python tools/fit_spreads.py` fits the spreads that plans use.
 """
 
 import csv
@@ -76,7 +76,7 @@ class LoadPoint:
 
     @property
     def clients(self) -> int:
-        """Of one replica."""
+        """Figures of one replica."""
         return self.count("clients") // self.count("replicas")
 
     @cached_property

@@ -1,4 +1,4 @@
-"""Published measurements and what the formulas say of the same case.
+"""Published measurements and the results of the formulas for the same case.
 
 `python -m tests.planner.sizing.measurements` prints the table of docs/sizing.md.
 """
@@ -50,7 +50,7 @@ class Row:
 
 
 def model(name: str) -> Architecture:
-    """As the catalogue has it, or as its stored configuration states it."""
+    """From the catalogue, or from its stored configuration."""
     found: object = find_catalogue_model(name, load())
     if name in CONFIGS and not isinstance(found, Architecture):
         found, _ = architecture_from_config(CONFIGS[name], name, "stored configuration")

@@ -1,4 +1,4 @@
-"""Published speeds and what the formulas say of the same case.
+"""Published speeds and the results of the formulas for the same case.
 
 `python -m tests.planner.sizing.speed_measurements` prints the table of docs/sizing.md.
 """

@@ -114,7 +114,7 @@ def test_an_encoder_has_no_cache_and_no_head(tmp_path: Path) -> None:
 
 
 def test_the_index_settles_size_and_tie_flag(tmp_path: Path) -> None:
-    """Qwen3-4B-FP8 stores the head: 742 MiB more than the configuration says."""
+    """Qwen3-4B-FP8 stores the head: 742 MiB more than by the configuration."""
     config = {**published.QWEN3_4B, "quantization_config": {"quant_method": "fp8"}}
     fp8 = WEIGHT_FORMATS["fp8"]
     stored = weight_bytes(model("Qwen3-4B"), fp8, head_apart=True).stored + 5 * MIB

@@ -33,7 +33,7 @@ class Log:
     """Tokens of cache it found room for."""
     context: int
     tolerance: float
-    """Of the memory that is not cache."""
+    """Memory outside the cache."""
     parallel: Parallelism = field(default_factory=Parallelism)
     weights: str = "bf16"
     engine: InferenceEngine = InferenceEngine.VLLM_V0

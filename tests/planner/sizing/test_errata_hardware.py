@@ -1,6 +1,6 @@
-"""Statements of common texts about GPUs, slices, shares and prices that are wrong, and what the
-catalogue and the arithmetic say. Numbers are those of the list of errata; what is about models and
-memory is in test_errata.py, HPA fields (21) are the policies' matter."""
+"""Wrong statements of common texts about GPUs, slices, shares and prices, compared with the
+catalogue and the arithmetic. Numbers are those of the list of errata; models and memory are in
+test_errata.py, HPA fields (21) in the tests of policies."""
 
 from dataclasses import replace
 from decimal import Decimal

@@ -1,4 +1,4 @@
-"""Load tests followed step by step: lengths of their own, room in the cache, arrivals; by hand."""
+"""Load tests simulated step by step: different lengths, room in the cache, arrivals; by hand."""
 
 from itertools import pairwise
 from math import inf

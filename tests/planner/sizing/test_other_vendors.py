@@ -1,4 +1,4 @@
-"""GPUs of AMD and Intel: sizing knows them, pools of them are refused by name."""
+"""GPUs of AMD and Intel: sizing supports them, pools of them are refused by name."""
 
 from typing import Any
 

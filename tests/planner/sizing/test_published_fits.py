@@ -1,4 +1,4 @@
-"""What makers and engines say fits, and what is known not to: with margin, usual utilisation."""
+"""Models that vendors and engines report to fit, and not to fit: with margin, usual utilisation."""
 
 import pytest
 

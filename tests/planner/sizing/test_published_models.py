@@ -1,9 +1,9 @@
 """Parameters and cache of well-known models against their model cards, from config.json alone.
 
-`published_models.jsonl` holds configurations cut to what a shape needs, the parameters that the
-card shows for the safetensors files, the cache in BF16 per token, and the vendor's own figure of
-active parameters where it publishes one (some leave out the embeddings). Published by their makers
-on the Hugging Face Hub, read up to 2026-11-21.
+`published_models.jsonl` holds configurations reduced to the shape, the parameters that the card
+shows for the safetensors files, the cache in BF16 per token, and the vendor's own figure of active
+parameters where it publishes one (some omit the embeddings). Published by their vendors on the
+Hugging Face Hub, read up to 2026-11-21.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""Public starts of engines in 2026 against what is computed: `tests/data/engine_starts.csv`.
+"""Public starts of engines in 2026 compared with the formulas: `tests/data/engine_starts.csv`.
 
 The rows were written down before anything was computed of them; of the first 35 the half that a
 hash keeps apart was computed last, and nothing is fitted to the 23 after them. `gpu` is a key of
@@ -152,7 +152,7 @@ def test_experts_need_more_in_larger_steps() -> None:
     ids=lambda one: one.name,
 )
 def test_the_longest_context_is_near_what_the_engine_names(start: Start) -> None:
-    """Where the room is right."""
+    """Starts with the right room."""
     assert start.room.longest is not None
     assert start.room.longest <= 1.08 * int(start.row["longest"])
 

@@ -23,7 +23,7 @@ LOOSE = {
     "Qwen3-30B-A3B, 16 x H100": 1.26,
     "MPT-30b 8192, 8 x A100-80GB": 1.37,
 }
-"""What is further off than 1.25: two mixtures, and micro-batches of one on memory that is full."""
+"""Runs that differ by more than 1.25: two mixtures, and micro-batches of one on full memory."""
 
 
 @pytest.mark.parametrize("run", RUNS, ids=lambda run: run.case)

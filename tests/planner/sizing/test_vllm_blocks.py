@@ -1,4 +1,4 @@
-"""vLLM's cache in blocks against answers of vLLM's own functions.
+"""vLLM's cache in blocks compared with results of vLLM's own functions.
 
 tests/data/vllm_blocks.jsonl: `get_kv_cache_groups`, `_pool_bytes_per_block` and
 `_max_memory_usage_bytes_from_groups` of the wheels of vLLM 0.31.0, 0.32.0 and 0.33.0, which agree,

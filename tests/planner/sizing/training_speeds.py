@@ -1,7 +1,7 @@
-"""Published training runs: tokens per second of each GPU, and what the formulas say of them.
+"""Published training runs: tokens per second of each GPU, and the results of the formulas.
 
-Every third row is kept apart: the constants of `training_efficiency` were fitted to the others.
-`python -m tests.planner.sizing.training_speeds` prints every run; docs/sizing.md sums them up.
+Every third row is held out: the constants of `training_efficiency` were fitted to the others.
+`python -m tests.planner.sizing.training_speeds` prints every run; docs/sizing.md summarises them.
 """
 
 from dataclasses import dataclass
@@ -58,7 +58,7 @@ class SpeedRun:
     interleaving: int = 1
     sharding: Sharding = Sharding.ZERO3
     gigabits: float = 3200
-    """Of each machine."""
+    """GPUs of each machine."""
 
     @property
     def architecture(self) -> Architecture:

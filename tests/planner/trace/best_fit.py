@@ -1,4 +1,4 @@
-"""What placing by fragmentation is compared with."""
+"""Baseline of placement by fragmentation."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -8,8 +8,8 @@ from gpufleet_planner.trace.trace import WHOLE_GPU, TraceNode
 
 
 class BestFit(FragmentationPolicy):
-    """The node with least left of CPU and GPU, each against the largest node; on it the GPU with
-    least left that is enough. The usual baseline."""
+    """The node with least left of CPU and GPU, each relative to the largest node; on it the fullest
+    GPU that is enough. The usual baseline."""
 
     def __init__(self, table: ShapeTable, nodes: Iterable[TraceNode]) -> None:
         nodes = list(nodes)

@@ -1,7 +1,7 @@
 """Traces with a known optimum: full nodes are divided into tasks, which then arrive in any order.
 
-All tasks together fit, since they were cut from the nodes: the best allocation is that of all of
-them. Requests are drawn from few shapes, as those of people are.
+All tasks together fit, because the nodes were divided into them: the best allocation is that of all
+tasks. Requests are drawn from few shapes, as in real traces.
 """
 
 import random
@@ -74,8 +74,8 @@ def _divide(
 
 
 def overfull(trace: Trace, load: float, seed: int) -> Trace:
-    """The trace with more of its own tasks, drawn at random, until they request so many times the
-    GPUs of the cluster: how the authors of FGD fill theirs."""
+    """The trace with more of its own tasks, drawn at random, until they request this multiple of
+    the cluster's GPUs: the authors of FGD fill theirs so."""
     chance = random.Random(seed)
     tasks = list(trace.tasks)
     wanted = load * 1000 * sum(node.gpus for node in trace.nodes)

@@ -28,8 +28,8 @@ def allocation(trace: Trace, policy: type[FragmentationPolicy]) -> float:
 
 @pytest.mark.parametrize("load", [1.0, 1.3])
 def test_more_is_allocated_than_by_best_fit(load: float) -> None:
-    """The generator cuts the tasks from full nodes: the best allocation is 1. Seeds of their own:
-    the constants of the policy were chosen on others."""
+    """The generator divides full nodes into tasks: the best allocation is 1. Separate seeds: the
+    constants of the policy were chosen on others."""
     gains: list[float] = []
     for seed in (101, 102, 103):
         trace = overfull(generated_trace(seed, 250), load, seed)
@@ -76,8 +76,8 @@ def test_no_resource_is_handed_out_twice(
     policy: type[FragmentationPolicy],
     departures: bool,
 ) -> None:
-    """CPU, host memory, GPUs and models, by a checker of its own; and no task is refused that a
-    node has room for when it arrives alone."""
+    """CPU, host memory, GPUs and models, by an independent checker; and no task is refused for
+    which a node has room when it arrives alone."""
     now, tasks = 0, []
     for i, (shape, gap, stay) in enumerate(arrivals):
         now += gap

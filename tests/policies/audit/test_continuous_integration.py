@@ -1,4 +1,4 @@
-"""What a pipeline relies on: large files, working links, whole baselines, vulnerabilities."""
+"""Requirements of a pipeline: large files, working links, whole baselines, vulnerabilities."""
 
 import json
 import re
@@ -84,7 +84,7 @@ def test_a_baseline_that_does_not_fit_is_not_cut(tmp_path: Path):
 
 
 def test_known_vulnerabilities_of_all_locked_packages_and_modules_are_asked_for():
-    """Both need network: they ask advisory databases, and fail where they cannot."""
+    """Both need network: they query advisory databases, and fail without one."""
     makefile = (ROOT / "Makefile").read_text()
     assert re.search(r"^\.SHELLFLAGS := -euo pipefail -c$", makefile, re.MULTILINE)
     recipe = makefile.partition("\nvulnerabilities:")[2].partition("\n\n")[0]

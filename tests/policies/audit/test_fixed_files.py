@@ -1,4 +1,4 @@
-"""`gpufleet audit --fix`: bytes of files that are changed, and of those that cannot be."""
+"""`gpufleet audit --fix`: bytes of changed files, and of files that cannot be changed."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""Files no one meant well: a finding or a skip, never a crash, never a hang."""
+"""Malicious or damaged files: a finding or a skip, never a crash, never a hang."""
 
 import json
 import time

@@ -1,6 +1,6 @@
-"""Patches are merged into the object they change, and then the object is asked: for each kind.
+"""Patches are merged into the object that they change, and then the object is validated: each kind.
 
-A patch alone is a part: it proves nothing by what it lacks, whoever reads it.
+A patch alone is a part: its missing fields prove nothing, in any reader.
 """
 
 from pathlib import Path

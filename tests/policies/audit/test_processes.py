@@ -131,7 +131,7 @@ def test_few_files_are_read_in_one_process(tmp_path: Path, monkeypatch: pytest.M
 
 @contextmanager
 def _running(folder: Path) -> Iterator[tuple[subprocess.Popen[str], list[psutil.Process]]]:
-    """An audit at work, in a group of its own, and the two processes that read beside it."""
+    """A running audit, in its own process group, and its two reading processes."""
     with subprocess.Popen(
         [*PROGRAM, "--jobs", "3", str(folder)],
         stdout=subprocess.DEVNULL,

@@ -1,4 +1,4 @@
-"""The dearest object first, one way to repair it, and GPUs of nodes that no pod requests."""
+"""The object with most money first, one remedy for it, and GPUs that no pod requests."""
 
 import json
 from pathlib import Path

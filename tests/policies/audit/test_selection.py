@@ -67,7 +67,7 @@ def test_an_audit_without_any_rule_does_not_pass(folder: Path):
 
 
 def test_a_rule_that_is_named_in_full_is_not_off(folder: Path):
-    """Without this, the audit of a rule that is off would say that all is well."""
+    """Without this, the audit of a disabled rule would report success."""
     (folder / "gpu-policy.yaml").write_text(f"rules: {{{IDLE_RULE}: 'off'}}\n")
     assert rules("deploy") == []
     found = document("deploy", "--include-rule", IDLE_RULE)["findings"]

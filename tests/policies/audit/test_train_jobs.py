@@ -46,7 +46,7 @@ def job(name: str = "torch", kind: str = "", **spec: Any) -> dict[str, Any]:
 
 
 def found(tmp_path: Path, *objects: dict[str, Any]) -> dict[str, Any]:
-    """The audit of objects, each in a file of its own, and its findings about the job by code."""
+    """The audit of objects, each in a separate file, and its findings about the job by code."""
     write(tmp_path, {f"{at}.yaml": yaml.safe_dump(one) for at, one in enumerate(objects)})
     report = audit(tmp_path, "--profile", "prod")
     mine = [one for one in report["findings"] if one["object"] == "TrainJob ml/train"]
@@ -82,12 +82,12 @@ def test_a_group_of_pods_that_the_runtime_asks_for_starts_together(tmp_path: Pat
 
 
 def override(spec: dict[str, Any]) -> dict[str, Any]:
-    """As Trainer 2.0 and 2.1 write it."""
+    """In the format of Trainer 2.0 and 2.1."""
     return {"podTemplateOverrides": [{"targetJobs": [{"name": "node"}], "spec": spec}]}
 
 
 def patch(spec: dict[str, Any]) -> dict[str, Any]:
-    """As Trainer 2.2 writes it."""
+    """In the format of Trainer 2.2."""
     jobs = [{"name": "node", "template": {"spec": {"template": {"spec": spec}}}}]
     made = {"template": {"spec": {"replicatedJobs": jobs}}}
     return {"runtimePatches": [{"manager": "team", "trainingRuntimeSpec": made}]}
@@ -122,7 +122,7 @@ def test_a_job_whose_runtime_is_not_there_is_listed(
 
 
 def test_what_a_runtime_says_alone_is_advice(tmp_path: Path) -> None:
-    """Its command is what a TrainJob that says none would run: nothing holds a GPU yet."""
+    """Its command is the default of a TrainJob without one: nothing holds a GPU yet."""
     alone = runtime()
     alone["spec"]["template"]["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]["spec"][
         "containers"

@@ -24,15 +24,15 @@ class Thing:
     properties: dict[str, Any] = field(hash=False)
     name: str = "thing"
     declaration: dict[str, Any] | None = field(default=None, hash=False)
-    """What its author wrote, where the properties are made from it."""
+    """The author's object, if the properties are derived from it."""
 
     @property
     def is_manifest(self) -> bool:
-        """Whether the properties are a Kubernetes object, which can stand in a file as well."""
+        """Whether the properties are a Kubernetes object, which can be in a file as well."""
         return self.type.startswith("kubernetes:") and "apiVersion" in self.properties
 
     def all_facts(self) -> tuple[Any, ...]:
-        """What rules see of it."""
+        """The thing as rules receive it."""
         urn = f"urn:pulumi:dev::p::{self.type}::{self.name}"
         return facts_from_pulumi(self.type, self.properties, self.name, urn)
 
@@ -55,7 +55,7 @@ def fleet_thing(changes: dict[str, Any] | None = None) -> Thing:
 
 
 FLEET = fleet_thing()
-"""What is next to most workloads."""
+"""Objects next to most workloads."""
 
 
 @dataclass(frozen=True)
@@ -68,17 +68,17 @@ class Case:
     says: str
     """Part of the message about the bad object."""
     level: Level = Level.MANDATORY
-    """Of the finding, under `settings`."""
+    """Level of the finding, under `settings`."""
     alongside: tuple[Thing, ...] = (FLEET,)
-    """What else the program declares. A fleet among it is the one the object runs on."""
+    """Other declarations of the program. A fleet among them is the one that the object runs on."""
     settings: dict[str, Any] = field(default_factory=dict[str, Any], hash=False)
-    """Policy settings; most cases need none: the fleet says prod."""
+    """Policy settings; most cases need none: the fleet has environment prod."""
 
     def __str__(self) -> str:
         return self.rule
 
     def shown(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """The object that passes and the one that does not, as their author writes them."""
+        """The compliant and the offending object, as their author writes them."""
         passes, fails = (
             thing.declaration
             or (
@@ -91,16 +91,16 @@ class Case:
         return passes, fails
 
     def message(self) -> str:
-        """What is reported about the bad object."""
+        """Message about the bad object."""
         return next(f.text for f in self.findings(self.bad) if f.code == self.rule)
 
     @cached_property
     def alongside_facts(self) -> tuple[Any, ...]:
-        """Facts of what is next to; those that no rule knows are left out."""
+        """Facts of the other objects; those without a rule are omitted."""
         return tuple(facts for thing in self.alongside for facts in thing.all_facts())
 
     def findings(self, thing: Thing, **settings: Any) -> list[Finding]:
-        """What the rules say about an object in its surroundings."""
+        """Findings of the rules about an object in its surroundings."""
         subjects = thing.all_facts()
         assert subjects, f"no rule validates {thing.type}"
         chosen = read_settings({**self.settings, **settings})

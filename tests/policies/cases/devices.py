@@ -40,7 +40,7 @@ CASES = (
         "gpu-pod-passes-scheduler",
         deployment(),
         deployment({"spec.template.spec.nodeName": "node-2"}),
-        "requests nvidia.com/mig-1g.10gb on node-2",
+        "requests GPUs on node-2",
         Level.ADVISORY,
     ),
     Case(

@@ -11,11 +11,9 @@ CASES = (
     Case(
         "cuda-not-for-gpu",
         deployment(
-            {**TRAIN, f"{CONTAINER}.image": "docker.io/nvidia/cuda:12.8.1-runtime-ubuntu24.04"}
+            {**TRAIN, f"{CONTAINER}.image": "nvcr.io/nvidia/cuda:12.8.1-runtime-ubuntu24.04"}
         ),
-        deployment(
-            {**TRAIN, f"{CONTAINER}.image": "docker.io/nvidia/cuda:10.2-runtime-ubuntu18.04"}
-        ),
+        deployment({**TRAIN, f"{CONTAINER}.image": "nvcr.io/nvidia/cuda:10.2-runtime-ubuntu18.04"}),
         "CUDA 10.2 has no code for L4",
         Level.ADVISORY,
     ),

@@ -1,4 +1,4 @@
-"""Objects that cases of rules/pairs.py are made of."""
+"""Objects for cases of rules/pairs.py."""
 
 from typing import Any
 

@@ -42,6 +42,8 @@ from tests.policies.cases.pair_objects import (
 )
 from tests.policies.cases.pairs_of_programs import CASES as PROGRAMS
 from tests.policies.cases.pairs_of_releases import CASES as RELEASES
+from tests.policies.cases.pairs_of_servers import CASES as SERVERS
+from tests.policies.cases.pairs_of_serving import CASES as SERVING
 from tests.policies.cases.pairs_with_nodes import CASES as MORE
 from tests.policies.cases.workloads import deployment, job
 
@@ -304,5 +306,7 @@ CASES = (
     ),
     *MORE,
     *PROGRAMS,
+    *SERVERS,
+    *SERVING,
     *RELEASES,
 )

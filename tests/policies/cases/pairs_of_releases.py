@@ -1,5 +1,5 @@
-"""Cases of rules/pairs.py: releases on nodes where they fail, HAMi, and values that a program does
-not use."""
+"""Cases of rules/pairs.py: releases on nodes where they fail, HAMi, and values without effect in a
+program."""
 
 from typing import Any
 

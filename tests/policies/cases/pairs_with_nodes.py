@@ -1,4 +1,4 @@
-"""More cases of rules/pairs.py: KAI's scheduler, and what nodes of a cluster say."""
+"""More cases of rules/pairs.py: KAI's scheduler, and facts of a cluster's nodes."""
 
 from gpufleet.findings import Level
 from tests.policies.cases.case import FLEET, Case

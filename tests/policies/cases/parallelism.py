@@ -6,7 +6,7 @@ from tests.policies.cases.workloads import CONTAINER, LIMITS, SHARED_MEMORY, dep
 
 
 def server(gpus: int, width: int):
-    """A vLLM server with so many GPUs and this tensor parallel size."""
+    """A vLLM server with this number of GPUs and this tensor parallel size."""
     return deployment(
         {
             "spec.replicas": 1,
@@ -30,7 +30,7 @@ applications:
 
 
 def models(replicas: int) -> Thing:
-    """A RayService with two GPUs and a model that may have so many replicas."""
+    """A RayService with two GPUs and a model with this maximum of replicas."""
     worker = {"groupName": "gpu", "replicas": 1, "minReplicas": 1, "maxReplicas": 1}
     return manifest(
         {

@@ -70,7 +70,7 @@ KARPENTER: dict[str, Any] = {
 
 
 SMALL = {"cpu": "2", "memory": "8Gi"}
-"""What a pod may request on the smallest machine."""
+"""Resources that a pod may request on the smallest machine."""
 
 
 def node_group(changes: dict[str, Any] | None = None, name: str = "gpu") -> Thing:
@@ -107,4 +107,4 @@ EXPORTER = Thing(
 """Something that measures GPUs."""
 
 QUIET = (EXPORTER, CPU_GROUP)
-"""What is next to a pool so that only the pool itself can be at fault."""
+"""Objects next to a pool, so that only the pool itself can have a fault."""

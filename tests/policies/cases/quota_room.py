@@ -29,11 +29,11 @@ FOUR: dict[str, Any] = {
         ],
     },
 }
-"""A queue of its own with four GPUs."""
+"""A separate queue with four GPUs."""
 
 
 def quota(gpus: int, **further: str) -> Thing:
-    """A ResourceQuota of the namespace ml with so many GPUs, and further limits."""
+    """A ResourceQuota of the namespace ml with this number of GPUs, and further limits."""
     document: dict[str, Any] = {
         "apiVersion": "v1",
         "kind": "ResourceQuota",

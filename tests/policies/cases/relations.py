@@ -55,7 +55,7 @@ WITH_OFED = {**DEVICES, "ofedDriver": {"image": "doca-driver"}}
 
 
 def nic_policy(spec: dict[str, Any]) -> Thing:
-    """What the Network Operator installs."""
+    """Objects that the Network Operator installs."""
     return manifest(
         {
             "apiVersion": "mellanox.com/v1alpha1",
@@ -215,7 +215,7 @@ CASES = (
         "peermem-without-driver-container",
         operator(PARTS_OFF),
         operator({**PARTS_OFF, "driver": {"enabled": False, "rdma": {"enabled": True}}}),
-        "get the driver from their image: it does nothing there",
+        "get the driver from their image: it has no effect there",
         Level.ADVISORY,
         alongside=(node_group({"amiType": "AL2023_x86_64_NVIDIA"}),),
     ),
@@ -245,7 +245,7 @@ CASES = (
         "karpenter-does-not-know-the-gpus",
         karpenter_chart({"settings": {"featureGates": {"nodeOverlay": True}}}),
         karpenter_chart({"settings": {"featureGates": {"nodeOverlay": False}}}),
-        "Karpenter counts 8 GPUs on a node of cut, which will offer",
+        "Karpenter assumes 8 GPUs on a node of cut, which will offer",
         alongside=(CUT_NODES, operator({"mig": {"strategy": "mixed"}})),
     ),
     Case(
@@ -303,7 +303,7 @@ CASES = (
         "dra-driver-serves-no-gpus",
         dra_driver({**OVERRIDE, "resources": {"gpus": {"enabled": True}}}),
         dra_driver({"resources": {"gpus": {"enabled": False}}}),
-        "the driver serves compute domains only, and ResourceClaimTemplate ml/gpu asks it for GPUs",
+        "serves compute domains only, and ResourceClaimTemplate ml/gpu requests GPUs from it",
         Level.ADVISORY,
         alongside=(claim(),),
     ),
@@ -326,7 +326,7 @@ CASES = (
         "health-without-floor",
         sentinel({"circuitBreaker": {"enabled": True}}),
         sentinel({"circuitBreaker": {"enabled": False}}),
-        "nothing says how many nodes a repair must leave",
+        "no minimum number of healthy nodes is set",
         Level.ADVISORY,
     ),
     Case(
@@ -349,7 +349,7 @@ CASES = (
         "taint-never-removed",
         node_group(),
         node_group({"taints": [EKS_TAINT, {**EKS_TAINT, "key": "gpufleet.dev/not-accepted"}]}),
-        "nothing here removes the taint gpufleet.dev/not-accepted from nodes of gpu",
+        "no program that removes the taint gpufleet.dev/not-accepted from nodes of gpu",
         Level.ADVISORY,
     ),
 )

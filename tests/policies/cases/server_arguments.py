@@ -25,11 +25,4 @@ CASES = (
         "3 GPUs cannot share 28 query and 4 KV heads of Qwen2.5-7B evenly",
         alongside=QUIET,
     ),
-    Case(  # AyeniOluwatosinOlawale/vllm-k8s-stack vllm/deployment.yaml
-        "server-arguments-refused",
-        deployment({**_served_on(1), f"{CONTAINER}.args": ["--enforce-eager"]}),
-        deployment({**_served_on(1), f"{CONTAINER}.args": ["--disable-log-stats=false"]}),
-        "writes --disable-log-stats=false; it takes no value",
-        alongside=QUIET,
-    ),
 )

@@ -65,7 +65,7 @@ def mpi(processes: int) -> Thing:
 
 
 def two_pods(address: str, *, subdomain: bool = True) -> Thing:
-    """A Job of two pods that start torchrun, with the options that say where they meet."""
+    """A Job of two pods that start torchrun, with the options of the rendezvous."""
     changes: dict[str, Any] = {
         "spec.parallelism": 2,
         "spec.completions": 2,

@@ -2,9 +2,7 @@
 
 from typing import Any
 
-from gpufleet.findings import Level
 from tests.policies.cases.case import Case, Thing, manifest
-from tests.policies.cases.pools import EXPORTER
 from tests.policies.cases.sharing import operator
 from tests.policies.cases.workloads import LIMITS, deployment
 
@@ -66,18 +64,5 @@ CASES = (
         operator({"driver": {"enabled": True}}),
         "vgpu has grid_a100d-8c, and driver.licensingConfig names no Secret",
         alongside=(template("grid_a100d-8c"), machines()),
-    ),
-    Case(
-        "vgpu-mixed-profiles-on-card",
-        machines("small", most=10),
-        machines("small", most=2),
-        "leave 1.30 cards unused at their largest size",
-        Level.ADVISORY,
-        alongside=(
-            EXPORTER,
-            template("grid_a100d-8c", "small"),
-            template("grid_a100d-40c", "large"),
-            machines("large", most=1),
-        ),
     ),
 )

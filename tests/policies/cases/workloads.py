@@ -16,7 +16,7 @@ WHOLE = {"nvidia.com/gpu": "1"}
 
 
 def container(gpus: int | str | None = 1, **more: Any) -> dict[str, Any]:
-    """A container that requests whole GPUs and says what else it needs."""
+    """A container that requests whole GPUs and all other resources."""
     limits = {} if gpus is None else {"nvidia.com/gpu": gpus}
     return {
         "name": "worker",
@@ -32,7 +32,7 @@ def template(gpus: int | str | None = 1, **spec: Any) -> dict[str, Any]:
 
 
 def torch(gpus: int, **spec: Any) -> dict[str, Any]:
-    """A pod template of a PyTorchJob, whose container is called as its controller wants."""
+    """A pod template of a PyTorchJob, whose container has the name that its controller requires."""
     return {"spec": {"containers": [{**container(gpus), "name": "pytorch"}], **spec}}
 
 

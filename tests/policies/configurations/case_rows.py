@@ -1,4 +1,4 @@
-"""Rows of case tables for `gpufleet check`, and a fine document of each kind.
+"""Rows of case tables for `gpufleet check`, and a correct document of each kind.
 
 A case is (code, broken document, fine document or None, circumstances). None represents the kind's
 document in FINE. Circumstances are keyword arguments of `judge_text` for both documents.

@@ -61,7 +61,7 @@ def _tolerating(number: int) -> str:
 
 
 def _answering(name: str) -> str:
-    """A class that answers the name of an extended resource."""
+    """A class with the name of an extended resource."""
     return _class("a").replace("spec: {}", f"spec: {{extendedResourceName: {name}}}")
 
 

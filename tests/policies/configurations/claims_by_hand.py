@@ -1,6 +1,6 @@
-"""Claims, templates and classes as people write them, and what an API server makes of each.
+"""Hand-written claims, templates and classes, and an API server's result for each.
 
-What is right is right in the demonstrations of the drivers. What is wrong is a case of Kubernetes'
+The valid ones are those of the drivers' demonstrations. The invalid ones are cases of Kubernetes'
 own tests of validation: the name of the case is the source's.
 """
 
@@ -17,7 +17,7 @@ CLAIM, CLASS = (
 )
 GPU = {"deviceClassName": "gpu.nvidia.com"}
 BAD = "!@#$%^"
-"""A name that is none, as in Kubernetes' tests."""
+"""An invalid name, as in Kubernetes' tests."""
 
 
 @dataclass(frozen=True)

@@ -132,6 +132,8 @@ CASES: list[tuple[str, str, str | None, dict[str, Any]]] = [
     ("config-value-invalid", text(pool(disruption={"consolidateAfter": "1 m"})), text(pool(disruption={"consolidateAfter": "1m"})), {}),
     ("karpenter-requirement-invalid", text(pool(L4, need("instance-size", operator="in"))), None, {}),
     ("karpenter-requirement-invalid", text(pool(L4, need("instance-size"))), None, {}),
+    ("karpenter-requirement-invalid", text(pool(L4, need("karpenter.sh/capacity-type", "ondemand"))), text(pool(L4, need("karpenter.sh/capacity-type", "on-demand", "reserved"))), {}),
+    ("karpenter-requirement-invalid", text(pool(L4, need("topology.kubernetes.io/zone", "us-east-1"))), text(pool(L4, need("topology.kubernetes.io/zone", "us-west-2-lax-1a"))), {}),
     ("karpenter-requirement-invalid", text(pool(L4, need("instance-size", "large", operator="Exists"))), None, {}),
     ("karpenter-requirement-invalid", text(pool(L4, need("instance-cpu", "4", "8", operator="Gt"))), text(pool(L4, need("instance-cpu", "4", operator="Gte"))), {}),
     ("karpenter-label-restricted", text(pool(L4, need("instance-gpu", "l4"))), None, {}),

@@ -18,6 +18,14 @@ def job(spec: str) -> str:
     return f"{{apiVersion: ray.io/v1, kind: RayJob, metadata: {{name: a}}, spec: {{{spec}, rayClusterSpec: {{headGroupSpec: {{template: {{spec: {{containers: [{{name: head, image: r}}]}}}}}}}}}}}}"
 
 
+def batch(restarts: str) -> str:
+    return f"{{apiVersion: batch/v1, kind: Job, metadata: {{name: a}}, spec: {{template: {{spec: {{restartPolicy: {restarts}, containers: [{{name: a, image: b}}]}}}}}}}}"
+
+
+def served(sizes: str) -> str:
+    return f"{{apiVersion: serving.kserve.io/v1beta1, kind: InferenceService, metadata: {{name: a}}, spec: {{predictor: {{{sizes}, model: {{modelFormat: {{name: huggingface}}}}}}}}}}"
+
+
 FINE_TEXT = pod("resources: {limits: {nvidia.com/gpu: 1}}")
 
 CASES: list[CaseRow] = [
@@ -34,4 +42,6 @@ CASES: list[CaseRow] = [
     ("object-operator-refuses", job("ttlSecondsAfterFinished: 60"), job("ttlSecondsAfterFinished: 60, shutdownAfterJobFinishes: true"), {}),
     ("config-value-invalid", job("suspend: true"), job("suspend: true, shutdownAfterJobFinishes: true"), {}),
     ("config-value-invalid", pod("resources: {limits: {memory: 1GiB}}"), pod("resources: {limits: {memory: 1Gi}}"), {}),
+    ("config-value-invalid", batch("Always"), batch("OnFailure"), {}),
+    ("config-value-invalid", served("minReplicas: 3, maxReplicas: 1"), served("minReplicas: 3, maxReplicas: 0"), {}),
 ]  # fmt: skip

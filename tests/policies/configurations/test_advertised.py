@@ -1,4 +1,4 @@
-"""What a node advertises once a configuration is in force."""
+"""Resources of a node once a configuration is in force."""
 # ruff: noqa: E501  # one case, one line
 
 import pytest
@@ -18,7 +18,7 @@ def advertised(kind: str, text: str, **circumstances: object) -> dict:
 
 
 def cut(gpus: list, strategy: str, gpu: str, product: str | None = None) -> dict:
-    """Of GPUs that are cut like this: None is MIG off, `{}` MIG without instances."""
+    """For GPUs with this layout: None is MIG off, `{}` MIG without instances."""
     return advertise(gpus, strategy, product=product, gpu=load().gpu(gpu)).as_dict()
 
 

@@ -1,4 +1,4 @@
-"""`check` of claims, templates and classes that people write: what the API server says of each.
+"""`check` of hand-written claims, templates and classes: the API server's result for each.
 
 tests/engine/test_claims_by_hand.py sends the same objects to a real one.
 """

@@ -1,4 +1,4 @@
-"""Manifests with several objects: the one that a kind is about is found among the others."""
+"""Manifests with several objects: the object of a kind is found among the others."""
 
 import pytest
 

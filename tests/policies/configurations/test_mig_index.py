@@ -1,4 +1,4 @@
-"""Indices of GPUs that no node has end in an answer, not in a search over all of them."""
+"""Indices of GPUs that no node has end in a result, not in a search over all of them."""
 
 import pytest
 

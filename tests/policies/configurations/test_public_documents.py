@@ -1,6 +1,6 @@
-"""Documents that other people published and run, or that failed them: the smallest form of each.
+"""Published documents that run, or that failed: the smallest form of each.
 
-The name of a test says where the document is from; what it expects is what its reader does.
+The name of a test names the document's source; the expected result is that of its reader.
 """
 
 from typing import Any

@@ -1,4 +1,4 @@
-"""The kind of a document is what its group and kind, or its keys, say."""
+"""The kind of a document follows from its group and kind, or its keys."""
 
 import pytest
 

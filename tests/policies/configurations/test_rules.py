@@ -112,7 +112,7 @@ def test_fine_documents_are_accepted(kind: str) -> None:
 
 
 def test_every_code_that_is_reported_has_a_rule() -> None:
-    """A code without a rule would end in a KeyError while someone waits for a verdict."""
+    """A code without a rule would end in a KeyError during a user's check."""
     import importlib
     import re
 

@@ -1,7 +1,7 @@
-"""Thirty public reports whose cause was a configuration, and what has to be said of each.
+"""Thirty public reports whose cause was a configuration, and the required finding of each.
 
-Each is the smallest form of what the reporter had. What has to be said was decided from the thread
-before the program was asked. `missed` says why the program cannot see the cause.
+Each is the smallest form of the reporter's file. The required finding was decided from the thread
+before the program ran. `missed` is the reason why the program cannot see the cause.
 """
 
 from dataclasses import dataclass, field

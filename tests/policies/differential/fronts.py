@@ -1,4 +1,4 @@
-"""The fronts as functions from a sample to what they say about it."""
+"""The fronts as functions from a sample to their findings."""
 
 import json
 import re
@@ -58,7 +58,7 @@ def by_crossguard(sample: Sample, folder: Path) -> list[Said]:
     """The function of the pack that the engine calls: for each resource, and for the program."""
     (folder / "gpu-policy.json").write_text(json.dumps(dict(sample.settings)))
     alone, last = asked_of_the_pack(sample, Front(folder, today=lambda: TODAY))
-    # Seen with the whole program a finding may weigh more: that is the last word on it.
+    # A finding may have a higher level with the whole program: that level counts.
     heavier = {(code_of(one), one.urn) for one in last}
     found = [one for one in alone if (code_of(one), one.urn) not in heavier] + last
     return sorted(Said(code_of(one), one.level.value, _plain(one.message)) for one in found)
@@ -70,7 +70,7 @@ def code_of(reported: Any) -> str:
 
 
 def asked_of_the_pack(sample: Sample, front: Front) -> tuple[list[Any], list[Any]]:
-    """What it says of each resource alone, and of the program at its end."""
+    """Its findings for each resource alone, and for the program at its end."""
     alone: list[Any] = []
     for thing in sample.resources:
         alone += front.analyze(thing.type, urn_of(thing), thing.name, lambda t=thing: t.properties)
@@ -100,7 +100,7 @@ def _said(found: Any) -> list[Said]:
 
 
 _KNOWS_MORE = re.compile(r"\n  instead: label it kueue.x-k8s.io/queue-name: .*?gang scheduler")
-"""A resource alone is informed to name a queue; the whole program knows which ones there are."""
+"""The finding of a single resource asks for any queue; that of a program names the queues."""
 
 
 def _plain(text: str) -> str:
@@ -109,7 +109,7 @@ def _plain(text: str) -> str:
 
 @dataclass(frozen=True)
 class Answers:
-    """What all fronts say about one sample."""
+    """Findings of all fronts for one sample."""
 
     pairs: tuple[tuple[tuple[str, Sequence[Said]], tuple[str, Sequence[Said]]], ...]
     """Two fronts about the same bytes or objects."""
@@ -120,14 +120,14 @@ class Answers:
 
     @property
     def differences(self) -> Iterator[tuple[str, Said]]:
-        """Which front alone says what."""
+        """Findings of one front only."""
         for one, other in self.pairs:
             for (front, said), (_, others) in ((one, other), (other, one)):
                 yield from ((front, finding) for finding in said if finding not in others)
 
 
 def answers(sample: Sample, folder: Path) -> Answers:
-    """Ask all fronts. `folder` is that of the policy pack."""
+    """Run all fronts. `folder` is that of the policy pack."""
     asked = _Asked()
     if sample.text is not None:
         asked.text(sample, sample.text)
@@ -162,7 +162,7 @@ class _Asked:
             recognised = self.check(sample, text, None, **sample.where)
         if recognised is not None and not recognised.is_judged:
             assert recognised.verdict != "accept"
-            return  # nothing in it says its kind: that is what `--as` is for
+            return  # nothing in it shows its kind: `--as` is for that
         one, other = (
             {UNREADABLE} if found is None else {f.code for f in found.findings if f.code in CODES}
             for found in (named, recognised)

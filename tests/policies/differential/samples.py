@@ -60,12 +60,12 @@ class Sample:
 
     @property
     def is_mended(self) -> bool:
-        """Whether it is a text after its fault is mended: the fronts have nothing to say of it."""
+        """Whether it is a text after its fault is corrected: the fronts report nothing about it."""
         return self.name.removesuffix("-held").endswith("-fine")
 
     @property
     def file(self) -> str:
-        """The name of a file with the text: that of values says their chart."""
+        """The name of a file with the text: a values file has the name of its chart."""
         values = f"{VALUES[self.kind]}-values" if self.kind in VALUES else ""
         return f"{values or self.kind or 'file'}.yaml"
 
@@ -120,12 +120,12 @@ def _of_text(
     if holder is not None:
         kind, content = holder
         held = yaml.safe_dump(content, sort_keys=False)
-        # What is said of the program that reads the bare text is not said of its holder.
+        # Findings about the program that reads the bare text are not about its holder.
         yield Sample(f"{name}-held", group, kind, held, {}, resources_of(kind, held))
 
 
 def _pool_of(where: Mapping[str, Any], data: Any) -> Thing | None:
-    """A pool that says in a program what `--gpu` says of a file; it selects a layout of it."""
+    """A pool in a program with the fact that `--gpu` states for a file; it selects its layout."""
     machine = MACHINES.get(str(where.get("gpu")))
     if machine is None or "context" in where or "select" in where:
         return None
@@ -138,7 +138,7 @@ def _pool_of(where: Mapping[str, Any], data: Any) -> Thing | None:
 
 
 def _holder(kind: str, text: str) -> tuple[str, Any] | None:
-    """Kind and content of what holds a configuration in its text, whatever its keys say."""
+    """Kind and content of an object that holds a configuration as text, with any keys."""
     data = _first(text)
     if not isinstance(data, dict) or {"metadata", "data"} & set(data):
         return None  # an object
@@ -225,7 +225,7 @@ def urn_of(thing: Thing) -> str:
 
 
 def manifests_of(things: tuple[Thing, ...]) -> str | None:
-    """A file of manifests with the resources; None where one is none, or has no name in it."""
+    """A file of manifests with the resources; None if one is no manifest, or has no name in it."""
     for one in things:
         metadata = one.properties.get("metadata")
         if not one.is_manifest or not isinstance(metadata, dict) or "name" not in metadata:

@@ -1,7 +1,7 @@
-"""`check`, `audit` and the CrossGuard pack say the same about one object: rule, level and message.
+"""`check`, `audit` and the CrossGuard pack agree on one object: rule, level and message.
 
-All case tables of the rules go through all three. What may differ is listed, with the reason.
-The wire of CrossGuard has a test of its own, tests/policies/test_fronts_agree.py.
+All case tables of the rules run through all three. Allowed differences are listed, with the reason.
+CrossGuard's wire format has a separate test, tests/policies/test_fronts_agree.py.
 """
 
 from collections import defaultdict
@@ -32,7 +32,7 @@ ALL = [one for group in GROUPS.values() for one in group]
 
 @cache
 def answered(sample: Sample) -> Answers:
-    """What all fronts say about a sample: asked once."""
+    """Findings of all fronts for a sample: computed once."""
     with TemporaryDirectory() as folder:
         return answers(sample, Path(folder))
 
@@ -43,7 +43,7 @@ class Allowed:
 
     rule: str
     front: str
-    """The only one that says it."""
+    """The only front that reports it."""
     level: str
     reason: str
 
@@ -99,7 +99,7 @@ ONLY_NAMED = {
     "wrapped-chart-unknown": "recognised files list it as not validated",
     "wrapped-values-elsewhere": "recognised files list it as not validated",
 }
-"""What only `--as` reports of a file whose kind is recognised."""
+"""Findings that only `--as` reports for a file of a recognised kind."""
 ONLY_RECOGNISED = {
     "config-key-unknown": "each document of a file of values is judged",
     "dra-chart-gpus-override": "each document of a file of values is judged",

@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.nightly, needs_corpora]
 
 
 def different(name: str, text: str, folder: Path) -> list[str]:
-    """What the fronts do not say alike about a file."""
+    """Differences of the fronts for a file."""
     sample = Sample(name, "public", "", text, {}, resources_of("", text))
     return unexpected(answers(sample, folder).differences)
 

@@ -1,7 +1,7 @@
-"""Clusters that tests break: nodes as the operand simulators leave them, and what runs on them.
+"""Clusters that tests break: nodes as the operand simulators leave them, and their pods.
 
-Labels and resources of nodes are those that the simulators of the sandbox publish; they know
-nothing of the doctor. Pods, DaemonSets and statuses have the names and reasons of their programs.
+Labels and resources of nodes are those that the simulators of the sandbox publish; they are
+independent of the doctor. Pods, DaemonSets and statuses have their programs' names and reasons.
 """
 
 import copy
@@ -304,7 +304,7 @@ class World:
 
 
 class _View:
-    """What the record of a node's layouts is read from."""
+    """Source of the record of a node's layouts."""
 
     def __init__(self, labels: Mapping[str, str], annotations: Mapping[str, str]) -> None:
         self.labels, self.annotations = labels, annotations

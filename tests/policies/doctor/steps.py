@@ -1,4 +1,4 @@
-"""What faults do to a cluster, step by step."""
+"""Effects of faults on a cluster, step by step."""
 
 import copy
 from collections.abc import Iterator, Mapping

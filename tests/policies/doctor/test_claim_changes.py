@@ -48,7 +48,7 @@ def test_the_change_is_of_the_claim(steps: list[dict[str, Any]], change: str) ->
 
 
 def test_the_constraint_that_fails_is_named() -> None:
-    """Two GPUs of one PCIe root, on nodes each of whose GPUs has a root of its own."""
+    """Two GPUs of one PCIe root, on nodes each of whose GPUs has a different root."""
     root = "resource.kubernetes.io/pcieRoot"
     world = broken("dra", [{**GPUS, "count": 2}, POD])
     for node in ("gpu-0", "gpu-1"):

@@ -35,7 +35,7 @@ def of_world(world: World, fleet: Fleet | None) -> tuple[Diagnosis, ...]:
 
 @pytest.mark.parametrize("kind", [kind for kind in POOLS if not kind.startswith("mig")])
 def test_a_healthy_cluster_is_as_declared(kind: str) -> None:
-    """Pools `mig*` are declared whole, and cut by hand."""
+    """Pools `mig*` are declared without MIG, and partitioned by hand."""
     assert of_world(World(kind), compiled(kind)) == ()
 
 

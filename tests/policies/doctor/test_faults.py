@@ -1,4 +1,4 @@
-"""Faults that were written down before the doctor: it names the cause, and nothing else."""
+"""Faults that were recorded before the doctor existed: it names the cause, and nothing else."""
 
 from pathlib import Path
 from typing import Any

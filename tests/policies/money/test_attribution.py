@@ -1,4 +1,4 @@
-"""Waste of workloads and pools is counted once, the one who answers for it."""
+"""Waste of workloads and pools is counted once, at its owner."""
 
 from hypothesis import given
 from hypothesis import strategies as st

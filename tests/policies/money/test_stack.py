@@ -1,4 +1,4 @@
-"""What everything declared together costs, and what it can come to."""
+"""Present and maximum cost of everything declared together."""
 
 from dataclasses import replace
 from decimal import Decimal

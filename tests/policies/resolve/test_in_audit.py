@@ -1,4 +1,4 @@
-"""An audit judges the objects that kustomizations make, not the files that they are made of."""
+"""An audit validates the objects that kustomizations produce, not their source files."""
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Terraform files: literal values, modules of the tree, and what only a plan knows."""
+"""Terraform files: literal values, modules of the tree, and values that only a plan has."""
 
 import random
 from pathlib import Path
@@ -136,7 +136,7 @@ module "eks" {
 
 
 def test_node_groups_of_the_eks_module_are_resources() -> None:
-    """Defaults of the module's node_groups.tf: from 1 to 3 nodes, one wanted."""
+    """Defaults of the module's node_groups.tf: from 1 to 3 nodes, one desired."""
     found = Configuration({"main.tf": EKS})
     gpu, plain, other = found.resources()
     assert gpu.address == 'module.eks["gpu"]'

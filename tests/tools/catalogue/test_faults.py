@@ -116,7 +116,7 @@ Answer = Callable[[BaseHTTPRequestHandler], None]
 
 
 class _Server:
-    """Answers of addresses, on this machine."""
+    """Responses of addresses, on this machine."""
 
     def __init__(self) -> None:
         self.answers: dict[str, Answer | bytes] = {}
@@ -292,7 +292,7 @@ def test_a_download_gives_what_the_stored_copy_gives(published: _Server) -> None
 def test_what_cannot_be_reached_is_listed_and_the_rest_goes_on(
     published: _Server, tmp_path: Path
 ) -> None:
-    """All regions: the file of us-east-1 is not there. gpuhunt answers nothing."""
+    """All regions: the file of us-east-1 is missing. gpuhunt returns nothing."""
     out = tmp_path / "facts"
     names = ["aws-price-files", "skypilot", "gpuhunt", "capacity-blocks"]
     chosen = [word for name in names for word in ("--source", name)]

@@ -105,7 +105,7 @@ def test_a_machine_type_that_nobody_describes_is_named() -> None:
 
 
 def test_the_newer_generation_since_the_older(tmp_path: Path) -> None:
-    """What the older one already had is no difference: of the block only its highest price."""
+    """Facts of the older edition are no difference: for the block only its highest price."""
     assert run("--from", STORED / "older", "--out", tmp_path / "older").exit_code == 0
     since = document("--from", STORED / "newer", "--since", tmp_path / "older")
     expected = {
@@ -116,7 +116,7 @@ def test_the_newer_generation_since_the_older(tmp_path: Path) -> None:
 
 
 def test_karpenters_new_table_gives_what_karpenter_changed(tmp_path: Path) -> None:
-    """Compared with an edition that has what v1.14.1 says of the network of G7."""
+    """Compared with an edition that has v1.14.1's facts of the network of G7."""
     older = tmp_path / "older"
     older.mkdir()
     rows = [
@@ -183,7 +183,7 @@ def test_the_calculator_counts_where_a_type_is_sold(tmp_path: Path) -> None:
 
 
 def test_a_list_price_of_what_is_not_sold_stays_out(tmp_path: Path) -> None:
-    """Google's list prices a3-highgpu-1g on demand; nobody can buy it so."""
+    """Google's list prices a3-highgpu-1g on demand; it cannot be bought so."""
     assert changes(document("--from", stored(tmp_path, karpenter_gcp="newer"))) == {}
 
 
@@ -250,7 +250,7 @@ def _prices(overlay: str, name: str, buy: str) -> Any:
 def test_a_new_machine_type_compiles_the_day_a_source_describes_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A type that no edition has, with a GPU that the edition knows."""
+    """A type that no edition has, with a GPU that the edition has."""
     monkeypatch.chdir(tmp_path)
     folder = stored(tmp_path, skypilot="newer")
     table = folder / "skypilot" / "aws-vms.csv"

@@ -1,10 +1,10 @@
 """Plans of two public blueprints, in the form that `terraform show -json` prints.
 
-Terraform was not at hand: the values are those of the HCL, with the defaults of the modules that it
-calls, and what only an apply knows stands in `after_unknown`.
+Terraform was not available: the values are those of the HCL, with the defaults of the modules that
+it calls, and values that only an apply knows are in `after_unknown`.
 
 EKS: aws-ia/terraform-aws-eks-blueprints at 0426f2b `patterns/nvidia-gpu-efa/eks.tf`; module
-terraform-aws-modules/eks 20.34, whose launch template encrypts nothing by itself, asks for IMDSv2
+terraform-aws-modules/eks 20.34, whose launch template encrypts nothing by default, requires IMDSv2
 with two hops and has an interface for each of the 32 EFAs of p5.48xlarge. GKE:
 GoogleCloudPlatform/cluster-toolkit at 0516e53 `examples/gke-a3-highgpu.yaml` with module
 `modules/compute/gke-node-pool` at 01a7a3e (`main.tf`) and 01df6b2 (`variables.tf`).

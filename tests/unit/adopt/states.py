@@ -1,4 +1,4 @@
-"""What the engine would export and the API server would list of a fleet's registered resources."""
+"""Engine export and API server list of a fleet's registered resources."""
 
 from typing import Any
 

@@ -1,8 +1,8 @@
 """NodePools that select machines by Karpenter's labels of machines, without naming a type.
 
 Labels: karpenter-provider-aws `reference/instance-types`. Machines: AWS, EC2 instance types of
-accelerated computing. Of category p above generation 4, p5.48xlarge has eight H100; of family g6e,
-g6e.48xlarge alone has more than four L40S.
+accelerated computing. In category p above generation 4, p5.48xlarge has eight H100; in family g6e,
+only g6e.48xlarge has more than four L40S.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""A naive calendar: counts every ten minutes, knows no intervals, shares no code with the product.
+"""A naive calendar: counts every ten minutes, has no intervals, shares no code with the product.
 
 Times are minutes from the beginning. A set is plain numbers; `windows` turns it into declarations.
 """
@@ -237,5 +237,5 @@ def _largest_remainder(left: int) -> tuple[int, int]:
 
 
 def _double(now: list[tuple[str, int]], gpus: int) -> bool:
-    """Each promise alone could be kept, all together cannot, whoever has them."""
+    """Each promise alone could be kept, all together cannot, for any assignment."""
     return sum(count for _, count in now) > gpus and all(count <= gpus for _, count in now)

@@ -1,4 +1,4 @@
-"""Names that people write, and what they are informed when there is no such row."""
+"""Names in use, and the error for a name without a row."""
 
 import pickle
 

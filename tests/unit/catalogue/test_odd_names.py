@@ -1,4 +1,4 @@
-"""Odd names: suggestions are of the same maker, series, cloud and kind, or there are none."""
+"""Odd names: suggestions are of the same vendor, series, cloud and kind, or there are none."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Facts of one's own on top of an edition: used everywhere, and refused with every problem."""
+"""Your own facts on top of an edition: used everywhere, and refused with every problem."""
 
 import json
 from pathlib import Path

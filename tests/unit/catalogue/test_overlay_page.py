@@ -1,4 +1,4 @@
-"""docs/overlay.md: each example is run as it stands."""
+"""docs/overlay.md: each example runs unchanged."""
 
 import re
 from pathlib import Path

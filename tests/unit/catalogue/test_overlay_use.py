@@ -1,5 +1,5 @@
-"""One overlay with a GPU, machine, price and model of its own, used by every command, and what it
-changes in the edition."""
+"""One overlay with its own GPU, machine, price and model, used by every command, and its changes to
+the edition."""
 
 import json
 import os

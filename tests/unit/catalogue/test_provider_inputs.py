@@ -1,4 +1,4 @@
-"""Constraints of the providers: each with a source, and each what its source says."""
+"""Constraints of the providers: each with a source, and equal to it."""
 
 import itertools
 import json

@@ -1,4 +1,4 @@
-"""Regions are informed from slips of the pen, in fleets, plans and sizes alike."""
+"""Regions are distinguished from typing errors, in fleets, plans and sizes."""
 
 import json
 from importlib.resources import files

@@ -1,6 +1,6 @@
-"""Thirty edits as people make them, and what each does to nodes by the provider's own source.
+"""Thirty usual edits, and the effect of each on nodes by the provider's own source.
 
-Written from these sources, before `change` was asked:
+Written from these sources, before `change` ran:
 
 - aws: `ForceNew` and `resourceNodeGroupUpdate` of hashicorp/terraform-provider-aws
   `internal/service/eks/node_group.go` (b11fc0f, 012e0a3): instance types (a list, whose order
@@ -14,7 +14,7 @@ Written from these sources, before `change` was asked:
 - google: `ForceNew` of hashicorp/terraform-provider-google
   `google/services/container/{node_config,resource_container_node_pool}.go` (e03b762).
 - vsphere: docs/vsphere-gpu-node-group.md, "No running machine is lost".
-- gpufleet: the declaration means the same; nothing of a provider or cluster depends on it.
+- gpufleet: the declaration has the same meaning; no provider or cluster object depends on it.
 """
 
 from enum import StrEnum
@@ -24,7 +24,7 @@ from tests.unit.change.edits import BARE, L4, MACHINE, MANAGED_GPU, SLICED, TAIN
 
 
 class Effect(StrEnum):
-    """What happens to nodes that run."""
+    """Effect on running nodes."""
 
     NOTHING = "nothing"
     """No input, file or object differs."""

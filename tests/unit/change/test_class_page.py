@@ -1,4 +1,4 @@
-"""docs/change-classes.md: what a change of each field does on each platform, as plans say it.
+"""docs/change-classes.md: effect of a change of each field on each platform, by the plans.
 
 `UPDATE_GOLDEN=1 pytest -m nightly tests/unit/change/test_class_page.py` writes the page again.
 """

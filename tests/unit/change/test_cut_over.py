@@ -1,7 +1,7 @@
-"""From device plugin to DRA driver and back: never two advertisers, whoever is ended when.
+"""From device plugin to DRA driver and back: never two advertisers, whichever process ends when.
 
-The judge is a small world of its own: operands that follow labels of a node some time later, as
-Kubernetes' controllers do.
+A small simulation decides: operands follow labels of a node some time later, as Kubernetes'
+controllers do.
 """
 
 import random
@@ -44,7 +44,7 @@ def declared(gpu: str, old: dict[str, Any], new: dict[str, Any], **pool: Any) ->
 
 @dataclass
 class World:
-    """One node. Operands look at the labels now and then, each at times of its own."""
+    """One node. Operands read the labels from time to time, each at its own times."""
 
     cut: CutOver
     draw: random.Random
@@ -119,7 +119,7 @@ def test_never_two_advertisers(
         )
         for _ in range(400):
             if draw.random() < 0.5:
-                # Whoever makes the steps may be ended after any of them: nothing is remembered.
+                # The program of the steps may be ended after any step: it has no state.
                 step = next_step(cut, world.node(), world.published(), world.pods)
                 if step.act is None:
                     break
@@ -241,7 +241,7 @@ def test_what_a_cluster_shows_is_read() -> None:
 
 
 def test_a_node_that_gives_up_claims_is_not_awaited_by_what_its_class_answers() -> None:
-    """An extended resource that a DeviceClass answers is in no node's status."""
+    """An extended resource of a DeviceClass is in no node's status."""
     old = {"dra": {**FIXED["dra"], "extendedResource": True, "namespaces": ["lab"]}}
     fleet = compiled(declared("A100-80GB", old, EIGHTHS))
     registered = platform_rules(fleet.platform).registered(fleet, fleet.pool("cut"))

@@ -1,4 +1,4 @@
-"""The class of each input is what the provider's own schema says: the catalogue's rows of it."""
+"""The class of each input follows from the provider's own schema: the catalogue's rows of it."""
 
 import pytest
 
@@ -34,7 +34,7 @@ def test_what_the_provider_replaces_is_a_replacement(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", TYPES)
 def test_each_input_has_a_class(kind: str) -> None:
-    """Of every input of the SDK; one that no row replaces is not a replacement."""
+    """For every input of the SDK; one without a replacing row is not a replacement."""
     cloud, token, input_class = TYPES[kind]
     replaced = {row.path for row in constraints(cloud)[token] if row.replaces is not None}
     unknown: set[str] = set()

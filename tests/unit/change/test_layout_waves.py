@@ -1,4 +1,4 @@
-"""What each node is meant to be while waves go through, and what stays applicable."""
+"""Target state of each node during waves, and changes that stay applicable."""
 
 import json
 from typing import Any

@@ -1,8 +1,8 @@
-"""No edit is silent: whatever renders or registers something else is named by the plan.
+"""No edit is silent: the plan names every edit with another rendering or registration.
 
-The judge is not the code under test: the files of `gpufleet render`, and the inputs of machines on
-vSphere, which nothing renders. Of nodes that cannot stay as they are, by the tables of the
-providers, the plan does not say that they do.
+The reference is not the code under test: the files of `gpufleet render`, and the inputs of machines
+on vSphere, which are not rendered. For nodes that cannot stay unchanged, by the tables of the
+providers, the plan does not report that they do.
 """
 
 import itertools
@@ -64,7 +64,7 @@ TOKENS = {
     "nodePool": "gcp:container/nodePool:NodePool",
 }
 CALM = {NodeChangeKind.UNTOUCHED, NodeChangeKind.LIVE, NodeChangeKind.PLUGIN}
-"""What is said of nodes that stay as they are."""
+"""Text about unchanged nodes."""
 
 FLEETS = {
     "eks": _fleet(
@@ -102,7 +102,7 @@ def _compiled(data: dict[str, Any]) -> Fleet | None:
 
 
 def _output(fleet: Fleet) -> object:
-    """Everything that is made of a fleet, as far as it is known without a cluster."""
+    """Everything derived from a fleet, as far as it is known without a cluster."""
     prefix = fleet.spec.name_prefix or fleet.spec.cluster.name
     machines = [
         (
@@ -121,11 +121,11 @@ def _output(fleet: Fleet) -> object:
 
 
 def _disturbed(name: str, old: Fleet, new: Fleet) -> bool:
-    """Whether nodes of the pool cannot stay as they are, by the tables of the providers: those of
-    AWS and Google in the stand-in, and that of the machines on vSphere."""
+    """Whether nodes of the pool cannot stay unchanged, by the tables of the providers: those of AWS
+    and Google in the simulators, and that of the machines on vSphere."""
     one, two = old.pool(name), new.pool(name)
     if one.ownership is Ownership.EXISTING is two.ownership:
-        return False  # someone else makes its nodes
+        return False  # another tool creates its nodes
     if new.spec.platform is Platform.EXISTING:
         return False  # labels of nodes that are there
     if one.spec.vsphere is not None and two.spec.vsphere is not None:
@@ -154,7 +154,7 @@ def _placed(pool: Pool) -> dict[str, Any]:
 
 
 def _version(template: dict[str, Any]) -> dict[str, Any]:
-    """What of a launch template makes another version."""
+    """Fields of a launch template that make another version."""
     return {key: value for key, value in template.items() if key != "tags"}
 
 
@@ -173,7 +173,7 @@ def _arguments(fleet: Fleet, name: str) -> dict[tuple[str, str], dict[str, Any]]
 RAW = ("nodeGroup", "launchTemplate", "nodePool")
 """Arguments that are passed on: a key that no source explains is unknown, and no other field is."""
 SAMPLED = 60
-"""Of so many mutations a commit tries one; the nightly run tries all."""
+"""A commit tries one of this number of mutations; the nightly run tries all."""
 
 
 @pytest.mark.parametrize("step", [SAMPLED, pytest.param(1, marks=pytest.mark.nightly)])
@@ -199,7 +199,7 @@ def test_whatever_is_rendered_otherwise_is_named(name: str, step: int) -> None:
 
 
 def unnamed(old: Fleet, new: Fleet, plan: ChangePlan) -> list[str]:
-    """What a plan does not say of two fleets whose output differs."""
+    """Differences in the output of two fleets that a plan does not name."""
     every = [*plan.cluster, *(d for p in plan.pools for d in (*p.differences, *p.inputs))]
     named = every or any(p.kind is not NodeChangeKind.UNTOUCHED for p in plan.pools)
     gone = {pool.name for pool in old.pools} - {pool.name for pool in new.pools}

@@ -1,4 +1,4 @@
-"""Live nodes in the middle of a change: where each is, and why one that stopped has stopped."""
+"""Live nodes during a change: the step of each, and the reason why one stopped."""
 
 import pytest
 

@@ -169,7 +169,7 @@ def edited(data: Data, dice: random.Random, most: int) -> Data:
 
 
 def silent(name: str, seed: int) -> list[str]:
-    """What the plan between two random declarations does not say."""
+    """Changes that the plan between two random declarations does not name."""
     dice = random.Random(f"{name} {seed}")
     start = edited(_copied(FLEETS[name]), dice, 3)
     after = edited(start, dice, 4)

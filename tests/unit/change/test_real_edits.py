@@ -16,7 +16,7 @@ def planned(group: str) -> ChangePlan:
 
 
 def said(change: PoolChange, plan: ChangePlan) -> Effect:
-    """What the plan says of a pool."""
+    """The plan's result for a pool."""
     findings = [one for one in plan.findings if one.path.startswith(change.path)]
     if any(one.severity.value == "error" for one in findings):
         return Effect.REFUSED

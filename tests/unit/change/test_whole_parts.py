@@ -24,7 +24,7 @@ from tests.unit.change.test_no_silent_change import _compiled, _output, unnamed
 ROOT = Path(__file__).parents[3]
 Data = dict[str, Any]
 Way = tuple[str | int, ...]
-"""Where in a declaration."""
+"""Path in a declaration."""
 
 
 def declarations() -> Iterator[tuple[str, Data]]:
@@ -62,7 +62,7 @@ def placed(data: Data, way: Way, part: Any) -> Data:
 
 
 def edits(data: Data) -> Iterator[tuple[str, Data]]:
-    """What was done, and the declaration after it."""
+    """The edit, and the declaration after it."""
     found = list(parts(data))
     maps = [(way, part) for way, part in found if isinstance(part, dict) and way]
     for way, part in found:
@@ -88,7 +88,7 @@ def _is_named(one: object) -> bool:
 
 
 def silent(old: Fleet, before: object, changed: Data) -> list[str]:
-    """What the plan does not say; nothing where the edit does not compile or changes no output."""
+    """Changes that the plan does not name; none if the edit is invalid or changes no output."""
     new = _compiled(changed)
     if new is None or _output(new) == before:
         return []
@@ -103,7 +103,7 @@ def test_there_are_declarations_of_every_platform() -> None:
 
 PAIRS = 100
 STEP = 40
-"""Of so many edits a commit tries one; the nightly run tries all."""
+"""A commit tries one of this number of edits; the nightly run tries all."""
 
 
 @pytest.mark.parametrize("step", [STEP, pytest.param(1, marks=pytest.mark.nightly)])

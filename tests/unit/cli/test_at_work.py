@@ -1,4 +1,4 @@
-"""A person who waits is shown that something happens; a command that is quick says nothing."""
+"""A waiting user sees progress; a quick command prints nothing."""
 
 import io
 import time

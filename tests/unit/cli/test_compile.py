@@ -118,7 +118,7 @@ def test_prices_of_ones_own_replace_the_catalogues(tmp_path: Path) -> None:
 
 
 def test_what_the_targets_cannot_hold_is_said_too() -> None:
-    """As `render` and the deployment say it: a fleet that compiles can be deployed."""
+    """As in `render` and the deployment: a fleet that compiles can be deployed."""
     pools = "\n".join(
         f"  - {{name: p{i}, instanceTypes: [g6.xlarge], nodes: {{min: 0, max: 1}}}}"
         for i in range(65)

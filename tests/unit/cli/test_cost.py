@@ -194,7 +194,7 @@ def test_one_sample_counts_as_long_as_said(tmp_path: Path) -> None:
 
 
 def cut(first: int, last: int, **labels: str) -> dict[str, Any]:
-    """The answer for a stretch of the hour, both ends included, with a server's own labels."""
+    """The result for a part of the hour, both ends included, with a server's own labels."""
     whole = json.loads(answer())
     for one in whole["data"]["result"]:
         one["metric"] |= labels
@@ -203,7 +203,7 @@ def cut(first: int, last: int, **labels: str) -> dict[str, Any]:
 
 
 def test_answers_that_meet_in_a_sample_are_paid_once(tmp_path: Path) -> None:
-    """Long times are asked for in pieces, and a piece ends with the sample the next begins with."""
+    """Long times are queried in pieces, and a piece ends with the first sample of the next."""
     pieces = json.dumps([cut(0, 30), cut(30, SAMPLES)])
     once, twice = (
         run(tmp_path, answer(), "--format", "json"),

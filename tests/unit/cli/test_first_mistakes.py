@@ -1,6 +1,6 @@
-"""Mistakes of a first declaration: a unit, a comma, a zone, a name. Each fix says what to write.
+"""Mistakes of a first declaration: a unit, a comma, a zone, a name. Each fix has the correct text.
 
-A reader of docs/use-cases.md wrote what is in the first column; the page has what the fix says.
+A reader of docs/use-cases.md wrote the first column; the page has the text of the fix.
 """
 
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""`--html`: one page without other files, hosts or scripts, with what the text says."""
+"""`--html`: one page without other files, hosts or scripts, with the content of the text."""
 
 import base64
 import re

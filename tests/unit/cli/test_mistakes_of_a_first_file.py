@@ -1,7 +1,7 @@
-"""Mistakes of a first fleet file: field, value, limit and fix are in the answer, in plain words.
+"""Mistakes of a first fleet file: field, value, limit and fix are in the output, in plain words.
 
-The left column is what people of other tools write: names of clouds, of `eksctl` and Terraform, of
-Kubernetes; and what an editor without YAML support leaves behind.
+The left column is what users of other tools write: names of clouds, of `eksctl` and Terraform, of
+Kubernetes; and the result of an editor without YAML support.
 """
 
 import pytest

@@ -1,6 +1,6 @@
-"""The program in a shell's worst moods: closed streams, full disks, readers that leave, no HOME.
+"""The program under bad conditions: closed streams, full disks, closed readers, no HOME.
 
-Each case is the program itself in a process of its own, as such things are met in CI and cron.
+Each case is the program itself in a separate process, as in CI and cron.
 """
 
 import os

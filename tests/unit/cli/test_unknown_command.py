@@ -1,4 +1,4 @@
-"""A command that is not there: the nearest one is named, and nothing where none is near."""
+"""An unknown command: the nearest one is named, and none where none is near."""
 
 import sys
 

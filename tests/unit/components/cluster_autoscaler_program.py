@@ -1,4 +1,4 @@
-"""What Cluster Autoscaler's program and chart read, for comparison with what we write.
+"""Inputs of Cluster Autoscaler's program and chart, for comparison with our output.
 
 Flags and their kinds: kubernetes/autoscaler 01ea19e, `config/flags/flags.go` (1.35), without those
 of other clouds. Expanders: `expander/expander.go`. Values: `charts/cluster-autoscaler/values.yaml`

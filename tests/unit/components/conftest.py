@@ -1,4 +1,4 @@
-"""An engine stand-in that keeps what it was asked to register, with parents and dependencies."""
+"""A mock engine that keeps its registrations, with parents and dependencies."""
 
 import asyncio
 import threading
@@ -32,7 +32,7 @@ class RefusedError(grpc.RpcError):
 
 
 class _Echo(RecordingMocks):
-    """Nothing is looked up that the test does not answer."""
+    """Only look-ups with an answer in the test are allowed."""
 
     def call(self, args: mocks.MockCallArgs) -> dict[Any, Any]:
         answer: Any = self.answers.get(args.token, ANSWERED.get(args.token))
@@ -55,12 +55,12 @@ class Registered:
     depends_on: list[str]
     provider: str
     ignored: list[str]
-    """Inputs whose changes the engine is informed to leave alone."""
+    """Inputs whose changes the engine ignores."""
 
 
 @dataclass
 class Recording:
-    """All that one program registered, by name, and what it said."""
+    """All registrations of one program, by name, and its log."""
 
     resources: list[Registered] = field(default_factory=list[Registered])
     warnings: list[str] = field(default_factory=list[str])
@@ -107,7 +107,7 @@ class _Monitor(mocks.MockMonitor):
 
 @contextmanager
 def _closing_its_loop() -> Iterator[None]:
-    """The SDK's stand-in opens an event loop in each worker thread and leaves it open."""
+    """The SDK's mock opens an event loop in each worker thread and leaves it open."""
     try:
         yield
     finally:
@@ -125,7 +125,7 @@ Run = Callable[..., Recording]
 
 
 class _Plain(mocks.Mocks):
-    """The stand-in of Pulumi's documentation: nothing is known that only a cloud knows."""
+    """The mock of Pulumi's documentation: outputs that only a cloud knows are unknown."""
 
     def new_resource(self, args: mocks.MockResourceArgs) -> tuple[str | None, dict[Any, Any]]:
         return f"{args.name}-id", args.inputs
@@ -136,8 +136,8 @@ class _Plain(mocks.Mocks):
 
 @pytest.fixture
 def run(monkeypatch: pytest.MonkeyPatch) -> Iterator[Run]:
-    """Runs a program against the stand-in and returns what it registered; raises what it raised.
-    A second argument answers look-ups, by function; a text is why one is refused."""
+    """Runs a program against the mock and returns its registrations; raises its errors. A second
+    argument has the results of look-ups, by function; a text is the reason of a refusal."""
     yield from _running(monkeypatch, _Echo)
 
 
@@ -166,7 +166,7 @@ def _running(
             return program()
 
         body()
-        # Worker threads register; in which order they come to it is no one's to say.
+        # Worker threads register, in any order.
         recording.resources.sort(key=lambda made: (made.name, made.type))
         return recording
 

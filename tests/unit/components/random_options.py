@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 Options = Mapping[str, st.SearchStrategy[Any]]
 CHANCE = 6
-"""One of so many options is written."""
+"""One of this number of options is written."""
 _KEY = "arn:aws:kms:us-east-1:123456789012:key/0a1b2c3d"
 _TENANCY = {
     "key": "karpenter.k8s.aws/instance-tenancy",

@@ -1,4 +1,4 @@
-"""What a program registered, compared with a file in `golden/`.
+"""Registrations of a program, compared with a file in `golden/`.
 
 `UPDATE_GOLDEN=1 pytest tests/unit/components` writes the files again; the difference is reviewed.
 """

@@ -86,7 +86,7 @@ def agent_values(run: Any, *pools: dict[str, Any]) -> Any:
 
 
 def runs_on(affinity: Any, labels: dict[str, str]) -> bool:
-    """What the scheduler does with required node affinity: one term, each of its expressions."""
+    """The scheduler's rule for required node affinity: one term, each of its expressions."""
     operators = {
         "In": lambda key, values: labels.get(key) in values,
         "NotIn": lambda key, values: labels.get(key) not in values,

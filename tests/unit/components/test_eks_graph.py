@@ -24,7 +24,7 @@ SHOWN = {
 
 
 def says(kind: str, inputs: dict[str, Any]) -> str:
-    """What matters of a resource here."""
+    """Relevant facts of a resource."""
     if "instanceMarketOptions" in inputs:
         market = inputs["instanceMarketOptions"]["marketType"]
         target = inputs["capacityReservationSpecification"]["capacityReservationTarget"]

@@ -233,7 +233,7 @@ DESIRED = ["scalingConfig.desiredSize"]
 
 
 def there(least: int, most: int, desired: int, **more: Any) -> dict[str, Any]:
-    """Answers of a cloud in which the pool `on-demand` has a group, and others too."""
+    """Results of a cloud in which the pool `on-demand` has a group, and others too."""
     size = {"minSize": least, "maxSize": most, "desiredSize": desired}
     names = ["ml-on-demand-20261101a", "ml-on-demand-too-2026", "other"]
     group = {"scalingConfigs": [size], "tags": {"gpufleet.dev/pool": "on-demand"}, **more}

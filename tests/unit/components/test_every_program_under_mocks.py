@@ -1,7 +1,7 @@
-"""Every shipped program and example registers its resources under the mocks that people write.
+"""Every shipped program and example registers its resources under the usual mocks.
 
-Plain ones return the inputs, as Pulumi's documentation shows; some return nothing, so that every
-output is None; in a preview ids are not known. Only a stack that is referred to has outputs.
+Plain ones return the inputs, as in Pulumi's documentation; some return nothing, so that every
+output is None; in a preview ids are unknown. Only a referenced stack has outputs.
 """
 
 from pathlib import Path
@@ -18,7 +18,7 @@ PROGRAMS = programs()
 
 
 class Plain(Mocks):
-    """What each resource was given, and the outputs of other stacks."""
+    """Inputs of each resource, and the outputs of other stacks."""
 
     def new_resource(self, args: MockResourceArgs) -> tuple[str | None, dict[Any, Any]]:
         if args.typ == REFERENCE:

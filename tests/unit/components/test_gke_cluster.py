@@ -132,8 +132,8 @@ def test_a_zone_of_a_new_name_is_doubted_in_the_log_and_made(run: Any) -> None:
 
 
 def test_no_region_of_google_is_taken_for_a_zone() -> None:
-    """The regions that Google lists (catalogue/regions.py); a zone where one is wanted gives one
-    finding, whatever the zones are."""
+    """The regions that Google lists (catalogue/regions.py); a zone instead of a region gives one
+    finding, for any zones."""
     given = {"project": "my-project", "clusterName": "ml"}
     for region in known_regions(GCP, load()):
         for name, codes in ((region, []), (f"{region}-a", ["cluster-zones"])):

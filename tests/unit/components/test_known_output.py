@@ -8,7 +8,7 @@ from gpufleet.components_base.component import known_output
 
 
 def tasks_for(make: Any) -> tuple[Any, int]:
-    """What the output holds, and how many outputs the SDK keeps track of for it."""
+    """Value of the output, and the number of outputs that the SDK keeps track of for it."""
 
     async def ask() -> tuple[Any, int]:
         before = len(settings.SETTINGS.outputs)

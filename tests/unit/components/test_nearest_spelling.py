@@ -1,4 +1,4 @@
-"""What people write at a component and mean otherwise: the error names what is right."""
+"""Misspelt inputs of a component: the error names the correct one."""
 
 from typing import Any
 

@@ -90,7 +90,7 @@ def test_the_driver_manager_pauses_the_dra_driver_where_it_serves_the_nodes() ->
 
 
 def test_the_definition_of_the_operator_takes_them() -> None:
-    """`gpufleet check` knows the definition, and that two objects must not share a node."""
+    """`gpufleet check` has the definition, and the rule that two objects must not share a node."""
     fleet, _ = compiled(GUESTS, WHOLE, **OWN)
     report = validate_text("gpu-operator-values", yaml_stream(nvidia_drivers(fleet)))
     assert [one for one in report.findings if one.severity is Severity.ERROR] == []

@@ -1,4 +1,4 @@
-"""What `OpenShiftGpuMachineSet`, `OpenShiftClusterAutoscaler` and `OlmOperator` register, and
+"""Registrations of `OpenShiftGpuMachineSet`, `OpenShiftClusterAutoscaler` and `OlmOperator`, and of
 `GpuFleet` and `GpuAddons` on OpenShift."""
 
 import copy

@@ -1,4 +1,4 @@
-"""What random legal fleets register is what SDKs, providers and the API of Google take."""
+"""SDKs, providers and Google's API accept the registrations of random legal fleets."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,7 @@
 """A type checker shows the mistakes of a user's program.
 
-The programs are not run. The mistakes are those that a check of 28 November 2026 made and more of
-the kind: wrong keys, wrong words, wrong shapes.
+The programs are not run. The mistakes are those of a check of 28 November 2026 and more of the
+kind: wrong keys, wrong words, wrong shapes.
 """
 
 import ast

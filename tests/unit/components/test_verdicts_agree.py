@@ -1,8 +1,8 @@
 """Compile, the component under plain mocks and the audit give one verdict on one declaration.
 
-Random fleets of every platform, legal and not. What compile accepts the component makes, and the
-audit of the rendered folder and of the declaration has no error. What compile refuses the component
-and the audit of the declaration refuse.
+Random fleets of every platform, legal and not. The component creates every declaration that compile
+accepts, and the audit of the rendered folder and of the declaration has no error. The component and
+the audit of the declaration refuse every declaration that compile refuses.
 """
 
 import json

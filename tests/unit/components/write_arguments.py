@@ -24,6 +24,8 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic import BaseModel
 
+from gpufleet.fleet.gpu_operator_chart import DeclaredGpuOperator
+from gpufleet.render.device_plugin_values import DeclaredDevicePlugin
 from gpufleet.spec.addons import (
     Addons,
     ClusterAutoscaler,
@@ -33,11 +35,22 @@ from gpufleet.spec.addons import (
     NetworkOperator,
     NeuronDevicePlugin,
 )
+from gpufleet.spec.base import Wired
 from gpufleet.spec.chart_components import (
     DeclaredEfaPlugin,
     DeclaredKeda,
     DeclaredNeuronPlugin,
     DeclaredNimOperator,
+)
+from gpufleet.spec.components import (
+    DeclaredDraDriver,
+    DeclaredGpuAcceptance,
+    DeclaredGpuAddons,
+    DeclaredGpuMonitoring,
+    DeclaredGpuScaledObject,
+    DeclaredKueueQueues,
+    DeclaredNetworkOperator,
+    DeclaredNimService,
 )
 from gpufleet.spec.descriptions import descriptions
 from gpufleet.spec.fleet_spec import FleetSpec
@@ -47,6 +60,11 @@ from gpufleet.spec.network_operator import NetworkOperatorSettings
 from gpufleet.spec.nim import Nim
 from gpufleet.spec.olm import DeclaredOlmOperator
 from gpufleet.spec.platforms.eks import DeclaredEksCluster
+from gpufleet.spec.platforms.eks_components import (
+    DeclaredClusterAutoscaler,
+    DeclaredKarpenter,
+    DeclaredNodeMonitoringAgent,
+)
 from gpufleet.spec.platforms.gke import DeclaredGkeCluster
 from gpufleet.spec.pool import GpuPool
 from gpufleet.spec.queues import Queues
@@ -69,6 +87,19 @@ ROOTS = (
     DeclaredNeuronPlugin,
     DeclaredEfaPlugin,
     DeclaredOlmOperator,
+    DeclaredGpuAddons,
+    DeclaredDraDriver,
+    DeclaredGpuAcceptance,
+    DeclaredKueueQueues,
+    DeclaredGpuMonitoring,
+    DeclaredNetworkOperator,
+    DeclaredGpuOperator,
+    DeclaredDevicePlugin,
+    DeclaredNimService,
+    DeclaredGpuScaledObject,
+    DeclaredNodeMonitoringAgent,
+    DeclaredClusterAutoscaler,
+    DeclaredKarpenter,
 )
 RENAMED = {
     GpuOperator: "GpuOperatorOptionsArgs",
@@ -77,16 +108,11 @@ RENAMED = {
     Karpenter: "KarpenterOptionsArgs",
     ClusterAutoscaler: "ClusterAutoscalerOptionsArgs",
     NeuronDevicePlugin: "NeuronDevicePluginOptionsArgs",
-    DeclaredEksCluster: "EksClusterArgs",
-    DeclaredGkeCluster: "GkeClusterArgs",
-    DeclaredNimOperator: "NimOperatorArgs",
-    DeclaredKeda: "KedaArgs",
     DeclaredNeuronPlugin: "NeuronDevicePluginArgs",
     DeclaredEfaPlugin: "EfaDevicePluginArgs",
-    DeclaredOlmOperator: "OlmOperatorArgs",
 }
-"""All types of a package share one namespace: the first ones are components with arguments of their
-own, the last ones are the arguments of components."""
+"""All types of a package share one namespace: the first ones are components with their own
+arguments, the last ones are the arguments of components."""
 
 SPELLED_AS_FILES = "spelled_as_files"
 """Folder of the FleetSpec in camelCase."""
@@ -110,7 +136,7 @@ def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:
 
 
 def spelled_alike(model: type[BaseModel]) -> bool:
-    """Whether files and Python spell everything below a model alike: it has one TypedDict then."""
+    """Whether files and Python spell everything below a model equally: one TypedDict then."""
     return all(
         (field.alias or key) == key and all(map(spelled_alike, _models_in(field.annotation)))
         for key, field in model.model_fields.items()
@@ -120,11 +146,11 @@ def spelled_alike(model: type[BaseModel]) -> bool:
 def name(model: type[BaseModel], *, as_files: bool = False) -> str:
     if as_files and model is not FleetSpec and not spelled_alike(model):
         return f"{model.__name__}Dict"
-    return RENAMED.get(model, f"{model.__name__}Args")
+    return RENAMED.get(model, f"{model.__name__.removeprefix('Declared')}Args")
 
 
 def written(annotation: Any, place: str, *, as_files: bool = False) -> tuple[str, str]:
-    """How a field's type is spelt in a TypedDict, and what must be said in words instead."""
+    """Spelling of a field's type in a TypedDict, and the parts that need words instead."""
     origin, arguments = get_origin(annotation), get_args(annotation)
 
     def inner(annotation: Any) -> str:
@@ -195,7 +221,12 @@ def typed_dict(model: type[BaseModel], *, as_files: bool = False) -> str:
     meanings = descriptions(model)
     for key, field in model.model_fields.items():
         place = f"{model.__name__}{(field.alias or key)[0].upper()}{(field.alias or key)[1:]}"
-        type_, words = written(field.annotation, place, as_files=as_files)
+        wired = next((one for one in field.metadata if isinstance(one, Wired)), None)
+        type_, words = (
+            written(field.annotation, place, as_files=as_files)
+            if wired is None
+            else (wired.written, "")
+        )
         spelt = (field.alias or key) if as_files else key
         lines.append(f"    {spelt}: {type_ if field.is_required() else f'NotRequired[{type_}]'}")
         lines += _docstring(f"{words} {meanings.get(key, '')}", f"{model.__name__}.{key}")
@@ -205,7 +236,13 @@ def typed_dict(model: type[BaseModel], *, as_files: bool = False) -> str:
 def _docstring(text: str, subject: object) -> list[str]:
     words = " ".join(text.split())
     assert words, f"{subject} has no docstring"
-    return textwrap.wrap(f'"""{words}"""', 98, initial_indent="    ", subsequent_indent="    ")
+    return textwrap.wrap(
+        f'"""{words}"""',
+        98,
+        initial_indent="    ",
+        subsequent_indent="    ",
+        break_on_hyphens=False,
+    )
 
 
 def files() -> dict[str, str]:
@@ -266,6 +303,7 @@ def _source(
     }
     used = sorted(key for key, home in known.items() if home != own and _uses(text, key))
     imports = [f"from {known[key]} import {key}" for key in used]
+    imports += ["import pulumi"] if "pulumi." in text else []
     subject = "The FleetSpec in the spelling of files" if as_files else "Inputs of components"
     head = f'"""{subject}: what restates `{module}`.\n\n{_MARK}\n"""\n'
     return "\n".join([head, *imports, "\n", text, ""])

@@ -39,7 +39,7 @@ def one(compiled: Compiled, code: str) -> Finding:
 
 
 def facts(finding: Finding) -> list[dict[str, str]]:
-    """Its chain of facts; each link says something and names its source."""
+    """Its chain of facts; each link has a statement and a source."""
     chain: Any = finding.evidence["facts"]
     assert all(link["fact"] and link["source"] for link in chain)
     return chain

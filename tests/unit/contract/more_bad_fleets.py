@@ -1,4 +1,4 @@
-"""Fleets that break rules of the contract beside `validate.RULES`, and rules of one platform."""
+"""Fleets that break rules of the contract outside `validate.RULES`, and rules of one platform."""
 
 from typing import Any
 

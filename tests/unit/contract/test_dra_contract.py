@@ -229,7 +229,7 @@ WAYS: list[dict[str, Any]] = [
 
 @pytest.mark.parametrize("way", WAYS, ids=lambda way: str(way)[:40])
 def test_no_node_has_two_advertisers(way: dict[str, Any]) -> None:
-    """Of the labels a node is born with, exactly one advertiser follows."""
+    """Exactly one advertiser follows the registration labels of a node."""
     fleet, found = compiled({"sharing": way})
     assert fleet is not None, found
     labels = fleet.pools[0].labels
@@ -260,7 +260,7 @@ def test_the_operator_or_the_chart_owns_the_driver(
     driver: dict[str, Any], expected: list[tuple[str, str]]
 ) -> None:
     """NVIDIA/cloud-native-docs gpu-operator/gpu-operator-dra.rst (pull 445): by a GPUCluster, or as
-    a chart of its own next to the operator."""
+    a separate chart next to the operator."""
     values = {**OWNER, "driver": {"nvidiaDriverCRD": {"enabled": True}}}
     pool = {
         **dra(namespaces=["lab"]),

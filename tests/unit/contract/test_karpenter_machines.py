@@ -1,4 +1,4 @@
-"""What requirements exclude is what they do not select: the same table answers both."""
+"""Requirements exclude exactly the machines that they do not select: one table for both."""
 
 import re
 from itertools import combinations

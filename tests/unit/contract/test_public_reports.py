@@ -1,6 +1,6 @@
-"""Situations people reported to public projects, refused here before anything is made.
+"""Situations reported to public projects, refused here before anything is created.
 
-Each test is named after its report. What happened there, in our words, is in docs/contract.md.
+Each test is named after its report. docs/contract.md describes the report in our words.
 """
 
 from typing import Any
@@ -44,7 +44,7 @@ def test_gpu_operator_686_no_driver_container_for_amazon_linux():
     assert cites(one(compiled, "driver-installed-twice"), "NVIDIA/gpu-operator#686")
 
     # The reporter's image had no driver either. The catalogue lists no such image for GPU pools,
-    # so the rule is shown on a row of its own.
+    # so the rule is shown on a separate row.
     from dataclasses import replace
 
     image = replace(load().image("al2023-nvidia"), key="amazon-linux", driver=False, toolkit=False)

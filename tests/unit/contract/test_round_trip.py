@@ -1,4 +1,4 @@
-"""What the contract finds in a declaration, the audit finds in the files that it renders."""
+"""The audit of a declaration's rendered files has the contract's findings in the declaration."""
 
 import ast
 import re

@@ -1,4 +1,4 @@
-"""All vGPU pools together: where they run, their driver, licence and sizes."""
+"""All vGPU pools together: their platform, driver, licence and sizes."""
 
 from typing import Any
 

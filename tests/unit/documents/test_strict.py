@@ -1,4 +1,4 @@
-"""What is not a FleetSpec is reported in YAML's words, not in Python's."""
+"""Errors of a document that is not a FleetSpec use YAML's words, not Python's."""
 
 import pytest
 

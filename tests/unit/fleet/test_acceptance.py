@@ -44,8 +44,8 @@ def fleet(*pools: dict[str, Any], platform: str = "eks", **more: Any) -> Fleet:
 
 
 def test_expected_figures_follow_from_the_machine_type() -> None:
-    """p5.48xlarge has 900 GB/s of NVLink in both directions and 3200 Gbit/s of EFA; NVIDIA asks
-    for 300 GB/s between such nodes (NVIDIA/aicr, nccl-all-reduce-bw)."""
+    """p5.48xlarge has 900 GB/s of NVLink in both directions and 3200 Gbit/s of EFA; NVIDIA requires
+    300 GB/s between such nodes (NVIDIA/aicr, nccl-all-reduce-bw)."""
     tests = acceptance_of(fleet(TRAIN).pools[0])
     assert tests is not None
     assert (tests.gpus, tests.within_gbs, tests.between_gbs) == (8, 337.5, 300.0)
@@ -116,7 +116,7 @@ def test_a_taint_that_nothing_removes_is_refused() -> None:
     made = fleet({**CHAT, **taint}, acceptance=None)
     (found,) = [f for f in made.findings if f.code == "taint-never-removed"]
     assert found.path == "pools[0].taints[0]"
-    assert "nothing removes the taint" in found.message
+    assert "no program that removes the taint" in found.message
     assert "gives nodes of chat the taint" in "".join(
         f.message for f in fleet({**CHAT, **taint}).findings if f.code == "taint-never-removed"
     )

@@ -1,4 +1,4 @@
-"""What machines have next to each GPU, and training machines that have less than is needed."""
+"""Resources of machines per GPU, and training machines that have less than needed."""
 
 from typing import Any
 

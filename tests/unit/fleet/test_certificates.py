@@ -1,4 +1,4 @@
-"""Charts that ask for certificates of cert-manager, in the words of their own values files."""
+"""Charts that request certificates of cert-manager, in the words of their own values files."""
 
 from typing import Any
 

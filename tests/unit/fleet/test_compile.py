@@ -227,7 +227,7 @@ def test_one_mig_strategy_per_cluster():
     result = compile_data(data)
     [finding] = [f for f in result.findings if f.code == "mig-strategy-conflict"]
     assert finding.path == "pools[1].sharing.mig.strategy"
-    assert "b wants single and a wants mixed" in finding.message
+    assert "b needs `single` and a needs `mixed`" in finding.message
 
 
 def test_mps_and_mixed_mig_exclude_each_other_in_one_cluster():
@@ -298,7 +298,7 @@ def test_pools_that_are_not_managed_still_cost(ownership):
 
 
 def test_labels_of_a_pool_do_not_depend_on_its_neighbours() -> None:
-    """A node group made by a stack of its own is the one the whole fleet would make."""
+    """A node group of a separate stack equals the one of the whole fleet."""
     ready = {"name": "chat", "gpu": "L4", "nodes": {"min": 1, "max": 1}}
     needing = {
         **ready,

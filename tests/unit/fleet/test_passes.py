@@ -12,7 +12,7 @@ from gpufleet.spec.parse import parse
 
 INPUT = {"spec", "platforms", "catalogue", "paths", "as_of", "at"}
 GATHERED = {"findings"}
-"""What compile_fleet adds to after each pass; no pass gives it."""
+"""Additions of compile_fleet after each pass; no pass gives them."""
 RESULTS = {field.name for field in fields(Compilation)} - INPUT - GATHERED
 
 

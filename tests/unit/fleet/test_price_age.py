@@ -1,5 +1,5 @@
-"""A year later: every figure that is too old is named, and once. The edition's own files say
-which ones are."""
+"""A year later: every outdated figure is named, and once. The edition's own files have their
+dates."""
 
 import json
 import re

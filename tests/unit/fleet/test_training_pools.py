@@ -12,7 +12,7 @@ WHOLE_OF_MIG = {"mig": {"layouts": [{"devices": {}}]}}
 
 
 def found(environment: str, sharing: dict[str, Any], **pool: Any) -> list[Finding]:
-    """What is said of the training on a pool of A100-40GB."""
+    """Findings about the training on a pool of A100-40GB."""
     one = {
         "name": "jobs",
         "instanceTypes": ["p4d.24xlarge"],

@@ -41,8 +41,8 @@ def limits_hold(geometry: MigGeometry, counts: Counter[str]) -> bool:
 def placed_sets(
     geometry: MigGeometry, occupied: tuple[Instance, ...] = ()
 ) -> Iterator[tuple[Instance, ...]]:
-    """Every set of instances that can stand on the GPU next to the occupied ones, the empty one
-    included. The instances come in the order of the enumeration."""
+    """Every set of instances that fits on the GPU next to the occupied ones, the empty one
+    included. The instances are in the order of the enumeration."""
     every = [(n, s) for n, p in geometry.profiles.items() for s in p.starts]
     there: set[int] = set().union(*(slots_of(geometry, i) for i in occupied))
 

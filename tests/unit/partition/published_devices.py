@@ -1,4 +1,4 @@
-"""What the DRA driver publishes of the GPUs of a node, to prove the counters against layouts.
+"""Devices that the DRA driver publishes for a node's GPUs, to prove the counters against layouts.
 
 Source: kubernetes-sigs/dra-driver-nvidia-gpu v0.4.1 `cmd/gpu-kubelet-plugin/partitions.go`.
 """
@@ -20,7 +20,7 @@ class PublishedDevice:
     profile: str | None
     """MIG profile; None: the whole GPU."""
     consumes: Mapping[str, int]
-    """Counter -> amount it takes from the set of its GPU. Empty where nothing is cut on demand."""
+    """Counter -> amount it takes from the set of its GPU. Empty without dynamic MIG."""
 
 
 def published_devices(gpu: Gpu, partition: Partition) -> Iterator[PublishedDevice]:

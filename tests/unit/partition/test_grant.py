@@ -1,4 +1,4 @@
-"""What one unit of a resource gives. Figures: nvidia-smi and the device plugin's MPS daemon."""
+"""Grant of one unit of a resource. Figures: nvidia-smi and the device plugin's MPS daemon."""
 
 from fractions import Fraction
 

@@ -354,8 +354,8 @@ def test_evidence_is_the_weakest_of_what_is_used() -> None:
 
 
 def test_a_decision_takes_less_than_a_millisecond() -> None:
-    """Median processor time over multisets of the largest geometry, each asked for the first
-    time."""
+    """Median processor time over multisets of the largest geometry, each on its first
+    call."""
     geometry = geometry_of("RTX-PRO-6000-BLACKWELL-96GB")
     place(geometry, {})
     times: list[float] = []

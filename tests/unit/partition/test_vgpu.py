@@ -125,7 +125,7 @@ def test_several_in_one_machine_is_said_not_refused() -> None:
 
 
 def test_a_type_as_nvidia_smi_prints_it() -> None:
-    """bigstack-oss/cubecos 1583: `nvidia-smi vgpu -s -v` says Max Instances 48, FB 2048 MiB."""
+    """bigstack-oss/cubecos 1583: `nvidia-smi vgpu -s -v` prints Max Instances 48, FB 2048 MiB."""
     partition, found = validated(
         "RTX-PRO-6000-BLACKWELL-96GB", "NVIDIA RTX Pro 6000 Blackwell DC-1-2Q"
     )

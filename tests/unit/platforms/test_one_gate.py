@@ -1,4 +1,4 @@
-"""What a provider refuses of a pool's arguments is refused by compile, with the same code."""
+"""Compile refuses every argument that a provider refuses of a pool, with the same code."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""An account of moto's for preflight; what moto lacks is answered by hand, in botocore's shapes."""
+"""A moto account for preflight; missing responses are hand-written, in botocore's shapes."""
 
 import json
 from datetime import UTC, datetime
@@ -39,7 +39,7 @@ RESERVATION: dict[str, Any] = {
 
 
 class Account:
-    """An account of moto's, and the answers to what moto does not implement."""
+    """A moto account, and the responses of operations that moto does not implement."""
 
     def __init__(self, folder: Path, subnets: dict[str, str]) -> None:
         self.folder, self.subnets = folder, subnets
@@ -48,7 +48,7 @@ class Account:
         self.reservations: list[dict[str, Any]] = [RESERVATION]
         self.denied: set[str] = set()
         self.answers: dict[str, dict[str, Any]] = {}
-        """Operation -> answer, in place of moto's."""
+        """Operation -> response, instead of moto's."""
         self.missing: set[str] = set()
         """Operations whose subject does not exist."""
 

@@ -1,4 +1,4 @@
-"""An OpenShift cluster for preflight: an HTTP server that answers as its API server records."""
+"""An OpenShift cluster for preflight: an HTTP server with recorded responses of its API server."""
 
 import json
 import threading
@@ -16,7 +16,7 @@ REVIEW = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 
 
 class OpenShiftCluster:
-    """What the cluster has. `refused` are paths that who asks may not read."""
+    """Contents of the cluster. `refused` are paths that the user may not read."""
 
     def __init__(self, infrastructure: dict[str, Any], machine_sets: list[dict[str, Any]]) -> None:
         self.version = "v1.35.3"
@@ -24,7 +24,7 @@ class OpenShiftCluster:
         self.machine_sets: list[dict[str, Any]] | None = machine_sets
         self.refused: set[str] = set()
         self.forbidden: set[str] = set()
-        """Resources that who asks may not create."""
+        """Resources that the user may not create."""
         self.reviewed: list[tuple[str, str | None]] = []
         self.written: list[str] = []
         """Methods of requests that write, all but reviews."""

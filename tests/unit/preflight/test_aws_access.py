@@ -1,4 +1,4 @@
-"""What Karpenter's machines and the controllers need of the account, asked by preflight."""
+"""Requirements of Karpenter's machines and the controllers on the account, checked by preflight."""
 
 import json
 from collections.abc import Iterator

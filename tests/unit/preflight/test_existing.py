@@ -1,4 +1,4 @@
-"""Preflight of nodes that exist: what a cluster that is asked says against the declaration."""
+"""Preflight of existing nodes: state of the cluster compared with the declaration."""
 
 from typing import Any
 
@@ -52,7 +52,7 @@ def program(
 
 
 class Cluster:
-    """What a cluster answers."""
+    """Contents of a cluster."""
 
     def __init__(
         self,

@@ -120,7 +120,7 @@ def gke(**more: Any) -> Fleet:
 
 
 def one(platform: str = "eks", **pool: Any) -> Pool:
-    """A pool of its own fleet."""
+    """The only pool of its fleet."""
     declared = {"nodes": {"min": 0, "max": 2}, **pool}
     return compiled(platform, {"one": declared}).pools[0]
 

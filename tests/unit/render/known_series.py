@@ -1,6 +1,6 @@
-"""Series that rules and dashboards may use, each with its source: the list queries are checked by.
+"""Series that rules and dashboards may use, each with its source: reference for the queries.
 
-A query that names a series no one exports is a rule that never fires.
+A query of a series without an exporter is a rule that never fires.
 """
 
 from gpufleet.render.dcgm_metrics import COUNTERS
@@ -63,5 +63,5 @@ KNOWN = DCGM | KUBE_STATE_METRICS | KUEUE | VLLM | NVSENTINEL | LEASES | PROMETH
 """Everything exported; recorded series come on top (`recording_rules`)."""
 
 NODE_LABELS = ("gpufleet.dev/pool", "gpufleet.dev/team", "nvidia.com/mig.config.state")
-"""Node labels that kube-state-metrics must be told to show, by its flag
+"""Node labels that kube-state-metrics must export, by its flag
 `--metric-labels-allowlist=nodes=[...]`."""

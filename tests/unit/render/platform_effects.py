@@ -1,4 +1,4 @@
-"""What a field of a declaration changes on a platform: in the files, in what is counted."""
+"""Effect of a field of a declaration on a platform: on the files, and on the counts."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -43,14 +43,14 @@ MACHINES: dict[str, dict[str, Any]] = {
 """Platform -> a node with one L4 there."""
 
 _SHOWN = 4
-"""Most changes of a cell that are written out."""
+"""Maximum number of changes of a cell in full."""
 
 _LONGEST = 60
 
 
 @dataclass(frozen=True)
 class Effect:
-    """What a platform makes of a declaration."""
+    """Results of a declaration on a platform."""
 
     refused: tuple[str, ...]
     warned: tuple[str, ...]
@@ -122,7 +122,7 @@ def _nodes(fleet: Fleet) -> dict[str, Any]:
 
 
 def _taken_over(pool: Pool, how: str) -> dict[str, Any]:
-    """What a component does with a node group that exists."""
+    """Effect of a component on an existing node group."""
     return {} if pool.spec.import_id is None else {"takenOver": f"{pool.spec.import_id}, {how}"}
 
 
@@ -151,7 +151,7 @@ _OPENSHIFT_NODES = "manifests/openshift/"
 
 
 def in_words(before: Effect, after: Effect) -> str:
-    """What differs, as a cell of a table."""
+    """Differences, as a cell of a table."""
     if after.refused:
         return "refused: " + ", ".join(f"`{code}`" for code in after.refused[:2])
     told: list[str] = []

@@ -38,7 +38,7 @@ OPTIONS: Mapping[str, type[BaseModel]] = {
     "openshiftAws": OpenShiftAwsOptions,
     "openshiftGcp": OpenShiftGcpOptions,
 }
-"""Options of one cloud, in a table of their own."""
+"""Options of one cloud, in a separate table."""
 
 
 @dataclass(frozen=True)
@@ -47,9 +47,9 @@ class Row:
 
     shown: str
     pool: Data = field(default_factory=dict[str, Any])
-    """What is added to the pool."""
+    """Additions to the pool."""
     fleet: Data = field(default_factory=dict[str, Any])
-    """What is added to the fleet."""
+    """Additions to the fleet."""
     of: Mapping[str, Data] = field(default_factory=dict[str, Data])
     """Platform -> what is added to its pool instead."""
     base: Data = field(default_factory=dict[str, Any])

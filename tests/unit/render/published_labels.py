@@ -1,7 +1,7 @@
 """Labels GPU feature discovery publishes on the nodes of a pool, predicted for comparison.
 
-Source: NVIDIA/k8s-device-plugin `internal/lm` (`resource.go`, `mig-strategy.go`). Labels that a
-pool's nodes carry from birth are in `fleet.config_names`.
+Source: NVIDIA/k8s-device-plugin `internal/lm` (`resource.go`, `mig-strategy.go`). Registration
+labels of a pool's nodes are in `fleet.config_names`.
 """
 
 from gpufleet.catalogue.gpu import Gpu
@@ -21,8 +21,8 @@ def product(gpu: Gpu, partition: Partition) -> str | None:
     """Value of `nvidia.com/gpu.product` on the pool's nodes; None where it would be too long, and
     for vGPUs, whose name depends on the guest's driver.
 
-    The bare product name for whole GPUs; `-MIG-<profile>` under the single strategy; `-SHARED`
-    behind it where a replicated resource kept its name.
+    The bare product name for whole GPUs; `-MIG-<profile>` under the single strategy; suffix
+    `-SHARED` where a replicated resource kept its name.
     """
     if partition.vgpu is not None:
         return None
@@ -55,7 +55,7 @@ def published_labels(
         "nvidia.com/mps.capable": _boolean(partition.mode == "mps"),
         f"{GPU}.product": product(gpu, partition) or "",
         f"{GPU}.count": str(len(partition.gpus)),
-        # GPUs in MIG mode are counted, but say 0 replicas unless whole ones stand next to them.
+        # GPUs in MIG mode are counted, but have 0 replicas unless the node has whole ones too.
         f"{GPU}.replicas": "0" if all(gpu.mig_enabled for gpu in partition.gpus) else "1",
         f"{GPU}.sharing-strategy": sharing,
     }

@@ -1,4 +1,4 @@
-"""Names of series in a PromQL expression, told from functions, labels, numbers and durations."""
+"""Names of series in a PromQL expression, without functions, labels, numbers and durations."""
 
 import re
 

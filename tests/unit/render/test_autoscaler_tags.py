@@ -85,7 +85,7 @@ def test_pools_nobody_scales_or_karpenter_does_have_none() -> None:
 
 
 def refused(**pool: Any) -> dict[str, Finding]:
-    """Errors of compile about a pool of a fleet of its own, by code."""
+    """Errors of compile about the only pool of a fleet, by code."""
     result = compile_data(
         {
             "catalogue": "2026.11",

@@ -1,4 +1,4 @@
-"""Dashboards as Grafana reads them: shape, layout, and every series they ask for."""
+"""Dashboards in Grafana's format: shape, layout, and every series that they query."""
 
 import json
 import re
@@ -174,7 +174,7 @@ def test_the_console_of_openshift_finds_them_too() -> None:
 
 @pytest.mark.parametrize("uid", list(ALL))
 def test_the_console_draws_every_panel(uid: str) -> None:
-    """It leaves kinds it does not know out without a word (openshift/monitoring-plugin)."""
+    """It omits unknown kinds without an error (openshift/monitoring-plugin)."""
     made = console_dashboard(ALL[uid])
     grafana = [panel for panel in ALL[uid]["panels"] if panel["type"] != "row"]
     drawn = [panel for row in made["rows"] for panel in row["panels"]]
@@ -186,7 +186,7 @@ def test_the_console_draws_every_panel(uid: str) -> None:
         assert [t["expr"] for t in panel["targets"]] == [t["expr"] for t in source["targets"]]
         assert 1 <= panel["span"] <= 12
         if panel["type"] in {"singlestat", "grafana-piechart-panel"}:
-            assert len(panel["targets"]) == 1  # it asks the first query only
+            assert len(panel["targets"]) == 1  # it runs the first query only
         if panel["type"] == "table":
             assert all(column["alias"] and column["pattern"] for column in panel["styles"])
         if panel["type"] == "singlestat":

@@ -1,7 +1,7 @@
-"""Dashboards through Grafana's own types (grafana-foundation-sdk): it knows all that we write.
+"""Dashboards through Grafana's own types (grafana-foundation-sdk): they have all our fields.
 
 The types are generated from Grafana's schemas, those of each kind of panel and of the Prometheus
-data source included. What they do not know is gone when a dashboard comes back from them.
+data source included. Unknown fields are missing when a dashboard comes back from them.
 """
 
 import copy
@@ -20,7 +20,7 @@ from tests.unit.render.test_dashboards import ALL
 
 register_default_plugins()
 UNTYPED = {"definition"}
-"""What Grafana's editor writes of a variable, and its schema leaves open."""
+"""Fields of a variable that Grafana's editor writes and its schema leaves open."""
 
 
 def lost(given: Any, back: Any, path: str = "") -> Iterator[str]:

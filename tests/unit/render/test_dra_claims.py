@@ -228,8 +228,8 @@ def test_the_driver_takes_the_sharing_of_a_claim(
 
 
 def test_quota_counts_the_claims_that_it_can() -> None:
-    """Cut on demand, the class of all MIG devices counts by memory. Cut beforehand, each profile
-    has a name of its own, and a claim that several profiles meet has none."""
+    """With dynamic MIG, the class of all MIG devices counts by memory. With static MIG, each
+    profile has its own name, and a claim that several profiles satisfy has none."""
     on_demand = fleet({"name": "roomy", "memoryMib": 18000}, devices="mig", queues=True)
     (mapping,) = [m for m in class_mappings(on_demand) if m.resource == MIG_MEMORY]
     assert "mig.nvidia.com" in mapping.classes

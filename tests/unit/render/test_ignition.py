@@ -1,4 +1,4 @@
-"""First-boot data of Red Hat CoreOS: what Ignition 3.4.0 reads, and nothing fetched unasked."""
+"""First-boot data of Red Hat CoreOS: valid for Ignition 3.4.0, without other downloads."""
 
 import base64
 import json

@@ -11,8 +11,8 @@ NOT_OURS = {
     *("vpc.amazonaws.com/pod-eni", "vpc.amazonaws.com/efa"),
     *("aws.amazon.com/neuron", "aws.amazon.com/neuroncore", "habana.ai/gaudi"),
 }
-"""What the definition of NodeOverlay refuses, and what Karpenter's provider for AWS counts itself
-(karpenter-provider-aws v1.14.1 `pkg/apis/crds`, `concepts/nodeoverlays`)."""
+"""Resources that the definition of NodeOverlay refuses, and those that Karpenter's provider for AWS
+counts itself (karpenter-provider-aws v1.14.1 `pkg/apis/crds`, `concepts/nodeoverlays`)."""
 OVERLAYS = {
     pool.name: overlay for pool in eks().pools if (overlay := node_overlay(pool)) is not None
 }

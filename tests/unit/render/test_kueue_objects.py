@@ -87,7 +87,7 @@ def test_groups_and_limits() -> None:
 
 
 def test_a_group_has_the_weight_of_its_teams() -> None:
-    """Without one it is 1 beside teams of some hundreds (kueue, cache/scheduler/cohort.go)."""
+    """The default is 1, next to teams of some hundreds (kueue, cache/scheduler/cohort.go)."""
     teams = [
         {"name": "alpha", "share": 0.4},
         {"name": "beta", "share": 0.25, "weight": 2.5, "cohort": "lab"},

@@ -1,8 +1,8 @@
-"""What must be mirrored is what charts and manifests name, and nothing else.
+"""The mirror has exactly the images and charts that charts and manifests name.
 
 The oracle is the values file of each vendor's chart, next to the checkout (chart and version in its
-name): Helm lays the fleet's values over it, and every image that is then switched on is read by
-the walk below, which knows no row of the catalogue.
+name): Helm merges the fleet's values over it, and every image that is then enabled is found by the
+walk below, which reads no row of the catalogue.
 """
 
 import json
@@ -120,7 +120,7 @@ def _file(release: FleetRelease) -> str:
 
 @pytest.mark.parametrize("name", [name for name in SPECS if name != "openshift"])
 def test_with_a_mirror_no_reference_is_foreign(name: str) -> None:
-    """Of the listed images, and of the vendor's values with ours over them."""
+    """Images of the list, and of the vendor's values with ours merged over them."""
     fleet = mirror_fleet(name, registry=MIRROR)
     found = mirror_list(fleet, [NODE_OS])
     assert all(one.target.startswith(f"{MIRROR}/") for one in found.images)

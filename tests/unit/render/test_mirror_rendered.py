@@ -4,7 +4,7 @@ Charts are those that Go modules carry: of the project's programs Kueue 0.19.2, 
 plugin 0.19.0 and Karpenter 1.14.1, and NVIDIA's DRA driver 0.5.0. They skip without Helm or the
 module (`gpufleet sandbox programs kueue nvidia-parsers karpenter` and `go mod download
 sigs.k8s.io/dra-driver-nvidia-gpu@v0.5.0` fetch them). `WITHOUT` names the charts that no module
-carries: of those, test_mirror.py reads the vendors' values files, next to the checkout.
+contains: for those, test_mirror.py reads the vendors' values files, next to the checkout.
 """
 
 import os

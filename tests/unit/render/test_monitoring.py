@@ -1,4 +1,4 @@
-"""What is measured, recorded, alerted on: the objects, and every name they use."""
+"""Metrics, recorded series and alerts: the objects, and every name they use."""
 
 import re
 from pathlib import Path

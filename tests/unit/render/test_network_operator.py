@@ -1,4 +1,4 @@
-"""What the Network Operator is informed, against NVIDIA's own definitions where a copy is at
+"""Configuration of the Network Operator, against NVIDIA's own definitions where a copy is at
 hand."""
 
 import json

@@ -179,7 +179,7 @@ def test_an_empty_set_promises_what_its_nodes_will_offer(
 
 
 def test_nodes_without_whole_gpus_carry_no_accelerator_label() -> None:
-    """The autoscaler takes such a node for one whose driver is not ready, for ever."""
+    """The autoscaler treats such a node as one whose driver is not ready, without end."""
     label = "cluster-api/accelerator"
     for pool, value in ((NOTEBOOKS, None), (CHAT, None), (TRAIN, "nvidia-a100-80gb")):
         made = machine_set(fleet(pool).pools[0], "lab", PLACE)

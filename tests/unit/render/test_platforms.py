@@ -45,7 +45,7 @@ BOTH_CLOUDS = (
     "monitoring",
     "tags",
 )
-"""Fields that do something to the nodes or the cluster on EKS and on GKE alike."""
+"""Fields with an effect on the nodes or the cluster on both EKS and GKE."""
 
 
 @cache

@@ -1,7 +1,7 @@
-"""What an autoscaler believes of a node that does not exist is what the node will advertise.
+"""An autoscaler's model of a node that does not exist equals the node's later advertisement.
 
-Each program's own model is restated here from its source and documentation, independently of what
-is rendered: it takes GPUs from EC2, and our artefact changes that. Cluster Autoscaler:
+Each program's own model is restated here from its source and documentation, independently of the
+rendered files: it takes GPUs from EC2, and our artefact changes that. Cluster Autoscaler:
 `cloudprovider/aws/aws_manager.go`, `buildNodeFromTemplate`: vCPUs, memory and GPUs of the type,
 then each resources tag in their place.
 """
@@ -94,8 +94,8 @@ def karpenter(pool: Pool) -> dict[str, int]:
 
 
 def advertised(pool: Pool) -> dict[str, int]:
-    """What nodes will have: the partition's resources, one for each EFA, and the 5128 huge pages
-    that its driver sets aside (Amazon EKS user guide, node-efa)."""
+    """Resources of future nodes: the partition's resources, one for each EFA, and the 5128 huge
+    pages that its driver reserves (Amazon EKS user guide, node-efa)."""
     found = dict(pool.advertised)
     interfaces = [one for one in eks_shape(pool).interfaces if one.kind == "efa-only"]
     efa = {EFA: len(interfaces), "hugepages-2Mi": 5128 * 2 * 1024**2}
@@ -126,7 +126,7 @@ def test_cluster_autoscaler_waits_for_what_nodes_will_advertise_and_for_nothing_
     tags = autoscaler_tags(pool) or {}
     whole = advertised(pool).get(GPU, 0) > 0
     assert (ACCELERATOR in tags) is whole
-    # utilization/info.go: without the label CPU and memory alone say whether a node is used.
+    # utilization/info.go: without the label only CPU and memory decide whether a node is used.
     options = "k8s.io/cluster-autoscaler/node-template/autoscaling-options/"
     assert (f"{options}scaledownutilizationthreshold" in tags) is not whole
 
@@ -153,11 +153,11 @@ def claims(provisioner: str, least: int) -> list[str]:
 
 
 def test_claims_are_refused_where_an_autoscaler_does_not_know_the_devices() -> None:
-    # Karpenter ignores pods with claims, at any size. Of an empty group on AWS Cluster Autoscaler
+    # Karpenter ignores pods with claims, at any size. For an empty group on AWS Cluster Autoscaler
     # has no ResourceSlices; of one with a node it copies that node's.
     assert claims("karpenter", 0) == ["dra-with-karpenter"]
     assert claims("karpenter", 1) == ["dra-with-karpenter"]
-    # From 1.15 on it knows whole GPUs (aws/karpenter-provider-aws v1.15.2 pkg/providers/nvidiadra).
+    # From 1.15 on it has whole GPUs (aws/karpenter-provider-aws v1.15.2 pkg/providers/nvidiadra).
     assert claims("clusterAutoscaler", 0) == ["dra-scale-from-zero"]
     assert claims("clusterAutoscaler", 1) == []
     assert claims("managed", 0) == []
@@ -172,8 +172,8 @@ def test_a_node_with_claims_is_no_gpu_node_to_cluster_autoscaler() -> None:
     )
     assert cluster_autoscaler(pool) == advertised(pool) == {}
     tags = autoscaler_tags(pool) or {}
-    assert tags[f"{RESOURCE_TAG}{GPU}"] == "0"  # pods that ask for one would never run there
-    assert ACCELERATOR not in tags  # with it the node would be unready for ever
+    assert tags[f"{RESOURCE_TAG}{GPU}"] == "0"  # pods that request one would never run there
+    assert ACCELERATOR not in tags  # with it the node would stay unready
     values = cluster_autoscaler_values(
         ClusterAutoscaler(), [pool], "ml", "us-east-1", "1.35", provisioning_requests=False
     )

@@ -66,7 +66,7 @@ def test_legal(legal: KedaScaling) -> None:
         (
             keda(min=1, workload="batch", on=[{"signal": "requestsRunning", "target": 3}]),
             "scaling-signal-wrong",
-            "a batch has none",
+            "a batch job has no server",
         ),
         (
             keda(min=1, on=[{"signal": "requestsRunning"}]),
@@ -100,7 +100,7 @@ def test_legal(legal: KedaScaling) -> None:
         (
             keda(secrets=[{"parameter": "bearerToken", "secret": "s", "key": "k"}]),
             "scaling-authentication-incomplete",
-            "belong together",
+            "must be given together",
         ),
         (
             keda(on=[{"signal": "kvCache", "thresholds": {}}]),
@@ -222,7 +222,7 @@ def test_pods_of_others_are_not_counted(kind: str, own: list[str], others: list[
 
 
 def test_pods_of_a_long_name_are_cut() -> None:
-    """The API server makes names of at most 63 characters: the hash is cut, then 5 are added."""
+    """The API server makes names of at most 63 characters: the hash is truncated, 5 are added."""
     name = "c" * 54
     pattern = pod_pattern(ScalingTarget.model_validate({**TARGET, "name": name}))
     assert re.fullmatch(pattern, f"{name}-6d4b75cb6d-"[:58] + "x7k2p")

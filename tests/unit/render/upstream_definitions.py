@@ -28,7 +28,7 @@ def assert_fits(crd: dict[str, Any], document: dict[str, Any]) -> None:
 
 
 def problems_of(crd: dict[str, Any], document: dict[str, Any]) -> list[str]:
-    """Where an object does not fit a definition, unknown fields included."""
+    """Fields that do not fit a definition, unknown fields included."""
     served = {version["name"]: version for version in crd["spec"]["versions"]}
     group, _, version = document["apiVersion"].partition("/")
     assert (group, document["kind"]) == (crd["spec"]["group"], crd["spec"]["names"]["kind"])

@@ -1,4 +1,4 @@
-"""What tests ask of a simulator chart: its files, its schema's verdict, what Helm renders."""
+"""A simulator chart for tests: its files, its schema's result, its rendering by Helm."""
 
 import json
 import os
@@ -25,7 +25,7 @@ def load(path: Path) -> Any:
 
 
 def violations(chart: str, values: Values) -> list[str]:
-    """What the chart's schema says about the whole of its values."""
+    """Result of the chart's schema for all of its values."""
     schema = json.loads((CHARTS / chart / "values.schema.json").read_text())
     jsonschema.Draft7Validator.check_schema(schema)
     return [error.message for error in jsonschema.Draft7Validator(schema).iter_errors(values)]
@@ -40,7 +40,7 @@ def upstream(chart: str, version: str) -> Values:
 
 
 def laid_over(base: Values, over: Values) -> Values:
-    """As Helm merges, except that null stays: the schema is asked about it too."""
+    """As Helm merges, except that null stays: the schema validates it too."""
     result = dict(base)
     for key, value in over.items():
         both = isinstance(value, dict) and isinstance(result.get(key), dict)
@@ -60,7 +60,7 @@ def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
 def template(
     chart: str, folder: Path, values: Values, *options: str
 ) -> "subprocess.CompletedProcess[str]":
-    """What `helm template` answers; skips where there is no Helm."""
+    """Output of `helm template`; skips without Helm."""
     if HELM is None:
         pytest.skip("no helm on PATH (GPUFLEET_TEST_HELM names one); engine tests render too")
     file = folder / "values.yaml"

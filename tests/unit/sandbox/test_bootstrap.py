@@ -1,4 +1,4 @@
-"""The whole way of a program, with a Go client and vendors that are small stand-ins."""
+"""All ways to a program, with a Go client and vendors that are small simulators."""
 
 import dataclasses
 import json
@@ -36,7 +36,7 @@ done
 
 
 class Recorder:
-    """Progress that keeps what it is informed."""
+    """Progress that keeps its reports."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
@@ -55,7 +55,7 @@ class Recorder:
 
 @pytest.fixture
 def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A machine with nothing but a Go client, and a cache of its own."""
+    """A machine with only a Go client, and a separate cache."""
     folder = tmp_path / "path"
     folder.mkdir()
     go = folder / "go"

@@ -24,7 +24,7 @@ CHART = CHARTS / NAME
 
 
 def problems(values: Values) -> list[str]:
-    """What the schema says about values laid over the defaults, as Helm does."""
+    """Result of the schema for values merged over the defaults, as Helm does."""
     return violations(NAME, laid_over(load(CHART / "values.yaml"), values))
 
 

@@ -59,7 +59,7 @@ def test_no_kind_has_two_definitions() -> None:
 
 
 def decided(field: dict[str, Any]) -> dict[str, Any]:
-    """What a field says itself, without prose."""
+    """Constraints of a field itself, without prose."""
     rules = [
         {key: rule[key] for key in rule if key in ("rule", "optionalOldSelf")}
         for rule in field.get("x-kubernetes-validations", [])

@@ -1,4 +1,4 @@
-"""What is read from the engine's event log."""
+"""Facts read from the engine's event log."""
 
 import json
 from pathlib import Path

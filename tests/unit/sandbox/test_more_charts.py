@@ -9,7 +9,7 @@ from tests.unit.sandbox.simulator_chart import CHARTS, load, upstream, violation
 
 VERSIONS = {"network-operator": "26.4.1", "nvidia-device-plugin": "0.20.0"}
 SUB_CHARTS = ("sriov-network-operator.", "maintenance-operator-chart.")
-"""Of upstream's Network Operator: charts that are off by default and not simulated."""
+"""Charts of upstream's Network Operator that are off by default and not simulated."""
 
 
 def problems(chart: str, values: dict[str, Any]) -> list[str]:

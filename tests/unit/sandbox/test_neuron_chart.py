@@ -1,4 +1,4 @@
-"""Stand-in chart of AWS Neuron, and what fleets tell the real one."""
+"""Simulator chart of AWS Neuron, and the values that fleets give the real one."""
 
 import json
 from pathlib import Path
@@ -40,7 +40,7 @@ def problems(values: dict[str, Any]) -> list[str]:
 
 
 def told() -> list[dict[str, Any]]:
-    """Values of a fleet, and of the component with everything said."""
+    """Values of a fleet, and of the component with all inputs."""
     fleet = compile_data(
         {
             "catalogue": "2026.11",

@@ -24,7 +24,7 @@ SLEEP = "import time; time.sleep(60)"
 
 
 _started: list[ProcessRecord] = []
-"""What the running test started: one that has only just begun shows no marks yet."""
+"""Processes of the running test: one that has only just started has no marks yet."""
 
 
 @pytest.fixture
@@ -44,7 +44,7 @@ def start(root: Path, code: str, name: str = "sleeper") -> ProcessRecord:
 
 
 def found(root: Path, recorded: dict[str, ProcessRecord], count: int) -> dict[int, str]:
-    """So many processes of the sandbox, or what there is after a minute: the kernel ends an exec
+    """This number of processes of the sandbox, or those after a minute: the kernel ends an exec
     before it publishes the new environment, where the marks are."""
     until(
         lambda: len(processes.find(root, recorded)) == count,

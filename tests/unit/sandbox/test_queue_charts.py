@@ -1,4 +1,4 @@
-"""Stand-in charts of Kueue and KEDA, and what the components tell the real ones."""
+"""Simulator charts of Kueue and KEDA, and the values that the components give the real ones."""
 
 from typing import Any
 

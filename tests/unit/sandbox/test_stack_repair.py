@@ -1,4 +1,4 @@
-"""How pending operations of a killed engine are settled in the state."""
+"""Repair of pending operations of a killed engine in the state."""
 
 from typing import Any
 

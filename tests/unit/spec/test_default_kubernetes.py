@@ -1,4 +1,4 @@
-"""The default Kubernetes version that docstrings give is the one that applies."""
+"""The default Kubernetes version in docstrings is the actual one."""
 
 import re
 from pathlib import Path

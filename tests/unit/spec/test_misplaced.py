@@ -1,4 +1,4 @@
-"""Keys and values in the wrong place: the fix names the right one, and what it says compiles."""
+"""Keys and values in the wrong place: the fix names the right one, and the fixed file compiles."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What an unknown key or platform is said to be near to."""
+"""Suggestions for an unknown key or platform."""
 
 from pathlib import Path
 from typing import Any

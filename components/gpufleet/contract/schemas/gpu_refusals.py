@@ -1,11 +1,11 @@
-"""What is refused though a definition takes it: by the server in claims of devices, and by the code
-of operators and their webhooks. `refusals.jsonl` has a row, with its source, for each refusal.
+"""Refusals beyond the definition: by the server in claims of devices, and by the code of operators
+and their webhooks. `refusals.jsonl` has a row, with its source, for each refusal.
 
 A row has `kinds` (group or API version, and kind), `at` (paths, `[]` for the items of a list) and
 a `rule`, an expression of CEL about `self`, the value there, and `object`, the whole; what it
 cannot evaluate is not refused. `says` is what is wrong (`{found}` the value), `path` where below
 `at` and `by` who refuses it. With `since`, the first release that does, it is advice: objects do
-not say which release reads them. What else the server's code refuses, a server dry run says.
+not say which release reads them; so it is with `does`, what is done with it in place of a refusal.
 """
 
 import json
@@ -34,10 +34,10 @@ def refusals() -> Mapping[str, Sequence[Mapping[str, Any]]]:
 
 
 def refused_by_code(document: Mapping[str, Any]) -> Iterator[SchemaProblem]:
-    """The problems of an object that fits its definition and has no nulls."""
+    """The problems of an object that is valid by its definition and has no nulls."""
     version, kind = str(document.get("apiVersion")), str(document.get("kind"))
     group, rows = version.rpartition("/")[0], refusals()
-    contexts: dict[tuple[int, bool], Any] = {}  # values are slow to hand over to CEL
+    contexts: dict[tuple[int, bool], Any] = {}  # converting values for CEL is slow
     for row in (*rows.get(f"{group}/{kind}", ()), *rows.get(f"{version}/{kind}", ())):
         for steps, value in (one for path in row["at"] for one in _all(document, path)):
             key = (id(value), "object" in row["rule"])
@@ -47,9 +47,9 @@ def refused_by_code(document: Mapping[str, Any]) -> Iterator[SchemaProblem]:
             if _is_refused(row["rule"], contexts[key]):
                 place = (*steps, *_there(value, row.get("path", "")))
                 by = row["by"] + (f" {row['since']} and later" if "since" in row else "")
-                what = SchemaProblemKind.REFUSED if "since" in row else SchemaProblemKind.CONDITION
+                what = SchemaProblemKind("refused" if {"since", "does"} & {*row} else "condition")
                 found = visible(document, place, at_steps(document, place))
-                message = f"{row['says'].format(found=found)}; {by} refuses it"
+                message = f"{row['says'].format(found=found)}; {by} {row.get('does', 'refuses it')}"
                 yield SchemaProblem(what, path_of(place), message, row.get("fix"), place, found)
 
 
@@ -61,10 +61,9 @@ def _is_refused(rule: str, context: Any) -> bool:
 
 
 def _there(value: Any, path: str) -> Iterator[str]:
-    """The steps of a path as far as it is there."""
+    """The steps of a path, as far as they exist."""
     for key in filter(None, path.split(".")):
-        value = (as_mapping(value) or {}).get(key)
-        if value is None:
+        if (value := (as_mapping(value) or {}).get(key)) is None:
             return
         yield key
 

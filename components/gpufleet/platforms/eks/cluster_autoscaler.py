@@ -2,15 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import NotRequired, TypedDict
 
 import pulumi
-from pydantic import Field
 
-from gpufleet.arguments import ChartsArgs, ClusterAutoscalerOptionsArgs, GpuPoolArgs
+from gpufleet.arguments import ClusterAutoscalerArgs
 from gpufleet.components_base.charts import ChosenChart, chosen_chart
 from gpufleet.components_base.component import ComponentPlan, GpuComponent, Options
-from gpufleet.components_base.inputs import checked, declared, refuse
+from gpufleet.components_base.inputs import checked, refuse
 from gpufleet.components_base.release import chart_release
 from gpufleet.findings import Finding, findings_in
 from gpufleet.fleet import Pool
@@ -24,53 +22,13 @@ from gpufleet.platforms.eks.cluster_autoscaler_values import (
     validate_program,
 )
 from gpufleet.platforms.eks.pod_identity import pod_identity, policy_text
-from gpufleet.spec.addons import Charts
 from gpufleet.spec.addons import ClusterAutoscaler as Settings
-from gpufleet.spec.base import SpecModel
 from gpufleet.spec.chart_components import ChartChoice
-from gpufleet.spec.cluster import DEFAULT_KUBERNETES_VERSION
+from gpufleet.spec.platforms.eks_components import DeclaredClusterAutoscaler
 
 _finding = findings_in(__file__)
 
 NAMESPACE = "kube-system"
-
-
-class ClusterAutoscalerArgs(TypedDict):
-    """Inputs of `ClusterAutoscaler`."""
-
-    catalogue: str
-    """Edition of pins, `"2026.11"`."""
-    platform: NotRequired[str]
-    """Only `eks`; GKE runs its own autoscaler. Default `eks`."""
-    cluster_name: pulumi.Input[str]
-    """Cluster it runs in and whose node groups it scales."""
-    region: str
-    """Region of the cluster, `us-east-1`."""
-    pools: NotRequired[list[GpuPoolArgs]]
-    """Declarations of the pools it scales, for the order of preference. Default: none."""
-    kubernetes_version: NotRequired[str]
-    """Minor version of the cluster, `"1.36"`: the program is matched to it. Default: 1.36."""
-    settings: NotRequired[ClusterAutoscalerOptionsArgs]
-    """Expander, thresholds, ProvisioningRequests, raw values. Default: the program's own."""
-    charts: NotRequired[ChartsArgs]
-    """Where the chart comes from. Default: the vendor's repository."""
-    name_prefix: NotRequired[str]
-    """First part of names in AWS. Default `gpufleet`."""
-    tags: NotRequired[dict[str, str]]
-    """Tags of everything that takes them. Default: none."""
-
-
-class _Declared(SpecModel):
-    """The arguments that must be known before deployment."""
-
-    catalogue: str
-    platform: str = "eks"
-    region: str
-    kubernetes_version: str = DEFAULT_KUBERNETES_VERSION
-    settings: Settings = Field(default_factory=Settings)
-    charts: Charts = Field(default_factory=Charts)
-    name_prefix: str = "gpufleet"
-    tags: dict[str, str] = Field(default_factory=dict[str, str])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,27 +43,27 @@ class ClusterAutoscalerPlan(ComponentPlan):
     name_prefix: str
     tags: Mapping[str, str]
     pools: tuple[Pool, ...] = ()
-    """The pools it scales, for the order of preference."""
+    """The pools that it scales, for the order of preference."""
     provisioning_requests: bool = False
-    """Whether a queue of the fleet makes ProvisioningRequests."""
+    """Whether a queue of the fleet creates ProvisioningRequests."""
 
 
 class ClusterAutoscaler(GpuComponent[ClusterAutoscalerPlan]):
-    """Cluster Autoscaler on EKS: Helm release whose program is matched to the cluster's version,
-    and an IAM role that reaches this cluster's groups only.
+    """Cluster Autoscaler on EKS: a Helm release with the program for the cluster's version, and an
+    IAM role that only reaches the node groups of this cluster.
 
-    It knows what an empty group would give from the tags that `EksGpuNodeGroup` sets.
+    It knows the resources of an empty group from the tags that `EksGpuNodeGroup` sets.
     """
 
     release_name: pulumi.Output[str]
     """Name of the Helm release."""
     chart_version: pulumi.Output[str]
-    """Version of the chart that is asked for."""
+    """Requested version of the chart."""
     role_arn: pulumi.Output[str]
     """IAM role of the program."""
 
     def __init__(self, name: str, args: ClusterAutoscalerArgs, opts: Options = None) -> None:
-        """`providers` must hold the AWS provider of the account next to the Kubernetes one."""
+        """`providers` must contain the AWS provider of the account besides the Kubernetes one."""
         self._construct(name, _planned(self.label(name), args), opts)
 
     def _make(self, name: str, plan: ClusterAutoscalerPlan) -> Mapping[str, object]:
@@ -145,7 +103,7 @@ class ClusterAutoscaler(GpuComponent[ClusterAutoscalerPlan]):
 
 
 def validate_cluster_autoscaler(plan: ClusterAutoscalerPlan) -> list[Finding]:
-    """What prevents installing it."""
+    """Errors that prevent its installation."""
     return [
         *validate_program(plan.settings, plan.kubernetes_version),
         *validate_tags(plan.tags, "tags"),
@@ -154,13 +112,13 @@ def validate_cluster_autoscaler(plan: ClusterAutoscalerPlan) -> list[Finding]:
 
 
 def _planned(component: str, args: ClusterAutoscalerArgs) -> ClusterAutoscalerPlan:
-    given = checked(component, ClusterAutoscalerArgs, args, _Declared)
+    given = checked(component, ClusterAutoscalerArgs, args, DeclaredClusterAutoscaler)
     choice = ChartChoice(
         catalogue=given.catalogue, version=given.settings.version, charts=given.charts
     )
     plan = ClusterAutoscalerPlan(
         chart=chosen_chart(component, choice, CHART),
-        cluster_name=args["cluster_name"],
+        cluster_name=given.cluster_name,
         region=given.region,
         kubernetes_version=given.kubernetes_version,
         settings=given.settings,
@@ -174,23 +132,19 @@ def _planned(component: str, args: ClusterAutoscalerArgs) -> ClusterAutoscalerPl
         )
     if findings:
         refuse(component, findings)
-    return replace(plan, pools=_pools(component, given, args))
-
-
-def _pools(component: str, given: _Declared, args: ClusterAutoscalerArgs) -> tuple[Pool, ...]:
-    pools = declared(component, ClusterAutoscalerArgs, args).get("pools")
-    if not pools:
-        return ()
-    return compiled_declarations(
+    if not given.pools:
+        return plan
+    fleet = compiled_declarations(
         component,
         {
             "catalogue": given.catalogue,
             "platform": "eks",
             "region": given.region,
             "kubernetesVersion": given.kubernetes_version,
-            "pools": pools,
+            "pools": given.pools,
         },
-    ).pools
+    )
+    return replace(plan, pools=fleet.pools)
 
 
 def _policy(cluster: str) -> str:

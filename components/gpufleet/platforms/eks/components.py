@@ -51,6 +51,7 @@ from gpufleet.platforms.eks.node_monitoring_agent import (
 )
 from gpufleet.platforms.eks.node_repair_rules import has_agent, observed
 from gpufleet.platforms.eks.pool_plans import KarpenterPoolPlan, NodeGroupPlan, eks_pool_plan
+from gpufleet.spec.platforms.eks_components import DeclaredNodeMonitoringAgent
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,11 +63,11 @@ class EksFleet(PlatformFleet):
     efa: ReleasePlan | None
     monitoring_agent: MonitoringAgentPlan | None
     auto_access: EksConnection | None
-    """Connection of a fleet whose nodes of EKS Auto Mode join by an access entry of its own."""
+    """Connection of a fleet whose EKS Auto Mode nodes join by an access entry of the fleet."""
 
     def parts(self, parent: pulumi.ComponentResource, name: str) -> list[pulumi.Resource]:
-        """Karpenter, Cluster Autoscaler, the plugin of EFA, the agent of node repair: Karpenter's
-        pools and the groups of Cluster Autoscaler must depend on them."""
+        """Karpenter, Cluster Autoscaler, the plugin of EFA, the agent of node repair, on which
+        Karpenter's pools and the groups of Cluster Autoscaler must depend."""
         opts = pulumi.ResourceOptions(parent=parent)
         made: list[pulumi.Resource] = []
         if self.auto_access is not None:
@@ -94,7 +95,7 @@ def platform_fleet(fleet: Fleet, connection: Connection) -> EksFleet:
         connection_missing(
             key,
             f"pools on EKS need {key}",
-            "pass it besides the spec, from the stack that creates the cluster",
+            "pass it in `connection`, from the stack that creates the cluster",
         )
         for key, needed in (
             ("nodeRoleArn", managed or karpenter is not None),
@@ -177,19 +178,20 @@ def _monitoring_agent(fleet: Fleet, connection: EksConnection) -> MonitoringAgen
     facts = load(fleet.spec.catalogue)
     rows = [row for row in facts.instances.values() if row.cloud == "aws"]
     types = sorted(row.name for row in rows if facts.gpu(row.accelerator.gpu).vendor == "nvidia")
-    return MonitoringAgentPlan(
+    agent = DeclaredNodeMonitoringAgent.model_construct(
         cluster_name=connection.cluster_name,
         version=addon.version,
-        tags=connection.tags,
+        tags=dict(connection.tags),
         values=merged(monitoring_agent_values(pools, types), addon.values),
     )
+    return MonitoringAgentPlan(agent=agent)
 
 
 def auto_mode_access(
     name: str, connection: EksConnection, opts: pulumi.ResourceOptions
 ) -> list[pulumi.Resource]:
-    """The access entry of the type EC2, and its policy, by which nodes of EKS Auto Mode with a role
-    of their own join (Amazon EKS user guide, "Create node class access entry")."""
+    """The access entry of the type EC2, and its policy, with which nodes of EKS Auto Mode with a
+    custom role join (Amazon EKS user guide, "Create node class access entry")."""
     who = {
         "clusterName": connection.cluster_name,
         "principalArn": connection.node_role_arn,

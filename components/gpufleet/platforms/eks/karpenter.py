@@ -1,14 +1,13 @@
-"""Karpenter: chart, role, and the queue that tells it of machines that will end."""
+"""Karpenter: chart, role, and the queue of events about machines that will end."""
 
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NotRequired, TypedDict
+from typing import Any
 
 import pulumi
-from pydantic import Field
 
-from gpufleet.arguments import ChartsArgs
+from gpufleet.arguments import KarpenterArgs
 from gpufleet.components_base.charts import ChosenChart, chosen_chart
 from gpufleet.components_base.component import ComponentPlan, GpuComponent, Options
 from gpufleet.components_base.inputs import checked, refuse
@@ -35,7 +34,7 @@ from gpufleet.platforms.eks.karpenter_values import (
 )
 from gpufleet.platforms.eks.names import name_prefix
 from gpufleet.platforms.eks.pod_identity import pod_identity, policy_text
-from gpufleet.spec.chart_components import ChartChoice
+from gpufleet.spec.platforms.eks_components import DeclaredKarpenter
 
 EVENTS: dict[str, dict[str, list[str]]] = {
     "health": {"source": ["aws.health"], "detail-type": ["AWS Health Event"]},
@@ -47,64 +46,14 @@ EVENTS: dict[str, dict[str, list[str]]] = {
         "detail-type": ["EC2 Capacity Reservation Instance Interruption Warning"],
     },
 }
-"""Why a machine may end before its time -> pattern of the event (karpenter-provider-aws v1.14.1,
+"""Reason why a machine may end early -> pattern of the event (karpenter-provider-aws v1.14.1,
 event rules of its installation guide)."""
 
 RETENTION_SECONDS = 300
-"""Events older than this are of no use: an interrupted spot machine has two minutes."""
+"""Age above which events are of no use: an interrupted spot machine has two minutes."""
 
 DISCOVERY = "karpenter.sh/discovery"
-"""Tag by which node classes that name no ids find subnets and security groups."""
-
-
-class KarpenterArgs(TypedDict):
-    """Inputs of `Karpenter`."""
-
-    catalogue: str
-    """Edition of pins, `"2026.11"`."""
-    cluster_name: pulumi.Input[str]
-    """Cluster it runs in and makes nodes for."""
-    region: str
-    """Region of the cluster, `us-east-1`."""
-    node_role_arn: pulumi.Input[str]
-    """IAM role of the nodes it makes, which it must be allowed to hand to them."""
-    version: NotRequired[str]
-    """Chart version, `1.14.1`. Default: the catalogue's pin."""
-    charts: NotRequired[ChartsArgs]
-    """Where the chart comes from. Default: the vendor's registry."""
-    upgrade_definitions: NotRequired[bool]
-    """Make Karpenter's definitions a release of their own, upgraded with the chart and kept when it
-    is removed. Where the chart installed them before, Helm must be given them first
-    (docs/karpenter.md). Default false."""
-    node_overlay: NotRequired[bool]
-    """Feature gate NodeOverlay: pools that share, cut or have parts of GPUs need it. Default
-    false."""
-    node_repair: NotRequired[bool]
-    """Feature gate NodeRepair: nodes whose GPUs are reported broken are replaced. Default false."""
-    access_entry: NotRequired[bool]
-    """Make an access entry, by which machines with the node role join the cluster. EKS makes one by
-    itself for a role of a managed node group, and refuses a second one. Default false."""
-    discovery_ids: NotRequired[list[pulumi.Input[str]]]
-    """Subnets and security groups that get the tag `karpenter.sh/discovery`, for node classes of
-    others; those of gpufleet name ids. Default: none."""
-    name_prefix: NotRequired[str]
-    """First part of names in AWS. Default `gpufleet`."""
-    tags: NotRequired[dict[str, str]]
-    """Tags of everything that takes them. Default: none."""
-    values: NotRequired[dict[str, Any]]
-    """Raw Helm values, merged last. Default: none."""
-
-
-class _Declared(ChartChoice):
-    """The arguments that must be known before deployment."""
-
-    region: str
-    upgrade_definitions: bool = False
-    node_overlay: bool = False
-    node_repair: bool = False
-    access_entry: bool = False
-    name_prefix: str = "gpufleet"
-    tags: dict[str, str] = Field(default_factory=dict[str, str])
+"""Tag by which node classes without ids select subnets and security groups."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,11 +70,11 @@ class KarpenterPlan(ComponentPlan):
     values: Mapping[str, Any]
     """Raw Helm values, merged last."""
     access_entry: bool = False
-    """Whether machines with the node role join by an access entry made here."""
+    """Whether machines with the node role join by an access entry of this component."""
     discovery_ids: Sequence[pulumi.Input[str]] = ()
     """Subnets and security groups that get the tag `karpenter.sh/discovery`."""
     definitions: ChosenChart | None = None
-    """Chart of the definitions, where they are a release of their own."""
+    """Chart of the definitions, if they are a separate release."""
 
 
 class Karpenter(GpuComponent[KarpenterPlan]):
@@ -133,20 +82,20 @@ class Karpenter(GpuComponent[KarpenterPlan]):
     a queue with the events that announce the end of a machine: spot interruption, rebalancing,
     maintenance, the end of a reservation.
 
-    One per cluster. Remove pools before it: no one else drains their nodes.
+    One per cluster. Remove pools before it: otherwise their nodes are not drained.
     """
 
     release_name: pulumi.Output[str]
     """Name of the Helm release."""
     chart_version: pulumi.Output[str]
-    """Version of the chart that is asked for."""
+    """Requested version of the chart."""
     role_arn: pulumi.Output[str]
     """IAM role of the controller."""
     queue_name: pulumi.Output[str]
     """Queue of interruption events."""
 
     def __init__(self, name: str, args: KarpenterArgs, opts: Options = None) -> None:
-        """`providers` must hold the AWS provider of the account next to the Kubernetes one."""
+        """`providers` must contain the AWS provider of the account besides the Kubernetes one."""
         self._construct(name, _planned(self.label(name), args), opts)
 
     def _make(self, name: str, plan: KarpenterPlan) -> Mapping[str, object]:
@@ -200,7 +149,7 @@ class Karpenter(GpuComponent[KarpenterPlan]):
         }
 
     def _access(self, name: str, plan: KarpenterPlan) -> list[AwsObject]:
-        """What lets machines with the node role join."""
+        """Resources with which machines with the node role join."""
         if not plan.access_entry:
             return []
         entry = {
@@ -213,7 +162,7 @@ class Karpenter(GpuComponent[KarpenterPlan]):
         return [AwsObject(ACCESS_ENTRY, f"{name}-access", entry, opts)]
 
     def _queue(self, name: str, plan: KarpenterPlan) -> AwsObject:
-        """The queue, who may write to it, and the rules that do."""
+        """The queue, its policy, and the rules that write to it."""
         opts = pulumi.ResourceOptions(parent=self)
         queue = AwsObject(
             QUEUE,
@@ -260,23 +209,23 @@ class Karpenter(GpuComponent[KarpenterPlan]):
 
 
 def validate_karpenter(plan: KarpenterPlan) -> list[Finding]:
-    """What prevents installing it."""
+    """Errors that prevent its installation."""
     return [*validate_tags(plan.tags, "tags"), *validate_role_tags(plan.tags, "tags")]
 
 
 def _planned(component: str, args: KarpenterArgs) -> KarpenterPlan:
-    given = checked(component, KarpenterArgs, args, _Declared)
+    given = checked(component, KarpenterArgs, args, DeclaredKarpenter)
     plan = KarpenterPlan(
         chart=chosen_chart(component, given, CHART),
-        cluster_name=args["cluster_name"],
-        node_role_arn=args["node_role_arn"],
+        cluster_name=given.cluster_name,
+        node_role_arn=given.node_role_arn,
         region=given.region,
         gates=Gates(given.node_overlay, given.node_repair),
         access_entry=given.access_entry,
         name_prefix=given.name_prefix,
         tags=given.tags,
-        values=args.get("values", {}),
-        discovery_ids=args.get("discovery_ids", ()),
+        values=given.values,
+        discovery_ids=given.discovery_ids,
         definitions=(
             chosen_chart(component, given, DEFINITIONS) if given.upgrade_definitions else None
         ),
@@ -287,7 +236,7 @@ def _planned(component: str, args: KarpenterArgs) -> KarpenterPlan:
 
 
 def _document(cluster: str, node_role_arn: str, queue_arn: str, *, region: str) -> str:
-    """The policy of the controller's role. The node role tells partition and account."""
+    """The policy of the controller's role. Partition and account are those of the node role."""
     _, partition, _, _, account, *_ = node_role_arn.split(":")
     return policy_text(
         "karpenter",

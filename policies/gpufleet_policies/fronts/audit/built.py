@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from gpufleet.cluster import WorkloadFacts
-from gpufleet.cluster.monitoring import DeclaredNamespace, DeclaredService
+from gpufleet.cluster.monitoring import DeclaredNamespace
 from gpufleet_policies.fronts.audit.inputs import SUFFIXES
 from gpufleet_policies.fronts.audit.reading import Reading, take_built
 from gpufleet_policies.fronts.audit.unjudged import Unjudged
+from gpufleet_policies.readers.raw_objects import RawObject
 from gpufleet_policies.resolve.build import Problem, build
 from gpufleet_policies.resolve.environment import with_variables
 from gpufleet_policies.resolve.tree import Tree, UnresolvedError, plain
@@ -157,4 +158,4 @@ def _concerns(fact: Any) -> bool:
     """Whether a fact may concern GPUs, or is a configuration that is validated whole."""
     if isinstance(fact, WorkloadFacts):
         return fact.uses_gpus or fact.uses_claims
-    return not isinstance(fact, DeclaredNamespace | DeclaredService)
+    return not isinstance(fact, DeclaredNamespace | RawObject)

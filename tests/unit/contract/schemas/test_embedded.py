@@ -1,4 +1,4 @@
-"""What a MachineSet embeds: what the webhook of OpenShift refuses, and an unknown field, which it
+"""Embedded fields of a MachineSet: refusals of OpenShift's webhook, and an unknown field, which it
 ignores (openshift/machine-api-operator `pkg/webhooks/machine_webhook.go`: `unmarshalInto`,
 `validateAWS`, `validateGCP`, `validateVSphere`, `validateUnknownFields`)."""
 

@@ -1,4 +1,4 @@
-"""Numbers that the API server refuses whatever the definition says."""
+"""Numbers that the API server refuses under any definition."""
 
 from typing import Any
 
@@ -26,7 +26,7 @@ def test_amounts_that_no_api_server_takes(amount: object) -> None:
 
 
 LARGEST = 2**63 - 1
-"""Of the magnitude of quantities: k8s.io/apimachinery v0.36.3 pkg/api/resource/quantity.go."""
+"""Magnitude of quantities: k8s.io/apimachinery v0.36.3 pkg/api/resource/quantity.go."""
 LONG = "1" * 5000
 QUANTITIES = [
     ("v1 ResourceQuota", "spec.hard.requests.nvidia.com/gpu"),

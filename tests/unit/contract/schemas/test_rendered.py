@@ -14,7 +14,7 @@ from tests.recorded.programs import DECLARATIONS
 
 WITHOUT = frozenset(
     {
-        # Definitions that the catalogue does not have: the sandbox has copies of its own.
+        # Definitions that the catalogue does not have: the sandbox has its own copies.
         "cloud.google.com",
         "config.kueue.x-k8s.io",  # a program's file, which no API server sees
         "nfd.openshift.io",
@@ -22,7 +22,7 @@ WITHOUT = frozenset(
 )
 """API groups of rendered objects that have no schema."""
 FOLDER = "/${DATACENTER}/vm/gpu"
-"""What the variable of a rendered MachineSet is to be replaced by: an absolute path."""
+"""Replacement of the variable in a rendered MachineSet: an absolute path."""
 
 
 def objects(value: Any) -> list[dict[str, Any]]:

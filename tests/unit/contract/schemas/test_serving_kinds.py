@@ -1,5 +1,5 @@
-"""Kinds whose definitions are written from the vendors' files: KServe, NIM and KAI's Queue. What is
-wrong is what the named definition or marker refuses."""
+"""Kinds with definitions from the vendors' files: KServe, NIM and KAI's Queue. The invalid cases
+are those that the named definition or marker refuses."""
 
 import copy
 from typing import Any
@@ -35,7 +35,7 @@ GOOD: dict[str, dict[str, Any]] = {
     "serving.kserve.io/v1alpha2 LLMInferenceService": {
         "model": {"uri": "hf://meta-llama/Llama-3.1-8B-Instruct"},
         "replicas": 2,
-        "parallelism": {"tensor": 4, "dataLocal": 1},
+        "parallelism": {"tensor": 4, "data": 1, "dataLocal": 1},
         "router": {"gateway": {}, "scheduler": {"replicas": 1}},
         "template": {"containers": [{"name": "main"}]},
         "aLaterField": {},
@@ -104,7 +104,12 @@ def test_a_right_object_has_no_problem(name: str) -> None:
         ("NIMService", "multiNode.backendType", "ray", CHOICE),
         ("NIMService", "multiNode.computeDomain", {"create": False}, SchemaProblemKind.CONDITION),
         ("NIMService", "expose.router.gateway", {"name": "a"}, REQUIRED),
-        ("NIMService", "expose.ingress", {"enabled": True, "host": "a"}, UNKNOWN),
+        (
+            "NIMService",
+            "expose.ingress",
+            {"enabled": True, "host": "a", "spec": {"ingressClassName": "n"}},
+            UNKNOWN,
+        ),
         ("NIMService", "draResources.0.resourceClaimName", "gpu", SchemaProblemKind.CONDITION),
         ("NIMService", "scale.enabled", True, SchemaProblemKind.CONDITION),
         ("NIMService", "storage.sharedMemorySizeLimit", "16 GB", SchemaProblemKind.PATTERN),

@@ -1,4 +1,4 @@
-"""What the validator says of an object, and that it repeats no secret."""
+"""Messages of the validator about an object, without any secret."""
 # ruff: noqa: E501  # one case, one line
 
 from typing import Any

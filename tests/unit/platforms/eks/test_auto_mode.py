@@ -86,7 +86,7 @@ def test_reservations_and_blocks_are_named_in_the_node_class() -> None:
 
 
 def test_tags_are_written_only_where_the_fleet_has_some() -> None:
-    """auto-learn-iam: the managed policies allow no tag of one's own."""
+    """auto-learn-iam: the managed policies allow no custom tag."""
     assert "tags" not in made(CHAT)[1]["spec"]
     _, cls = made(CHAT, tags={"cost": "1"})
     assert cls["spec"]["tags"] == {"cost": "1"}
@@ -239,7 +239,7 @@ def test_a_fee_that_no_source_has_is_named() -> None:
         return found[0].message
 
     assert "contains it" in named({"instanceTypes": ["g6.xlarge"]})
-    assert "does not contain that of gr6.4xlarge" in named({"instanceTypes": ["gr6.4xlarge"]})
+    assert "does not contain the fee of gr6.4xlarge" in named({"instanceTypes": ["gr6.4xlarge"]})
 
 
 def test_a_change_of_the_provisioner_makes_new_nodes() -> None:

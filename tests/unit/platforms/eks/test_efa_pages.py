@@ -1,9 +1,9 @@
-"""Huge pages that autoscalers know, and that pods ask for, are there on each machine.
+"""Huge pages that autoscalers know, and that pods request, exist on each machine.
 
 Expected values: EFA's script sets 110 MiB aside for each of two endpoints of each processor, and
 one page (bottlerocket-os/bottlerocket-core-kit PR 141, review of `compute_hugepages_for_efa`).
 Published `kubectl describe node`: 21122Mi with 96 processors (p4de, p3dn), 42242Mi with 192 (p5).
-The Amazon EKS user guide says 5128 pages, and its example asks for 5120Mi.
+The Amazon EKS user guide states 5128 pages, and its example requests 5120Mi.
 """
 
 import pytest

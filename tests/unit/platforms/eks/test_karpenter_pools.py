@@ -1,4 +1,4 @@
-"""Karpenter as the one who makes nodes: its own ways of buying, static pools, prices, raw fields.
+"""Karpenter as the provisioner: its purchase options, static pools, prices, raw fields.
 
 Expected values: definitions karpenter.sh/v1 and karpenter.k8s.aws/v1 (v1.14.1), and
 aws/karpenter-provider-aws v1.14 `concepts/nodepools`, `concepts/nodeclasses`, `tasks/odcrs`.
@@ -122,8 +122,8 @@ def test_reservations_are_found_by_what_they_have() -> None:
 
 
 def test_a_static_pool_keeps_its_nodes() -> None:
-    """`replicas` takes no weight and no limit but nodes (CEL rules of NodePool), behind the gate
-    StaticCapacity."""
+    """`replicas` excludes a weight and all limits but nodes (CEL rules of NodePool), behind the
+    gate StaticCapacity."""
     static = {**L4, "nodes": {"min": 2, "max": 4}, "karpenter": {"static": True}}
     spec = files(static)["node-pool-p.yaml"]["spec"]
     assert (spec["replicas"], spec["limits"]) == (2, {"nodes": "4"})
@@ -156,7 +156,7 @@ NEWER: dict[str, Any] = {
         ({"sharing": {"dra": {}}}, {}, "1.14.1 ignores pods"),
         ({"sharing": {"dra": {}}, "karpenter": {"static": True}}, {}, ""),
         ({"sharing": {"dra": {}}}, NEWER, ""),
-        ({"sharing": {"dra": {"devices": "mig"}}}, NEWER, "whole GPUs alone"),
+        ({"sharing": {"dra": {"devices": "mig"}}}, NEWER, "only for claims of whole GPUs"),
         (
             {"sharing": {"dra": {"devices": "mig"}}, "karpenter": {"static": True}},
             {"cluster": {**NEWER["cluster"], "kubernetesVersion": "1.36"}},

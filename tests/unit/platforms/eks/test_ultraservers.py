@@ -83,9 +83,9 @@ def test_local_disks_are_known(machine: str, disks: int, each: int) -> None:
 
 
 def test_each_gpu_of_gb200_has_one_efa() -> None:
-    """Amazon EC2 User Guide, `efa-for-p6e`: card 0 carries IP traffic alone, cards 1 and 3, 5 and
-    7, 9 and 11, 13 and 15 share a GPU, and one of each pair reaches all its bandwidth. Amazon EKS
-    user guide: such a node then has 4 devices."""
+    """Amazon EC2 User Guide, `efa-for-p6e`: card 0 has IP traffic only, cards 1 and 3, 5 and 7, 9
+    and 11, 13 and 15 share a GPU, and one of each pair reaches all its bandwidth. Amazon EKS user
+    guide: such a node then has 4 devices."""
     data = {
         "catalogue": "2026.11",
         "platform": "eks",

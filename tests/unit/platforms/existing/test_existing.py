@@ -1,4 +1,4 @@
-"""Nodes that somebody else made: which they are, who labels them, what they bring and cost."""
+"""Existing nodes: their selection, the owner of labels, their software and cost."""
 
 import os
 import re
@@ -138,7 +138,7 @@ def test_a_section_that_contradicts_itself(existing: dict[str, Any], place: str,
 
 def test_the_kubelet_of_nodes_that_exist_is_not_set() -> None:
     found = compiled({"kubelet": {"cpuManager": "static"}}).findings
-    assert any("the people who made them" in str(one.as_dict()) for one in found), found
+    assert any("gpufleet does not start the kubelet" in str(one.as_dict()) for one in found), found
 
 
 def test_a_node_is_in_one_pool() -> None:
@@ -161,7 +161,7 @@ def test_a_node_is_in_one_pool() -> None:
 def test_the_operator_installs_what_the_nodes_lack(
     image: str, driver: bool, toolkit: bool, env: dict[str, str]
 ) -> None:
-    """As the vendors' pages say; the rows name them."""
+    """By the vendors' pages; the rows name them."""
     values = operator_values(fleet_operator_settings(fleet({"image": image})))
     assert values["driver"]["enabled"] is driver
     assert values["toolkit"]["enabled"] is toolkit

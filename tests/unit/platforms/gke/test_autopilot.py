@@ -87,7 +87,7 @@ def test_pools_that_exist_are_left_alone() -> None:
 def test_a_gpu_that_the_list_of_autopilot_lacks_is_not_validated(
     machine: str, asked: list[str]
 ) -> None:
-    """The list: what the admission rule `autogke-gpu-limitation` answered in May 2025."""
+    """The list in the error of the admission rule `autogke-gpu-limitation` in May 2025."""
     pool = {"name": "p", "instanceTypes": [machine], **CLASS, "capacity": [{"spot": {}}]}
     found = [one for one in compiled(pool).findings if one.code == "autopilot-gpu-not-validated"]
     assert [one.evidence["found"] for one in found] == asked

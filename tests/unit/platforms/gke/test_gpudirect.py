@@ -51,8 +51,8 @@ def networks(document: dict[str, Any]) -> list[str]:
 
 
 def containers(document: dict[str, Any]) -> list[dict[str, Any]]:
-    """That of the job, and the daemon that restarts beside it: a plain container that never ends
-    would keep the pod of a finished job running (Kubernetes, sidecar containers; so in NVIDIA/aicr,
+    """That of the job, and the daemon as a native sidecar: a plain container that never ends would
+    keep the pod of a finished job running (Kubernetes, sidecar containers; so in NVIDIA/aicr,
     `docs/user/fabric-attached-training.md` at aed90c5)."""
     beside = document["spec"].get("initContainers", [])
     assert all(one["restartPolicy"] == "Always" for one in beside)

@@ -36,7 +36,7 @@ def test_the_operator_finds_googles_driver_on_container_optimized_os() -> None:
 
 
 def test_googles_installer_is_made_for_pools_of_the_operator() -> None:
-    """As `nvidia-driver-installer/cos/daemonset-preloaded.yaml` (container-engine-accelerators
+    """By `nvidia-driver-installer/cos/daemonset-preloaded.yaml` (container-engine-accelerators
     068b15a), and `daemonset-preloaded-latest-a4x.yaml` (4e822ce) on ARM."""
     operated = gke(driver="gpuOperator")
     a4x = {"instanceTypes": ["a4x-highgpu-4g"], "capacity": [RESERVED], **ZONE}

@@ -1,4 +1,4 @@
-"""What GKE's own device plugin makes of a pool, and what is left to the GPU Operator."""
+"""The part of GKE's own device plugin in a pool, and that of the GPU Operator."""
 
 from typing import Any
 

@@ -77,7 +77,7 @@ def test_machines_need_a_release_that_has_them(
 
 def test_b200_on_1_32_needs_the_newest_driver() -> None:
     """GoogleCloudPlatform/cluster-toolkit pull request 3704: branch 570 is `latest` in GKE 1.32,
-    and A4 must ask for it there."""
+    and A4 must request it there."""
     a4 = {"instanceTypes": ["a4-highgpu-8g"]}
     path, message = found(a4, "1.32")["gke-version-too-old"]
     assert path == "pools[0].gke.driverVersion"

@@ -1,4 +1,4 @@
-"""What only machines in racks need to know of a pool: `gpufleet.spec.platforms.rack`."""
+"""Pool options that only machines in racks need: `gpufleet.spec.platforms.rack`."""
 
 from pydantic import Field
 

@@ -1,4 +1,4 @@
-"""What the platform computes from pools and fleets."""
+"""Results of the platform for pools and fleets."""
 
 from collections.abc import Iterable, Mapping, Sequence
 

@@ -10,7 +10,6 @@ from gpufleet.contract.schemas import schema_problems
 from gpufleet.platforms.openshift.machine_clouds import CLOUDS, zones_of
 from gpufleet.platforms.openshift.machine_set import machine_set_plan
 from gpufleet.platforms.openshift.machine_set_manifest import machine_autoscaler, machine_set
-from gpufleet.platforms.openshift.platform import RULES
 from gpufleet.render.artefacts import artefacts
 from gpufleet.spec.base import Platform
 from tests.unit.platforms.openshift import clouds
@@ -41,7 +40,7 @@ DISKS = [
 
 
 def sets(pool: dict[str, Any]) -> list[dict[str, Any]]:
-    """The sets of a pool, of which the vendor's schema says nothing."""
+    """The sets of a pool, which have no schema of the vendor."""
     made = fleet(pool)
     (one,) = made.pools
     place = CLOUDS[Platform.OPENSHIFT].place(CONNECTION, made.spec)
@@ -107,8 +106,6 @@ def test_a_pool_has_a_set_in_each_failure_domain() -> None:
         "folder": "/DC2/vm/lab-x7k2p",
         "vmGroup": "rack-b-machines",
     }
-    assert RULES.engine_name("machineSet/rack-b") == "machines-rack-b"
-    assert RULES.engine_name("machineSet") == "machines"
 
 
 @pytest.mark.parametrize(
@@ -135,7 +132,7 @@ def test_the_connection_has_each_domain_that_a_pool_names(
 
 
 def test_sets_are_read_back() -> None:
-    """Of the sets in all failure domains comes the one pool that makes them again."""
+    """The sets in all failure domains give one pool, which creates them again."""
     pools = [
         {
             **CHAT,

@@ -20,7 +20,7 @@ class RefusedError(Exception):
 
 
 class Context:
-    """As much of a gRPC context as the provider uses."""
+    """The part of a gRPC context that the provider uses."""
 
     def __init__(self) -> None:
         self.trailing: Any = None
@@ -81,7 +81,7 @@ class Caller:
         outputs: Mapping[str, Any] | None = None,
         name: str = "it",
     ) -> Any:
-        """The answer to Diff."""
+        """The response to Diff."""
         filled, failures = self.check(token, after, before, name)
         assert failures == []
         request = provider_pb2.DiffRequest(

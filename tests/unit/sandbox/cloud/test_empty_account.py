@@ -1,4 +1,4 @@
-"""What an account without anything refuses: machines that cannot join, clusters without roles."""
+"""Refusals of an empty account: machines that cannot join, clusters without roles."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ def cluster(clouds: Clouds) -> dict[str, Any]:
 def test_machines_join_only_a_cluster_that_lets_them(
     aws: Caller, clouds: Clouds, cluster: dict[str, Any]
 ) -> None:
-    """What an empty account lacks: a way out, policies of the role."""
+    """Missing parts of an empty account: a route out, policies of the role."""
     network = clouds.aws_call("ec2", "CreateVpc", CidrBlock="10.9.0.0/16")["Vpc"]["VpcId"]
     alone = clouds.aws_call(
         "ec2", "CreateSubnet", VpcId=network, AvailabilityZone="us-east-1a", CidrBlock="10.9.0.0/20"

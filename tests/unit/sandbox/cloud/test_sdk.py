@@ -1,4 +1,4 @@
-"""The installed SDKs as the stand-in reads them, and inputs validated by them."""
+"""The installed SDKs as the simulator reads them, and inputs validated by them."""
 
 import pytest
 

@@ -20,7 +20,7 @@ DRIVER = SimulatedDraDriver(GATES, "/", {"pool": "a"}, (), (), None)
 
 
 class FakeApi:
-    """What the server would hold."""
+    """Objects of the server."""
 
     def __init__(self) -> None:
         self.objects: dict[str, dict[str, Any]] = {}

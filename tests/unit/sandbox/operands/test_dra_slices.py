@@ -1,4 +1,4 @@
-"""What is published of a node: layout of slices, devices as cut and on demand, counters."""
+"""Publication of a node: layout of slices, devices of static and dynamic MIG, counters."""
 
 import json
 from collections import Counter

@@ -1,4 +1,4 @@
-"""The played Neuron device plugin, told by the values that a fleet renders."""
+"""The simulated Neuron device plugin with the rendered values of a fleet."""
 
 import json
 from typing import Any
@@ -50,7 +50,7 @@ def fleet(*taints: dict[str, str], **pool: Any) -> Fleet:
 
 
 def cluster(values: dict[str, Any]) -> ClusterView:
-    """What the simulator chart would have written, as the operands read it."""
+    """ConfigMap of the simulator chart, as the operands read it."""
     whole = merged(yaml.safe_load((CHART / "values.yaml").read_text()), values)
     labels = {NAME_LABEL: CHART_NAME, COMPONENT_LABEL: COMPONENT}
     written = {"metadata": {"labels": labels}, "data": {"values.json": json.dumps(whole)}}

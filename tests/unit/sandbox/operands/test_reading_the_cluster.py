@@ -92,7 +92,7 @@ def test_policy_status_is_written_once() -> None:
 
 
 class ScriptedApi:
-    """Answers list calls and watches from two lists; an exception in them is raised."""
+    """Responds to list calls and watches from two lists; an exception in them is raised."""
 
     def __init__(self, lists: list[Any], watches: list[Any]) -> None:
         self.lists, self.watches = lists, watches

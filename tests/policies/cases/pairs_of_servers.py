@@ -1,0 +1,166 @@
+"""More cases of rules/pairs.py: options of model servers, and objects of another release of their
+controller."""
+
+from typing import Any
+
+from gpufleet.findings import Level
+from tests.policies.cases.case import Case, Thing
+from tests.policies.cases.pair_objects import of_kind, release
+from tests.policies.cases.workloads import CONTAINER, SHARED_MEMORY, deployment
+
+ADVICE = Level.ADVISORY
+VLLM, DYNAMO = "vllm/vllm-openai:v", "nvcr.io/nvidia/ai-dynamo/vllm-runtime:"
+SGLANG = "lmsysorg/sglang:v"
+PREFILL = ["--model", "Qwen/Qwen3-0.6B", "--disaggregation-mode", "prefill"]
+MODEL = {"name": "huggingface"}
+GPU = {"limits": {"nvidia.com/gpu": "1"}}
+
+
+def server(image: str, *args: str, **more: Any) -> Thing:
+    changes = {f"{CONTAINER}.image": image, f"{CONTAINER}.args": list(args), **SHARED_MEMORY}
+    return deployment({**changes, **{f"{CONTAINER}.{key}": value for key, value in more.items()}})
+
+
+def inference(annotations: dict[str, str], **model: Any) -> Thing:
+    spec = {"predictor": {"model": {"modelFormat": MODEL, "resources": GPU, **model}}}
+    thing = of_kind("InferenceService", "serving.kserve.io/v1beta1", "llama", spec)
+    thing.properties["metadata"]["annotations"] = annotations
+    return thing
+
+
+def scaled(**trigger: str) -> Thing:
+    trigger = {"type": "prometheus", **trigger}
+    metadata = {"serverAddress": "http://p:9090", "query": "sum(a)", "threshold": "5"}
+    spec = {
+        "scaleTargetRef": {"name": "chat"},
+        "fallback": {"failureThreshold": 3, "replicas": 2},
+        "triggers": [{**trigger, "metadata": metadata}],
+    }
+    return of_kind("ScaledObject", "keda.sh/v1alpha1", "chat", spec)
+
+
+CASES = (
+    Case(
+        "server-options-refused",
+        server(f"{VLLM}0.9.2", "--model", "a/b"),
+        server(f"{VLLM}0.9.2", "serve", "a/b"),
+        "starts its arguments with `serve`, and the image starts the server itself",
+    ),
+    Case(
+        "server-options-refused",
+        server(f"{VLLM}0.9.2", "--model", "a/b", "--dtype=auto"),
+        server(f"{VLLM}0.9.2", "--model", "a/b", "--dtype auto"),
+        "writes an option and its value as one entry of args",
+    ),
+    Case(
+        "server-options-refused",
+        server("own/image:1", command=["vllm", "serve", "a/b", "--dtype", "auto"]),
+        server("own/image:1", command=["vllm", "serve", "a/b", "--dtype auto"]),
+        "writes an option and its value as one entry;",
+    ),
+    Case(  # AyeniOluwatosinOlawale/vllm-k8s-stack vllm/deployment.yaml
+        "server-options-refused",
+        server(f"{VLLM}0.9.2", "--enforce-eager"),
+        server(f"{VLLM}0.9.2", "--disable-log-stats=false"),
+        "gives a value to a switch of vLLM",
+    ),
+    *(
+        Case("server-options-refused", server(good, *args), server(bad, *args), says, ADVICE)
+        for good, bad, args, says in (
+            (
+                f"{VLLM}0.9.2",
+                f"{VLLM}0.10.0",
+                ("--enable-reasoning", "--reasoning-parser", "qwen3"),
+                "v0.10.0 with --enable-reasoning, which this release does not know",
+            ),
+            (f"{VLLM}0.12.0", f"{VLLM}0.13.0", ("--task", "embed"), "v0.13.0 with --task,"),
+            (
+                f"{VLLM}0.12.0",
+                f"{VLLM}0.13.0",
+                ("--disable-log-requests",),
+                "v0.13.0 with --disable-log-requests,",
+            ),
+            (
+                f"{DYNAMO}1.0.0",
+                f"{DYNAMO}1.1.0",
+                ("--disable-log-requests",),
+                "vllm-runtime:1.1.0 with --disable-log-requests",
+            ),
+            (
+                f"{DYNAMO}1.3.0",
+                f"{DYNAMO}1.4.0",
+                ("--is-decode-worker",),
+                "vllm-runtime:1.4.0 with --is-prefill-worker or --is-decode-worker",
+            ),
+            (
+                f"{DYNAMO}0.9.0",
+                f"{DYNAMO}1.0.0",
+                PREFILL,
+                "starts a prefill worker of nvcr.io/nvidia/ai-dynamo/vllm-runtime:1.0.0 without",
+            ),
+            (f"{SGLANG}0.5.3", f"{SGLANG}0.5.4", ("--enable-ep-moe",), "with --enable-ep-moe"),
+            (
+                f"{SGLANG}0.5.3-cu129",
+                f"{SGLANG}0.5.4-cu129",
+                ("--enable-deepep-moe",),
+                "with --enable-deepep-moe",
+            ),
+            (
+                f"{VLLM}0.9.2",
+                f"{SGLANG}0.5.3",
+                ("--enable-reasoning",),
+                "with --enable-reasoning, an option of another engine",
+            ),
+            (
+                f"{SGLANG}0.5.3",
+                f"{VLLM}0.24.0",
+                ("--enable-metrics",),
+                "with --enable-metrics, an option of another engine",
+            ),
+        )
+    ),
+    Case(
+        "server-options-refused",
+        server(f"{DYNAMO}1.0.0", *PREFILL, "--kv-transfer-config", "{}"),
+        server(f"{DYNAMO}1.0.0", *PREFILL),
+        "without --kv-transfer-config; no connector is the default",
+        ADVICE,
+    ),
+    Case(
+        "object-of-other-release",
+        release("kserve-resources", "v0.16.0", {}, "kserve"),
+        release("kserve-resources", "v0.15.0", {}, "kserve"),
+        "is of release v0.15.0, and InferenceService llama has autoscalerClass none",
+        ADVICE,
+        alongside=(inference({"serving.kserve.io/autoscalerClass": "none"}, runtime="own"),),
+    ),
+    Case(
+        "object-of-other-release",
+        release(
+            "kserve-resources",
+            "v0.15.2",
+            {"kserve": {"servingruntime": {"huggingfaceserver": {"tag": "v0.15.2-gpu"}}}},
+            "kserve",
+        ),
+        release("kserve-resources", "v0.15.2", {}, "kserve"),
+        "an image without CUDA, and InferenceService llama asks for GPUs",
+        ADVICE,
+        alongside=(inference({}),),
+    ),
+    Case(
+        "object-of-other-release",
+        release("keda", "2.17.1", {}, "keda"),
+        release("keda", "2.17.0", {}, "keda"),
+        "refuses a fallback whose triggers do not name metricType, as ScaledObject chat has it",
+        ADVICE,
+        alongside=(scaled(),),
+    ),
+    Case(
+        "chart-program-refuses",
+        release("vllm-stack", "0.1.8", {"servingEngineSpec": {"enableEngine": True}}, "vllm"),
+        release("vllm-stack", "0.1.8", {"servingEngineSpec": {"raySpec": {"a": 1}}}, "vllm"),
+        "writes raySpec in servingEngineSpec, where the chart does not read it",
+        ADVICE,
+        alongside=(),
+    ),
+)

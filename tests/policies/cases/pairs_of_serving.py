@@ -1,0 +1,86 @@
+"""Cases of rules/pairs.py about servers, and what is written next to them."""
+
+from gpufleet.findings import Level
+from tests.policies.cases.case import FLEET, Case, Thing
+from tests.policies.cases.pair_objects import LOCAL, of_kind, operator
+from tests.policies.cases.workloads import CONTAINER, deployment
+
+ADVICE = Level.ADVISORY
+QUEUE_LENGTH = {"type": "rabbitmq", "metadata": {"queueName": "a", "value": "5"}}
+QUEUE = 'metadata.labels."kueue.x-k8s.io/queue-name"'
+
+
+def _volume(mode: str) -> Thing:
+    spec = {"accessModes": [mode], "resources": {"requests": {"storage": "50Gi"}}}
+    return of_kind("PersistentVolumeClaim", "v1", "models", spec, namespace="ml")
+
+
+def _mounting(pods: int) -> dict[str, object]:
+    claim = {"name": "m", "persistentVolumeClaim": {"claimName": "models"}}
+    return {"spec.replicas": pods, "spec.template.spec.volumes": [claim]}
+
+
+def _scaled(name: str) -> Thing:
+    spec = {"scaleTargetRef": {"name": name}, "maxReplicaCount": 4, "triggers": [QUEUE_LENGTH]}
+    return of_kind("ScaledObject", "keda.sh/v1alpha1", "chat", spec, namespace="ml")
+
+
+def _budget(least: int) -> Thing:
+    spec = {"minAvailable": least, "selector": {"matchLabels": {"app": "chat"}}}
+    return of_kind("PodDisruptionBudget", "policy/v1", "chat", spec, namespace="ml")
+
+
+_PODS = {"spec.replicas": 2, "spec.template.metadata.labels": {"app": "chat"}}
+_SERVES = {f"{CONTAINER}.command": ["python3", "serve.py"]}
+_CONFIGS = of_kind("ConfigMap", "v1", "shares", namespace="gpu-operator")
+_CONFIGS.properties["data"] = {"any": "version: v1"}
+
+CASES = (
+    Case(
+        "kueue-local-queue-absent",
+        deployment({QUEUE: "team"}),
+        deployment({QUEUE: "other"}),
+        "names queue other, which is not here; LocalQueue ml/team is",
+        ADVICE,
+        alongside=(FLEET, LOCAL),
+    ),
+    Case(
+        "scaler-of-no-workload",
+        _scaled("chat"),
+        _scaled("vllm"),
+        "scales vllm, which is not here; Deployment ml/chat is",
+        ADVICE,
+        alongside=(FLEET, deployment()),
+    ),
+    Case(
+        "device-plugin-default-absent",
+        operator("v26.3.1", {"devicePlugin": {"config": {"name": "shares", "default": "any"}}}),
+        operator("v26.3.1", {"devicePlugin": {"config": {"name": "shares", "default": "t4"}}}),
+        "the default is t4, and ConfigMap gpu-operator/shares has no such key",
+        ADVICE,
+        alongside=(_CONFIGS,),
+    ),
+    Case(
+        "gpu-image-removed",
+        deployment({**_SERVES, f"{CONTAINER}.image": "nvidia/cuda:11.0.3-base-ubuntu20.04"}),
+        deployment({**_SERVES, f"{CONTAINER}.image": "nvidia/cuda:11.0-base"}),
+        "runs nvidia/cuda:11.0-base",
+        ADVICE,
+    ),
+    Case(
+        "volume-of-one-node",
+        deployment(_mounting(1)),
+        deployment(_mounting(3)),
+        "3 pods mount PersistentVolumeClaim ml/models, which is ReadWriteOnce",
+        ADVICE,
+        alongside=(FLEET, _volume("ReadWriteOnce")),
+    ),
+    Case(
+        "budget-blocks-every-drain",
+        _budget(1),
+        _budget(2),
+        "lets no pod of Deployment ml/chat go",
+        ADVICE,
+        alongside=(FLEET, deployment(_PODS)),
+    ),
+)
