@@ -37,18 +37,6 @@ class NimStorageArgs(TypedDict):
     a zonal disk cannot be attached in another. Default: any."""
 
 
-class NimScaleArgs(TypedDict):
-    """The operator's own autoscaler, by the server's KV cache."""
-
-    min: NotRequired[int]
-    """Minimum number of replicas, 1 to 1000. Default 1."""
-    max: int
-    """Maximum number of replicas, 1 to 1000."""
-    kv_cache: NotRequired[float]
-    """Used share of the KV cache above which a replica is added, more than 0, at most 1. Default
-    0.8."""
-
-
 class NimArgs(TypedDict):
     """One NIM: its model, its pool, its scaling."""
 
@@ -72,10 +60,7 @@ class NimArgs(TypedDict):
     storage: NimStorageArgs
     """Storage of the model."""
     replicas: NotRequired[int]
-    """Replicas without `scale`, 0 to 1000. Default 1."""
-    scale: NotRequired[NimScaleArgs]
-    """The operator's own autoscaler. Not together with a GpuScaledObject for it. Default:
-    none."""
+    """Replicas at first, 0 to 1000; a GpuScaledObject changes them. Default 1."""
     auth_secret: NotRequired[str]
     """Secret with the key `NGC_API_KEY`. Default ngc-api-secret."""
     pull_secret: NotRequired[str]

@@ -1,8 +1,8 @@
 """NIM: NVIDIA's packaged model servers, through the NIM operator."""
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal
 
-from pydantic import Field, StringConstraints, model_validator
+from pydantic import Field, StringConstraints
 
 from gpufleet.spec.base import (
     DnsLabel,
@@ -41,26 +41,6 @@ class NimStorage(SpecModel):
     zonal disk cannot be attached in another. Default: any."""
 
 
-class NimScale(SpecModel):
-    """The operator's own autoscaler, by the server's KV cache."""
-
-    min: int = Field(default=1, ge=1, le=1000)
-    """Minimum number of replicas, 1 to 1000. Default 1."""
-    max: int = Field(ge=1, le=1000)
-    """Maximum number of replicas, 1 to 1000."""
-    kv_cache: float = Field(default=0.8, gt=0, le=1)
-    """Used share of the KV cache above which a replica is added, more than 0, at most 1. Default
-    0.8."""
-
-    @model_validator(mode="after")
-    def _in_order(self) -> Self:
-        if self.min > self.max:
-            raise ValueError(
-                f"min {self.min} is greater than max {self.max}; write max: {self.min}"
-            )
-        return self
-
-
 class Nim(SpecModel):
     """One NIM: its model, its pool, its scaling."""
 
@@ -83,9 +63,7 @@ class Nim(SpecModel):
     storage: NimStorage
     """Storage of the model."""
     replicas: int = Field(default=1, ge=0, le=1000)
-    """Replicas without `scale`, 0 to 1000. Default 1."""
-    scale: NimScale | None = None
-    """The operator's own autoscaler. Not together with a GpuScaledObject for it. Default: none."""
+    """Replicas at first, 0 to 1000; a GpuScaledObject changes them. Default 1."""
     auth_secret: SecretName = "ngc-api-secret"  # noqa: S105  the name of a Secret
     """Secret with the key `NGC_API_KEY`. Default ngc-api-secret."""
     pull_secret: SecretName = "ngc-secret"  # noqa: S105  the name of a Secret

@@ -183,7 +183,7 @@ def _validate_machines(pool: PoolParts, where: str, report: CheckReport) -> None
                 "karpenter-matches-nothing",
                 where,
                 "no machine with GPUs satisfies all requirements",
-                "drop the requirement that excludes the machines you mean: "
+                "remove the requirement that excludes your machines: "
                 + ", ".join(dict.fromkeys(one.key for one in pool.requirements)),
             )
     for one in pool.requirements:
@@ -215,7 +215,7 @@ def _validate_machines(pool: PoolParts, where: str, report: CheckReport) -> None
             report.add(
                 "karpenter-memories-mixed",
                 where,
-                f"{' and '.join(sorted(gpus))} are both called {name}: {', '.join(types)} are all "
+                f"{' and '.join(sorted(gpus))} share the name {name}: {', '.join(types)} are all "
                 "admitted, and pods get either",
                 f"select by {AWS}instance-family, or {AWS}instance-gpu-memory (MiB of each GPU)",
                 gpus=sorted(gpus),

@@ -20,7 +20,7 @@ DECLARED: dict[str, dict[str, Any]] = {
     # Microsoft: Standard_NC4as_T4_v3 has one T4; Oracle: VM.GPU.A10.1 has one A10.
     "aks-threadr-68": {"gpu": "T4", "gpusPerNode": 1, "gpuTaint": False},
     "oke-database-operator-250": {"gpu": "A10", "gpusPerNode": 1},
-    # The operator's pods are there, and none of them installs driver or toolkit.
+    # The operator's pods exist, and none of them installs driver or toolkit.
     "dgx-station-deepnotes": {
         "gpu": "A100-40GB",
         "gpusPerNode": 4,

@@ -137,7 +137,7 @@ def test_raw_values_that_say_something_else_name_both_places() -> None:
     assert "addons.gpuOperator.driver.kernelModuleType is open" in finding.message
     same = {**operator, "values": {"driver": {"kernelModuleType": "open"}}}
     assert "raw-value-beats-typed" not in found(same)
-    # What no one wrote is not a contradiction.
+    # A default value is not a contradiction.
     unstated = {"values": {"driver": {"usePrecompiled": True, "version": "595"}}}
     assert "raw-value-beats-typed" not in found(unstated)
 

@@ -84,7 +84,7 @@ def test_eks_gets_the_fips_variant_of_bottlerocket() -> None:
     pool = result.fleet.pools[0]
     assert pool.image.key == "bottlerocket-nvidia-fips"
     assert pool.image.ami_types["amd64"] == "BOTTLEROCKET_x86_64_NVIDIA_FIPS"
-    # Its own plugin shares: the choice reaches everything that asks for the image.
+    # Its own plugin shares: the choice reaches everything that uses the image.
     assert pool.served_by_platform
 
 

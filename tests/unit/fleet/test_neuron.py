@@ -106,7 +106,7 @@ def test_the_gpu_operator_has_nothing_to_do_with_them() -> None:
     assert alone.neuron.enabled
     both = fleet(TRAIN, SERVE, CHAT).addons
     assert both.gpu_operator.enabled
-    # What the pool of GPUs alone would need, and nothing more.
+    # The needs of the GPU pool alone, and nothing more.
     assert both.gpu_operator == fleet(CHAT).addons.gpu_operator
     assert not fleet(CHAT).addons.neuron.enabled
 

@@ -242,7 +242,7 @@ def test_what_the_counters_allow_is_what_the_gpu_can_hold(gpu: Gpu) -> None:
     assert gpu.mig is not None
     allowed = {tuple(sorted(devices.items())) for devices in allocatable(gpu)}
     # Engines are budgets only where the catalogue has them for every profile; without, the media
-    # extension is the one limit that counters cannot carry.
+    # extension is the only limit that counters cannot express.
     known = {"decoders", "ofa-engines"} <= set(counters(gpu.mig))
 
     def extends(devices: tuple[tuple[str, int], ...]) -> int:
