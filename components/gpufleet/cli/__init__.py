@@ -21,30 +21,30 @@ from gpufleet.messages import message, one_line
 
 FAMILIES = {
     "fleet": "the declaration",
-    "gate": "what is refused before it is made",
-    "plan": "what a model needs, and the machines for it",
-    "money": "who pays, what was used, what is wasted",
-    "live": "what is there now",
-    "catalogue": "the facts everything rests on",
+    "gate": "checks before anything is created",
+    "plan": "resources that a model needs, and machines for it",
+    "money": "cost, use and waste of GPUs",
+    "live": "the present state of clusters and nodes",
+    "catalogue": "hardware, prices and models, with sources",
     "sandbox": "try it on this machine",
 }
 """Family of commands, in the order of the help -> its subject."""
 CORE = {
     "fleet": {
-        "compile": "what follows from a declaration, and every error",
-        "explain": "the same drawn for people: who asks for what, proofs, price",
+        "compile": "everything that follows from a declaration, and every error",
+        "explain": "the compiled fleet as text: requests, proofs, prices",
         "render": "manifests, Helm values and NVIDIA configuration as files",
-        "change": "from one declaration to another, node by node",
-        "mirror": "charts and images that a site without Internet copies",
-        "schema": "every key, and the JSON Schema for editors",
+        "change": "steps from one declaration to another, node by node",
+        "mirror": "charts and images to copy for a site without Internet access",
+        "schema": "all keys, and the JSON Schema for editors",
     },
-    "gate": {"preflight": "asks the real cloud: offered, quota, reservation; read-only"},
-    "plan": {"partition": "do these MIG instances fit that GPU? proof, or the nearest"},
+    "gate": {"preflight": "checks in the real cloud: offers, quota, capacity; read-only"},
+    "plan": {"partition": "whether MIG instances fit a GPU: a proof, or the nearest"},
     "money": {
         "cost": "cost of each pod, team and slice from metrics",
-        "calendar": "who has GPUs when: gaps, double bookings",
+        "calendar": "allocation of GPUs over time: gaps, double bookings",
     },
-    "live": {"vsphere": "what a vCenter offers, and which pools fit now"},
+    "live": {"vsphere": "resources that a vCenter offers, and pools that fit now"},
     "catalogue": {"catalogue": "GPUs, machines, prices, models, each with its source"},
     "sandbox": {"sandbox": "a local control plane with simulated GPU nodes"},
 }
