@@ -135,7 +135,7 @@ def _pods(workload: WorkloadFacts, group: PodGroup) -> dict[str, Any]:
         "volumes": list(group.volumes),
         "serviceLinks": group.service_links and workload.template_checked_on_creation,
         "runs": [
-            f"{one.name} {one.image.found} {one.words.found}"
+            f"{one.image.found} {one.words.found}"
             for one in group.containers
             if not one.init and "VLLM_PORT" not in one.variables
         ],
