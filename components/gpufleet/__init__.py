@@ -2,8 +2,8 @@
 
     from gpufleet import GpuFleet
 
-Each component is imported when it is first asked for: importing this package costs nothing, and a
-program pays only for the provider SDKs of the components it uses.
+Each component is imported on first access: importing this package costs nothing, and a program
+loads only the provider SDKs of the components that it uses.
 """
 
 from importlib import import_module
@@ -120,7 +120,7 @@ _EXTRAS = {
     "pyVmomi": "vsphere",
     "tenacity": "vsphere",
 }
-"""Package that components import -> the extra that brings it (pyproject.toml)."""
+"""Package that components import -> the extra that installs it (pyproject.toml)."""
 
 
 def __getattr__(name: str) -> Any:

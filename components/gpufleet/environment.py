@@ -1,19 +1,19 @@
-"""What surrounds a program: the name of an environment, and the moment at which it starts."""
+"""Facts about a run of a program: the name of the environment, and the start time."""
 
 import os
 from datetime import UTC, datetime
 
 MOMENT = "GPUFLEET_AT"
-"""Variable with the moment that components take for now, `2026-12-01T09:00:00Z`."""
+"""Variable with the time that components use as the current time, `2026-12-01T09:00:00Z`."""
 
 YEARS = (2000, 2999)
-"""Years of a moment: no cloud sold GPUs earlier, and none sells any for later."""
+"""Accepted years of a time: no cloud sold GPUs earlier, and none sells any for later."""
 
 
 def start_moment() -> datetime:
-    """The moment at which windows of capacity are open or not: what GPUFLEET_AT says, else now.
+    """The time for which windows of capacity are evaluated: GPUFLEET_AT if set, else now.
 
-    Raises ValueError with the name of the variable when its value is not a moment with a zone.
+    Raises ValueError with the name of the variable when its value is not a time with a zone.
     """
     given = os.environ.get(MOMENT)
     if not given:
@@ -23,9 +23,7 @@ def start_moment() -> datetime:
     except ValueError:
         found = None
     if found is None or found.tzinfo is None or not YEARS[0] <= found.year <= YEARS[1]:
-        raise ValueError(
-            f"{MOMENT} is {given!r}: write a moment with its zone, 2026-12-01T09:00:00Z"
-        )
+        raise ValueError(f"{MOMENT} is {given!r}: write a time with its zone, 2026-12-01T09:00:00Z")
     return found.astimezone(UTC)
 
 
@@ -36,6 +34,6 @@ PRODUCTION = frozenset({"prod", "production", "prd", "live"})
 def strict_prices(environment: str, prices: str | None) -> bool:
     """Whether a price of another region counts as not known.
 
-    `prices` is the declaration's own word, `strict` or `estimate`; None: strict in production.
+    `prices` is the value of the declaration, `strict` or `estimate`; None: strict in production.
     """
     return prices == "strict" if prices is not None else environment.lower() in PRODUCTION

@@ -44,23 +44,23 @@ else:
 
 
 class GpuFleetConnectionArgs(TypedDict):
-    """What other resources produce and a fleet is wired to."""
+    """Values of other resources that a fleet is connected to."""
 
     cluster_name: NotRequired[pulumi.Input[str]]
-    """Cluster the nodes join, as the resource that makes it reports it; nodes wait for it.
+    """Cluster that the nodes join, as an output of the resource that creates it; nodes wait for it.
     Default: `cluster.name` of the spec."""
     node_role_arn: NotRequired[pulumi.Input[str]]
     """EKS: IAM role of the nodes; needed there."""
     subnet_ids_by_zone: NotRequired[dict[str, pulumi.Input[str]]]
-    """EKS: zone -> private subnet; needed there. The zones must be known before deployment, the ids
-    need not."""
+    """EKS: zone -> private subnet; needed there. The zones must be known before deployment, the
+    ids may be outputs."""
     vpc_id: NotRequired[pulumi.Input[str]]
     """EKS: network of the cluster; needed with `fabric: efa`."""
     cluster_security_group_id: NotRequired[pulumi.Input[str]]
-    """EKS: security group that EKS made for the cluster; needed with `fabric: efa` and with
+    """EKS: security group that EKS created for the cluster; needed with `fabric: efa` and with
     Karpenter."""
     security_group_ids: NotRequired[list[pulumi.Input[str]]]
-    """EKS: further security groups of the nodes. Default: none."""
+    """EKS: additional security groups of the nodes. Default: none."""
     cluster_endpoint: NotRequired[pulumi.Input[str]]
     """EKS: address of the API server; needed with images of your own."""
     cluster_certificate_authority: NotRequired[pulumi.Input[str]]
@@ -68,7 +68,7 @@ class GpuFleetConnectionArgs(TypedDict):
     cluster_service_cidr: NotRequired[pulumi.Input[str]]
     """EKS: address range of services; needed with images of your own."""
     location: NotRequired[pulumi.Input[str]]
-    """GKE: where the control plane is, for a zonal cluster. Default: the region."""
+    """GKE: location of the control plane of a zonal cluster. Default: the region."""
     project: NotRequired[pulumi.Input[str]]
     """GKE: Google Cloud project. Default: `cluster.project` of the spec, else the provider's."""
     service_account: NotRequired[pulumi.Input[str]]
@@ -77,31 +77,31 @@ class GpuFleetConnectionArgs(TypedDict):
     """GKE: network tags of the nodes. Default: none."""
     gpu_networks: NotRequired[dict[str, GkeNetworkArgs]]
     """GKE: networks of GPU interfaces, by the name pods use (`vpc1`, `gvnic-1`, `rdma-0`); needed
-    with a `fabric`, unless GKE makes them. The names must be known before deployment."""
+    with a `fabric`, unless GKE creates them. The names must be known before deployment."""
 
     vsphere: NotRequired[VsphereConnectionArgs]
-    """vSphere: the vCenter, the place in its inventory, and the way into the cluster; needed
-    there."""
+    """vSphere: the vCenter, the location in its inventory, and the connection to the cluster;
+    needed there."""
     openshift: NotRequired[OpenShiftConnectionArgs]
-    """OpenShift: the cluster's place on its vCenter; needed there."""
+    """OpenShift: the cluster's location on its vCenter; needed there."""
     openshift_aws: NotRequired[OpenShiftAwsConnectionArgs]
-    """OpenShift on AWS: the cluster's place there; needed there."""
+    """OpenShift on AWS: the cluster's location; needed there."""
     openshift_gcp: NotRequired[OpenShiftGcpConnectionArgs]
-    """OpenShift on Google Cloud: the cluster's place there; needed there."""
+    """OpenShift on Google Cloud: the cluster's location; needed there."""
 
 
 class GpuFleetArgs(TypedDict):
     """Inputs of `GpuFleet`."""
 
     spec: Declaration
-    """The FleetSpec, plain data; type checkers know the spelling of files (camelCase), a program
-    may use that of Python too. An Output inside it is an error: what is not known before deployment
-    belongs into `connection`."""
+    """The FleetSpec, plain data, in the spelling of files (camelCase), which type checkers know, or
+    in that of Python. An Output inside it is an error: values that are not known before deployment
+    belong in `connection`."""
     connection: NotRequired[GpuFleetConnectionArgs]
-    """What other resources produce. Default: nothing."""
+    """Values of other resources. Default: none."""
     policy_exceptions: NotRequired[dict[str, str]]
-    """Rules of the policy pack that this fleet may break: rule -> `<reason>; until=YYYY-MM-DD`. The
-    pack says which of them do not count. Default: none."""
+    """Rules of the policy pack that this fleet may violate: rule -> `<reason>; until=YYYY-MM-DD`.
+    The pack reports entries that are not valid. Default: none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,9 +110,9 @@ class FleetPool:
 
     name: str
     spec: GpuPoolArgs
-    """Its declaration, to hand on to other components."""
+    """Its declaration, for use with other components."""
     nodes: pulumi.ComponentResource | None
-    """The component that made its nodes; None for pools that someone else makes."""
+    """The component that created its nodes; None for pools whose nodes gpufleet does not create."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,40 +120,40 @@ class GpuFleetPlan(FleetPlan):
     """A fleet that can be deployed."""
 
     findings: tuple[Finding, ...]
-    """Those of compiling it."""
+    """Findings of the compilation."""
     platform: PlatformFleet
     cluster_name: pulumi.Input[str]
     exceptions: Mapping[str, str]
-    """Rules of the policy pack that it may break."""
+    """Rules of the policy pack that the fleet may violate -> reason and end date."""
 
 
 class GpuFleet(GpuComponent[GpuFleetPlan]):
     """A GPU fleet from one declaration: the cluster's add-ons and every pool.
 
-    The spec is compiled before anything is registered. Errors end the program with all of them in
-    one text; warnings are shown. What was compiled is registered as the component's own
-    properties, `fleet` and `findings`, so that a policy validates the whole fleet before any child
-    exists.
+    The spec is compiled before any resource is registered. If it has errors, one exception lists
+    all of them; warnings are printed. The compiled fleet is registered as the component's own
+    properties, `fleet` and `findings`, so that a policy can validate the whole fleet before any
+    child exists.
     """
 
     advertised: pulumi.Output[dict[str, dict[str, int]]]
     """Pool -> extended resources that each of its nodes publishes."""
     minimum_usd_per_hour: pulumi.Output[str | None]
-    """All pools at their smallest size, bought the cheapest way they allow. Absent when no number
-    bounds it."""
+    """Cost of all pools at their minimum size and the lowest price of their capacity types. Absent
+    when it has no lower bound."""
     expected_usd_per_hour: pulumi.Output[str | None]
-    """All pools at their expected size, bought as they prefer. Absent when not known."""
+    """Cost of all pools at their expected size and preferred capacity type. Absent when unknown."""
     maximum_usd_per_hour: pulumi.Output[str | None]
-    """All pools at their largest size, bought the dearest way they allow. Absent when no number
-    bounds it."""
+    """Cost of all pools at their maximum size and the highest price of their capacity types. Absent
+    when it has no upper bound."""
     unbounded_spend: pulumi.Output[list[str]]
-    """Why a bound is absent, a sentence for each cause; empty when all are there."""
+    """Why a bound is absent, one sentence for each cause; empty when all bounds are known."""
     cluster_name: pulumi.Output[str]
     """Name of the cluster."""
 
     def __init__(self, name: str, args: GpuFleetArgs, opts: Options = None) -> None:
-        """`providers` must hold the providers of platform and cluster: the fleet builds none and
-        never uses the ambient ones."""
+        """`providers` must contain the providers of the platform and the cluster: the fleet creates
+        none and never uses the default ones."""
         self._construct(name, _planned(self.label(name), args), opts)
 
     def _properties(self, plan: GpuFleetPlan) -> dict[str, Any]:
@@ -172,12 +172,12 @@ class GpuFleet(GpuComponent[GpuFleetPlan]):
         self._monitoring(f"{name}-monitoring", fleet, below)
         by_gitops = fleet.spec.addons.keda.ownership is Ownership.GITOPS
         for document in () if by_gitops else idle_objects(fleet):
-            # Its kind must be there.
+            # The custom resource definition must exist.
             after = pulumi.ResourceOptions(parent=self, depends_on=[addons])
             of = document["metadata"]
             ManifestObject(f"{name}-idle-{of['namespace']}-{of['name']}", document, after)
         parts = platform.parts(self, name)
-        # Labels name configurations: the operator must have them before a node shows up.
+        # Labels name configurations: the operator must have them before a node registers.
         opts = pulumi.ResourceOptions(parent=self, depends_on=[addons, *parts])
         self._pools: dict[str, FleetPool] = {}
         for pool in fleet.pools:
@@ -198,16 +198,16 @@ class GpuFleet(GpuComponent[GpuFleetPlan]):
         }
 
     def pool(self, name: str) -> FleetPool:
-        """The pool of that name. Raises KeyError with the names there are."""
+        """The pool with this name. Raises KeyError with the names of the existing pools."""
         try:
             return self._pools[name]
         except KeyError:
-            raise KeyError(f"no pool {name!r}; there is {', '.join(self._pools)}") from None
+            raise KeyError(f"no pool {name!r}; the pools are {', '.join(self._pools)}") from None
 
     def _monitoring(self, name: str, fleet: Fleet, opts: pulumi.ResourceOptions) -> None:
         if fleet.spec.monitoring is None:
             return
-        # Rules and dashboards are a tenth of what a program imports; most fleets have none.
+        # Rules and dashboards are a tenth of the import time; most fleets have none.
         from gpufleet.addons.gpu_monitoring import GpuMonitoring, monitoring_plan
 
         GpuMonitoring.from_plan(name, monitoring_plan(GpuMonitoring.label(name), fleet), opts)
@@ -248,7 +248,7 @@ def _planned(component: str, args: GpuFleetArgs) -> GpuFleetPlan:
 def _deployable(
     component: str, compiled: Compiled, connection: Connection
 ) -> tuple[Fleet, PlatformFleet]:
-    """The fleet and its platform, or one error with every finding."""
+    """The fleet and its platform. Raises one error with every finding."""
     findings = list(compiled.findings)
     fleet = compiled.fleet
     if fleet is None:

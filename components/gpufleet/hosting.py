@@ -45,19 +45,19 @@ PACKAGE: dict[str, Any] = {
         "java": {"basePackage": "dev.gpufleet"},
     },
 }
-"""What the package says of itself and how its SDKs are named. Addresses are those of the release
+"""Metadata of the package and of its SDKs. Addresses are those of the release
 (`components/addresses.json`)."""
 
 
 class ComponentHost(ComponentProvider):
-    """The SDK's component provider, with a complete schema, the same for every Python, and plain
-    errors.
+    """The SDK's component provider with a complete schema that is equal for every Python version,
+    and with plain error messages.
 
-    Python 3.13 strips the indentation of docstrings and older ones keep it: descriptions are
-    stripped here, so that SDKs generated from the schema do not depend on who generated them.
+    Python 3.13 removes the indentation of docstrings and older versions keep it: descriptions are
+    dedented here, so that generated SDKs do not depend on the Python version.
 
-    The SDK wraps whatever a constructor raises and sends it with a traceback (pulumi 3.272.0,
-    `provider/experimental/component.py`). Arguments that are refused are no fault of the code.
+    The SDK wraps every exception of a constructor and sends it with a traceback (pulumi 3.272.0,
+    `provider/experimental/component.py`). Invalid arguments are not a fault of the code.
     """
 
     def __init__(
@@ -77,12 +77,12 @@ class ComponentHost(ComponentProvider):
         self.schema = json.dumps({**schema, **PACKAGE, "language": languages, **known})
 
     def construct(self, *args: Any, **settings: Any) -> Any:
-        """Make a component; wrong arguments come out as their own error, text only."""
+        """Create a component; invalid arguments are reported as plain text."""
         try:
             return super().construct(*args, **settings)
         except ComponentInitError as failed:
             if isinstance(failed.inner, pulumi.InputPropertiesError):
-                # The text says all, and a list next to it would be printed a second time. None
+                # The text is complete, and a list next to it would be printed a second time. None
                 # instead of an empty list breaks the SDK's own report.
                 raise pulumi.InputPropertiesError(str(failed.inner), []) from None
             raise
@@ -107,16 +107,16 @@ def serve(
     version: str,
     addresses: Mapping[str, str] = MappingProxyType({}),
 ) -> None:
-    """Answer the engine until it ends this process: components, and the resources they make.
+    """Serve the engine until it ends this process: components, and the resources they create.
 
     `addresses`: `homepage`, `repository`, `logoUrl` and `pluginDownloadURL` of the release; empty
-    ones are left out of the schema."""
+    values are omitted from the schema."""
     host = ComponentHost(components, name, version, addresses)
     serve_plugin(lambda args, address: ResourceServicer(host, args, address, platform_resource))
 
 
 def serve_resources() -> None:
-    """`pulumi-resource-gpufleet`: the resources that components in Python programs make."""
+    """`pulumi-resource-gpufleet`: the resources that components in Python programs create."""
     host = Provider(VERSION)
     serve_plugin(lambda args, address: ResourceServicer(host, args, address, platform_resource))
 

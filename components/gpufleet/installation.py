@@ -1,11 +1,11 @@
-"""How to install gpufleet: the one text that every error, page, template and CI file uses."""
+"""How to install gpufleet: one text for all errors, pages, templates and CI files."""
 
 PRODUCT = "CHECKOUT"
-"""What pip gets for `pulumi-gpufleet`: the folder of a checkout, a wheel of a release or
-`git+URL@TAG`. No index has the packages. To publish them, change these two values to their
-names; `tests/unit/test_installation.py` then lists the pages that have the former words."""
+"""Requirement that pip installs as `pulumi-gpufleet`: the directory of a checkout, a wheel of a
+release or `git+URL@TAG`. No package index has it. To publish the packages, replace these two values
+by their names; `tests/unit/test_installation.py` then lists the pages with the former text."""
 SANDBOX = "CHECKOUT/sandbox"
-"""What pip gets for `gpufleet-sandbox`."""
+"""Requirement that pip installs as `gpufleet-sandbox`."""
 
 
 def install_command(*extras: str, sandbox: bool = False) -> str:
@@ -14,7 +14,7 @@ def install_command(*extras: str, sandbox: bool = False) -> str:
     Args:
         extras: Extras of `pulumi-gpufleet` (pyproject.toml). Default: none, the program without
             Pulumi.
-        sandbox: Whether `gpufleet-sandbox`, which requires the extra `pulumi`, comes with it;
+        sandbox: Whether to install `gpufleet-sandbox`, which requires the extra `pulumi`;
             `extras` are then those of gpufleet-sandbox.
     """
     wanted = f"[{','.join(extras)}]" if extras else ""
@@ -24,5 +24,5 @@ def install_command(*extras: str, sandbox: bool = False) -> str:
 
 
 def _quoted(requirement: str) -> str:
-    """A shell reads brackets as a pattern."""
+    """Quote a requirement: a shell reads brackets as a pattern."""
     return f"'{requirement}'" if "[" in requirement else requirement

@@ -1,9 +1,9 @@
-"""Texts that people and programs read: without credentials, and without characters that a terminal
-or a log takes for something else.
+"""Texts for people and programs: without credentials, and without characters that a terminal or a
+log interprets.
 
-Names of objects and files are written by other people. A line feed in a name would begin a line of
-its own in a log, an escape sequence would change colours, a mark of direction would show letters in
-another order than they are.
+Names of objects and files come from users. A line feed in a name would start a new line in a log,
+an escape sequence would change colours, and a directional mark would reorder the displayed
+letters.
 """
 
 import json
@@ -25,25 +25,25 @@ _FORMAT = re.compile(
     "\u2060-\u2064\u2066-\u206f\ufeff\ufff9-\ufffb\U000110bd\U000110cd\U00013430-\U0001343f"
     "\ud800-\udfff\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0001\U000e0020-\U000e007f]"
 )
-"""Characters of the category Cf (Unicode 15.0): they show nothing, and change how others show. And
-halves of characters, which names of files can hold and no encoding has."""
+"""Characters of the category Cf (Unicode 15.0), which are invisible and change the display of
+others, and lone surrogates, which file names can contain and no encoding has."""
 _IN_JSON = re.compile(f"[\x7f-\x9f\u2028\u2029]|{_FORMAT.pattern}")
 
 
 def one_line(text: str) -> str:
-    """A text on one line: control characters become a space, others that do not show an escape."""
+    """A text on one line: control characters become spaces, invisible characters an escape."""
     if text.isprintable():
         return text
     return _FORMAT.sub(_escape, _CONTROL.sub(" ", text))
 
 
 def marked(text: str) -> str:
-    """A text for HTML on one line, with what is between backticks as code."""
+    """A text for HTML on one line; text between backticks becomes code."""
     return _CODE.sub(r"<code>\1</code>", escape(one_line(text)))
 
 
 def visible(text: str) -> str:
-    """The same for a text of several lines, which keeps its line feeds and tabs."""
+    """The same for a text of several lines; line feeds and tabs stay."""
     if text.isprintable():
         return text
     return _FORMAT.sub(_escape, _LINES.sub(" ", text))
@@ -51,14 +51,14 @@ def visible(text: str) -> str:
 
 @lru_cache(maxsize=4096)
 def message(text: str) -> str:
-    """A text for people: visible, and without credentials."""
+    """A text for people: with visible characters, and without credentials."""
     return visible(masked(text))
 
 
 def shown_value(value: object) -> str:
-    """A value of a file in a message: masked and then cut, and never what a mapping or list holds.
+    """A value of a file in a message: masked, then shortened; mappings and lists as their size.
 
-    A cut credential is not recognised any more, so that the order matters.
+    Masking comes first: a shortened credential would not be recognised.
     """
     if isinstance(value, str):
         text = repr(masked(value))
@@ -74,9 +74,9 @@ def shown_value(value: object) -> str:
 
 
 def json_text(document: object, indent: int = 2) -> str:
-    """A document as JSON that is safe to show; decimals become texts, so no digit is lost.
+    """A document as JSON that is safe to print; decimals become text, so no digit is lost.
 
-    Reading it gives back every character: those that do not show are escaped as JSON does it.
+    Reading it back returns every character: invisible characters are JSON escapes.
     """
     text = json.dumps(document, indent=indent, default=str, ensure_ascii=False)
     return _IN_JSON.sub(lambda found: json.dumps(found[0])[1:-1], text)

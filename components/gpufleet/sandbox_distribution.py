@@ -1,4 +1,4 @@
-"""What the distribution gpufleet-sandbox adds to this one, found by its entry points."""
+"""Entry points of the distribution gpufleet-sandbox."""
 
 from importlib.metadata import entry_points, version
 from typing import Any
@@ -16,14 +16,14 @@ _INSTALL = f"`{install_command(sandbox=True)}`, or `make up` in a checkout"
 
 
 class SandboxUnavailableError(Exception):
-    """The sandbox cannot be used; the text says what to install."""
+    """The sandbox cannot be used; the text names the missing package."""
 
 
 def sandbox_part(group: str) -> Any:
     """The object that gpufleet-sandbox registers in a group of entry points.
 
     Raises:
-        SandboxUnavailableError: gpufleet-sandbox is not installed, is made for another version of
+        SandboxUnavailableError: gpufleet-sandbox is not installed, belongs to another version of
             pulumi-gpufleet, or lacks a package that it requires.
     """
     entry = next(iter(entry_points(group=group, name="sandbox")), None)

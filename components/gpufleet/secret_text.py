@@ -1,8 +1,8 @@
-"""Credentials in text: how they are recognised, and texts without them.
+"""Recognition of credentials in text, and texts without them.
 
-The forms of tokens are those that their issuers publish and that scanners for secrets use
-(gitleaks/gitleaks config/gitleaks.toml). A text of no known form counts where it is as random as a
-key. Messages of this project never repeat such a value.
+The patterns of tokens are those that their issuers publish and that scanners for secrets use
+(gitleaks/gitleaks config/gitleaks.toml). Text without a known pattern is treated as a credential if
+it is as random as a key. Messages of this project never repeat such a value.
 """
 
 import re
@@ -32,10 +32,10 @@ FORMS: Mapping[str, str] = {
     "a Databricks token": r"\bdapi[0-9a-f]{32}\b",
     "a bootstrap token": r"(?<![\w.-])(?=[a-z]*\d)[a-z0-9]{6}\.(?=[a-z]*\d)[a-z0-9]{16}(?![\w.-])",
 }
-"""Kind of a credential -> its form."""
+"""Kind of a credential -> its pattern."""
 
 _PLACE = r"(?![$<{*.\[(]|REDACTED|changeme|xxx)"
-"""What follows is a value, and not the place of one: `$TOKEN`, `<token>`, `{{ .token }}`, `...`."""
+"""A value follows, not a reference to one: `$TOKEN`, `<token>`, `{{ .token }}`, `...`."""
 _VALUE = rf"{_PLACE}[^\s'\",;)&`]{{1,500}}"
 _NAME = r"(?:password|passwd|passphrase|token|secret|api[-_]?key|access[-_]?key|private[-_]?key)"
 _WITH_PASSWORD = re.compile(
@@ -47,21 +47,21 @@ _OPTION = re.compile(
     rf"((?<![\w-])--?[a-z0-9_.-]{{0,60}}{_NAME}\s+['\"]?)(?=\S*\d)(?=\S{{8}}){_VALUE}",
     re.IGNORECASE,
 )
-"""Only a value with a digit: what follows an option can be a sentence about it."""
+"""A value with a digit: the text after an option can be a sentence about it."""
 _HEADER = re.compile(r"(\b(?:Bearer|Basic)\s+)[A-Za-z0-9+/=._~-]{20,}")
 _BEFORE = (("://", _WITH_PASSWORD), ("=", _ASSIGNED), ("-", _OPTION), (" ", _HEADER))
-"""A text that each form has in it, and the form."""
+"""A text that every match of a pattern contains, and the pattern."""
 _KEY_BLOCK = "-----BEGIN"
 _KNOWN = re.compile("|".join(FORMS.values()))
 _RUN = re.compile(r"(?<![\w:+/=.-])[A-Za-z0-9+/_=.-]{20,}")
-"""What can be a token: every known form has at least 20 characters."""
+"""Candidates for tokens: every known pattern has at least 20 characters."""
 _KEPT = 4
-"""Characters of a known token that stay: they say what it is (`ghp_`)."""
+"""Leading characters of a known token that stay visible: they identify its kind (`ghp_`)."""
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 _HEXADECIMAL = re.compile(r"[0-9a-f]{32,}|[0-9A-F]{32,}")
 _CHANGES = 0.45
-"""Share of neighbours of different classes (small, capital, digit). Random text in base 64 has
-about 0.6; names of models and machines have less than 0.4."""
+"""Share of adjacent characters of different classes (lowercase, uppercase, digit). Random base64
+text has about 0.6; names of models and machines have less than 0.4."""
 
 SECRET_NAME = re.compile(
     r"(password|passwd|token|secret[-_]?(access[-_]?)?key|api[-_]?key|private[-_]?key)$",
@@ -71,7 +71,7 @@ SECRET_NAME = re.compile(
 
 
 def secret_in(text: str) -> str | None:
-    """What kind of credential a text holds, or None. The text itself is never given back."""
+    """The kind of credential that a text contains, or None. The text itself is never returned."""
     if _WITH_PASSWORD.search(text):
         return "an address with a password"
     if _KNOWN.search(text):
@@ -82,7 +82,7 @@ def secret_in(text: str) -> str | None:
 
 
 def may_be_secret(name: str, value: object) -> bool:
-    """Whether the value of a field or variable may be a credential: no message repeats it."""
+    """Whether the value of a field or variable may be a credential, hidden in messages."""
     if SECRET_NAME.search(name) is not None:
         return True
     return isinstance(value, str) and secret_in(value) is not None
@@ -106,7 +106,7 @@ def _masked_run(found: re.Match[str]) -> str:
 
 
 def masked_data(value: Any) -> Any:
-    """Data with the same in every text of it."""
+    """Data with every credential in its texts masked."""
     if isinstance(value, str):
         return masked(value)
     if isinstance(value, Mapping):

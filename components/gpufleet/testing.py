@@ -8,8 +8,8 @@
     def test_pool():
         EksGpuNodeGroup("chat", {...})
 
-`docs/test-your-program.md` has a whole test. The components survive plain mocks too, those of
-Pulumi's documentation; these also answer what only a cloud knows, and keep what was registered.
+`docs/test-your-program.md` has a complete test. The components also work with the plain mocks of
+Pulumi's documentation; these mocks also return outputs of the cloud, and record every resource.
 """
 
 import asyncio
@@ -45,9 +45,9 @@ MADE: dict[str, dict[str, Any]] = {
         "masterAuth": {"clusterCaCertificate": "Q0E="},
     },
 }
-"""Type of a resource -> outputs that only the cloud knows. Inputs of the same name win."""
+"""Type of a resource -> outputs that the cloud sets. Inputs of that name have precedence."""
 ANSWERED: dict[str, dict[str, Any]] = {"aws:eks/getNodeGroups:getNodeGroups": {"names": []}}
-"""Function -> answer of a cloud in which nothing exists yet."""
+"""Function -> its result in an empty cloud."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +63,10 @@ class MadeResource:
 
 @dataclass
 class RecordingMocks(Mocks):
-    """Every resource comes back with its inputs and `MADE` of its type, and is kept."""
+    """Each resource returns its inputs and the entry of its type in `MADE`, and is recorded."""
 
     answers: Mapping[str, Mapping[str, Any]] = field(default_factory=dict[str, Mapping[str, Any]])
-    """Function -> its answer, before `ANSWERED`. Any other function is answered with nothing."""
+    """Function -> its result, before `ANSWERED`. Any other function returns an empty result."""
     stacks: Mapping[str, Mapping[str, Any]] = field(default_factory=dict[str, Mapping[str, Any]])
     """Name of another stack -> its outputs, for a StackReference. Any other stack has none."""
     resources: list[MadeResource] = field(default_factory=list[MadeResource])
@@ -90,8 +90,8 @@ class RecordingMocks(Mocks):
         return dict(self.answers.get(args.token, ANSWERED.get(args.token, {})))
 
     def all(self, type_: str) -> list[MadeResource]:
-        """The resources of a type, in the order in which they were registered. Outside of an
-        `apply` it waits for those that the program still registers, and raises what fails there."""
+        """The resources of a type, in the order of registration. Outside of an `apply` it waits for
+        resources that the program still registers, and raises their errors."""
         loop = asyncio.get_event_loop()
         if not loop.is_running():
             loop.run_until_complete(wait_for_rpcs())
@@ -102,7 +102,7 @@ class RecordingMocks(Mocks):
         found = self.all(type_)
         if len(found) != 1:
             types = sorted({one.type for one in self.resources})
-            raise LookupError(f"{len(found)} resources of the type {type_}; there are {types}")
+            raise LookupError(f"{len(found)} resources of the type {type_}; registered are {types}")
         return found[0]
 
 
@@ -114,13 +114,13 @@ def use_mocks(
     answers: Mapping[str, Mapping[str, Any]] | None = None,
     stacks: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> RecordingMocks:
-    """Put mocks in the place of the engine, for all resources that are registered from now on.
+    """Replace the engine by mocks for all resources that are registered after this call.
 
     Args:
         project: Name of the project that the program reads. Default `project`.
         stack: Name of the stack that the program reads. Default `test`.
-        preview: Whether `pulumi.runtime.is_dry_run()` says so. Default false: an update.
-        answers: Function of a provider -> its answer. Default: nothing exists yet.
+        preview: Value of `pulumi.runtime.is_dry_run()`. Default false: an update.
+        answers: Function of a provider -> its result. Default: nothing exists yet.
         stacks: Name of another stack -> its outputs, for a StackReference. Default: none.
     """
     mocks = RecordingMocks(dict(answers or {}), dict(stacks or {}))

@@ -33,7 +33,7 @@ def restore_cut_off_checkpoints(backend_url: str, note: Callable[[str], None]) -
         if _cut_off(attributes):
             attributes.unlink()
             written = attributes.with_suffix("")
-            note(f"stack {written.stem}: {written.name}.attrs was cut off in writing; removed it")
+            note(f"stack {written.stem}: {written.name}.attrs was truncated; removed it")
     for checkpoint in sorted(folder.glob(".pulumi/stacks/**/*.json")):
         if not _cut_off(checkpoint):
             continue
@@ -42,10 +42,10 @@ def restore_cut_off_checkpoints(backend_url: str, note: Callable[[str], None]) -
             fresh = checkpoint.with_name(f".{checkpoint.name}.restored")
             shutil.copyfile(copy, fresh)
             fresh.replace(checkpoint)
-            note(f"stack {checkpoint.stem}: its state was cut off in writing; took the copy before")
+            note(f"stack {checkpoint.stem}: its state was truncated; restored the previous copy")
         else:
             checkpoint.unlink()
-            note(f"stack {checkpoint.stem}: its first state was cut off in writing; it starts anew")
+            note(f"stack {checkpoint.stem}: its first state was truncated; it starts empty")
 
 
 def _cut_off(file: Path) -> bool:

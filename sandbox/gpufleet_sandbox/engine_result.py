@@ -94,8 +94,8 @@ class EngineError(SandboxError):
         # The cause comes last, where a reader of a long log looks; advice caused nothing.
         stopping = [one for one in result.violations if one.startswith("[mandatory]")]
         advice = [one for one in result.violations if one not in stopping]
-        told = [*advice, *stopping, *result.errors]
-        said = "\n".join(told) if told else result.output.strip()[-2000:]
+        printed = [*advice, *stopping, *result.errors]
+        said = "\n".join(printed) if printed else result.output.strip()[-2000:]
         super().__init__(f"`{result.command}` ended with exit status {result.status}:\n{said}")
         self.result = result
 

@@ -67,8 +67,8 @@ def repair(
             # The state may have a release that Helm no longer has: upgrading it would fail.
             engine.refresh(stack)
         return
-    repaired, told = settled(state)
-    for line in told:
+    repaired, notes = settled(state)
+    for line in notes:
         note(f"stack {stack}: {line}")
     with tempfile.TemporaryDirectory(prefix="gpufleet-state-") as folder:
         file = Path(folder) / "state.json"
@@ -92,7 +92,7 @@ def settled(state: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
     """
     resources: list[dict[str, Any]] = list(state.get("resources") or [])
     known = {(entry["urn"], entry.get("id")) for entry in resources}
-    told: list[str] = []
+    notes: list[str] = []
     for operation in state.get("pending_operations") or []:
         if operation["type"] != "creating":
             continue
@@ -100,7 +100,7 @@ def settled(state: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
         name = entry["urn"].rsplit("::", 1)[-1]
         identity = entry.get("id") or kubernetes_id(entry)
         if not identity:
-            told.append(f"{name} may exist without being recorded; its provider gave no id yet")
+            notes.append(f"{name} may exist without being recorded; its provider gave no id yet")
             continue
         if (entry["urn"], identity) in known:
             continue
@@ -110,8 +110,8 @@ def settled(state: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
             entry["delete"] = True
         known.add((entry["urn"], identity))
         resources.append(entry)
-        told.append(f"{name} was being created as {identity}; looking whether it exists")
-    return {**state, "resources": resources, "pending_operations": []}, told
+        notes.append(f"{name} was being created as {identity}; looking whether it exists")
+    return {**state, "resources": resources, "pending_operations": []}, notes
 
 
 def kubernetes_id(entry: dict[str, Any]) -> str | None:

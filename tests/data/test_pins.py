@@ -116,7 +116,7 @@ def test_a_pin_that_is_moved_by_hand_says_what_is_missing(moved: dict[str, str],
 )
 def test_a_row_that_goes_is_missed(name: str, change: dict[str, Any], said: str) -> None:
     lacking = replace(load())
-    # Tables are read once, when they are first asked for.
+    # Tables are read once, on first use.
     lacking.__dict__.update(change)
     found = [text for text in missing(pinned(), lacking) if text.startswith(f"{name} ")]
     assert any(said in text for text in found)

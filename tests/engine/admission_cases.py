@@ -57,7 +57,7 @@ def _of_pods() -> list[Case]:
                 ("gpu-owner-tags-missing", changed(make(pod_spec()), "metadata/labels", {}))
             )
         if kind == "TrainJob":
-            continue  # it has no pod spec of its own
+            continue  # it has no pod spec
         claims = [{"name": "gpu", "resourceClaimTemplateName": "one"}]
         found.append(("dra-claim-unused", make(pod_spec(resourceClaims=claims))))
         if kind != "DaemonSet" and kind not in RUNTIMES:

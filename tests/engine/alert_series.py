@@ -51,7 +51,7 @@ SHARED = "nvidia_com_gpu_shared"
 STOPPED = "gpu:notebook:stopped"
 QUOTA = 'kueue_cluster_queue_nominal_quota{cluster_queue="a", resource="nvidia.com/gpu.shared"}'
 CASES: dict[str, tuple[list[dict[str, str]], list[dict[str, str]], str]] = {
-    # alert: (series that make it fire, series that do not, when it is asked)
+    # alert: (series that make it fire, series that do not, time of the evaluation)
     "GpuXid": (
         [constant(f'DCGM_EXP_XID_ERRORS_COUNT{{{GPU}, xid="79"}}', 1)],
         [constant(f'DCGM_EXP_XID_ERRORS_COUNT{{{GPU}, xid="31"}}', 4)],
@@ -239,7 +239,7 @@ CASES: dict[str, tuple[list[dict[str, str]], list[dict[str, str]], str]] = {
     "GpuPoolAtFloor": (
         # 60 % of five nodes are three.
         [*nodes("lab", "n1", "n2", "n3", "n4", "n5"), *cordoned("n1", "n2")],
-        # Four of five, and a pool that is small because no more is wanted.
+        # Four of five, and a pool whose desired size is small.
         [
             *nodes("lab", "n1", "n2", "n3", "n4", "n5"),
             *cordoned("n1"),

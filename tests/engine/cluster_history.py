@@ -82,7 +82,7 @@ def _results(claim: Object) -> list[Object]:
 def classic(pod: Object) -> int:
     """Devices of the device plugin that a pod holds."""
     if (pod["status"].get("extendedResourceClaimStatus") or {}).get("resourceClaimName"):
-        return 0  # the same request, answered by the DRA driver
+        return 0  # the same request, served by the DRA driver
     return sum(
         int(count)
         for container in pod["spec"]["containers"]

@@ -85,7 +85,7 @@ def _machine(machine: Machine, reserved: list[dict[str, Any]]) -> dict[str, Any]
     elif gpus:
         resources["nvidia.com/gpu"] = str(gpus)
     if machine.efa_interfaces:
-        # Its AWS provider knows EFA interfaces and no huge pages (aws/karpenter-provider-aws#3315).
+        # Its AWS provider counts EFA interfaces, no huge pages (aws/karpenter-provider-aws#3315).
         resources[EFA] = str(machine.efa_interfaces)
     offerings = [
         {

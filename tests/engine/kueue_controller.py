@@ -71,7 +71,7 @@ def kueue(
             for path in made:
                 server.request("DELETE", path)
     finally:
-        process.kill()  # it has nothing to save, and takes its time to say goodbye
+        process.kill()  # it has no state to save, and its shutdown is slow
         process.wait()
         names = {one["metadata"]["name"] for one in crds}
         back = [one for one in custom_resources.packaged() if one["metadata"]["name"] in names]

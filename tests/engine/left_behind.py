@@ -29,7 +29,7 @@ def ended_with_us(folder: Path) -> Iterator[None]:
     try:
         yield
     finally:
-        watcher.kill()  # what is left now is for the tests to say
+        watcher.kill()  # the tests report the remaining processes
         watcher.communicate()
 
 

@@ -268,7 +268,7 @@ def _replaced(value: Any, pairs: Sequence[tuple[str | int, str | int]]) -> Any:
             return new
     if isinstance(value, str):
         for old, new in pairs:
-            # A number stands alone or in an address.
+            # A number is separate or part of an address.
             value = value.replace(str(old), str(new))
     return value
 

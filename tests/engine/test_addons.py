@@ -164,11 +164,11 @@ def test_networks_and_gpu_operator_wait_for_the_policy(
     assert shared == [
         {"resourceName": "rail_a", "rdmaHcaMax": 8, "selectors": {"vendors": ["15b3"]}}
     ]
-    # One Node Feature Discovery in the cluster, the one that was there first.
+    # One Node Feature Discovery in the cluster, the first one.
     deployments = apps.list_deployment_for_all_namespaces(
         label_selector="app.kubernetes.io/name=node-feature-discovery"
     )
-    ours = {"nvidia-network-operator", "gpu-operator"}  # other tests keep namespaces of their own
+    ours = {"nvidia-network-operator", "gpu-operator"}  # other tests keep their own namespaces
     assert [d.metadata.namespace for d in deployments.items if d.metadata.namespace in ours] == [
         "nvidia-network-operator"
     ]

@@ -170,7 +170,7 @@ def test_installed_plugins_share_a_cloud_and_leave_when_told(
     assert made.engine.outputs(made.stack) == {"url": queue.id}
     made.run("preview", "--refresh", "--expect-no-changes")
     clouds.disturb(Disturbance(operation="delete", type="*Queue", then="hang"))
-    # It hangs for an hour, unless it is asked to leave.
+    # It hangs for an hour, unless it is interrupted.
     said = tmp_path / "said"
     with said.open("wb") as file:
         destroying = subprocess.Popen(

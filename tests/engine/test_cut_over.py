@@ -270,7 +270,7 @@ WAYS = [
     pytest.param(WHOLE, {}, "nvidia.com/gpu", "cut-gpu", GPUS, False, id="whole"),
     pytest.param(
         SEVENTHS,
-        # Pods that ask for the classic name find a place on nodes that are done, as whole GPUs do.
+        # Pods that request the classic name run on nodes that are done, as whole GPUs do.
         {"devices": "mig", "extendedResource": True, **SEVENTHS["mig"]},
         SLICE,
         "cut-mig-1g-10gb",

@@ -96,7 +96,7 @@ def test_a_killed_update_is_repaired_and_nothing_exists_twice(
 
     out = io.StringIO()
     result = deploy(sandbox, demo.stack, project=demo.folder, out=out)[demo.stack]
-    assert not cut_off or "was cut off in writing" in out.getvalue()
+    assert not cut_off or "was truncated" in out.getvalue()
     assert "removed the lock of an update that was killed" in out.getvalue()
     assert len(settings()) == 30
     assert result.changes["create"] > 0
@@ -122,8 +122,8 @@ def test_a_state_that_was_cut_off_is_repaired(
     [checkpoint] = _checkpoints(demo)
     attributes = checkpoint.with_name(f"{checkpoint.name}.attrs")
     for file, told in (
-        (checkpoint, "its state was cut off in writing; took the copy before"),
-        (attributes, f"{attributes.name} was cut off in writing; removed it"),
+        (checkpoint, "its state was truncated; restored the previous copy"),
+        (attributes, f"{attributes.name} was truncated; removed it"),
     ):
         file.write_bytes(b"")
         assert "failed to load checkpoint" in demo.run("up", check=False).output

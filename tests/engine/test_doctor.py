@@ -78,7 +78,7 @@ class Generated:
             if devices == "claims":
                 self._publish(name, product, chance.choice([1, 4]))
         self.nodes.append(f"doctor-{self.seed}-mark")
-        room = {"pods": "110"}  # for the marks only: every other pod asks for a CPU
+        room = {"pods": "110"}  # for the marks only: every other pod requests a CPU
         status = {"allocatable": room, "capacity": room}
         self.core.create_node({"metadata": {"name": self.nodes[-1]}, "status": status})
         until(self._settled, "the nodes to be ready")

@@ -200,7 +200,7 @@ class Generated:
                 case "limit":
                     body = {"spec": {"limits": None}}
                     self.custom.patch_cluster_custom_object(*POOL, near.name, body)
-                case "machine" if one.change.startswith("ask for "):
+                case "machine" if one.change.startswith("request "):
                     amount, _, name = one.change.split(", or ")[0].split()[-3:]
                     less = "less than" in one.change
                     limits = spec["containers"][0]["resources"]["limits"]

@@ -245,14 +245,14 @@ def test_mig_devices_exclude_each_other(shared_project: Project, fleet: Cluster)
     fleet.stays_pending("slice-1g-more", "cannot allocate all claims")
 
     # Pending pods first: a pod that is deleted while the scheduler binds it holds its devices a
-    # moment longer, and no event says when they are free.
+    # moment longer, and no event reports when they are free.
     for name in ("slice-4g", "slice-1g-more", "slice-3g-40gb", "slice-2g-20gb", "slice-1g"):
         fleet.delete(name)
     fleet.running("whole")
     assert list(fleet.devices().values()) == ["gpu-0"]
     fleet.delete("whole")
 
-    # Classic requests: answered through the class, never by the node's own capacity.
+    # Classic requests: served through the class, never by the node's own capacity.
     for number in range(7):
         fleet.asking(f"classic-{number}", "nvidia.com/mig-1g.10gb")
     fleet.running(*(f"classic-{number}" for number in range(7)))
@@ -303,7 +303,7 @@ def test_claims_get_what_they_need(shared_project: Project, fleet: Cluster) -> N
     fleet.running("pair")
     assert len(fleet.devices()) == 1
     fleet.delete("pair")
-    # Each simulated GPU has a PCIe root of its own.
+    # Each simulated GPU has its own PCIe root.
     fleet.claiming("near", "claims-near")
     fleet.stays_pending("near", "cannot allocate all claims")
     fleet.delete("near")

@@ -277,13 +277,13 @@ def test_an_example_deploys(
     project = cluster_project({**program, **declared}, name="existing-nodes")
     settings = f"config: {{'existing-nodes:fleet': {name}}}\n"
     (project.folder / f"Pulumi.{project.stack}.yaml").write_text(settings)
-    for team in ("research", "teaching"):  # as docs/what-must-exist.md says
+    for team in ("research", "teaching"):  # from docs/what-must-exist.md
         make_namespace(core, team)
     with nfd_master(sandbox, tmp_path, core.api_client) as report:
         for node in names:
             report(node)
         project.run("up")
-        if name == "aks":  # by hand, as `nodes/chat.sh` of `gpufleet render` says
+        if name == "aks":  # by hand, by `nodes/chat.sh` of `gpufleet render`
             fleet = compile_data(yaml.safe_load(declared["aks.yaml"])).fleet
             assert fleet is not None
             own = {"metadata": {"labels": dict(fleet.pools[0].labels)}}

@@ -175,7 +175,7 @@ DIFFERENCES = (
 @pytest.fixture(scope="module")
 def with_policies(server: ApiServer, answers: list[Any]) -> ApiServer:
     """The server with every generated policy, each warning: a client then sees all of them."""
-    del answers  # asked before
+    del answers  # evaluated before
     for policy in policies(SETTINGS):
         policy.binding["spec"]["validationActions"] = ["Warn"]
         for kind, document in (("", policy.policy), ("bindings", policy.binding)):

@@ -176,7 +176,7 @@ def test_a_node_pool_that_was_taken_over_follows_the_declaration(
     nodes = found.outputs["nodeConfig"]
     assert nodes["labels"] == {"gpufleet.dev/pool": "chat"}
     assert nodes["tags"] == ["gpu-nodes"]
-    # What only a new node pool could change is as it was, whatever the declaration says.
+    # Fields that only a new node pool could change are unchanged, for any declaration.
     kept = ("machineType", "diskSizeGb", "spot", "bootDisk", "guestAccelerators")
     assert {key: nodes[key] for key in kept} == {key: old.inputs["nodeConfig"][key] for key in kept}
     assert found.outputs["maxPodsPerNode"] == 64

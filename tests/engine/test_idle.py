@@ -24,7 +24,7 @@ from gpufleet.fleet.model import Fleet
 from gpufleet.platforms.compiled import compile_data
 from gpufleet.render.dcgm_metrics import exported
 from gpufleet.render.idle import LEASE, idle_objects
-from gpufleet.render.rule_groups import rule_groups
+from gpufleet.render.monitoring_artefacts import rule_groups
 from gpufleet_sandbox.sandbox import Sandbox
 from tests.engine.conftest import require
 from tests.engine.dcgm_exporter import exposition, served
@@ -58,7 +58,7 @@ def lease(until_second: int = 0) -> dict[str, str]:
 
 UNKNOWN = None
 CASES: dict[str, tuple[list[dict[str, str]], str, float | None]] = {
-    # what is known: (series, when it is asked, what the query answers). `0.6x20` is 21 figures, the
+    # state: (series, time of the query, its result). `0.6x20` is 21 figures, the
     # last of them of minute 20.
     "idle for 30 minutes": ([*pod(), figure("0.6x20 0.01x60"), lease()], "50m", 0),
     "idle for 29 minutes": ([*pod(), figure("0.6x20 0.01x60"), lease()], "49m", 1),
@@ -354,7 +354,7 @@ def test_the_idle_one_stops_and_the_leased_and_the_busy_go_on(lab: Lab) -> None:
     assert time.time() >= leased_until - 1
     assert lab.all_replicas() == {"alice": 0, "bob": 1, "carol": 0, "dave": 1}
 
-    # A person who wants it back extends the lease; a time that cannot be read changes nothing.
+    # A user extends the lease to restart it; an unreadable time changes nothing.
     lab.lease("alice", in_seconds(600))
     until(lambda: lab.replicas("alice") == 1, lab.all_replicas)
     restarted_at = time.time()

@@ -91,7 +91,7 @@ def kill(victim: str, engine: "subprocess.Popen[bytes]", sandbox: Any) -> None:
             if process.name().startswith("pulumi-resource"):
                 process.kill()
     else:
-        with suppress(SandboxError):  # an earlier round killed it, and no one repaired it since
+        with suppress(SandboxError):  # an earlier round killed it without a repair
             sandbox.kill(victim)
 
 

@@ -193,7 +193,7 @@ def test_a_pool_without_nodes_grows_by_its_queue(queued: Queued) -> None:
         ),
         lambda: "the pod asks for no node",
     )
-    # An autoscaler answers with a node as the pool describes it: labels, taints, machine.
+    # An autoscaler adds a node with the pool's labels, taints and machine.
     pool = queued.fleet.pool("burst")
     grown = dataclasses.replace(pool, nodes=NodeRange(1, 1, 2))
     (node,) = simulated_nodes(grown, load(), prefix="queued", region="sandbox")
@@ -275,7 +275,7 @@ def metrics_reader(
             except urllib.error.HTTPError as refused:
                 if refused.code not in (401, 403):
                     raise
-                return ""  # the API server takes a moment to know of a right
+                return ""  # the API server needs a moment to apply a role
 
         yield read
     finally:

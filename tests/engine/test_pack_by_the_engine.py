@@ -67,7 +67,7 @@ def test_the_engine_reports_what_the_pack_reports(
 
     def front() -> Front:
         one = Front(tmp_path, today=lambda: datetime.now(UTC).date())
-        one.configure_stack(made.stack)  # its name says the environment
+        one.configure_stack(made.stack)  # its name contains the environment
         return one
 
     def said(found: list[Any]) -> set[tuple[str, ...]]:

@@ -127,7 +127,7 @@ def test_a_plan_runs_and_has_no_gpu_to_spare(planned: Planned, core: client.Core
         assert labels[POOL] == planned.pool_of(pod.metadata.labels["app"])
         [(resource, count)] = asked(pod).items()
         need = float(pod.metadata.annotations[NEED]) * MIB_PER_GIB
-        # What the node says of itself, by feature discovery, not what the plan believes.
+        # The node's labels of feature discovery, not the plan's assumption.
         memory = int(labels[f"{resource.removesuffix('.shared')}.memory"])
         sharing = int(labels.get(f"{resource.removesuffix('.shared')}.replicas", "1"))
         assert need <= count * memory / max(sharing, 1), (pod.metadata.name, resource, count)

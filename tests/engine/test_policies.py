@@ -168,7 +168,7 @@ def test_up_stops_before_anything_is_made(example: Example) -> None:
     said = " ".join(result.output.split())
     assert "[mandatory]" in said
     assert "[gpu-oversized-for-model] Deployment default/wasteful-chat" in said
-    assert "asks for 1 x nvidia.com/gpu = 1 x H100-80GB" in said
+    assert "requests 1 x nvidia.com/gpu = 1 x H100-80GB" in said
     assert "nvidia.com/gpu.shared of pool small-models has 5.6 GiB" in said
     assert "wastes 29,253 USD per month (6 pods; pool training" in said
     assert "gpufleet.dev/ignore-gpu-oversized-for-model" in said

@@ -153,7 +153,7 @@ def admitted_as_promised(
                     elif (quota.team.name, quota.pool.name) in never:
                         refused.add(name)
                     else:
-                        continue  # it may run on what others leave idle: a warning says so
+                        continue  # it may run on idle quota of others: a warning reports it
                     batch.create_namespaced_job(NAMESPACE, job(quota, name))
             until(
                 lambda: promised <= {name for name, on in reserved(custom).items() if on},

@@ -135,7 +135,7 @@ def _draw(seed: int) -> Iterator[Declared]:
     """An endless series of different legal declarations."""
     chance = Random(seed)
     gpus = tuple(load().gpus.values())
-    # Most of what can be written differently is MIG.
+    # Most alternative spellings concern MIG.
     with_mig = tuple(gpu for gpu in gpus if gpu.mig is not None)
     seen: set[tuple[str, int, str]] = set()
     while True:

@@ -65,7 +65,7 @@ def test_the_stack_comes_up_stays_and_goes(stack: Stack, core: client.CoreV1Api)
     nodes_advertise(core)
     outputs = stack.project.engine.outputs(stack.project.stack)
     assert outputs["advertised"]["training"] == {"nvidia.com/gpu": 8}
-    # What compile says is what the nodes advertise.
+    # The nodes advertise the result of compile.
     for node, resources in ADVERTISED.items():
         pool = node.split("-")[1]
         promised = {k: str(v) for k, v in outputs["advertised"][pool].items()}

@@ -87,7 +87,7 @@ def test_values_reach_the_node(cluster_project: MakeProject, cluster: Any) -> No
 def test_wrong_values_never_reach_the_cluster(
     cluster_project: MakeProject, values: dict[str, Any], reason: str
 ) -> None:
-    # A namespace takes five seconds to go: the one that is there does.
+    # The deletion of a namespace takes five seconds: the existing one is used.
     project = cluster_project(program(values, "default", made=False))
     with pytest.raises(EngineError) as stopped:
         project.run("up")

@@ -140,7 +140,7 @@ def test_the_api_server_takes_nims_as_they_are_rendered(api: client.ApiClient) -
             "image": "nvcr.io/nim/meta/llama-3.2-1b-instruct",
             "tag": "1.8.4",
             "pool": "slices",
-            "scale": {"max": 4},
+            "replicas": 4,
             "storage": {"sizeGib": 50, "shared": True},
         }
     )

@@ -288,7 +288,7 @@ def test_each_kind_of_own_machine_has_its_own_shape() -> None:
     assert answer.spec is not None, answer.findings
     shapes = {pool["gpu"]: pool["vsphere"]["template"] for pool in answer.spec["pools"]}
     assert shapes == {"H100-80GB": "big", "L40S": "small"}
-    # What compile says about a shape points into the file of workloads.
+    # Findings of compile about a shape point into the file of workloads.
     refused = on_premises(big, {**small, "cpus": 0})
     wrong = [f.path for f in refused.findings if f.severity.value == "error"]
     assert any(path.startswith("hardware[1].vsphere") for path in wrong), refused.findings

@@ -68,7 +68,7 @@ def test_all_problems_of_a_file_come_at_once() -> None:
     [
         ({"workloads": []}, "at least one workload", "write workloads:"),
         ({"workloads": [3]}, "must be a mapping", "write {name: chat"),
-        ({"workloads": [{"name": "a", "workload": "inference"}]}, "needed and missing", "add "),
+        ({"workloads": [{"name": "a", "workload": "inference"}]}, "required and missing", "add "),
     ],
 )
 def test_every_structural_problem_of_a_file_says_what_to_write(

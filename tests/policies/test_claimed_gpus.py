@@ -61,7 +61,7 @@ def rules(tmp_path: Path):
 def test_a_sleeping_holder_of_a_claim_is_idle(rules):
     assert "gpu-idle-command" in rules(text("command: [sleep, infinity]"))
     assert "gpu-idle-command" not in rules(text("command: [python, train.py]"))
-    # A claim that no container refers to is nobody's.
+    # A claim that no container refers to has no owner.
     unused = text("command: [sleep, infinity]").replace("claims: [{name: gpus}]", "requests: {}")
     assert "gpu-idle-command" not in rules(unused)
 

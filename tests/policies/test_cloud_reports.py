@@ -32,7 +32,7 @@ def _eks(**options: Any) -> dict[str, Any]:
 
 
 PREVENTED: dict[str, tuple[str, dict[str, Any], str]] = {
-    # The API wants the size in the template.
+    # The API requires the size in the template.
     "pulumi/pulumi-eks#1228": ("eks", _eks(nodeGroup={"diskSize": 100}), "node-group-disk-size"),
     # EKS takes no version next to an image of the template.
     "pulumi/pulumi-eks#1283": (

@@ -124,7 +124,7 @@ def test_an_object_of_a_list_is_said_and_not_made(file: Path):
 def test_a_file_with_a_template_is_left(file: Path):
     file.write_text(VLLM + "---\nkind: {{ .Values.kind }}\n")
     before = file.read_text()
-    assert "make the object by hand" in run("--fix", str(file)).stdout
+    assert "create the object by hand" in run("--fix", str(file)).stdout
     assert file.read_text() == before
 
 

@@ -77,7 +77,7 @@ def by_crossguard(case: Case, thing: Thing, folder: Path) -> Verdicts:
         alone = read(analyzer.Analyze(analysed(thing), timeout=120).diagnostics)
         whole = analyzer.AnalyzeStack(analyzer_pb2.AnalyzeStackRequest(), timeout=120)
         last = read(d for d in whole.diagnostics if d.urn == urn_of(thing))
-    # Seen with the whole program a finding may weigh more: that is the last word on it.
+    # A finding may have a higher level with the whole program: that level counts.
     heavier = {rule_of(message) for _, message in last}
     return sorted([one for one in alone if rule_of(one[1]) not in heavier] + last)
 

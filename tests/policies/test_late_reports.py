@@ -30,7 +30,7 @@ def codes(report: dict[str, Any], folder: Path) -> set[str]:
 @pytest.mark.parametrize("report", SAID, ids=lambda one: one["report"])
 def test_the_cause_is_said(report: dict[str, Any], tmp_path: Path):
     found = codes(report, tmp_path)
-    # Without a code nothing was wrong: the reporter only asked.
+    # Without a code there was no fault: the reporter had a question.
     assert report["code"] in found if "code" in report else not found
 
 

@@ -56,7 +56,7 @@ def codes(text: str) -> set[str]:
 @pytest.mark.parametrize("nodes", [GROUP, KARPENTER], ids=["managed node group", "Karpenter"])
 def test_the_driver_of_the_operator_is_found(nodes: str) -> None:
     (found,) = (one for one in checked(nodes + RELEASE).findings if one.code == CODE)
-    assert "nodes of this text run al2023-nvidia, which brings the driver" in found.message
+    assert "nodes of this text run al2023-nvidia, which contains the driver" in found.message
     assert "driver: {enabled: false}" in (found.fix or "")
 
 

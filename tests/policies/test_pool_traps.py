@@ -235,7 +235,7 @@ def test_shared_and_whole_gpus_with_taints_of_their_own_do_not_collide():
     config = plugin_config(renameByDefault=False)
     whole = node_group({"nodeGroupName": "whole"}, "whole")
     assert "sharing-name-collides" in said(config, node_group(shared), whole)
-    # Said once, of what can be fixed.
+    # Reported once, for the object that can be fixed.
     assert "sharing-name-collides" not in said(node_group(shared), whole, config)
     renamed = plugin_config(renameByDefault=True)
     assert "sharing-name-collides" not in said(renamed, node_group(shared), whole)

@@ -322,7 +322,7 @@ def test_a_ray_group_that_promises_gpus_lacks_the_limit(said):
     """ray-project/kuberay, ray-operator/config/samples/ray-cluster-label-selector.yaml: the fix is
     the limit; removing the selector takes the accelerator away."""
     found = said(RAY)["non-gpu-pod-on-gpu-pool"]
-    assert "tells Ray that it has a GPU" in found.message
+    assert "sets num-gpus of Ray" in found.message
     assert "nvidia.com/gpu: 1" in found.fix
     assert found.remediation == ()
 

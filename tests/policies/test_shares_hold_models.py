@@ -90,7 +90,7 @@ def test_turns_on_a_gpu_have_no_limit() -> None:
     small = pool({"timeSlicing": {"replicas": 4}}, gpu="T4")
     big = server(of_model="google/gemma-2-9b")
     found = of(findings(big, alongside=small), RULE)
-    assert "on which 4 programs take turns" in found[0].text
+    assert "which 4 programs share by time" in found[0].text
 
 
 def test_the_fix_does_not_lead_to_the_next_finding() -> None:

@@ -58,7 +58,7 @@ def test_each_larger_type_has_one_that_keeps_what_it_is_chosen_for():
         {**ON_DEMAND, TYPES: ["g6.xlarge"]},
         {**ON_DEMAND, TYPES: ["g6.xlarge", "g6.12xlarge"]},  # four GPUs
         {**ON_DEMAND, TYPES: ["g6.xlarge", "g5.2xlarge"]},  # another GPU
-        {**ON_DEMAND, TYPES: ["g6.xlarge", "g9.2xlarge"]},  # no one knows its price
+        {**ON_DEMAND, TYPES: ["g6.xlarge", "g9.2xlarge"]},  # its price is unknown
         {**ON_DEMAND, TYPES: ["g6.xlarge", "g6.2xlarge"], LEAST: 2},  # refused with fewer
     ],
     ids=["spot-too", "spot", "one", "counts", "gpus", "unpriced", "minimum"],

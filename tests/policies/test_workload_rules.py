@@ -212,7 +212,7 @@ def test_resource_of_another_pool_than_the_labels_allow():
     pinned = {'spec.template.spec.nodeSelector."nvidia.com/gpu.product"': "NVIDIA-L4"}
     found = only(findings(deployment(pinned)), "gpu-resource-not-offered")
     assert found.level is Level.ADVISORY
-    assert "drop the node label, or choose pool notebooks" in found.text
+    assert "remove the node label, or choose pool notebooks" in found.text
 
 
 def test_more_replicas_than_the_pools_hold():

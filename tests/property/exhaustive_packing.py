@@ -114,7 +114,7 @@ def _ways(m: PackingMachine, loads: tuple, share: ShareClass):
     if share.machines is not None and m.name not in share.machines:
         return
     if share.mode in (Mode.MPS, Mode.TIME_SLICING):
-        # All GPUs of the node are divided alike; the number is decided by the first share.
+        # All GPUs of the node are divided equally; the first share decides the number.
         used = {e[2] for load in loads for e in load if e[0] == share.mode}
         other = any(e[0] != share.mode for load in loads for e in load)
         if other or len(used) > 1:

@@ -62,7 +62,7 @@ def test_options_keep_what_was_asked(
     # The front is of the options, and no option beats one of it in everything.
     assert set(found.front) <= set(found.options)
     assert bool(found.front) == bool(found.options)
-    # Without options there is an error that says why.
+    # Without options an error gives the reason.
     assert found.options or any(f.severity.value == "error" for f in found.findings)
     quick = choose(need, market, CATALOGUE, thorough=False)
     assert quick.best == found.best

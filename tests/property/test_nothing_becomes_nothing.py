@@ -203,7 +203,7 @@ def test_the_fix_gives_one_job() -> None:
     assert [one.evidence["team"] for one in first] == ["c"]
     assert first[0].message == (
         "share 0.33 of whole is 0 of 16 nvidia.com/gpu, and a job there takes 8: its jobs run "
-        "there only on what others leave idle"
+        "there only on idle quota of other teams"
     )
     assert first[0].fix == "let whole have 3 nodes, or give it the pool: `team: c`"
     pool = {**FLEET["pools"][0], "nodes": {"min": 0, "max": 3}}

@@ -194,7 +194,7 @@ def test_quota_is_what_the_pools_may_grow_to(document: dict[str, Any]) -> None:
             bounds = limits(pool)
             assert int(bounds["nodes"]) == most
             for resource, amount in pool.advertised.items():
-                # Of GPUs that take turns without a name of their own both counts are bounded.
+                # For time-sliced GPUs without a separate name both counts are limited.
                 both = max(amount, modelled_gpus(pool) if resource == GPU else 0)
                 assert int(bounds[resource]) == both * most
             for resource, amount in told_to_autoscaler(pool).items():

@@ -209,7 +209,7 @@ def test_what_fits_has_room_for_what_was_asked(model: Architecture, serving: Ser
     need = serving_ledger(model, engine)
     enough = -(-need.total_bytes * 100 // 92) + 100
     room = capacity(model, engine, enough)
-    # Blocks of all groups of layers may need more than the bytes: then the engine's reason is said.
+    # Blocks of all groups of layers may need more than the bytes: the engine's reason is reported.
     in_blocks = (
         room.needed_bytes is not None and room.cache_bytes < engine.batch * room.needed_bytes
     )

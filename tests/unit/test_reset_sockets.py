@@ -13,7 +13,7 @@ def test_a_reset_before_the_handshake_closes_the_socket() -> None:
         server.bind(("127.0.0.1", 0))
         server.listen()
         connected = socket.create_connection(server.getsockname())
-    # The server is gone, its answer to the connection was a reset.
+    # The server has ended, its response to the connection was a reset.
     with warnings.catch_warnings(record=True) as said, connected:
         warnings.simplefilter("always")
         with pytest.raises(ConnectionResetError):

@@ -156,7 +156,7 @@ class FaultProxy:
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
-    # One packet per answer: headers and body apart cost 40 ms of delayed acknowledgement a call.
+    # One packet per response: two packets cost 40 ms of delayed acknowledgement a call.
     wbufsize = -1
     disable_nagle_algorithm = True
 

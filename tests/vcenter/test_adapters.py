@@ -76,10 +76,10 @@ E1000E = vim.vm.device.VirtualE1000e
         (["a/e1000e"], [card(0, "a")], ["a"], ["remove a", "add a"]),
         (["/e1000e"], [card(0, "a")], [None], ["remove a", "add a"]),
         (["", "b"], [card(0, "b"), card(1, "a")], ["a", "b"], []),
-        # What someone added stays, also where the declaration grows or shrinks next to it.
+        # An adapter that another user added stays, also when the declaration grows or shrinks.
         (["a", "c"], [card(0, "a"), card(1, "theirs")], ["a"], ["add c"]),
         (["a"], [card(0, "a"), card(1, "theirs")], ["a", "b"], []),
-        # Someone moved one of ours.
+        # Another user moved one of ours.
         (["a", "b"], [card(0, "a"), card(1, "z")], ["a", "b"], ["edit b"]),
         # A run that was killed after it had removed one is run again.
         (["a"], [card(0, "a")], ["a", "b"], []),

@@ -163,7 +163,7 @@ def test_dynamic_devices_that_others_hold_are_not_free() -> None:
     assert slots_of(free, wish()).free == 3
     taken = host(gpus=3, holdings=(holding("other", has("0000:00:00.0")),))
     assert slots_of(taken, wish()).free == 2
-    # A machine that is off will want its device back.
+    # A machine that is off keeps its device for its next start.
     waiting = host(gpus=3, holdings=(holding("other", WAITS, WAITS, on=False),))
     assert slots_of(waiting, wish()).free == 1
     pairs = dynamic(device_ids=("20b5",), count=2)

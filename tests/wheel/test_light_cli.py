@@ -165,7 +165,7 @@ def test_preflight_has_enough_with_its_extra(wheel: Path, tmp_path: Path) -> Non
     arguments, missing = NEED_MORE["preflight"]
     installed = install(tmp_path, [wheel], extras=["preflight"])
     (installed.folder / "fleet.yaml").write_text(yaml.safe_dump(SPEC))
-    # It asks, and has no credentials.
+    # It sends a query, and has no credentials.
     assert missing not in installed.refused("gpufleet", "preflight", *arguments)
 
 

@@ -78,7 +78,7 @@ def test_the_component_package_brings_its_wheel(wheel: Path, tmp_path: Path) -> 
 def test_the_statement_names_each_file_the_commit_and_the_locks(tmp_path: Path) -> None:
     try:
         commit = reproducible.git("rev-parse", "HEAD")
-    except Exception:  # noqa: BLE001  whatever git says, there is no commit to name
+    except Exception:  # noqa: BLE001  for any error of git there is no commit to name
         pytest.skip("not a git checkout")
     artefact = tmp_path / "artefact"
     artefact.write_bytes(b"x")

@@ -51,6 +51,15 @@ SOURCES: dict[str, Source] = {
         own=True,
         date="2026-11-29",
     ),
+    "grove.io": Source(
+        "ai-dynamo/grove",
+        "13415b4",
+        "operator/api/core/v1alpha1",
+        ("grove.io_podcliquesets.yaml",),
+        own=True,
+        commit="13415b4b31d91ec0cdd932a1a6351b79f1f72d7e",
+        date="2026-11-29",
+    ),
     "resource.nvidia.com": Source(
         "kubernetes-sigs/dra-driver-nvidia-gpu",
         "v0.5.0",

@@ -32,21 +32,21 @@ class GpuOperatorOptionsArgs(TypedDict):
     """NVIDIA GPU Operator."""
 
     driver: NotRequired[DriverArgs]
-    """The GPU driver. Default: installed where an image lacks it."""
+    """The GPU driver. Default: installed if the image lacks it."""
     toolkit: NotRequired[ToolkitArgs]
-    """The container toolkit. Default: installed where an image lacks it."""
+    """The container toolkit. Default: installed if the image lacks it."""
     device_plugin: NotRequired[SwitchArgs]
-    """The device plugin. Default: installed where an image lacks it."""
+    """The device plugin. Default: installed if the image lacks it."""
     gpu_feature_discovery: NotRequired[SwitchArgs]
     """Labels that describe the GPUs. Default on."""
     mig_manager: NotRequired[MigManagerArgs]
     """The MIG manager. Default: with MIG pools."""
     dcgm: NotRequired[SwitchArgs]
-    """A DCGM host engine of its own, next to the one in the exporter. Default off."""
+    """A separate DCGM host engine, in addition to the one in the exporter. Default off."""
     dcgm_exporter: NotRequired[DcgmExporterArgs]
     """GPU metrics. Default on."""
     node_feature_discovery: NotRequired[SwitchArgs]
-    """Labels GPU nodes. Default on, unless the Network Operator brings it."""
+    """Labels GPU nodes. Default on, unless the Network Operator includes it."""
     cdi: NotRequired[CdiArgs]
     """Default: on, without NRI."""
     gds: NotRequired[SwitchArgs]
@@ -55,15 +55,15 @@ class GpuOperatorOptionsArgs(TypedDict):
     """GDRCopy. Default off."""
     gpu_cluster: NotRequired[bool]
     """Whether a GPUCluster owns the stack instead of a ClusterPolicy: the operator runs the DRA
-    driver, drivers come from NVIDIADriver objects, and there is neither device plugin nor MIG
-    manager, so every pool shares by `dra`. From v26.7.0, a technology preview for new clusters of
-    Kubernetes 1.34.2 or later. Default false."""
+    driver, drivers come from NVIDIADriver objects, and neither device plugin nor MIG manager is
+    installed, so every pool shares by `dra`. From v26.7.0, a technology preview for new clusters
+    of Kubernetes 1.34.2 or later. Default false."""
     vgpu_host: NotRequired[VgpuHostArgs]
-    """Nodes that make vGPUs. Default: none."""
+    """Nodes that create vGPUs. Default: none."""
     image_pull_secret: NotRequired[str]
     """Name of the Secret for NGC images. Default: none."""
     enabled: NotRequired[bool]
-    """Default: what the pools imply."""
+    """Default: as the pools require."""
     ownership: NotRequired[OwnershipWord]
     """One of `managed`, `existing`, `gitops`. Default managed."""
     version: NotRequired[str]
@@ -76,9 +76,9 @@ class NetworkOperatorOptionsArgs(TypedDict):
     """NVIDIA Network Operator."""
 
     ofed: NotRequired[OfedWord]
-    """One of `inbox`, `operator`, `host`. Who brings DOCA-OFED. Default inbox."""
+    """One of `inbox`, `operator`, `host`. Source of DOCA-OFED. Default inbox."""
     ofed_driver: NotRequired[OfedDriverArgs]
-    """With `ofed: operator`: which driver. Default: the operator release's own."""
+    """With `ofed: operator`: the driver. Default: the operator release's own."""
     rdma: NotRequired[list[RdmaResourceArgs]]
     """Resources of the RDMA shared device plugin. Default: `rdma_shared_device_a` with RDMA pools
     and no `sriov`, else none."""
@@ -91,15 +91,15 @@ class NetworkOperatorOptionsArgs(TypedDict):
     ipoib: NotRequired[list[IpoibNetworkArgs]]
     """IPoIBNetworks. Default: none."""
     wait: NotRequired[bool]
-    """Wait until the NicClusterPolicy is ready before networks and GPU Operator are made. It is
-    ready only while a node has an NVIDIA NIC, so: default true when a pool with RDMA exists
-    already and has nodes, else false (the operator then goes on by itself once nodes come)."""
+    """Wait until the NicClusterPolicy is ready before networks and GPU Operator are created. It
+    is ready only while a node has an NVIDIA NIC. Default: true if a pool with RDMA already exists
+    with nodes, else false (the operator then continues once nodes exist)."""
     policy: NotRequired[dict[str, Any]]
     """Raw spec of the NicClusterPolicy, merged last. Default: none."""
     image_pull_secret: NotRequired[str]
     """Name of the Secret for NGC images. Default: none."""
     enabled: NotRequired[bool]
-    """Default: what the pools imply."""
+    """Default: as the pools require."""
     ownership: NotRequired[OwnershipWord]
     """One of `managed`, `existing`, `gitops`. Default managed."""
     version: NotRequired[str]
@@ -109,16 +109,16 @@ class NetworkOperatorOptionsArgs(TypedDict):
 
 
 class DevicePluginOptionsArgs(TypedDict):
-    """NVIDIA's device plugin by its own chart, where no GPU Operator is wanted."""
+    """NVIDIA's device plugin by its own chart, for clusters without the GPU Operator."""
 
     gpu_feature_discovery: NotRequired[SwitchArgs]
     """Labels that describe the GPUs; MPS needs it. Default on."""
     node_feature_discovery: NotRequired[SwitchArgs]
-    """Labels GPU nodes. Default on, unless another add-on brings it."""
+    """Labels GPU nodes. Default on, unless another add-on includes it."""
     image_pull_secret: NotRequired[str]
     """Name of the Secret for images. Default: none."""
     enabled: NotRequired[bool]
-    """Default: what the pools imply."""
+    """Default: as the pools require."""
     ownership: NotRequired[OwnershipWord]
     """One of `managed`, `existing`, `gitops`. Default managed."""
     version: NotRequired[str]
@@ -131,7 +131,7 @@ class DraDriverAddonArgs(TypedDict):
     """NVIDIA's DRA driver."""
 
     enabled: NotRequired[bool]
-    """Default: what the pools imply."""
+    """Default: as the pools require."""
     ownership: NotRequired[OwnershipWord]
     """One of `managed`, `existing`, `gitops`. Default managed."""
     version: NotRequired[str]
@@ -142,7 +142,7 @@ class DraDriverAddonArgs(TypedDict):
     """Whether your machines run nvidia-imex themselves (driver 0.5.0, gate
     HostManagedIMEXDaemon). Default false: the driver runs it for each ComputeDomain."""
     device_taints: NotRequired[list[DeviceTaintArgs]]
-    """DeviceTaintRules. Need DRADeviceTaintRules, on by default in Kubernetes 1.37. Default:
+    """DeviceTaintRules. They need DRADeviceTaintRules, on by default in Kubernetes 1.37. Default:
     none."""
 
 
@@ -150,7 +150,7 @@ class KarpenterOptionsArgs(TypedDict):
     """Karpenter."""
 
     enabled: NotRequired[bool]
-    """Default: what the pools imply."""
+    """Default: as the pools require."""
     ownership: NotRequired[OwnershipWord]
     """One of `managed`, `existing`, `gitops`. Default managed."""
     version: NotRequired[str]
@@ -158,25 +158,26 @@ class KarpenterOptionsArgs(TypedDict):
     values: NotRequired[dict[str, Any]]
     """Raw Helm values, merged last; secrets do not belong here."""
     upgrade_definitions: NotRequired[bool]
-    """Whether its definitions are a release of their own (chart karpenter-crd), upgraded with the
-    chart. Where the chart installed them before, Helm must be given them first
-    (docs/karpenter.md). Default false: the first version that was installed stays."""
+    """Whether its definitions are a separate release (chart karpenter-crd), upgraded with the
+    chart. If the chart installed them before, transfer them to Helm first (docs/karpenter.md).
+    Default false: the definitions of the first installed version stay."""
     node_overlay: NotRequired[bool]
-    """Whether its feature gate NodeOverlay is on, which pools need that share, cut or have parts
-    of GPUs. Default: on with `ownership: managed`; for an existing Karpenter it must be said."""
+    """Whether its feature gate NodeOverlay is on, which pools need that share or partition GPUs
+    or have parts of GPUs. Default: on with `ownership: managed`; needed for an existing
+    Karpenter."""
     access_entry: NotRequired[bool]
     """EKS: whether an access entry lets its machines, which have the connection's node role, join
-    the cluster. Default: where Karpenter makes the nodes of all pools; with a managed node group
-    of the same role EKS makes the entry itself. Write false where the role has one. With
-    `autoMode` pools true makes the entry that their nodes need, and the default is false: EKS
-    made one for the node role of the cluster's own node pools."""
+    the cluster. Default: true if Karpenter creates the nodes of all pools; with a managed node
+    group of the same role EKS creates the entry. Write false if the role already has one. With
+    `autoMode` pools, true creates the entry that their nodes need, and the default is false: EKS
+    created one for the node role of the cluster's own node pools."""
 
 
 class ClusterAutoscalerOptionsArgs(TypedDict):
     """Cluster Autoscaler."""
 
     enabled: NotRequired[bool]
-    """Default: what the pools imply."""
+    """Default: as the pools require."""
     ownership: NotRequired[OwnershipWord]
     """One of `managed`, `existing`, `gitops`. Default managed."""
     version: NotRequired[str]
@@ -186,18 +187,18 @@ class ClusterAutoscalerOptionsArgs(TypedDict):
     expander: NotRequired[ExpanderWord]
     """One of `least-waste`, `priority`. Default least-waste, the program's own default."""
     provisioning_requests: NotRequired[bool]
-    """Whether it answers ProvisioningRequests, which start all nodes of a job at once. Default:
-    where a queue makes them."""
+    """Whether it handles ProvisioningRequests, which start all nodes of a job at once. Default:
+    true if a queue creates them."""
     scale_down_gpu_utilization_threshold: NotRequired[float]
-    """A GPU node whose requested share of GPUs is below it may go, more than 0, at most 1.
-    Default 0.5. CPU and memory do not count on GPU nodes."""
+    """A GPU node may be removed while the requested share of its GPUs is below this, more than 0,
+    at most 1. Default 0.5. CPU and memory do not count on GPU nodes."""
 
 
 class AddonArgs(TypedDict):
     """One operator or controller."""
 
     enabled: NotRequired[bool]
-    """Default: what the pools imply."""
+    """Default: as the pools require."""
     ownership: NotRequired[OwnershipWord]
     """One of `managed`, `existing`, `gitops`. Default managed."""
     version: NotRequired[str]
@@ -210,7 +211,7 @@ class NeuronDevicePluginOptionsArgs(TypedDict):
     """AWS Neuron's device plugin, its scheduler extension and its watch on device errors."""
 
     enabled: NotRequired[bool]
-    """Default: what the pools imply."""
+    """Default: as the pools require."""
     ownership: NotRequired[OwnershipWord]
     """One of `managed`, `existing`, `gitops`. Default managed."""
     version: NotRequired[str]
@@ -219,29 +220,29 @@ class NeuronDevicePluginOptionsArgs(TypedDict):
     """Raw Helm values, merged last; secrets do not belong here."""
     scheduler: NotRequired[bool]
     """Run the scheduler extension: pods that take several devices or cores of a node name its
-    scheduler, and get neighbouring ones. Default true."""
+    scheduler, and get adjacent ones. Default true."""
     node_problem_detector: NotRequired[bool]
-    """Watch the devices' errors. Default true, as the chart has it."""
+    """Monitor errors of the devices. Default true, as in the chart."""
     node_recovery: NotRequired[bool]
     """Replace nodes whose devices fail; needs the detector and rights in EC2. Default false."""
 
 
 class GpuNetworksArgs(TypedDict):
-    """Networks of GPU interfaces that are made with the fleet."""
+    """Networks of GPU interfaces that are created with the fleet."""
 
     cidr: NotRequired[str]
-    """Private IPv4 range of all of them, /8 to /20, apart from the cluster's own ranges. Default
-    192.168.0.0/16. Changing it makes new networks, and with them new node pools."""
+    """Private IPv4 range of all of them, /8 to /20, outside the cluster's own ranges. Default
+    192.168.0.0/16. A change creates new networks, and with them new node pools."""
 
 
 class GpuDirectArgs(TypedDict):
-    """What brings GPUDirect to nodes on GKE."""
+    """Software for GPUDirect on nodes of GKE."""
 
     enabled: NotRequired[bool]
     """Install Google's plugins of NCCL, and its device injector, on nodes of pools with a
-    `fabric`. Default true; false where Google's own manifests were applied already."""
+    `fabric`. Default true; write false if Google's own manifests are already applied."""
     networks: NotRequired[GpuNetworksArgs]
-    """Make the networks of GPU interfaces that pools with a `fabric` need: `{}` for the default
+    """Create the networks of GPU interfaces that pools with a `fabric` need: `{}` for the default
     range. Default: they are given in `connection.gpuNetworks`."""
 
 
@@ -250,11 +251,11 @@ class DriverInstallerArgs(TypedDict):
 
     enabled: NotRequired[bool]
     """Install the driver on Container-Optimized OS, on nodes of pools with `gke: {driver:
-    gpuOperator}`. Default true; false where Google's own manifest was applied already."""
+    gpuOperator}`. Default true; write false if Google's own manifest is already applied."""
 
 
 class ChartSourceArgs(TypedDict):
-    """Where charts come from: exactly one. Default: each vendor's own repository."""
+    """Source of charts: exactly one. Default: each vendor's own repository."""
 
     repository: NotRequired[str]
     """Helm repository that mirrors all charts, `https://charts.example.com`."""
@@ -272,14 +273,14 @@ class ChartsArgs(TypedDict):
 
 
 class AddonsArgs(TypedDict):
-    """Overrides of what the pools imply. An empty section is the usual case."""
+    """Overrides of the add-ons that the pools imply. Usually empty."""
 
     gpu_operator: NotRequired[GpuOperatorOptionsArgs]
     """NVIDIA GPU Operator. Default: as the pools need it."""
     network_operator: NotRequired[NetworkOperatorOptionsArgs]
     """NVIDIA Network Operator. Default: with RDMA pools."""
     device_plugin: NotRequired[DevicePluginOptionsArgs]
-    """NVIDIA's device plugin without the GPU Operator. Default: off, the operator brings it."""
+    """NVIDIA's device plugin without the GPU Operator. Default: off, the operator includes it."""
     dra_driver: NotRequired[DraDriverAddonArgs]
     """NVIDIA DRA driver. Default: with `dra` pools."""
     karpenter: NotRequired[KarpenterOptionsArgs]
@@ -289,8 +290,8 @@ class AddonsArgs(TypedDict):
     efa_device_plugin: NotRequired[AddonArgs]
     """AWS EFA device plugin. Default: with pools of `fabric: efa`."""
     node_monitoring_agent: NotRequired[AddonArgs]
-    """EKS node monitoring agent, which tells node repair of broken GPUs; `version` is that of the
-    EKS add-on. Default: with pools whose nodes are repaired."""
+    """EKS node monitoring agent, which reports broken GPUs to node repair; `version` is that of
+    the EKS add-on. Default: with pools whose nodes are repaired."""
     neuron_device_plugin: NotRequired[NeuronDevicePluginOptionsArgs]
     """AWS Neuron's device plugin. Default: with pools of Trainium or Inferentia."""
     gpu_direct: NotRequired[GpuDirectArgs]
@@ -302,9 +303,9 @@ class AddonsArgs(TypedDict):
     keda: NotRequired[AddonArgs]
     """KEDA. Default: off."""
     olm: NotRequired[LifecycleManagerArgs]
-    """Only on OpenShift: how operators get into the cluster. Default: pinned versions from the
-    catalogues that every cluster has."""
+    """Only on OpenShift: installation of operators. Default: pinned versions from the catalogues
+    that every cluster has."""
     charts: NotRequired[ChartsArgs]
-    """Where charts come from. Default: each vendor's repository."""
+    """Source of charts. Default: each vendor's repository."""
     images: NotRequired[ImagesArgs]
-    """Where images come from, and by which proxy. Default: each vendor's registry."""
+    """Source of images, and the proxy. Default: each vendor's registry."""

@@ -16,7 +16,7 @@ class NimOperatorArgs(TypedDict):
     version: NotRequired[str]
     """Chart version. Default: the catalogue's pin."""
     charts: NotRequired[ChartsArgs]
-    """Where the chart comes from. Default: the vendor's repository."""
+    """Source of the chart. Default: the vendor's repository."""
     values: NotRequired[dict[str, Any]]
     """Raw Helm values, merged last. Default: none."""
 
@@ -29,16 +29,16 @@ class KedaArgs(TypedDict):
     version: NotRequired[str]
     """Chart version. Default: the catalogue's pin."""
     charts: NotRequired[ChartsArgs]
-    """Where the chart comes from. Default: the vendor's repository."""
+    """Source of the chart. Default: the vendor's repository."""
     values: NotRequired[dict[str, Any]]
     """Raw Helm values, merged last. Default: none."""
     watched: NotRequired[bool]
-    """Whether its own metrics get ServiceMonitors, whose definition must then be in the cluster.
+    """Whether its own metrics get ServiceMonitors; the cluster must then have that definition.
     Default false."""
 
 
 class OperandTolerationArgs(TypedDict):
-    """A taint, with any value, that does not keep the operands away."""
+    """A taint that the operands tolerate with any value."""
 
     key: str
     """Key of the taint."""
@@ -54,21 +54,20 @@ class NeuronDevicePluginArgs(TypedDict):
     version: NotRequired[str]
     """Chart version. Default: the catalogue's pin."""
     charts: NotRequired[ChartsArgs]
-    """Where the chart comes from. Default: the vendor's repository."""
+    """Source of the chart. Default: the vendor's repository."""
     values: NotRequired[dict[str, Any]]
     """Raw Helm values, merged last. Default: none."""
     scheduler: NotRequired[bool]
-    """Run the scheduler extension, which puts pods on neighbouring devices; they name it as
+    """Run the scheduler extension, which places pods on adjacent devices; they name it as
     `schedulerName`. Default false."""
     node_problem_detector: NotRequired[bool]
-    """Watch the devices' errors. Default true, as the chart has it."""
+    """Monitor errors of the devices. Default true, as in the chart."""
     node_recovery: NotRequired[bool]
     """Replace nodes whose devices fail; needs the detector and rights in EC2. Default false."""
     tolerations: NotRequired[list[OperandTolerationArgs]]
-    """Taints tolerated with any value, next to `aws.amazon.com/neuron`. Default: none."""
+    """Taints tolerated with any value, in addition to `aws.amazon.com/neuron`. Default: none."""
     instance_types: NotRequired[list[str]]
-    """Instance types of the nodes it runs on. Default: the chart's own list, which ends before
-    newer ones."""
+    """Instance types of its nodes. Default: the chart's own list, which lacks newer types."""
 
 
 class EfaDevicePluginArgs(TypedDict):
@@ -79,10 +78,10 @@ class EfaDevicePluginArgs(TypedDict):
     version: NotRequired[str]
     """Chart version. Default: the catalogue's pin."""
     charts: NotRequired[ChartsArgs]
-    """Where the chart comes from. Default: the vendor's repository."""
+    """Source of the chart. Default: the vendor's repository."""
     values: NotRequired[dict[str, Any]]
     """Raw Helm values, merged last. Default: none."""
     instance_types: list[str]
-    """Instance types of the nodes it runs on; the chart's own list ends before newer ones."""
+    """Instance types of its nodes; the chart's own list lacks newer types."""
     tolerations: NotRequired[list[OperandTolerationArgs]]
-    """Taints it tolerates with any value, next to `nvidia.com/gpu`. Default: none."""
+    """Taints that it tolerates with any value, in addition to `nvidia.com/gpu`. Default: none."""

@@ -16,22 +16,22 @@ from gpufleet.arguments.words import (
 
 
 class DeviceChoiceArgs(TypedDict):
-    """One of several ways in which a claim can be met."""
+    """One of several alternatives of a claim."""
 
     devices: NotRequired[DeviceChoiceDevicesWord]
     """One of `gpu`, `mig`. Whole GPUs or MIG devices. Default: as the claim."""
     products: NotRequired[list[str]]
-    """GPUs that will do, by their names in the catalogue. Default: the pool's GPU."""
+    """Accepted GPUs, by their names in the catalogue. Default: the pool's GPU."""
     count: NotRequired[int]
     """Devices, all on one node. Default 1."""
     memory_mib: NotRequired[int]
-    """Least memory of each device in MiB. Default: any."""
+    """Minimum memory of each device in MiB. Default: any."""
     profile: NotRequired[str]
     """MIG profile of each device. Default: any."""
 
 
 class DeviceTolerationArgs(TypedDict):
-    """A taint of devices that a claim bears."""
+    """A taint of devices that a claim tolerates."""
 
     key: NotRequired[str]
     """Key of the taint. Default: every key."""
@@ -40,18 +40,18 @@ class DeviceTolerationArgs(TypedDict):
     effect: NotRequired[DeviceTaintEffectWord]
     """One of `NoSchedule`, `NoExecute`. Default: both."""
     seconds: NotRequired[int]
-    """With NoExecute: how long its pods stay. Default: always."""
+    """With NoExecute: time that its pods stay. Default: no limit."""
 
 
 class DeviceNeedArgs(TypedDict):
-    """A claim by what it needs: made as a template, or with `sharing` as claims that pods
+    """A claim by requirements: made as a template, or with `sharing` as claims that pods
     share."""
 
     sharing: NotRequired[DraSharingWord]
     """One of `exclusive`, `timeSlicing`, `mps`. How pods share one claim. Default exclusive."""
     clients: NotRequired[int]
-    """Pods that one shared claim is meant for, 2 to 256: sets the MPS limits of each and the
-    number of shares. Default 2 with `timeSlicing` and `mps`; no meaning with `exclusive`."""
+    """Number of pods that share one claim, 2 to 256: sets the MPS limits of each and the number
+    of shares. Default 2 with `timeSlicing` and `mps`; no effect with `exclusive`."""
     interval: NotRequired[TimeSliceWord]
     """One of `Default`, `Short`, `Medium`, `Long`. With whole GPUs and `timeSlicing`: length of a
     turn. Default: the driver's default."""
@@ -69,41 +69,41 @@ class DeviceNeedArgs(TypedDict):
     count: NotRequired[int]
     """Devices of one claim, all on one node. Default 1; Kubernetes allows 32."""
     memory_mib: NotRequired[int]
-    """Least memory of each device in MiB. Default: any."""
+    """Minimum memory of each device in MiB. Default: any."""
     multiprocessors: NotRequired[int]
-    """Least number of streaming multiprocessors of each MIG device; the driver publishes it of
+    """Minimum number of streaming multiprocessors of each MIG device; the driver publishes it for
     MIG devices only. Default: any."""
     profile: NotRequired[str]
     """MIG profile of each device. Default: any."""
     products: NotRequired[list[str]]
-    """GPUs that will do, by their names in the catalogue; the pool's is one of them. Pods with
-    such a claim can run on every pool with one of the GPUs. Default: the pool's GPU."""
+    """Accepted GPUs, by their names in the catalogue, including the pool's. Pods with such a
+    claim can run on every pool with one of the GPUs. Default: the pool's GPU."""
     same_pcie_root: NotRequired[bool]
-    """All devices of the claim under one PCIe root. Default false."""
+    """All devices of the claim are under one PCIe root. Default false."""
     nvlink: NotRequired[NvlinkReachWord]
-    """One of `machine`, `domain`. `machine`: the GPUs of the claim reach each other by NVLink.
-    `domain`: those of other machines too; the pool gets a ComputeDomain, and the pod a channel.
-    Default: not needed."""
+    """One of `machine`, `domain`. `machine`: the GPUs of the claim are connected by NVLink.
+    `domain`: also with those of other machines; the pool gets a ComputeDomain, and the pod a
+    channel. Default: not needed."""
     first_available: NotRequired[list[DeviceChoiceArgs]]
-    """Ways in which the claim can be met, the preferred one first, instead of `products`,
-    `count`, `memoryMib` and `profile`: an H200, else two H100. One of them names the pool's GPU.
-    Needs DRAPrioritizedList, on by default in Kubernetes 1.34. Default: none, one way."""
+    """Alternatives of the claim, the preferred one first, instead of `products`, `count`,
+    `memoryMib` and `profile`: an H200, else two H100. One of them names the pool's GPU. Needs
+    DRAPrioritizedList, on by default in Kubernetes 1.34. Default: none, one alternative."""
     tolerations: NotRequired[list[DeviceTolerationArgs]]
-    """Taints of devices that the claim bears. Needs DRADeviceTaints, on by default in Kubernetes
-    1.36. Default: none."""
+    """Taints of devices that the claim tolerates. Needs DRADeviceTaints, on by default in
+    Kubernetes 1.36. Default: none."""
     admin_access: NotRequired[bool]
     """Access to devices that others use, for monitoring: only in namespaces with the label
     `resource.kubernetes.io/admin-access: "true"`. Needs DRAAdminAccess, on by default in
     Kubernetes 1.34. Default false."""
     share_memory_mib: NotRequired[int]
-    """With `consumableShares: memory`: memory in MiB that the claim takes of each device.
+    """With `consumableShares: memory`: memory of each device that the claim uses, in MiB.
     Default: the driver's."""
     shared_claims: NotRequired[int]
-    """With `timeSlicing` or `mps`: ResourceClaims that are made, 1 to 256. Default 1."""
+    """With `timeSlicing` or `mps`: number of ResourceClaims, 1 to 256. Default 1."""
 
 
 class DeviceTaintArgs(TypedDict):
-    """A DeviceTaintRule: a taint of devices of a driver, set for maintenance and taken away."""
+    """A DeviceTaintRule: a taint of a driver's devices, set for maintenance and removed later."""
 
     name: str
     """Name of the rule."""
@@ -112,7 +112,7 @@ class DeviceTaintArgs(TypedDict):
     node: NotRequired[str]
     """Pool of the driver's slices, which is the name of the node. Default: every node."""
     device: NotRequired[str]
-    """Device as the driver names it, `gpu-3`. Default: every device."""
+    """Device name of the driver, `gpu-3`. Default: every device."""
     key: str
     """Key of the taint, `example.com/maintenance`."""
     value: NotRequired[str]

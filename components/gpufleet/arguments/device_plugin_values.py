@@ -21,7 +21,7 @@ class DevicePluginArgs(TypedDict):
     version: NotRequired[str]
     """Chart version. Default: the catalogue's pin."""
     charts: NotRequired[ChartsArgs]
-    """Where the chart comes from. Default: the vendor's repository."""
+    """Source of the chart. Default: the vendor's repository."""
     values: NotRequired[dict[str, Any]]
     """Raw Helm values, merged last. Default: none."""
     mig_strategy: NotRequired[MigStrategyWord]

@@ -17,54 +17,54 @@ class PodDeletionArgs(TypedDict):
     """How pods that hold a GPU are removed before a driver upgrade."""
 
     force: NotRequired[bool]
-    """Also pods that no controller would make again. Default false."""
+    """Also pods that no controller would create again. Default false."""
     timeout_seconds: NotRequired[int]
-    """How long to wait, at least 0; 0 is for ever. Default 300."""
+    """Time to wait, at least 0; 0 means no limit. Default 300."""
     delete_empty_dir: NotRequired[bool]
     """Also pods with emptyDir volumes, whose data is lost. Default false."""
 
 
 class NodeDrainArgs(TypedDict):
-    """How a node is drained when removing its GPU pods was not enough."""
+    """How a node is drained if removing its GPU pods was not enough."""
 
     force: NotRequired[bool]
-    """Also pods that no controller would make again. Default false."""
+    """Also pods that no controller would create again. Default false."""
     timeout_seconds: NotRequired[int]
-    """How long to wait, at least 0; 0 is for ever. Default 300."""
+    """Time to wait, at least 0; 0 means no limit. Default 300."""
     delete_empty_dir: NotRequired[bool]
     """Also pods with emptyDir volumes, whose data is lost. Default false."""
     enabled: NotRequired[bool]
-    """Drain at all. Default false."""
+    """Whether to drain. Default false."""
     pod_selector: NotRequired[str]
     """Only pods with these labels. Default: all."""
 
 
 class UpgradePolicyArgs(TypedDict):
-    """How a new driver version reaches the nodes."""
+    """Rollout of a new driver version to the nodes."""
 
     auto_upgrade: NotRequired[bool]
-    """Upgrade by itself, node by node. Default true; false waits for someone to delete pods."""
+    """Upgrade automatically, node by node. Default true; false waits until pods are deleted."""
     max_parallel_upgrades: NotRequired[int]
-    """Nodes at the same time, at least 0; 0 is no limit. Default 1."""
+    """Maximum number of nodes at the same time, at least 0; 0 means no limit. Default 1."""
     max_unavailable: NotRequired[str]
-    """Nodes that may be away at the same time, a number or a percentage. Default `25%`."""
+    """Nodes that may be unavailable at the same time, a number or a percentage. Default `25%`."""
     wait_for_completion_seconds: NotRequired[int]
-    """How long to wait for running jobs, at least 0; 0 is for ever. Default 0."""
+    """Time to wait for running jobs, at least 0; 0 means no limit. Default 0."""
     wait_for_pods: NotRequired[str]
-    """Labels of the jobs that are waited for. Default: none is waited for."""
+    """Labels of the jobs to wait for. Default: no jobs."""
     pod_deletion: NotRequired[PodDeletionArgs]
-    """Default: 300 seconds, nothing forced."""
+    """Default: 300 seconds, not forced."""
     drain: NotRequired[NodeDrainArgs]
     """Default: no drain."""
 
 
 class DriverRdmaArgs(TypedDict):
-    """GPUDirect RDMA by nvidia-peermem; DMA-BUF, the recommended way, needs nothing of this."""
+    """GPUDirect RDMA by nvidia-peermem; DMA-BUF, the recommended way, does not need it."""
 
     enabled: NotRequired[bool]
     """Load nvidia-peermem: driver pods then wait for DOCA-OFED. Default false."""
     use_host_mofed: NotRequired[bool]
-    """DOCA-OFED is on the host. Default: what `networkOperator.ofed` says."""
+    """DOCA-OFED is on the host. Default: as `networkOperator.ofed` declares."""
 
 
 class DataCenterDriverArgs(TypedDict):
@@ -80,23 +80,22 @@ class DataCenterDriverArgs(TypedDict):
 
 class LicensingArgs(TypedDict):
     """Licence of vGPU guests. The Secret has the keys `gridd.conf` and
-    `client_configuration_token.tok`; gpufleet never sees what is in it."""
+    `client_configuration_token.tok`; gpufleet never reads its contents."""
 
     secret: str
     """Name of the Secret, in the operator's namespace."""
     service: NotRequired[LicenseServiceWord]
-    """One of `cls`, `dls`. Where the token of the Secret comes from, `cls` or `dls`. Default
-    cls."""
+    """One of `cls`, `dls`. Source of the token in the Secret, `cls` or `dls`. Default cls."""
     feature_type: NotRequired[LicenseFeatureWord]
-    """One of `vgpu`, `workstation`, `compute`. What the Secret's gridd.conf asks for. Default
-    vgpu (FeatureType 1), which fits every vGPU type."""
+    """One of `vgpu`, `workstation`, `compute`. Kind of licence in the Secret's gridd.conf.
+    Default vgpu (FeatureType 1), which covers every vGPU type."""
 
 
 class DriverArgs(TypedDict):
     """The GPU driver, as the operator installs it."""
 
     enabled: NotRequired[bool]
-    """Default: what the pools imply."""
+    """Default: as the pools imply."""
     version: NotRequired[str]
     """Driver version, or branch with precompiled drivers. Default: the operator's own."""
     repository: NotRequired[str]
@@ -107,24 +106,24 @@ class DriverArgs(TypedDict):
     kernel_module_type: NotRequired[KernelModuleWord]
     """One of `auto`, `open`, `proprietary`. `auto`, `open` or `proprietary`. Default: auto."""
     precompiled: NotRequired[bool]
-    """Use images with a module made for the nodes' kernel: `version` is then a branch, and
-    neither GPUDirect Storage nor GDRCopy is available. Default false."""
+    """Use images with a module that is built for the nodes' kernel: `version` is then a branch,
+    and neither GPUDirect Storage nor GDRCopy is available. Default false."""
     upgrade_policy: NotRequired[UpgradePolicyArgs]
-    """How a new version reaches the nodes. Default: the chart's, one node at a time."""
+    """Rollout of a new version to the nodes. Default: the chart's, one node at a time."""
     rdma: NotRequired[DriverRdmaArgs]
     """Default: DMA-BUF, without nvidia-peermem."""
     data_center: NotRequired[DataCenterDriverArgs]
-    """Driver of pools without vGPU, where vGPU pools are in the same cluster: each pool gets an
+    """Driver of pools without vGPU, if vGPU pools are in the same cluster: each pool gets an
     NVIDIADriver of its kind. Default: none, one driver for all."""
     licensing: NotRequired[LicensingArgs]
-    """Licence of vGPU guests. Default: the Secret that vGPU pools name."""
+    """Licence of vGPU guests. Default: the Secret in the vGPU pools."""
     install_dir: NotRequired[str]
-    """Folder on the nodes of a driver that someone else installs. Default: `/run/nvidia/driver`,
-    and where Google's installer puts it on GKE."""
+    """Directory of a separately installed driver on the nodes. Default: `/run/nvidia/driver`, and
+    on GKE the directory of Google's installer."""
     host_version: NotRequired[str]
     """Version or branch of the vGPU Manager on the hypervisors. Default: not compared."""
     env: NotRequired[dict[str, str]]
-    """Environment of the driver container. Default: none but `proxy`."""
+    """Environment of the driver container. Default: only `proxy`."""
     repo_config: NotRequired[str]
     """ConfigMap with package sources, for sites without Internet access. Default: the image's."""
     cert_config: NotRequired[str]
@@ -141,7 +140,7 @@ class ToolkitArgs(TypedDict):
     """The container toolkit."""
 
     enabled: NotRequired[bool]
-    """Default: what the pools imply."""
+    """Default: as the pools imply."""
     install_dir: NotRequired[str]
     """Folder on the nodes. Default: `/usr/local/nvidia`."""
     env: NotRequired[dict[str, str]]
@@ -149,21 +148,20 @@ class ToolkitArgs(TypedDict):
 
 
 class SwitchArgs(TypedDict):
-    """On, off, or (unset) whatever the pools imply."""
+    """On, off, or (unset) as the pools imply."""
 
     enabled: NotRequired[bool]
-    """Default: what the pools imply."""
+    """Default: as the pools imply."""
 
 
 class MigManagerArgs(TypedDict):
-    """Who applies MIG layouts on the nodes."""
+    """The program that applies MIG layouts on the nodes."""
 
     enabled: NotRequired[bool]
-    """Default: what the pools imply."""
+    """Default: as the pools imply."""
     env: NotRequired[dict[str, str]]
-    """Environment of mig-manager; values are strings. Default: `{WITH_REBOOT: "true"}` where
-    virtual machines that gpufleet makes may refuse the reset that switches MIG mode (A100,
-    A30)."""
+    """Environment of mig-manager; values are strings. Default: `{WITH_REBOOT: "true"}` if virtual
+    machines of gpufleet may refuse the reset that switches MIG mode (A100, A30)."""
     gpu_clients: NotRequired[str]
     """ConfigMap with the host services that hold a GPU, key `clients.yaml`. Default: the
     operator's list."""
@@ -173,7 +171,7 @@ class ServiceMonitorArgs(TypedDict):
     """How Prometheus scrapes the exporter."""
 
     enabled: NotRequired[bool]
-    """Default true; skipped by the operator while the definition of ServiceMonitor is missing."""
+    """Default true; the operator skips it while the definition of ServiceMonitor is missing."""
     interval: NotRequired[str]
     """Default `15s`."""
     scrape_timeout: NotRequired[str]
@@ -181,14 +179,14 @@ class ServiceMonitorArgs(TypedDict):
     honor_labels: NotRequired[bool]
     """Default false."""
     additional_labels: NotRequired[dict[str, str]]
-    """Labels a Prometheus selects by. Default: none."""
+    """Labels by which a Prometheus selects it. Default: none."""
 
 
 class DcgmExporterArgs(TypedDict):
     """GPU metrics."""
 
     enabled: NotRequired[bool]
-    """Default: what the pools imply."""
+    """Default: as the pools imply."""
     metrics: NotRequired[str]
     """ConfigMap with the counters, key `dcgm-metrics.csv`. Default: the exporter's list."""
     service_monitor: NotRequired[ServiceMonitorArgs]
@@ -209,13 +207,13 @@ class CdiArgs(TypedDict):
 
 
 class VgpuHostArgs(TypedDict):
-    """Nodes that are hypervisors themselves (KubeVirt) and make vGPUs."""
+    """Nodes that are hypervisors themselves (KubeVirt) and create vGPUs."""
 
     enabled: NotRequired[bool]
     """Run sandbox workloads, vGPU Manager and vGPU device manager. Default false."""
     default_workload: NotRequired[WorkloadWord]
-    """One of `container`, `vm-passthrough`, `vm-vgpu`. What nodes without the label
-    `nvidia.com/gpu.workload.config` are for. Default container."""
+    """One of `container`, `vm-passthrough`, `vm-vgpu`. Purpose of nodes without the label
+    `nvidia.com/gpu.workload.config`. Default container."""
     manager_repository: NotRequired[str]
     """Repository of the vGPU Manager image, which is private. Needed with `enabled`."""
     manager_version: NotRequired[str]
@@ -227,24 +225,24 @@ class VgpuHostArgs(TypedDict):
 
 
 class GpuOperatorSettingsArgs(TypedDict):
-    """What the GPU Operator runs, in typed form."""
+    """Typed settings of the parts that the GPU Operator runs."""
 
     driver: NotRequired[DriverArgs]
-    """The GPU driver. Default: installed where an image lacks it."""
+    """The GPU driver. Default: installed if the image lacks it."""
     toolkit: NotRequired[ToolkitArgs]
-    """The container toolkit. Default: installed where an image lacks it."""
+    """The container toolkit. Default: installed if the image lacks it."""
     device_plugin: NotRequired[SwitchArgs]
-    """The device plugin. Default: installed where an image lacks it."""
+    """The device plugin. Default: installed if the image lacks it."""
     gpu_feature_discovery: NotRequired[SwitchArgs]
     """Labels that describe the GPUs. Default on."""
     mig_manager: NotRequired[MigManagerArgs]
     """The MIG manager. Default: with MIG pools."""
     dcgm: NotRequired[SwitchArgs]
-    """A DCGM host engine of its own, next to the one in the exporter. Default off."""
+    """A separate DCGM host engine, in addition to the one in the exporter. Default off."""
     dcgm_exporter: NotRequired[DcgmExporterArgs]
     """GPU metrics. Default on."""
     node_feature_discovery: NotRequired[SwitchArgs]
-    """Labels GPU nodes. Default on, unless the Network Operator brings it."""
+    """Labels GPU nodes. Default on, unless the Network Operator includes it."""
     cdi: NotRequired[CdiArgs]
     """Default: on, without NRI."""
     gds: NotRequired[SwitchArgs]
@@ -253,10 +251,10 @@ class GpuOperatorSettingsArgs(TypedDict):
     """GDRCopy. Default off."""
     gpu_cluster: NotRequired[bool]
     """Whether a GPUCluster owns the stack instead of a ClusterPolicy: the operator runs the DRA
-    driver, drivers come from NVIDIADriver objects, and there is neither device plugin nor MIG
-    manager, so every pool shares by `dra`. From v26.7.0, a technology preview for new clusters of
-    Kubernetes 1.34.2 or later. Default false."""
+    driver, drivers come from NVIDIADriver objects, and neither device plugin nor MIG manager is
+    installed, so every pool shares by `dra`. From v26.7.0, a technology preview for new clusters
+    of Kubernetes 1.34.2 or later. Default false."""
     vgpu_host: NotRequired[VgpuHostArgs]
-    """Nodes that make vGPUs. Default: none."""
+    """Nodes that create vGPUs. Default: none."""
     image_pull_secret: NotRequired[str]
     """Name of the Secret for NGC images. Default: none."""

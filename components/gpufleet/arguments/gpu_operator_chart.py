@@ -22,21 +22,21 @@ class GpuOperatorArgs(TypedDict):
     version: NotRequired[str]
     """Chart version. Default: the catalogue's pin."""
     charts: NotRequired[ChartsArgs]
-    """Where the chart comes from. Default: the vendor's repository."""
+    """Source of the chart. Default: the vendor's repository."""
     values: NotRequired[dict[str, Any]]
     """Raw Helm values, merged last. Default: none."""
     settings: NotRequired[GpuOperatorSettingsArgs]
-    """What it runs. Default: what the chart runs by default."""
+    """The parts that it runs. Default: as in the chart."""
     mig_strategy: NotRequired[MigStrategyWord]
     """One of `single`, `mixed`. How MIG devices are named, for the whole cluster. Default: they
     are not advertised."""
     device_plugin_default: NotRequired[str]
-    """Key of the device-plugin ConfigMap for nodes that choose none. Default: none is applied."""
+    """Key of the device-plugin ConfigMap for nodes without a label. Default: none is applied."""
     tolerations: NotRequired[list[OperandTolerationArgs]]
-    """Taints that operands and Node Feature Discovery tolerate with any value, next to
+    """Taints that operands and Node Feature Discovery tolerate with any value, in addition to
     `nvidia.com/gpu`. Default: none."""
     images: NotRequired[ImagesArgs]
-    """Where images come from, and by which proxy. Default: the vendors' own."""
+    """Sources of images, and the proxy. Default: the vendors' registries."""
     separate_drivers: NotRequired[bool]
     """Whether NVIDIADriver objects of others install the driver. Default false."""
     namespace: NotRequired[pulumi.Input[str]]

@@ -21,7 +21,7 @@ class ProxyArgs(TypedDict):
 
 
 class ImagesArgs(TypedDict):
-    """Where images come from, and which."""
+    """Source and kind of images."""
 
     registry: NotRequired[str]
     """Registry, and path in it, that mirrors the images of all charts with their paths kept:
@@ -30,6 +30,6 @@ class ImagesArgs(TypedDict):
     vendors' own."""
     profile: NotRequired[ImageProfileWord]
     """Only `stigFips`. `stigFips`: hardened images, see docs/mirror.md. Default: the vendors'
-    usual ones."""
+    standard images."""
     proxy: NotRequired[ProxyArgs]
     """Default: none."""

@@ -13,8 +13,8 @@ class KubeletArgs(TypedDict):
     limit."""
 
     cpu_manager: NotRequired[ManagerPolicyWord]
-    """One of `none`, `static`. `static`: Guaranteed pods that ask for whole CPUs get cores to
-    themselves. Default: the platform's, none."""
+    """One of `none`, `static`. `static`: Guaranteed pods that request whole CPUs get exclusive
+    cores. Default: the platform's, none."""
     topology_manager: NotRequired[TopologyPolicyWord]
     """One of `none`, `bestEffort`, `restricted`, `singleNumaNode`. How strictly cores, memory and
     devices are aligned to NUMA nodes. Default: the platform's, none."""
@@ -27,8 +27,7 @@ class KubeletArgs(TypedDict):
     """CPUs for system and kubelet, 1 to 64. With `cpuManager: static` the kubelet does not start
     without one. Default: the platform's."""
     reserved_memory_mib: NotRequired[int]
-    """MiB for system, kubelet and the threshold of eviction, all of it of NUMA node 0. With
-    `memoryManager: static` it is needed where the platform does not compute it."""
+    """MiB for system, kubelet and the eviction threshold, all on NUMA node 0. With
+    `memoryManager: static` it is required if the platform does not compute it."""
     pod_pids_limit: NotRequired[int]
-    """Processes and threads that one pod may have, 1,024 to 4,194,304. Default: the
-    platform's."""
+    """Maximum processes and threads of one pod, 1,024 to 4,194,304. Default: the platform's."""

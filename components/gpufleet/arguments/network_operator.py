@@ -14,9 +14,9 @@ class OfedDrainArgs(TypedDict):
     enabled: NotRequired[bool]
     """Default true."""
     force: NotRequired[bool]
-    """Also pods that no controller would make again. Default false."""
+    """Also pods that no controller would create again. Default false."""
     timeout_seconds: NotRequired[int]
-    """At least 0; 0 is for ever. Default 300."""
+    """At least 0; 0 means no limit. Default 300."""
     delete_empty_dir: NotRequired[bool]
     """Also pods with emptyDir volumes, whose data is lost. Default false."""
     pod_selector: NotRequired[str]
@@ -24,21 +24,20 @@ class OfedDrainArgs(TypedDict):
 
 
 class OfedUpgradeArgs(TypedDict):
-    """How a new NIC driver reaches the nodes."""
+    """Rollout of a new NIC driver to the nodes."""
 
     auto_upgrade: NotRequired[bool]
-    """Upgrade by itself, node by node. Default false."""
+    """Upgrade automatically, node by node. Default false."""
     max_parallel_upgrades: NotRequired[int]
-    """Nodes at the same time, at least 0; 0 is no limit. Default 1."""
+    """Maximum number of nodes at the same time, at least 0; 0 means no limit. Default 1."""
     safe_load: NotRequired[bool]
-    """Load the driver on a new node only once it is drained; needs `autoUpgrade`. Default
-    false."""
+    """Load the driver on a new node only after a drain; needs `autoUpgrade`. Default false."""
     drain: NotRequired[OfedDrainArgs]
     """Default: drain for 300 seconds."""
 
 
 class OfedDriverArgs(TypedDict):
-    """DOCA-OFED as the Network Operator installs it (`ofed: operator`)."""
+    """DOCA-OFED from the Network Operator (`ofed: operator`)."""
 
     version: NotRequired[str]
     """Version of the driver image. Default: the operator release's own."""
@@ -55,7 +54,7 @@ class OfedDriverArgs(TypedDict):
 
 
 class NicSelectorsArgs(TypedDict):
-    """Which NICs: all criteria that are written must hold; at least one is."""
+    """Selection of NICs: all given criteria must match; at least one is required."""
 
     vendors: NotRequired[list[str]]
     """PCI vendors, `15b3`."""
@@ -70,20 +69,20 @@ class NicSelectorsArgs(TypedDict):
 
 
 class RdmaResourceArgs(TypedDict):
-    """NICs that several pods share: each asks for `rdma/<name>: 1`."""
+    """NICs that several pods share: each requests `rdma/<name>: 1`."""
 
     name: str
     """Name of the resource."""
     prefix: NotRequired[str]
     """Domain of the resource. Default: `rdma`."""
     pods_per_node: NotRequired[int]
-    """How many pods may hold it on one node, 1 to 10000. Default 63."""
+    """Maximum number of pods with the resource on one node, 1 to 10000. Default 63."""
     selectors: NotRequired[NicSelectorsArgs]
-    """Which NICs. Default: all of NVIDIA's (vendor 15b3)."""
+    """Selected NICs. Default: all of NVIDIA's (vendor 15b3)."""
 
 
 class SriovSelectorsArgs(TypedDict):
-    """Which devices: all criteria that are written must hold; at least one is."""
+    """Selection of devices: all given criteria must match; at least one is required."""
 
     vendors: NotRequired[list[str]]
     """PCI vendors, `15b3`."""
@@ -100,11 +99,11 @@ class SriovSelectorsArgs(TypedDict):
     link_types: NotRequired[list[str]]
     """`ether` or `infiniband`."""
     is_rdma: NotRequired[bool]
-    """Mount the RDMA devices too. Default: the plugin's, false."""
+    """Also mount the RDMA devices. Default: the plugin's, false."""
 
 
 class SriovResourceArgs(TypedDict):
-    """NIC functions, one pod each: pods ask for `<prefix>/<name>: 1`."""
+    """NIC functions, one pod each: pods request `<prefix>/<name>: 1`."""
 
     name: str
     """Name of the resource, without `-`."""
@@ -122,10 +121,10 @@ class MacvlanNetworkArgs(TypedDict):
     name: str
     """Name of the network."""
     namespace: NotRequired[str]
-    """Namespace of the NetworkAttachmentDefinition that the operator makes. Default `default`."""
+    """Namespace of the operator's NetworkAttachmentDefinition. Default `default`."""
     ipam: NotRequired[dict[str, Any]]
-    """Address management as the CNI plugin reads it: `{type: nv-ipam, poolName: rail-0}`, `{type:
-    whereabouts, range: 10.0.0.0/16}`. Default: no addresses."""
+    """Address management in the form of the CNI plugin: `{type: nv-ipam, poolName: rail-0}`,
+    `{type: whereabouts, range: 10.0.0.0/16}`. Default: no addresses."""
     master: NotRequired[str]
     """Interface of the node. Default: the one of the default route."""
     mode: NotRequired[MacvlanModeWord]
@@ -140,12 +139,12 @@ class HostDeviceNetworkArgs(TypedDict):
     name: str
     """Name of the network."""
     namespace: NotRequired[str]
-    """Namespace of the NetworkAttachmentDefinition that the operator makes. Default `default`."""
+    """Namespace of the operator's NetworkAttachmentDefinition. Default `default`."""
     ipam: NotRequired[dict[str, Any]]
-    """Address management as the CNI plugin reads it: `{type: nv-ipam, poolName: rail-0}`, `{type:
-    whereabouts, range: 10.0.0.0/16}`. Default: no addresses."""
+    """Address management in the form of the CNI plugin: `{type: nv-ipam, poolName: rail-0}`,
+    `{type: whereabouts, range: 10.0.0.0/16}`. Default: no addresses."""
     resource_name: str
-    """Resource of `sriov` that brings it, without the prefix."""
+    """Resource of `sriov` with the function, without the prefix."""
 
 
 class IpoibNetworkArgs(TypedDict):
@@ -154,21 +153,21 @@ class IpoibNetworkArgs(TypedDict):
     name: str
     """Name of the network."""
     namespace: NotRequired[str]
-    """Namespace of the NetworkAttachmentDefinition that the operator makes. Default `default`."""
+    """Namespace of the operator's NetworkAttachmentDefinition. Default `default`."""
     ipam: NotRequired[dict[str, Any]]
-    """Address management as the CNI plugin reads it: `{type: nv-ipam, poolName: rail-0}`, `{type:
-    whereabouts, range: 10.0.0.0/16}`. Default: no addresses."""
+    """Address management in the form of the CNI plugin: `{type: nv-ipam, poolName: rail-0}`,
+    `{type: whereabouts, range: 10.0.0.0/16}`. Default: no addresses."""
     master: NotRequired[str]
     """Interface of the node. Default: the one of the default route."""
 
 
 class NetworkOperatorSettingsArgs(TypedDict):
-    """What the Network Operator runs, in typed form."""
+    """Typed settings of the parts that the Network Operator runs."""
 
     ofed: NotRequired[OfedWord]
-    """One of `inbox`, `operator`, `host`. Who brings DOCA-OFED. Default inbox."""
+    """One of `inbox`, `operator`, `host`. Source of DOCA-OFED. Default inbox."""
     ofed_driver: NotRequired[OfedDriverArgs]
-    """With `ofed: operator`: which driver. Default: the operator release's own."""
+    """With `ofed: operator`: the driver. Default: the operator release's own."""
     rdma: NotRequired[list[RdmaResourceArgs]]
     """Resources of the RDMA shared device plugin. Default: `rdma_shared_device_a` with RDMA pools
     and no `sriov`, else none."""
@@ -181,9 +180,9 @@ class NetworkOperatorSettingsArgs(TypedDict):
     ipoib: NotRequired[list[IpoibNetworkArgs]]
     """IPoIBNetworks. Default: none."""
     wait: NotRequired[bool]
-    """Wait until the NicClusterPolicy is ready before networks and GPU Operator are made. It is
-    ready only while a node has an NVIDIA NIC, so: default true when a pool with RDMA exists
-    already and has nodes, else false (the operator then goes on by itself once nodes come)."""
+    """Wait until the NicClusterPolicy is ready before networks and GPU Operator are created. It
+    is ready only while a node has an NVIDIA NIC. Default: true if a pool with RDMA already exists
+    with nodes, else false (the operator then continues once nodes exist)."""
     policy: NotRequired[dict[str, Any]]
     """Raw spec of the NicClusterPolicy, merged last. Default: none."""
     image_pull_secret: NotRequired[str]

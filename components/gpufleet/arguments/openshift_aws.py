@@ -15,16 +15,16 @@ from gpufleet.arguments.words import (
 
 
 class OpenShiftAwsOptionsArgs(TypedDict):
-    """What only OpenShift on AWS needs to know."""
+    """Settings for OpenShift on AWS only."""
 
     rollout: NotRequired[MachineRolloutWord]
     """One of `recreate`, `surge`. How machines are replaced when labels, taints or shape change:
-    the machine API changes nothing on machines that exist. Default recreate."""
+    the machine API never changes existing machines. Default recreate."""
     health: NotRequired[MachineHealthArgs]
-    """When machines are given up. Default: not ready for 5 minutes."""
+    """When machines are replaced. Default: not ready for 5 minutes."""
     machine_config: NotRequired[MachineConfigurationArgs]
-    """A MachineConfigPool of the pool's own, called as the pool. Default: none, the nodes belong
-    to the pool `worker`."""
+    """A separate MachineConfigPool with the pool's name. Default: none, the nodes belong to the
+    pool `worker`."""
     ami_id: NotRequired[str]
     """Image of Red Hat CoreOS in the cluster's region. Default: the connection's."""
     volume_type: NotRequired[OpenShiftAwsOptionsVolumeTypeWord]
@@ -37,12 +37,12 @@ class OpenShiftAwsOptionsArgs(TypedDict):
     kms_key_arn: NotRequired[str]
     """Key that encrypts the root volume. Default: the account's own for EBS."""
     placement_group: NotRequired[str]
-    """Name of a placement group that exists. Default: none."""
+    """Name of an existing placement group. Default: none."""
     placement_group_partition: NotRequired[int]
     """Partition of a placement group of the strategy `partition`, 1 to 7. Default: none."""
     tenancy: NotRequired[OpenShiftAwsOptionsTenancyWord]
-    """One of `default`, `dedicated`. `dedicated`: hardware that no other account uses. Default
+    """One of `default`, `dedicated`. `dedicated`: hardware without other accounts. Default
     default."""
     metadata_tokens: NotRequired[OpenShiftAwsOptionsMetadataTokensWord]
-    """One of `required`, `optional`. Whether the instance metadata service asks for a session
+    """One of `required`, `optional`. Whether the instance metadata service requires a session
     token. Default required."""

@@ -14,16 +14,16 @@ from gpufleet.arguments.words import (
 
 
 class OpenShiftGcpOptionsArgs(TypedDict):
-    """What only OpenShift on Google Cloud needs to know."""
+    """Settings for OpenShift on Google Cloud only."""
 
     rollout: NotRequired[MachineRolloutWord]
     """One of `recreate`, `surge`. How machines are replaced when labels, taints or shape change:
-    the machine API changes nothing on machines that exist. Default recreate."""
+    the machine API never changes existing machines. Default recreate."""
     health: NotRequired[MachineHealthArgs]
-    """When machines are given up. Default: not ready for 5 minutes."""
+    """When machines are replaced. Default: not ready for 5 minutes."""
     machine_config: NotRequired[MachineConfigurationArgs]
-    """A MachineConfigPool of the pool's own, called as the pool. Default: none, the nodes belong
-    to the pool `worker`."""
+    """A separate MachineConfigPool with the pool's name. Default: none, the nodes belong to the
+    pool `worker`."""
     image: NotRequired[str]
     """Disk image of Red Hat CoreOS, `projects/P/global/images/I`. Default: the connection's."""
     disk_type: NotRequired[OpenShiftGcpOptionsDiskTypeWord]
@@ -31,6 +31,5 @@ class OpenShiftGcpOptionsArgs(TypedDict):
     A3, else `pd-balanced`."""
     spot_model: NotRequired[OpenShiftGcpOptionsSpotModelWord]
     """One of `preemptible`, `spot`. With `capacity: [{spot: {}}]`: `preemptible` machines
-    (default) end after 24 hours at the latest; `spot` ones do not, and need a release whose
-    machine API has `provisioningModel`: others ignore the field, and the machines are on
-    demand."""
+    (default) end after at most 24 hours; `spot` machines do not, and need a release whose machine
+    API has `provisioningModel`: others ignore the field, and the machines are on demand."""

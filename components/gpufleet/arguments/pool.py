@@ -30,16 +30,16 @@ from gpufleet.arguments.words import (
 
 
 class NodesArgs(TypedDict):
-    """How many nodes the pool may have."""
+    """Possible numbers of nodes of the pool."""
 
     min: int
-    """Fewest nodes, 0 to 10000."""
+    """Minimum number of nodes, 0 to 10000."""
     max: int
     """Maximum number of nodes, 1 to 10000. There is no default: an unbounded pool has an
-    unbounded bill."""
+    unbounded cost."""
     expected: NotRequired[int]
-    """Nodes on an average hour, for the expected spend. Default: half way between min and max,
-    rounded up."""
+    """Number of nodes in an average hour, for the expected spend. Default: the middle of min and
+    max, rounded up."""
 
 
 class DiskArgs(TypedDict):
@@ -50,33 +50,33 @@ class DiskArgs(TypedDict):
 
 
 class LayoutChangeArgs(TypedDict):
-    """A change of sharing under way on live nodes: made in waves, so that the rest keeps working.
-    The nodes' present sharing stays applicable until the last wave; remove the section then."""
+    """A change of sharing in progress on running nodes: made in waves, so that other nodes keep
+    working. The nodes' present sharing stays applicable until the last wave; then remove the
+    section."""
 
     previous: SharingArgs
-    """How the GPUs were shared until now: nodes of later waves keep it."""
+    """Sharing of the GPUs until now: nodes of later waves keep it."""
     width: NotRequired[int]
     """Nodes that change at the same time, 1 to 1000. Default 1. Each wave starts when every node
-    of the one before offers what the new sharing promises; a node that does not stops the
-    rest."""
+    of the previous one offers the new resources; a node that does not stops the change."""
     waves: NotRequired[int]
-    """Waves this update may make, counted from the start, 0 to 10000: drain the nodes of the next
-    wave, raise it, update again. 0 only keeps both ways of sharing ready. Default: all."""
+    """Waves that this update may make, counted from the start, 0 to 10000: drain the nodes of the
+    next wave, raise it, update again. 0 only prepares both ways of sharing. Default: all."""
     timeout_seconds: NotRequired[int]
-    """Longest one node may take to offer the new sharing, 10 to 14400 seconds. Default 1200,
-    which covers a reboot."""
+    """Maximum time for one node to offer the new sharing, 10 to 14400 seconds. Default 1200,
+    which includes a reboot."""
 
 
 class TaintArgs(TypedDict):
-    """A taint next to the GPU taint every pool carries."""
+    """A taint in addition to the GPU taint of every pool."""
 
     key: str
     """Key of the taint, such as `example.com/team`."""
     value: NotRequired[str]
     """Default: empty."""
     effect: NotRequired[TaintEffectWord]
-    """One of `NoSchedule`, `PreferNoSchedule`, `NoExecute`. In Kubernetes' spelling; each cloud's
-    own spelling is rendered. Default NoSchedule."""
+    """One of `NoSchedule`, `PreferNoSchedule`, `NoExecute`. In Kubernetes' form; each cloud's own
+    form is rendered. Default NoSchedule."""
 
 
 class GpuPoolArgs(TypedDict):
@@ -89,8 +89,8 @@ class GpuPoolArgs(TypedDict):
     instance_types: NotRequired[list[str]]
     """Instance types in order of preference, all with the same GPU and count. At most 20."""
     gpus_per_node: NotRequired[int]
-    """GPUs of each node, 1 to 16. Default: what the instance types have; with `gpu`, the smallest
-    machine the platform offers; 1 on own hardware."""
+    """GPUs of each node, 1 to 16. Default: as the instance types; with `gpu`, the smallest
+    machine of the platform; 1 on own hardware."""
     nodes: NodesArgs
     """How many nodes."""
     intent: NotRequired[IntentWord]
@@ -99,7 +99,7 @@ class GpuPoolArgs(TypedDict):
     """One of `managed`, `karpenter`, `autoMode`, `clusterAutoscaler`, `computeClass`. Default:
     the fleet's."""
     capacity: NotRequired[list[CapacityArgs]]
-    """Ways of buying, in order of preference. Default: onDemand in a cloud, onPrem on own
+    """Capacity types, in order of preference. Default: onDemand in a cloud, onPrem on own
     hardware."""
     sharing: NotRequired[SharingArgs]
     """Default: `exclusive: {}`, whole GPUs."""
@@ -108,38 +108,38 @@ class GpuPoolArgs(TypedDict):
     ownership: NotRequired[OwnershipWord]
     """One of `managed`, `existing`, `gitops`. Default managed."""
     import_id: NotRequired[str]
-    """Id of an existing node group to adopt, only with `ownership: managed`."""
+    """Id of an existing node group to import, only with `ownership: managed`."""
     image: NotRequired[str]
     """Node image key of the catalogue, `al2023-nvidia`, `cos`. Default: the platform's."""
     zones: NotRequired[list[str]]
-    """Zones to use. Default: all the connection has subnets in."""
+    """Zones to use. Default: all with subnets in the connection."""
     disk: NotRequired[DiskArgs]
     """Root disk of each node. Default 200 GiB."""
     labels: NotRequired[dict[str, str]]
-    """Labels every node is born with, next to those that gpufleet derives."""
+    """Labels that every node registers with, in addition to those that gpufleet derives."""
     gpu_taint: NotRequired[bool]
-    """Whether nodes carry `nvidia.com/gpu=present:NoSchedule`. Default true; false only where all
-    nodes of the cluster have GPUs."""
+    """Whether nodes have the taint `nvidia.com/gpu=present:NoSchedule`. Default true; use false
+    only if all nodes of the cluster have GPUs."""
     change: NotRequired[LayoutChangeArgs]
     """A change of `sharing` on nodes that are in use, made in waves. Default: all nodes at
     once."""
     taints: NotRequired[list[TaintArgs]]
-    """Taints next to `nvidia.com/gpu=present:NoSchedule`, which every GPU pool carries."""
+    """Taints in addition to `nvidia.com/gpu=present:NoSchedule`, which every GPU pool has."""
     kubelet: NotRequired[KubeletArgs]
     """CPU, memory and topology manager of the nodes' kubelet. Default: the platform's."""
     team: NotRequired[str]
-    """Team the pool's cost is booked on. Default: shared by all."""
+    """Team that pays for the pool. Default: shared by all."""
     maintenance: NotRequired[list[MaintenanceWindowArgs]]
     """Times in which nodes are out of service, at most 100. Default: none."""
     commitments: NotRequired[list[TeamCommitmentArgs]]
     """GPUs promised to teams for a time, at most 200. Default: none, `team` or the shares of
     `queues` decide."""
     health: NotRequired[HealthPolicyArgs]
-    """What is done with broken nodes. Default: the fleet's."""
+    """Handling of broken nodes. Default: the fleet's."""
     acceptance: NotRequired[AcceptancePolicyArgs]
     """Tests that its nodes must pass before work. Default: the fleet's."""
     idle: NotRequired[IdlePolicyArgs]
-    """Notebooks that are scaled to zero when their GPUs do nothing; only with `intent:
+    """Notebooks that are scaled to zero when their GPUs are idle; only with `intent:
     interactive`. Default: nothing is stopped."""
     neuron: NotRequired[NeuronOptionsArgs]
     """Only with Trainium or Inferentia. Default: whole devices."""
@@ -150,11 +150,11 @@ class GpuPoolArgs(TypedDict):
     gke: NotRequired[GkeOptionsArgs]
     """Only on GKE. Default: none."""
     vsphere: NotRequired[VsphereOptionsArgs]
-    """Only on vSphere, and needed there."""
+    """Only on vSphere, and required there."""
     openshift: NotRequired[OpenShiftOptionsArgs]
-    """Only on OpenShift on vSphere, and needed there for machines that gpufleet makes."""
+    """Only on OpenShift on vSphere, and required there for machines that gpufleet creates."""
     existing: NotRequired[ExistingOptionsArgs]
-    """Only for nodes that exist. Default: every node with an NVIDIA GPU."""
+    """Only for existing nodes. Default: every node with an NVIDIA GPU."""
     openshift_aws: NotRequired[OpenShiftAwsOptionsArgs]
     """Only on OpenShift on AWS. Default: none."""
     openshift_gcp: NotRequired[OpenShiftGcpOptionsArgs]

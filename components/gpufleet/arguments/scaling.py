@@ -21,23 +21,23 @@ class ScalingTargetArgs(TypedDict):
     namespace: str
     """Its namespace."""
     kind: NotRequired[str]
-    """Anything with a scale: Deployment (default), StatefulSet, NIMService, ..."""
+    """Any kind with a scale subresource: Deployment (default), StatefulSet, NIMService, ..."""
     api_version: NotRequired[str]
     """Default `apps/v1`."""
 
 
 class ScaleThresholdsArgs(TypedDict):
     """Replicas are added while the average of a signal is above one threshold, and removed after
-    it was below the other for a time; between the two their number stays. The defaults are those
-    of Packt, *Kubernetes for Generative AI Solutions*, chapter 10, Scaling and optimization
-    considerations (read 2026-11-29)."""
+    it was below the other for a time; between the two the number does not change. The defaults
+    are those of Packt, *Kubernetes for Generative AI Solutions*, chapter 10, Scaling and
+    optimization considerations (read 2026-11-29)."""
 
     above: NotRequired[float]
-    """Part of 1 above which replicas are added, more than 0, at most 1. Default 0.8."""
+    """Value above which replicas are added, more than 0, at most 1. Default 0.8."""
     below: NotRequired[float]
-    """Part of 1 below which one is removed, more than 0, less than `above`. Default 0.2."""
+    """Value below which one is removed, more than 0, less than `above`. Default 0.2."""
     minutes: NotRequired[int]
-    """How long it must be below, 1 to 60 minutes. Default 10."""
+    """Time below it before a removal, 1 to 60 minutes. Default 10."""
 
 
 class ScaleOnArgs(TypedDict):
@@ -47,18 +47,18 @@ class ScaleOnArgs(TypedDict):
     """One of `requestsRunning`, `requestsWaiting`, `kvCache`, `tensorActive`, `gpuUtilisation`,
     `queueLength`. What is measured."""
     target: NotRequired[float]
-    """Value of one replica that is right; more replicas come above it. Default: 0.8 for kvCache
-    and tensorActive, 0.7 for gpuUtilisation; the others have none."""
+    """Intended value of one replica; above it replicas are added. Default: 0.8 for kvCache and
+    tensorActive, 0.7 for gpuUtilisation; other signals have none."""
     thresholds: NotRequired[ScaleThresholdsArgs]
     """Two thresholds instead of a target, for gpuUtilisation and tensorActive, with KEDA."""
     query: NotRequired[str]
-    """PromQL that gives one number, instead of our own. Needed for queueLength."""
+    """PromQL that returns one number, instead of the built-in query. Needed for queueLength."""
     activation: NotRequired[float]
     """KEDA: value above which the first replica starts. Default 0."""
 
 
 class LoadTimeArgs(TypedDict):
-    """How long a replica takes until it answers."""
+    """Time until a new replica answers."""
 
     node_seconds: NotRequired[int]
     """A new node with its driver, 0 to 7200 s. Default 180."""
@@ -67,10 +67,10 @@ class LoadTimeArgs(TypedDict):
 
 
 class FallbackArgs(TypedDict):
-    """What holds while the signal cannot be read."""
+    """Number of replicas while the signal cannot be read."""
 
     failures: NotRequired[int]
-    """Failed readings before, 1 to 100. Default 3."""
+    """Number of failed readings before, 1 to 100. Default 3."""
     replicas: int
     """Replicas meanwhile."""
 
@@ -88,36 +88,36 @@ class TriggerSecretArgs(TypedDict):
 
 
 class KedaScalingArgs(TypedDict):
-    """By which signal, between which sizes, KEDA scales."""
+    """The signals, and the minimum and maximum, of scaling by KEDA."""
 
     target: ScalingTargetArgs
     """What is scaled."""
     workload: NotRequired[WorkloadKindWord]
     """One of `llmServing`, `serving`, `batch`. Default llmServing."""
     min: int
-    """Fewest replicas. 0 only with a signal that is there without pods."""
+    """Minimum number of replicas. 0 only with a signal that exists without pods."""
     max: int
     """Maximum number of replicas. There is no default: an unbounded service has an unbounded
-    bill."""
+    cost."""
     on: list[ScaleOnArgs]
-    """1 to 8 signals; the one that asks for most decides."""
+    """1 to 8 signals; the one that requires most replicas decides."""
     load: NotRequired[LoadTimeArgs]
-    """How long a replica takes to start: sets how fast one may add and remove."""
+    """Start time of a replica: sets how fast one is added and removed."""
     mig: NotRequired[bool]
     """Whether the pods are on MIG slices, which have no GPU utilisation. Default false."""
     server: str
     """Address of Prometheus: `http://prometheus.monitoring.svc:9090`."""
     polling_seconds: NotRequired[int]
-    """How often the signal is read while there is no replica, 5 to 3600 s. Default 30."""
+    """Polling interval of the signal while there are no replicas, 5 to 3600 s. Default 30."""
     cooldown_seconds: NotRequired[int]
-    """Quiet time before the last replica goes, 0 to 86400 s. Default: twice what a start takes,
-    at least 300."""
+    """Time without activity before the last replica is removed, 0 to 86400 s. Default: twice the
+    start time, at least 300."""
     fallback: NotRequired[FallbackArgs]
     """Default: with `min: 0` one replica, else `min`."""
     authentication: NotRequired[str]
-    """Name of a TriggerAuthentication that exists in the namespace. Default: none."""
+    """Name of an existing TriggerAuthentication in the namespace. Default: none."""
     secrets: NotRequired[list[TriggerSecretArgs]]
-    """Makes a TriggerAuthentication from these, instead of naming one. Default: none."""
+    """Creates a TriggerAuthentication from these, instead of naming one. Default: none."""
     auth_modes: NotRequired[KedaScalingAuthModesWord]
-    """One of `basic`, `bearer`, `tls`, `custom`. How KEDA authenticates; needed with secrets.
-    Default: not."""
+    """One of `basic`, `bearer`, `tls`, `custom`. Authentication modes of KEDA; required with
+    secrets. Default: none."""

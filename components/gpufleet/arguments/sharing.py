@@ -19,12 +19,12 @@ class TimeSlicingArgs(TypedDict):
     """Containers take turns on the GPU: no memory isolation, no guaranteed share."""
 
     replicas: int
-    """Replicas each GPU (or, on MIG, each slice) is advertised as; 2 to 256."""
+    """Number of replicas that each GPU (or, on MIG, each slice) is advertised as; 2 to 256."""
     rename: NotRequired[bool]
-    """Advertise `nvidia.com/gpu.shared`, so that a pod that wants a whole GPU cannot land here.
-    Default true."""
+    """Advertise `nvidia.com/gpu.shared`, so that a pod that needs a whole GPU is not scheduled
+    here. Default true."""
     fail_requests_greater_than_one: NotRequired[bool]
-    """Refuse pods that ask for more than one replica: two replicas are not twice the share.
+    """Refuse pods that request more than one replica: two replicas are not twice the share.
     Default true."""
 
 
@@ -33,7 +33,7 @@ class MpsArgs(TypedDict):
     client."""
 
     replicas: int
-    """Clients each GPU is divided into. The GPU's own limit (48, 16 before Volta) is checked when
+    """Number of clients of each GPU. The GPU's own limit (48, 16 before Volta) is checked when
     the fleet is compiled."""
     rename: NotRequired[bool]
     """Advertise `nvidia.com/gpu.shared`. Default true."""
@@ -47,13 +47,13 @@ class MpsArgs(TypedDict):
 
 
 class MigLayoutArgs(TypedDict):
-    """What some of the GPUs of each node are cut into."""
+    """Partition of some of the GPUs of each node."""
 
     gpus: NotRequired[Any]
-    """How many GPUs of the node get this layout, or `all` (default: every GPU of the node)."""
+    """Number of GPUs of the node with this layout, or `all` (default: every GPU of the node)."""
     devices: dict[str, int]
     """Profile -> instances on each of these GPUs, such as `{1g.10gb: 7}`. An empty mapping leaves
-    the GPUs whole, without MIG; several layouts need `strategy: mixed` then."""
+    the GPUs whole, without MIG; several layouts then need `strategy: mixed`."""
 
 
 class MigArgs(TypedDict):
@@ -64,17 +64,17 @@ class MigArgs(TypedDict):
     profile on every GPU, as `nvidia.com/gpu`."""
     layout: NotRequired[str]
     """Name of a configuration in NVIDIA's default mig-parted file, for every GPU of each node:
-    `all-balanced`, `all-1g.10gb`, `all-1g.10gb.me`. What it means depends on the GPU: the devices
-    are looked up for the GPU of the pool. Instead of `layouts`."""
+    `all-balanced`, `all-1g.10gb`, `all-1g.10gb.me`. Its devices depend on the GPU model of the
+    pool. Instead of `layouts`."""
     layouts: NotRequired[list[MigLayoutArgs]]
-    """What the GPUs of each node are cut into, in order of GPU index. GPUs left over stay whole.
+    """Partitions of the GPUs of each node, in order of GPU index. The remaining GPUs stay whole.
     Exactly one of `layout` and `layouts` is needed."""
     time_slicing: NotRequired[TimeSlicingArgs]
     """Time-slice each MIG slice further. Default: slices are exclusive."""
 
 
 class VgpuArgs(TypedDict):
-    """NVIDIA vGPU: the hypervisor hands each virtual machine a share of a GPU."""
+    """NVIDIA vGPU: the hypervisor assigns each virtual machine a share of a GPU."""
 
     profile: str
     """vGPU type as vCenter lists it, `grid_a100-40c`, or MIG-backed `grid_a100-3-20c`, or as
@@ -84,15 +84,15 @@ class VgpuArgs(TypedDict):
     """Name of the Secret with `gridd.conf` and `client_configuration_token.tok`, in the GPU
     Operator's namespace. Default: none, an unlicensed guest is throttled."""
     scheduler: NotRequired[VgpuSchedulerWord]
-    """One of `bestEffort`, `equalShare`, `fixedShare`. What the hosts of the pool are set to, for
-    time-sliced types: it decides what part of the GPU each vGPU is promised. Default: nothing is
-    known of the hosts, so nothing is promised."""
+    """One of `bestEffort`, `equalShare`, `fixedShare`. Scheduler setting of the pool's hosts, for
+    time-sliced types: it decides the guaranteed share of each vGPU. Default: not known, so no
+    share is guaranteed."""
     time_slice_ms: NotRequired[int]
     """With `equalShare` or `fixedShare`: length of a turn in milliseconds, 1 to 30. Default: the
     host's."""
     time_slicing: NotRequired[TimeSlicingArgs]
-    """Share each vGPU between containers of its machine, who take turns on it. Default: one
-    container each."""
+    """Share each vGPU between containers of its machine by time-slicing. Default: one container
+    each."""
 
 
 class DraArgs(TypedDict):
@@ -102,8 +102,8 @@ class DraArgs(TypedDict):
     sharing: NotRequired[DraSharingWord]
     """One of `exclusive`, `timeSlicing`, `mps`. How pods share one claim. Default exclusive."""
     clients: NotRequired[int]
-    """Pods that one shared claim is meant for, 2 to 256: sets the MPS limits of each and the
-    number of shares. Default 2 with `timeSlicing` and `mps`; no meaning with `exclusive`."""
+    """Number of pods that share one claim, 2 to 256: sets the MPS limits of each and the number
+    of shares. Default 2 with `timeSlicing` and `mps`; no effect with `exclusive`."""
     interval: NotRequired[TimeSliceWord]
     """One of `Default`, `Short`, `Medium`, `Long`. With whole GPUs and `timeSlicing`: length of a
     turn. Default: the driver's default."""
@@ -114,32 +114,32 @@ class DraArgs(TypedDict):
     """With `mps`: MiB of device memory that one client may allocate, at most memory / clients.
     Default: memory / clients."""
     devices: NotRequired[DraDevicesWord]
-    """One of `gpu`, `mig`. `gpu` (default): whole GPUs. `mig`: MIG devices, cut on demand or as
-    `layouts` says."""
+    """One of `gpu`, `mig`. `gpu` (default): whole GPUs. `mig`: MIG devices, created on demand or
+    as in `layouts`."""
     layout: NotRequired[str]
     """With `devices: mig`: name of a configuration in NVIDIA's default mig-parted file, such as
     `all-balanced`, for every GPU of each node. Instead of `layouts`. Default: none."""
     layouts: NotRequired[list[MigLayoutArgs]]
-    """With `devices: mig`: what the GPUs of each node are cut into beforehand, by the MIG
-    manager. Default: nothing, the driver cuts on demand (Hopper and later, driver gate
+    """With `devices: mig`: partitions of each node's GPUs, made by the MIG manager in advance.
+    Default: none, the driver creates them on demand (Hopper and later, driver gate
     DynamicMIG)."""
     extended_resource: NotRequired[bool]
-    """Answer classic requests too, `nvidia.com/gpu` or `nvidia.com/mig-<profile>` (needs
+    """Also serve extended resources, `nvidia.com/gpu` or `nvidia.com/mig-<profile>` (needs
     DRAExtendedResource, on by default in Kubernetes 1.36). Default false."""
     consumable_shares: NotRequired[Any]
-    """Several claims on each device: `memory`, each takes a part of the memory; a number of
+    """Several claims on each device: `memory`, each uses a part of the memory; a number of
     shares; `unlimited`. One setting for the cluster's driver (0.5.0, gate ConsumableShares);
     needs DRAConsumableCapacity, on by default in Kubernetes 1.36. Default: each device has one
     claim."""
     claims: NotRequired[list[DeviceNeedArgs]]
-    """Claims by what they need, next to those of the kinds of device that the pool has. Default:
+    """Claims by requirements, in addition to those for the pool's kinds of devices. Default:
     none."""
     namespaces: NotRequired[list[str]]
-    """Namespaces that get the pool's claim templates. Default: none, pods bring their own."""
+    """Namespaces that get the pool's claim templates. Default: none, pods have their own."""
     compute_domain: NotRequired[bool]
-    """Make a ComputeDomain in each of `namespaces`, for machines that share an NVLink domain: its
-    claim template `<pool>-channel` gives the pods of a job over several nodes a channel of IMEX.
-    Default false."""
+    """Create a ComputeDomain in each of `namespaces`, for machines that share an NVLink domain:
+    its claim template `<pool>-channel` gives the pods of a job over several nodes a channel of
+    IMEX. Default false."""
 
 
 class SharingArgs(TypedDict):

@@ -32,165 +32,164 @@ class VsphereTagArgs(TypedDict):
 
 class VsphereNicsArgs(TypedDict):
     """NICs of NVIDIA (ConnectX, BlueField) that each machine has by passthrough. As with its
-    GPUs, all its memory is reserved, it does not move while it runs, and it has no snapshots."""
+    GPUs, all its memory is reserved, it cannot move while it runs, and it has no snapshots."""
 
     device_ids: NotRequired[list[str]]
-    """PCI device ids that will do, `1021` of a ConnectX-7: any free device by Dynamic DirectPath
-    I/O. These or `pciAddresses`."""
+    """Accepted PCI device ids, `1021` of a ConnectX-7: any free device by Dynamic DirectPath I/O.
+    These or `pciAddresses`."""
     hardware_label: NotRequired[str]
     """With `deviceIds`, label the device must carry on its host. Default: none."""
     count: NotRequired[int]
     """With `deviceIds`, devices of each machine, 1 to 8. Default 1."""
     pci_addresses: NotRequired[list[str]]
-    """Devices of each machine, at the same addresses on every host: then a host has one such
+    """Devices of each machine, at the same addresses on every host: a host then has one such
     machine."""
 
 
 class VsphereMachineArgs(TypedDict):
-    """One machine that is named instead of counted."""
+    """One machine with a name instead of a number."""
 
     name: str
     """Last part of its name, in place of a number: `rack2`. It is its identity: another name is
     another machine."""
     hosts: NotRequired[list[str]]
-    """Hosts that may be used. Default: the pool's."""
+    """Allowed hosts. Default: the pool's."""
     pci_addresses: NotRequired[list[str]]
-    """With `attachment: passthrough`, its devices, where they differ from the pool's."""
+    """With `attachment: passthrough`, its devices, if they differ from the pool's."""
     addresses: NotRequired[list[str]]
     """Its addresses: one for each of `networks` that has `addresses`, in their order."""
 
 
 class VsphereOptionsArgs(TypedDict):
-    """What only vSphere needs to know."""
+    """Settings for vSphere only."""
 
     cpus: int
     """Virtual CPUs of each machine, 1 to 768."""
     cores_per_socket: NotRequired[int]
-    """Virtual CPUs of each socket, by which `cpus` can be divided. Default: the template's."""
+    """Virtual CPUs of each socket; a divisor of `cpus`. Default: the template's."""
     cores_per_numa_node: NotRequired[int]
-    """Virtual CPUs of each virtual NUMA node, by which `cpus` can be divided: vSphere 8.0 and
-    hardware version 20. Changes while the machine is off. Default: the template's, and where it
-    has none the host decides."""
+    """Virtual CPUs of each virtual NUMA node; a divisor of `cpus`: vSphere 8.0 and hardware
+    version 20. It changes while the machine is off. Default: the template's, and if it has none
+    the host decides."""
     cpu_reservation_mhz: NotRequired[int]
-    """Processor time that a host keeps for each machine, in MHz; 0 reserves none. Default: the
-    template's, and with `latencySensitivity: high` all of it."""
+    """CPU reservation of each machine in MHz; 0 reserves none. Default: the template's, and with
+    `latencySensitivity: high` all of it."""
     cpu_shares: NotRequired[CpuSharesWord]
-    """One of `low`, `normal`, `high`. Weight of a machine's processor time where a host has too
-    little for all. Default: the template's."""
+    """One of `low`, `normal`, `high`. Weight of a machine's CPU time if a host is overcommitted.
+    Default: the template's."""
     hardware_version: NotRequired[int]
-    """Virtual hardware version of each machine, 9 to 99: 20 comes with vSphere 8.0. A machine of
-    an older one is upgraded while it is off, and there is no way back. Default: the
-    template's."""
+    """Virtual hardware version of each machine, 9 to 99: vSphere 8.0 introduced 20. An older
+    machine is upgraded while it is off, which cannot be undone. Default: the template's."""
     guest_id: NotRequired[str]
-    """Guest operating system that the template must have, as vCenter spells it: `ubuntu64Guest`.
-    It is never changed. Default: whatever the template has."""
+    """Guest operating system that the template must have, in vCenter's spelling: `ubuntu64Guest`.
+    It is never changed. Default: any."""
     annotation: NotRequired[str]
     """Notes of each machine, 1 to 4096 characters. Default: the template's."""
     custom_attributes: NotRequired[dict[str, str]]
-    """Values of vCenter's custom attributes, at most 64; the attributes must exist. Others that a
-    machine has are left alone. Default: none."""
+    """Values of vCenter's custom attributes, at most 64; the attributes must exist. Other
+    attributes of a machine are not changed. Default: none."""
     tags: NotRequired[list[VsphereTagArgs]]
-    """Tags of each machine, at most 64; they must exist. Others that a machine has are left
-    alone. Default: none."""
+    """Tags of each machine, at most 64; they must exist. Other tags of a machine are not changed.
+    Default: none."""
     mmio_gib: NotRequired[int]
     """64-bit MMIO window of each machine. Default: computed from the GPUs' memory."""
     latency_sensitivity: NotRequired[LatencySensitivityWord]
-    """One of `normal`, `high`. Whether virtual CPUs get cores of their own. Changes while the
+    """One of `normal`, `high`. Whether virtual CPUs get exclusive cores. It changes while the
     machine is off. Default normal."""
     extra_disks: NotRequired[list[VsphereDiskArgs]]
-    """Disks of each machine next to the template's, at most 14. One more, or a larger one, comes
-    while the machine runs; one less needs it off. Default: none."""
+    """Disks of each machine in addition to the template's, at most 14. Adding or enlarging one
+    works while the machine runs; removing one needs it off. Default: none."""
     nics: NotRequired[VsphereNicsArgs]
-    """NICs by passthrough, which `fabric: rdma` uses. Change while the machine is off. Default:
-    none."""
+    """NICs by passthrough, which `fabric: rdma` uses. They change while the machine is off.
+    Default: none."""
     extra_config: NotRequired[dict[str, str]]
-    """Further keys of each machine's configuration, at most 256; those under `guestinfo.`,
-    `pciPassthru.` and `gpufleet.` are gpufleet's. Change while the machine is off. Default:
+    """Additional keys of each machine's configuration, at most 256; gpufleet owns those under
+    `guestinfo.`, `pciPassthru.` and `gpufleet.`. Change while the machine is off. Default:
     none."""
     max_per_host: NotRequired[int]
-    """Anti-affinity: most machines of the pool on one host, 1 to 64. Validated when a machine is
-    made. Default: no limit."""
+    """Anti-affinity: maximum number of machines of the pool on one host, 1 to 64. Validated when
+    a machine is created. Default: no limit."""
     separate_hosts: NotRequired[VsphereOptionsSeparateHostsWord]
     """One of `preferred`, `required`. DRS anti-affinity rule of the pool's machines: DRS keeps
-    them on different hosts where it can (`preferred`), or does not start and move them otherwise
-    (`required`). gpufleet makes the rule and removes it with the pool. Default: no rule."""
+    them on different hosts if possible (`preferred`), or otherwise does not start or move them
+    (`required`). gpufleet creates the rule and removes it with the pool. Default: no rule."""
     vm_group: NotRequired[str]
-    """DRS group of virtual machines that each machine is put into; it must exist. Hosts follow
+    """DRS group of virtual machines to which each machine is added; it must exist. Hosts follow
     the cluster's mandatory rules for that group. Default: none."""
     drs_behavior: NotRequired[DrsBehaviorWord]
-    """One of `fullyAutomated`, `partiallyAutomated`, `manual`, `disabled`. What DRS may do with
-    each machine. Default: as with others of the cluster."""
+    """One of `fullyAutomated`, `partiallyAutomated`, `manual`, `disabled`. DRS automation of each
+    machine. Default: as the cluster's."""
     replace_not_ready_minutes: NotRequired[int]
-    """A machine whose node has not been Ready for so many minutes, 5 to 10080, is made anew by
-    the next update that refreshes the state. Needs the connection's `kubernetes`. Default:
+    """A machine whose node has not been Ready for this number of minutes, 5 to 10080, is replaced
+    by the next update that refreshes the state. Needs the connection's `kubernetes`. Default:
     never."""
     wait_for: NotRequired[VsphereWaitForWord]
-    """One of `powerOn`, `tools`, `address`, `joined`. How far a new machine must come before it
-    counts. Default powerOn."""
+    """One of `powerOn`, `tools`, `address`, `joined`. Stage at which a new machine counts as
+    created. Default powerOn."""
     update_policy: NotRequired[VsphereUpdatePolicyWord]
-    """One of `refuse`, `restart`, `replace`. What a change may do to machines that run. Default
-    refuse."""
+    """One of `refuse`, `restart`, `replace`. Allowed effects of a change on running machines.
+    Default refuse."""
     ignore_user_data_changes: NotRequired[bool]
-    """Whether other first-boot data leaves machines that exist as they are. Default false: it
-    makes them anew."""
+    """Whether changed first-boot data leaves existing machines unchanged. Default false: they are
+    replaced."""
     on_create_failure: NotRequired[CreateFailureWord]
-    """One of `delete`, `keep`. What becomes of a machine whose making failed. Default delete."""
+    """One of `delete`, `keep`. Handling of a machine whose creation failed. Default delete."""
     delete_policy: NotRequired[DeletePolicyWord]
     """One of `trySoft`, `hard`. How a running machine is stopped before it is destroyed. Default
     trySoft."""
     timeouts: NotRequired[VsphereTimeoutsArgs]
-    """Longest each step may take."""
+    """Maximum time of each step."""
     template: str
     """Name of the virtual machine template to clone: EFI firmware; hardware version 17 or later
-    for dynamicDirectPath, where `hardwareVersion` does not say it."""
+    for dynamicDirectPath, unless `hardwareVersion` sets it."""
     datastore: NotRequired[str]
     """Datastore of the machine's disks. Default: the template's."""
     datastore_cluster: NotRequired[str]
-    """Datastore cluster instead: each machine goes to the datastore in it that its host mounts
-    and that has most room when it is made. Default: none."""
+    """Datastore cluster instead: each machine is created on the datastore of it that its host
+    mounts and that has most free space. Default: none."""
     storage_policy: NotRequired[str]
-    """Storage policy of each machine, by name: of its own files and of the disks that name no
+    """Storage policy of each machine, by name: of its own files and of the disks without a
     datastore. Datastores that do not comply are not used. Default: the datastore's own."""
     folder: NotRequired[str]
-    """Folder the machines are in. Default: the datacenter's own."""
+    """Folder of the machines. Default: the datacenter's own."""
     hosts: NotRequired[list[str]]
-    """Hosts of the cluster that may be used, by name. Default: all."""
+    """Allowed hosts of the cluster, by name. Default: all."""
     deny_hosts: NotRequired[list[str]]
-    """Hosts of the cluster that must not be used, by name. Default: none."""
+    """Excluded hosts of the cluster, by name. Default: none."""
     memory_gib: int
     """Fully reserved: DirectPath and vGPU machines cannot overcommit memory."""
     pci_addresses: NotRequired[list[str]]
     """With `attachment: passthrough`, the devices of each machine, at the same addresses on every
-    host; as many as `gpusPerNode`. Where hosts differ, `machines` has them one by one. Not
-    allowed otherwise."""
+    host; their number equals `gpusPerNode`. If hosts differ, `machines` lists them one by one.
+    Not allowed otherwise."""
     device_ids: NotRequired[list[str]]
-    """With `attachment: dynamicDirectPath`, PCI device ids that will do. Default: the catalogue's
-    for the pool's GPU."""
+    """With `attachment: dynamicDirectPath`, accepted PCI device ids. Default: the catalogue's for
+    the pool's GPU."""
     board: NotRequired[VsphereOptionsBoardWord]
-    """One of `sxm`, `pcie`, `nvl`. With `attachment: dynamicDirectPath`, which boards of the GPU
-    will do: their PCI device ids are the catalogue's. Default: all of them."""
+    """One of `sxm`, `pcie`, `nvl`. With `attachment: dynamicDirectPath`, accepted boards of the
+    GPU: their PCI device ids are in the catalogue. Default: all of them."""
     hardware_label: NotRequired[str]
     """With `attachment: dynamicDirectPath`, label the device must carry on its host. Default:
     none."""
     rollout_width: NotRequired[int]
     """Machines that are changed, replaced or removed at the same time, 1 to 64, after the first
-    one, which goes alone. Default 4. The engine's own `--parallel` bounds it too."""
+    one, which is processed alone. Default 4. The engine's `--parallel` also limits it."""
     creation_width: NotRequired[int]
-    """Machines that are made at the same time when the pool grows, 1 to 64. Default 16; vCenter
-    queues what its hosts cannot clone at once."""
+    """Machines that are created at the same time when the pool grows, 1 to 64. Default 16;
+    vCenter queues clones beyond the capacity of its hosts."""
     exclude: NotRequired[list[int]]
-    """Numbers that no machine has. To remove machine 1 of 3: `nodes` 2 and `exclude: [1]`; 0 and
-    2 stay as they are. Default: none."""
+    """Numbers without a machine. To remove machine 1 of 3: `nodes` 2 and `exclude: [1]`; 0 and 2
+    stay unchanged. Default: none."""
     machines: NotRequired[list[VsphereMachineArgs]]
-    """The machines by name, as many as `nodes.min`, in place of numbers. Default: numbers."""
+    """The machines by name, `nodes.min` of them, in place of numbers. Default: numbers."""
     adopt: NotRequired[dict[str, str]]
-    """Machines of gpufleet that another stack made, or this one before its state was lost, and
-    that become machines of this pool as they are: number or name -> vCenter's instance uuid.
-    Default: none; a machine of another stack is never touched."""
+    """Machines of gpufleet from another stack, or from this stack before its state was lost, that
+    become machines of this pool unchanged: number or name -> vCenter's instance uuid. Default:
+    none; a machine of another stack is never changed."""
     attachment: NotRequired[AttachmentWord]
-    """One of `passthrough`, `dynamicDirectPath`, `vgpu`. How the GPU gets into the machine.
+    """One of `passthrough`, `dynamicDirectPath`, `vgpu`. How the GPU is attached to the machine.
     Default dynamicDirectPath."""
     networks: NotRequired[list[VsphereNetworkArgs]]
-    """All network adapters of each machine, at most 10, in place of the connection's `network`:
-    the template's are taken for them in order, and further ones removed. Default: the template's,
-    the first of them on the connection's `network`."""
+    """All network adapters of each machine, at most 10, instead of the connection's `network`:
+    the template's adapters are used for them in order, and the others removed. Default: the
+    template's, the first of them on the connection's `network`."""

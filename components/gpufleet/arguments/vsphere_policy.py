@@ -7,7 +7,7 @@ from typing import NotRequired, TypedDict
 
 
 class VsphereTimeoutsArgs(TypedDict):
-    """Longest each step may take, in seconds, 1 to 86400."""
+    """Maximum time of each step, in seconds, 1 to 86400."""
 
     clone: NotRequired[int]
     """Default 1800."""

@@ -120,7 +120,7 @@ def _two_advertisers(old: Pool, new: Pool) -> Iterable[Finding]:
             "declare `change: {previous: ...}` with the old sharing, and make the steps node by "
             "node"
             if managed
-            else "make a second pool with the new sharing, move the work, then remove this one"
+            else "make a second pool with the new sharing, move the workloads, then remove this one"
         ),
         new=new.name,
         limit=ways[0],
@@ -154,7 +154,7 @@ def _replaced(new: Pool, change: PoolChange) -> Finding:
             if change.kind is NodeChangeKind.NEW_POOL
             else ""
         ),
-        "make a second pool as it is declared now, move the work, then remove this one",
+        "make a second pool as it is declared now, move the workloads, then remove this one",
         kind=change.kind.value,
     )
 

@@ -1,6 +1,6 @@
-"""The model of a cluster, declared or observed: frozen data, every field known, absent or unknown.
+"""The model of a cluster, declared or observed: frozen data; fields are known, absent or unknown.
 
-Compile makes it from a declaration, readers of the audit from documents and dumps.
+`compile` builds it from a declaration; the readers of the audit build it from documents and dumps.
 """
 
 from gpufleet.cluster.claims import DeviceClaim, DeviceClass, DeviceRequest

@@ -1,4 +1,4 @@
-"""Capacity that is bought or kept for pools: reservations, buffers, templates of machines."""
+"""Capacity of pools: reservations, overlays, launch templates, and limits of autoscalers."""
 
 from dataclasses import dataclass
 
@@ -8,24 +8,24 @@ from gpufleet.cluster.subject import Subject
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reservation(Subject):
-    """Machines paid for whether they run or not: an EC2 reservation or block, a Google one."""
+    """Machines that are paid for whether they run or not: EC2 reservations and blocks, Google's."""
 
     names: tuple[str, ...]
-    """Everything pools may call it by: id, name, ARN."""
+    """All names by which pools may refer to it: id, name, ARN."""
     instance_type: Fact[str]
     count: Fact[int]
     gpu: Fact[str]
     gpus_per_node: Fact[int]
     targeted: Fact[bool] = NOTHING
-    """Whether only machines that name it may use it; absent: any that match do."""
+    """Whether only machines that name it may use it; absent: any matching machine may."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LaunchTemplate(Subject):
-    """What machines of pools that name it are: EC2 launch templates, machine templates."""
+    """Machine configuration that pools name: EC2 launch template, machine template."""
 
     names: tuple[str, ...]
-    """Everything pools may call it by."""
+    """All names by which pools may refer to it."""
     instance_type: Fact[str] = NOTHING
     gpu: Fact[str] = NOTHING
     gpus_per_node: Fact[int] = NOTHING
@@ -39,7 +39,7 @@ class LaunchTemplate(Subject):
     image: Fact[str] = NOTHING
     """Node image, as the template names it: an id, a name, an SSM parameter, EKS `amiType`."""
     taints_gpus: bool = False
-    """Whether nodes with GPUs get the taint nvidia.com/gpu=present:NoSchedule from it."""
+    """Whether it gives nodes with GPUs the taint nvidia.com/gpu=present:NoSchedule."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +69,7 @@ class AutoscalerLimit(Subject):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScheduledSize(Subject):
-    """Something that changes the size of a group of machines at set times."""
+    """An object that changes the size of a group of machines at set times."""
 
     target: Fact[str]
-    """Name of the group it changes."""
+    """Name of the group."""

@@ -1,4 +1,4 @@
-"""Claim: devices requested through dynamic resource allocation, and their device classes."""
+"""DeviceClaim: devices requested through dynamic resource allocation, and their device classes."""
 
 from dataclasses import dataclass, field
 
@@ -6,13 +6,13 @@ from gpufleet.cluster.fact import NOTHING, Fact
 from gpufleet.cluster.subject import Subject
 
 GPU_CLASS = "gpu.nvidia.com"
-"""Device class of whole GPUs of NVIDIA's driver."""
+"""Device class of whole GPUs of NVIDIA's DRA driver."""
 
 MIG_CLASS = "mig.nvidia.com"
-"""Device class of its MIG devices."""
+"""Device class of MIG devices of NVIDIA's DRA driver."""
 
 VFIO_CLASS = "vfio.gpu.nvidia.com"
-"""Device class of its GPUs for virtual machines."""
+"""Device class of GPUs for virtual machines of NVIDIA's DRA driver."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,13 +31,13 @@ class DeviceRequest:
     alternative: bool = False
     """Whether it is one of several under `firstAvailable`."""
     admin_access: bool = False
-    """Whether it asks for devices that are in use, as monitoring does."""
+    """Whether it requests devices that are in use, as monitoring does."""
     product: str = ""
-    """Product that a selector requires; empty: none, or said in another way."""
+    """Product that a selector requires; empty: none, or a selector of another form."""
 
     @property
     def is_gpu(self) -> bool:
-        """Whether it asks for GPUs or parts of them, by a class NVIDIA's driver makes."""
+        """Whether it requests GPUs or parts of them, by a class of NVIDIA's driver."""
         return self.device_class.is_known and self.device_class.value in (
             GPU_CLASS,
             MIG_CLASS,
@@ -52,16 +52,16 @@ class DeviceClaim(Subject):
     is_template: bool
     requests: tuple[DeviceRequest, ...] = ()
     configured: bool = False
-    """Whether it carries configuration of its own: sharing is declared there."""
+    """Whether it has its own device configuration, which declares the sharing."""
 
     @property
     def asks_for_gpus(self) -> bool:
-        """Whether any of its requests is of a GPU or a part of one."""
+        """Whether any of its requests is for a GPU or a part of one."""
         return any(request.is_gpu for request in self.requests)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeviceClass(Subject):
-    """A DeviceClass that is declared in addition to those of the driver."""
+    """A DeviceClass that is declared in addition to the classes of the driver."""
 
     selectors: Fact[int] = field(default_factory=lambda: NOTHING)

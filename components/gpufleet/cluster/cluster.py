@@ -1,4 +1,4 @@
-"""ClusterModel: pools, programs and claims of one cluster together, declared or read from files."""
+"""ClusterModel: pools, programs and claims of one cluster, declared or read from files."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from gpufleet.cluster.site import Site
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterModel:
-    """What relations between them are asked about."""
+    """The objects between which contract rules check relations."""
 
     site: Site
     """Minor version of Kubernetes, programs, catalogue."""
@@ -23,11 +23,11 @@ class ClusterModel:
     classes: tuple[DeviceClass, ...] = ()
     namespaces: tuple[DeclaredNamespace, ...] = ()
     complete: bool = False
-    """Whether all of it is declared, so that what is not in it is not there."""
+    """Whether everything is declared, so that a missing object does not exist."""
     elsewhere: frozenset[str] = frozenset()
-    """Programs that someone else may have installed, though they are not in it."""
+    """Programs that may be installed although the model does not contain them."""
     ofed: Fact[str] = NOTHING
-    """Where DOCA-OFED comes from: `operator`, `host`, `inbox`. Unknown: not from the operator."""
+    """Source of DOCA-OFED: `operator`, `host`, `inbox`. Unknown: not the operator."""
     waits_for_ofed: Fact[bool] = NOTHING
     """Whether the GPU Operator is installed after the Network Operator is ready."""
 

@@ -1,4 +1,4 @@
-"""Container: what one container of a pod template asks for and runs."""
+"""Container: the requests and the command of one container of a pod template."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -8,17 +8,17 @@ from typing import Any
 from gpufleet.cluster.fact import NOTHING, Fact, absent, known, unknown
 
 GPU = "nvidia.com/gpu"
-"""Extended resource of whole GPUs, or of shares where the pool does not rename them."""
+"""Extended resource of whole GPUs, and of shares if the pool does not rename them."""
 
 SHARED_SUFFIX = ".shared"
-"""What the device plugin appends to a shared resource's name."""
+"""Suffix that the device plugin appends to the name of a shared resource."""
 
 MIG_PREFIX = "nvidia.com/mig-"
 """Prefix of the extended resources of MIG slices under the strategy `mixed`."""
 
 
 def is_gpu_resource(name: str) -> bool:
-    """Whether an extended resource represents a GPU, a slice or a turn on one."""
+    """Whether an extended resource is a GPU, a MIG slice or a share of one."""
     return name == GPU or name.startswith(("nvidia.com/gpu.", MIG_PREFIX))
 
 
@@ -39,10 +39,10 @@ class Amount:
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """How many processes a container starts on its GPUs, from its command line and variables."""
+    """Number of processes that a container starts on its GPUs, from command line and variables."""
 
     tensor: Fact[int] = NOTHING
-    """GPUs one copy of the model is spread over (tensor parallelism)."""
+    """GPUs for one copy of the model (tensor parallelism)."""
     pipeline: Fact[int] = NOTHING
     """Stages of the model, each on its own GPUs (pipeline parallelism)."""
     data: Fact[int] = NOTHING
@@ -50,25 +50,25 @@ class Launch:
     processes: Fact[int] = NOTHING
     """Worker processes of one pod, one GPU each: torchrun, accelerate, deepspeed."""
     nodes: Fact[int] = NOTHING
-    """Pods that torchrun waits for (`--nnodes`); absent: no torchrun, or a pod for itself."""
+    """Pods that torchrun waits for (`--nnodes`); absent: no torchrun, or only its own pod."""
     meeting: Fact[str] = NOTHING
-    """Where the pods of a torchrun meet; absent: it says no address."""
+    """Rendezvous address of torchrun; absent: none is given."""
     memory_share: Fact[Decimal] = NOTHING
-    """Part of a GPU's memory the engine takes for itself, whatever the model needs."""
+    """Share of a GPU's memory that the engine reserves, independent of the model."""
     spreads: bool = False
-    """Whether its processes may lie in several pods."""
+    """Whether its processes may run in several pods."""
     trains: bool = False
     """Whether it starts a training program."""
     serves: bool = False
     """Whether it starts a model server."""
     one_by_default: bool = False
-    """Whether it is vLLM, whose whole command line is known and says no parallel size: one GPU."""
+    """Whether it is vLLM with a fully known command line and no parallel size: one GPU."""
 
     @property
     def gpus(self) -> Fact[int]:
-        """GPUs its processes open: of one pod, or of the whole group where it spreads.
+        """GPUs that its processes open: of one pod, or of the whole group if it spreads over pods.
 
-        Absent where nothing says how many; unknown as soon as one factor is.
+        Absent if no number is given; unknown if a factor is unknown.
         """
         if not self.processes.is_absent:
             return self.processes
@@ -96,53 +96,52 @@ class Container:
     place: str
     """Field path: `spec.template.spec.containers[0]`."""
     init: bool
-    """Runs before the others."""
+    """Whether it is an init container, which runs before the others."""
     restartable: bool
     """An init container that keeps running with the other containers."""
     image: Fact[str]
     command: Fact[tuple[str, ...]]
-    """Absent: the image's own."""
+    """Absent: the entry point of the image."""
     arguments: Fact[tuple[str, ...]]
     requests: Mapping[str, Fact[Amount]]
     limits: Mapping[str, Fact[Amount]]
     resources_known: bool = True
-    """False: which resources are named is not known, so a missing name proves nothing."""
+    """False: the names of its resources are not all known, so a missing name proves nothing."""
     claims: tuple[str, ...] = ()
-    """Entries of the pod's `resourceClaims` it uses."""
+    """Entries of the pod's `resourceClaims` that it uses."""
     claims_known: bool = True
     launch: Launch = NO_LAUNCH
-    """Read only where it asks for GPUs."""
+    """Read only if it requests GPUs."""
     shares_memory: bool = False
-    """Whether a volume of its own is mounted at `/dev/shm`."""
+    """Whether a separate volume is mounted at `/dev/shm`."""
     keeps_files: bool = True
-    """Whether something may be left of what it fetched when it restarts: a volume besides that."""
+    """Whether downloaded files may survive a restart: it has a volume other than `/dev/shm`."""
     probes: frozenset[str] = frozenset()
-    """Of `liveness`, `readiness`, `startup`: those it has, or may have."""
+    """The probes that it has, or may have: `liveness`, `readiness`, `startup`."""
     listens: bool = False
-    """Whether it names ports it serves on."""
+    """Whether it declares ports."""
     killed_after_seconds: int | None = None
-    """When the liveness probe ends a container that has not answered yet; None: a startup probe
-    holds it back, or there is none."""
+    """Time until the liveness probe ends a container that does not answer; None: a startup probe
+    delays it, or it has no liveness probe."""
     ready_within_seconds: int | None = None
-    """How long its readiness probe is written to fail, where it says how often."""
+    """Time for which its readiness probe may fail, if the number of failures is given."""
     probed: tuple[tuple[str, str], ...] = ()
     """HTTP path of each probe, and the number or name of its port."""
     ports: Mapping[str, str] = field(default_factory=dict[str, str])
     """Names of its ports -> their numbers."""
     variables: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Some of its variables, such as NVIDIA_VISIBLE_DEVICES -> their values, where known."""
+    """Variables with known values that rules read, such as NVIDIA_VISIBLE_DEVICES."""
     interactive: bool = False
-    """Whether it keeps its input open, so that a shell without a script waits."""
+    """Whether it keeps standard input open, so that a shell without a script waits."""
     claimed: bool = False
-    """Whether its GPUs are those of a claim, counted as if it named them."""
+    """Whether its GPUs come from a claim; they are counted like requested resources."""
     plain_secrets: tuple[tuple[str, str], ...] = ()
-    """Field path and kind of each credential that is written out. Read only where it asks for
-    GPUs."""
+    """Field path and kind of each credential in plain text. Read only if it requests GPUs."""
     resources_place: str = ""
-    """Field path of its `resources`; empty where its kind writes them in a form of its own."""
+    """Field path of its `resources`; empty if its kind has another form for them."""
     gpu_resources: tuple[str, ...] = field(init=False)
-    """GPU-like resources in limits or requests, each once; those of which none is asked for are
-    left out."""
+    """GPU resources in limits or requests, each once; resources with the quantity 0 are left
+    out."""
 
     def __post_init__(self) -> None:
         if not self.limits and not self.requests:
@@ -154,33 +153,33 @@ class Container:
 
     @property
     def where(self) -> str:
-        """It in words, with its field path."""
+        """Its name with its field path, for messages."""
         return f"container {self.name} ({self.place})"
 
     def _may_hold(self, resource: str) -> bool:
-        """Whether more than none is asked for: charts write `nvidia.com/gpu: 0` for no GPU."""
+        """Whether it may request more than zero: charts write `nvidia.com/gpu: 0` for no GPU."""
         written = (m[resource] for m in (self.limits, self.requests) if resource in m)
         return any(not amount.is_known or amount.value.number > 0 for amount in written)
 
     def gpus(self, resource: str) -> Fact[Amount]:
-        """How many of a resource: the limit counts, and where there is none the request."""
+        """Quantity of a resource: the limit, else the request."""
         if resource in self.limits:
             return self.limits[resource]
         return self.requests.get(resource, absent(f"{self.place}.resources.limits"))
 
     def source(self, resource: str) -> str:
-        """What its devices are called in messages: the resource, or that they are of a claim."""
+        """Name of its devices in messages: the resource, or the claim."""
         return "GPU of a claim" if self.claimed else resource
 
     def asked(self, resource: str) -> Fact[Amount]:
-        """What the scheduler reserves of CPU or memory: the request, else the limit."""
+        """CPU or memory that the scheduler reserves: the request, else the limit."""
         if resource in self.requests:
             return self.requests[resource]
         return self.limits.get(resource, NOTHING)
 
     @property
     def words(self) -> Fact[tuple[str, ...]]:
-        """Command and arguments together; absent when the image's own entry point runs."""
+        """Command and arguments together; absent when the entry point of the image runs."""
         if self.command.is_unknown or self.arguments.is_unknown:
             return self.command if self.command.is_unknown else self.arguments
         if self.command.is_absent and self.arguments.is_absent:

@@ -20,11 +20,11 @@ class UnknownMark(Enum):
 
 
 UNKNOWN = UnknownMark.UNKNOWN
-"""Is in plain data wherever a value is not known yet."""
+"""Replaces a value in plain data while the value is not known."""
 
 
 class FieldState(Enum):
-    """The three things a field can be."""
+    """The three states of a field."""
 
     VALUE = "value"
     ABSENT = "absent"
@@ -33,7 +33,7 @@ class FieldState(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Fact(Generic[T]):
-    """One field. Build it with `known`, `absent` or `unknown`."""
+    """One field. Create it with `known`, `absent` or `unknown`."""
 
     state: FieldState
     found: T | None = None
@@ -48,12 +48,12 @@ class Fact(Generic[T]):
 
     @property
     def is_absent(self) -> bool:
-        """Whether the field is certainly not there. Not the opposite of `is_known`."""
+        """Whether the field certainly does not exist. Not the opposite of `is_known`."""
         return self.state is FieldState.ABSENT
 
     @property
     def is_unknown(self) -> bool:
-        """Whether there may be a value that cannot be read yet."""
+        """Whether the field may have a value that cannot be read yet."""
         return self.state is FieldState.UNKNOWN
 
     @property
@@ -64,7 +64,7 @@ class Fact(Generic[T]):
         return self.found  # type: ignore[return-value]  # T may itself be None only by choice
 
     def or_default(self, default: T) -> "Fact[T]":
-        """The same, with a documented default where the field is absent."""
+        """The same fact; a documented default if the field is absent."""
         return known(default, self.provenance, self.place) if self.is_absent else self
 
 
@@ -75,7 +75,7 @@ def known(value: T, provenance: Provenance = Provenance.EXPLICIT, place: str = "
 
 @lru_cache(maxsize=10_000)
 def absent(place: str = "", provenance: Provenance = Provenance.EXPLICIT) -> Fact[Any]:
-    """A field that is not there. Most fields are not: one object represents all of a place."""
+    """A field that does not exist. Most fields are absent: equal facts share one object."""
     return Fact(FieldState.ABSENT, None, provenance, place)
 
 

@@ -1,4 +1,4 @@
-"""Fleet facts: the properties of GpuFleet that rules need.
+"""FleetFacts: the properties of GpuFleet that rules need.
 
 Money is micro-dollars an hour, memory is bytes.
 """
@@ -15,7 +15,7 @@ from gpufleet.findings.locator import Locator
 from gpufleet.partition.grant import Grant
 
 COMMITTED = frozenset({"reserved", "capacityBlock", "onPrem"})
-"""Ways of buying that cost the same whether a node runs or not: fixed sizes are right there."""
+"""Capacity types that cost the same whether a node runs or not: fixed sizes are correct there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,45 +24,45 @@ class PoolFacts:
 
     name: str
     path: str
-    """Where it is declared: `pools[0]`."""
+    """Path of its declaration: `pools[0]`."""
     intent: str
     gpu: str
-    """Key of the catalogue."""
+    """Key in the catalogue."""
     gpus_per_node: int
     gpu_fraction: Fraction
-    """Share of a physical GPU each device is."""
+    """Share of a physical GPU that each device has."""
     machines: tuple[str, ...]
     minimum_nodes: int
     expected_nodes: int
     maximum_nodes: int
     capacity: tuple[str, ...]
-    """Ways of buying in order of preference: `onDemand`, `spot`, `reserved`, ..."""
+    """Capacity types in order of preference: `onDemand`, `spot`, `reserved`, ..."""
     sharing: str
     shares: tuple[Grant, ...]
-    """What a pod can ask it for."""
+    """Resources that a pod can request from it."""
     layouts: tuple[Mapping[str, int], ...]
-    """MIG profile -> instances, of each GPU of a node; empty: a whole GPU."""
+    """MIG profile -> instances, for each GPU of a node; empty: a whole GPU."""
     stranded_compute: int
     """Compute slices of a node that no further instance could use."""
     labels: Mapping[str, str]
     hourly_micro_usd: Fact[int]
-    """One node at the first choice; absent: no price is known."""
+    """Price of one node with the first capacity type; absent: no price is known."""
     minimum_spend: Fact[int]
     """Absent: unbounded."""
     maximum_spend: Fact[int]
     """Absent: unbounded."""
     image: str = ""
-    """Node image, by its key in the catalogue; empty: the platform has none to choose."""
+    """Node image, by its key in the catalogue; empty: the platform has no choice of images."""
     team: str = ""
     """The team that pays for it; empty: not declared."""
 
     @property
     def is_committed(self) -> bool:
-        """Whether any of its capacity is paid for anyway."""
+        """Whether any of its capacity is paid for even if unused."""
         return bool(COMMITTED.intersection(self.capacity))
 
     def share(self, resource: str) -> Grant | None:
-        """What a pod gets for one of this resource; the smallest when several carry the name."""
+        """The share behind one unit of this resource; the smallest if several have the name."""
         offered = [share for share in self.shares if share.resource == resource]
         return min(offered, key=lambda s: (s.memory_bytes or 0, s.replicas), default=None)
 
@@ -87,15 +87,15 @@ class FleetFacts:
     exceptions: Mapping[str, str] = field(default_factory=dict[str, str])
     """Rule id -> reason and end date, from GpuFleet's `policyExceptions`."""
     monitored: bool = False
-    """Whether its operator runs the DCGM exporter."""
+    """Whether its GPU Operator runs the DCGM exporter."""
     in_program: bool = True
-    """Whether it is a resource of the program that is checked. False: a setting refers to it."""
+    """Whether it is a resource of the checked program. False: a setting refers to it."""
     kubernetes_version: str = ""
-    """Minor version of its cluster, `1.35`; empty: what declares it does not say."""
+    """Minor version of its cluster, `1.35`; empty: not declared."""
 
     @property
     def is_production(self) -> Fact[bool]:
-        """Whether it serves production; unknown counts as neither."""
+        """Whether it serves production; an unknown environment is neither."""
         if not self.environment.is_known:
             return absent("environment")
         return Fact(
@@ -108,7 +108,7 @@ class FleetFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UncompiledFleet(Subject):
-    """A declaration that does not compile: what its pools offer is not known."""
+    """A declaration that does not compile: the resources of its pools are not known."""
 
     findings: tuple[Finding, ...]
-    """What `gpufleet compile` finds; one of them at least is an error."""
+    """Findings of `gpufleet compile`; at least one is an error."""

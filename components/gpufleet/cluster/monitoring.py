@@ -12,12 +12,12 @@ class MetricsSource(Subject):
 
     what: str
     blind: str = ""
-    """Field path of the container that is to name the pods of GPUs and cannot ask the kubelet."""
+    """Field path of a container that reports the pods of GPUs and cannot query the kubelet."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeclaredNamespace(Subject):
-    """A namespace that is made here."""
+    """A namespace that the checked input creates."""
 
     labels: Mapping[str, str] = field(default_factory=dict[str, str])
 
@@ -28,6 +28,6 @@ class GpuQuota(Subject):
 
     covers_gpus: bool
     hard: Mapping[str, int] = field(default_factory=dict[str, int])
-    """GPU resource -> number that all pods of the namespace may ask for, where it is known."""
+    """GPU resource -> maximum that all pods of the namespace may request, if known."""
     uncounted: tuple[str, ...] = ()
-    """Keys of `hard` about GPUs of which the API server counts no use."""
+    """GPU keys of `hard` for which the API server counts no usage."""

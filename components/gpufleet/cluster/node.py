@@ -1,4 +1,4 @@
-"""Nodes of a cluster that was observed, and the pods that hold GPUs on them."""
+"""Nodes of an observed cluster, and the pods that hold GPUs on them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -17,12 +17,12 @@ class ObservedNode(Subject):
     instance_type: Fact[str] = NOTHING
     region: Fact[str] = NOTHING
     spot: bool = False
-    """Whether its labels say that it is spot capacity."""
+    """Whether its labels mark it as spot capacity."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PodOnNode(Subject):
-    """One pod of a dump that holds GPUs on a node and has not ended."""
+    """One pod of a dump that holds GPUs on a node and has not finished."""
 
     node: str
     gpus: Mapping[str, int] = field(default_factory=dict[str, int])

@@ -14,49 +14,49 @@ class NvidiaConfig(Subject):
     """A configuration that `gpufleet check` can validate."""
 
     kind: str
-    """Kind as the command names it: `mig-parted`, `device-plugin`, `gpu-operator-values`, ..."""
+    """Kind, as the command names it: `mig-parted`, `device-plugin`, `gpu-operator-values`, ..."""
     text: str = ""
     """The document, in YAML; empty where it is an object."""
     document: Mapping[str, Any] | None = None
-    """The object, without what cannot be read. Objects of a kind are validated together."""
+    """The object, without unreadable parts. Objects of one kind are validated together."""
     place: str = ""
     """Field of the object that holds it: `data[config.yaml]`."""
     key: str = ""
     """Its key in a ConfigMap."""
     complete: bool = True
-    """False: parts cannot be read and were left out, so what is missing proves nothing."""
+    """False: unreadable parts were left out, so a missing entry proves nothing."""
     select: str | None = None
-    """The config of several that nodes are given, where that is known."""
+    """Name of the config that nodes use, if known."""
     version: Fact[str] = NOTHING
-    """Of the chart that will read it."""
+    """Release of the chart that reads it."""
     path: tuple[str, ...] | None = None
-    """Keys of the object that lead to the configuration; None where no patch could find it."""
+    """Keys of the object that lead to the configuration; None if a patch cannot address it."""
     held: str = ""
-    """The text that holds it in the object; empty where it is data."""
+    """The text in the object that contains it; empty if it is data."""
     chart: str = ""
-    """The chart that installs what reads it; empty: not known."""
+    """The chart that installs the reader of the configuration; empty: not known."""
     chart_version: Fact[str] = NOTHING
-    """Of that chart, for a configuration inside its values."""
+    """Release of that chart, for a configuration inside its values."""
     parts: ReleaseValues | None = None
-    """Where each value is written; None: below `place`."""
+    """Source of each value; None: below `place`."""
     is_named: bool = False
-    """Whether the caller names its kind: the text is all of it, whatever it holds."""
+    """Whether the caller names the kind: the whole text is the configuration."""
 
     def written_at(self, path: str) -> str:
-        """The field of the object that has what a path of the configuration leads to."""
+        """The field of the object for a path of the configuration."""
         return joined(self.place, path) if self.parts is None else self.parts.place_of(path)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OperatorChoices(Subject):
-    """What an installation of NVIDIA's software does for all nodes of a cluster."""
+    """Cluster-wide settings of one installation of NVIDIA's software."""
 
     installs: str
     """`gpu-operator`, `nvidia-device-plugin`, `nvidia-dra-driver-gpu`, ..."""
     mig_strategy: Fact[str] = NOTHING
     """`none`, `single` or `mixed`, its default applied."""
     mig_config_default: Fact[str] = NOTHING
-    """Config that nodes without a label get, its default applied."""
+    """Config of nodes without a label, its default applied."""
     dcgm_exporter: Fact[bool] = NOTHING
     driver_enabled: Fact[bool] = NOTHING
     driver_version: Fact[str] = NOTHING
@@ -69,9 +69,9 @@ class OperatorChoices(Subject):
     plugin_enabled: Fact[bool] = NOTHING
     """Whether it runs the device plugin."""
     licence: Fact[bool] = NOTHING
-    """Whether the driver is given a licence configuration."""
+    """Whether the driver has a licence configuration."""
     plugin_config_default: Fact[str] = NOTHING
-    """Key of the device-plugin ConfigMap that nodes without a label get."""
+    """Key of the device-plugin ConfigMap for nodes without a label."""
     selects_nodes: bool = False
     """Whether it runs on some nodes only."""
     place: str = ""
@@ -91,7 +91,7 @@ class SharingConfig(Subject):
     """The sharing that a device-plugin configuration declares."""
 
     key: str = ""
-    """Key of its ConfigMap: what a node label names."""
+    """Key in its ConfigMap, which a node label names."""
     mode: str
     """`timeSlicing` or `mps`."""
     resources: tuple[SharedResource, ...]
@@ -101,9 +101,9 @@ class SharingConfig(Subject):
     """`flags.migStrategy` of the same document."""
     place: str = ""
     path: tuple[str, ...] | None = None
-    """Keys of the object that lead to the configuration; None where no patch could find it."""
+    """Keys of the object that lead to the configuration; None if a patch cannot address it."""
     text: str = ""
-    """The configuration where the object holds it as text; empty where it is data."""
+    """The configuration if the object has it as text; empty if it is data."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

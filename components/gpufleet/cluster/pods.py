@@ -1,4 +1,4 @@
-"""PodGroup: identical pods of a workload, and what decides where they may run."""
+"""PodGroup: identical pods of a workload, and the fields that decide where they may run."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -18,7 +18,7 @@ class PodClaim:
     claim: Fact[str] = NOTHING
     """`resourceClaimName`: one claim that all pods share."""
     template: Fact[str] = NOTHING
-    """`resourceClaimTemplateName`: a claim of its own for each pod."""
+    """`resourceClaimTemplateName`: a separate claim for each pod."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,15 +35,15 @@ class PodToleration:
 
     @property
     def tolerates_everything(self) -> bool:
-        """Whether it opens every tainted node: no key, `Exists`, no effect or NoSchedule."""
+        """Tolerates every NoSchedule taint: no key, `Exists`, no effect or NoSchedule."""
         return not self.key and self.operator == "Exists" and self.effect in ("", "NoSchedule")
 
     def as_dict(self) -> dict[str, str]:
-        """As manifests and Helm values write one of any value."""
+        """The form of manifests and Helm values, for any value."""
         return {"key": self.key, "operator": "Exists", "effect": self.effect}
 
     def covers(self, key: str, effect: str, value: str | None = None) -> bool:
-        """Whether it covers a taint, of any value without one (`api/core/v1/toleration.go`)."""
+        """Whether it tolerates a taint; None: of any value (`api/core/v1/toleration.go`)."""
         exists = self.operator == "Exists"
         same = self.key == key if self.key else exists
         return (
@@ -65,34 +65,34 @@ class PodGroup:
     """Pods that exist while the workload runs: replicas times group size, as set now."""
     containers: tuple[Container, ...]
     node_labels: Mapping[str, frozenset[str]]
-    """Labels a node must have, from nodeSelector and required affinity -> allowed values. What is
-    unknown, or said in another way (NotIn, alternatives), is left out: it could only rule out more
+    """Labels a node must have, from nodeSelector and required affinity -> allowed values. Unknown
+    terms and other operators (NotIn, alternatives) are left out: they could only exclude more
     nodes."""
     together: Fact[int] = field(default_factory=lambda: known(1))
     """Pods that form one replica: one program may be spread over them."""
     selector: frozenset[str] = frozenset()
-    """Those of them that `nodeSelector` requires."""
+    """The labels that `nodeSelector` requires."""
     containers_known: bool = True
-    """False: there may be other containers."""
+    """False: it may have more containers."""
     node_labels_known: bool = True
-    """False: there may be more required labels."""
+    """False: it may have more required labels."""
     tolerations: Fact[tuple[PodToleration, ...]] = NOTHING
     priority_class: Fact[str] = NOTHING
     scheduler: Fact[str] = NOTHING
     runtime_class: Fact[str] = NOTHING
     deadline_seconds: Fact[int] = NOTHING
-    """After which each pod ends by itself."""
+    """Time after which each pod ends."""
     gated: bool = False
-    """Whether `schedulingGates` hold the pods back until someone lets them all go."""
+    """Whether `schedulingGates` hold the pods until a controller releases all of them."""
     promised_gpus: int = 0
-    """GPUs of a pod that the object tells its program of, whatever the containers ask for: Ray."""
+    """GPUs of a pod that the object reports to its program, independent of the requests: Ray."""
     host_ipc: bool = False
     """Whether its processes share memory with the host's, or may."""
     claims: tuple[PodClaim, ...] = ()
     node_name: Fact[str] = NOTHING
-    """`nodeName`: the scheduler is passed over."""
+    """`nodeName`: the pods bypass the scheduler."""
     subdomain: Fact[str] = NOTHING
-    """Second label of the names that its pods get; absent: they get none."""
+    """Second label of the host names of its pods; absent: they have none."""
     restarts: Fact[str] = NOTHING
     """`restartPolicy`; absent: the default of its kind."""
     service_links: bool = True
@@ -102,15 +102,15 @@ class PodGroup:
     volumes: tuple[str, ...] = ()
     """PersistentVolumeClaims that each of its pods mounts."""
     pod_requests: Mapping[str, Fact[Amount]] = field(default_factory=dict[str, "Fact[Amount]"])
-    """CPU and memory asked for the pod as a whole."""
+    """CPU and memory requests of the pod as a whole."""
     labels: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Of its pod template, values known."""
+    """Labels of its pod template with known values."""
     annotations: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    """Of its pod template, as plain data."""
+    """Annotations of its pod template, as plain data."""
     gpu_resources: tuple[str, ...] = field(init=False)
-    """GPU-like resources any container names, each once."""
+    """GPU resources that any container names, each once."""
     _counted: dict[str, Fact[int]] = field(init=False, repr=False, compare=False)
-    """What `pod_gpus` answered: most rules ask for it."""
+    """Cache of `pod_gpus`, which most rules call."""
 
     def __post_init__(self) -> None:
         found = dict.fromkeys(name for c in self.containers for name in c.gpu_resources)
@@ -119,13 +119,13 @@ class PodGroup:
 
     @property
     def where(self) -> str:
-        """It in words, with its field path."""
+        """Its name with its field path, for messages."""
         return f"group {self.name} ({self.place})" if self.name else self.place
 
     def pod_gpus(self, resource: str) -> Fact[int]:
-        """GPUs of one pod: the largest ordinary init container or the sum of all that run on.
+        """GPUs of one pod: the largest ordinary init container or the sum of all that keep running.
 
-        Unknown as soon as one container's share is; absent when no container asks for any.
+        Unknown if one container's number is unknown; absent if no container requests any.
         """
         found = self._counted.get(resource)
         if found is None:
@@ -150,9 +150,9 @@ class PodGroup:
         return known(max(largest, together), place=self.place) if asked else absent(self.place)
 
     def pod_request(self, resource: str) -> Fact[Decimal]:
-        """CPU (cores) or memory (bytes) the scheduler reserves for one pod.
+        """CPU (cores) or memory (bytes) that the scheduler reserves for one pod.
 
-        Unknown as soon as one container's is; absent when no container says anything.
+        Unknown if one container's request is unknown; absent if no container has one.
         """
         whole = self.pod_requests.get(resource)
         if whole is not None:

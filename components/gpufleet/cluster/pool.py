@@ -1,4 +1,4 @@
-"""NodePool: one group of equal machines of any maker, with the fields that rules need.
+"""NodePool: one group of equal machines on any platform, with the fields that rules need.
 
 Money is micro-dollars an hour, memory is bytes, times are seconds.
 """
@@ -19,15 +19,15 @@ _AWS_ZONE = re.compile(r"([a-z]{2}(?:-[a-z]+)+-[0-9]+)[a-z]")
 _REGION_LABEL = "topology.kubernetes.io/region"
 
 OPERATED = frozenset({"image", "operator", "plugin", "claims"})
-"""Advertisers on whose nodes operands run: not those of the platform's own plugin, and of other
-makers' accelerators."""
+"""Advertisers with operands on their nodes: not the plugins of platforms, and not those for
+accelerators of other vendors."""
 
 MOST_GPUS = 1024
 """Maximum number of GPUs of one node; a larger number is an error and is read as unknown."""
 
 
 NOT_ACCEPTED_KEY = "gpufleet.dev/not-accepted"
-"""Key of the taint that a node loses when it has passed the tests of `acceptance`."""
+"""Key of the taint that a node loses when it passes the tests of `acceptance`."""
 ACCEPTANCE_LABEL = "gpufleet.dev/acceptance"
 """Label of the pods of these tests; its value is the pool."""
 POOL_LABEL = "gpufleet.dev/pool"
@@ -35,7 +35,7 @@ POOL_LABEL = "gpufleet.dev/pool"
 
 
 class Maker(StrEnum):
-    """Who makes the machines: decides which fields exist and what their absence means."""
+    """What creates the machines: it decides which fields exist and the meaning of absent fields."""
 
     EKS = "eks"
     """EKS managed node group."""
@@ -62,30 +62,30 @@ class PoolTaint:
 
     @property
     def repels(self) -> bool:
-        """Whether it keeps pods away that do not tolerate it, for good."""
+        """Whether it permanently keeps away pods that do not tolerate it."""
         return self.effect in ("NoSchedule", "NoExecute") and self.key != NOT_ACCEPTED_KEY
 
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """How many nodes there may be, all zones together."""
+    """Possible numbers of nodes, for all zones together."""
 
     minimum: Fact[int] = NOTHING
     maximum: Fact[int] = NOTHING
-    """Absent: nothing limits it."""
+    """Absent: no limit."""
     current: Fact[int] = NOTHING
-    """As written now; absent where an autoscaler decides."""
+    """As written; absent if an autoscaler decides."""
     minimum_place: str = ""
-    """Field that holds the minimum, as its author knows it."""
+    """Field that holds the minimum, in the author's spelling."""
     maximum_place: str = ""
     fixed: bool = False
-    """Whether nothing ever scales it."""
+    """Whether nothing scales it."""
     zones: int = 1
-    """Zones that `minimum_place` and `maximum_place` count each of (GKE)."""
+    """Number of zones to each of which `minimum_place` and `maximum_place` apply (GKE)."""
 
     @property
     def standing(self) -> Fact[int]:
-        """Nodes that are there at the least: the minimum, or the fixed count."""
+        """Minimum number of nodes that always run: the minimum, or the fixed count."""
         return self.current if self.fixed and not self.current.is_absent else self.minimum
 
 
@@ -97,7 +97,7 @@ class DisruptionBudget:
     reasons: Fact[tuple[str, ...]] = NOTHING
     """Absent: all reasons."""
     scheduled: bool = False
-    """Whether it counts at some times only."""
+    """Whether it applies only at some times."""
 
     def always_zero_for(self, reason: str) -> bool:
         """Whether it forbids this kind of disruption at all times."""
@@ -108,7 +108,7 @@ class DisruptionBudget:
 
 @dataclass(frozen=True, slots=True)
 class KarpenterFacts:
-    """What only a Karpenter NodePool has."""
+    """Fields that only a Karpenter NodePool has."""
 
     static: bool = False
     """`spec.replicas` is set: fixed size, never consolidated."""
@@ -132,27 +132,27 @@ class KarpenterFacts:
 
 @dataclass(frozen=True, slots=True)
 class SharedGpus:
-    """How each GPU of a pool is divided by the machine's own configuration."""
+    """How the machine's own configuration divides each GPU of a pool."""
 
     strategy: Fact[str] = NOTHING
-    """`exclusive`, `timeSlicing`, `mps`, `mig`; absent: whole GPUs, as far as the pool says."""
+    """`exclusive`, `timeSlicing`, `mps`, `mig`; absent: whole GPUs, unless configured elsewhere."""
     replicas: Fact[int] = NOTHING
     partition: Fact[str] = NOTHING
     """MIG profile that partitions each GPU."""
     mig: Fact[bool] = NOTHING
-    """Whether its GPUs are in MIG mode, whoever cuts them."""
+    """Whether its GPUs are in MIG mode, for every way of partitioning."""
     place: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class TagField:
-    """Where a pool takes tags or labels for accounting without replacing its machines."""
+    """Field for cost-accounting tags or labels of a pool that does not replace its machines."""
 
     place: str
     written: bool
-    """Whether the field is there at all."""
+    """Whether the field is written."""
     listed: bool = False
-    """Whether it is a list of keys and values, as in an Auto Scaling group, and no mapping."""
+    """Whether it is a list of keys and values, as in an Auto Scaling group, not a mapping."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,95 +162,95 @@ class NodePool(Subject):
     name: str
     maker: Maker
     cluster: Fact[str] = NOTHING
-    """Name of the cluster it joins, to tell the pools of one cluster from those of another."""
+    """Name of the cluster that it joins, to separate pools of different clusters."""
     instance_types: Fact[tuple[str, ...]] = NOTHING
-    """All machine types it may use, where they can be listed; absent: not declared here."""
+    """All machine types it may use, if they can be listed; absent: not declared here."""
     instance_types_place: str = ""
     types_listed_at: str = ""
-    """The list of machine types, where one can be dropped and the pool stays; empty: nowhere."""
+    """The list of machine types, if it can lose one without replacing the pool; empty: none."""
     asks_for_choice: bool = False
     """Whether it declares a minimum number of machine types to choose from."""
     gpu: Fact[str] = NOTHING
-    """Key of the catalogue; absent: no GPU, or the pool does not declare one."""
+    """Key in the catalogue; absent: no GPU, or the pool does not declare one."""
     gpus_per_node: Fact[int] = NOTHING
-    """Of the largest type. Absent with `gpu` absent."""
+    """GPUs of the largest machine type. Absent with `gpu` absent."""
     is_gpu_pool: Fact[bool] = NOTHING
-    """Whether its machines have NVIDIA GPUs. Unknown where that cannot be decided."""
+    """Whether its machines have NVIDIA GPUs. Unknown if the input does not decide it."""
     is_shape_open: bool = False
     """Whether it may also use machine types without GPUs, or types that are not listed."""
     is_mixed: bool = False
-    """Whether it names machines with GPUs and machines without."""
+    """Whether it lists machines with GPUs and machines without."""
     size: Size = field(default_factory=Size)
     capacity: Fact[frozenset[str]] = NOTHING
-    """Ways of buying it may use, in the spelling of FleetSpec: `onDemand`, `spot`, `reserved`,
-    `capacityBlock`, `flexStart`, `queued`, `onPrem`."""
+    """Capacity types that it may use, in the spelling of FleetSpec: `onDemand`, `spot`,
+    `reserved`, `capacityBlock`, `flexStart`, `queued`, `onPrem`."""
     capacity_place: str = ""
     reservations: tuple[str, ...] = ()
-    """Ids or names of the reservations it consumes, as far as known."""
+    """Ids or names of the reservations that it uses, as far as known."""
     commitment: bool = False
-    """Whether tags or annotations say that it is paid for anyway."""
+    """Whether tags or annotations mark it as paid for even if unused."""
     taints: Fact[tuple[PoolTaint, ...]] = NOTHING
     taints_place: str = ""
     labels: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Labels of its nodes whose values are known."""
+    """Labels of its nodes with known values."""
     labels_known: bool = True
     tags: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Tags or labels for accounting whose values are known."""
+    """Cost-accounting tags or labels with known values."""
     tags_known: bool = True
     tags_place: str = ""
     tag_field: TagField | None = None
-    """None where an added tag would replace machines, or no field of the object takes tags."""
+    """None if an added tag would replace machines, or if no field of the object holds tags."""
     zones: Fact[tuple[str, ...]] = NOTHING
     """Zones, or the subnets that represent them."""
     region: Fact[str] = NOTHING
-    """Where the object itself says so; `price_region` also reads zones and labels."""
+    """The region that the object gives; `price_region` also reads zones and labels."""
     shared: SharedGpus = field(default_factory=SharedGpus)
     launch_template: str = ""
-    """Name or id of a launch template or node class that holds more; empty: none."""
+    """Name or id of a launch template or node class with further fields; empty: none."""
     placement_group: Fact[str] = NOTHING
     fabric: Fact[str] = NOTHING
-    """Fast network that its machines are given: `efa`, `gpudirect`, `rdma`."""
+    """Fast network of its machines: `efa`, `gpudirect`, `rdma`."""
     repair: Fact[bool] = NOTHING
-    """Whether broken nodes are replaced automatically; absent: the maker has no such switch."""
+    """Whether broken nodes are replaced automatically; absent: its kind has no such setting."""
     repair_place: str = ""
     repairer: str = ""
-    """Who replaces them, as sentences name it; empty: what its maker has."""
+    """Program that replaces them, for messages; empty: the one of the platform."""
     warm_nodes: Fact[int] = NOTHING
     """Running nodes of the pool's warm pool (EKS `warmPoolConfig`); absent: none."""
     longest_run_seconds: Fact[int] = NOTHING
     """Time after which each node is removed automatically."""
     karpenter: KarpenterFacts | None = None
     vgpu_profile: Fact[str] = NOTHING
-    """vGPU type its machines are given."""
+    """vGPU type of its machines."""
     image: Fact[str] = NOTHING
-    """Node image by the maker's name: EKS `amiType`, a name or SSM parameter of a template."""
+    """Node image in the provider's form: EKS `amiType`, a name or SSM parameter of a template."""
     kubernetes: Fact[str] = NOTHING
     """Version of Kubernetes of its nodes, as written: `1.36`, `1.33.5-gke.1201000`."""
     brings: Fact[frozenset[str]] = NOTHING
     """Parts of the GPU stack that its image or platform installs: `driver`, `toolkit`,
-    `device_plugin`. Unknown: it is a template of one's own. Absent: nothing can be said."""
+    `device_plugin`. Unknown: a custom image or template. Absent: no information."""
     driver: Fact[str] = NOTHING
-    """Version or branch of the driver that the image brings."""
+    """Version or branch of the driver in the image."""
     advertiser: Fact[str] = NOTHING
-    """Who is to advertise its GPUs: a word of `gpufleet.contract.advertisers.Advertiser`."""
+    """Program that advertises its GPUs: a value of `gpufleet.contract.advertisers.Advertiser`."""
     advertised: Fact[Mapping[str, int]] = NOTHING
     """Extended resources that each node publishes."""
     reset_may_be_forbidden: Fact[bool] = NOTHING
-    """Whether its nodes are virtual machines on a hypervisor that may forbid to reset a GPU."""
+    """Whether its nodes are virtual machines on a hypervisor that may forbid a reset of a GPU."""
     existing: bool = False
-    """Whether its declaration says that someone else makes the nodes."""
+    """Whether its declaration has `ownership: existing`: gpufleet does not create its nodes."""
     declared_at: str = ""
     """Path of the pool in a declaration, `pools[0]`; empty: it is an object of its own."""
     hourly_micro_usd: Fact[int] = NOTHING
-    """One node, where the pool itself states it; absent: the catalogue decides."""
+    """Price of one node that the pool itself gives; absent: the price of the catalogue."""
     in_fleet: bool = False
-    """Whether GpuFleet made it: then the rules check the fleet's own properties instead."""
+    """Whether GpuFleet created it: the rules then check the fleet's own properties."""
     intent: Fact[str] = NOTHING
-    """What it is for: training, batch, inference, interactive."""
+    """Its purpose: training, batch, inference, interactive."""
     compiled: PoolFacts | None = None
-    """The compiled pool of a fleet it represents; None for pools that others declare."""
+    """The compiled pool of a fleet that it represents; None for other pools."""
     autoscaled_by: Fact[str] = NOTHING
-    """`cluster-autoscaler` where tags say so."""
+    """`cluster-autoscaler` if tags name it."""
 
     def __post_init__(self) -> None:
         Subject.__post_init__(self)
@@ -260,7 +260,7 @@ class NodePool(Subject):
 
     @property
     def price_region(self) -> str | None:
-        """The region whose prices count; None where neither region nor zones are known."""
+        """The region of its prices; None if neither region nor zones are known."""
         if self.region.is_known:
             return self.region.value
         if _REGION_LABEL in self.labels:
@@ -276,24 +276,24 @@ class NodePool(Subject):
 
     @property
     def is_certainly_gpu(self) -> bool:
-        """Whether it is known to carry GPUs."""
+        """Whether it certainly has GPUs."""
         return self.is_gpu_pool.is_known and self.is_gpu_pool.value
 
     @property
     def is_certainly_not_gpu(self) -> bool:
-        """Whether it is known to carry none."""
+        """Whether it certainly has no GPUs."""
         return self.is_gpu_pool.is_known and not self.is_gpu_pool.value
 
     @property
     def is_committed(self) -> bool:
-        """Whether it may be paid for anyway; what is not known counts as committed."""
+        """Whether it may be paid for even if unused; an unknown field counts as yes."""
         if self.commitment or self.reservations or self.capacity.is_unknown:
             return True
         return self.capacity.is_known and bool(COMMITTED & self.capacity.value)
 
 
 def region_of_zones(zones: tuple[str, ...]) -> str | None:
-    """The one region all these zones are in; None for none, for several, and for subnets."""
+    """The region that all these zones share; None for none, for several, and for subnets."""
     regions = {_region_of(zone) for zone in zones}
     return regions.pop() if len(regions) == 1 else None
 

@@ -1,8 +1,8 @@
-"""A program of the cluster: a chart that is installed, and the one place that decides its release.
+"""Program: an installed chart, and the only place that decides its release.
 
-Who names the release, in this order: the wrapper that installs the chart, or the declaration; the
-context file; the pinned release of the catalogue, where nothing names one. A release that something
-names and that cannot be read, such as `${VERSION}` or a range, is unknown: no default replaces it.
+Sources of the release, in this order: the wrapper that installs the chart, or the declaration; the
+context file; the pinned release of the catalogue if neither names one. A release that is named but
+cannot be read, such as `${VERSION}` or a range, is unknown: no default replaces it.
 """
 
 from collections.abc import Mapping
@@ -30,16 +30,16 @@ PARTS = {
     "dra-driver-nvidia-gpu": ("gpu-operator", "dra-driver"),
     "mig-manager": ("gpu-operator", "mig-manager"),
 }
-"""Programs that another one can run: its name, and their key among its components."""
+"""Programs that another program can install: its name, and their key among its components."""
 KUBERNETES = "kubernetes"
 FORMER_NAMES = {
     "nvidia-dra-driver-gpu": "dra-driver-nvidia-gpu",
     "k8s-dra-driver-gpu": "dra-driver-nvidia-gpu",
 }
-"""Names that a chart was published under before: NVIDIA/k8s-dra-driver-gpu until 25.x, since then
+"""Former names of charts: NVIDIA/k8s-dra-driver-gpu until 25.x, since then
 kubernetes-sigs/dra-driver-nvidia-gpu."""
 PINNED = "catalogue"
-"""Place of a release that nothing names."""
+"""Place of a release that is named nowhere."""
 _NOWHERE = Locator("", "")
 _NOTHING = object()
 _NEWEST = (1_000_000,)
@@ -53,22 +53,22 @@ class Program(Subject):
     name: str | None = None
     """Name of the chart without repository, `gpu-operator`. None: not known."""
     release: Fact[str] = NOTHING
-    """As a wrapper, a declaration or the context writes it; absent where they name none."""
+    """As a wrapper, a declaration or the context writes it; absent if none of them names it."""
     namespace: Fact[str] = NOTHING
     values: Mapping[str, Any] | None = None
-    """Plain data, UNKNOWN where a value cannot be read. None: nothing is known about them."""
+    """Plain data; UNKNOWN replaces unreadable values. None: the values are not known."""
     complete: bool = True
-    """False: there are more values, which cannot be read."""
+    """False: it has more values, which cannot be read."""
     place: str = "values"
     """Field of the object that holds the values; empty: the file itself."""
     places: Mapping[str, str] | None = None
-    """Value -> the field in which its author wrote it; values that are not in it are defaults.
+    """Value -> the field that its author wrote; values without an entry are defaults.
     None: each is written below `place`."""
     ownership: Fact[str] = NOTHING
-    """Who installs it, in the words of a declaration: `managed`, `existing`, `gitops`."""
+    """Owner of the installation, in the words of a declaration: `managed`, `existing`, `gitops`."""
 
     def written_at(self, path: str) -> str:
-        """The field that has the value at a path; empty where nothing is written."""
+        """The field with the value at a path; empty if it is not written."""
         if self.places is not None:
             return self.places.get(path, "")
         return "" if self.value(path) is None else self.field(path)
@@ -80,12 +80,12 @@ class Program(Subject):
         return f"{self.place}.{path}" if self.place else path
 
     def value(self, path: str) -> Any:
-        """The value at a dotted path; None where nothing is written, or nothing is known."""
+        """The value at a dotted path; None if it is not written or not known."""
         found = value_at(self.values, path)
         return None if found is UNKNOWN else found
 
     def hides(self, path: str) -> bool:
-        """Whether something at a path, above it or below it cannot be read."""
+        """Whether a value at a path, above it or below it cannot be read."""
         here: Any = self.values
         for key in path.split("."):
             if here is UNKNOWN or not is_mapping(here):
@@ -94,8 +94,8 @@ class Program(Subject):
         return _has_unknown(here)
 
     def switch(self, path: str, default: bool) -> Fact[bool]:
-        """Whether a part is on: as written, else the chart's default; unknown where the values may
-        say otherwise."""
+        """Whether a part is on: as written, else the chart's default; unknown if unreadable values
+        may change it."""
         place = f"{self.place}.{path}" if self.place else path
         if self.values is None:
             return unknown(place)
@@ -120,7 +120,7 @@ def _has_unknown(value: Any) -> bool:
 
 
 def program_name(chart: str) -> str:
-    """Today's name of a chart."""
+    """The present name of a chart."""
     return FORMER_NAMES.get(chart, chart)
 
 
@@ -131,9 +131,9 @@ def decided_release(
 
     Args:
         program: Name of its chart.
-        written: What the wrapper or the declaration names.
-        given: What the context names.
-        catalogue: Where pinned releases are. Default: the newest edition.
+        written: The release that the wrapper or the declaration names.
+        given: The release that the context names.
+        catalogue: Source of pinned releases. Default: the newest edition.
     """
     for named in (written, given):
         if named.is_known:
@@ -148,8 +148,8 @@ def decided_release(
 
 
 def part_release(program: str, host: Program, catalogue: Catalogue | None = None) -> Fact[str]:
-    """The release of a program that another one runs; unknown for releases of that one whose parts
-    the catalogue does not have."""
+    """The release of a program that another program (`host`) installs; unknown if the catalogue
+    lacks the components of the host's release."""
     catalogue = catalogue or load()
     name, component = PARTS[program]
     chart = catalogue.chart(name)
@@ -160,7 +160,7 @@ def part_release(program: str, host: Program, catalogue: Catalogue | None = None
 
 
 def pinned_part(program: str, catalogue: Catalogue | None = None) -> Fact[str]:
-    """The release of a program that only another one runs, where nothing is known of that one."""
+    """The release of a program that only another one installs, if that one's release is unknown."""
     name, component = PARTS[program]
     version = (catalogue or load()).chart(name).components[component]
     return known(version, Provenance.DEFAULT, PINNED)
@@ -168,7 +168,7 @@ def pinned_part(program: str, catalogue: Catalogue | None = None) -> Fact[str]:
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """A release of a program that reads values and configurations: what it has, what it lacks."""
+    """A release of a program that reads values and configurations: its keys, fields and gates."""
 
     program: str
     release: Fact[str]
@@ -176,30 +176,30 @@ class Reader:
 
     @property
     def numbers(self) -> Release | None:
-        """Numbers of the release; None where it is not known."""
+        """Numbers of the release; None if not known."""
         return numbers(self.release.value) if self.release.is_known else None
 
     @property
     def at(self) -> Release:
-        """The same in the numbering of the catalogue; newer than every release where it is not
-        known, so that nothing is missing there."""
+        """The same in the numbering of the catalogue; an unknown release counts as newer than every
+        known one, so that no field is reported as missing."""
         found = self.numbers
         return _NEWEST if found is None else self.features.in_order(found)
 
     @property
     def is_line(self) -> bool:
-        """Whether any patch release of a line is meant: the latest may be one that no row has."""
+        """Whether it is any patch release of a minor line; the catalogue may lack the latest."""
         return self.release.is_known and self.release.value[-1] in "xX*"
 
     @property
     def is_default(self) -> bool:
-        """Whether nothing names the release, so that the pinned one counts."""
+        """Whether the pinned release is used because no source names one."""
         return self.release.provenance is Provenance.DEFAULT
 
     @property
     def gates(self) -> dict[str, bool]:
-        """Every gate of the release, and whether it is on by default. Where the release is not
-        known: the gates of all releases, with the default they came with."""
+        """Every gate of the release, and whether it is on by default. If the release is not known:
+        the gates of all releases, with their first default."""
         at = self.numbers
         if at is None:
             return {name: one.on for name, one in self.features.gates.items()}

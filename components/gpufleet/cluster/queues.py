@@ -1,4 +1,4 @@
-"""Queues as facts: Kueue's ClusterQueues and what surrounds them, KAI's queues."""
+"""Queues as facts: Kueue's ClusterQueues with related objects, and KAI's queues."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -15,9 +15,9 @@ class FlavorQuota:
     resource: str
     nominal: Fact[int]
     borrowing_limit: Fact[int]
-    """Absent: may borrow everything its cohort lends."""
+    """Absent: may borrow all quota that its cohort lends."""
     lending_limit: Fact[int]
-    """Absent: lends everything."""
+    """Absent: lends all of it."""
     place: str
 
 
@@ -70,7 +70,7 @@ class KueueConfiguration(Subject):
     """Whether `waitForPodsReady` is on."""
     place: str = ""
     device_names: tuple[str, ...] = ()
-    """Names that `resources.deviceClassMappings` gives classes of devices."""
+    """Names of device classes from `resources.deviceClassMappings`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

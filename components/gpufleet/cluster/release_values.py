@@ -1,4 +1,4 @@
-"""A release of a chart: who names it, where its values are, and the field that holds each value."""
+"""A release of a chart: its version, the sources of its values, and the field of each value."""
 
 import re
 from collections.abc import Iterable
@@ -20,12 +20,12 @@ _LINE = re.compile(r"v?\d+\.\d+\.[xX*]|~v?\d+\.\d+\.\d+")
 
 @dataclass(frozen=True, slots=True)
 class HeldElsewhere:
-    """A part of a release that another object or file holds."""
+    """A part of a release in another object or file."""
 
     kind: str
     """`ConfigMap`, `Secret`, `file`, `OCIRepository`, `HelmChart`, `folder`."""
     name: str
-    """Name of the object; path of the file or folder, as it is written."""
+    """Name of the object; path of the file or folder, as written."""
     namespace: str = ""
     key: str = ""
     """Key of a ConfigMap or Secret."""
@@ -38,16 +38,16 @@ class HeldElsewhere:
 
 @dataclass(frozen=True, slots=True)
 class ValuesSource:
-    """Some values of a release; later ones of a release have precedence."""
+    """Some values of a release; later sources have precedence."""
 
     place: str
-    """Field of the wrapper that holds them, or names what does."""
+    """Field of the wrapper that holds the values, or names their source."""
     written: Any = None
     """A mapping, the text of one, or the value of `target`."""
     target: tuple[Step, ...] = ()
-    """The one value that it sets; empty: all of them."""
+    """Path of the single value that it sets; empty: it sets several."""
     held: HeldElsewhere | None = None
-    """Where they are, while `written` is not known."""
+    """Source of the values, while `written` is not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,25 +55,25 @@ class WrappedRelease:
     """One release of a chart."""
 
     chart: str | None
-    """Name without repository. None: another object or file has it, or it is not known."""
+    """Name without repository. None: it is in another object or file, or not known."""
     version: str | None
-    """As it is written: a version or a range."""
+    """As written: a version or a range."""
     place: str
     """Field of the wrapper that names the chart."""
     sources: tuple[ValuesSource, ...] = ()
     name: str = ""
     """Of the release."""
     namespace: str = ""
-    """The one it is installed into."""
+    """Namespace of the installation."""
     held: HeldElsewhere | None = None
-    """What has the chart's name, where the wrapper has not."""
+    """Object or file with the chart's name, if the wrapper does not have it."""
     cluster: str = ""
-    """Another cluster than the wrapper's own, by the name the wrapper has for it."""
+    """Name of the target cluster in the wrapper, if it is not the wrapper's own cluster."""
 
     @property
     def release(self) -> Fact[str]:
-        """The version, or the patch releases of one minor release between which nothing differs
-        that is known; another range, the name of a branch or a variable is not known."""
+        """The version, or a minor release whose patch releases do not differ in known facts;
+        unknown for other ranges, names of branches and variables."""
         if self.version is None:
             return absent("version")
         exact = _VERSION.fullmatch(self.version) is not None
@@ -85,29 +85,29 @@ class WrappedRelease:
 
     @property
     def needs(self) -> tuple[HeldElsewhere, ...]:
-        """Everything of it that is held elsewhere."""
+        """All parts that other objects or files hold."""
         found = [source.held for source in self.sources if source.held is not None]
         return (*((self.held,) if self.held is not None and self.chart is None else ()), *found)
 
 
 @dataclass(frozen=True, slots=True)
 class ReleaseValues:
-    """The values of a release, put together."""
+    """The merged values of a release."""
 
     values: dict[str, Any]
     missing: tuple[str, ...]
-    """What was not found or cannot be read; empty: the values are complete."""
+    """Sources that were not found or cannot be read; empty: the values are complete."""
     parts: tuple[tuple[str, tuple[Step, ...], Any], ...]
     """Place, target and data of each source that was read."""
 
     @property
     def place(self) -> str:
-        """The field that holds most of them: the last source that gives more than one value."""
+        """The field with most values: the last source that gives more than one value."""
         whole = [place for place, target, _ in self.parts if not target]
         return whole[-1] if whole else (self.parts[-1][0] if self.parts else "")
 
     def place_of(self, path: str) -> str:
-        """The field of the wrapper that has the value at a path, as `check` writes paths."""
+        """The field of the wrapper with the value at a path in the notation of `check`."""
         steps = steps_of(path)
         for place, target, data in reversed(self.parts):
             if target and steps[: len(target)] == target:
@@ -121,7 +121,7 @@ _PATH_STEP = re.compile(r'\["((?:[^"\\]|\\.)*)"\]|\[([^\]]*)\]|([^.\[\]]+)')
 
 
 def steps_of(path: str) -> tuple[Step, ...]:
-    """The steps of a path as findings print it."""
+    """The steps of a path in the notation of findings."""
     steps: list[Step] = []
     for quoted, bracket, plain in _PATH_STEP.findall(path):
         if quoted:

@@ -1,4 +1,4 @@
-"""Scaling: between which sizes something grows and shrinks, by itself or by an autoscaler."""
+"""Scaling: minimum and maximum sizes, of a workload's own autoscaling or of an autoscaler."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -15,13 +15,13 @@ class ScalingFacts:
     """Field path that holds the sizes: `spec.workerGroupSpecs[0]`, `spec`."""
     minimum: Fact[int]
     maximum: Fact[int]
-    """Absent: nothing limits it."""
+    """Absent: no limit."""
     group: str = ""
-    """Name of the pod group of the workload that is scaled; empty: its only one."""
+    """Name of the scaled pod group of the workload; empty: its only group."""
     enabled: Fact[bool] = NOTHING
-    """Whether anything scales it at all; absent: the object's existence says yes."""
+    """Whether it scales at all; absent: the object exists, so it does."""
     cooldown_seconds: Fact[int] = NOTHING
-    """How long an idle replica stays before it goes; absent: the default of its kind."""
+    """Time until an idle replica is removed; absent: the default of its kind."""
     cooldown_place: str = ""
     """Field path of the cooldown."""
     idle_replicas: Fact[int] = NOTHING
@@ -37,7 +37,7 @@ class Autoscaler:
     target_name: Fact[str]
     scaling: ScalingFacts
     annotations: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Those whose values are known; exceptions are among them."""
+    """Annotations with known values; exceptions are among them."""
 
 
 _MIG = "nvidia.com/mig-"
@@ -45,12 +45,12 @@ _MIG = "nvidia.com/mig-"
 
 @dataclass(frozen=True, slots=True)
 class AutoscalerTarget:
-    """A workload of the same text that an autoscaler names."""
+    """A workload that an autoscaler of the same text names."""
 
     batches: bool
-    """Whether one of its images is of a server that batches requests."""
+    """Whether one of its images is a server that batches requests."""
     accelerators: frozenset[str]
-    """Accelerators its containers ask for."""
+    """Accelerators that its containers request."""
 
     @property
     def sliced(self) -> bool:

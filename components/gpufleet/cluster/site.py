@@ -1,7 +1,7 @@
-"""The place where a configuration is read: hardware, the Kubernetes minor, programs.
+"""Site: the environment that reads a configuration: hardware, Kubernetes minor version, programs.
 
-What a rule needs to know of a release, a feature gate, the Kubernetes minor or the GPU, it asks a
-`Site`; nothing else reads a pinned release.
+A rule gets a release, a feature gate, the Kubernetes minor version and the GPU from a `Site` only;
+no other module reads a pinned release.
 """
 
 import re
@@ -28,38 +28,38 @@ Layout = Mapping[str, int]
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """What is known of the place. What nothing says is None, absent or empty."""
+    """Known facts about the environment. Facts that are not given are None, absent or empty."""
 
     gpu: Gpu | None = None
     gpus_per_node: int | None = None
     product: str | None = None
-    """Value of the node label `nvidia.com/gpu.product`, suffixes included."""
+    """Value of the node label `nvidia.com/gpu.product`, with suffixes."""
     layouts: tuple[Layout | None, ...] | None = None
-    """What each GPU of the node is cut into; None in it: MIG off."""
+    """MIG layout of each GPU of the node; None as an item: MIG is off."""
     kubernetes: Fact[Release] = NOTHING
     """Minor version of the cluster, `(1, 36)`."""
     programs: tuple[Program, ...] = ()
-    """The program that is read, where one is, and those beside it."""
+    """The program that is read, if any, and the other programs."""
     reader: str = ""
-    """The program that will read the configuration."""
+    """The program that reads the configuration."""
     version: Fact[str] = NOTHING
-    """Release of that program, as the context names it."""
+    """Release of that program in the context."""
     feature_gates: Mapping[str, bool] = field(default_factory=dict[str, bool])
-    """Gates that the context names."""
+    """Gates in the context."""
     gates_named: bool = False
-    """Whether the context names gates: an empty mapping says that all have their defaults."""
+    """Whether the context lists gates: an empty mapping then means that all have their defaults."""
     cluster_gates: Mapping[str, bool] = field(default_factory=dict[str, bool])
-    """Gates of Kubernetes that a declaration names."""
+    """Gates of Kubernetes in a declaration."""
     images: tuple[str, ...] = ()
-    """Images of the GPU nodes, by key of the catalogue."""
+    """Images of the GPU nodes, by key in the catalogue."""
     env: Mapping[str, str] | None = None
-    """Environment of the program that reads. None: nothing is known about it."""
+    """Environment of the program that reads. None: not known."""
     environment: str | None = None
-    """`prod`, `staging`, `dev`: what must be pinned there."""
+    """`prod`, `staging`, `dev`: decides which versions must be pinned."""
     previous: Any = None
-    """The object as it is now, where changes are validated."""
+    """The present object, when a change is validated."""
     select: str | None = None
-    """The config, or ConfigMap key, that a node will be given."""
+    """The config, or ConfigMap key, that a node uses."""
     device_classes: frozenset[str] = frozenset()
     """DeviceClasses that the text itself creates."""
     targets: Mapping[TargetKey, AutoscalerTarget] = field(
@@ -70,26 +70,26 @@ class Site:
 
     @property
     def chart(self) -> Program | None:
-        """The program that is read, else the one that the context names; None: neither is known."""
+        """The program that is read, else the one in the context; None: neither is known."""
         return self.programs[0] if self.programs else None
 
     @property
     def others(self) -> tuple[Program, ...]:
-        """Programs beside the one that is read."""
+        """Programs other than the one that is read."""
         return self.programs[1:]
 
     def program(self, name: str) -> Program | None:
-        """The program of that name; one whose name is not known may be it."""
+        """The program with this name; a program without a known name also matches."""
         return next((one for one in self.programs if one.name in (None, name)), None)
 
     def reading(self, program: Program) -> "Site":
-        """The same place, where a program's values are read."""
+        """The same environment, for reading the values of a program."""
         rest = tuple(one for one in self.programs if one.name not in (None, program.name))
         return replace(self, programs=(program, *rest))
 
     def release_of(self, name: str) -> Reader:
         """The release of a program here: from its wrapper or declaration, the context, the program
-        that runs it, else the catalogue."""
+        that installs it, else the catalogue."""
         own = self.program(name)
         written = NOTHING if own is None else own.release
         given = self.version if self.reader in ("", name) else NOTHING
@@ -105,11 +105,11 @@ class Site:
 
     @property
     def minor(self) -> Release | None:
-        """Minor version of the cluster; None where it is not known."""
+        """Minor version of the cluster; None if not known."""
         return self.kubernetes.found
 
     def kubernetes_gate(self, name: str) -> bool | None:
-        """Whether a gate of Kubernetes is on here; None where that is not known."""
+        """Whether a gate of Kubernetes is on here; None if not known."""
         for own in (self.cluster_gates, self.feature_gates):
             if name in own:
                 return own[name]
@@ -117,7 +117,7 @@ class Site:
 
     @property
     def bare_product(self) -> str | None:
-        """The product label of a whole, unshared GPU."""
+        """The product label of a whole GPU that is not shared."""
         if self.product is not None:
             return re.sub(r"(-MIG-[0-9a-zA-Z.]+)?(-SHARED)?$", "", self.product.replace(" ", "-"))
         return self.gpu.product_label if self.gpu is not None else None
@@ -130,12 +130,12 @@ class Site:
 
     @property
     def gpu_count(self) -> int | None:
-        """GPUs of the node, where known."""
+        """Number of GPUs of the node, if known."""
         if self.gpus_per_node is not None:
             return self.gpus_per_node
         return len(self.layouts) if self.layouts is not None else None
 
 
 def kubernetes_gate(name: str, minor: Release, catalogue: Catalogue | None = None) -> bool:
-    """Whether a gate of Kubernetes is on by default in a minor; false where it has none."""
+    """Whether a gate of Kubernetes is on by default in a minor version; false if it has none."""
     return (catalogue or load()).features(KUBERNETES).gates_of(minor).get(name, False)

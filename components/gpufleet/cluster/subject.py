@@ -14,7 +14,7 @@ ENVIRONMENT_KEYS = (
     "Env",
     "gpufleet-environment",
 )
-"""Annotations, labels and tags people write the environment into, ours first."""
+"""Annotations, labels and tags that hold the environment; gpufleet's own come first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,9 +23,9 @@ class Subject:
 
     locator: Locator
     annotations: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Annotations, labels and tags whose values are known, in one map: exceptions are in it."""
+    """Annotations, labels and tags with known values, in one map; it includes exceptions."""
     environment: Fact[str] = field(default_factory=lambda: absent("environment"))
-    """What the object itself says about where it runs; by default, what its annotations say."""
+    """The environment that the object itself declares; default: that of its annotations."""
 
     def __post_init__(self) -> None:
         if self.environment.is_absent:
@@ -33,7 +33,7 @@ class Subject:
 
 
 def environment(texts: Mapping[str, str]) -> Fact[str]:
-    """What annotations, labels or tags say about the environment."""
+    """The environment that annotations, labels or tags declare."""
     for key in ENVIRONMENT_KEYS:
         if key in texts:
             return known(texts[key], place=key)

@@ -1,4 +1,4 @@
-"""Workload: one object that makes pods, with the fields that rules need."""
+"""WorkloadFacts: one object that creates pods, with the fields that rules need."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ from gpufleet.findings.locator import Locator
 
 @dataclass(frozen=True, slots=True)
 class JobFacts:
-    """What only objects that run to completion have."""
+    """Fields that only objects that run to completion have."""
 
     retries: Fact[int] = NOTHING
     """`backoffLimit`; absent: the default of its kind."""
@@ -22,7 +22,7 @@ class JobFacts:
     """Restarts of an elastic group (`elasticPolicy.maxRestarts`, `failurePolicy.maxRestarts`)."""
     restarts_place: str = ""
     deadline_parent_written: Fact[bool] = NOTHING
-    """Whether what holds the deadline is there, such as `spec.runPolicy`."""
+    """Whether the parent of the deadline field is written, such as `spec.runPolicy`."""
     time_to_live: Fact[int] = NOTHING
     """Seconds after which a finished object is deleted."""
     time_to_live_place: str = ""
@@ -34,24 +34,24 @@ class JobFacts:
 
 @dataclass(frozen=True, slots=True)
 class Ray:
-    """What only Ray objects have."""
+    """Fields that only Ray objects have."""
 
     head_gpu_count: Fact[str] = NOTHING
-    """`num-gpus` of the head's `rayStartParams`: what the head tells Ray it has."""
+    """`num-gpus` of the head's `rayStartParams`: the number that the head reports to Ray."""
     autoscaling: Fact[bool] = NOTHING
     """`enableInTreeAutoscaling`."""
     ends_with_job: Fact[bool] = NOTHING
-    """Whether a RayJob's cluster goes when its job is done; absent: no RayJob."""
+    """Whether a RayJob's cluster is deleted when its job ends; absent: not a RayJob."""
     downscale_delay_seconds: Fact[int] = NOTHING
-    """How long an idle replica with GPUs of a RayService stays, the longest of all its
+    """Time until an idle replica of a RayService with GPUs is removed, the longest of all its
     applications; absent: Ray's own delay."""
     serving_gpus: Fact[int] = NOTHING
-    """GPUs all Serve applications of a RayService can use together, all replicas counted."""
+    """GPUs that all Serve applications of a RayService can use together, with all replicas."""
 
 
 @dataclass(frozen=True, slots=True)
 class WorkloadFacts:
-    """One object that makes pods."""
+    """One object that creates pods."""
 
     locator: Locator
     api_group: str
@@ -60,47 +60,47 @@ class WorkloadFacts:
     runs_to_completion: bool
     """A job: it costs while it runs, not all month."""
     template_checked_on_creation: bool
-    """Whether the API server itself validates the pod template when this object is made."""
+    """Whether the API server validates the pod template when this object is created."""
     suspended: Fact[bool]
     deadline_seconds: Fact[int]
-    """Longest run; only meaningful for jobs."""
+    """Longest run; only for jobs."""
     intent: WorkloadIntent
     annotations: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Those of the object and of its pod templates whose values are known."""
+    """Annotations of the object and of its pod templates with known values."""
     labels: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Those of the object whose values are known."""
+    """Labels of the object with known values."""
     labels_written: bool = False
     """Whether the object has labels at all, known or not."""
     hidden_keys: frozenset[str] = frozenset()
-    """Labels and annotations that are there with a value that is not known."""
+    """Labels and annotations whose values are not known."""
     metadata_known: bool = True
-    """False: there may be more labels and annotations."""
+    """False: it may have more labels and annotations."""
     scaling: tuple[ScalingFacts, ...] = ()
-    """Autoscaling the object itself declares, of each group that has any."""
+    """Autoscaling that the object itself declares, for each group."""
     job: JobFacts | None = None
     """None for workloads without an end."""
     ray: Ray | None = None
     """None outside Ray."""
     serves: bool = False
-    """Of a kind whose pods answer requests."""
+    """Whether the pods of its kind serve requests."""
     trains: bool = False
-    """Whether its kind is one for training: PyTorchJob, MPIJob, TrainJob."""
+    """Whether its kind is for training: PyTorchJob, MPIJob, TrainJob."""
     starts_together: bool = False
-    """Whether its kind is useless until all its pods run."""
+    """Whether its kind does no work until all its pods run."""
     surge: Fact[int] = NOTHING
-    """Pods that a rollout makes beyond its replicas before it ends an old one; absent: no rollout,
-    or one that ends an old pod first."""
+    """Pods that a rollout creates beyond the replicas before it ends an old one; absent: no
+    rollout, or one that ends an old pod first."""
     node_agent: bool = False
-    """Whether it runs on nodes for the nodes' own sake: DaemonSets, operators' namespaces."""
+    """Whether it serves the nodes themselves: DaemonSets, namespaces of operators."""
     gpu_containers: tuple[tuple[PodGroup, Container], ...] = field(init=False)
-    """Containers that name a GPU-like resource, with their group."""
+    """Containers that name a GPU resource, with their group."""
 
     def __post_init__(self) -> None:
         found = tuple((g, c) for g in self.pod_groups for c in g.containers if c.gpu_resources)
         object.__setattr__(self, "gpu_containers", found)
 
     def may_say(self, *keys: str) -> bool:
-        """Whether one of these labels or annotations is there, or may be."""
+        """Whether one of these labels or annotations is set, or may be."""
         if not self.metadata_known:
             return True
         return any(
@@ -109,12 +109,12 @@ class WorkloadFacts:
 
     @property
     def uses_gpus(self) -> bool:
-        """Whether any container names a GPU-like resource."""
+        """Whether any container names a GPU resource."""
         return bool(self.gpu_containers)
 
     @property
     def starts_training(self) -> bool:
-        """Whether a command of it starts a training program."""
+        """Whether one of its commands starts a training program."""
         return any(container.launch.trains for _, container in self.gpu_containers)
 
     @property
@@ -124,7 +124,7 @@ class WorkloadFacts:
 
     @property
     def is_idle_now(self) -> bool:
-        """Whether it is suspended or has no pods, so that nothing is held."""
+        """Whether it is suspended or has no pods, so that it holds no GPUs."""
         if self.suspended.is_known and self.suspended.value:
             return True
         return all(group.pods.found == 0 for group in self.pod_groups)

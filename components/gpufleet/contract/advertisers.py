@@ -1,7 +1,7 @@
-"""Who advertises the GPUs of a node. Two advertisers assign every GPU twice; none, never.
+"""Advertisers of a node's GPUs: exactly one. Two advertisers assign every GPU twice.
 
-The image's own plugin, the platform's, the operator's and the DRA driver know nothing of each
-other.
+The device plugins of the image, the platform and the operator and the DRA driver work independently
+of each other.
 """
 
 from collections.abc import Iterator, Sequence
@@ -23,7 +23,7 @@ _finding = findings_in(__file__)
 
 
 class Advertiser(StrEnum):
-    """Something that offers a node's GPUs to the scheduler."""
+    """A program that offers a node's GPUs to the scheduler."""
 
     IMAGE = "image"
     PLATFORM = "platform"
@@ -42,11 +42,11 @@ TITLES = {
     Advertiser.DRA: "the DRA driver",
     Advertiser.NEURON: "AWS Neuron's device plugin",
 }
-"""As sentences name them."""
+"""Their names in messages."""
 
 
 def validate_advertisers(cluster: ClusterModel) -> Iterator[Broken]:
-    """Nodes that two advertisers or none would serve.
+    """Nodes with two advertisers, or none.
 
     Pools with `dra` are validated by `contract.dra` for their own images and gates.
     """
@@ -58,7 +58,7 @@ def validate_advertisers(cluster: ClusterModel) -> Iterator[Broken]:
 
 
 def _claims_alongside_plugins(cluster: ClusterModel) -> Iterator[Broken]:
-    """A DRA driver for compute domains serves GPUs too, unless its values disable that."""
+    """A DRA driver for compute domains also serves GPUs, unless its values disable that."""
     pools = [p for p in cluster.pools if p.advertiser.found != Advertiser.NEURON]
     served = [p for p in pools if p.advertiser.found != Advertiser.DRA]
     driver = cluster.program(DRA_DRIVER)
@@ -81,8 +81,8 @@ def _claims_alongside_plugins(cluster: ClusterModel) -> Iterator[Broken]:
 
 
 def _owned_by_gpu_cluster(cluster: ClusterModel) -> Iterator[Broken]:
-    """The DRA driver of the operator's GPUCluster next to that of its own chart, and pools that
-    need what it does not run: a device plugin, or a MIG manager."""
+    """The DRA driver of the operator's GPUCluster together with that of its own chart, and pools
+    that need a device plugin or a MIG manager, which a GPUCluster does not run."""
     operator, driver = cluster.program(GPU_OPERATOR), cluster.program(DRA_DRIVER)
     if operator is None or operator.switch("gpuCluster.deployCR", False).found is not True:
         return
@@ -99,7 +99,7 @@ def _owned_by_gpu_cluster(cluster: ClusterModel) -> Iterator[Broken]:
 
 
 def _programs_twice(cluster: ClusterModel) -> Iterator[Broken]:
-    """Programs that serve the same nodes, as far as their values say; a declaration says more."""
+    """Programs that serve the same nodes, by their values; a declaration has more facts."""
     if cluster.complete:
         return
     reported: set[int] = set()
@@ -119,7 +119,7 @@ def _programs_twice(cluster: ClusterModel) -> Iterator[Broken]:
 
 
 def _sharing_of_image(cluster: ClusterModel) -> Iterator[Broken]:
-    """The image's plugin reads the image's settings: the operator's ConfigMaps never reach it."""
+    """The image's plugin reads the image's settings, never the operator's ConfigMaps."""
     for pool in cluster.pools:
         mode = pool.shared.strategy.found
         if pool.advertiser.found != Advertiser.IMAGE or mode in (None, "exclusive"):

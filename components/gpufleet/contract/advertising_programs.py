@@ -1,9 +1,8 @@
-"""Programs that offer the same GPUs: the relation between what is installed in one cluster.
+"""Programs that offer the same GPUs: the relation between the programs of one cluster.
 
-Asked by `compile`, `check` and the audit. A device plugin and the DRA driver know nothing of each
-other: each offers every GPU, and the scheduler adds them up (NVIDIA/aicr#1327). Of two device
-plugins the kubelet keeps the devices of that which registered last
-(NVIDIA/k8s-device-plugin#255).
+Used by `compile`, `check` and the audit. A device plugin and the DRA driver work independently:
+each offers every GPU, and the scheduler adds them up (NVIDIA/aicr#1327). With two device plugins
+the kubelet keeps the devices of the one that registered last (NVIDIA/k8s-device-plugin#255).
 """
 
 from collections.abc import Iterable, Iterator
@@ -28,7 +27,7 @@ class Twice:
     """Two programs that offer the same GPUs."""
 
     one: Program
-    """Where it is reported."""
+    """The program at which it is reported."""
     other: Program
     fix: str
     plugins: bool
@@ -36,7 +35,7 @@ class Twice:
 
 
 def runs_plugin(program: Program) -> Fact[bool]:
-    """Whether it runs NVIDIA's device plugin; unknown where its values may say either."""
+    """Whether it runs NVIDIA's device plugin; unknown if unreadable values may decide it."""
     if program.name == PLUGIN:
         return _everywhere(program)
     if program.name != OPERATOR:
@@ -48,13 +47,13 @@ def runs_plugin(program: Program) -> Fact[bool]:
 
 
 def serves_by_claims(program: Program) -> Fact[bool]:
-    """Whether it is the DRA driver and serves GPUs, not compute domains alone."""
+    """Whether it is the DRA driver and serves GPUs, not only compute domains."""
     everywhere = _everywhere(program, "kubeletPlugin.") if program.name == DRA else absent()
     return program.switch("resources.gpus.enabled", True) if everywhere.found else everywhere
 
 
 def _everywhere(program: Program, part: str = "") -> Fact[bool]:
-    """Whether its values choose no nodes; unknown where some cannot be read."""
+    """Whether its values select no nodes; unknown if some cannot be read."""
     chosen_by = f"{part}nodeSelector", f"{part}affinity"
     if any(map(program.value, chosen_by)):
         return absent()

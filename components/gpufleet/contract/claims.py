@@ -1,5 +1,5 @@
-"""The API of claims: what the cluster's minor version of Kubernetes has of it, and what the DRA
-driver is configured to use."""
+"""The API of claims: its parts in the cluster's minor version of Kubernetes, and the parts that the
+DRA driver is configured to use."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -23,12 +23,12 @@ ADMIN_LABEL = "resource.kubernetes.io/admin-access"
 """Label of namespaces in which claims may have administrative access, `true` (k8s.io/api v0.34.13
 to v0.37.0, DRAAdminNamespaceLabelKey)."""
 FIRST_ADMIN_LABEL = "resource.k8s.io/admin-access"
-"""Its name in Kubernetes 1.33, the first release that asks for it."""
+"""Its name in Kubernetes 1.33, the first release that requires it."""
 
 
 def validate_claims(cluster: ClusterModel) -> Iterator[Broken]:
-    """The DRA driver in a cluster without its API. What a platform switches on, the rules of
-    declarations know."""
+    """The DRA driver in a cluster without its API. Settings of platforms are checked by the rules
+    of declarations."""
     minor = cluster.site.kubernetes
     for driver in cluster.programs(DRA_DRIVER):
         if minor.is_known:
@@ -40,7 +40,7 @@ def validate_claims(cluster: ClusterModel) -> Iterator[Broken]:
 
 
 def _unserved(cluster: ClusterModel) -> Iterator[Broken]:
-    """GPUs that are claimed, and a driver that serves compute domains alone."""
+    """Claimed GPUs, and a driver that serves only compute domains."""
     drivers = tuple(cluster.programs(DRA_DRIVER))
     classes = {one.locator.name for one in cluster.classes}
     asking = [pool.name for pool in cluster.pools if pool.advertiser.found == Advertiser.DRA]
@@ -49,7 +49,7 @@ def _unserved(cluster: ClusterModel) -> Iterator[Broken]:
         for claim in cluster.claims
         if any(one.is_gpu and one.device_class.value not in classes for one in claim.requests)
     ]
-    # Nodes that a driver selects change nothing: it publishes no GPU on any.
+    # Drivers on selected nodes change nothing: they publish no GPU on any node.
     serve = [driver.switch("resources.gpus.enabled", True).found for driver in drivers]
     if not asking or not drivers or any(on is not False for on in serve):
         return
@@ -80,7 +80,7 @@ def _without_label(cluster: ClusterModel) -> Iterator[Broken]:
 
 
 def _version(driver: Program, minor: Release) -> Iterator[Broken]:
-    """The version that the chart's values name, in which gpufleet writes its objects too."""
+    """The version in the chart's values, in which gpufleet also writes its objects."""
     written = driver.value(CHART_KEY)
     known = {f"{GROUP}{name}": since for name, since in SERVED.items()}
     since = known.get(written) if isinstance(written, str) else None

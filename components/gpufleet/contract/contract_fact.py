@@ -1,24 +1,24 @@
-"""One link of the chain of reasons of a finding, and the chain as evidence."""
+"""One link in the chain of reasons of a finding, and the chain as evidence."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class ContractFact:
-    """One link of a chain: what is so, and who says it."""
+    """One link of a chain: a fact and its source."""
 
     fact: str
     source: str
-    """Where it can be read: a path of the declaration, a row of the catalogue, a public project."""
+    """A path of the declaration, a row of the catalogue, a public project."""
 
 
 def chain(*facts: ContractFact | None) -> list[dict[str, str]]:
-    """The evidence of a finding: its facts in the order in which one leads to the next."""
+    """The evidence of a finding: its facts in order, each leading to the next."""
     return [{"fact": one.fact, "source": one.source} for one in facts if one is not None]
 
 
 def image_fact(pool: str, image: str, brings: frozenset[str]) -> ContractFact:
-    """What an image, by its key in the catalogue, brings to the nodes of a pool."""
+    """The parts of an image, by its key in the catalogue, on the nodes of a pool."""
     named = {"driver": "driver", "toolkit": "toolkit", "device plugin": "device_plugin"}
     has = ", ".join(word for word, part in named.items() if part in brings)
     return ContractFact(
@@ -32,6 +32,6 @@ class Term:
     """One term of the contract."""
 
     part: str
-    """What it is about: `advertised`, `found by`, ..."""
+    """Its subject: `advertised`, `found by`, ..."""
     who: str
     facts: tuple[ContractFact, ...]

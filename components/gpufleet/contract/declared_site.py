@@ -1,4 +1,4 @@
-"""The programs and the Kubernetes minor that a declaration names, as a `Site`."""
+"""The programs and the Kubernetes minor version of a declaration, as a `Site`."""
 
 from gpufleet.catalogue import Catalogue
 from gpufleet.cluster.fact import NOTHING, Fact, Provenance, known, unknown
@@ -22,7 +22,7 @@ ADDONS = {
 
 
 def declared_program(addon: Addon, place: str, chart: str) -> Program:
-    """The program of an add-on, with the raw values that are written."""
+    """The program of an add-on, with its raw values."""
     return Program(
         name=chart,
         release=declared_release(addon, place),
@@ -32,14 +32,14 @@ def declared_program(addon: Addon, place: str, chart: str) -> Program:
 
 
 def declared_release(addon: Addon, place: str) -> Fact[str]:
-    """The release that an add-on names; unknown where others installed it and none is written."""
+    """The release of an add-on; unknown if it is installed separately and no release is given."""
     if addon.version is not None:
         return known(addon.version, Provenance.DECLARED, f"{place}.version")
     return unknown(f"{place}.version") if addon.ownership is Ownership.EXISTING else NOTHING
 
 
 def declared_site(spec: FleetSpec, catalogue: Catalogue) -> Site:
-    """What a declaration says of its cluster: minor version and add-ons that are not off."""
+    """The facts of a declaration about its cluster: minor version and add-ons that are not off."""
     minor = minor_of(spec.cluster.kubernetes_version)
     addons = [(getattr(spec.addons, field), *named) for field, named in ADDONS.items()]
     return Site(

@@ -1,7 +1,7 @@
 """Whether claims can work in this cluster: Kubernetes' gates, one advertiser per node, one driver.
 
-The driver's chart checks none of this, and what is wrong shows only when a claim is prepared: the
-pod hangs in ContainerCreating. Kubernetes' gates: `pkg/features/kube_features.go` of v1.36.3.
+The driver's chart checks none of this, and errors show only when a claim is prepared: the pod stays
+in ContainerCreating. Kubernetes' gates: `pkg/features/kube_features.go` of v1.36.3.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -29,7 +29,7 @@ Member = tuple[GpuPool, str, Partition, NodeImage | None]
 """A compiled pool: declaration, path, partition, node image."""
 
 EXTENDED_RESOURCE, PARTITIONABLE = "DRAExtendedResource", "DRAPartitionableDevices"
-"""Gates of Kubernetes: classes that answer the name of a resource, and devices cut on demand."""
+"""Gates of Kubernetes: classes for the name of a resource, and devices created on demand."""
 CAPACITY, TAINT_RULES = "DRAConsumableCapacity", "DRADeviceTaintRules"
 OPERATOR_ROOT = "/run/nvidia/driver"
 
@@ -61,7 +61,7 @@ def validate_dra(
 
 
 def driver_root(image: NodeImage | None, platform: PlatformValue) -> str:
-    """Where the driver's files are on a node of this image: the chart's `nvidiaDriverRoot`."""
+    """Directory of the driver's files on a node of this image: the chart's `nvidiaDriverRoot`."""
     if image is None or not image.driver:
         return OPERATOR_ROOT
     return platform.facts.driver_root
@@ -100,7 +100,7 @@ def _validate_version(
         yield _finding("dra-kubernetes-beta/declared", place, value=said, state=state, first=first)
     wanted: list[tuple[str, str, str]] = []
     if made.on_demand:
-        wanted.append((PARTITIONABLE, f"{place}.devices", ", or say in `layouts` what is cut"))
+        wanted.append((PARTITIONABLE, f"{place}.devices", ", or list the devices in `layouts`"))
     if any(offer.extended_resource for offer in made.offers):
         without = ", or write `extendedResource: false`"
         wanted.append((EXTENDED_RESOURCE, f"{place}.extendedResource", without))
@@ -123,7 +123,7 @@ def _validate_version(
 
 
 def _gates_off(wanted: Iterable[tuple[str, str, str]], site: Site) -> Iterable[Finding]:
-    """Gate, field that needs it, and what to do instead."""
+    """Gate, field that needs it, and the alternative."""
     for gate, field, instead in wanted:
         off = gate_off(gate, site)
         if off is None:
@@ -155,7 +155,7 @@ def _validate_admin(partition: Partition, place: str) -> Iterable[Finding]:
 
 
 def _validate_shares(dynamic: Sequence[Member]) -> Iterable[Finding]:
-    """One driver serves the cluster, and has one setting."""
+    """One driver serves the cluster, and it has one setting."""
     ways = {path: part.dra.consumable_shares for _, path, part, _ in dynamic if part.dra}
     if len(set(ways.values())) > 1:
         shown = "; ".join(f"{path}: {way or 'none'}" for path, way in ways.items())
@@ -172,7 +172,7 @@ def fleet_claims_api(spec: FleetSpec) -> str:
 def _validate_advertiser(
     place: str, image: NodeImage | None, platform: PlatformValue
 ) -> Iterable[Finding]:
-    """Two advertisers assign every GPU twice. The operator's plugin is kept away by a label."""
+    """Two advertisers assign every GPU twice. A label keeps the operator's plugin off the nodes."""
     if image is None or not image.device_plugin:
         return
     plugin = platform.facts.plugin
@@ -205,7 +205,7 @@ def _validate_driver(
 
 
 def _validate_gates(dynamic: Sequence[Member], spec: FleetSpec, site: Site) -> Iterable[Finding]:
-    """One driver for the cluster: the gates of all pools and of the raw values hold together."""
+    """One driver for the cluster: the gates of all pools and of the raw values apply together."""
     place = "addons.draDriver.values.featureGates"
     written = mapping(spec.addons.dra_driver.values.get("featureGates"))
     needed = set(driver_gates(partition for _, _, partition, _ in dynamic))
@@ -233,8 +233,8 @@ def _validate_gates(dynamic: Sequence[Member], spec: FleetSpec, site: Site) -> I
 
 
 def _validate_classes(members: Sequence[Member], site: Site) -> Iterable[Finding]:
-    """A DeviceClass holds for the cluster: one that answers a classic name answers it on every
-    node where the driver serves such a device."""
+    """A DeviceClass applies to the cluster: a class for an extended resource name serves it on
+    every node where the driver serves such a device."""
     if not site.kubernetes_gate(EXTENDED_RESOURCE):
         return
     answered: dict[str, str] = {"gpu.nvidia.com": "nvidia.com/gpu"}

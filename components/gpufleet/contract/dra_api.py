@@ -1,7 +1,7 @@
-"""Which version of resource.k8s.io claims, templates and classes are written in.
+"""The version of resource.k8s.io for claims, templates and classes.
 
-Kubernetes 1.32 and 1.33 need v1beta1 for claims to work at all, and v1beta2 is served only where it
-is switched on as well (kubernetes/website `tasks/configure-pod-container/assign-resources/
+Kubernetes 1.32 and 1.33 need v1beta1 for claims to work, and serve v1beta2 only if it is also
+switched on (kubernetes/website `tasks/configure-pod-container/assign-resources/
 set-up-dra-cluster.md` of 1.33; openshift/cluster-kube-apiserver-operator pull request 1929).
 """
 
@@ -16,11 +16,11 @@ SERVED: Mapping[str, tuple[int, int]] = MappingProxyType(
 """
 FIRST_WITH_V1 = SERVED["v1"]
 CHART_KEY = "resourceApiVersion"
-"""Value of the driver's chart that names the version its own classes are written in."""
+"""Value of the driver's chart with the API version of its own classes."""
 
 
 def claims_api(minor: tuple[int, int], written: object = None) -> str:
-    """`apiVersion` of what is rendered: `written`, the chart's value, or that of the minor."""
+    """`apiVersion` of rendered objects: `written`, the chart's value, or the minor version's."""
     if isinstance(written, str) and written:
         return written
     return f"{GROUP}v1" if minor >= FIRST_WITH_V1 else f"{GROUP}v1beta1"

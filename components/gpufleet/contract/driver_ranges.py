@@ -1,6 +1,6 @@
 """Whether a driver, its kernel modules, CUDA and the GPU Operator support a GPU.
 
-Ranges are rows of the catalogue (`drivers.jsonl`). What is not known is no problem.
+Ranges are rows of the catalogue (`drivers.jsonl`). An unknown range is not a problem.
 """
 
 import re
@@ -20,7 +20,7 @@ _VERSION = re.compile(r"[0-9]+(?:\.[0-9]+)*")
 
 @dataclass(frozen=True, slots=True)
 class RangeProblem:
-    """What lies outside the range of a GPU."""
+    """A version outside the range of a GPU."""
 
     code: str
     found: str
@@ -28,7 +28,7 @@ class RangeProblem:
     message: str
     fix: str
     reason: ContractFact
-    """The range, with the row and the document that it is from."""
+    """The range, with its row and its source document."""
 
 
 def version_parts(text: str) -> tuple[int, ...]:
@@ -38,7 +38,7 @@ def version_parts(text: str) -> tuple[int, ...]:
 
 
 def is_older(found: str, limit: str) -> bool:
-    """Whether a version is certainly older: of a branch alone only the branch counts."""
+    """Whether a version is certainly older: for a branch only the branch is compared."""
     own, least = version_parts(found), version_parts(limit)
     shared = min(len(own), len(least))
     return own[:shared] < least[:shared]
@@ -72,7 +72,7 @@ def driver_problem(gpu: Gpu, driver: str, catalogue: Catalogue) -> RangeProblem 
 
 
 def module_problem(gpu: Gpu, modules: str, catalogue: Catalogue) -> RangeProblem | None:
-    """Kernel modules, `open` or `proprietary`, that do not drive the GPU."""
+    """Kernel modules, `open` or `proprietary`, that do not support the GPU."""
     wanted = gpu.kernel_modules
     if modules not in ("open", "proprietary") or wanted in (None, "either", modules):
         return None
@@ -91,7 +91,7 @@ def module_problem(gpu: Gpu, modules: str, catalogue: Catalogue) -> RangeProblem
 
 
 def operator_problem(gpu: Gpu, operator: str, catalogue: Catalogue) -> RangeProblem | None:
-    """A release of the GPU Operator from before the GPU."""
+    """A release of the GPU Operator that is older than the GPU."""
     first = None if gpu.support is None else gpu.support.first_operator
     if gpu.support is None or first is None or not is_older(operator, first):
         return None

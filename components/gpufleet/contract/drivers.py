@@ -23,7 +23,7 @@ from gpufleet.contract.relation import GPU_OPERATOR, Broken, place_of
 
 VERSION = "driver.version"
 Source = tuple[str, NodePool | Program, str, ContractFact]
-"""A driver, the object and the field that decide it, and who installs it."""
+"""A driver, the object and the field that decide it, and its installer."""
 
 
 def validate_drivers(cluster: ClusterModel) -> Iterator[Broken]:
@@ -35,8 +35,8 @@ def validate_drivers(cluster: ClusterModel) -> Iterator[Broken]:
 
 
 def drivers_of(pool: NodePool, cluster: ClusterModel) -> Iterator[Source]:
-    """The driver of a pool's nodes; none where it is not known: an image that does not state its
-    branch, another release of the operator, nodes or an operator of others."""
+    """The driver of a pool's nodes; empty if not known: an image without its branch, another
+    release of the operator, existing nodes or an operator that is installed separately."""
     if "driver" in (pool.brings.found or ()):
         if pool.driver.is_known:
             said = f"{pool.name} has driver {pool.driver.value}"
@@ -60,7 +60,7 @@ def drivers_of(pool: NodePool, cluster: ClusterModel) -> Iterator[Source]:
 
 
 def _installing(pool: NodePool, cluster: ClusterModel) -> Iterator[Program]:
-    """The operator, where it puts the driver on the nodes of a pool."""
+    """The operator, if it installs the driver on the nodes of a pool."""
     if pool.is_operated and not pool.existing and not pool.brings.is_absent:
         for program in cluster.programs(GPU_OPERATOR):
             if program.switch("driver.enabled", True).found is True:
@@ -103,7 +103,7 @@ def _other_image(pool: NodePool, gpu: Gpu, cluster: ClusterModel) -> str:
         _, first = image.branches.get(gpu.key, (branch, ""))
         since = f", releases from {first} on" if first else ""
         fitting.append(f"`image: {image.key}` (driver {branch}{since})")
-    return f"write {' or '.join(fitting)}, or name an image of yours" if fitting else ""
+    return f"write {' or '.join(fitting)}, or name your own image" if fitting else ""
 
 
 def _range(
@@ -117,7 +117,7 @@ def _range(
         place=place,
         message=f"{problem.message}; {outcome}",
         fix=problem.fix,
-        # A template of one's own may bring a driver.
+        # A custom template may contain a driver.
         certain=not advice and not pool.brings.is_unknown,
         evidence={"found": problem.found, "limit": problem.limit, "pool": pool.name},
         facts=(fact, problem.reason),

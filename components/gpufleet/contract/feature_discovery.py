@@ -1,7 +1,7 @@
 """Node Feature Discovery: the labels that make a node a GPU or an RDMA node. Exactly one runs it.
 
-Both NVIDIA charts bundle it. Where the Network Operator is installed it must be the Network
-Operator's: it comes first, and nothing of it runs before its nodes are labelled.
+Both NVIDIA charts bundle it. If the Network Operator is installed, it must run it: it is installed
+first, and its operands start only on labelled nodes.
 """
 
 from collections.abc import Iterator
@@ -31,24 +31,24 @@ _BUNDLED = ContractFact(
 
 TWICE = "node-feature-discovery-twice"
 _BOTH = "the GPU Operator and the Network Operator would both run Node Feature Discovery"
-_FIGHT = "two workers on a node fight for one port and one set of labels"
+_FIGHT = "two workers on a node conflict over one port and one set of labels"
 
 
 class DiscoveryOwner(StrEnum):
-    """Who runs Node Feature Discovery."""
+    """Owner of Node Feature Discovery."""
 
     GPU_OPERATOR = "gpuOperator"
     NETWORK_OPERATOR = "networkOperator"
     OWN_OPERATOR = "ownOperator"
-    """Red Hat's operator for it, on OpenShift: neither of NVIDIA's bundles has it there."""
+    """Red Hat's operator for it, on OpenShift, instead of NVIDIA's bundles."""
     SOMEBODY_ELSE = "somebodyElse"
-    """The cluster has it: the declaration says so."""
+    """The cluster has its own: as declared."""
 
 
 def decide_discovery(
     addons: "Addons", platform: PlatformValue, network_operator: bool
 ) -> tuple[DiscoveryOwner, tuple[Finding, ...]]:
-    """Who runs it, given whether the Network Operator is in the cluster, and what contradicts."""
+    """The owner, given whether the Network Operator is in the cluster, and contradictions."""
     operator = addons.gpu_operator
     typed = operator.node_feature_discovery.enabled
     written = value_at(operator.values, "nfd.enabled")
@@ -83,7 +83,7 @@ def decide_discovery(
                 TWICE,
                 path,
                 _BOTH,
-                "remove the line: the Network Operator comes first and brings it",
+                "remove the line: the Network Operator is installed first, with it",
                 facts=facts,
             ),
         )
@@ -93,7 +93,7 @@ def decide_discovery(
 
 
 def validate_discovery(cluster: ClusterModel) -> Iterator[Broken]:
-    """Both charts with their own, in files. Of a declaration `decide_discovery` says it."""
+    """Both charts with their own, in files. `decide_discovery` checks declarations."""
     runs = [
         next((one for one in cluster.programs(name) if one.switch(_KEY, True).found is True), None)
         for name in (GPU_OPERATOR, NETWORK_OPERATOR)
@@ -107,7 +107,7 @@ def validate_discovery(cluster: ClusterModel) -> Iterator[Broken]:
             at=operator,
             place=operator.field(_KEY),
             message=_BOTH,
-            fix=f"write {_KEY}: false: the Network Operator comes first and brings it",
+            fix=f"write {_KEY}: false: the Network Operator is installed first, with it",
             facts=(
                 ContractFact("the GPU Operator is configured to run it", operator.field(_KEY)),
                 ContractFact("so is the Network Operator", network.field(_KEY)),

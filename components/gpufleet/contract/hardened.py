@@ -7,11 +7,11 @@ that NVIDIA lists as government-ready are those of the charts.
 """
 
 SUFFIX = "-stig-fips"
-"""End of the version of each hardened driver; the operator adds the system of the node."""
+"""Suffix of the version of each hardened driver; the operator adds the node's system."""
 DRIVER_IMAGE = "gpu-driver-stig-fips"
 DRIVER_VERSION = f"580.95.05{SUFFIX}"
 """The version that the documentation installs."""
 OFED_IMAGE = "doca-driver-stig-fips"
-"""Of the same versions as `doca-driver`, for amd64 alone."""
+"""Image with the same versions as `doca-driver`, only for amd64."""
 UBUNTU_VARIABLE = "UBUNTU_PRO_TOKEN"
 """Variable without which a driver container gets no packages for a FIPS kernel on Ubuntu."""

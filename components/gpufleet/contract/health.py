@@ -1,9 +1,9 @@
-"""Who watches nodes and repairs them: what each does, cannot do, and how long it waits."""
+"""Programs that detect and repair broken nodes: actions, limits, and waiting times."""
 
 from dataclasses import dataclass
 
 MANAGED_LABEL = "k8saas.nvidia.com/ManagedByNVSentinel"
-"""Node label whose value `false` keeps NVSentinel's hands off a node (NVIDIA/NVSentinel 073b2f4
+"""Node label whose value `false` excludes a node from NVSentinel (NVIDIA/NVSentinel 073b2f4
 `distros/kubernetes/nvsentinel/values-full.yaml`, ruleSets)."""
 
 
@@ -12,19 +12,19 @@ class Repairer:
     """A program that repairs nodes."""
 
     who: str
-    """As sentences name it, `EKS node auto repair`."""
+    """Its name in messages, `EKS node auto repair`."""
     watches: str
     repairs: str
     cannot: str
     after: str
-    """How long a fault lasts before it acts, as documented."""
+    """Documented duration of a fault before it acts."""
     keeps: str
-    """What it leaves of a pool by itself, as documented."""
+    """Documented part of a pool that it leaves in service."""
     source: str
     sets_floor: bool = False
-    """Whether a floor can be given to it."""
+    """Whether its floor can be configured."""
     sets_pace: bool = False
-    """Whether the number of nodes at the same time can be given to it."""
+    """Whether its number of nodes at the same time can be configured."""
     fixed_percent: int | None = None
     """Without `sets_floor`: the share of a pool's nodes that may be unhealthy, rounded up; None:
     not documented."""
@@ -32,7 +32,7 @@ class Repairer:
     """Whether it cannot be switched off."""
 
     def takes(self, nodes: int) -> int | None:
-        """Maximum number of nodes of a pool that it takes by itself; None: not known."""
+        """Maximum number of nodes of a pool that it repairs at a time; None: not known."""
         if self.fixed_percent is None:
             return None
         return -(-nodes * self.fixed_percent // 100)

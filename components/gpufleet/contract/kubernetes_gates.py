@@ -1,7 +1,7 @@
 """Gates of Kubernetes that a field of a claim or class needs, by minor version.
 
 The API server drops a field whose gate is off and does not report it (`dropDisabledFields` of
-`pkg/registry/resource`). Which minor has which gate on, and which fields a gate keeps: rows of
+`pkg/registry/resource`). The state of each gate by minor version, and its fields, are rows of
 features.jsonl, from `pkg/features/kube_features.go` and `resource/*/types.go`.
 """
 
@@ -31,7 +31,7 @@ class GateOff:
 
 
 def gate_off(gate: str, site: Site) -> GateOff | None:
-    """Why a gate of Kubernetes is off here; None where it is on, or the minor is not known."""
+    """Why a gate of Kubernetes is off here; None if it is on, or the minor version is not known."""
     if site.kubernetes_gate(gate) is not False or site.minor is None:
         return None
     row = site.catalogue.features(KUBERNETES).gates[gate]
@@ -52,7 +52,7 @@ def gate_off(gate: str, site: Site) -> GateOff | None:
 
 
 def own_gates(site: Site) -> Iterator[Finding]:
-    """Gates that a declaration names and its Kubernetes does not have, or does not let change."""
+    """Declared gates that this Kubernetes does not have, or does not allow to change."""
     table, minor = site.catalogue.features(KUBERNETES), site.minor
     for name, on in site.cluster_gates.items() if minor is not None else ():
         path, row = child("cluster.featureGates", name), table.gates.get(name)

@@ -1,7 +1,7 @@
-"""What a node image demands of the machines that start it: their processor, and their GPU by its
-driver.
+"""Requirements of a node image on the machines that start it: their processor, and their GPU
+through the image's driver.
 
-One relation for every origin of a pool: declarations, node groups, launch templates, Karpenter.
+One relation for every source of a pool: declarations, node groups, launch templates, Karpenter.
 """
 
 import re
@@ -21,7 +21,7 @@ _WORDS = {
     "arm64": "arm64",
     "aarch64": "arm64",
 }
-"""Word in the name of an image, in lower case -> its architecture. Names: EKS API `amiType`, AMI
+"""Word in the name of an image, in lower case -> its architecture. Sources: EKS API `amiType`, AMI
 names and SSM parameters of EKS, images of RHCOS and Talos."""
 
 _WITHOUT_DRIVER = re.compile(
@@ -40,13 +40,13 @@ class ImageMismatch:
 
     image: str
     architectures: tuple[str, ...]
-    """Of the image, in the spelling of Kubernetes."""
+    """Architectures of the image, in the spelling of Kubernetes."""
     machines: Mapping[str, str]
     """Machine type -> its architecture."""
 
     @property
     def found(self) -> str:
-        """The two sides in words."""
+        """Both sides in words."""
         names = ", ".join(list(self.machines)[:3])
         verb = "is" if len(self.machines) == 1 else "are"
         exists = ", ".join(self.architectures)
@@ -63,7 +63,7 @@ def image_mismatch(
 ) -> ImageMismatch | None:
     """The machines (type -> architecture) that an image of these architectures cannot start.
 
-    None where every machine can, or the architectures of the image are not known (empty).
+    None if every machine can, or if the architectures of the image are not known (empty).
     Source: aws/aws-cdk#26354, "g5g.xlarge is not a valid instance type for requested amiType".
     """
     if not architectures:
@@ -73,12 +73,12 @@ def image_mismatch(
 
 
 def lacks_driver(image: str) -> bool:
-    """Whether it is an image of EKS, by its name, that advertises no GPU on any machine."""
+    """Whether it is an image of EKS, by its name, without GPUs on any machine."""
     return _WITHOUT_DRIVER.search(image) is not None
 
 
 def named_architectures(image: str) -> frozenset[str]:
-    """What the name of an image says; empty where it names no architecture, or several."""
+    """Architectures in the name of an image; empty if it names none, or several."""
     found = {_WORDS[word] for word in re.findall("|".join(_WORDS), image.lower())}
     return frozenset(found) if len(found) == 1 else frozenset()
 
@@ -86,7 +86,7 @@ def named_architectures(image: str) -> frozenset[str]:
 def pool_image_mismatch(pool: NodePool, catalogue: Catalogue) -> ImageMismatch | None:
     """The machines of a pool that cannot start its image, as far as both are known.
 
-    A group of like machines is refused for any of them; Karpenter starts those that fit.
+    A group of equal machines is refused for any of them; Karpenter starts those that fit.
     """
     if not pool.image.is_known or not pool.instance_types.is_known:
         return None
@@ -104,7 +104,7 @@ def _architectures(pool: NodePool, catalogue: Catalogue) -> Mapping[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class RefusedImage:
-    """An image that a group of like machines cannot have."""
+    """An image that a group of equal machines cannot have."""
 
     found: str
     limit: str
@@ -115,9 +115,9 @@ class RefusedImage:
 def refused_images(
     pool: NodePool, template: Fact[str], minor: Fact[tuple[int, ...]], catalogue: Catalogue
 ) -> Iterator[RefusedImage]:
-    """What is wrong with the image of a group of like machines.
+    """Errors in the image of a group of equal machines.
 
-    `template`: the image that its launch template names. EKS takes an image from one of the two
+    `template`: the image in its launch template. EKS accepts an image from one of the two
     (EKS API CreateNodegroup, `amiType`; pulumi/pulumi-eks#1463).
     """
     image, eks = pool.image.found or "", pool.maker is Maker.EKS
@@ -147,9 +147,9 @@ def refused_images(
 def image_driver_problem(
     image: NodeImage, gpu: Gpu, catalogue: Catalogue, release: str = ""
 ) -> RangeProblem | None:
-    """The driver of an image that does not support a GPU; None where it does, or is not known.
+    """The driver of an image that does not support a GPU; None if it does, or is not known.
 
-    `release`: of the image, where it is pinned: branches of some GPUs came with a later one.
+    `release`: of the image, if it is pinned: later releases added branches for some GPUs.
     """
     _, first = image.branches.get(gpu.key, (None, ""))
     pinned = release.removeprefix("v")
@@ -158,7 +158,7 @@ def image_driver_problem(
 
 
 def last_kubernetes(image: str, catalogue: Catalogue) -> str | None:
-    """The last minor of Kubernetes that EKS publishes an image for (`1.32`); None: no end is known.
+    """The last minor version for which EKS publishes an image (`1.32`); None: no end is known.
 
     `image`: `amiType`, an alias of Karpenter, or Karpenter's family `AL2`.
     """
@@ -168,8 +168,8 @@ def last_kubernetes(image: str, catalogue: Catalogue) -> str | None:
 
 
 def ended_image(image: str, minor: Fact[tuple[int, ...]], catalogue: Catalogue) -> str | None:
-    """What is wrong where an image is not published for a minor version; None: nothing is known to
-    be. Source: EKS user guide, `eks-ami-deprecation-faqs`; awslabs/amazon-eks-ami#2545."""
+    """The error if an image is not published for a minor version; None: none is known.
+    Source: EKS user guide, `eks-ami-deprecation-faqs`; awslabs/amazon-eks-ami#2545."""
     last = last_kubernetes(image, catalogue)
     if last is None or not minor.is_known or minor.value <= tuple(map(int, last.split("."))):
         return None

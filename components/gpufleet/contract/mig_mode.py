@@ -1,7 +1,7 @@
-"""Switching MIG mode: what the GPU needs for it, and what the machine's owner allows.
+"""Switching MIG mode: requirements of the GPU, and permissions of the hypervisor.
 
-Ampere switches mode by a GPU reset. mig-manager tries that first and reboots only where
-WITH_REBOOT is set. Inside a virtual machine the hypervisor may forbid the reset.
+Ampere switches mode by a GPU reset. mig-manager tries that first and reboots only if WITH_REBOOT is
+set. Inside a virtual machine the hypervisor may forbid the reset.
 """
 
 from collections.abc import Iterator, Mapping
@@ -26,7 +26,7 @@ def reboots(env: Mapping[str, object]) -> bool:
 
 
 def validate_mig_mode(cluster: ClusterModel) -> Iterator[Broken]:
-    """Ampere pools that may never get into MIG mode."""
+    """Ampere pools whose MIG mode may never be switched on."""
     for program in cluster.programs(GPU_OPERATOR):
         if not program.complete and program.value(ENV) is None and not cluster.complete:
             continue

@@ -20,8 +20,8 @@ DEFAULTS: Mapping[str, object] = {
     "gds.enabled": False,
     "gdrcopy.enabled": False,
 }
-"""Defaults of the GPU Operator chart v26.7.0 for what the contract reads (NVIDIA/gpu-operator
-`deployments/gpu-operator/values.yaml`)."""
+"""Defaults of the GPU Operator chart v26.7.0 for the values that the contract reads
+(NVIDIA/gpu-operator `deployments/gpu-operator/values.yaml`)."""
 
 VALUES = "addons.gpuOperator.values"
 
@@ -35,7 +35,7 @@ def operator_value(operator: "GpuOperator", key: str) -> object:
 
 
 def value_of(program: Program, key: str) -> object:
-    """Value of an installed GPU Operator at a key of `DEFAULTS`; None where it is not known."""
+    """Value of an installed GPU Operator at a key of `DEFAULTS`; None if not known."""
     found = value_at(program.values, key)
     if found is UNKNOWN or (found is None and not program.complete):
         return None
@@ -51,7 +51,7 @@ def said_of(program: Program, key: str) -> ContractFact:
 
 
 def place(operator: "GpuOperator", key: str) -> str:
-    """Where a key of `DEFAULTS` was written: typed, unless a raw value beats it."""
+    """Place of a key of `DEFAULTS`: the typed setting, unless a raw value overrides it."""
     written = value_at(operator.values, key)
     typed = typed_value(operator, key)
     if written is None and typed is not None and typed != DEFAULTS[key]:
@@ -71,7 +71,7 @@ def said(operator: "GpuOperator", key: str) -> ContractFact:
 
 
 def switch(operator: "GpuOperator", part: str, key: str) -> tuple[bool | None, str]:
-    """Whether a part is switched on or off in writing, and where: raw values beat the typed one."""
+    """Whether a part is explicitly on or off, and its place: raw values override typed ones."""
     path = f"addons.gpuOperator.{key}.enabled"
     found = value_at(operator.values, f"{key}.enabled")
     if isinstance(found, bool):

@@ -1,4 +1,4 @@
-"""Who brings driver, container toolkit and device plugin to each node: exactly one of them each."""
+"""Owners of driver, container toolkit and device plugin on each node: exactly one of each."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -22,10 +22,10 @@ PoolImage = tuple[str, str, NodeImage | None]
 
 
 class Owner(StrEnum):
-    """Who installs a part of the GPU stack on a node."""
+    """Installer of a part of the GPU stack on a node."""
 
     IMAGE = "image"
-    """It is in the node image, or the platform installs it by itself."""
+    """The node image contains it, or the platform installs it."""
     GPU_OPERATOR = "gpuOperator"
     PLUGIN_CHART = "devicePlugin"
     """The device plugin's own chart."""
@@ -36,7 +36,7 @@ class Owner(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Owners:
-    """Who brings what to the nodes of one pool."""
+    """Installers of the parts on the nodes of one pool."""
 
     driver: Owner
     toolkit: Owner
@@ -44,18 +44,18 @@ class Owners:
 
 
 NEURON_OWNERS = Owners(Owner.IMAGE, Owner.NOBODY, Owner.NEURON_CHART)
-"""Of Trainium and Inferentia pools: no toolkit is needed, devices are files of the kernel's."""
+"""Owners for Trainium and Inferentia: no toolkit is needed, devices are files of the kernel."""
 
 
 @dataclass(frozen=True, slots=True)
 class OwnedParts:
-    """What the operator installs in the whole cluster, decided from every pool's image."""
+    """The parts that the operator installs in the whole cluster, from every pool's image."""
 
     driver: bool
     toolkit: bool
     device_plugin: bool
     plugin_chart: bool = False
-    """Whether the device plugin's own chart brings it where an image lacks it."""
+    """Whether the device plugin's own chart installs it if an image lacks it."""
 
 
 PARTS = (("driver", "driver"), ("toolkit", "toolkit"), ("device_plugin", "devicePlugin"))
@@ -99,8 +99,8 @@ def cuts_mig(partitions: Iterable["Partition"]) -> bool:
 def operator_installed(
     operator: "GpuOperator", parts: OwnedParts, partitions: Iterable["Partition"]
 ) -> bool:
-    """Whether the cluster has the operator: as declared, else where it has something to do for
-    the `partitions` of pools that it serves."""
+    """Whether the cluster has the operator: as declared, else if the `partitions` of pools that it
+    serves need it."""
     if operator.enabled is not None:
         return operator.enabled
     return parts.driver or parts.toolkit or parts.device_plugin or cuts_mig(partitions)
@@ -109,12 +109,11 @@ def operator_installed(
 def decide(
     images: Sequence[PoolImage], operator: "GpuOperator", *, plugin_chart: bool = False
 ) -> tuple[OwnedParts, tuple[Finding, ...]]:
-    """What the operator must install, given each pool's (name, path, image).
+    """The parts that the operator must install, given each pool's (name, path, image).
 
-    A part is installed by the operator when some pool's image lacks it. A switch that is written
-    down, typed or in raw values, must agree: on while every image has the part installs it twice,
-    off while one lacks it leaves nodes without. With `plugin_chart` the device plugin is not the
-    operator's at all.
+    The operator installs a part if a pool's image lacks it. An explicit switch, typed or in raw
+    values, must agree: on while every image has the part installs it twice, off while one lacks it
+    leaves nodes without it. With `plugin_chart` the operator does not own the device plugin.
     """
     findings: list[Finding] = []
     parts: dict[str, bool] = {}
@@ -139,7 +138,7 @@ def decide(
 
 
 def owners(image: NodeImage | None, parts: OwnedParts) -> Owners:
-    """Who brings what to nodes with this image."""
+    """Installers of the parts on nodes with this image."""
 
     def owner(part: str) -> Owner:
         if image is not None and getattr(image, part):
@@ -152,9 +151,9 @@ def owners(image: NodeImage | None, parts: OwnedParts) -> Owners:
 
 
 def deploy_labels(image: NodeImage | None) -> dict[str, str]:
-    """Labels that keep the operator's hands off what this image already has.
+    """Labels that keep the operator from installing parts that this image has.
 
-    They follow from the image alone: a pool's nodes must not change when another pool comes that
+    They follow from the image alone: a pool's nodes must not change when another pool is added that
     needs the part.
     """
     if image is None:
@@ -204,7 +203,7 @@ def _by_no_one(part: str, path: str, lacking: Sequence[PoolImage]) -> Finding:
 
 
 def _without_driver_image(images: Sequence[PoolImage]) -> list[Finding]:
-    """Pools that wait for a driver container that is not published for their system."""
+    """Pools that need a driver container that is not published for their system."""
     return [
         _finding(
             "driver-not-for-this-image",

@@ -1,7 +1,7 @@
-"""A platform as a value: its name, its facts, and the folder that holds the rest of it.
+"""A platform as a value: its name, its facts, and its folder.
 
-Compile gets the values of all platforms, picks the one that the declaration names, and hands it on
-in the fleet and in each pool. What a layer asks of the folder is typed where its protocol is:
+Compile gets the values of all platforms, selects the one that the declaration names, and stores it
+in the fleet and in each pool. The parts of the folder that a layer uses are typed in its protocol:
 `platform_rules` (fleet), `platform_files` (render), `platform_components` (components_base).
 """
 
@@ -21,27 +21,27 @@ class PlatformValue:
     """One platform. Two values with the same name and package are equal."""
 
     name: Platform
-    """As the declaration names it."""
+    """Its name in declarations."""
     package: str
-    """Package with the modules `facts`, `platform` and `components`; where there is something to
-    write, to read back or to ask, `artefacts`, `adoption` and `preflight` too."""
+    """Package with the modules `facts`, `platform` and `components`; optionally `artefacts`
+    (files), `adoption` (import) and `preflight` (checks of the account)."""
 
     @property
     def facts(self) -> PlatformFacts:
-        """What is so on the platform, as plain data."""
+        """Facts of the platform, as plain data."""
         return self.module("facts").FACTS
 
     def module(self, half: str) -> ModuleType:
-        """A module of the package, imported when it is first asked for: a program pays only for the
-        provider SDKs it uses, and pure code never loads a component.
+        """A module of the package, imported on first use: a program loads only the provider SDKs
+        that it uses, and pure code never loads a component.
 
-        A package inside another platform's shares the modules that it does not have itself. Raises
-        ModuleNotFoundError where there is none of that name.
+        A package inside another platform's package shares the modules that it lacks. Raises
+        ModuleNotFoundError if the module does not exist.
         """
         return import_module(_named(self.package, half) or f"{self.package}.{half}")
 
     def has(self, half: str) -> bool:
-        """Whether there is such a module."""
+        """Whether the module exists."""
         return _named(self.package, half) is not None
 
 

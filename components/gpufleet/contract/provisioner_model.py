@@ -1,4 +1,4 @@
-"""What Karpenter believes a node will offer before it exists, against what it will advertise."""
+"""Resources that Karpenter expects of a node before it exists, and those that it will advertise."""
 
 from collections.abc import Iterator
 
@@ -15,7 +15,7 @@ GATE = "settings.featureGates.nodeOverlay"
 
 
 def modelled(pool: NodePool, cluster: ClusterModel) -> int | None:
-    """GPUs that Karpenter takes from the cloud's API: 0 for parts of a GPU; None: not known."""
+    """GPUs that Karpenter reads from the cloud's API: 0 for parts of a GPU; None: not known."""
     rows = [cluster.catalogue.instances.get(name) for name in pool.instance_types.found or ()]
     counts = [row.accelerator.api_count for row in rows if row is not None]
     known = [count for count in counts if count is not None]
@@ -23,10 +23,10 @@ def modelled(pool: NodePool, cluster: ClusterModel) -> int | None:
 
 
 def validate_provisioner(cluster: ClusterModel) -> Iterator[Broken]:
-    """Pools that Karpenter cannot scale, because it does not know what they offer.
+    """Pools that Karpenter cannot scale, because it does not know their resources.
 
-    A NodeOverlay says it; the feature gate is off by default (v1.14.1). A Karpenter that gpufleet
-    installs gets the gate; of another one it must be declared.
+    A NodeOverlay declares them; the feature gate is off by default (v1.14.1). gpufleet switches the
+    gate on if it installs Karpenter; for an existing Karpenter it must be declared.
     """
     for pool in cluster.pools:
         if pool.maker is Maker.KARPENTER and not pool.existing:
@@ -37,7 +37,7 @@ def _validate(pool: NodePool, cluster: ClusterModel) -> Iterator[Broken]:
     gpu = cluster.catalogue.gpus.get(pool.gpu.found or "")
     believed = modelled(pool, cluster)
     if gpu is None or gpu.vendor == "aws" or believed is None or not pool.advertised.is_known:
-        return  # it counts Neuron devices and their cores by itself, and takes no overlay for them
+        return  # it counts Neuron devices and cores itself, and accepts no overlay for them
     karpenter = cluster.program(KARPENTER)
     if karpenter is None or dict(pool.advertised.value) == {RESOURCES[gpu.vendor]: believed}:
         return

@@ -1,4 +1,4 @@
-"""GPUDirect RDMA and Storage: one path from NIC to GPU memory, and who must be there first.
+"""GPUDirect RDMA and Storage: one path from NIC to GPU memory, and the order of installation.
 
 DMA-BUF needs the open kernel module, a Turing GPU or later and a kernel from 5.12 on; the legacy
 path, nvidia-peermem, needs DOCA-OFED on the node before the driver container starts (NVIDIA
@@ -33,17 +33,17 @@ MODULES = "driver.kernelModuleType"
 _DOCS = "NVIDIA cloud-native-docs gpu-operator/gpu-operator-rdma.rst"
 _NETWORK = "addons.networkOperator"
 _WAITS = ContractFact(
-    "with driver.rdma.enabled every driver pod waits until DOCA-OFED says that it is ready", _DOCS
+    "with driver.rdma.enabled every driver pod waits until DOCA-OFED reports readiness", _DOCS
 )
 
 
 def rdma_pools(cluster: ClusterModel) -> tuple[NodePool, ...]:
-    """Pools whose nodes reach each other through NICs that the Network Operator looks after."""
+    """Pools whose nodes communicate through NICs that the Network Operator serves."""
     return tuple(pool for pool in cluster.pools if pool.fabric.found == "rdma")
 
 
 def validate_rdma(cluster: ClusterModel) -> Iterator[Broken]:
-    """The way from NIC to GPU, over both operators and the images."""
+    """The path from NIC to GPU, over both operators and the images."""
     pools = rdma_pools(cluster)
     if pools and cluster.complete and cluster.program(NETWORK_OPERATOR) is None:
         yield _no_network_operator(pools)
@@ -76,7 +76,7 @@ def _peermem(cluster: ClusterModel, operator: Program) -> Iterator[Broken]:
 
 
 def _ofed(cluster: ClusterModel, operator: Program, asked: ContractFact) -> Iterator[Broken]:
-    """Who installs DOCA-OFED, and whom the driver pods wait for."""
+    """The installer of DOCA-OFED, and what the driver pods wait for."""
     policy = cluster.program(NIC_POLICY)
     source = cluster.ofed.found
     by_operator = source == "operator" and policy is not None
@@ -110,8 +110,8 @@ def _with_ofed(cluster: ClusterModel, *, present: bool) -> str:
 
 
 def _order(cluster: ClusterModel, asked: ContractFact, ofed: ContractFact) -> Iterator[Broken]:
-    """DOCA-OFED before the GPU driver on nodes that are there already; on new nodes each driver pod
-    waits for its own node."""
+    """DOCA-OFED before the GPU driver on existing nodes; on new nodes each driver pod waits for its
+    own node."""
     operator, network = cluster.program(GPU_OPERATOR), cluster.program(NETWORK_OPERATOR)
     there = [p for p in rdma_pools(cluster) if p.existing and p.size.minimum.found]
     if there and cluster.waits_for_ofed.found is False:
@@ -133,7 +133,7 @@ def _order(cluster: ClusterModel, asked: ContractFact, ofed: ContractFact) -> It
 
 
 def _dma_buf(cluster: ClusterModel, operator: Program) -> Iterator[Broken]:
-    """Kernel modules and GPUs that DMA-BUF does not work with."""
+    """Kernel modules and GPUs that do not support DMA-BUF."""
     proprietary = value_of(operator, MODULES) == "proprietary"
     because = said_of(operator, MODULES)
     for pool in rdma_pools(cluster):
@@ -179,7 +179,7 @@ def _without_path(
 
 
 def _storage(operator: Program) -> Iterator[Broken]:
-    """GPUDirect Storage and GDRCopy: modules built next to the driver."""
+    """GPUDirect Storage and GDRCopy: modules that are built together with the driver."""
     for key in ("gds.enabled", "gdrcopy.enabled"):
         if value_of(operator, key) is not True:
             continue

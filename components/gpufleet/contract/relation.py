@@ -1,4 +1,4 @@
-"""Broken: two parts of a cluster that do not work together, whatever they were read from."""
+"""Broken: two parts of a cluster that do not work together, from any input."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ from gpufleet.findings import Finding, Severity
 GPU_OPERATOR = "gpu-operator"
 NETWORK_OPERATOR = "network-operator"
 NIC_POLICY = "nic-cluster-policy"
-"""The object NicClusterPolicy, whose spec is read as the values of a program."""
+"""The object NicClusterPolicy; its spec is read as the values of a program."""
 DEVICE_PLUGIN = "nvidia-device-plugin"
 DRA_DRIVER = "dra-driver-nvidia-gpu"
 KARPENTER = "karpenter"
@@ -24,18 +24,18 @@ HEALTH_CHECK = "machine-health-check"
 NODE_TESTS = "node-tests"
 """Objects MachineHealthCheck, and DaemonSets of the tests of `acceptance`: their specs are read as
 values too."""
-"""Programs that relations are about, by the names of their charts."""
+"""Programs in relations, by the names of their charts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Broken:
-    """A relation that does not hold."""
+    """A violated relation."""
 
     code: str
     at: NodePool | Program | DeviceClaim | None
-    """The object that it is reported at; None: what is missing, or the cluster."""
+    """The object at which it is reported; None: a missing object, or the cluster."""
     place: str
-    """The field, as its author wrote it."""
+    """The field, in the author's spelling."""
     message: str
     fix: str
     facts: tuple[ContractFact | None, ...]
@@ -65,23 +65,23 @@ class Broken:
 
     @property
     def finding(self) -> Finding:
-        """As `compile` reports it."""
+        """The form in which `compile` reports it."""
         severity = Severity.ERROR if self.certain else Severity.WARNING
         evidence = {**self.evidence, "facts": chain(*self.facts)}
         return Finding(self.code, severity, self.place, self.message, evidence, self.fix)
 
 
 def place_of(pool: NodePool, field_of_declaration: str, field_of_object: str = "") -> str:
-    """A field of a pool as its author knows it.
+    """A field of a pool in the spelling of its source.
 
-    `field_of_object`: the field in objects that are no declaration; empty: they have none.
+    `field_of_object`: the field in objects that are not declarations; empty: they have none.
     """
     root = pool.declared_at
     return f"{root}.{field_of_declaration}" if root else field_of_object
 
 
 def image_of(pool: NodePool) -> ContractFact:
-    """What the image of a pool brings, as a link of a chain."""
+    """The parts of a pool's image, as a link of a chain."""
     if not pool.image.is_known:
         return ContractFact(f"{pool.name} runs on an unknown image", place_of(pool, "image"))
     return image_fact(pool.name, pool.image.value, pool.brings.found or frozenset())

@@ -1,4 +1,4 @@
-"""Who repairs nodes: each node by one program, above a floor, and with eyes for its GPUs."""
+"""Repair of nodes: by one program, above a floor, and with detection of GPU faults."""
 
 from collections.abc import Iterator
 
@@ -25,13 +25,13 @@ GATE = "settings.featureGates.nodeRepair"
 _BREAKER = "fault-quarantine.circuitBreaker.enabled"
 _MACHINE_SET = "machine.openshift.io/cluster-api-machineset"
 _WITH_AGENT = {Maker.EKS: "EKS node auto repair", Maker.KARPENTER: "Karpenter's node repair"}
-"""Makers whose repair hears of GPUs by the node monitoring agent."""
+"""Platforms whose repair learns of GPU faults from the node monitoring agent."""
 _WHO = {**_WITH_AGENT, Maker.GKE: "GKE node auto-repair"}
 
 
 def validate_repair(cluster: ClusterModel) -> Iterator[Broken]:
-    """Nodes that two programs repair, that one repairs without a limit or without seeing a broken
-    GPU, and nodes that no work will ever get."""
+    """Nodes that two programs repair, repair without a limit or without detection of GPU faults,
+    and nodes that never get work."""
     sentinel = cluster.program(NVSENTINEL_CHART)
     acts = sentinel is not None and _is_on(sentinel, "global.faultQuarantine.enabled")
     if sentinel is not None and acts and sentinel.switch(_BREAKER, True).found is False:
@@ -61,8 +61,8 @@ def _is_on(program: Program, path: str) -> bool:
 
 
 def _own_repair(pool: NodePool, cluster: ClusterModel) -> tuple[str, ContractFact] | None:
-    """The maker's own program that repairs the pool's nodes, and its switch; None: none does, or it
-    is not known."""
+    """The platform's program that repairs the pool's nodes, and its switch; None: there is none, or
+    it is not known."""
     karpenter = cluster.program(KARPENTER)
     who = pool.repairer or _WHO.get(pool.maker, "")
     if pool.repair.found is True and who:
@@ -78,7 +78,7 @@ def _is_cut(pool: NodePool) -> bool:
 
 
 def _placed_nowhere(agent: Program) -> bool:
-    """Whether the add-on runs on every node: no part of it has a place of its own."""
+    """Whether the add-on runs on every node: none of its parts selects nodes."""
     return all(agent.value(f"{part}.affinity") is None for part in ("nodeAgent", "dcgmAgent"))
 
 

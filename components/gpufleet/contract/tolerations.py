@@ -1,4 +1,4 @@
-"""Which taints the nodes have, and whether what must run there tolerates them."""
+"""Taints of the nodes, and whether the programs that must run there tolerate them."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, cast
@@ -22,17 +22,17 @@ _finding = findings_in(__file__)
 
 GPU_KEY = "nvidia.com/gpu"
 WHERE = ("daemonsets.tolerations", "node-feature-discovery.worker.tolerations")
-"""Lists of the GPU Operator chart v26.7.0: its operands, and the worker that finds GPU nodes."""
+"""Lists of the GPU Operator chart v26.7.0: its operands, and the worker that detects GPU nodes."""
 
 
 GPU_TOLERATION = PodToleration(GPU_KEY, "Exists", "NoSchedule")
-"""What every list of `WHERE` has by itself."""
+"""Tolerations that every list of `WHERE` has by default."""
 
 
 def needed(taints: Iterable[tuple[str, str]]) -> tuple[PodToleration, ...]:
-    """What the operands must tolerate next to the GPU taint, so that they run on these nodes.
+    """Tolerations that the operands need on these nodes, in addition to the GPU taint.
 
-    PreferNoSchedule keeps no one away for good.
+    PreferNoSchedule never keeps a pod away permanently.
     """
     hard = sorted({(key, effect) for key, effect in taints if effect != "PreferNoSchedule"})
     wanted = (PodToleration(key, "Exists", effect) for key, effect in hard)
@@ -54,7 +54,7 @@ _LISTS: tuple[tuple[str, str, str, Callable[[NodePool], bool]], ...] = (
     (NIC_POLICY, "tolerations", "NIC drivers", lambda pool: pool.fabric.found == "rdma"),
     (DRA_DRIVER, "kubeletPlugin.tolerations", "the DRA driver", _by("claims")),
 )
-"""Program, its list, whose pods have these tolerations, the pools where they must run."""
+"""Program, its list, the pods with these tolerations, and the pools where they must run."""
 
 
 def validate_tolerations(cluster: ClusterModel) -> Iterator[Broken]:
@@ -82,7 +82,7 @@ def _taints(pool: NodePool) -> Iterable[tuple[str, str]]:
 
 
 def _given(program: Program, key: str) -> Sequence[object] | None:
-    """The list that is in force; None where it is not known, or does not exist."""
+    """The list in force; None if it is not known, or does not exist."""
     found = program.value(key)
     if program.hides(key):
         return None
@@ -96,7 +96,7 @@ def _given(program: Program, key: str) -> Sequence[object] | None:
 
 
 def _covered(wanted: PodToleration, pool: NodePool, given: Sequence[object]) -> bool:
-    """Whether a list tolerates all taints of a key. What cannot be read may."""
+    """Whether a list tolerates all taints of a key. Unreadable entries may."""
     own = [_toleration(cast("Mapping[str, Any]", one)) for one in given if isinstance(one, Mapping)]
     return len(own) < len(given) or all(
         any(one.covers(taint.key, taint.effect, taint.value) for one in own)

@@ -1,6 +1,6 @@
-"""Every relation between pools and programs of one cluster, and what does not hold of it.
+"""All relations between pools and programs of one cluster, and their violations.
 
-Asked by `compile` of what is declared, and by `check`, the audit and the pack of what files say.
+Used by `compile` for declarations, and by `check`, the audit and the pack for files.
 """
 
 from collections.abc import Iterator
@@ -34,6 +34,6 @@ RULES = (
 
 
 def broken(cluster: ClusterModel) -> Iterator[Broken]:
-    """All relations that do not hold; each names its chain of facts."""
+    """All violated relations; each has its chain of facts."""
     for rule in RULES:
         yield from rule(cluster)

@@ -1,4 +1,4 @@
-"""Whether chart, node image and Kubernetes were made for each other."""
+"""Compatibility of chart, node image and Kubernetes."""
 
 from collections.abc import Iterator
 
@@ -15,7 +15,7 @@ _finding = findings_in(__file__)
 
 
 def validate_versions(cluster: ClusterModel) -> Iterator[Broken]:
-    """Charts and minor versions of Kubernetes that do not fit."""
+    """Charts and minor versions of Kubernetes that are not compatible."""
     if cluster.operated or not cluster.complete:
         for program in cluster.programs(GPU_OPERATOR):
             yield from _kubernetes(cluster, program, GPU_OPERATOR)

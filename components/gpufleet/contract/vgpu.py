@@ -1,4 +1,4 @@
-"""Whether vGPU pools can work together: hypervisor, guest driver, licence, sizes on one GPU.
+"""Compatibility of vGPU pools: hypervisor, guest driver, licence, sizes on one GPU.
 
 Facts: NVIDIA GPU Operator documentation (vGPU, NVIDIADriver), NVIDIA AI Enterprise 6.
 """
@@ -41,13 +41,13 @@ def validate_vgpu(
 
 
 def license_secrets(members: Iterable[Member]) -> tuple[str, ...]:
-    """Secrets the vGPU pools name, without repetition, by name."""
+    """Secrets in the vGPU pools, without repetition, by name."""
     named = {part.vgpu.license_secret for _, _, part, _ in members if part.vgpu is not None}
     return tuple(sorted(name for name in named if name is not None))
 
 
 def _validate_license(guests: Sequence[Member], spec: FleetSpec) -> Iterable[Finding]:
-    """The operator's own licensing serves pools that name no Secret."""
+    """The operator's own licensing serves pools without a Secret."""
     if spec.addons.gpu_operator.driver.licensing is not None:
         return
     for _, path, partition, _ in guests:
@@ -64,7 +64,7 @@ def _validate_secrets(guests: Sequence[Member]) -> Iterable[Finding]:
 
 
 def _validate_sizes(guests: Sequence[Member]) -> Iterable[Finding]:
-    """A GPU takes vGPUs of one size unless its host allows mixed ones, and is MIG-backed or not."""
+    """A GPU has vGPUs of one size unless its host allows mixed sizes, and is MIG-backed or not."""
 
     def kind(made: VgpuCut) -> str:
         return "MIG-backed" if made.mig_backed else f"{made.type.gigabytes} GB"
@@ -87,7 +87,7 @@ def _validate_schedulers(guests: Sequence[Member]) -> Iterable[Finding]:
 def _several(
     guests: Sequence[Member], of: Callable[[VgpuCut], str | None]
 ) -> Iterator[tuple[str, str, str, dict[str, tuple[str, ...]]]]:
-    """GPUs of which pools want several values: with the path of the last such pool, the values
+    """GPUs for which pools need different values: with the path of the last such pool, the values
     as text, and the names of the pools for each."""
     by_gpu: dict[str, dict[str, list[str]]] = {}
     for pool, _, partition, _ in guests:
@@ -104,7 +104,7 @@ def _several(
 
 
 def _validate_guest_driver(guests: Sequence[Member], spec: FleetSpec) -> Iterable[Finding]:
-    """The guest driver is in a private image that the user builds: no one may publish it."""
+    """The guest driver is in a private image that the user builds: it may not be published."""
     operator = spec.addons.gpu_operator
     driver = _mapping(operator.values.get("driver"))
     needs = [pool.name for pool, _, _, image in guests if image is None or not image.driver]

@@ -1,4 +1,4 @@
-"""Finding: the one result of validation, from a rule to the report, with what it is made of."""
+"""Finding: the one result type of validation, from a rule to the report, and its parts."""
 
 from gpufleet.findings.finding import (
     Finding,

@@ -1,7 +1,7 @@
 """Creation: a new object that fixes a finding, described without being rendered.
 
-A patch changes what is written; where something is missing there is nothing to change. Fronts
-render a creation when someone asks for it: rules name hundreds, and most runs print none.
+A patch changes existing text; it cannot add a missing object. Commands render a creation only on
+request: rules name hundreds, and most runs print none.
 """
 
 from collections.abc import Mapping
@@ -17,4 +17,4 @@ class Creation:
     name: str
     namespace: str
     content: Mapping[str, object] = field(default_factory=dict[str, object], hash=False)
-    """Of a quota its `hard` limits; of a ScaledObject what `gpufleet.spec.scaling` takes."""
+    """For a quota its `hard` limits; for a ScaledObject the fields of `gpufleet.spec.scaling`."""

@@ -1,7 +1,7 @@
 """Finding: the one result type of compile, contract, policies and planner, from a rule to SARIF.
 
-A finding is data, never an exception on its own: code that validates returns findings, and only the
-outermost caller decides whether an error stops the work.
+A finding is data, not an exception: validating code returns findings, and only the outermost caller
+decides whether an error stops the run.
 """
 
 from collections.abc import Iterable, Mapping
@@ -26,9 +26,9 @@ class Severity(StrEnum):
     ERROR = "error"
     """It cannot work, or must not be deployed. Commands exit 1, components refuse to register."""
     WARNING = "warning"
-    """It works, but not as it reads, or it wastes money."""
+    """It works, but not as written, or it wastes money."""
     INFO = "info"
-    """A decision that was taken for the reader, with its reason."""
+    """A decision that gpufleet made for the user, with its reason."""
 
 
 _RANK = {severity: rank for rank, severity in enumerate(Severity)}
@@ -36,53 +36,53 @@ _RANK = {severity: rank for rank, severity in enumerate(Severity)}
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing found about one place of a declaration.
+    """One result about one place of a declaration.
 
-    The message names the value found and the limit it breaks; the fix names the nearest thing that
-    would work.
+    The message names the value and the limit that it violates; the fix names the nearest value that
+    works.
     """
 
     code: str
     """Stable kebab-case identifier, subject first: `mig-layout-impossible`."""
     severity: Severity
     path: str
-    """Where, as its author wrote it: `pools[2].sharing.mig.layouts[0]`. Empty: the whole."""
+    """Path as written: `pools[2].sharing.mig.layouts[0]`. Empty: the whole document."""
     message: str
-    """One sentence: what was found and which limit it breaks."""
+    """One sentence: the value and the limit that it violates."""
     evidence: Mapping[str, object] = field(default_factory=dict[str, object], hash=False)
     """Machine-readable facts behind the message: the value, the limit, the source."""
     fix: str | None = None
     """What to write instead, or None when no single change fixes it."""
     locator: Locator = NO_OBJECT
-    """The object that `path` is in; NO_OBJECT: the only document that was read."""
+    """The object of `path`; NO_OBJECT: the only document that was read."""
     file: str = ""
-    """File that an audit read it from; empty elsewhere."""
+    """File that an audit read the object from; empty elsewhere."""
     line: int = 0
     """Line of the field in the file, counted from 1; 0: not known."""
     level: Level = Level.MANDATORY
-    """What the finding of a rule does. Until settings and evidence are considered: the most that it
-    may do."""
+    """Effect of a rule's finding. Before settings and evidence are applied: the highest possible
+    level."""
     money: Money | None = None
-    """What it costs; None: it is not about money, or nothing is known."""
+    """Its cost; None: it has no cost, or the cost is not known."""
     provenance: Provenance = Provenance.EXPLICIT
-    """The weakest evidence of it."""
+    """Its weakest evidence."""
     remediation: JsonPatch = field(default=(), hash=False)
     """Operations of RFC 6902 on the object that fix it; empty: a person must decide."""
     creates: tuple[Creation, ...] = ()
-    """New objects that fix it; none of them is declared yet."""
+    """New objects that fix it; they do not exist yet."""
     waiver: Waiver | None = None
-    """Why it does not count; None: it counts."""
+    """Why it is waived; None: it is not."""
     beneath: tuple[str, ...] = ()
-    """Of a workload's money: the pools it may run on, as messages name them. Their money and the
-    workload's can be for the same machines."""
+    """For a workload's money: the pools that it may run on, as messages name them. Both amounts can
+    be for the same machines."""
     annotation: str = ""
-    """The annotation that silences it; empty where nothing does."""
+    """The annotation that waives it; empty if none does."""
     docs: str = ""
-    """Where its rule is explained."""
+    """Address of the documentation of its rule."""
 
     def __post_init__(self) -> None:
-        # Keys and values of files are in them, and a line feed of theirs must not begin a line:
-        # GitHub Actions takes `::error ...` there as a command.
+        # They contain keys and values of files, and a line feed of these must not start a line:
+        # GitHub Actions reads `::error ...` there as a command.
         for name in ("path", "message"):
             object.__setattr__(self, name, one_line(message(getattr(self, name))))
         if self.fix is not None:
@@ -95,17 +95,17 @@ class Finding:
 
     @property
     def place(self) -> str:
-        """The object and the field in it; without an object the field alone."""
+        """The object and the field in it; without an object only the field."""
         return f"{self.locator} {self.path}".strip() if self.locator.kind else self.path
 
     @property
     def statement(self) -> str:
-        """The message, with what it costs."""
+        """The message, with the cost."""
         return self.message if self.money is None else f"{self.message}; it {self.money}"
 
     @property
     def text(self) -> str:
-        """Everything about the finding of a rule: code, place, message, way out, money, waiver."""
+        """The finding of a rule in one text: code, place, message, fix, money, waiver."""
         place = f"{self.locator}" + (f", {self.path}" if self.path else "")
         text = f"[{self.code}] {place}: {self.message}."
         if self.fix:
@@ -118,7 +118,7 @@ class Finding:
 
     @property
     def lines(self) -> str:
-        """The same as lines: what and where, then what was found, the way out, money, waiver."""
+        """The same as lines: code and place, then message, fix, money, waiver."""
         place = f"{self.locator}" + (f", {self.path}" if self.path else "")
         more = [self.message.replace("; ", "\n  limit: ", 1)]
         if self.fix:
@@ -152,7 +152,7 @@ class Finding:
         }
 
     def _of_a_rule(self) -> dict[str, object]:
-        """What is known about an object's finding beside its evidence."""
+        """Fields of a rule's finding in addition to its evidence."""
         if not self.locator.kind:
             return {}
         money = self.money
@@ -166,8 +166,8 @@ class Finding:
 
     @property
     def because(self) -> tuple[str, ...]:
-        """The chain of facts behind it, a line for each: what is so, and who says it. Empty where
-        the message says it all."""
+        """The chain of facts behind it, one line each: the fact and its source. Empty if the
+        message is complete."""
         links = self.evidence.get("facts")
         if not isinstance(links, list):
             return ()
@@ -213,17 +213,17 @@ def finding(
     remediation: JsonPatch = (),
     creates: tuple[Creation, ...] = (),
 ) -> Finding:
-    """What a rule found at one place of the object it was asked about. The mechanism of rules adds
-    the code, the object and what it does.
+    """A rule's result at one place of the object. The rule mechanism adds the code, the object and
+    the level.
 
     Args:
         where: Container, group or field, in words; empty: the object itself.
-        found: The value that was found.
-        limit: The limit that the object breaks; empty where `found`, or the rule, names it.
-        alternative: What to write instead; empty: what the rule says, else nothing.
-        money: What it costs.
-        provenance: The weakest evidence of it.
-        at_most: Its highest level, where the rule is less certain or the amount is small.
+        found: The actual value.
+        limit: The limit that the object violates; empty if `found`, or the rule, names it.
+        alternative: What to write instead; empty: the text of the rule, if any.
+        money: Its cost.
+        provenance: Its weakest evidence.
+        at_most: Its highest level, if the rule is less certain or the amount is small.
         evidence: Facts for programs.
         remediation: Operations of RFC 6902 on the object; empty: a person must decide.
         creates: New objects that fix it.
@@ -244,17 +244,17 @@ def finding(
 
 
 def has_errors(findings: Iterable[Finding]) -> bool:
-    """Whether any finding is of severity error."""
+    """Whether any finding has the severity error."""
     return any(f.severity is Severity.ERROR for f in findings)
 
 
 def ordered(findings: Iterable[Finding]) -> tuple[Finding, ...]:
-    """Findings without duplicates: errors first, then in the order they were found."""
+    """Findings without duplicates: errors first, then in the order of discovery."""
     return tuple(sorted(dict.fromkeys(findings), key=lambda f: _RANK[f.severity]))
 
 
 class FleetError(ValueError):
-    """Raised where an error finding must stop the program: it carries and prints all of them."""
+    """Raised when error findings must stop the program; carries and prints all findings."""
 
     def __init__(self, findings: Iterable[Finding], subject: str = "") -> None:
         self.findings = ordered(findings)

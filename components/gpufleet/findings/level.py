@@ -1,4 +1,4 @@
-"""Level: what a finding of a rule does."""
+"""Level: the effect of a rule's finding."""
 
 from enum import StrEnum
 
@@ -8,14 +8,14 @@ class Level(StrEnum):
 
     OFF = "off"
     ADVISORY = "advisory"
-    """The finding is shown, and nothing stops."""
+    """The finding is printed, and nothing stops."""
     MANDATORY = "mandatory"
-    """The deployment stops before anything is made."""
+    """The deployment stops before any resource is created."""
     REMEDIATE = "remediate"
-    """`pulumi` fixes it where the rule has a patch. Other findings of the rule are mandatory. In
-    audits and admission policies all its findings are."""
+    """`pulumi` fixes it if the rule has a patch; the rule's other findings are mandatory. In audits
+    and admission policies all its findings are mandatory."""
 
     @property
     def enforced(self) -> "Level":
-        """What a finding of this level does when nothing fixes it."""
+        """The effect of this level if the finding is not fixed."""
         return Level.MANDATORY if self is Level.REMEDIATE else self

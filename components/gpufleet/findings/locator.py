@@ -12,9 +12,9 @@ class Locator:
     kind: str
     """`Deployment`, `GpuFleet`."""
     name: str
-    """Name in the cluster, or the name the program gave it when the cluster's is generated."""
+    """Name in the cluster, or the resource name of the program if the cluster generates it."""
     namespace: str = ""
-    """Empty for objects without one, or where the namespace is the provider's."""
+    """Empty for objects without one, or if the provider sets it."""
     urn: str = ""
     """URN of the Pulumi resource; empty elsewhere."""
     file: str = ""
@@ -22,9 +22,9 @@ class Locator:
     line: int = 0
     """First line of the object in the file, counted from 1; 0: not known."""
     cluster: str = ""
-    """Another cluster than that of its file, as its GitOps tool calls it."""
+    """Name of the cluster in its GitOps tool, if it is not the cluster of its file."""
     annotated: bool = True
-    """Whether it can carry annotations; what cannot has its exceptions in the settings."""
+    """Whether it can have annotations; exceptions of other objects are in the settings."""
 
     def __str__(self) -> str:
         if not self.kind:
@@ -34,4 +34,4 @@ class Locator:
 
 
 NO_OBJECT = Locator("", "")
-"""Where a finding is not about one object: a declaration, a file, or the only document."""
+"""For a finding without an object: about a declaration, a file, or the only document."""

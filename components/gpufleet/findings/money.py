@@ -1,4 +1,4 @@
-"""Money: an amount with its kind and its assumption, printed per month or per hour."""
+"""Money: an amount with its kind and its basis, printed per month or per hour."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -7,20 +7,20 @@ from fractions import Fraction
 from gpufleet.messages import one_line
 
 HOURS_PER_MONTH = 730
-"""Hours of an average month, as the clouds' price pages count."""
+"""Hours of an average month, as on the clouds' price pages."""
 
 MICRO_USD = 1_000_000
 
 
 class AmountKind(StrEnum):
-    """Three amounts that must never be added to each other."""
+    """Three kinds of amounts that must not be added to each other."""
 
     STANDING = "standing"
-    """Billed for certain: smallest sizes."""
+    """Certain cost: minimum sizes."""
     WASTE = "waste"
-    """The part that goes away when the finding is fixed."""
+    """Saving if the finding is fixed."""
     EXPOSURE = "exposure"
-    """What it can come to: largest sizes."""
+    """Possible cost: maximum sizes."""
 
 
 _VERB = {
@@ -32,20 +32,20 @@ _VERB = {
 
 @dataclass(frozen=True, slots=True)
 class Money:
-    """What a finding is worth, per hour, with everything the figure rests on."""
+    """Cost of a finding per hour, with the basis of the figure."""
 
     kind: AmountKind
     micro_usd_per_hour: Fraction | None
     """None: no price is known, GPU-hours are printed instead."""
     gpus: Fraction
-    """GPUs concerned: GPU-hours in every hour."""
+    """GPUs concerned, that is GPU-hours per hour."""
     basis: str
-    """Count, price, purchase type: what a reader needs to check the figure."""
+    """Count, price and capacity type: the data to verify the figure."""
     all_month: bool = True
-    """False: only while a job runs, so no monthly sum is claimed."""
+    """False: only while a job runs, so it has no monthly sum."""
     of_all: bool = False
-    """True: never added to the amounts of single objects: it is of everything declared together, or
-    a later file writes the same object."""
+    """True: never added to the amounts of single objects: it covers everything declared together,
+    or a later file declares the same object."""
 
     @property
     def usd_per_month(self) -> int | None:
@@ -74,5 +74,5 @@ def _decimals(number: Fraction) -> str:
 
 
 def usd_hour(micro: int | Fraction) -> str:
-    """Micro-dollars an hour as people read them: `12.29 USD/h`."""
+    """Micro-dollars an hour as text: `12.29 USD/h`."""
     return f"{float(micro) / MICRO_USD:,.2f} USD/h"

@@ -1,15 +1,15 @@
-"""Provenance: how well a value is known."""
+"""Provenance: how reliable a value is."""
 
 from enum import IntEnum
 
 
 class Provenance(IntEnum):
-    """How well a value is known, weakest first: rules compare it with what they need."""
+    """How reliable a value is, weakest first: rules compare it with their requirement."""
 
     DEFAULT = 0
-    """Nothing names it: a documented default, or the pinned release of the catalogue."""
+    """No source names it: a documented default, or the pinned release of the catalogue."""
     INFERRED = 1
-    """Read out of a model's name, an image, a command line."""
+    """Inferred from a model's name, an image, a command line."""
     EXPLICIT = 2
     """A field of the object itself."""
     DECLARED = 3

@@ -1,12 +1,12 @@
-"""Findings as rows: severity, place, message and fix of a code are written once, beside its rule.
+"""Findings as rows: severity, place, message and fix of a code are written once, next to its rule.
 
 `findings.jsonl` in a folder has a row for each text of the modules there, one JSON object a line:
 
 * `code`; where one code has several texts, with `/` and what distinguishes them,
-* `severity`; left out where a rule of the code says it (`contract/programs`),
-* `at`: the field below the place that the rule names; left out: the place itself,
+* `severity`; omitted if a rule of the code has it (`contract/programs`),
+* `at`: the field below the place that the rule names; omitted: the place itself,
 * `message` and `fix`, with `{name}` for a fact and `{name!r}` for it in quotation marks,
-* `source`: who says so; it becomes evidence.
+* `source`: where the statement is documented; it becomes evidence.
 """
 
 import json
@@ -21,7 +21,7 @@ from typing import Any, Protocol, cast
 from gpufleet.findings.finding import Finding, Severity
 
 FACT = re.compile(r"\{([a-z_][a-z0-9_]*)(!r)?\}")
-"""A fact in a text. Other braces are what they are in YAML: `{enabled: true}`."""
+"""A fact in a text. Other braces are literal, as in YAML: `{enabled: true}`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,12 +37,12 @@ class FindingRow:
 
     @property
     def facts(self) -> frozenset[str]:
-        """Names of the facts that the texts tell."""
+        """Names of the facts in the texts."""
         return frozenset(found[1] for found in FACT.finditer(f"{self.message} {self.fix or ''}"))
 
     def finding(self, path: str, fix: str | None, facts: Mapping[str, object]) -> Finding:
         """The finding at a place, with all facts as its evidence. Raises KeyError for a fact that
-        the texts tell and that is missing."""
+        the texts contain and that is missing."""
         evidence = {name: _listed(value) for name, value in facts.items()}
         if self.source is not None:
             evidence["source"] = self.source
@@ -51,7 +51,7 @@ class FindingRow:
         return Finding(code, self.severity, path + self.at, message, evidence, fix)
 
     def texts(self, fix: str | None, facts: Mapping[str, object]) -> tuple[str, str | None]:
-        """Message and fix with their facts; a fix that is given replaces the row's."""
+        """Message and fix with their facts; a given fix replaces that of the row."""
         if fix is None and self.fix is not None:
             fix = filled(self.fix, facts)
         return filled(self.message, facts), fix
@@ -67,9 +67,9 @@ class Writer(Protocol):
 
         Args:
             row: Its `code`.
-            path: The place that the rule looked at; the row's `at` follows. Default: the whole.
-            fix: What to write instead, as it is shown. Default: the row's, with its facts.
-            facts: What the texts tell, and more evidence; text, number, or several of them.
+            path: The place that the rule examined; the row's `at` is appended. Default: the whole.
+            fix: What to write instead, as literal text. Default: that of the row, with its facts.
+            facts: Values for the texts, and more evidence; text, number, or several of them.
         """
         ...
 
@@ -86,7 +86,7 @@ def findings_in(file: str) -> Writer:
 
 @cache
 def rows_of(folder: Path) -> Mapping[str, FindingRow]:
-    """The rows of a folder by code. Raises ValueError for two rows of one code."""
+    """The rows of a folder by code. Raises ValueError if two rows have one code."""
     text = (folder / "findings.jsonl").read_text(encoding="utf-8")
     rows = [json.loads(line) for line in text.splitlines()]
     table = {
@@ -113,7 +113,7 @@ def filled(text: str, facts: Mapping[str, object]) -> str:
 
 
 def _listed(value: object) -> object:
-    """What JSON can hold: amounts of money are text, sets are lists in order."""
+    """A value as JSON can hold it: amounts of money are text, sets are sorted lists."""
     if isinstance(value, Decimal):
         return str(value)
     if isinstance(value, str | Mapping) or not isinstance(value, Iterable):

@@ -1,4 +1,4 @@
-"""Waiver: why a finding does not count."""
+"""Waiver: why a finding is not counted."""
 
 from dataclasses import dataclass
 from datetime import date
@@ -23,7 +23,7 @@ class WaiverKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Waiver:
-    """Why a finding does not count."""
+    """Why a finding is not counted."""
 
     kind: WaiverKind
     place: str

@@ -1,4 +1,4 @@
-"""compile_fleet: what a declaration means, with every finding about it."""
+"""compile_fleet: everything that follows from a declaration, with its findings."""
 
 from gpufleet.fleet.as_dict import fleet_as_dict
 from gpufleet.fleet.compile import compile_fleet

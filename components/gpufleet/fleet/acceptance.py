@@ -1,8 +1,8 @@
-"""Tests of a pool's nodes before work: which fit, and which figures are expected.
+"""Acceptance tests of a pool's nodes: which tests apply, and the expected results.
 
-Images and arguments are the vendors'. Expected bandwidths are a share of what the catalogue has:
-NVIDIA asks for 300 GB/s between p5.48xlarge, 75 % of their 3200 Gbit/s (NVIDIA/aicr 6f68935
-`recipes/overlays`, nccl-all-reduce-bw), and Azure for 228 GB/s within an A100 node, 76 % of the 300
+Images and arguments come from the vendors. Expected bandwidths are a share of the catalogue's
+figures: NVIDIA expects 300 GB/s between p5.48xlarge, 75 % of their 3200 Gbit/s (NVIDIA/aicr 6f68935
+`recipes/overlays`, nccl-all-reduce-bw), and Azure 228 GB/s within an A100 node, 76 % of the 300
 GB/s of its NVLink in one direction (Azure/azurehpc-health-checks, check_nccl_allreduce). Read
 2026-11-29.
 """
@@ -24,14 +24,14 @@ ACCEPTED_LABEL = "gpufleet.dev/accepted"
 """Node label whose value is the key of the tests that the node has passed."""
 BANDWIDTH_SHARE = 0.75
 MEMORY_SHARE = 0.9
-"""Least memory of a GPU: ECC takes up to a sixteenth of the memory of boards without HBM (NVIDIA
-documentation of nvidia-smi, ECC), and clouds state the nominal figure."""
+"""Minimum memory of a GPU, as a share: ECC uses up to a sixteenth of the memory of boards without
+HBM (NVIDIA documentation of nvidia-smi, ECC), and clouds state the nominal figure."""
 DIAGNOSTICS = {Intent.TRAINING: 3, Intent.BATCH: 2, Intent.INFERENCE: 2, Intent.INTERACTIVE: 1}
 """Level of `dcgmi diag`: 1 takes seconds, 2 minutes, 3 half an hour, 4 one to two hours (NVIDIA
 DCGM user guide, Run Levels and Tests; NVIDIA/NVSentinel 0aedaf3 `charts/preflight/values.yaml`)."""
 DIAGNOSTICS_TAKE = {1: "seconds", 2: "minutes", 3: "half an hour", 4: "one to two hours"}
 _BIG, _SMALL = "8G", "1G"
-"""Largest message of the all-reduce: two buffers of it must fit into the memory of a GPU."""
+"""Largest message of the all-reduce: two buffers of this size must fit into a GPU's memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,17 +41,17 @@ class Acceptance:
     policy: AcceptancePolicy
     gpus: int
     memory_mib: int | None
-    """Least memory of a GPU; None: not known."""
+    """Minimum memory of a GPU; None: not known."""
     driver: str | None
-    """Branch of the driver that the node image brings; None: not known."""
+    """Branch of the driver in the node image; None: not known."""
     nvlink: bool
     """Whether the GPUs of a node are joined by NVLink."""
     diagnostics: int | None
-    """Level; None: not run, because the GPUs are cut or parts of one."""
+    """Level; None: not run, because the GPUs are partitioned or parts of a GPU."""
     nccl: bool
     """Whether an all-reduce over the GPUs of a node is run."""
     within_gbs: float | None
-    """Least bus bandwidth; None: reported only."""
+    """Minimum bus bandwidth; None: only reported."""
     between: bool
     """Whether an all-reduce over two nodes is run."""
     between_gbs: float | None
@@ -60,21 +60,21 @@ class Acceptance:
 
     @property
     def tests(self) -> tuple[str, ...]:
-        """How the figures begin that must be there, next to those of work."""
+        """Prefixes of the required figures, in addition to those of the workload test."""
         found = ["gpus"]
         if self.diagnostics is not None:
             found.append("diagnostics")
         return (*found, "nccl-within") if self.nccl else tuple(found)
 
     def key(self, *rest: object) -> str:
-        """Changes with what the tests rest on: driver, layout, expectations, and the `rest`."""
+        """Changes with the inputs of the tests: driver, layout, expectations, and `rest`."""
         facts = {**asdict(self), "policy": self.policy.rerun, "advertised": dict(self.advertised)}
         text = json.dumps([facts, rest], sort_keys=True, default=str)
         return hashlib.sha256(text.encode()).hexdigest()[:10]
 
 
 def acceptance_of(pool: Pool) -> Acceptance | None:
-    """The tests of a pool; None where it has none."""
+    """The tests of a pool; None if it has none."""
     policy = pool.acceptance
     if policy is None:
         return None
@@ -111,7 +111,7 @@ def _by_nvlink(pool: Pool) -> bool:
 
 
 def _nvlink_gbs(pool: Pool) -> float | None:
-    """The catalogue has both directions together."""
+    """NVLink bandwidth in one direction; the catalogue has the sum of both directions."""
     both = pool.gpu.nvlink_bytes_per_second
     return round(both / 2e9 * BANDWIDTH_SHARE, 1) if both else None
 
@@ -166,7 +166,7 @@ def _runnable(pool: Pool, tests: Acceptance) -> Iterator[Finding]:
 
 
 def acceptance_terms(pool: Pool) -> Iterator[Term]:
-    """What a node must pass before work, and how long that takes."""
+    """The tests that a node must pass before it runs work, and their duration."""
     tests = acceptance_of(pool)
     if tests is None:
         return

@@ -1,4 +1,4 @@
-"""What exists once per cluster, decided from the pools and the overrides of the declaration."""
+"""The plan of cluster-wide add-ons, from the pools and the overrides of the declaration."""
 
 from collections.abc import Sequence
 
@@ -30,7 +30,7 @@ from gpufleet.spec.network_operator import RdmaResource
 from gpufleet.spec.pool import Fabric
 
 DEFAULT_RDMA = "rdma_shared_device_a"
-"""Resource of RDMA pools that declare none: the name NVIDIA's own examples use."""
+"""Resource of RDMA pools that declare none: the name in NVIDIA's own examples."""
 
 
 def plan_addons(
@@ -42,7 +42,7 @@ def plan_addons(
     discovery: DiscoveryOwner,
     catalogue: Catalogue,
 ) -> AddonPlan:
-    """The plan of a fleet, given who installs what and the cluster's MIG strategy."""
+    """The plan of a fleet, from the owners of its parts and the cluster's MIG strategy."""
     operated = [pool for pool in pools if not pool.served_by_platform and not is_neuron(pool.gpu)]
     tolerations = needed(
         (taint.key, taint.effect)
@@ -92,7 +92,7 @@ def _neuron(spec: FleetSpec, pools: Sequence[Pool], catalogue: Catalogue) -> Neu
 
 
 def network_operator_present(spec: FleetSpec, platform: PlatformValue) -> bool:
-    """Whether the Network Operator is in the cluster: as declared, else with RDMA pools."""
+    """Whether the cluster has the Network Operator: as declared, else if it has RDMA pools."""
     declared = spec.addons.network_operator.enabled
     if declared is not None:
         return declared
@@ -101,7 +101,7 @@ def network_operator_present(spec: FleetSpec, platform: PlatformValue) -> bool:
 
 
 def rdma_pools(pools: Sequence[Pool]) -> list[Pool]:
-    """Pools whose NICs are the Network Operator's."""
+    """Pools whose NICs the Network Operator serves."""
     return [
         pool
         for pool in pools
@@ -110,8 +110,8 @@ def rdma_pools(pools: Sequence[Pool]) -> list[Pool]:
 
 
 def nodes_exist_already(pool: Pool) -> bool:
-    """Whether nodes of the pool are there before the add-ons: someone else makes them, and keeps
-    at least one."""
+    """Whether nodes of the pool exist before the add-ons: gpufleet does not create them, and at
+    least one always runs."""
     existing = pool.ownership is Ownership.EXISTING or pool.platform.facts.nodes_exist
     return existing and pool.nodes.minimum > 0
 
@@ -130,7 +130,7 @@ def _operator(
     chart = catalogue.chart(GPU_OPERATOR)
     rules = platform_rules(platform)
     host = rules.operator_host(spec, operated)
-    # A pool that was cut until now needs the MIG manager too: it is the one that takes MIG off.
+    # A pool that was partitioned until now needs the MIG manager too, to switch MIG mode off.
     cuts = [
         partition
         for pool in operated
@@ -163,9 +163,9 @@ def _operator(
 
 
 def _reboot(operated: Sequence[Pool]) -> dict[str, str]:
-    """A reboot by the MIG manager where pools of virtual machines of ours may refuse the reset that
-    switches MIG mode (GPU Operator documentation, MIG: "In a CSP environment"; its script tries
-    the reset first). Nodes that somebody else made are not rebooted unless it is declared."""
+    """A reboot by the MIG manager for pools of our own virtual machines, which may refuse the reset
+    that switches MIG mode (GPU Operator documentation, MIG: "In a CSP environment"; its script
+    tries the reset first). Nodes that gpufleet does not create reboot only if declared."""
     may_refuse = any(
         needs_reset(pool.gpu)
         and pool.platform.facts.reset_may_be_forbidden
@@ -219,7 +219,7 @@ def _device_plugin(
 ) -> DevicePluginPlan:
     declared = spec.addons.device_plugin
     chart = catalogue.chart("nvidia-device-plugin")
-    # The first chart that is installed brings Node Feature Discovery; the others find it there.
+    # The first installed chart includes Node Feature Discovery; the others use it.
     elsewhere = (
         discovery is DiscoveryOwner.SOMEBODY_ELSE
         or (operator.enabled and operator.node_feature_discovery)

@@ -1,4 +1,4 @@
-"""Findings about the add-ons of a fleet, before anything is made."""
+"""Findings about the add-ons of a fleet, before any resource is created."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -44,7 +44,7 @@ def validate_addons(
 
 
 def _lifecycle_manager(spec: FleetSpec, platform: PlatformValue) -> Iterator[Finding]:
-    """Settings of a manager of operators that the platform does not have."""
+    """Settings of an operator lifecycle manager that the platform does not have."""
     addons = spec.addons
     declared = "olm" in addons.model_fields_set and addons.olm.model_fields_set
     if platform.facts.lifecycle_manager or not declared:
@@ -52,14 +52,14 @@ def _lifecycle_manager(spec: FleetSpec, platform: PlatformValue) -> Iterator[Fin
     yield _finding("olm-not-on-platform", platform=spec.platform.value)
 
 
-# cert-manager: which settings of add-ons need it. No add-on of a fleet installs it.
+# cert-manager: settings of add-ons that need it. No add-on of a fleet installs it.
 
 USERS = tuple(read_rows(Path(__file__).parent, "certificate_users"))
-"""Values by which an add-on asks for certificates of cert-manager, and those that keep it off."""
+"""Values with which an add-on uses certificates of cert-manager, and values that prevent it."""
 
 
 def validate_certificates(addons: Addons) -> Iterator[Finding]:
-    """Raw values that need cert-manager, which someone else must have installed before."""
+    """Raw values that need cert-manager, which must be installed separately."""
     for row in USERS:
         addon: Addon = getattr(addons, row["addon"])
         unless = row.get("unless", {}).items()
@@ -70,11 +70,11 @@ def validate_certificates(addons: Addons) -> Iterator[Finding]:
             yield _finding("cert-manager-by-no-one", path, source=row["source"])
 
 
-# Licences and drivers of vGPU guests: what Secret, host and guest must agree on.
+# Licences and drivers of vGPU guests: values in which Secret, host and guest must agree.
 
 _LICENSING = "addons.gpuOperator.driver.licensing"
 _SERIES = {LicenseFeature.WORKSTATION: "q", LicenseFeature.COMPUTE: "c"}
-"""vGPU types a licence is for; a licence of kind vgpu fits every type."""
+"""vGPU types of a licence; a licence of kind vgpu covers every type."""
 
 
 def validate_licence(

@@ -1,7 +1,7 @@
-"""The Fleet as plain data: what commands print as JSON and GpuFleet shows to the policies.
+"""The Fleet as plain data: the JSON of commands, and the input of policies from GpuFleet.
 
 Keys are camelCase, money is in micro-dollars an hour, memory in bytes. A bound that does not exist
-is null, and `unbounded` says why.
+is null, and `unbounded` gives the reason.
 """
 
 from collections.abc import Mapping
@@ -89,7 +89,7 @@ _ADDON = ("enabled", "ownership", "version", "namespace")
 
 
 def _fields(of: object, *names: str) -> dict[str, Any]:
-    """Fields by their names in camelCase; of enumerations the value."""
+    """Fields by their names in camelCase; enumerations as their value."""
     return {to_camel(name): _plain(getattr(of, name)) for name in names}
 
 
@@ -102,7 +102,7 @@ def _plain(value: Any) -> Any:
 
 
 def spend_as_dict(spend: SpendBounds) -> dict[str, Any]:
-    """Bounds in micro-dollars an hour; null where unbounded, with the causes next to it."""
+    """Bounds in micro-dollars an hour; null if unbounded, with the causes in a separate field."""
     bounds: Mapping[str, Money] = {
         "minimumMicroUsd": spend.minimum,
         "expectedMicroUsd": spend.expected,
@@ -116,7 +116,7 @@ def spend_as_dict(spend: SpendBounds) -> dict[str, Any]:
 
 
 def partition_as_dict(partition: Partition) -> dict[str, Any]:
-    """What each GPU of a node is cut into, with the proof, and what is left."""
+    """Partition of each GPU of a node, with the proof, and the unused rest."""
     return {
         **_fields(partition, "mode", "strategy", "replicas"),
         "gpus": [

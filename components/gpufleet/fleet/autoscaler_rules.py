@@ -1,4 +1,4 @@
-"""Findings about autoscalers that a platform cannot use, and groups they would not understand."""
+"""Findings about autoscalers that a platform cannot use, and groups they cannot scale correctly."""
 
 from collections.abc import Iterable
 
@@ -11,7 +11,7 @@ from gpufleet.spec.pool import Intent, Provisioner
 _finding = findings_in(__file__)
 
 WHOLE_GPU = "nvidia.com/gpu"
-"""The one resource by which Cluster Autoscaler on AWS sees that a new GPU node is complete
+"""The only resource by which Cluster Autoscaler on AWS detects that a new GPU node is complete
 (`processors/customresources/gpu_processor.go`, `utils/gpu`, 1.36)."""
 
 UNNEEDED = {
@@ -20,13 +20,13 @@ UNNEEDED = {
     Intent.INFERENCE: "10m0s",
     Intent.INTERACTIVE: "30m0s",
 }
-"""How long a node must be idle before it goes, by what the pool is for."""
+"""Idle time before a node is removed, by the intent of the pool."""
 
 
 def validate_autoscalers(
     spec: FleetSpec, platform: PlatformValue, pools: Iterable[Pool]
 ) -> list[Finding]:
-    """What is switched on where it would do nothing."""
+    """Autoscalers that are switched on where they have no effect."""
     return list(_validate(spec, platform, pools))
 
 
@@ -40,30 +40,30 @@ def _validate(spec: FleetSpec, platform: PlatformValue, pools: Iterable[Pool]) -
 
 
 def has_whole_gpus(pool: Pool) -> bool:
-    """Whether nodes of the pool advertise `WHOLE_GPU`, as wholes or as shares of that name.
+    """Whether nodes of the pool advertise `WHOLE_GPU`, as whole GPUs or as shares of that name.
 
     A node whose label makes Cluster Autoscaler wait for a GPU, and that never advertises one, stays
-    unready: it is never removed, and many of them stop the autoscaler.
+    unready: it is never removed, and many such nodes stop the autoscaler.
     """
     return pool.advertised.get(WHOLE_GPU, 0) > 0
 
 
 def validate_scaled_group(pool: Pool) -> list[Finding]:
-    """What Cluster Autoscaler would get wrong about a group; nothing for other provisioners."""
+    """Errors of Cluster Autoscaler about a group; empty for other provisioners."""
     if pool.provisioner is not Provisioner.CLUSTER_AUTOSCALER:
         return []
     return [*_mixed_types(pool), *_claims(pool), *_startup(pool)]
 
 
 def _claims(pool: Pool) -> Iterable[Finding]:
-    """The AWS provider's picture of an empty group has no devices to claim."""
+    """The AWS provider's template of an empty group has no devices to claim."""
     if pool.spec.sharing.dra is None or pool.nodes.minimum > 0:
         return
     yield _finding("dra-scale-from-zero", pool.path, pool=pool.name, found=0, limit=1)
 
 
 def _startup(pool: Pool) -> Iterable[Finding]:
-    """Nodes it cannot wait for look ready before their device plugin is."""
+    """Nodes for which it does not wait look ready before their device plugin is ready."""
     if has_whole_gpus(pool) or pool.gpu.vendor != "nvidia" or pool.spec.sharing.dra is not None:
         return
     offered = ", ".join(pool.advertised)
@@ -79,7 +79,7 @@ def _startup(pool: Pool) -> Iterable[Finding]:
 
 
 def _mixed_types(pool: Pool) -> Iterable[Finding]:
-    """Cluster Autoscaler takes every machine of a group to be like the first type."""
+    """Cluster Autoscaler assumes that every machine of a group equals the first type."""
     first, *others = pool.machines
     smaller = [
         machine.name
@@ -91,9 +91,9 @@ def _mixed_types(pool: Pool) -> Iterable[Finding]:
         yield error(
             "autoscaler-first-type-larger",
             f"{pool.path}.instanceTypes",
-            f"Cluster Autoscaler takes every node to be like {first.name}, the first type, and "
+            f"Cluster Autoscaler assumes that every node equals {first.name}, the first type, and "
             f"{', '.join(smaller)} {'is' if len(smaller) == 1 else 'are'} smaller: pods would get "
-            "nodes they do not fit on",
+            "nodes that are too small for them",
             f"put {smaller[0]} first, or keep types of one size",
             found=first.name,
             smaller=smaller,

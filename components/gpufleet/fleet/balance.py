@@ -1,10 +1,10 @@
-"""What a machine has next to each GPU for loading data, and what NVIDIA publishes as needed.
+"""Host resources of a machine for each GPU, and NVIDIA's published requirements for them.
 
-Needs: NVIDIA AI Enterprise reference architecture, Compute Node Hardware (H200 NVL systems: at
-least 7 physical cores and 128 GB of memory for each GPU). Reference: NVIDIA DGX BasePOD, Core
+Requirements: NVIDIA AI Enterprise reference architecture, Compute Node Hardware (H200 NVL systems:
+at least 7 physical cores and 128 GB of memory for each GPU). Reference: NVIDIA DGX BasePOD, Core
 Components (DGX H100 and H200, eight GPUs: 112 cores, 2 TB, eight NVMe disks of 3.84 TB, eight ports
-of 400 Gb/s). Both read 2026-11-23. The needs are those of systems with Hopper GPUs: of older and
-smaller GPUs none were found published.
+of 400 Gb/s). Both read 2026-11-23. The requirements are for systems with Hopper GPUs: none are
+published for older and smaller GPUs.
 """
 
 from collections.abc import Iterator, Sequence
@@ -19,27 +19,27 @@ _finding = findings_in(__file__)
 LEAST_CORES = 7
 LEAST_MEMORY = 128 * 10**9
 HOPPER = (9, 0)
-"""First compute capability that the needs are for."""
+"""First compute capability to which the requirements apply."""
 _THREADS = 2
-"""Virtual CPUs of a physical core of an x86 machine of the clouds."""
+"""Virtual CPUs of a physical core of an x86 machine in the clouds."""
 
 
 @dataclass(frozen=True, slots=True)
 class HostShare:
-    """What a machine has for each of its GPUs; None where it is not known."""
+    """Resources of a machine for each of its GPUs; None if not known."""
 
     machine: str
     vcpus: float | None
     least_cores: float | None
-    """Physical cores, where each virtual CPU of an x86 machine is a thread."""
+    """Physical cores, if each virtual CPU of an x86 machine is a thread."""
     most_cores: float | None
-    """The same, where each is a core. Of types of the clouds both are the same."""
+    """The same, if each virtual CPU is a core. For machine types of clouds both are equal."""
     memory_bytes: float | None
     local_bytes: float | None
     network_gbps: float | None
 
     def in_words(self) -> str:
-        """`24 vCPU, 256 GiB, 3.8 TB local, 400 Gb/s`, of what is known."""
+        """`24 vCPU, 256 GiB, 3.8 TB local, 400 Gb/s`, of the known figures."""
         parts: list[str] = []
         if self.vcpus is not None:
             parts.append(f"{self.vcpus:g} vCPU")
@@ -75,8 +75,8 @@ def host_share(machine: Machine) -> HostShare:
 
 
 def validate_balance(pools: Sequence[Pool]) -> Iterator[Finding]:
-    """Training pools of whole GPUs whose machines have less than is published as needed. What
-    depends on how virtual CPUs lie on cores gets no finding."""
+    """Training pools of whole GPUs whose machines have less than the published requirements. A
+    result that depends on the mapping of virtual CPUs to cores is not reported."""
     for pool in pools:
         needs = (pool.gpu.compute_capability or (0, 0)) >= HOPPER and pool.gpu.vendor == "nvidia"
         if pool.intent is not Intent.TRAINING or not needs or pool.partition.fraction != 1:

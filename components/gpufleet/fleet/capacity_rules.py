@@ -1,4 +1,4 @@
-"""Which ways of buying a pool may use: by platform, by machine, and with one another."""
+"""Allowed capacity types of a pool: by platform, by machine, and in combination."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
@@ -16,20 +16,19 @@ from gpufleet.spec.pool import GpuPool, Intent, Provisioner
 _finding = findings_in(__file__)
 
 _ALONE = {
-    "capacityBlock": "a block is one reservation in one zone, and a node group of it takes "
-    "nothing else",
-    "queued": "queued provisioning makes all nodes of a request at once, and a node pool of it "
-    "cannot be spot, reserved or on demand as well",
+    "capacityBlock": "a block is one reservation in one zone, and its node group has nothing else",
+    "queued": "queued provisioning creates all nodes of a request at once, and its node pool "
+    "cannot also be spot, reserved or on demand",
 }
 
 
 def default(facts: PlatformFacts) -> tuple[Capacity, ...]:
-    """What a pool gets that names no capacity: the platform's first way of buying."""
+    """Capacity of a pool that declares none: the platform's first capacity type."""
     return (Capacity.model_validate({facts.capacity[0]: {}}),)
 
 
 def validate_windows(pools: Sequence[Pool], at: datetime | None) -> Iterable[Finding]:
-    """Windows of capacity that have ended or not begun; without a moment, one with a beginning
+    """Windows of capacity that have ended or not begun; without a time, a window with a start time
     counts as not begun."""
     yield from (one for pool in pools for one in _not_begun(pool, at))
     if at is not None:
@@ -37,9 +36,9 @@ def validate_windows(pools: Sequence[Pool], at: datetime | None) -> Iterable[Fin
 
 
 def _not_begun(pool: Pool, at: datetime | None) -> Iterable[Finding]:
-    """Blocks and reservations that cannot give the smallest size yet. Google's own module refuses
+    """Blocks and reservations that cannot provide the minimum size yet. Google's own module refuses
     them (GoogleCloudPlatform/cluster-toolkit 1047080 `modules/compute/gke-node-pool/main.tf`,
-    precondition on `is_reservation_active`). Nodes beside a full resource group of EC2 are on
+    precondition on `is_reservation_active`). Nodes beyond a full resource group of EC2 are on
     demand, and Karpenter waits for pods."""
     bought = [(entry.capacity_block or entry.reserved, entry.mode) for entry in pool.capacity]
     later = [
@@ -54,7 +53,7 @@ def _not_begun(pool: Pool, at: datetime | None) -> Iterable[Finding]:
     if pool.nodes.minimum == 0 or not made or simulated or not later:
         return
     if len(later) < len(pool.capacity):
-        return  # what is bought besides starts them
+        return  # the other capacity types start them
     starts = min((one for one, _ in later if one is not None), default=None)
     begins = "" if starts is None else f" at {starts.isoformat()}"
     block = later[0][1] == "capacityBlock"
@@ -108,7 +107,7 @@ def validate(
     provisioner: Provisioner,
     machines: Sequence[Machine],
 ) -> list[Finding]:
-    """What is wrong with the pool's capacity list."""
+    """Errors in the pool's capacity list."""
     facts = platform.facts
     modes = [entry.mode for entry in pool.capacity]
     findings: list[Finding] = []
@@ -181,7 +180,7 @@ def validate(
 
 
 def _refused(mode: str, row: InstanceType) -> bool:
-    """Whether the machine type is known not to be sold so."""
+    """Whether the machine type is known not to be sold as this capacity type."""
     if mode == "onDemand" and not row.purchase_options:
         return row.on_demand.offer is PriceStatus.NOT_SOLD
     return mode not in row.purchase_options

@@ -1,4 +1,4 @@
-"""Helm values as data: merging as Helm merges, setting by dotted key, where two disagree."""
+"""Helm values as data: Helm's merge, values from dotted keys, and differences."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, cast

@@ -1,4 +1,4 @@
-"""The model of a compiled fleet's cluster, which relations are asked about."""
+"""The model of a compiled fleet's cluster, which the contract rules check."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -41,7 +41,7 @@ _DECLARED = Provenance.DECLARED
 def cluster_of(
     spec: FleetSpec, pools: Sequence[Pool], plan: AddonPlan, catalogue: Catalogue
 ) -> ClusterModel:
-    """What a declaration says of its whole cluster."""
+    """The cluster-wide facts of a declaration."""
     addons = spec.addons
     wait = addons.network_operator.wait
     claims = any(pool.partition.dra is not None for pool in pools)
@@ -62,14 +62,14 @@ def cluster_of(
 
 
 def _sentinel(pools: Sequence[Pool]) -> Iterator[Program]:
-    """NVSentinel, where a pool lets it act."""
+    """NVSentinel, if a pool allows it to act."""
     if any(policy.acts for _, policy in by_nvsentinel(pools)):
         values = {"global": {"faultQuarantine": {"enabled": True}}}
         yield Program(name=NVSENTINEL_CHART, values=values, place="health")
 
 
 def _repaired(spec: FleetSpec, pool: Pool, made: NodePool) -> NodePool:
-    """The pool with who repairs its nodes, where its declaration decides that."""
+    """The pool with the program that repairs its nodes, if its declaration decides that."""
     policy, own = pool.health, repairer_of(pool)
     if policy is None or own is None:
         return made
@@ -79,7 +79,7 @@ def _repaired(spec: FleetSpec, pool: Pool, made: NodePool) -> NodePool:
 
 
 def pool_of(pool: Pool, *, rdma: bool = False) -> NodePool:
-    """One pool. `rdma`: whether its NICs are the Network Operator's."""
+    """One pool. `rdma`: whether the Network Operator serves its NICs."""
     facts, image, partition = pool.platform.facts, pool.image, pool.partition
     branch = image.branch_for(pool.gpu.key) if image is not None and image.driver else None
     at = pool.path
@@ -115,7 +115,7 @@ def pool_of(pool: Pool, *, rdma: bool = False) -> NodePool:
 
 
 def _fabric(pool: Pool, *, rdma: bool) -> str:
-    """`rdma` is what the Network Operator serves; the platform's own has another name."""
+    """`rdma` is the fabric of the Network Operator; that of the platform has another name."""
     if pool.fabric is Fabric.RDMA and not rdma:
         return "gpudirect"
     return pool.fabric.value
@@ -129,7 +129,7 @@ def _maker(pool: Pool) -> Maker:
 
 
 def intended(pool: Pool) -> Advertiser:
-    """Who is to advertise the pool's GPUs, from its declaration alone."""
+    """The program that should advertise the pool's GPUs, from its declaration alone."""
     if pool.gpu.vendor == "aws":
         return Advertiser.NEURON
     if pool.partition.mode == "dra":
@@ -149,7 +149,7 @@ def _programs(
     if plan.gpu_operator.enabled:
         existing = operator.ownership is Ownership.EXISTING
         asked = planned_settings(addons, plan.gpu_operator)
-        if existing:  # nothing of what the pools need is written for it
+        if existing:  # its configuration does not contain the needs of the pools
             asked = asked.model_copy(update={"tolerations": ()})
         place = "addons.gpuOperator"
         typed = {
@@ -175,7 +175,7 @@ def _programs(
 
 
 def _raw(addons: Addons, catalogue: Catalogue, *, own_driver: bool) -> Iterator[Program]:
-    """Programs whose raw values alone are read."""
+    """Programs of which only raw values are read."""
     for field, (place, chart) in ADDONS.items():
         addon: Addon = getattr(addons, field)
         if chart in (GPU_OPERATOR, NETWORK_OPERATOR) or addon.enabled is False:
@@ -203,7 +203,7 @@ def _program(
     catalogue: Catalogue,
     section: str = "values",
 ) -> Program:
-    """An add-on. `typed`: where settings that became values are declared; raw ones beat them."""
+    """An add-on. `typed`: where typed settings are declared; raw values override them."""
     raw: Mapping[str, Any] = getattr(addon, section)
     at = f"{place}.{section}"
     return Program(

@@ -1,7 +1,7 @@
 """compile_fleet: FleetSpec + catalogue -> Fleet. Pure: the same input gives the same result.
 
-The work is an ordered tuple of passes, `PASSES`. A pass reads what earlier passes gave, adds what
-it gives to the `Compilation`, and returns its findings. Findings come in the order of the passes.
+The work is an ordered tuple of passes, `PASSES`. A pass reads results of earlier passes, adds its
+own to the `Compilation`, and returns its findings. Findings are in the order of the passes.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -46,30 +46,30 @@ from gpufleet.spec.fleet_spec import FleetSpec
 
 @dataclass(slots=True)
 class Compilation:
-    """A fleet in the making. Each field below the input is set by one pass, which `PASSES` names;
-    until then reading it raises AttributeError."""
+    """A fleet during compilation. Each field below the input is set by one pass, named in `PASSES`;
+    before that, reading it raises AttributeError."""
 
     spec: FleetSpec
     platforms: Platforms
-    """All that there are: some findings name those that could do what is asked."""
+    """All platforms: some findings name the platforms that support a setting."""
     catalogue: Catalogue
-    """The prices in it are those of the cluster's region."""
+    """Its prices are those of the cluster's region."""
     paths: tuple[str, ...]
-    """Place of each pool in the file."""
+    """Path of each pool in the file."""
     as_of: date | None
-    """The day on which prices have their age; None: that of the edition."""
+    """The day for the age of prices; None: the day of the edition."""
     at: datetime | None
-    """The moment at which windows are open or not; None: all are open."""
+    """The time at which windows are evaluated; None: all are open."""
     findings: list[Finding] = field(default_factory=list[Finding])
-    """Of the passes that ran."""
+    """Findings of the passes that ran."""
     drafts: tuple[PoolDraft, ...] = field(init=False)
-    """Pools whose own declaration holds."""
+    """Pools whose own declaration is valid."""
     parts: owners.OwnedParts = field(init=False)
-    """What the GPU Operator installs in the whole cluster."""
+    """The parts that the GPU Operator installs in the whole cluster."""
     mig_strategy: str = field(init=False)
     pools: tuple[Pool, ...] = field(init=False)
     discovery: DiscoveryOwner = field(init=False)
-    """Who runs Node Feature Discovery."""
+    """The owner of Node Feature Discovery."""
     spend: SpendBounds = field(init=False)
     addons: AddonPlan = field(init=False)
 
@@ -80,18 +80,18 @@ class Compilation:
 
     @property
     def rules(self) -> PlatformRules:
-        """What that platform computes."""
+        """The rules of that platform."""
         return platform_rules(self.platform)
 
 
 @dataclass(frozen=True, slots=True)
 class CompilePass:
-    """One step of compiling."""
+    """One step of the compilation."""
 
     name: str
     run: Callable[[Compilation], Iterable[Finding]]
     needs: tuple[str, ...] = ()
-    """Fields of the Compilation that it reads, next to the input."""
+    """Fields of the Compilation that it reads, in addition to the input."""
     gives: tuple[str, ...] = ()
     """Fields of the Compilation that it sets."""
 
@@ -107,13 +107,12 @@ def compile_fleet(
 ) -> Fleet:
     """Everything that follows from a declaration, with every finding about it.
 
-    `pool_index` gives each pool's place in the file when some pools could not be read; findings
-    then still name the author's own line. `as_of` is the day on which the age of prices is counted
-    (default: the day of the edition). `at` is the moment that spend, quotas and limits are of, and
-    at which no window of capacity may have ended (default: `as_of`, a day from its beginning in
-    UTC; with neither, every window is open). Pools with an error are left out of the result. Never
-    raises for a bad declaration.
-    """
+    `pool_index` gives each pool's index in the file when some pools could not be read; findings
+    then still name the original line. `as_of` is the day for the age of prices (default: the day of
+    the edition). `at` is the time for spend, quotas and limits, at which no window of capacity may
+    have ended (default: `as_of`, a day from its beginning in UTC; with neither, every window is
+    open). Pools with an error are left out of the result. An invalid declaration never raises an
+    exception."""
     index = range(len(spec.pools)) if pool_index is None else pool_index
     made = Compilation(
         spec,
@@ -139,7 +138,7 @@ def _moment(as_of: date | None) -> datetime | None:
 
 
 def _validate_declaration(made: Compilation) -> Iterable[Finding]:
-    """Names, teams and region, before anything is chosen."""
+    """Names, teams and region, before machines are chosen."""
     spec, facts = made.spec, made.platform.facts
     clouds = () if facts.cloud is None else (facts.cloud,)
     return [
@@ -149,7 +148,7 @@ def _validate_declaration(made: Compilation) -> Iterable[Finding]:
 
 
 def _draft_pools(made: Compilation) -> Iterable[Finding]:
-    """Machines, image and partition of each pool by itself."""
+    """Machines, image and partition of each pool, independent of the others."""
     findings: list[Finding] = []
     drafts: list[PoolDraft] = []
     for pool, path in zip(made.spec.pools, made.paths, strict=True):
@@ -162,7 +161,7 @@ def _draft_pools(made: Compilation) -> Iterable[Finding]:
 
 
 def _decide_owners(made: Compilation) -> Iterable[Finding]:
-    """Who installs driver, toolkit and device plugin."""
+    """The owners of driver, toolkit and device plugin."""
     addons = made.spec.addons
     made.parts, findings = owners.decide(
         [(d.spec.name, d.path, d.image) for d in made.drafts if not is_neuron(d.gpu)],
@@ -178,7 +177,7 @@ def _decide_mig_strategy(made: Compilation) -> Iterable[Finding]:
 
 
 def _validate_sharing_together(made: Compilation) -> Iterable[Finding]:
-    """Claims and vGPUs: what all pools that use them must agree on."""
+    """Claims and vGPUs: settings in which all pools that use them must agree."""
     members = [(d.spec, d.path, d.partition, d.image) for d in made.drafts]
     claimed = [(d.spec, d.path, d.claimed or d.partition, d.image) for d in made.drafts]
     return [
@@ -215,13 +214,13 @@ def _validate_contract(made: Compilation) -> Iterable[Finding]:
 
 
 def _validate_relations(made: Compilation) -> Iterable[Finding]:
-    """What pools and programs demand of each other: the same that files are asked."""
+    """Requirements of pools and programs on each other: the rules that also check files."""
     cluster = cluster_of(made.spec, made.pools, made.addons, made.catalogue)
     return [one.finding for one in broken(cluster)]
 
 
 def _validate_on_platform(made: Compilation) -> Iterable[Finding]:
-    """What only the platform refuses, and autoscalers that it has no use for."""
+    """Settings that only the platform refuses, and autoscalers that it cannot use."""
     spec, pools = made.spec, made.pools
     return [
         *made.rules.validate_pools(spec, pools),
@@ -251,7 +250,7 @@ def _add_up_spend(made: Compilation) -> Iterable[Finding]:
 
 
 def _plan_addons(made: Compilation) -> Iterable[Finding]:
-    """What exists once per cluster."""
+    """The cluster-wide add-ons."""
     spec, pools = made.spec, made.pools
     made.addons = plan_addons(
         spec, made.platform, pools, made.parts, made.mig_strategy, made.discovery, made.catalogue
@@ -265,14 +264,14 @@ def _plan_addons(made: Compilation) -> Iterable[Finding]:
 
 
 def _validate_arguments(made: Compilation) -> Iterable[Finding]:
-    """What the provider refuses of each pool, in the arguments that components register."""
+    """Arguments that the provider refuses, in the form in which components register them."""
     rules = made.rules
     wrong = [one.path for one in made.findings if one.severity is Severity.ERROR]
     return rules.validate_arguments(made.spec, [p for p in made.pools if _renders(p, wrong, rules)])
 
 
 def _renders(pool: Pool, wrong: Sequence[str], rules: PlatformRules) -> bool:
-    """Whether nothing is wrong with the pool but raw arguments."""
+    """Whether the pool has no errors except in raw arguments."""
     raw = tuple(f"{pool.path}.{place}" for place in rules.raw_places)
     return all(
         not _within(path, pool.path) or any(_within(path, place) for place in raw) for path in wrong
@@ -288,7 +287,7 @@ def _validate_queues(made: Compilation) -> Iterable[Finding]:
 
 
 def _validate_nothing(made: Compilation) -> Iterable[Finding]:
-    """Whatever was asked for is there to use."""
+    """Declared nodes, promises and quotas that yield nothing."""
     return validate_nothing(made.spec, made)
 
 
@@ -314,4 +313,4 @@ PASSES = (
     CompilePass("validate the queues", _validate_queues, ("pools",)),
     CompilePass("look for what comes out as nothing", _validate_nothing, ("pools",)),
 )
-"""Everything that compiling does, in order."""
+"""All passes of the compilation, in order."""

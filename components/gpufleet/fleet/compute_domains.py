@@ -1,8 +1,8 @@
-"""Claims that need NVLink: whether the machines of the pool have it, and how far it reaches.
+"""Claims that need NVLink: whether the pool's machines have it, and its reach.
 
-The driver serves ComputeDomains on any machine; only those of one NVLink domain get memory of each
-other by it (NVIDIA/cloud-native-docs pull request 162; kubernetes-sigs/dra-driver-nvidia-gpu
-v0.4.1). No attribute of a GPU names its NVLink, so in one machine each GPU has to reach each other.
+The driver serves ComputeDomains on any machine; only machines of one NVLink domain can access each
+other's memory with them (NVIDIA/cloud-native-docs pull request 162;
+kubernetes-sigs/dra-driver-nvidia-gpu v0.4.1). GPUs have no attribute for NVLink, so within one
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -15,14 +15,14 @@ _finding = findings_in(__file__)
 
 _NVLINK = "NVLink"
 _DOMAIN = "domain"
-"""In the interconnect of a machine type: its NVLink reaches other machines."""
+"""In the interconnect of a machine type: its NVLink connects several machines."""
 _MESH = "NVLink 2.0"
-"""Interconnect of machines whose NVLink joins some pairs of GPUs only."""
+"""Interconnect of machines whose NVLink connects only some pairs of GPUs."""
 
 
 def validate_compute_domains(pools: Sequence[Pool]) -> Iterable[Finding]:
-    """Findings about each pool with `computeDomain` or claims with `nvlink`. Machines of no
-    catalogue row are not known: a claim over one machine gets a warning, the rest no finding."""
+    """Findings about each pool with `computeDomain` or claims with `nvlink`. Machines without a
+    catalogue row are not known: a claim over one machine gets a warning, others no finding."""
     for pool in pools:
         made, declared = pool.partition.dra, pool.spec.sharing.dra
         if made is None:
@@ -39,7 +39,7 @@ def validate_compute_domains(pools: Sequence[Pool]) -> Iterable[Finding]:
 
 
 def _links(pool: Pool) -> Mapping[str, str]:
-    """Machine type -> its interconnect, of types in the catalogue."""
+    """Machine type -> its interconnect, for types in the catalogue."""
     rows = [machine.instance for machine in pool.machines if machine.instance is not None]
     return {row.name: row.accelerator.interconnect or "PCIe" for row in rows}
 

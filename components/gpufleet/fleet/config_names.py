@@ -1,7 +1,7 @@
-"""Names of the node-side configurations a pool needs, and the labels that choose them.
+"""Names of the node-side configurations of a pool, and the labels that select them.
 
-The names carry a digest of what they represent: mig-manager acts on a changed label and ignores an
-edit under the same name (NVIDIA mig-parted v0.15.0), so a changed layout must change the name.
+The names contain a digest of the content: mig-manager acts on a changed label and ignores an edit
+under the same name (NVIDIA mig-parted v0.15.0), so a changed layout must change the name.
 """
 
 import hashlib
@@ -16,7 +16,7 @@ MIG_STATE_LABEL = "nvidia.com/mig.config.state"
 DEVICE_PLUGIN_CONFIG_LABEL = "nvidia.com/device-plugin.config"
 POOL_LABEL = pool.POOL_LABEL
 DRA_LABEL = "gpufleet.dev/dra"
-"""On nodes that the DRA driver serves: its kubelet plugin selects them."""
+"""Label of nodes that the DRA driver serves: its kubelet plugin selects them."""
 DEPLOY_DEVICE_PLUGIN_LABEL = "nvidia.com/gpu.deploy.device-plugin"
 DEPLOY_MIG_MANAGER_LABEL = "nvidia.com/gpu.deploy.mig-manager"
 """Labels that, set to `false`, keep an operand of the GPU Operator off a node (NVIDIA gpu-operator
@@ -63,16 +63,16 @@ def device_plugin_config_name(pool: str, partition: Partition) -> str:
 
 
 def registration_labels(pool: str, gpu: Gpu, partition: Partition) -> dict[str, str]:
-    """Labels that make the operands cut and share the GPUs as declared, from the node's birth."""
+    """Registration labels with which the operands partition and share the GPUs as declared."""
     labels = {POOL_LABEL: pool}
     if partition.dra is None:
         labels[DEVICE_PLUGIN_CONFIG_LABEL] = device_plugin_config_name(pool, partition)
     else:
-        # Exactly one of the two serves a node: the plugin is kept away, the driver is drawn here.
+        # Exactly one of the two serves a node: the labels exclude the plugin and select the driver.
         labels |= {DRA_LABEL: "true", DEPLOY_DEVICE_PLUGIN_LABEL: "false"}
     on_demand = partition.dra is not None and partition.dra.on_demand
     if on_demand or partition.vgpu is not None:
-        # The DRA driver cuts by itself; in a vGPU guest nothing can be cut.
+        # The DRA driver partitions by itself; a vGPU guest cannot be partitioned.
         labels[DEPLOY_MIG_MANAGER_LABEL] = "false"
     elif gpu.mig is not None:
         labels[MIG_CONFIG_LABEL] = mig_config_name(pool, partition)

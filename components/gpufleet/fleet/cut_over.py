@@ -1,7 +1,7 @@
-"""A pool whose GPUs are advertised by another: from the device plugin to the DRA driver, or back.
+"""Cut-over of a pool to another advertiser: from the device plugin to the DRA driver, or back.
 
-Each node goes through the same order, and the old advertiser is gone before the new one comes:
-both at once offer every GPU twice (NVIDIA/aicr#1327). Both are chosen by labels of the node: the
+Each node passes the same steps, and the old advertiser stops before the new one starts: both at
+once offer every GPU twice (NVIDIA/aicr#1327). Both are selected by labels of the node: the
 GPU Operator's device plugin by `nvidia.com/gpu.deploy.device-plugin` (NVIDIA/gpu-operator 04751ec
 `controllers/state_manager.go`), the DRA driver by `gpufleet.dev/dra` (its chart's nodeSelector).
 """
@@ -25,7 +25,7 @@ from gpufleet.partition.partition import Partition
 _finding = findings_in(__file__)
 
 Labels = Mapping[str, str | None]
-"""Label -> its value; None: it is taken away."""
+"""Label -> its value; None: it is removed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,29 +34,29 @@ class CutOver:
 
     to_dra: bool
     stop: Labels
-    """The old advertiser goes."""
+    """Stops the old advertiser."""
     partition: Labels
-    """MIG manager changes the GPUs, while no one advertises them; empty: they stay as they are."""
+    """MIG manager partitions the GPUs while they are not advertised; empty: no change."""
     start: Labels
-    """The new advertiser comes."""
+    """Starts the new advertiser."""
     old: Mapping[str, int]
-    """What the device plugin offers before, of a node; empty from the DRA driver."""
+    """Resources of a node from the device plugin before; empty if the DRA driver served it."""
     new: Mapping[str, int]
-    """What the device plugin offers after."""
+    """Resources of a node from the device plugin after."""
     devices: int
-    """Devices that the DRA driver publishes of a node at least."""
+    """Minimum number of devices of a node that the DRA driver publishes."""
     physical: int
     """GPUs of a node."""
 
 
 def is_cut_over(pool: Pool) -> bool:
-    """Whether a change between device plugin and DRA driver is declared and under way."""
+    """Whether a change between device plugin and DRA driver is declared and in progress."""
     previous = pool.previous
     return previous is not None and (pool.partition.dra is None) != (previous.partition.dra is None)
 
 
 def claim_cuts(fleet: Fleet) -> Iterator[tuple[Pool, DraCut]]:
-    """What pools offer as claims; in a cut-over back, what its nodes still offer."""
+    """Devices that pools offer as claims; in a cut-over back, those that nodes still offer."""
     for pool in fleet.pools:
         cut = pool_claims(pool)
         if cut is not None:
@@ -64,12 +64,12 @@ def claim_cuts(fleet: Fleet) -> Iterator[tuple[Pool, DraCut]]:
 
 
 def claim_gates(fleet: Fleet) -> tuple[str, ...]:
-    """Gates of the DRA driver that pools need, by name."""
+    """Feature gates of the DRA driver that pools need, by name."""
     return tuple(sorted({gate for _, cut in claim_cuts(fleet) for gate in cut.gates}))
 
 
 def pool_claims(pool: Pool) -> DraCut | None:
-    """What one pool offers as claims, as `claim_cuts`."""
+    """Devices that one pool offers as claims, as in `claim_cuts`."""
     previous = None if pool.previous is None else pool.previous.partition.dra
     return pool.partition.dra or previous
 
@@ -88,7 +88,7 @@ def cut_over(pool: Pool) -> CutOver:
         {DEPLOY_DEVICE_PLUGIN_LABEL: "false"} if to_dra else {DRA_LABEL: None}
     )
     partition = _partition(old.partition, pool.partition, differs)
-    # A label that MIG manager still needs stays until the end.
+    # A label that MIG manager still needs is removed last.
     start = {key: value for key, value in differs.items() if key not in {*stop, *partition}}
     if not to_dra:
         start[DEPLOY_DEVICE_PLUGIN_LABEL] = "true"
@@ -107,7 +107,7 @@ def cut_over(pool: Pool) -> CutOver:
 
 
 def validate_cut_overs(pools: Sequence[Pool]) -> Iterable[Finding]:
-    """Cut-overs whose two advertisers cannot be told apart node by node."""
+    """Cut-overs whose two advertisers cannot be selected node by node."""
     for pool in pools:
         if is_cut_over(pool) and pool.owners.device_plugin is not Owner.GPU_OPERATOR:
             yield _finding(
@@ -120,7 +120,7 @@ def validate_cut_overs(pools: Sequence[Pool]) -> Iterable[Finding]:
 
 
 def _published(pool: Pool) -> int:
-    """Devices of a node: what it is cut into, or GPUs, of which parts are cut when asked for."""
+    """Devices of a node: its partitions, or its GPUs if parts are created on demand."""
     claims = pool_claims(pool)
     assert claims is not None
     if claims.on_demand:
@@ -129,7 +129,7 @@ def _published(pool: Pool) -> int:
 
 
 def _partition(old: Partition, new: Partition, differs: Labels) -> dict[str, str | None]:
-    """What MIG manager is told between the two advertisers."""
+    """Labels for MIG manager between the two advertisers."""
     layouts = [[dict(gpu.devices) for gpu in one.gpus] for one in (old, new)]
     on_demand = new.dra is not None and new.dra.on_demand
     if on_demand and old.mig_enabled:

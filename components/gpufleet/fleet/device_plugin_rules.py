@@ -18,7 +18,7 @@ ADDON = "addons.devicePlugin"
 def validate_device_plugin(
     spec: FleetSpec, pools: Sequence[Pool], plan: AddonPlan
 ) -> Iterator[Finding]:
-    """Findings about the chart nvidia-device-plugin; none where it is off."""
+    """Findings about the chart nvidia-device-plugin; none if it is off."""
     plugin = plan.device_plugin
     if not plugin.enabled:
         return
@@ -51,7 +51,7 @@ def _no_one_applies_layouts(pools: Sequence[Pool], plan: AddonPlan) -> Iterator[
 
 def _not_restarted(pools: Sequence[Pool], plan: AddonPlan) -> Iterator[Finding]:
     """mig-manager stops and starts the operator's operands by their node labels; this chart's pods
-    have no such label, so its plugin goes on advertising what was there (mig-parted v0.15.0)."""
+    have no such label, so its plugin keeps advertising the old devices (mig-parted v0.15.0)."""
     cut = [p for p in pools if p.name in plan.device_plugin.pools and p.partition.mig_enabled]
     if cut and plan.gpu_operator.mig_manager:
         yield _finding("plugin-not-restarted-by-mig-manager", ADDON, pools=[p.name for p in cut])
@@ -71,7 +71,7 @@ def _config_replaced(spec: FleetSpec) -> Iterator[Finding]:
 
 
 def validate_keys(raw: Mapping[str, Any], version: str | None) -> Iterator[Finding]:
-    """Keys and types the chart does not read: it has no schema and drops them silently."""
+    """Unknown keys and wrong types: the chart has no schema and drops them silently."""
     from gpufleet.cluster.fact import NOTHING, Provenance, known
     from gpufleet.cluster.program import Program
     from gpufleet.cluster.site import Site

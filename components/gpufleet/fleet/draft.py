@@ -1,4 +1,4 @@
-"""One pool by itself: what its own declaration means, before the others are known."""
+"""One pool by itself: the result of its own declaration, before other pools are considered."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -35,7 +35,7 @@ from gpufleet.spec.pool import GpuPool, Provisioner
 
 @dataclass(frozen=True, slots=True)
 class PoolDraft:
-    """A pool whose own declaration holds; what the others imply is still to come."""
+    """A pool whose own declaration is valid; effects of other pools are added later."""
 
     spec: GpuPool
     path: str
@@ -46,9 +46,9 @@ class PoolDraft:
     partition: Partition
     image: NodeImage | None
     served_by_platform: bool
-    """The platform's own plugin cuts and advertises: nothing of it concerns the GPU Operator."""
+    """The platform's own plugin partitions and advertises: the GPU Operator is not involved."""
     previous: Partition | None
-    """With a layout change under way: what nodes are until their wave comes."""
+    """During a layout change: the partition of nodes whose wave has not come."""
 
     @property
     def operated(self) -> bool:
@@ -57,19 +57,19 @@ class PoolDraft:
 
     @property
     def claimed(self) -> Partition | None:
-        """What nodes offer as claims, now or until their turn has come."""
+        """The partition that nodes offer as claims, now or until their wave comes."""
         return next((one for one in self.partitions if one.dra is not None), None)
 
     @property
     def partitions(self) -> tuple[Partition, ...]:
-        """Everything that nodes of the pool may be at present."""
+        """All partitions that nodes of the pool may have at present."""
         return (self.partition,) if self.previous is None else (self.partition, self.previous)
 
 
 def draft_pool(
     pool: GpuPool, path: str, spec: FleetSpec, platform: PlatformValue, catalogue: Catalogue
 ) -> tuple[PoolDraft | None, list[Finding]]:
-    """The draft of one pool and what is wrong with it; None where nothing can follow from it."""
+    """The draft of one pool and its errors; None if nothing can be derived from it."""
     facts, rules = platform.facts, platform_rules(platform)
     provisioner = pool.provisioner or spec.provisioner
     chosen, gpu, found = machines.choose(pool, path, platform, catalogue)
@@ -79,7 +79,7 @@ def draft_pool(
     capacity = pool.capacity or capacity_rules.default(facts)
     findings += pool_rules.validate(pool, path, platform, provisioner, chosen)
     if provisioner is not Provisioner.MANAGED:
-        pool = pool.model_copy(update={"provisioner": provisioner})  # the fleet's may be meant
+        pool = pool.model_copy(update={"provisioner": provisioner})  # it may be the fleet's
     validated = pool if pool.capacity else pool.model_copy(update={"capacity": capacity})
     findings += capacity_rules.validate(validated, path, platform, provisioner, chosen)
     if gpu is None or not chosen:
@@ -146,7 +146,7 @@ def draft_pool(
 
 
 def _followable(found: Sequence[Finding], facts: PlatformFacts) -> list[Finding]:
-    """The same with advice that can be followed where one size fills each GPU."""
+    """The findings with advice that is valid if one size fills each GPU."""
     plugin = facts.plugin
     fix = "choose a size that fills the GPU" + (
         "" if plugin is None else f", or write `{plugin.switched_off_by}` to mix sizes"
@@ -164,7 +164,7 @@ def _followable(found: Sequence[Finding], facts: PlatformFacts) -> list[Finding]
 
 
 _WASTED = frozenset({"mig-layout-unfinished", "mig-layout-wasteful"})
-"""Findings whose advice is to mix profiles on one GPU."""
+"""Findings that advise to mix profiles on one GPU."""
 
 
 def _not_supported(path: str, gpu: Gpu, machine: Machine, spec: FleetSpec) -> Finding:
@@ -189,9 +189,9 @@ def compiled_pool(
     *,
     operator: bool,
 ) -> Pool:
-    """The pool, once the parts that the GPU Operator installs are known, and whether the cluster
-    has an operator. `at` is the moment that is looked at: what is bought for another time costs
-    nothing then."""
+    """The pool, given the parts that the GPU Operator installs and whether the cluster has an
+    operator. `at` is the time of the evaluation: capacity for another time costs nothing
+    then."""
     facts, rules = platform.facts, platform_rules(platform)
     pool = draft.spec
     nodes = node_range(pool, platform)
@@ -274,9 +274,9 @@ def _labels(
 
 
 def _operand_labels(draft: PoolDraft, *, operator: bool) -> dict[str, str]:
-    """What keeps operands of the GPU Operator off the nodes.
+    """Labels that keep operands of the GPU Operator off the nodes.
 
-    The operator serves every node with an NVIDIA GPU in its cluster, also those of pools that the
+    The operator serves every node with an NVIDIA GPU in its cluster, including nodes that the
     platform serves (NVIDIA/gpu-operator 04751ec `controllers/state_manager.go`).
     """
     if draft.operated:
@@ -286,14 +286,14 @@ def _operand_labels(draft: PoolDraft, *, operator: bool) -> dict[str, str]:
 
 
 def node_range(pool: GpuPool, platform: PlatformValue) -> NodeRange:
-    """Bounds of the pool's nodes; `expected` is half way between them where nothing is reported."""
+    """Bounds of the pool's nodes; `expected` is the middle if it is not declared."""
     zones = platform_rules(platform).zones_counted(pool)
     low, high, expected = pool.nodes.min, pool.nodes.max, pool.nodes.expected
     usual = expected if expected is not None else (low + high + 1) // 2
     return NodeRange(low * zones, usual * zones, high * zones)
 
 
-# The image of a pool's nodes: its platform's, for its machines, with its accelerator's driver.
+# Node image of a pool: from its platform, for its machines, with its accelerator's driver.
 
 _finding = findings_in(__file__)
 
@@ -312,7 +312,7 @@ def _fitting(catalogue: Catalogue, platform: str, machine: Machine, gpu: Gpu) ->
 def in_fips_mode(
     pool: GpuPool, platform: str, machine: Machine, gpu: Gpu, catalogue: Catalogue
 ) -> GpuPool:
-    """The pool with the platform's image in FIPS mode, where it names none and there is one."""
+    """The pool with the image in FIPS mode, if it names none and there is one."""
     fitting = _fitting(catalogue, platform, machine, gpu)
     key = next((one for one in fitting if catalogue.image(one).fips), None)
     return pool if pool.image or key is None else pool.model_copy(update={"image": key})
@@ -326,7 +326,7 @@ def choose_image(
     gpu: Gpu,
     catalogue: Catalogue,
 ) -> tuple[NodeImage | None, list[Finding]]:
-    """The image a pool names, or its platform's own; None exactly when a finding is an error."""
+    """The image that a pool names, or the platform's own; None exactly if a finding is an error."""
     platform = facts.image_platform
     neuron = facts.default_neuron_image if is_neuron(gpu) else None
     chosen = None if pool.provisioner is None else facts.provisioner_images.get(pool.provisioner)

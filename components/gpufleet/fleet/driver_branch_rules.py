@@ -1,7 +1,7 @@
-"""Branches of drivers that NVIDIA no longer supports on a day.
+"""Driver branches that NVIDIA no longer supports on a given day.
 
-vGPU for Compute and the data-centre driver of one branch have one term (NVIDIA AI Enterprise,
-lifecycle of infrastructure software); months are rows of the catalogue (`drivers.jsonl`).
+vGPU for Compute and the data-centre driver of one branch have the same support period (NVIDIA AI
+Enterprise, lifecycle of infrastructure software); months are catalogue rows (`drivers.jsonl`).
 """
 
 from collections.abc import Iterator, Sequence
@@ -21,8 +21,8 @@ _DRIVER = "addons.gpuOperator.driver"
 def validate_branches(
     spec: FleetSpec, pools: Sequence[Pool], catalogue: Catalogue, day: date
 ) -> Iterator[Finding]:
-    """Versions that a declaration of vGPU guests names, whose branch has ended. A branch that is
-    in no row is not known, and gets no finding."""
+    """Versions in a declaration of vGPU guests whose branch has ended. A branch without a row is
+    not known, and gets no finding."""
     if not any(pool.partition.vgpu is not None for pool in pools):
         return
     driver = spec.addons.gpu_operator.driver

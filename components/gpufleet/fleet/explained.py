@@ -1,4 +1,4 @@
-"""The contract of one pool for people: every part, who sees to it, and the facts behind it."""
+"""The contract of one pool for people: every part, its owner, and the facts behind it."""
 
 from collections.abc import Iterator
 
@@ -19,7 +19,7 @@ from gpufleet.spec.pool import Fabric, Provisioner
 
 
 def contract_of(pool: Pool, fleet: Fleet) -> tuple[Term, ...]:
-    """All terms of a pool, in the order in which a node meets them."""
+    """All terms of a pool, in the order in which they apply to a node."""
     return tuple(_terms(pool, fleet))
 
 
@@ -48,7 +48,7 @@ def _found_by(fleet: Fleet) -> Term:
         DiscoveryOwner.SOMEBODY_ELSE: "the cluster's own Node Feature Discovery",
     }[owner]
     reason = (
-        ContractFact("the Network Operator comes first and brings it", "addons.networkOperator")
+        ContractFact("the Network Operator is installed first, with it", "addons.networkOperator")
         if owner is DiscoveryOwner.NETWORK_OPERATOR
         else ContractFact("it must run once", "addons.gpuOperator.nodeFeatureDiscovery")
     )
@@ -77,7 +77,7 @@ def _advertised(pool: Pool) -> Term:
 
 
 def _title(pool: Pool) -> str:
-    """Who is to advertise the pool's GPUs, as sentences name it."""
+    """Name of the program that should advertise the pool's GPUs, for messages."""
     who, plugin = intended(pool), pool.platform.facts.plugin
     return plugin.title if who is Advertiser.PLATFORM and plugin is not None else TITLES[who]
 
@@ -89,7 +89,7 @@ def _image(pool: Pool) -> ContractFact:
 
 
 def _modelled(pool: Pool) -> int:
-    """GPUs that Karpenter takes from the cloud's API: 0 for parts of a GPU."""
+    """GPUs that Karpenter reads from the cloud's API: 0 for parts of a GPU."""
     rows = [one.instance for one in pool.machines if one.instance is not None]
     counts = [row.accelerator.api_count for row in rows]
     known = [count for count in counts if count is not None]
@@ -97,7 +97,7 @@ def _modelled(pool: Pool) -> int:
 
 
 def _chosen_plugin(pool: Pool) -> ContractFact:
-    """The setting by which the platform's own plugin serves the pool."""
+    """The setting that makes the platform's own plugin serve the pool."""
     plugin = pool.platform.facts.plugin
     if plugin is None:
         return _image(pool)
@@ -119,7 +119,7 @@ def _reached(pool: Pool, fleet: Fleet) -> Term:
 
 
 def _networked(pool: Pool, fleet: Fleet) -> Iterator[Term]:
-    """Who brings Multus, the CNI plugins and the address management of secondary networks."""
+    """The owners of Multus, the CNI plugins and the address management of secondary networks."""
     if pool not in rdma_pools(fleet.pools) or not all_networks(fleet.spec.addons.network_operator):
         return
     there = ", ".join(sorted(fleet.addons.network_operator.there))

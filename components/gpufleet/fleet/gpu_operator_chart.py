@@ -1,6 +1,6 @@
 """Values of the GPU Operator chart from typed settings.
 
-The chart has no values schema: a misspelt key passes silently, so only what is typed should be set.
+The chart has no values schema: a misspelt key is not reported, so typed settings are preferred.
 """
 
 from collections.abc import Mapping
@@ -50,7 +50,7 @@ _DEFAULTS = {
     "gds": False,
     "gdrcopy": False,
 }
-"""Whether a part runs where no one says so: the chart's own defaults."""
+"""Whether a part runs if no setting decides it: the chart's own defaults."""
 
 EVICTS_CLAIMS = [{"name": "NODE_LABEL_FOR_GPU_POD_EVICTION", "value": DRA_LABEL}]
 """The driver manager pauses this label before it unloads the driver. Without it the DRA driver's
@@ -69,16 +69,16 @@ class DeclaredOperator(SpecModel):
     """Values of the GPU Operator's chart in typed form."""
 
     settings: GpuOperatorSettings = Field(default_factory=GpuOperatorSettings)
-    """What it runs. Default: what the chart runs by default."""
+    """The parts that it runs. Default: as in the chart."""
     mig_strategy: MigStrategy | None = None
     """How MIG devices are named, for the whole cluster. Default: they are not advertised."""
     device_plugin_default: str = ""
-    """Key of the device-plugin ConfigMap for nodes that choose none. Default: none is applied."""
+    """Key of the device-plugin ConfigMap for nodes without a label. Default: none is applied."""
     tolerations: tuple[OperandToleration, ...] = ()
-    """Taints that operands and Node Feature Discovery tolerate with any value, next to
+    """Taints that operands and Node Feature Discovery tolerate with any value, in addition to
     `nvidia.com/gpu`. Default: none."""
     images: Images = Field(default_factory=Images)
-    """Where images come from, and by which proxy. Default: the vendors' own."""
+    """Sources of images, and the proxy. Default: the vendors' registries."""
     separate_drivers: bool = False
     """Whether NVIDIADriver objects of others install the driver. Default false."""
 
@@ -87,9 +87,9 @@ class OperatorSettings(DeclaredOperator):
     """All of them, with what only a fleet knows."""
 
     claims: bool = False
-    """Whether the DRA driver serves nodes of the operator's driver. Default false."""
+    """Whether the DRA driver serves nodes with the operator's driver. Default false."""
     claim_gates: tuple[str, ...] = ()
-    """Gates of the DRA driver that pools need, where a GPUCluster runs it. Default: none."""
+    """Feature gates of the DRA driver that pools need, if a GPUCluster runs it. Default: none."""
 
 
 class DeclaredGpuOperator(DeclaredOperator, ChartWithValues):
@@ -107,14 +107,14 @@ class DeclaredGpuOperator(DeclaredOperator, ChartWithValues):
 def operator_values(asked: OperatorSettings, extra: Mapping[str, Any] | None = None) -> Values:
     """The values, without the names of ConfigMaps; `extra` is merged last, mapping by mapping.
 
-    Every switch is written out, also where it equals the chart's default: a default that moves in
-    a later chart must not move a fleet. Everything else is written where it was declared.
+    Every switch is written, even if it equals the chart's default: a changed default of a later
+    chart must not change a fleet. Other values are written only where they are declared.
     """
     values: Values = {
         "mig": {"strategy": asked.mig_strategy.value if asked.mig_strategy else "none"},
         **{section: {"enabled": default} for section, default in _DEFAULTS.items()},
         "devicePlugin": {"enabled": True, "config": {"default": asked.device_plugin_default}},
-        # The CRD allows this word or nothing: nodes without a layout get MIG switched off.
+        # The CRD allows this value or none: MIG mode is switched off on nodes without a layout.
         "migManager": {"enabled": True, "config": {"default": ALL_DISABLED}},
     }
     values = merged(values, _declared(asked))
@@ -143,7 +143,7 @@ def _declared(asked: OperatorSettings) -> Values:
         pairs[key] = environment(value) if key.endswith(".env") else value
     unavailable = pairs.get("driver.upgradePolicy.maxUnavailable", "%")
     if unavailable.isdigit():
-        # As text it would be taken for a percentage that lacks its sign.
+        # As text it would be read as a percentage without its sign.
         pairs["driver.upgradePolicy.maxUnavailable"] = int(unavailable)
     if asked.images.profile is not None and settings.driver.enabled is not False:
         pairs = {"driver.image": DRIVER_IMAGE, "driver.version": DRIVER_VERSION} | pairs
@@ -161,7 +161,7 @@ def _declared(asked: OperatorSettings) -> Values:
 def _tolerations(tolerations: tuple[OperandToleration, ...]) -> Values:
     if not tolerations:
         return {}
-    # Lists replace the chart's: its own entries are written again.
+    # Lists replace those of the chart: the chart's own entries are written again.
     gpu = GPU_TOLERATION.as_dict()
     ours = [{"key": t.key, "operator": "Exists", "effect": t.effect} for t in tolerations]
     return {
@@ -173,7 +173,7 @@ def _tolerations(tolerations: tuple[OperandToleration, ...]) -> Values:
 
 
 def planned_settings(addons: Addons, plan: OperatorPlan) -> OperatorSettings:
-    """What a declaration asks of the operator, with everything that its pools imply."""
+    """The operator settings of a declaration, with the requirements of its pools."""
     declared = addons.gpu_operator.model_dump(
         mode="json", by_alias=True, exclude_unset=True, exclude_none=True
     )

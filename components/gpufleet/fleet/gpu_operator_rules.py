@@ -1,4 +1,4 @@
-"""What NVIDIA's chart and definitions would refuse, or silently drop, of the values to be sent.
+"""Values that NVIDIA's chart and definitions would refuse or silently drop.
 
 The rules are those of `gpufleet check --as gpu-operator-values`, applied to typed settings and raw
 values together.
@@ -30,11 +30,11 @@ _CONTRACT = frozenset(
         "gpu-operator-reset-needed",
     }
 )
-"""What the contract check says of the whole cluster, with its chain of facts."""
+"""Codes of the contract check about the whole cluster, which has the chain of facts."""
 
 
 def validate_gpu_operator(spec: FleetSpec, plan: OperatorPlan) -> Iterator[Finding]:
-    """Findings about the values of the GPU Operator; none where it is not installed by gpufleet."""
+    """Findings about the values of the GPU Operator; none if gpufleet does not install it."""
     declared = spec.addons.gpu_operator
     if not plan.enabled or plan.ownership is Ownership.EXISTING:
         return
@@ -76,12 +76,12 @@ def _not_in_a_gpu_cluster(spec: FleetSpec) -> Iterator[Finding]:
 def validate_values(
     values: Values, raw: Mapping[str, Any], version: str | None
 ) -> Iterator[Finding]:
-    """What the chart and its definitions make of final values, by place of declaration.
+    """Findings of the chart and its definitions about final values, by place of declaration.
 
-    The keys known here are those of one release: with another `version` an unknown one may be
-    right and only warns.
+    The known keys are those of one release: with another `version` an unknown key may be valid and
+        is only a warning.
     """
-    # Only a few fleets get here with raw values; the validate reads much, so it is loaded late.
+    # Only a few fleets have raw values here; the module loads much data, so it is imported late.
     from gpufleet.catalogue.features import numbers
     from gpufleet.cluster.fact import NOTHING, Provenance, known
     from gpufleet.cluster.program import Program
@@ -112,7 +112,7 @@ def _ours(findings: Iterable[Finding]) -> Iterator[Finding]:
 
 
 def _declared_at(key: str, raw: Mapping[str, Any]) -> str:
-    """Where the author wrote what ended at this key of the values."""
+    """Path in the declaration from which this key of the values comes."""
     if value_at(raw, key) is None:
         for field, chart_key in CHART_KEYS.items():
             if chart_key == key:
@@ -121,8 +121,8 @@ def _declared_at(key: str, raw: Mapping[str, Any]) -> str:
 
 
 def _names_of_ours(raw: Mapping[str, Any]) -> Iterator[Finding]:
-    """The ConfigMaps of layouts and sharing are rendered from the pools; another one would not have
-    the configurations that the nodes' labels name."""
+    """The ConfigMaps of layouts and sharing are rendered from the pools; another one would lack the
+    configurations that the nodes' labels name."""
     for section in ("devicePlugin", "migManager"):
         for word in ("name", "create", "data"):
             key = f"{section}.config.{word}"

@@ -1,4 +1,4 @@
-"""What `addons.images.profile: stigFips` refuses: parts without a hardened image, Secrets that the
+"""Checks of `addons.images.profile: stigFips`: parts without a hardened image, Secrets that the
 hardened images need, node images without FIPS mode."""
 
 from collections.abc import Iterator, Sequence

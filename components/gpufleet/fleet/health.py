@@ -1,4 +1,4 @@
-"""Repair of nodes that a pool asks for: who does it, and whether its floor can be kept."""
+"""Repair of nodes of a pool: which program does it, and whether its floor can be kept."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -19,7 +19,7 @@ _finding = findings_in(__file__)
 
 
 def repairer_of(pool: Pool) -> Repairer | None:
-    """The platform's own repair of the pool's nodes; None where there is none."""
+    """The platform's own repair of the pool's nodes; None if it has none."""
     if pool.ownership is Ownership.EXISTING:
         return None
     return pool.platform.facts.repairers.get(pool.provisioner)
@@ -31,13 +31,13 @@ def always_repairs(spec: FleetSpec, own: Repairer) -> bool:
 
 
 def completes(pools: Iterable[Pool]) -> bool:
-    """Whether pods of these pools end by themselves or lose work when they are cut off: a training
-    run without a checkpoint, a job, a notebook."""
+    """Whether pods of these pools end, or lose work when they are interrupted: a training run
+    without a checkpoint, a job, a notebook."""
     return any(pool.intent is not Intent.INFERENCE for pool in pools)
 
 
 def by_nvsentinel(pools: Iterable[Pool]) -> list[tuple[Pool, HealthPolicy]]:
-    """Pools that name NVSentinel, with what they ask of it."""
+    """Pools that name NVSentinel, with their policies for it."""
     return [
         (pool, pool.health)
         for pool in pools
@@ -129,12 +129,12 @@ def _floor(pool: Pool, policy: HealthPolicy) -> Iterator[Finding]:
 
 
 def _share(nodes: int) -> int:
-    """The greatest floor in percent that lets one of the nodes be out."""
+    """The highest floor in percent that allows one of the nodes to be out of service."""
     return 100 - -(-100 // nodes) if nodes else 0
 
 
 def _kept(pool: Pool, policy: HealthPolicy, unpaced: HealthPolicy) -> Iterator[Finding]:
-    """Whether the one that acts keeps the floor."""
+    """Whether the repairing program keeps the floor."""
     least, most = pool.nodes.minimum, pool.nodes.maximum
     own = NVSENTINEL if policy.nvsentinel_acts else repairer_of(pool)
     floor = policy.floor
@@ -188,7 +188,7 @@ def _not_kept(pool: Pool, own: Repairer, field: str, nodes: int) -> Finding:
 
 
 def _nvsentinel(spec: FleetSpec, pools: Sequence[Pool]) -> Iterator[Finding]:
-    """What NVSentinel needs, and does to pools together."""
+    """Requirements of NVSentinel, and its effects on all pools."""
     watched = by_nvsentinel(pools)
     operator = spec.addons.gpu_operator
     raw = value_at(operator.values, "dcgm.enabled")
@@ -217,7 +217,7 @@ def _nvsentinel(spec: FleetSpec, pools: Sequence[Pool]) -> Iterator[Finding]:
 
 
 def health_terms(pool: Pool) -> Iterator[Term]:
-    """Who watches and repairs, how long it takes, what stays, and what a node that is out costs."""
+    """Who detects and repairs, its duration, which nodes stay, and the cost of a broken node."""
     policy = pool.health
     if policy is None:
         return

@@ -1,8 +1,8 @@
-"""What may go to zero when idle, and what could never be seen to be idle.
+"""Workloads that may scale to zero when idle, and those whose idle time cannot be measured.
 
-Sources: kedacore/keda v2.20.2 `pkg/scaling/executor/scale_scaledobjects.go` (what scales to zero
-and back); NVIDIA/dcgm-exporter `internal/pkg/transformation/kubernetes.go` (which pod a series of a
-device names).
+Sources: kedacore/keda v2.20.2 `pkg/scaling/executor/scale_scaledobjects.go` (scaling to zero and
+back); NVIDIA/dcgm-exporter `internal/pkg/transformation/kubernetes.go` (the pod in a series of a
+device).
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -19,7 +19,7 @@ _finding = findings_in(__file__)
 
 
 def stoppable(pools: Iterable[Pool]) -> Iterator[tuple[Pool, IdlePolicy, IdleNotebook]]:
-    """Notebooks that may be stopped, each with its pool and what is asked of it."""
+    """Notebooks that may be stopped, each with its pool and its policy."""
     for pool in pools:
         if (idle := pool.spec.idle) is not None:
             for one in idle.stopped:
@@ -27,7 +27,7 @@ def stoppable(pools: Iterable[Pool]) -> Iterator[tuple[Pool, IdlePolicy, IdleNot
 
 
 def validate_idle(spec: FleetSpec, pools: Sequence[Pool]) -> list[Finding]:
-    """Everything that is wrong with what stops when idle."""
+    """Errors in the settings for stopping idle workloads."""
     seen: dict[tuple[str, str], str] = {}
     found: list[Finding] = []
     for pool in pools:
@@ -60,14 +60,14 @@ def _pool(monitoring: Monitoring | None, pool: Pool, path: str) -> Iterator[Find
 
 
 def _unmeasured(monitoring: Monitoring | None, pool: Pool) -> str | None:
-    """Why the activity of a notebook's part is not known; None where it is."""
+    """Why the activity of a notebook's devices is not known; None if it is."""
     partition = pool.partition
     if pool.gpu.vendor != "nvidia":
-        return f"DCGM measures NVIDIA GPUs, and not {pool.gpu.key}"
+        return f"DCGM measures NVIDIA GPUs, not {pool.gpu.key}"
     if partition.dra is not None:
-        return "the exporter, as it is installed, names no pod of a claimed device"
+        return "the exporter, as installed, does not report the pod of a claimed device"
     if any(share.replicas > 1 for share in partition.shares):
-        return "the exporter measures the GPU, and not what each pod that shares it does"
+        return "the exporter measures the GPU, not each pod that shares it"
     profiled = monitoring is None or monitoring.profiling
     if not profiled and any(gpu.mig_enabled for gpu in partition.gpus):
         return "without profiling MIG slices have no activity"

@@ -18,9 +18,9 @@ def mirrored(repository: str, images: Images) -> str:
 
 
 def image_values(chart: Chart, images: Images) -> Values:
-    """Values that take every image of a chart from the mirror; none without one.
+    """Values with which a chart gets every image from the mirror; empty without a mirror.
 
-    They are merged first: a repository that was declared stays where it is.
+    They are merged first: a declared repository has precedence.
     """
     if images.registry is None:
         return {}

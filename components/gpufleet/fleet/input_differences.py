@@ -1,4 +1,4 @@
-"""What differs between two sets of inputs of a resource, path by path."""
+"""Differences between two sets of inputs of a resource, path by path."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -14,21 +14,21 @@ _INDEX = re.compile(r"\[\d+\]")
 
 @dataclass(frozen=True, slots=True)
 class InputDifference:
-    """One input that differs."""
+    """One changed input."""
 
     path: str
     old: object
-    """None: it is not there."""
+    """None: the input does not exist."""
     new: object
     leaf_class: LeafClass
     refusal: str = ""
-    """Why the provider does not make it, and what lets it; empty: it does, or the reason is not
-    known."""
+    """Why the provider refuses it, and the setting that allows it; empty: it is allowed, or the
+    reason is not known."""
 
 
 def differing(old: Any, new: Any, path: str = "") -> Iterator[tuple[str, Any, Any]]:
-    """Path, old and new value of every difference. A block that appears or goes is one difference,
-    and so is a list of plain values."""
+    """Path, old and new value of every difference. A block that appears or disappears is one
+    difference, and so is a list of plain values."""
     if old == new:
         return
     if isinstance(old, Mapping) and isinstance(new, Mapping):
@@ -55,10 +55,10 @@ def within(path: str, heads: Iterable[str]) -> bool:
 
 
 def replaces(token: str, path: str, old: object, new: object) -> bool:
-    """Whether the provider makes a new resource for it, by the catalogue's rows of the provider.
+    """Whether the provider replaces the resource for it, by the catalogue's rows of the provider.
 
-    A row with `value` holds for everything below its path, one with `block` for the block itself.
-    A block that appears or goes with such an input in it counts as that input.
+    A row with `value` applies to everything below its path, a row with `block` to the block itself.
+    A block that appears or disappears with such an input in it counts as that input.
     """
     block = old is None or new is None
     rows = [row for row in of_type(token) if row.replaces is not None]

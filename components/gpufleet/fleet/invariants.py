@@ -1,8 +1,8 @@
-"""What is declared and comes out as nothing: nodes, promises, quotas, monitored nodes.
+"""Declared nodes, promises, quotas and monitoring that yield nothing.
 
-One look at the compiled pools, after everything else was decided. Quotas of teams are in
-`team_quotas`, which this pass asks too; what one platform divides (zones, hosts) is the platform's.
-Sources are at each part.
+One check of the compiled pools, after all other decisions. Quotas of teams are in `team_quotas`,
+which this pass also calls; limits by zones or hosts are checked by the platform. Sources are given
+at each part.
 """
 
 from collections.abc import Iterator, Sequence
@@ -22,7 +22,7 @@ _MOMENT = timedelta(seconds=1)
 
 
 def validate_nothing(spec: FleetSpec, fleet: HasPools) -> Iterator[Finding]:
-    """Everything of the fleet that was asked for and that nothing can use."""
+    """Declared parts of the fleet that nothing can use."""
     for pool in fleet.pools:
         yield from _beyond_bought(pool)
         yield from _closed(pool)
@@ -36,8 +36,8 @@ def validate_nothing(spec: FleetSpec, fleet: HasPools) -> Iterator[Finding]:
 
 
 def most_nodes(pool: Pool, during: TeamCommitment | None = None) -> int:
-    """Maximum number of nodes that there are at any moment (of a commitment), whatever is bought;
-    maintenance counts in commitments only."""
+    """Maximum number of nodes at any time (of a commitment), for every capacity type; maintenance
+    counts in commitments only."""
     maintenance = () if during is None else pool.spec.maintenance
     of = pool.spec.commitments if during is None else (during,)
     machine = pool.machines[0].name
@@ -53,7 +53,7 @@ def most_nodes(pool: Pool, during: TeamCommitment | None = None) -> int:
 
 
 def _beyond_bought(pool: Pool) -> Iterator[Finding]:
-    """Nodes that no block or reservation has room for. A reservation that is a group continues on
+    """Nodes beyond the size of blocks and reservations. A reservation that is a group continues on
     demand (Amazon EC2 user guide, Capacity Reservation groups)."""
     sized = [one.capacity_block or one.reserved for one in pool.capacity]
     if any(one is None or one.id.startswith("arn:") for one in sized):
@@ -65,8 +65,8 @@ def _beyond_bought(pool: Pool) -> Iterator[Finding]:
     yield (error if short else warning)(
         "nodes-beyond-reservation",
         f"{pool.path}.nodes.{'min' if short else 'max'}",
-        f"{pool.name} has {pool.nodes.minimum} to {pool.nodes.maximum} nodes, and what it buys "
-        f"has {most} instances at the most: further nodes never start",
+        f"{pool.name} has {pool.nodes.minimum} to {pool.nodes.maximum} nodes, and its capacity "
+        f"has at most {most} instances: further nodes never start",
         f"write nodes.{'min' if short else 'max'}: {most}, or add `onDemand: {{}}` or what else "
         "was bought to capacity",
         found=pool.nodes.maximum,
@@ -75,7 +75,7 @@ def _beyond_bought(pool: Pool) -> Iterator[Finding]:
 
 
 def _closed(pool: Pool) -> Iterator[Finding]:
-    """A pool without nodes at the moment that is looked at, although a window opens later."""
+    """A pool without nodes at the time of the evaluation, although a window opens later."""
     if pool.at is None or pool.available_nodes:
         return
     machine, at = pool.machines[0].name, pool.at
@@ -99,7 +99,7 @@ def _closed(pool: Pool) -> Iterator[Finding]:
 
 
 def _notebooks(pool: Pool) -> Iterator[Finding]:
-    """Notebooks that no node has a unit for: each takes at least one."""
+    """Notebooks for which the nodes have no unit left: each takes at least one."""
     idle, made = pool.spec.idle, pool.partition
     if idle is None:
         return
@@ -114,7 +114,7 @@ def _notebooks(pool: Pool) -> Iterator[Finding]:
 
 
 def _promised(pool: Pool, one: TeamCommitment, path: str) -> Iterator[Finding]:
-    """GPUs that are promised to a team, and of which it gets none."""
+    """GPUs that are promised to a team and that it never gets."""
     least = pool.gpus_per_node if takes_whole_nodes(pool) else 1
     if one.gpus < least:
         yield _finding(
@@ -149,14 +149,14 @@ def _promised(pool: Pool, one: TeamCommitment, path: str) -> Iterator[Finding]:
 
 
 def _unseen(pools: Sequence[Pool]) -> Iterator[Finding]:
-    """Monitored pools of which no program reports anything: DCGM reads NVIDIA's GPUs."""
+    """Monitored pools without a program that reports metrics: DCGM reads NVIDIA's GPUs."""
     unseen = [pool.name for pool in pools if pool.gpu.vendor != "nvidia"]
     if unseen:
         yield (info if len(unseen) < len(pools) else warning)(
             "monitoring-sees-no-devices",
             "monitoring",
-            f"DCGM reports nothing of {', '.join(unseen)}: alerts and panels of use, memory and "
-            "faults have no series of these nodes; requests, quotas and cost are there",
+            f"DCGM reports nothing for {', '.join(unseen)}: alerts and panels of use, memory and "
+            "faults have no series of these nodes; requests, quotas and cost are available",
             "scrape the metrics of the vendor (neuron-monitor, or GKE's system metrics of TPUs)",
             pools=unseen,
         )

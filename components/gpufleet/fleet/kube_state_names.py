@@ -1,4 +1,4 @@
-"""How kube-state-metrics spells names of Kubernetes (kubernetes/kube-state-metrics v2)."""
+"""Names of resources as kube-state-metrics writes them (kubernetes/kube-state-metrics v2)."""
 
 
 def sanitised(name: str) -> str:

@@ -1,4 +1,4 @@
-"""Settings of the kubelet's managers, in the spellings that platforms take, and what is refused.
+"""Settings of the kubelet's managers, in the form of each platform, and their checks.
 
 Facts: kubernetes/kubernetes v1.36 `pkg/kubelet/cm` (`cpumanager/cpu_manager.go`: the static policy
 needs CPU reserved; `memorymanager/memory_manager.go` validateReservedMemory: the reserved memory of
@@ -18,7 +18,7 @@ _finding = findings_in(__file__)
 
 EVICTION_MIB = 100
 """Hard eviction threshold of memory that the kubelet has by default (`memory.available`). It is
-not written: a threshold that is written removes the defaults of the others."""
+not written: a written threshold removes the defaults of the others."""
 
 TOPOLOGY_POLICIES: Mapping[TopologyPolicy, str] = {
     TopologyPolicy.NONE: "none",
@@ -72,7 +72,7 @@ def manager_policies(declared: Kubelet) -> dict[str, Any]:
 
 
 def kubelet_arguments(pool: Pool) -> dict[str, str]:
-    """The same as arguments of the program, without leading hyphens."""
+    """The same as command-line arguments, without leading hyphens."""
     fields = kubelet_configuration(pool)
     names = {
         "cpuManagerPolicy": "cpu-manager-policy",
@@ -95,8 +95,8 @@ def validate_kubelet(
 ) -> Iterator[Finding]:
     """Findings about the managers of one pool.
 
-    `refused`: field -> why nodes of the pool do not get it, or why they get none. `needed`: fields
-    of reservations that the platform does not compute by itself.
+    `refused`: field -> why nodes of the pool do not get it, or one reason for all fields. `needed`:
+    fields of reservations that the platform does not compute by itself.
     """
     declared = pool.spec.kubelet
     if declared is None:

@@ -1,10 +1,10 @@
-"""Quota of each team, in the units nodes really advertise: slices, shared replicas, claims.
+"""Quota of each team, in the units that nodes advertise: slices, shared replicas, claims.
 
-A pool's capacity is what its nodes advertise times its largest size, which is also what its
-autoscaler may grow to: quota and limit are the same number because they are computed here once.
-Outside of the windows of what a pool buys, at the moment the fleet was compiled for, it is 0.
-Claims of the DRA driver count under names that Kueue's own configuration maps their classes to
-(kubernetes-sigs/kueue v0.19.2 `apis/config/v1beta2`, `deviceClassMappings`).
+A pool's capacity is the resources of its nodes times its largest size, to which its autoscaler may
+also grow: quota and limit are equal because they are computed once. Outside the windows of the
+pool's capacity, at the time of the compilation, it is 0. Claims of the DRA driver count under names
+to which Kueue's configuration maps their classes (kubernetes-sigs/kueue v0.19.2
+`apis/config/v1beta2`, `deviceClassMappings`).
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,7 +23,7 @@ from gpufleet.spec.queues import Team
 
 
 class HasPools(Protocol):
-    """A fleet, compiled or in the making."""
+    """A fleet, compiled or during compilation."""
 
     @property
     def pools(self) -> tuple[Pool, ...]:
@@ -32,14 +32,14 @@ class HasPools(Protocol):
 
 
 MIG_MEMORY = "gpufleet.dev/mig-claim-memory"
-"""Bytes of GPU memory of MIG devices that are cut on demand."""
+"""Bytes of GPU memory of MIG devices that are created on demand."""
 _MEMORY_COUNTER = "memory"
-"""Counter of the driver that every device of a cut GPU takes from."""
+"""Counter of the driver that every device of a partitioned GPU consumes."""
 
 
 @dataclass(frozen=True, slots=True)
 class ClassMapping:
-    """One entry of `deviceClassMappings`: the name that quota of these classes has."""
+    """One entry of `deviceClassMappings`: the quota resource of these classes."""
 
     resource: str
     classes: tuple[str, ...]
@@ -55,7 +55,7 @@ def takes_whole_nodes(pool: Pool) -> bool:
 
 
 def quota_pools(fleet: HasPools) -> tuple[Pool, ...]:
-    """Pools with something to give out, in order of the declaration: existing ones count too."""
+    """Pools with devices to assign, in order of the declaration, including existing pools."""
     return tuple(pool for pool in fleet.pools if pool_units(pool, fleet))
 
 
@@ -74,8 +74,8 @@ def pool_capacity(pool: Pool, fleet: HasPools) -> dict[str, int]:
 
 
 def usable_unit(pool: Pool, units: int) -> int:
-    """Fewest units of a resource that a job of the pool can use: those of a node where each pod
-    takes one, of all hosts of a TPU slice, else one. `units`: of one node."""
+    """Minimum units of a resource that a job of the pool can use: all units of a node if each pod
+    takes a node, of all hosts of a TPU slice, else one. `units`: of one node."""
     if not takes_whole_nodes(pool):
         return 1
     return units * platform_rules(pool.platform).nodes_together(pool)
@@ -84,12 +84,12 @@ def usable_unit(pool: Pool, units: int) -> int:
 def nominal_quota(
     pool: Pool, fleet: HasPools, teams: Sequence[Team], nodes: int | None = None
 ) -> dict[str, dict[str, int]]:
-    """Team -> resource -> units of this pool, of `nodes` (default: those of the moment). The teams
-    together never get more than there is.
+    """Team -> resource -> units of this pool, with `nodes` nodes (default: at the current time).
+    The sum of the teams never exceeds the pool.
 
-    A pool that is booked on a team is all that team's; else commitments that hold now come first,
-    and the shares divide the rest. Where each pod takes a whole node, nodes are split: units that
-    make no node could be used by no pod.
+    A pool with `team` belongs to that team; else commitments in force are served first, and the
+    shares divide the rest. If each pod takes a whole node, nodes are divided: units that do not
+    make a whole node would be of no use.
     """
     quota: dict[str, dict[str, int]] = {team.name: {} for team in teams}
     whole = takes_whole_nodes(pool)
@@ -116,7 +116,7 @@ def _split(pool: Pool, amount: int, per_node: Fraction, teams: Sequence[Team]) -
 
 
 def borrowing_limit(team: Team, nominal: int) -> int | None:
-    """Units the team may use beyond its quota; None: whatever is idle. Rounded down."""
+    """Units that the team may use beyond its quota; None: all idle units. Rounded down."""
     return None if team.borrowing is None else int(nominal * Fraction(str(team.borrowing)))
 
 
@@ -126,7 +126,7 @@ def lending_limit(team: Team, nominal: int) -> int | None:
 
 
 def class_mappings(fleet: HasPools) -> tuple[ClassMapping, ...]:
-    """What Kueue's configuration must say of the classes that quota counts, by resource."""
+    """Entries of Kueue's configuration for the classes that quota counts, by resource."""
     by_resource: dict[str, set[str]] = {}
     for pool in fleet.pools:
         made = pool.partition.dra
@@ -146,7 +146,7 @@ def class_mappings(fleet: HasPools) -> tuple[ClassMapping, ...]:
 
 
 def claim_resource(offer: DraOffer) -> str:
-    """Name under which quota counts devices of this kind: `gpufleet.dev/mig-1g-10gb-claims`."""
+    """Quota resource for devices of this kind: `gpufleet.dev/mig-1g-10gb-claims`."""
     if offer.profile is None:
         return "gpufleet.dev/gpu-claims"
     plain = offer.profile.replace(".", "-").replace("+", "-").replace(",", "-")
@@ -154,15 +154,15 @@ def claim_resource(offer: DraOffer) -> str:
 
 
 def memory_selector() -> str:
-    """Devices whose memory counter is charged: those of NVIDIA's driver that are cut on demand."""
+    """Devices whose memory counter is charged: those that NVIDIA's driver creates on demand."""
     return f"device.driver == '{DRIVER}'"
 
 
 def countable(pool: Pool, fleet: HasPools) -> bool:
     """Whether Kueue can count the claims of a `dra` pool.
 
-    It reads templates, not claims that pods share. A class has one way of being counted, so pools
-    that are cut on demand, counted by memory, cannot share a class with pools that are not.
+    It reads templates, not claims that pods share. A class is counted in one way, so pools whose
+    devices are created on demand, counted by memory, cannot share a class with other pools.
     """
     made = pool.partition.dra
     if made is None or made.clients > 1:

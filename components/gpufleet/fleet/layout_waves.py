@@ -1,7 +1,7 @@
-"""Which node of a pool changes in which wave, and what each node is meant to be now.
+"""Waves of a layout change: the wave of each node, and the present target of each node.
 
-Where nodes are objects of the deployment (the sandbox), `pulumi up` changes them wave by wave. The
-nodes of a cloud's group are not: there a person labels those of each wave.
+If nodes are resources of the deployment (the sandbox), `pulumi up` changes them wave by wave. Nodes
+of a cloud's group are not: there an operator sets the labels of each wave.
 """
 
 from collections.abc import Mapping
@@ -12,13 +12,13 @@ from gpufleet.partition.partition import Partition
 
 
 def wave_of(pool: Pool, ordinal: int) -> int:
-    """The wave in which a node changes, from 0; 0 for every node without a change under way."""
+    """The wave in which a node changes, from 0; 0 for every node without a change in progress."""
     change = pool.spec.change
     return 0 if change is None or pool.previous is None else ordinal // change.width
 
 
 def nodes_before(pool: Pool, ordinal: int) -> range:
-    """Ordinals of the wave before a node's own: what it waits for. Empty in the first wave."""
+    """Ordinals of the wave before a node's own, for which it waits. Empty in the first wave."""
     change = pool.spec.change
     if change is None or pool.previous is None:
         return range(0)
@@ -27,8 +27,8 @@ def nodes_before(pool: Pool, ordinal: int) -> range:
 
 
 def reached(pool: Pool, ordinal: int) -> bool:
-    """Whether this update takes the node to the new sharing. Between device plugin and DRA driver
-    no update does: an update sets all labels at once, and both would advertise for a while."""
+    """Whether this update moves the node to the new sharing. Between device plugin and DRA driver
+    no update does: it would set all labels at once, and both would advertise for a while."""
     change = pool.spec.change
     if is_cut_over(pool):
         return False
@@ -47,15 +47,15 @@ def labels_of(pool: Pool, ordinal: int) -> Mapping[str, str]:
 def group_labels(pool: Pool) -> Mapping[str, str]:
     """Labels of a cloud's group of nodes, which has one set for all of them.
 
-    EKS and GKE put changed labels on every node of a group at once. So while a change is under way
-    the group keeps the present ones, for nodes that join meanwhile too; the nodes of each wave get
-    theirs one by one. With the section `change` gone the group follows, and no node differs.
+    EKS and GKE write changed labels to every node of a group at once. While a change is under way,
+    the group keeps the present labels, also for nodes that join; the nodes of each wave get the new
+    ones one by one. Without the section `change` the group has the new labels, as all nodes do.
     """
     return pool.labels if pool.previous is None else pool.previous.labels
 
 
 def partition_of(pool: Pool, ordinal: int) -> Partition:
-    """What one node is meant to be cut into."""
+    """The present target partition of one node."""
     if pool.previous is None or reached(pool, ordinal):
         return pool.partition
     return pool.previous.partition

@@ -1,4 +1,4 @@
-"""Which machines a pool consists of: from a GPU, or from instance types that must agree."""
+"""Machines of a pool: from a GPU, or from instance types that must agree."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -15,7 +15,7 @@ from gpufleet.spec.pool import GpuPool
 _finding = findings_in(__file__)
 
 _COUNTED = ("nvidia", "aws")
-"""Makers whose machines must say how many devices they have: pools of theirs are compiled."""
+"""Vendors whose machines need a device count: their pools are compiled."""
 
 MAX_INSTANCE_TYPES = 20
 """Maximum number of instance types of one node group (EKS CreateNodegroup `instanceTypes`)."""
@@ -24,9 +24,9 @@ MAX_INSTANCE_TYPES = 20
 def choose(
     pool: GpuPool, path: str, platform: PlatformValue, catalogue: Catalogue
 ) -> tuple[tuple[Machine, ...], Gpu | None, tuple[Finding, ...]]:
-    """The pool's machines in order of preference, their GPU, and what is wrong with the choice.
+    """The pool's machines in order of preference, their GPU, and errors of the choice.
 
-    No machines come back exactly when a finding is an error.
+    The list of machines is empty exactly if a finding is an error.
     """
     gpu, findings = _declared_gpu(pool, path, catalogue)
     if findings:
@@ -77,8 +77,8 @@ def _machine(row: InstanceType) -> Machine:
 
 
 def managed(machine: Machine, catalogue: Catalogue) -> Machine:
-    """The machine with the fee of its cloud's own provisioner, a part of the list price on demand
-    whatever way it is bought. AWS rounds to five decimals."""
+    """The machine with the fee of its cloud's own provisioner, a share of the on-demand list price
+    for every capacity type. AWS rounds to five decimals."""
     row = machine.instance
     rate = None if row is None else catalogue.clouds[row.cloud].managed.get(row.family)
     listed = None if row is None else row.on_demand.micro_usd_per_hour
@@ -113,7 +113,7 @@ def _from_gpu(
             ),
         )
     counts = sorted({_devices(row) for row in rows})
-    # Machines of one pool are one cloud's, the first that has any: the sandbox knows several.
+    # Machines of one pool are of one cloud, the first with any: the sandbox has several.
     first = [row for row in rows if row.cloud == rows[0].cloud]
     wanted = pool.gpus_per_node or min(_devices(row) for row in first)
     if wanted not in counts:
@@ -144,7 +144,7 @@ def _from_gpu(
 
 
 def _devices(row: InstanceType) -> int:
-    """Devices a node of this type has; 0 where the count was not sourced (`_COUNTED`: never)."""
+    """Devices of a node of this type; 0 if the count was not sourced (`_COUNTED`: never)."""
     return row.accelerator.count or 0
 
 
@@ -211,7 +211,7 @@ def _from_instance_types(
 
 
 def _instance(name: str, gpu: Gpu | None, count: int, catalogue: Catalogue) -> InstanceType:
-    """The catalogue row; an N1 machine takes whatever GPU is attached to it."""
+    """The catalogue row; an N1 machine accepts any GPU that can be attached to it."""
     if name.startswith("n1-") and gpu is not None:
         for row in catalogue.instances_with_gpu(gpu.key, GCP):
             if row.attachable and row.accelerator.count == count:
@@ -242,7 +242,7 @@ def _elsewhere(
 def _disagreements(
     rows: list[InstanceType], pool: GpuPool, path: str, gpu: Gpu | None
 ) -> Iterator[Finding]:
-    """All machines of a pool must look alike to the scheduler."""
+    """All machines of a pool must be equal for the scheduler."""
     first = rows[0]
     for row in rows[1:]:
         ours, theirs = _shape(first), _shape(row)

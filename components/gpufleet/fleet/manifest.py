@@ -1,4 +1,4 @@
-"""Kubernetes objects of our own making: what all of them say of themselves."""
+"""Common metadata of Kubernetes objects that gpufleet creates."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -17,7 +17,7 @@ def manifest(
     **parts: Any,
 ) -> Manifest:
     """An object with `MANAGED_BY` before `labels`; `parts` are its `spec` and other fields. Without
-    a namespace it is of the cluster."""
+    a namespace it is cluster-scoped."""
     place = {} if namespace is None else {"namespace": namespace}
     metadata = {"name": name, **place, "labels": {**MANAGED_BY, **(labels or {})}}
     return {"apiVersion": api_version, "kind": kind, "metadata": metadata, **parts}

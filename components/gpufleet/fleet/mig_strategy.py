@@ -1,4 +1,4 @@
-"""The cluster's one MIG strategy, decided from all pools."""
+"""The cluster's single MIG strategy, decided from all pools."""
 
 from collections.abc import Sequence
 
@@ -10,7 +10,7 @@ _finding = findings_in(__file__)
 
 
 def decide_mig_strategy(drafts: Sequence[PoolDraft]) -> tuple[str, list[Finding]]:
-    """One strategy for the cluster: the operator's setting overrides any per-node one."""
+    """One strategy for the cluster: the operator's setting overrides any per-node setting."""
     by_strategy: dict[str, list[str]] = {}
     for draft in drafts:
         for strategy in dict.fromkeys(partition.strategy for partition in draft.partitions):
@@ -27,7 +27,7 @@ def decide_mig_strategy(drafts: Sequence[PoolDraft]) -> tuple[str, list[Finding]
 
 
 def _mps_alongside_mixed(drafts: Sequence[PoolDraft], mixed: Sequence[str]) -> list[Finding]:
-    """The device plugin refuses MPS while its strategy is mixed, MIG on the node or not."""
+    """The device plugin refuses MPS under the strategy mixed, with or without MIG on the node."""
     return [
         _finding("mps-beside-mixed-mig", draft.path, mixed=mixed)
         for draft in drafts

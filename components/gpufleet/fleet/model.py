@@ -1,4 +1,4 @@
-"""Fleet: what a declaration means. Plain frozen data; manifests and values are rendered from it."""
+"""Fleet: the result of compiling a declaration. Frozen data, from which files are rendered."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -27,7 +27,7 @@ GIB = 1 << 30
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """One machine a pool may consist of: an instance type, or the shape of an own machine."""
+    """One possible machine of a pool: an instance type, or the shape of an on-premises machine."""
 
     name: str
     architecture: str
@@ -37,16 +37,16 @@ class Machine:
     efa_interfaces: int
     gpus: int
     fraction: Fraction
-    """Share of a physical GPU each device is; 1 except for fractional instance types."""
+    """Share of a physical GPU that each device has; 1 except for fractional instance types."""
     instance: InstanceType | None
     """Row of the catalogue; None for own hardware."""
     fee_micro_usd: int | None = 0
-    """What the provisioner of the cloud costs an hour besides; None where no source has it."""
+    """Hourly fee of the cloud's provisioner; None if no source has it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Unbounded:
-    """A spend that no number bounds, and why: each cause names its pool."""
+    """A spend without a bound, and the reasons: each cause names its pool."""
 
     causes: tuple[str, ...]
 
@@ -57,17 +57,17 @@ Money = int | Unbounded
 
 @dataclass(frozen=True, slots=True)
 class SpendBounds:
-    """What a pool or a fleet costs per hour at least, on average and at most.
+    """Minimum, expected and maximum cost of a pool or a fleet per hour.
 
     Each is an exact sum over pools of nodes x price, in micro-dollars.
     """
 
     minimum: Money
-    """Fewest nodes at the cheapest way of buying that the pool allows."""
+    """Minimum number of nodes at the cheapest capacity type of the pool."""
     expected: Money
-    """Expected nodes at the first choice."""
+    """Expected number of nodes at the first capacity type."""
     maximum: Money
-    """Maximum number of nodes at the dearest way of buying that the pool allows."""
+    """Maximum number of nodes at the most expensive capacity type of the pool."""
 
     def usd(self, bound: Money) -> Decimal | None:
         """The bound in dollars, or None when it is unbounded."""
@@ -76,7 +76,7 @@ class SpendBounds:
 
 @dataclass(frozen=True, slots=True)
 class NodeRange:
-    """How many nodes a pool may have."""
+    """Possible numbers of nodes of a pool."""
 
     minimum: int
     expected: int
@@ -85,7 +85,7 @@ class NodeRange:
 
 @dataclass(frozen=True, slots=True)
 class NodeTaint:
-    """A taint in Kubernetes' spelling."""
+    """A taint in Kubernetes' form."""
 
     key: str
     value: str
@@ -93,11 +93,11 @@ class NodeTaint:
 
 
 GPU_TAINT = NodeTaint("nvidia.com/gpu", "present", "NoSchedule")
-"""The taint of every GPU pool: all GPU Operator operands tolerate the key, and GKE sets just this
-one by itself (NVIDIA gpu-operator v26.7.0 `daemonsets.tolerations`; GKE documentation)."""
+"""The taint of every GPU pool: all GPU Operator operands tolerate the key, and GKE sets the same
+taint (NVIDIA gpu-operator v26.7.0 `daemonsets.tolerations`; GKE documentation)."""
 
 TPU_TAINT = NodeTaint("google.com/tpu", "present", "NoSchedule")
-"""The taint of every TPU pool, which GKE sets by itself (AI-Hypercomputer/xpk v1.13)."""
+"""The taint of every TPU pool, which GKE itself sets (AI-Hypercomputer/xpk v1.13)."""
 
 NEURON_TAINT = NodeTaint("aws.amazon.com/neuron", "present", "NoSchedule")
 """The taint of every Trainium and Inferentia pool: Neuron's device plugin tolerates the key
@@ -110,13 +110,13 @@ _TAINTS = {"google": TPU_TAINT, "aws": NEURON_TAINT}
 
 
 def accelerator_taint(gpu: Gpu) -> NodeTaint:
-    """The taint that keeps pods away which do not ask for the accelerator."""
+    """The taint that keeps away pods without a request for the accelerator."""
     return _TAINTS.get(gpu.vendor, GPU_TAINT)
 
 
 @dataclass(frozen=True, slots=True)
 class Previous:
-    """What nodes are that a layout change under way has not reached yet."""
+    """State of nodes that a layout change in progress has not reached yet."""
 
     partition: Partition
     labels: Mapping[str, str]
@@ -137,7 +137,7 @@ class Pool:
     fabric: Fabric
     gpu: Gpu
     machines: tuple[Machine, ...]
-    """In order of preference; all have the same GPU, count and architecture."""
+    """In order of preference; all have the same GPU, number of GPUs and architecture."""
     nodes: NodeRange
     capacity: tuple[Capacity, ...]
     partition: Partition
@@ -147,30 +147,30 @@ class Pool:
     """Labels that a node registers with."""
     taints: tuple[NodeTaint, ...]
     hourly_micro_usd: int | None
-    """One node at the pool's first choice; None when that has no known price."""
+    """Price of one node at the pool's first capacity type; None when not known."""
     spend: SpendBounds
     served_by_platform: bool = False
-    """Whether the platform's own device plugin cuts and advertises the GPUs."""
+    """Whether the platform's own device plugin partitions and advertises the GPUs."""
     plugin_waits: bool = False
-    """Whether the MIG manager can hold the device plugin back: both are the GPU Operator's."""
+    """Whether the MIG manager can hold the device plugin back: the GPU Operator runs both."""
     previous: Previous | None = None
-    """With a layout change under way (`change`): what nodes of later waves still are."""
+    """During a layout change (`change`): the present state of nodes of later waves."""
     at: datetime | None = None
-    """The moment that is looked at; None: none, every window counts as open."""
+    """The time of the evaluation; None: every window counts as open."""
     health: HealthPolicy | None = None
-    """What is done with broken nodes; None: what the platform's own options say."""
+    """Handling of broken nodes; None: as the platform's own options declare."""
     acceptance: AcceptancePolicy | None = None
-    """Tests before work; None: none."""
+    """Tests before work; None: no tests."""
 
     @property
     def work_taints(self) -> tuple[NodeTaint, ...]:
-        """Taints that stay: those that work must tolerate."""
+        """Permanent taints, which workloads must tolerate."""
         return tuple(taint for taint in self.taints if taint.key != NOT_ACCEPTED.key)
 
     @property
     def available_nodes(self) -> int:
-        """Maximum number of nodes there can be at the moment: 0 outside of every window, less in
-        maintenance."""
+        """Maximum number of nodes at the time of the evaluation: 0 outside every window, fewer
+        during maintenance."""
         found = windows.nodes_at(
             self.capacity,
             self.spec.maintenance,
@@ -182,7 +182,7 @@ class Pool:
 
     @property
     def committed_gpus(self) -> Mapping[str, int]:
-        """Team -> GPUs that are promised to it at the moment."""
+        """Team -> GPUs that are promised to it at the time of the evaluation."""
         return windows.committed(self.spec.commitments, self.at)
 
     @property
@@ -197,7 +197,7 @@ class Pool:
 
     @property
     def hourly_usd(self) -> Decimal | None:
-        """One node at the pool's first choice, in dollars an hour; None when not priced."""
+        """Price of one node at the pool's first capacity type, USD an hour; None: not known."""
         if self.hourly_micro_usd is None:
             return None
         return Decimal(self.hourly_micro_usd) / MICRO_USD
@@ -205,7 +205,7 @@ class Pool:
 
 @dataclass(frozen=True, slots=True)
 class ChartPlan:
-    """Whether a chart is needed, who installs it, and its pins."""
+    """Whether a chart is needed, its owner, and its pins."""
 
     enabled: bool
     ownership: Ownership
@@ -219,7 +219,7 @@ class ChartPlan:
 
     @property
     def rendered(self) -> bool:
-        """Whether files for it are written: for a GitOps tool too."""
+        """Whether files for it are written: also for a GitOps tool."""
         return self.enabled and self.ownership is not Ownership.EXISTING
 
 
@@ -232,21 +232,21 @@ class OperatorPlan(ChartPlan):
     device_plugin: bool
     mig_manager: bool
     mig_strategy: str
-    """`none`, `single` or `mixed`: one for the whole cluster, it overrides any per-node setting."""
+    """`none`, `single` or `mixed`: one for the cluster, it overrides any per-node setting."""
     dcgm_exporter: bool
     node_feature_discovery: bool
     tolerations: tuple[PodToleration, ...] = ()
-    """What operands must tolerate next to the GPU taint, so that they reach every pool."""
+    """Taints that operands must tolerate in addition to the GPU taint, to run on every pool."""
     license_secret: str | None = None
     """Secret with the licence of vGPU guests, as the pools name it."""
     driver_root: str | None = None
-    """Folder of a driver that the platform installs, where it is not the operator's own."""
+    """Directory of a driver that the platform installs, if it is not the operator's own."""
     toolkit_env: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Environment the toolkit needs on this platform."""
+    """Environment variables that the toolkit needs on this platform."""
     mig_env: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Environment of the MIG manager: as declared, and a reboot where a reset may be refused."""
+    """Environment of the MIG manager: as declared, and a reboot if a reset may be refused."""
     separate_drivers: bool = False
-    """Whether pools have an NVIDIADriver each: vGPU guests and whole GPUs are in one cluster."""
+    """Whether each pool has an NVIDIADriver: the cluster has vGPU guests and whole GPUs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,9 +259,9 @@ class NetworkPlan(ChartPlan):
     wait: bool
     """Whether networks and GPU Operator wait until the NicClusterPolicy is ready."""
     there: frozenset[str] = frozenset()
-    """Parts of secondary networks that the platform brings: nothing installs these again."""
+    """Parts of secondary networks that the platform already has: they are not installed again."""
     tolerations: tuple[PodToleration, ...] = ()
-    """What its operands must tolerate next to the GPU taint."""
+    """Taints that its operands must tolerate in addition to the GPU taint."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,9 +273,9 @@ class DevicePluginPlan(ChartPlan):
     gpu_feature_discovery: bool
     node_feature_discovery: bool
     pools: tuple[str, ...]
-    """Pools whose GPUs it advertises: those that neither their image nor the DRA driver serves."""
+    """Pools whose GPUs it advertises: neither their image nor the DRA driver serves them."""
     tolerations: tuple[PodToleration, ...] = ()
-    """What its pods must tolerate next to the GPU taint."""
+    """Taints that its pods must tolerate in addition to the GPU taint."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,7 +287,7 @@ class NeuronPlan(ChartPlan):
     node_problem_detector: bool
     node_recovery: bool
     tolerations: tuple[PodToleration, ...] = ()
-    """What its device plugin must tolerate next to the taint of Neuron pools."""
+    """Taints that its device plugin must tolerate in addition to the taint of Neuron pools."""
 
 
 GPU_OPERATOR = "gpu-operator"
@@ -297,7 +297,7 @@ NETWORK_OPERATOR = "network-operator"
 
 @dataclass(frozen=True, slots=True)
 class OperatorSubscription:
-    """One operator that Operator Lifecycle Manager installs and keeps up to date."""
+    """One operator that Operator Lifecycle Manager installs and updates."""
 
     name: str
     package: str
@@ -309,16 +309,16 @@ class OperatorSubscription:
     """OperatorGroup."""
     channel: str
     starting_csv: str | None
-    """ClusterServiceVersion to begin with; None: the channel's newest."""
+    """ClusterServiceVersion to start with; None: the latest of the channel."""
     manual: bool
-    """Whether a person approves each version."""
+    """Whether an administrator approves each version."""
     wait_minutes: int
     ownership: Ownership
 
 
 @dataclass(frozen=True, slots=True)
 class AddonPlan:
-    """What exists once per cluster."""
+    """The cluster-wide add-ons."""
 
     gpu_operator: OperatorPlan
     network_operator: NetworkPlan
@@ -328,7 +328,7 @@ class AddonPlan:
     """Operators that Operator Lifecycle Manager installs instead of charts, in order."""
 
     def subscription(self, name: str) -> OperatorSubscription | None:
-        """The subscription of that name; None where Lifecycle Manager installs no such operator."""
+        """The subscription of that name; None if there is none."""
         return next((one for one in self.subscriptions if one.name == name), None)
 
 
@@ -350,14 +350,14 @@ class Fleet:
         return not has_errors(self.findings)
 
     def pool(self, name: str) -> Pool:
-        """The compiled pool of that name; KeyError when there is none."""
+        """The compiled pool of that name. Raises KeyError when there is none."""
         for pool in self.pools:
             if pool.name == name:
                 return pool
         raise KeyError(name)
 
     def team_of_namespaces(self) -> dict[str, str]:
-        """Namespace -> team, as the queues of the declaration name them; of several teams the
+        """Namespace -> team, from the queues of the declaration; if several teams name it, the
         first."""
         found: dict[str, str] = {}
         for team in () if self.spec.queues is None else self.spec.queues.teams:

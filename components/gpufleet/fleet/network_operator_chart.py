@@ -14,8 +14,8 @@ _CONTROL_PLANE = [
     for role in ("master", "control-plane")
 ]
 PCI_CLASSES = ("02", "0200", "0207", "0300", "0302")
-"""PCI classes that are labelled by vendor: network and display controllers. The chart's own list
-has display controllers only; GPU nodes and NIC nodes are found by these."""
+"""PCI classes that are labelled by vendor: network and display controllers, which identify NIC and
+GPU nodes. The chart's own list has only display controllers."""
 
 
 def network_operator_values(addons: Addons, plan: NetworkPlan) -> Values:
@@ -38,7 +38,7 @@ def network_operator_values(addons: Addons, plan: NetworkPlan) -> Values:
             }
         }
         if plan.tolerations:
-            # Lists replace the chart's: its own entries are written again.
+            # Lists replace those of the chart: the chart's own entries are written again.
             ours = [t.as_dict() for t in plan.tolerations]
             worker["tolerations"] = [*_CONTROL_PLANE, GPU_TOLERATION.as_dict(), *ours]
         values["node-feature-discovery"] = {"worker": worker}

@@ -1,4 +1,4 @@
-"""What the Network Operator's definitions and webhook would refuse, and what would never be ready.
+"""Settings that the Network Operator's definitions and webhook would refuse or never complete.
 
 The webhook is off by default; its rules are those of `gpufleet check --as network-operator-values`.
 """
@@ -27,13 +27,13 @@ _finding = findings_in(__file__)
 
 ADDON = "addons.networkOperator"
 _CONTRACT = frozenset({"network-operator-nfd-twice", "network-operator-kubernetes"})
-"""What the contract check says of the whole cluster."""
+"""Codes of the contract check about the whole cluster."""
 
 
 def validate_network_operator(
     spec: FleetSpec, pools: Sequence[Pool], plan: NetworkPlan
 ) -> Iterator[Finding]:
-    """Findings about chart, policy and networks; none where the operator is not gpufleet's."""
+    """Findings about chart, policy and networks; none if gpufleet does not install the operator."""
     declared = spec.addons.network_operator
     if not plan.enabled:
         if all_networks(declared) or declared.sriov or declared.rdma:
@@ -60,7 +60,7 @@ def validate_documents(addons: Addons, plan: NetworkPlan) -> Iterator[Finding]:
 
 
 def _validated(document: Values, inside: str, place: str, version: str) -> Iterator[Finding]:
-    # The validate reads much and few fleets have this operator: it is loaded late.
+    # The validator loads much data and few fleets have this operator: it is imported late.
     from gpufleet.cluster.fact import Provenance, known
     from gpufleet.cluster.program import Program
     from gpufleet.cluster.site import Site
@@ -76,13 +76,13 @@ def _validated(document: Values, inside: str, place: str, version: str) -> Itera
 
 
 def _waits_for_ever(pools: Sequence[Pool], plan: NetworkPlan) -> Iterator[Finding]:
-    """The policy is ready only while some node has an NVIDIA NIC (Mellanox/network-operator
-    `pkg/state`: no such node is `notReady`), and nodes come after the add-ons."""
+    """The policy is ready only while a node has an NVIDIA NIC (Mellanox/network-operator
+    `pkg/state`: without such a node it is `notReady`), and nodes start after the add-ons."""
     if not plan.wait or any(nodes_exist_already(pool) for pool in rdma_pools(pools)):
         return
     made = [pool.name for pool in rdma_pools(pools)]
     if not made:
-        # Nodes that no pool declares may be there: the author says so by writing it.
+        # Nodes outside the declared pools may exist: the explicit setting states that.
         return
     yield _finding("network-policy-never-ready", ADDON, pools=made)
 

@@ -1,4 +1,4 @@
-"""Trainium and Inferentia: what such a pool may declare.
+"""Trainium and Inferentia: allowed settings of such a pool.
 
 Resources: AWS Neuron documentation, device plugin (read 2026-11-22): every node publishes
 `aws.amazon.com/neuron` and `aws.amazon.com/neuroncore`, whole devices and single cores of the same
@@ -22,7 +22,7 @@ _finding = findings_in(__file__)
 NEURON = "aws"
 """Vendor of the catalogue's Neuron devices."""
 LOGICAL_CORES = ("Trainium2",)
-"""Devices whose cores are joined to logical ones by a setting of the machine."""
+"""Devices whose cores a machine setting groups into logical cores."""
 
 
 def is_neuron(gpu: Gpu) -> bool:
@@ -33,7 +33,7 @@ def is_neuron(gpu: Gpu) -> bool:
 def assign_devices(
     pool: GpuPool, path: str, gpu: Gpu, partition: Partition
 ) -> tuple[Partition, list[Finding]]:
-    """The pool's partition in the unit it assigns, and what is wrong with the declaration."""
+    """The pool's partition in the unit that it assigns, and the errors of the declaration."""
     findings = validate_neuron(pool, path, gpu)
     unit = (pool.neuron or NeuronOptions()).unit
     if not is_neuron(gpu) or unit is NeuronUnit.DEVICE or has_errors(findings):
@@ -43,7 +43,7 @@ def assign_devices(
 
 
 def validate_neuron(pool: GpuPool, path: str, gpu: Gpu) -> list[Finding]:
-    """What is wrong with `neuron`, and with the taints of a Neuron pool."""
+    """Errors in `neuron`, and in the taints of a Neuron pool."""
     if not is_neuron(gpu):
         if pool.neuron is None:
             return []

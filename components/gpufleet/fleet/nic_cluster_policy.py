@@ -29,14 +29,14 @@ NAME = "nic-cluster-policy"
 API_VERSION = "mellanox.com/v1alpha1"
 REPOSITORY = "nvcr.io/nvidia/mellanox"
 OFED_VERSIONS = {"26.4.1": "doca3.4.1-26.04-1.1.0.0-1"}
-"""Chart version -> version of the driver image that its release was made with."""
+"""Chart version -> version of the driver image in its release."""
 NV_IPAM = "nv-ipam"
 INSTALLED_IPAM = (NV_IPAM, "static", "dhcp", "host-local")
-"""Kinds of address management that the policy installs: its own, and those of the CNI plugins."""
+"""Address management that the policy installs: the operator's own, and that of the CNI plugins."""
 
 
 def policy_spec(addons: Addons, plan: NetworkPlan) -> Values:
-    """Spec of the policy; empty where nothing is declared that needs one."""
+    """Spec of the policy; empty if no declared setting needs one."""
     declared = addons.network_operator
     sections = _sections(declared, plan, addons.images)
     if not sections and not declared.policy:
@@ -53,7 +53,7 @@ def policy_spec(addons: Addons, plan: NetworkPlan) -> Values:
 
 
 def policy(addons: Addons, plan: NetworkPlan) -> Values | None:
-    """The object, or None where nothing needs one."""
+    """The object, or None if no setting needs one."""
     spec = policy_spec(addons, plan)
     return _object("NicClusterPolicy", NAME, spec) if spec else None
 
@@ -158,7 +158,7 @@ def _ofed(driver: OfedDriver, chart: str) -> Values:
 
 def _selectors(selectors: NicSelectors | SriovSelectors) -> Values:
     written = selectors.model_dump(mode="json", by_alias=True, exclude_none=True)
-    # The plugins spell this one key unlike all others.
+    # The plugins spell this one key differently from all others.
     spelt = {"deviceIDs" if key == "deviceIds" else key: value for key, value in written.items()}
     return {key: value for key, value in spelt.items() if value != []}
 

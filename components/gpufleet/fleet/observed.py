@@ -1,4 +1,4 @@
-"""Resources that exist, as plain data, and what a platform proposes to declare of them."""
+"""Existing resources as plain data, and a platform's proposal to declare them."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,11 +18,11 @@ class ObservedResource:
     """One resource of a cloud, or one object of a cluster."""
 
     token: str
-    """Type as Pulumi names it: `aws:eks/nodeGroup:NodeGroup`, `kubernetes::Node` for objects."""
+    """Type in Pulumi's form: `aws:eks/nodeGroup:NodeGroup`, `kubernetes::Node` for objects."""
     name: str
-    """What the program, the plan or the cluster calls it."""
+    """Its name in the program, the plan or the cluster."""
     properties: Mapping[str, Any]
-    """Its inputs in Pulumi's spelling, or the object. Values that are not known are left out."""
+    """Its inputs in Pulumi's spelling, or the object. Unknown values are left out."""
     id: str | None = None
     """Id in the cloud; None before it exists."""
     address: str = ""
@@ -30,32 +30,32 @@ class ObservedResource:
 
     @property
     def metadata(self) -> dict[str, Any]:
-        """Of an object of a cluster."""
+        """`metadata` of a cluster object."""
         return mapping(self.properties.get("metadata"))
 
     @property
     def labels(self) -> dict[str, str]:
-        """Of an object of a cluster."""
+        """Labels of a cluster object."""
         return texts(self.metadata.get("labels"))
 
     @property
     def spec(self) -> dict[str, Any]:
-        """Of an object of a cluster."""
+        """`spec` of a cluster object."""
         return mapping(self.properties.get("spec"))
 
 
 @dataclass(frozen=True, slots=True)
 class Observations:
-    """Everything that was found."""
+    """All resources that were found."""
 
     resources: tuple[ObservedResource, ...]
 
     def of(self, *tokens: str) -> Iterator[ObservedResource]:
-        """Resources of these types, in the order in which they were found."""
+        """Resources of these types, in the order of discovery."""
         return (one for one in self.resources if one.token in tokens)
 
     def objects(self, kind: str) -> Iterator[ObservedResource]:
-        """Kubernetes objects of a kind, whatever their version."""
+        """Kubernetes objects of a kind, in any version."""
         return (
             one
             for one in self.resources
@@ -63,7 +63,7 @@ class Observations:
         )
 
     def kubernetes_minor(self) -> str | None:
-        """Kubernetes' minor version, where all kubelets report the same."""
+        """Kubernetes' minor version, if all kubelets report the same."""
         found = {
             str(value_at(one.properties, "status.nodeInfo.kubeletVersion"))
             for one in self.objects("Node")
@@ -74,29 +74,29 @@ class Observations:
 
 @dataclass(frozen=True, slots=True)
 class ProposedPool:
-    """What a platform would declare for some of the resources."""
+    """A platform's proposal for some of the resources."""
 
     pool: Declaration
-    """The pool: name, machines, nodes, and everything that has a field of its own."""
+    """The pool: name, machines, nodes, and all settings that have a field."""
     resources: Mapping[str, Mapping[str, Any]]
-    """The same names as `PlatformRules.registered` -> the properties that were found."""
+    """Names as in `PlatformRules.registered` -> the properties that were found."""
     seen: tuple[ObservedResource, ...]
-    """The resources it was made of."""
+    """The resources from which it was derived."""
     import_id: str | None = None
-    """What `importId` of the pool would be; None where the platform takes none."""
+    """`importId` of the pool; None if the platform has none."""
     labels: Mapping[str, str] = field(default_factory=dict[str, str])
     """Labels of its nodes, from which the pool's own are read."""
     tags: Mapping[str, str] = field(default_factory=dict[str, str])
     """Tags of its resources, from which the fleet's own are read."""
     name_prefix: str | None = None
-    """What its names begin with; None where they do not say."""
+    """Prefix of its names; None if they do not show it."""
     notes: tuple[str, ...] = ()
-    """What could not be read, in one sentence each."""
+    """Facts that could not be read, one sentence each."""
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A field whose value only shows in what is made of it."""
+    """A field whose value shows only in the resources that are created from it."""
 
     path: str
     """Dotted, in the pool: `intent`, `eks.localStorage`."""
@@ -107,25 +107,25 @@ INTENT = Choice("intent", ("training", "batch", "interactive", "inference"))
 
 
 class PlatformAdoption:
-    """What a platform knows of resources that it did not make. Subclasses hold no state."""
+    """A platform's knowledge of resources that it did not create. Subclasses hold no state."""
 
     platform: Platform
     tokens: frozenset[str] = frozenset()
-    """Types that make nodes there: one of them means this platform."""
+    """Types that create nodes on this platform: one of them identifies it."""
     wired: ClassVar[Mapping[str, Sequence[str]]] = {}
-    """Kind of `registered` -> paths whose values other resources give."""
+    """Kind of `registered` -> paths whose values come from other resources."""
     raw: ClassVar[Mapping[str, str]] = {}
-    """Kind of `registered` -> field of the pool that takes further inputs of it."""
+    """Kind of `registered` -> field of the pool for additional inputs of it."""
     choices: tuple[Choice, ...] = (INTENT,)
     kept: tuple[str, ...] = ()
-    """Fields of the platform's options that stay, though no registered input shows them."""
+    """Fields of the platform's options that stay, although no registered input shows them."""
 
     def recognises(self, seen: Observations) -> bool:
-        """Whether the resources are of this platform."""
+        """Whether the resources belong to this platform."""
         return any(one.token in self.tokens for one in seen.resources)
 
     def cluster(self, seen: Observations) -> Declaration:
-        """`cluster` of the declaration, as far as the resources say it."""
+        """`cluster` of the declaration, as far as the resources show it."""
         raise NotImplementedError
 
     def pools(self, seen: Observations) -> Iterable[ProposedPool]:
@@ -133,15 +133,15 @@ class PlatformAdoption:
         raise NotImplementedError
 
     def addons(self, seen: Observations, pools: Sequence[Declaration]) -> Declaration:  # noqa: ARG002
-        """`addons` of the declaration, as far as objects that no chart brings say them."""
+        """`addons` of the declaration, as far as objects outside charts show them."""
         return {}
 
 
 def texts(value: Any) -> dict[str, str]:
-    """Those entries of a mapping that are texts."""
+    """The entries of a mapping whose values are text."""
     return {key: item for key, item in mapping(value).items() if isinstance(item, str)}
 
 
 def platform_adoption(platform: PlatformValue) -> PlatformAdoption | None:
-    """What the platform reads out of resources that exist; None where it reads none. Pure."""
+    """The adoption of a platform; None if it has none. Pure."""
     return platform.module("adoption").ADOPTION if platform.has("adoption") else None

@@ -1,4 +1,4 @@
-"""Pools of which only Node objects were found: what nodes say, and what they do not say."""
+"""Pools that are known only from Node objects: facts that nodes show, and facts that they lack."""
 
 import re
 from collections.abc import Collection, Iterator, Mapping
@@ -13,20 +13,20 @@ from gpufleet.fleet.observed import Declaration, Observations, ObservedResource,
 _TAINTS_OF_OTHERS = re.compile(
     r"(nvidia\.com/gpu|aws\.amazon\.com/neuron|google\.com/tpu|([a-z0-9.-]+\.)?kubernetes\.io/.*)$"
 )
-"""Accelerators' own, and those that Kubernetes writes and takes away."""
+"""Taints of accelerators, and taints that Kubernetes sets and removes."""
 
 
 @dataclass(frozen=True, slots=True)
 class NodeGroups:
-    """How the nodes of one platform name the group that they are of."""
+    """How the nodes of one platform identify their group."""
 
     cloud: str
     labels: tuple[str, ...]
-    """Labels with the group's name; the first that a node has."""
+    """Labels with the group's name; the first one on a node is used."""
     spot: Mapping[str, str]
-    """Labels of a node that was bought at spot prices."""
+    """Labels of a node with spot capacity."""
     elsewhere: str
-    """Where the rest is."""
+    """How to obtain the other facts."""
 
     def pools(self, seen: Observations, known: set[str]) -> Iterator[ProposedPool]:
         """A pool for each group of nodes with accelerators that is not in `known`."""
@@ -59,12 +59,10 @@ class NodeGroups:
         if taints:
             pool["taints"] = taints
         common = {k: v for k, v in labels[0].items() if all(one.get(k) == v for one in labels)}
-        missing = (
-            "bounds are the nodes that there are; image, disk, network, reservations and upgrades"
-        )
+        missing = "bounds are the present nodes; image, disk, network, reservations and upgrades"
         notes = [f"only its nodes were found: {missing} are not known. {self.elsewhere}"]
         if len({self._is_spot(one) for one in labels}) > 1:
-            notes.append("some of its nodes are spot and some are not: capacity is left open")
+            notes.append("some of its nodes are spot and some are not: capacity is not declared")
         return ProposedPool(pool, {}, tuple(nodes), labels=common, notes=tuple(notes))
 
     def _is_spot(self, labels: Mapping[str, str]) -> bool:
@@ -72,7 +70,7 @@ class NodeGroups:
 
 
 def own_taints(one: ObservedResource) -> list[Declaration]:
-    """Taints of a node that a pool declares: without accelerators' own and those of Kubernetes."""
+    """Taints of a node that a pool declares: without those of accelerators and of Kubernetes."""
     return [
         {key: taint[key] for key in ("key", "value", "effect") if taint.get(key)}
         for taint in map(mapping, items(one.spec.get("taints")))
@@ -83,8 +81,8 @@ def own_taints(one: ObservedResource) -> list[Declaration]:
 def group_taints(
     written: Any, others: Collection[str], spelling: Mapping[str, str]
 ) -> list[Declaration]:
-    """Taints of a group of nodes that a pool declares: without those that others write, and with
-    their effects as Kubernetes spells them."""
+    """Taints of a group of nodes that a pool declares: without those that other programs set, and
+    with their effects in Kubernetes' form."""
     return [
         {
             "key": taint.get("key"),
@@ -97,7 +95,7 @@ def group_taints(
 
 
 def pool_name(written: str) -> str:
-    """A name that a pool may have, of what its group is called."""
+    """A valid pool name from the name of its group."""
     kept = "".join(c if c.isalnum() else "-" for c in written.lower()).strip("-")[:40].strip("-")
     return kept if kept[:1].isalpha() else f"pool-{kept}"[:40].strip("-")
 
@@ -109,7 +107,7 @@ def is_of_cloud(seen: Observations, scheme: str) -> bool:
 
 
 def regions_of_nodes(seen: Observations) -> Iterator[str]:
-    """Regions that nodes are labelled with."""
+    """Regions in the labels of nodes."""
     for one in seen.objects("Node"):
         if "topology.kubernetes.io/region" in one.labels:
             yield one.labels["topology.kubernetes.io/region"]

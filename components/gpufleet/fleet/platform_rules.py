@@ -1,7 +1,7 @@
-"""What a platform computes from pools and fleets: the pure half that compile and renderers ask.
+"""Pure computations of a platform about pools and fleets, for compile and renderers.
 
-The folder of a platform has one instance, `RULES` in its module `platform`. The default of each
-method is what holds where a platform has nothing of its own, so a subclass states differences only.
+The folder of a platform has one instance, `RULES` in its module `platform`. Each method's default
+applies to platforms without a rule of their own, so a subclass contains only differences.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -41,17 +41,17 @@ class DeclaredMachine:
 
 @dataclass(frozen=True, slots=True)
 class OperatorHost:
-    """What the GPU Operator must know of the nodes' system."""
+    """Facts about the nodes' system that the GPU Operator needs."""
 
     driver_root: str | None = None
-    """Folder of a driver that the platform installs. None: the operator's own."""
+    """Directory of a driver that the platform installs. None: the operator's own."""
     toolkit_env: Mapping[str, str] = field(default_factory=dict[str, str])
     """Environment of the container toolkit."""
 
 
 @dataclass(frozen=True, slots=True)
 class FabricRequest:
-    """What a pod asks for to use the pool's fabric."""
+    """Requests of a pod for the pool's fabric."""
 
     limits: Mapping[str, str] = field(default_factory=dict[str, str])
     requests: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -62,56 +62,56 @@ class FabricRequest:
     """`volumeMounts` of the job's container."""
     volumes: Sequence[Mapping[str, Any]] = ()
     sidecars: Sequence[Mapping[str, Any]] = ()
-    """Containers next to the job's, which start before it and end with it."""
+    """Sidecar containers, which start before the job's container and end with it."""
 
 
 class PlatformRules:
     """One platform. Subclasses hold no state."""
 
     node_kinds: frozenset[str] = frozenset()
-    """Kinds of `registered` that are nodes themselves: one that comes or goes leaves the others."""
+    """Kinds of `registered` that are single nodes: adding or removing one leaves the others."""
 
     group_kinds: frozenset[str] = frozenset()
-    """Kinds of `registered` whose replacement makes a new group of nodes, after the old one."""
+    """Kinds of `registered` whose replacement creates a new group of nodes, after the old one."""
 
     # What a pool is made of
 
     def offered_machines(self, rows: list[InstanceType], pool: GpuPool) -> list[InstanceType]:
-        """Of the instance types that carry the pool's GPU alike, those the pool may consist of."""
+        """The instance types that the pool may use, of those with the pool's GPU."""
         return rows
 
     def own_machine(self, pool: GpuPool, path: str) -> DeclaredMachine | Finding:
-        """Size of a machine on own hardware, or why it is not known."""
+        """Size of an on-premises machine, or why it is not known."""
         return DeclaredMachine()
 
     def zones_counted(self, pool: GpuPool) -> int:
-        """How many zones `nodes` holds for each of; 1 where it holds for all of them together."""
+        """Number of zones to each of which `nodes` applies; 1 if it applies to all together."""
         return 1
 
     def paid_nodes(self, pool: GpuPool, nodes: NodeRange) -> NodeRange:
-        """Nodes that are paid for while the pool has `nodes`: machines may run beside them."""
+        """Nodes that are paid for while the pool has `nodes`: it may have additional machines."""
         return nodes
 
     def planned_zones(self, zones: Sequence[str], nodes: int, *, joined: bool) -> Sequence[str]:
-        """Of the zones that a plan may use, best first, those that a pool of so many nodes names;
+        """The zones that a pool of this number of nodes names, from those of a plan, best first;
         `joined`: several of its machines work on one job, so that one zone holds them."""
         return zones[:1] if joined else zones
 
     def published_sharing(self, sharing: Sharing) -> Sharing:
-        """The sharing under the names that the platform's own device plugin gives."""
+        """The sharing under the names of the platform's own device plugin."""
         return sharing
 
     def serves_devices(self, pool: GpuPool) -> bool:
-        """Whether the platform's own device plugin cuts and advertises the pool's GPUs."""
+        """Whether the platform's own device plugin partitions and advertises the pool's GPUs."""
         return False
 
     def left_of_image(self, image: NodeImage, pool: GpuPool) -> NodeImage:
-        """What the image brings for this pool, once parts of the platform that it declares off
-        are gone."""
+        """The parts of the image for this pool, without parts of the platform that the pool
+        switches off."""
         return image
 
     def node_labels(self, pool: GpuPool, capacity: Sequence[Capacity]) -> Mapping[str, str]:
-        """Labels nodes register with because of the platform."""
+        """Labels that the platform sets when nodes register."""
         return {}
 
     def node_taints(
@@ -124,29 +124,29 @@ class PlatformRules:
         """All taints of the nodes, given those of accelerator and declaration."""
         return taints
 
-    # What the kubelet of nodes takes
+    # Settings that the nodes' kubelet accepts
 
     def refused_kubelet_settings(self, pool: Pool) -> Mapping[str, str] | str:
-        """Fields of `kubelet` that nodes of the pool do not get -> the reason; a reason alone is
-        that of all fields."""
+        """Fields of `kubelet` that nodes of the pool do not get -> the reason; a single reason
+        applies to all fields."""
         return {}
 
     def needed_reservations(self, pool: Pool) -> Sequence[str]:
-        """Fields of `kubelet` by which a pool reserves what the platform does not by itself."""
+        """Fields of `kubelet` in which a pool reserves resources that the platform does not."""
         return ()
 
-    # What is wrong with a declaration
+    # Errors of a declaration
 
     def validate_pool(
         self, pool: GpuPool, path: str, machines: Sequence[Machine]
     ) -> Iterable[Finding]:
-        """Settings of one pool that need nothing but its machines."""
+        """Errors in settings of one pool, from its machines alone."""
         return ()
 
     def validate_capacity(
         self, pool: GpuPool, path: str, provisioner: Provisioner
     ) -> Iterable[Finding]:
-        """A list of ways of buying, each of which is legal by itself."""
+        """Errors in a list of capacity types, each of which is valid by itself."""
         return ()
 
     def validate_sharing(
@@ -156,35 +156,35 @@ class PlatformRules:
         return []
 
     def validate_contract(self, spec: FleetSpec, pools: Sequence[Pool]) -> Iterable[Finding]:
-        """Who taints and advertises, where the platform takes part in it."""
+        """Errors about taints and advertisers, if the platform sets any."""
         return ()
 
     def validate_pools(self, spec: FleetSpec, pools: Sequence[Pool]) -> Iterable[Finding]:
-        """The compiled pools together."""
+        """Errors of the compiled pools together."""
         return ()
 
     raw_places: Sequence[str] = ()
-    """Places in a pool that hold arguments of the provider, which are merged last."""
+    """Fields of a pool with raw arguments of the provider, which are merged last."""
 
     def validate_arguments(self, spec: FleetSpec, pools: Sequence[Pool]) -> Iterable[Finding]:
-        """What the provider refuses of the arguments that each pool is registered with, raw ones
-        among them. Pools that are wrong in another way are not here: they cannot be rendered."""
+        """Arguments of each registered pool that the provider refuses, including raw arguments.
+        Pools with other errors are not checked: they cannot be rendered."""
         return ()
 
     def validate_addons(
         self, spec: FleetSpec, pools: Sequence[Pool], addons: AddonPlan
     ) -> Iterable[Finding]:
-        """What exists once per cluster."""
+        """Errors in cluster-wide add-ons."""
         return ()
 
-    # What exists once per cluster
+    # Cluster-wide parts
 
     def operator_namespace(self, operator: str, usual: str, catalogue: Catalogue) -> str:
-        """Namespace of an operator, given the one its chart has."""
+        """Namespace of an operator, given the one of its chart."""
         return usual
 
     def operator_host(self, spec: FleetSpec, operated: Sequence[Pool]) -> OperatorHost:
-        """What the GPU Operator must know of the nodes of the pools it serves."""
+        """Facts that the GPU Operator needs about the nodes of the pools that it serves."""
         return OperatorHost()
 
     def subscriptions(
@@ -195,57 +195,57 @@ class PlatformRules:
         discovery: bool,
         catalogue: Catalogue,
     ) -> Iterable[OperatorSubscription]:
-        """What Operator Lifecycle Manager installs, in order; `discovery`: Node Feature Discovery
-        too."""
+        """Operators that Operator Lifecycle Manager installs, in order; `discovery`: including Node
+        Feature Discovery."""
         return ()
 
-    # What pods say
+    # Fields of pods
 
     def pod_selector(self, pool: Pool) -> Mapping[str, str]:
-        """Node labels that a pod must select next to the pool's own label."""
+        """Node labels that a pod must select in addition to the pool's own label."""
         return {}
 
     def whole_nodes(self, pool: Pool) -> bool:
-        """Whether the devices of a node only work together, fabric or not."""
+        """Whether the devices of a node only work together, with or without a fabric."""
         return False
 
     def nodes_together(self, pool: Pool) -> int:
-        """Nodes that a job always takes together. Default 1."""
+        """Number of nodes that a job always takes together. Default 1."""
         return 1
 
     def fabric_request(self, pool: Pool) -> FabricRequest:
-        """What a pod asks for to use the pool's fabric, where interfaces are resources."""
+        """Requests of a pod for the pool's fabric, if interfaces are resources."""
         return FabricRequest()
 
     def queued_provisioning(self, run_minutes: int) -> Mapping[str, object]:
-        """Fields of a ProvisioningRequestConfig for capacity that is queued, for jobs that run so
-        long at most."""
+        """Fields of a ProvisioningRequestConfig for queued capacity, with the maximum run time of
+        its jobs in minutes."""
         return {}
 
     def mps_pod(self, pool: Pool) -> Mapping[str, object]:
         """Fields of the spec of a pod that is a client of MPS."""
         return {}
 
-    # What a change does
+    # Effects of a change
 
     def same_node_group(self, old: Pool, new: Pool) -> bool:
-        """Whether both declare one node group that exists, whose machines stay as they are."""
+        """Whether both declare one existing node group whose machines stay unchanged."""
         return False
 
     def cluster_classes(self, pool: Pool) -> Mapping[str, LeafClass]:
-        """What a difference in a field outside pools does to nodes of the pool, where no input of
+        """Effect on nodes of the pool of a difference in a field outside pools, if no input of
         theirs shows it: path from the root -> class."""
         return {}
 
     def registered(self, fleet: Fleet, pool: Pool) -> Mapping[str, Mapping[str, Any]]:
-        """Inputs of every resource that the nodes of the pool are made by, as far as they follow
-        from the declaration: name of the resource -> inputs. What the engine is told to ignore is
-        left out, and sets are in one order. A name is a kind (`nodeGroup`), or a kind, `/` and
-        what is apart (`machine/0`)."""
+        """Inputs of every resource that creates nodes of the pool, as far as the declaration
+        determines them: name of the resource -> inputs. Inputs that the engine ignores are left
+        out, and sets are sorted. A name is a kind (`nodeGroup`), or a kind, `/` and a
+        distinguishing part (`machine/0`)."""
         return {}
 
     def input_class(self, kind: str, path: str, old: object, new: object) -> LeafClass:
-        """What a difference in one input of a resource does to nodes. `path` has no list indexes
+        """Effect on nodes of a difference in one input of a resource. `path` has no list indexes
         and is empty for the resource itself; a side without the input is None."""
         return LeafClass.UNKNOWN
 
@@ -257,18 +257,18 @@ class PlatformRules:
             yield InputDifference(path, one, two, self.input_class(kind, plain(path), one, two))
 
     def rollout(self, pool: Pool, *, replaced: bool) -> Rollout:
-        """In which order nodes are replaced or restarted; `replaced`: their group is made anew."""
+        """Order in which nodes restart or are replaced; `replaced`: in a new group."""
         return Rollout("the engine", None)
 
     def image_release(self, pool: Pool) -> str | None:
-        """The pinned release of the node image, as a date: `20250224`; None where none is."""
+        """The pinned release of the node image, as a date: `20250224`; None if none is pinned."""
         return None
 
     def node_names(self, fleet: Fleet, pool: str, ordinals: Iterable[int]) -> list[str]:
-        """Names of nodes that are known before they are made; none where they are not."""
+        """Names of nodes that are known before they are created; empty if they are not."""
         return []
 
 
 def platform_rules(platform: PlatformValue) -> PlatformRules:
-    """What the platform computes. Pure: no pulumi, no network."""
+    """The rules of the platform. Pure: no pulumi, no network."""
     return platform.module("platform").RULES

@@ -1,9 +1,8 @@
-"""What a pool may ask of its platform, and which labels and taints are its own to set."""
+"""Settings that a pool may use on its platform, and the labels and taints that it may set."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
 from gpufleet.catalogue.lookup import nearest_names
-from gpufleet.contract.kubelet_labels import OWN_DOMAINS, WELL_KNOWN, kubelet_sets
 from gpufleet.contract.platform import Platforms, PlatformValue
 from gpufleet.findings import Finding, error, findings_in, warning
 from gpufleet.fleet.model import GPU_TAINT, Machine
@@ -29,7 +28,7 @@ RESERVED_PREFIXES = (
     "eks.amazonaws.com/",
     "k8s.amazonaws.com/",
 )
-"""Label prefixes that gpufleet, the operators or the platform write themselves."""
+"""Label prefixes that gpufleet, the operators or the platform write."""
 
 
 def validate(
@@ -39,7 +38,7 @@ def validate(
     provisioner: Provisioner,
     machines: Sequence[Machine],
 ) -> list[Finding]:
-    """Findings about one pool that need nothing but its platform and its machines."""
+    """Findings about one pool from its platform and its machines alone."""
     return [
         *_platform(pool, path, platform, provisioner),
         *_fabric(pool, path, platform),
@@ -147,7 +146,7 @@ def _ownership(pool: GpuPool, path: str, platform: PlatformValue) -> Iterable[Fi
 def validate_intent(
     pool: GpuPool, path: str, environment: str, partition: Partition
 ) -> Iterable[Finding]:
-    """Training takes whole GPUs: an error, and in the environment `dev` a warning."""
+    """Training needs whole GPUs: an error, and in the environment `dev` a warning."""
     reason = _shared(pool, partition)
     if pool.intent is not Intent.TRAINING or reason is None:
         return
@@ -155,7 +154,7 @@ def validate_intent(
     yield make(
         "training-shared",
         f"{path}.sharing.{pool.sharing.mode}",
-        f"training takes whole GPUs: {reason}",
+        f"training needs whole GPUs: {reason}",
         "remove `sharing`, or write `intent: batch` for small jobs that can be restarted",
         found=pool.sharing.mode,
         environment=environment,
@@ -163,7 +162,7 @@ def validate_intent(
 
 
 def _shared(pool: GpuPool, partition: Partition) -> str | None:
-    """Why a job of training cannot use what the pool's pods get; None: they get whole GPUs."""
+    """Why a training job cannot use the pool's devices; None: they are whole GPUs."""
     if partition.mig_enabled or any(share.profile for share in partition.shares):
         return (
             "MIG devices have no NVLink and no peer-to-peer transfers, so a job cannot use several "
@@ -171,8 +170,8 @@ def _shared(pool: GpuPool, partition: Partition) -> str | None:
         )
     if any(share.replicas > 1 for share in partition.shares):
         return (
-            "a pod may not ask for several shares to get several GPUs, and other pods on the GPU "
-            "take memory and time of each step"
+            "a pod may not request several shares to get several GPUs, and other pods on the GPU "
+            "use its memory and slow each step down"
         )
     if pool.sharing.vgpu is not None and partition.fraction < 1:
         return (
@@ -240,3 +239,40 @@ def _cluster(spec: FleetSpec, platforms: Platforms) -> Iterable[Finding]:
             platforms=[one.value for one in readers],
             found=value,
         )
+
+
+WELL_KNOWN = frozenset(
+    {
+        "beta.kubernetes.io/arch",
+        "beta.kubernetes.io/instance-type",
+        "beta.kubernetes.io/os",
+        "failure-domain.beta.kubernetes.io/region",
+        "failure-domain.beta.kubernetes.io/zone",
+        "kubernetes.io/arch",
+        "kubernetes.io/hostname",
+        "kubernetes.io/os",
+        "node.kubernetes.io/instance-type",
+        "topology.kubernetes.io/region",
+        "topology.kubernetes.io/zone",
+    }
+)
+"""Labels of Kubernetes' own domains that a kubelet sets on its own node. With any other it ends
+at once: "unknown 'kubernetes.io' or 'k8s.io' labels specified with --node-labels"
+(kubernetes/kubernetes `cmd/kubelet/app/options/options.go`, ValidateKubeletFlags;
+`staging/src/k8s.io/kubelet/pkg/apis/well_known_labels.go`, read 2026-11-28). Their values follow
+from the machine."""
+OWN_DOMAINS = ("kubelet.kubernetes.io", "node.kubernetes.io")
+"""Domains, with their subdomains, of which it sets every label."""
+_KUBERNETES = ("kubernetes.io", "k8s.io")
+
+
+def kubelet_sets(key: str) -> bool:
+    """Whether a kubelet starts with this label under `--node-labels`."""
+    domain, slash, _ = key.partition("/")
+    if not slash or not _under(domain, _KUBERNETES):
+        return True
+    return key in WELL_KNOWN or _under(domain, OWN_DOMAINS)
+
+
+def _under(domain: str, parents: tuple[str, ...]) -> bool:
+    return any(domain == one or domain.endswith(f".{one}") for one in parents)

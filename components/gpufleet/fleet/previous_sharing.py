@@ -1,4 +1,4 @@
-"""The sharing a pool's nodes had until now: what must stay applicable while waves go through."""
+"""The previous sharing of a pool's nodes, which must stay valid during the waves of a change."""
 
 from collections.abc import Iterable
 
@@ -12,8 +12,8 @@ from gpufleet.spec.pool import GpuPool, Provisioner
 _finding = findings_in(__file__)
 
 IN_PLACE = frozenset({"exclusive", "timeSlicing", "mps", "mig"})
-"""Ways of sharing between which a node changes by its labels. Claims (`dra`) change who serves the
-node (`fleet/cut_over.py`), vGPU the machine."""
+"""Ways of sharing between which a node changes by its labels. Claims (`dra`) change the advertiser
+of the node (`fleet/cut_over.py`), vGPU changes the machine."""
 
 
 def cut_previous(
@@ -28,10 +28,10 @@ def cut_previous(
     partition: Partition,
     find_gpu: FindGpu,
 ) -> tuple[Partition | None, list[Finding]]:
-    """What the nodes are cut into until their wave comes; None without a change under way.
+    """The partition of nodes until their wave comes; None without a change in progress.
 
     `memory` is that of one device, as for the new partition. `plugin_owner` runs the plugin that
-    serves the pool, where that is the platform's own.
+    serves the pool, if it is the platform's own.
     """
     if pool.change is None:
         return None, []
@@ -62,11 +62,11 @@ def _not_in_place(
     other = next((mode for mode in modes if mode not in IN_PLACE and mode != "dra"), None)
     reason = None
     if other is not None:
-        reason = f"{other} is served by something else than the device plugin"
+        reason = f"{other} is not served by the device plugin"
     elif modes == ("dra", "dra"):
-        reason = "the DRA driver has one configuration, which holds for all nodes at once"
+        reason = "the DRA driver has one configuration, which applies to all nodes at once"
     elif plugin_owner is not None:
-        reason = f"{plugin_owner} makes a new node pool when its GPU sharing changes"
+        reason = f"{plugin_owner} creates a new node pool when its GPU sharing changes"
     elif provisioner is not Provisioner.MANAGED:
         reason = f"{provisioner.value} replaces nodes by itself, in its own order"
     if reason is not None:

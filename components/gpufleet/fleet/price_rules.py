@@ -1,8 +1,8 @@
-"""Where and when the prices of a fleet are of, and what that means for its spend.
+"""Region and age of the prices of a fleet, and their effect on its spend.
 
-A price holds in one region. Where the catalogue has none of the cluster's region, `prices` of the
-declaration decides: `strict` counts none, `estimate` counts the price of another region and says
-so, but not across partitions: GovCloud and China have price lists of their own.
+A price applies to one region. If the catalogue has none for the cluster's region, `prices` of the
+declaration decides: `strict` uses none, `estimate` uses the price of another region and reports it,
+but not across partitions: GovCloud and China have separate price lists.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -20,21 +20,21 @@ from gpufleet.spec.fleet_spec import FleetSpec
 _finding = findings_in(__file__)
 
 PRICE_AGE_DAYS = {"spot": 120}
-"""Days after which a price of this purchase option is too old to decide with: spot moves."""
+"""Age in days from which a price of this purchase option is too old: spot prices change."""
 DEFAULT_PRICE_AGE_DAYS = 365
-"""The same for list prices. Both limits are ours: no cloud publishes how long a price holds."""
+"""The same for list prices. Both limits are ours: no cloud publishes the validity of a price."""
 
 
 def regional_catalogue(spec: FleetSpec, platform: PlatformValue, catalogue: Catalogue) -> Catalogue:
-    """The catalogue with the prices of the cluster's region, as `prices` asks."""
+    """The catalogue with the prices of the cluster's region, according to `prices`."""
     if platform.facts.cloud is None and not platform.facts.any_seller:
         return catalogue
     return catalogue.in_region(spec.cluster.region, estimate=not spec.strict_prices)
 
 
 def price_region(pool: Pool) -> str | None:
-    """Region whose list price the pool is counted with; None where there is none, or the price is
-    the declaration's own."""
+    """Region of the list price that is used for the pool; None if there is none, or if the
+    declaration has the price."""
     row, wanted = pool.machines[0].instance, pool.capacity[0]
     option = None if row is None else _listed_option(row, wanted)
     if row is None or option is None:
@@ -44,7 +44,7 @@ def price_region(pool: Pool) -> str | None:
 
 
 def _listed_option(row: InstanceType, wanted: Capacity) -> str | None:
-    """The purchase option whose list price counts; None where the declaration has the price."""
+    """The purchase option whose list price applies; None if the declaration has the price."""
     if wanted.on_prem is not None or wanted.capacity_block is not None:
         return None
     if wanted.flex_start and row.price("flexStart").micro_usd_per_hour is not None:
@@ -53,7 +53,7 @@ def _listed_option(row: InstanceType, wanted: Capacity) -> str | None:
 
 
 def _listed(pool: Pool) -> Iterator[tuple[InstanceType, str, Price]]:
-    """Each list price that the pool's spend rests on."""
+    """Each list price in the pool's spend."""
     for machine in pool.machines:
         row = machine.instance
         options = () if row is None else (_listed_option(row, one) for one in pool.capacity)
@@ -103,12 +103,12 @@ def _unknown_here(region: str, pools: Sequence[Pool], catalogue: Catalogue) -> I
         yield _finding(
             "price-unknown-in-region",
             fix=(
-                "give yours with `--prices FILE` (docs/catalogue.md)"
+                "give your own with `--prices FILE` (docs/catalogue.md)"
                 + (
-                    f", or write `prices: estimate` to count that of {', '.join(sorted(known))}"
+                    f", or write `prices: estimate` to use that of {', '.join(sorted(known))}"
                     if own is None
-                    else f": {own} has its own price list, and that of "
-                    f"{', '.join(sorted(known))} is never counted for it"
+                    else f": {own} has its own price list, and the price of "
+                    f"{', '.join(sorted(known))} is never used for it"
                 )
             ),
             found=region,
@@ -119,8 +119,8 @@ def _unknown_here(region: str, pools: Sequence[Pool], catalogue: Catalogue) -> I
 
 
 def _priced_regions(row: InstanceType, option: str, price: Price, catalogue: Catalogue) -> set[str]:
-    """Regions in which the machine has a price. Of GPUs attached to a machine that has none
-    anywhere, the price bears no note."""
+    """Regions in which the machine has a price. For GPUs that are attached to a machine without any
+    price, the GPU's price has no note."""
     if row.attachable:
         return catalogue.attached_regions(row, option) if price.notes else set()
     others = catalogue.prices[row.cloud].get((row.name, option), ())

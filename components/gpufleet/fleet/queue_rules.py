@@ -1,4 +1,4 @@
-"""Findings about queues that the declaration itself shows: names, limits, what would never start.
+"""Findings about queues from the declaration alone: names, limits, jobs that would never start.
 
 Sources: kubernetes-sigs/kueue v0.19.2 `pkg/webhooks`, the rules in its definitions, and its pages
 on topology-aware scheduling and ProvisioningRequests.
@@ -22,13 +22,13 @@ from gpufleet.spec.queues import NetworkTopology, Queues, Reclaim
 _finding = findings_in(__file__)
 
 FRAMEWORKS = tuple(row["name"] for row in read_rows(Path(__file__).parent, "kueue_frameworks"))
-"""Integrations of Kueue v0.19.2, as the configuration of its chart lists them."""
+"""Integrations of Kueue v0.19.2, as in the configuration of its chart."""
 
 
 def validate_queue_declaration(
     spec: FleetSpec, platforms: Platforms, pools: Sequence[Pool]
 ) -> list[Finding]:
-    """Everything that is wrong with `queues`; nothing without it."""
+    """Errors in `queues`; empty without it."""
     queues = spec.queues
     if queues is None:
         return []

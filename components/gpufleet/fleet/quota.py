@@ -4,16 +4,16 @@ from collections.abc import Mapping
 from fractions import Fraction
 
 ROUNDING = Fraction(1, 10**9)
-"""How far shares that are meant to make 1 may miss it: thirds written as decimals."""
+"""Tolerance of shares that should add up to 1: thirds written as decimals."""
 
 
 def split(amount: int, shares: Mapping[str, float]) -> dict[str, int]:
-    """Whole units for each team: never more in all than `amount`.
+    """Whole units for each team: in total never more than `amount`.
 
-    A share is taken as the decimal the author wrote. Every team gets the whole part of its share;
-    the units the fractions leave, together the whole part of amount x all shares, go one each to
-    the largest fractions, the earlier team first where they are equal (largest remainder method).
-    Shares that miss 1 by less than `ROUNDING`, or add up to more, are scaled to make 1.
+    A share is the decimal that the author wrote. Every team gets the whole part of its share; the
+    units left by the fractions, together the whole part of amount x all shares, go one each to the
+    largest fractions, the earlier team first among equals (largest remainder method). Shares whose
+    sum differs from 1 by less than `ROUNDING`, or is larger, are scaled to 1.
     """
     exact = {team: Fraction(str(share)) for team, share in shares.items()}
     written = sum(exact.values(), Fraction(0))

@@ -1,7 +1,7 @@
 """Findings about raw arguments, which are merged last.
 
 They may set arguments that gpufleet does not set. They must not change arguments from which the
-fleet's counts are computed, or that components wire.
+fleet's counts are computed, or that components connect.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,12 +19,12 @@ _finding = findings_in(__file__)
 def validate_raw_arguments(
     pool: Pool, folder: Path, option: str, raw: Mapping[str, Any]
 ) -> Iterator[Finding]:
-    """Arguments of one option that are refused.
+    """Refused arguments of one option.
 
     Args:
         pool: The pool.
-        folder: Of the platform, whose `raw_arguments.jsonl` has a row for each argument that a
-            setting decides, and, without `decided_by`, for each that components wire.
+        folder: Folder of the platform, whose `raw_arguments.jsonl` has a row for each argument that
+            a setting decides, and, without `decided_by`, for each that components connect.
         option: Path of the raw arguments in the pool.
         raw: The arguments.
     """

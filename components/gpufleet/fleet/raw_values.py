@@ -12,7 +12,7 @@ _finding = findings_in(__file__)
 def validate_contradictions(
     typed: Iterable[tuple[str, str, Any]], raw: Mapping[str, Any], addon: str
 ) -> Iterator[Finding]:
-    """Raw values that say something else than a typed setting (field path, key, value)."""
+    """Raw values that differ from a typed setting (field path, key, value)."""
     for field, key, value in typed:
         found = value_at(raw, key)
         if found is None or found == value:

@@ -1,4 +1,4 @@
-"""What pods ask for to use the NICs that the Network Operator looks after."""
+"""Requests of pods for the NICs that the Network Operator serves."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -10,26 +10,25 @@ from gpufleet.fleet.nic_cluster_policy import all_networks
 from gpufleet.spec.fleet_spec import FleetSpec
 
 NETWORKS = "k8s.v1.cni.cncf.io/networks"
-"""Annotation of a pod: the networks that it joins next to the cluster's own."""
+"""Annotation of a pod: networks that it joins in addition to the cluster network."""
 
 
 @dataclass(frozen=True, slots=True)
 class RdmaRequest:
-    """What pods of a pool ask for to use its NICs."""
+    """Requests of a pool's pods for its NICs."""
 
     resources: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Extended resource -> how many."""
+    """Extended resource -> quantity."""
     annotations: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
 def rdma_request(pool: Pool, spec: FleetSpec, plan: NetworkPlan) -> RdmaRequest:
-    """The RDMA device, and the networks that are declared: nothing for pools whose NICs someone
-    else looks after.
+    """The RDMA device, and the declared networks: empty for pools whose NICs gpufleet does not
+    serve.
 
     A network of host devices takes one device of its resource for each pod. Pods join networks by
-    an annotation of Multus (k8snetworkplumbingwg/multus-cni v4, "how to use"; examples of
-    NVIDIA's Network Operator documentation).
-    """
+    an annotation of Multus (k8snetworkplumbingwg/multus-cni v4, "how to use"; examples of NVIDIA's
+    Network Operator documentation)."""
     if not rdma_pools([pool]):
         return RdmaRequest()
     declared = spec.addons.network_operator

@@ -1,4 +1,4 @@
-"""What a Node object says of its NVIDIA GPUs, cut, shared or whole.
+"""NVIDIA GPUs in a Node object: partitioned, shared or whole.
 
 Labels are those of GPU Feature Discovery (NVIDIA/k8s-device-plugin v0.20.0 README, "Generated
 labels"): sharing and the MIG strategy `single` append to the product, and with `single` the count
@@ -31,7 +31,7 @@ class ReportedGpus:
 
     @property
     def product(self) -> str | None:
-        """What GPU Feature Discovery calls the GPU, suffixes included; None without the label."""
+        """Product label of GPU Feature Discovery, with suffixes; None without the label."""
         return self.labels.get(PRODUCT_LABEL)
 
     @property
@@ -41,7 +41,7 @@ class ReportedGpus:
 
     @cached_property
     def gpu(self) -> Gpu | None:
-        """The GPU of the catalogue; None where it is not labelled or not known."""
+        """The GPU of the catalogue; None if it is not labelled or not known."""
         try:
             return None if self.product is None else load().gpu_by_product_label(self.product)
         except UnknownKeyError:
@@ -61,19 +61,19 @@ class ReportedGpus:
 
     @property
     def whole(self) -> int:
-        """GPUs that the Node offers next to its slices."""
+        """GPUs that the Node offers in addition to its slices."""
         return 0 if self._single is not None else self.capacity.get(_WHOLE, 0)
 
     @property
     def count(self) -> int | None:
-        """GPUs in the Node; None where nothing counts them: shares are not GPUs."""
+        """GPUs in the Node; None if no label counts them: shares are not GPUs."""
         text = self.labels.get(_COUNT_LABEL, "")
         counted = int(text) if text.isdecimal() else 0
         if self._single is not None:
             geometry = None if self.gpu is None else self.gpu.mig
             row = None if geometry is None else geometry.profiles.get(self._single)
             if row is None or counted % row.max_instances:
-                return None  # not all of them are full of slices
+                return None  # some GPUs are not full of slices
             return counted // row.max_instances or None
         shared = (self.product or "").endswith(_SHARED) or _SHARES in self.labels
         return counted or (None if shared or self.slices else self.whole) or None
@@ -92,7 +92,7 @@ class ReportedGpus:
 
 
 def reported_gpus(node: Mapping[str, Any]) -> ReportedGpus:
-    """GPUs of a Node object, as `kubectl get nodes -o json` has it."""
+    """GPUs of a Node object from `kubectl get nodes -o json`."""
     labels = mapping(mapping(node.get("metadata")).get("labels"))
     capacity = mapping(mapping(node.get("status")).get("capacity"))
     return ReportedGpus(

@@ -1,4 +1,4 @@
-"""Rollout: in which order the nodes of a pool are replaced, by the one who does it."""
+"""Rollout: order in which the nodes of a pool are replaced, and by which program."""
 
 from dataclasses import dataclass
 
@@ -8,10 +8,10 @@ class Rollout:
     """The order, as far as the declaration decides it."""
 
     who: str
-    """Who replaces or restarts the nodes."""
+    """Program that replaces or restarts the nodes."""
     at_once: int | None
-    """Nodes that are away at the same time; None: all of them."""
+    """Number of nodes that are unavailable at the same time; None: all of them."""
     before: int | None = 0
-    """New nodes that are there before the first old one goes; None: one for each that goes."""
+    """New nodes before the first old one is removed; None: one for each removed node."""
     note: str = ""
-    """What else decides it."""
+    """Other conditions."""

@@ -13,9 +13,9 @@ from gpufleet.spec.scaling import KedaScaling, ScaleOn, Signal, WorkloadKind
 _finding = findings_in(__file__)
 
 DEFAULT_TARGETS = {Signal.KV_CACHE: 0.8, Signal.TENSOR_ACTIVE: 0.8, Signal.GPU_UTILISATION: 0.7}
-"""Targets that hold for most: room for a burst while the next replica loads. Our own figures."""
+"""Targets for most workloads, with room for a burst while the next replica loads. Ours."""
 OF_PODS = frozenset(Signal) - {Signal.QUEUE_LENGTH}
-"""Signals that the pods themselves give: they are gone with the last pod."""
+"""Signals from the pods themselves: they disappear with the last pod."""
 MAX_KEDA_NAME = 54
 """Longest name of a ScaledObject: KEDA's autoscaler is called `keda-hpa-<name>`, at most 63."""
 NEEDED_SECRETS = {
@@ -24,12 +24,12 @@ NEEDED_SECRETS = {
     "tls": ("cert", "key"),
     "custom": ("customAuthHeader", "customAuthValue"),
 }
-"""What each way of authenticating reads (KEDA 2.20 documentation, Prometheus trigger)."""
+"""Secrets that each authentication mode reads (KEDA 2.20 documentation, Prometheus trigger)."""
 _OF_GPU = (Signal.GPU_UTILISATION, Signal.TENSOR_ACTIVE)
 
 
 def told_by_pods(on: ScaleOn) -> bool:
-    """Whether a signal is gone with the last pod."""
+    """Whether a signal disappears with the last pod."""
     return on.signal in OF_PODS and on.query is None
 
 
@@ -76,7 +76,7 @@ def _signal(scaling: KedaScaling, on: ScaleOn, index: int) -> Iterator[Finding]:
 
 
 def name_too_long(name: str, place: str) -> Iterator[Finding]:
-    """The finding about a workload whose name leaves KEDA no room for its own."""
+    """The finding about a workload whose name leaves no room for KEDA's prefix."""
     if len(name) > MAX_KEDA_NAME:
         yield _finding("scaling-name-too-long", place, found=len(name), limit=MAX_KEDA_NAME)
 

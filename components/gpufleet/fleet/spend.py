@@ -19,8 +19,8 @@ def micro(usd: str) -> int:
 
 
 def node_prices(machine: Machine, capacity: Capacity) -> tuple[int | None, int | None]:
-    """Lowest and highest micro-dollars one node can cost an hour, with the fee of its provisioner
-    where that is known; None where no one knows."""
+    """Lowest and highest hourly cost of one node in micro-dollars, with the fee of its provisioner
+    if that is known; None if not known."""
     low, high = _prices(machine, capacity)
     fee = machine.fee_micro_usd or 0
     return None if low is None else low + fee, None if high is None else high + fee
@@ -51,7 +51,7 @@ def _cap(spot: Spot) -> int | None:
 
 
 def first_choice(machines: Sequence[Machine], capacity: Sequence[Capacity]) -> int | None:
-    """What one node is planned to cost an hour as the pool would like to buy it."""
+    """Planned hourly cost of one node at the pool's preferred capacity type."""
     wanted, row = capacity[0], machines[0].instance
     if wanted.spot is not None and row is not None:
         spot = planned_price(row, "spot", _cap(wanted.spot))
@@ -70,9 +70,9 @@ def pool_spend(
 ) -> SpendBounds:
     """Bounds of one pool's spend per hour.
 
-    `separately`: each way of buying is a node pool of its own that may reach the pool's largest
-    size (GKE); all of them may be at it together. Without a way of buying that is open there are
-    no nodes, and no cost.
+    `separately`: each capacity type is a separate node pool that may reach the pool's largest size
+    (GKE); all of them may reach it together. Without an open capacity type the pool has no nodes
+    and no cost.
     """
     if not capacity:
         return SpendBounds(0, 0, 0)
@@ -124,7 +124,7 @@ def _sum(parts: Sequence[Money]) -> Money:
 def validate_budget(
     spec: FleetSpec, pools: Sequence[Pool], bounds: SpendBounds
 ) -> Iterator[Finding]:
-    """Whether the fleet's largest spend stays within its budget, if it has one."""
+    """Whether the fleet's maximum spend is within its budget, if it has one."""
     if spec.budget is None:
         return
     budget = spec.budget.usd_per_hour
@@ -133,7 +133,7 @@ def validate_budget(
             "spend-unbounded",
             "budget.usdPerHour",
             f"{budget} USD/h cannot be guaranteed: " + "; ".join(bounds.maximum.causes),
-            "give the price where it is known to you, such as capacityBlock.usdPerHour",
+            "give the price if you know it, such as capacityBlock.usdPerHour",
             causes=list(bounds.maximum.causes),
         )
         return
@@ -152,7 +152,7 @@ def validate_budget(
 
 
 def _within_budget(pools: Sequence[Pool], excess: int) -> str:
-    """The change of one pool, the dearest, that would fix it; or where to look."""
+    """The change of one pool, the most expensive, that would fix it; or advice where to reduce."""
     priced = [(p.spend.maximum, p) for p in pools if not isinstance(p.spend.maximum, Unbounded)]
     most, dearest = max(priced, key=lambda entry: entry[0])
     nodes = dearest.nodes
@@ -163,5 +163,5 @@ def _within_budget(pools: Sequence[Pool], excess: int) -> str:
     cost, least = Decimal(most) / MICRO_USD, Decimal(one) / MICRO_USD
     return (
         f"{dearest.name} costs most, up to {cost} USD/h; shrink pools, or write {least} or more, "
-        "the least that has nodes of each pool"
+        "the minimum with nodes of each pool"
     )

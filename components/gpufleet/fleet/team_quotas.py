@@ -1,4 +1,4 @@
-"""What each team gets of each pool, in units that its jobs can use, and where that is nothing."""
+"""Quota of each team in each pool, in units that its jobs can use, and empty quotas."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -20,16 +20,16 @@ from gpufleet.fleet.model import Pool
 from gpufleet.spec.queues import Queues, Team
 
 FEW = 16
-"""Nodes that a pool is looked at with beyond those it has, for the smallest that is enough."""
+"""Additional nodes for which a pool is evaluated, to find the smallest sufficient number."""
 MOST = 10_000
 """Maximum number of nodes of a pool."""
 Sized = Callable[[int], dict[str, dict[str, int]]]
-"""Quotas of a pool, were it to have so many nodes."""
+"""Quotas of a pool with a given number of nodes."""
 
 
 @dataclass(frozen=True, slots=True)
 class TeamQuota:
-    """Quota of a team of one resource of a pool."""
+    """Quota of a team for one resource of a pool."""
 
     team: Team
     pool: Pool
@@ -39,16 +39,16 @@ class TeamQuota:
     of_node: int
     """Units that each node advertises."""
     usable: int
-    """Fewest units that a job can use."""
+    """Minimum number of units that a job can use."""
 
     @property
     def borrows(self) -> int | None:
-        """Units beyond its quota; None: whatever is idle."""
+        """Units beyond its quota; None: all idle units."""
         return borrowing_limit(self.team, self.units)
 
     @property
     def lends(self) -> int | None:
-        """Units that others may use while they are idle; None: all of them."""
+        """Units that other teams may use while they are idle; None: all of them."""
         return lending_limit(self.team, self.units)
 
     @property
@@ -80,8 +80,7 @@ def team_quotas(fleet: HasPools, queues: Queues, only: Pool | None = None) -> It
 
 
 def validate_quotas(fleet: HasPools, queues: Queues) -> Iterator[Finding]:
-    """Shares, borrowing and lending that are declared and come out as nothing, and teams that have
-    no pool at all."""
+    """Declared shares, borrowing and lending that yield nothing, and teams without any pool."""
     names = {team.name for team in queues.teams}
     paths = {team.name: f"queues.teams[{index}]" for index, team in enumerate(queues.teams)}
     served: set[str] = set()
@@ -108,8 +107,8 @@ def validate_quotas(fleet: HasPools, queues: Queues) -> Iterator[Finding]:
 
 
 def _reach(quotas: Sequence[TeamQuota]) -> Iterator[int]:
-    """Units that each team can ever use of one pool: its quota and what it may borrow of others.
-    A borrowing limit is a multiple of the quota, so of no quota it is 0."""
+    """Maximum units that each team can use of one pool: its quota and what it may borrow. A
+    borrowing limit is a multiple of the quota, so without quota it is 0."""
     lent: dict[str, int] = {}
     for one in quotas:
         part = one.units if one.lends is None else one.lends
@@ -135,7 +134,7 @@ def _nothing(
     outcome = (
         "no job of the team is ever admitted there"
         if alone
-        else "its jobs run there only on what others leave idle"
+        else "its jobs run there only on idle quota of other teams"
     )
     name, pool = found.team.name, found.pool
     there = found.of_node * pool.available_nodes
@@ -162,7 +161,7 @@ def _nothing(
 
 
 def _share(found: TeamQuota, teams: Sequence[Team]) -> Iterator[str]:
-    """The smallest share, in hundredths, that is one job whatever the others have."""
+    """The smallest share, in hundredths, that is enough for one job, whatever the others have."""
     pool = found.pool
     promised = ceil(Fraction(sum(pool.committed_gpus.values()), pool.gpus_per_node))
     parts = found.of_node * (pool.available_nodes - promised) // found.usable
@@ -173,8 +172,8 @@ def _share(found: TeamQuota, teams: Sequence[Team]) -> Iterator[str]:
 
 
 def _size(found: TeamQuota, sized: Sized) -> Iterator[str]:
-    """The smallest number of nodes with which one job of the team fits; a TPU slice has the number
-    that it has."""
+    """The smallest number of nodes with which one job of the team fits; a TPU slice has a fixed
+    number of nodes."""
     pool, name, now = found.pool, found.team.name, found.pool.available_nodes
     if found.usable > found.of_node:
         return
@@ -185,12 +184,12 @@ def _size(found: TeamQuota, sized: Sized) -> Iterator[str]:
 
 
 def _without_pool(name: str, path: str, *, later: bool) -> Finding:
-    outcome = "its jobs run only on what the owners leave idle" if later else "none ever runs"
+    outcome = "its jobs run only on idle quota of the owners" if later else "none ever runs"
     return (warning if later else error)(
         "team-quota-of-nothing",
         path,
         f"every pool belongs to another team (`team`), and {name} has no quota: {outcome}",
-        f"give {name} a pool (`team: {name}`), or leave `team` out of one",
+        f"give {name} a pool (`team: {name}`), or remove `team` from one",
         team=name,
         found=0,
         limit=1,
@@ -203,7 +202,7 @@ def _rounded(found: TeamQuota, path: str, verb: str, part: float) -> Finding:
         "team-quota-of-nothing",
         path,
         f"{part:g} times {found.units:,} {found.resource} of {found.pool.name} is less than one "
-        f"job takes ({found.usable:,}): {found.team.name} can {verb} nothing there",
+        f"job needs ({found.usable:,}): {found.team.name} can {verb} nothing there",
         f"write {least:g} or more",
         team=found.team.name,
         pool=found.pool.name,

@@ -1,7 +1,7 @@
 """Exact fraction of a node that one unit of an advertised resource represents.
 
-The weight of a slice is half its part of the compute slices plus half its part of the memory slots:
-one of the two alone is not enough (seven 1g.10gb use all compute and seven of eight memory slots).
+The weight of a slice is half its share of the compute slices plus half its share of the memory
+slots: one of the two is not enough (seven 1g.10gb use all compute and seven of eight memory slots).
 The slices of a GPU cannot use more than all of either, so their weights add up to at most 1. The
 remainder cannot be assigned to a pod and is stranded.
 """
@@ -15,12 +15,12 @@ from gpufleet.partition.profile_name import parse
 
 
 def unit_weights(pool: Pool) -> dict[str, Fraction]:
-    """Resource -> part of the node that one unit is. Units of one kind are alike."""
+    """Resource -> share of the node of one unit. Units of one kind are equal."""
     partition, count = pool.partition, len(pool.partition.gpus)
     weights: dict[str, Fraction] = {}
     for share in partition.shares:
         if partition.dra is not None and partition.dra.on_demand:
-            # Cut when asked for: each kind is weighed alone.
+            # Created on demand: the weight of each kind is computed separately.
             device = _device(pool.gpu.mig, share.profile)
             weights[share.resource] = device / count / share.replicas
             continue
@@ -41,7 +41,7 @@ def unit_weights(pool: Pool) -> dict[str, Fraction]:
 
 
 def unit_capacity(pool: Pool) -> dict[str, int]:
-    """Resource -> units of one node that can be held."""
+    """Resource -> units of one node that pods can hold."""
     return {share.resource: share.per_node for share in pool.partition.shares}
 
 
@@ -50,7 +50,7 @@ def _same(profile: str, wanted: str) -> bool:
 
 
 def _device(geometry: MigGeometry | None, profile: str | None) -> Fraction:
-    """Part of a GPU that a device is."""
+    """Share of a GPU of one device."""
     if profile is None or geometry is None:
         return Fraction(1)
     parent = names.gpu_instance_of(profile)

@@ -1,4 +1,4 @@
-"""Raw values of charts that no typed settings are merged with: what their release makes of them."""
+"""Raw values of charts without typed settings: findings of their release."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -12,7 +12,7 @@ from gpufleet.spec.fleet_spec import FleetSpec
 _OURS: Mapping[str, Mapping[str, Any]] = {"dra_driver": {"gpuResourcesEnabledOverride": True}}
 """Values that are always sent, by field."""
 _ELSEWHERE = frozenset({"dra-gates-conflict", "dra-consumable-shares-gate"})
-"""Said of the gates of pools and values together."""
+"""Codes about the gates of pools and values together."""
 
 
 def validate_raw_values(spec: FleetSpec, catalogue: Catalogue) -> Iterator[Finding]:
@@ -25,7 +25,7 @@ def validate_raw_values(spec: FleetSpec, catalogue: Catalogue) -> Iterator[Findi
 
 
 def _validated(spec: FleetSpec, field: str, catalogue: Catalogue) -> Iterator[Finding]:
-    # Few declarations have raw values, and this reads much: it is loaded late.
+    # Few declarations have raw values, and this module loads much data: it is imported late.
     from gpufleet.contract.programs import dra_driver_values, scaling_charts
     from gpufleet.documents.document import GoDocument
 

@@ -1,7 +1,7 @@
-"""When a pool has nodes: windows of what is bought, maintenance, and what is promised to teams.
+"""Times at which a pool has nodes: windows of capacity, maintenance, and commitments to teams.
 
-Everything is a function of a moment. `None` as a moment means that no moment is looked at: every
-window counts as open, and no maintenance is under way.
+Everything is a function of a time. `None` as the time means that no time is considered: every
+window counts as open, and no maintenance is in progress.
 
 Sources: Amazon EC2 user guide, Capacity Blocks for ML: instances can be used until 30 minutes
 before the end, then EC2 terminates them (aws/karpenter-provider-aws 7da2ad7
@@ -21,9 +21,9 @@ RECLAIM = timedelta(minutes=30)
 ULTRASERVER_RECLAIM = timedelta(minutes=60)
 """The same for UltraServers."""
 DRAIN = timedelta(minutes=30)
-"""Time for pods to leave before EC2 terminates instances. Ours: AWS asks for scaling to zero "more
-than 30 minutes" before the end (EKS user guide, Capacity Blocks), and Karpenter takes 10 minutes
-more (the design above)."""
+"""Time for pods to leave before EC2 terminates instances. Ours: AWS recommends to scale to zero
+"more than 30 minutes" before the end (EKS user guide, Capacity Blocks), and Karpenter takes 10
+minutes more (the design above)."""
 _ULTRASERVERS = ("p6e-", "trn2u.")
 
 
@@ -32,34 +32,34 @@ class BoughtWindow:
     """A time for which capacity is bought or owned."""
 
     starts: datetime | None
-    """None: from the beginning."""
+    """None: no start, it has always been available."""
     usable_until: datetime | None
     """None: it does not end."""
     paid_until: datetime | None
     instances: int | None
-    """None: as many as the pool's largest size."""
+    """None: the pool's largest size."""
     id: str | None
-    """Of the block or reservation."""
+    """Id of the block or reservation."""
 
     def is_usable(self, at: datetime) -> bool:
-        """Whether nodes can run in it at that moment."""
+        """Whether nodes can run in it at that time."""
         return _open(at, self.starts, self.usable_until)
 
     def is_paid(self, at: datetime) -> bool:
-        """Whether it costs money at that moment."""
+        """Whether it costs money at that time."""
         return _open(at, self.starts, self.paid_until)
 
 
 @dataclass(frozen=True, slots=True)
 class NodesAt:
-    """Nodes that a pool can have at one moment, by how sure they are."""
+    """Nodes that a pool can have at one time, by certainty."""
 
     bought: int
     """Blocks, reservations, own hardware."""
     requested: int
-    """On demand: nothing is promised, and usually there is some."""
+    """On demand: not guaranteed, but usually available."""
     expected: int
-    """Spot, flex start, queued: may come late, be taken back, or not come."""
+    """Spot, flex start, queued: may start late, be reclaimed, or never start."""
 
     @property
     def total(self) -> int:
@@ -68,7 +68,7 @@ class NodesAt:
 
 
 def bought_window(entry: Capacity, machine: str) -> BoughtWindow | None:
-    """The window of a block, a reservation or own hardware; None of other ways of buying."""
+    """The window of a block, a reservation or own hardware; None for other capacity types."""
     block, reserved = entry.capacity_block, entry.reserved
     if block is not None:
         before = ULTRASERVER_RECLAIM if machine.startswith(_ULTRASERVERS) else RECLAIM
@@ -87,7 +87,7 @@ def nodes_at(
     largest: int,
     at: datetime | None,
 ) -> NodesAt:
-    """Nodes the pool can have at a moment. Maintenance takes nodes that are bought first."""
+    """Nodes that the pool can have at a time. Maintenance takes bought nodes first."""
     modes = {entry.mode for entry in capacity}
     left = largest
     bought = 0
@@ -116,7 +116,7 @@ def nodes_out(maintenance: Sequence[MaintenanceWindow], largest: int, at: dateti
 def open_capacity(
     capacity: Sequence[Capacity], machine: str, at: datetime | None
 ) -> tuple[Capacity, ...]:
-    """Ways of buying that cost money at a moment, if they are used."""
+    """Capacity types that cost money at a time, if they are used."""
     if at is None:
         return tuple(capacity)
     windows = ((entry, bought_window(entry, machine)) for entry in capacity)
@@ -124,8 +124,8 @@ def open_capacity(
 
 
 def committed(commitments: Sequence[TeamCommitment], at: datetime | None) -> Mapping[str, int]:
-    """Team -> GPUs that are promised to it at a moment. Without a moment, only what is promised
-    without a time counts."""
+    """Team -> GPUs that are promised to it at a time. Without a time, only promises without a time
+    count."""
     found: dict[str, int] = {}
     for one in commitments:
         timeless = one.starts is None and one.until is None
@@ -140,7 +140,7 @@ def edges(
     commitments: Sequence[TeamCommitment],
     machine: str,
 ) -> Iterator[datetime]:
-    """Every moment at which anything of a pool changes."""
+    """Every time at which a property of a pool changes."""
     for entry in capacity:
         window = bought_window(entry, machine)
         if window is not None:

@@ -1,1 +1,1 @@
-"""Platforms whose nodes a fleet can make: one folder each, found through `registry`."""
+"""Platforms on which a fleet can create nodes: one folder each, registered in `registry`."""

@@ -1,6 +1,6 @@
-"""From the text of a declaration to its Fleet, in one step: what programs call.
+"""From the text of a declaration to its Fleet in one step, for programs.
 
-Here compile gets the platforms that there are.
+This module passes all platforms to compile.
 """
 
 from collections.abc import Mapping
@@ -23,7 +23,7 @@ class Compiled:
     """The result of reading and compiling a declaration."""
 
     fleet: Fleet | None
-    """What could be compiled; None when nothing could. Deploy it only when no finding is an
+    """The compiled part; None when nothing could be compiled. Deploy it only when no finding is an
     error."""
     findings: tuple[Finding, ...]
 
@@ -42,11 +42,11 @@ def compile_document(
 ) -> Compiled:
     """Read and compile a FleetSpec or stack file.
 
-    `prices` overrides list prices from a file. `as_of` is the day on which the age of prices is
-    counted, `at` the moment at which windows are open or not (`compile_fleet`). Raises
-    UnreadableDocumentError when the text is not a bounded YAML or JSON mapping; everything else
-    that
-    is wrong comes back as findings.
+    `prices` overrides list prices from a file. `as_of` is the day for the age of prices, `at` the
+    time at which windows are evaluated (`compile_fleet`). Raises UnreadableDocumentError when the
+    text is not a bounded YAML or JSON mapping; all other errors are
+    returned
+    as findings.
     """
     return compile_data(fleet_part(read_document(text)), prices=prices, as_of=as_of, at=at)
 
@@ -93,7 +93,7 @@ def compile_data(
 def _overlay_findings(catalogue: Catalogue) -> list[Finding]:
     if not catalogue.overlay.sources:
         return []
-    # Only who has an overlay pays for importing the review.
+    # Only a program with an overlay pays for importing the review.
     from gpufleet.catalogue.overlay_review import review_overlay
 
     return review_overlay(catalogue)

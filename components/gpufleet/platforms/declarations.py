@@ -1,4 +1,4 @@
-"""What the declarations of an add-on mean: the fleet of one cluster."""
+"""The fleet of one cluster from the declarations of an add-on."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,7 +12,7 @@ from gpufleet.spec.base import Ownership
 
 
 def declared_fleet(component: str, args_type: type, args: Mapping[str, object]) -> FleetPlan:
-    """The fleet that an add-on's arguments declare.
+    """The fleet in an add-on's arguments.
 
     `args_type` is the TypedDict of the arguments. Raises InvalidArgumentsError with every finding.
     """

@@ -1,7 +1,7 @@
-"""The table of platforms: where each has its folder, and which halves of it there are.
+"""The table of platforms: the folder of each, and its modules.
 
-Programs hand its values to compile, and a fleet and its pools carry theirs; nothing else looks a
-platform up here. The module imports no platform.
+Programs pass its values to compile, and a fleet and its pools contain theirs; no other module looks
+a platform up here. The module imports no platform.
 """
 
 from importlib import import_module
@@ -36,7 +36,7 @@ RESOURCES = {"gpufleet:vsphere": f"{PLATFORMS[Platform.VSPHERE].package}.resourc
 
 
 def platform_resource(kind: str) -> "ResourceProvider | None":
-    """What the resources of a type do, such as `gpufleet:vsphere:Machine`; None: no platform has
-    the type. Imports pulumi."""
+    """The implementation of a type of resource, such as `gpufleet:vsphere:Machine`; None: no
+    platform has the type. Imports pulumi."""
     module = RESOURCES.get(kind.rpartition(":")[0])
     return None if module is None else import_module(module).RESOURCES.get(kind)

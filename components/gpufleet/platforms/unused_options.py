@@ -14,8 +14,8 @@ _rows = cache(read_rows)
 
 
 def unused_options(pool: Pool, folder: Path) -> Iterator[tuple[str, str, str]]:
-    """Section, option and reason of each such option that the pool writes. `folder` is that of the
-    platform, whose `provisioner_options.jsonl` has a row for each provisioner and option."""
+    """Section, option and reason of each such option in the pool. `folder` is that of the platform,
+    whose `provisioner_options.jsonl` has a row for each provisioner and option."""
     rows: Sequence[Any] = _rows(folder, "provisioner_options")
     for row in rows:
         options: BaseModel | None = getattr(pool.spec, row["section"])

@@ -12,8 +12,6 @@ from gpufleet.fleet.model import GPU_TAINT
 from gpufleet.spec.nim import Nim
 
 API_VERSION = "apps.nvidia.com/v1alpha1"
-KV_CACHE = "gpu_cache_usage_perc"
-"""Series of a NIM's server that the operator's samples scale by."""
 PROBE_SECONDS = 10
 DIGEST_LENGTH = 8
 ANY_NODE = {"kubernetes.io/os": "linux"}
@@ -86,6 +84,7 @@ def nim_service(nim: Nim) -> dict[str, Any]:
         "authSecret": nim.auth_secret,
         "storage": {"nimCache": {"name": cache_name(nim)}},
         "resources": {"limits": {nim.resource: str(nim.count)}},
+        "replicas": nim.replicas,
         "expose": {"service": {"type": "ClusterIP", "port": nim.port}},
         "metrics": _metrics(nim),
         "startupProbe": {
@@ -100,30 +99,6 @@ def nim_service(nim: Nim) -> dict[str, Any]:
     }
     if nim.queue is not None:
         spec["labels"] = {QUEUE_LABEL: nim.queue}
-    if nim.scale is None:
-        spec["replicas"] = nim.replicas
-    else:
-        spec["scale"] = {
-            "enabled": True,
-            "hpa": {
-                "minReplicas": nim.scale.min,
-                "maxReplicas": nim.scale.max,
-                "metrics": [
-                    {
-                        "type": "Object",
-                        "object": {
-                            "metric": {"name": KV_CACHE},
-                            "describedObject": {
-                                "apiVersion": "v1",
-                                "kind": "Service",
-                                "name": nim.name,
-                            },
-                            "target": {"type": "Value", "value": f"{nim.scale.kv_cache:g}"},
-                        },
-                    }
-                ],
-            },
-        }
     return manifest(API_VERSION, "NIMService", nim.name, nim.namespace, spec=spec)
 
 
@@ -180,10 +155,7 @@ def _size(nim: Nim) -> Iterator[Finding]:
 
 
 def _growth(nim: Nim) -> Iterator[Finding]:
-    several = nim.replicas if nim.scale is None else nim.scale.max
-    if several > 1 and not nim.storage.shared:
-        yield _finding("nim-cache-on-one-node", found=several, limit=1)
+    if nim.replicas > 1 and not nim.storage.shared:
+        yield _finding("nim-cache-on-one-node", found=nim.replicas, limit=1)
     if nim.monitor_labels and not nim.metrics:
         yield _finding("nim-monitor-labels-ignored", found=sorted(nim.monitor_labels))
-    if nim.scale is not None and nim.replicas != 1:
-        yield _finding("nim-replicas-ignored", found=nim.replicas)

@@ -1,1 +1,1 @@
-"""What every rule is made of: `@rule`, its levels, and the context it is asked in."""
+"""The base of every rule: `@rule`, its levels, and its context."""

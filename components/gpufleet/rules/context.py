@@ -33,12 +33,12 @@ class SameObject:
 
 @dataclass(frozen=True, slots=True)
 class EnvironmentBudget:
-    """What all pools of an environment may cost together."""
+    """Cost limits for all pools of an environment together."""
 
     standing_usd_per_month: Decimal | None = None
-    """At their smallest sizes, for 730 hours; None: no limit."""
+    """At their minimum sizes, for 730 hours; None: no limit."""
     exposure_usd_per_hour: Decimal | None = None
-    """At their largest sizes; None: no limit."""
+    """At their maximum sizes; None: no limit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,40 +46,40 @@ class Thresholds:
     """Limits that a project may change, with the defaults of the rules."""
 
     oversized_ratio: Decimal = Decimal("0.35")
-    """Memory need over memory asked for, below which a GPU is too big."""
+    """Memory need divided by requested memory; a GPU is too large below this ratio."""
     oversized_mandatory_ratio: Decimal = Decimal("0.15")
-    """Below which a declared need stops the deployment."""
+    """Ratio below which a declared need stops the deployment."""
     smallest_saving: Decimal = Decimal("0.25")
-    """Part of the cost an alternative must save to be worth a finding."""
+    """Share of the cost that an alternative must save to be reported."""
     idle_sleep_seconds: int = 3600
     """A `sleep` of at least this time counts as endless waiting."""
     large_node_gpus: int = 8
     """Number of GPUs from which a node is too large for one notebook."""
     standing_usd_per_month: Decimal | None = None
-    """Allowed cost of an unused pool outside production; None: nothing."""
+    """Allowed cost of an unused pool outside production; None: no cost is allowed."""
     max_gpus: int = 64
-    """Largest number of GPUs of a pool that needs no confirmation."""
+    """Maximum number of GPUs of a pool that needs no confirmation."""
     training_gpus: int = 8
-    """GPUs from which work that needs all its pods should wait in a queue."""
+    """Number of GPUs from which a workload that needs all its pods should wait in a queue."""
     owner_tags: tuple[str, ...] = ()
     """Keys of the owner tags; empty: the usual keys, of pools only."""
     owner_values: Mapping[str, str] = field(default_factory=dict[str, str], hash=False)
-    """What a patch writes under an owner key that is missing; keys without a value are left."""
+    """Value that a patch writes for a missing owner key; keys without an entry stay missing."""
     require_attribution: bool = False
-    """Whether GPU cost is booked by pod from measured use."""
+    """Whether GPU cost is assigned to pods from measured use."""
     many_types: int = 3
-    """Machine types a spot pool should be able to choose from."""
+    """Number of machine types that a spot pool should be able to choose from."""
     budgets: Mapping[str, EnvironmentBudget] = field(
         default_factory=dict[str, EnvironmentBudget], hash=False
     )
     """Environment in lower case -> its budget; `*`: all other environments."""
     refused_waste_usd_per_month: Decimal = Decimal(1000)
-    """Waste from which a declared need with a cheaper place in the same input stops in production;
-    where everything is strict, any amount does."""
+    """Monthly waste from which a declared need with a cheaper alternative in the same input stops a
+    production deployment; in the profile `strict` any amount does."""
     longest_waiver_days: int = 180
-    """Days from today that a waiver may last at the most."""
+    """Maximum duration of a waiver, in days from today."""
     budget_usd_per_hour: Decimal | None = None
-    """Most that a fleet may cost in an hour at its largest size; its own budget counts too."""
+    """Maximum cost of a fleet per hour at its largest size; its own budget applies too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,22 +89,22 @@ class RuleContext:
     today: date
     """UTC; rules use no other clock."""
     load_catalogue: Callable[[], Catalogue]
-    """The edition that prices are taken from; parsed when first asked for."""
+    """Loads the edition with the prices; called on first use."""
     fleet: FleetFacts | None = None
-    """The pools workloads run on; None: not known, or not one alone."""
+    """The pools that workloads run on; None: not known, or several fleets."""
     surroundings: Surroundings | None = None
-    """Everything declared with the object; None: each object is checked alone."""
+    """All objects declared together with the object; None: each object is checked alone."""
     environment: Fact[str] = field(default_factory=lambda: absent("environment"))
     """Set by the project; a workload's annotation and the fleet's declaration override it."""
     thresholds: Thresholds = field(default_factory=Thresholds)
     place: Mapping[str, Any] | None = None
-    """What `gpufleet check --context` says of the place where configurations will be read; what it
-    does not say is the default there. None: no one said anything, and only what is declared here
-    counts."""
+    """The context of `gpufleet check --context`, which describes where configurations will be read;
+    missing keys have their defaults. None: no context is given, and only the declared objects
+    count."""
     select: str | None = None
-    """The config, or key of a ConfigMap, that a node will be given."""
+    """The config, or key of a ConfigMap, that a node uses."""
     memo: dict[Any, Any] = field(default_factory=dict[Any, Any], compare=False, repr=False)
-    """What rules of one family compute once for an object and share."""
+    """Results that rules of one family compute once for an object and share."""
 
     @property
     def catalogue(self) -> Catalogue:
@@ -112,11 +112,11 @@ class RuleContext:
         return self.load_catalogue()
 
     def declared(self, kind: type[T]) -> tuple[T, ...]:
-        """`Surroundings.of`; nothing where each object is checked alone."""
+        """`Surroundings.of`; empty if each object is checked alone."""
         return () if self.surroundings is None else self.surroundings.of(kind)
 
     def anywhere(self, kind: type[T]) -> tuple[T, ...]:
-        """`Surroundings.anywhere`; nothing where each object is checked alone."""
+        """`Surroundings.anywhere`; empty if each object is checked alone."""
         return () if self.surroundings is None else self.surroundings.anywhere(kind)
 
     def environment_of(self, subject: Any) -> Fact[str]:
@@ -137,7 +137,7 @@ class RuleContext:
         return found.is_known and found.value.lower() in PRODUCTION
 
     def is_nonproduction(self, subject: Any) -> bool:
-        """Whether the subject certainly does not; both are False where nothing is known."""
+        """Whether the subject certainly does not; both are False for an unknown environment."""
         found = self.environment_of(subject)
         return found.is_known and found.value.lower() not in PRODUCTION
 
@@ -145,7 +145,7 @@ class RuleContext:
 def once(
     compute: Callable[Concatenate[RuleContext, P], T],
 ) -> Callable[Concatenate[RuleContext, P], T]:
-    """Compute something about one or several objects once for a context."""
+    """Compute a value for one or several objects once per context."""
 
     @wraps(compute)
     def found(context: RuleContext, *objects: P.args, **names: P.kwargs) -> T:

@@ -1,4 +1,4 @@
-"""Rules about configurations, which one validation of a document finds: rows of a table."""
+"""Rules about configurations, as rows of a table; one validation of a document applies them."""
 
 import json
 from collections.abc import Mapping
@@ -8,7 +8,7 @@ from gpufleet.cluster.nvidia import NvidiaConfig
 from gpufleet.rules.rule import LEVELS, Needs, Profile, Proof, Rule, Verdict
 
 SHARED = "config"
-"""Codes of rules that configurations of every kind share begin with it; the evidence of a finding
+"""Prefix of the codes of rules that all kinds of configuration share; the evidence of a finding
 names the kind."""
 
 RuleTable = Mapping[str, Rule]
@@ -16,9 +16,9 @@ RuleTable = Mapping[str, Rule]
 
 
 def written_rules(file: Path) -> tuple[Rule, ...]:
-    """The rules of a file, one JSON object a line, each of which makes of a configuration what its
-    `verdict` says, in every profile. `sentence` is when it applies and what upstream does then,
-    `source` where upstream says so, `ids` name it in the survey of upstream behaviour."""
+    """The rules of a file, one JSON object a line. `verdict` is the effect on a configuration, in
+    every profile. `sentence` states when the rule applies and how the upstream program reacts,
+    `source` where upstream documents it, `ids` are its ids in the survey of upstream behaviour."""
     rows = (json.loads(line) for line in file.read_text(encoding="utf-8").splitlines())
     return tuple(
         Rule(
@@ -37,7 +37,7 @@ def written_rules(file: Path) -> tuple[Rule, ...]:
 
 
 def rule_table(*rules: Rule) -> dict[str, Rule]:
-    """Rules by code. Raises ValueError when two different ones have one code."""
+    """Rules by code. Raises ValueError when two different rules have one code."""
     table = {rule.id: rule for rule in rules}
     if any(table[rule.id] != rule for rule in rules):
         raise ValueError("a finding code is used by two rules of one kind")

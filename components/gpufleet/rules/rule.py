@@ -12,7 +12,7 @@ from gpufleet.rules.context import RuleContext
 
 
 class Profile(StrEnum):
-    """A set of levels to start from."""
+    """A preset of levels."""
 
     DEV = "dev"
     PROD = "prod"
@@ -20,23 +20,23 @@ class Profile(StrEnum):
 
 
 class Needs(StrEnum):
-    """Inputs without which a rule is silent."""
+    """Inputs without which a rule reports nothing."""
 
     FLEET = "fleet"
-    """The pools the workload may run on."""
+    """The pools that the workload may run on."""
     SURROUNDINGS = "surroundings"
-    """Everything declared with the object: the whole program, folder or dump."""
+    """All objects declared together with the object: the program, folder or dump."""
     POOLS = "pools"
-    """The pools the workload may run on: of a fleet, or declared one by one with it."""
+    """The pools that the workload may run on: of a fleet, or declared one by one with it."""
 
 
 class Verdict(StrEnum):
-    """What becomes of a configuration. The order of the members is the order of badness."""
+    """Result for a configuration. The members are in ascending order of severity."""
 
     ACCEPT = "accept"
-    """It will work as it reads."""
+    """It works as written."""
     WARN = "warn"
-    """It will work, but not as it reads: something written there is dropped or without effect."""
+    """It works, but not as written: a setting is dropped or has no effect."""
     REJECT = "reject"
     """It fails, or silently does something else."""
 
@@ -46,7 +46,7 @@ LEVELS = {
     Verdict.WARN: Level.ADVISORY,
     Verdict.ACCEPT: Level.OFF,
 }
-"""Level, in every profile, of a rule that makes of a configuration what its verdict says."""
+"""Level of a rule about configurations, in every profile, by its verdict."""
 
 _VERDICTS = {level: verdict for verdict, level in LEVELS.items()}
 _SEVERITIES = {
@@ -57,16 +57,16 @@ _SEVERITIES = {
 
 
 class Proof(StrEnum):
-    """What of a configuration must have been read before a finding about it is certain."""
+    """The part of a configuration that must be readable before a finding about it is certain."""
 
     PART = "part"
-    """What was read; of kinds whose objects are validated whole, all of it."""
+    """The parts that were read; for kinds whose objects are validated whole, all of it."""
     VALUE = "value"
-    """One value, whatever the others are."""
+    """One value, independent of the others."""
     WHOLE = "whole"
-    """All of it: the finding says that something is missing."""
+    """All of it: the finding reports something missing."""
     NAMED = "named"
-    """That the caller says what kind it is: charts complete it, or it may be of another kind."""
+    """The kind, stated by the caller: charts complete the document, or it may have another kind."""
 
 
 class _Said(dict[str, str]):
@@ -76,78 +76,78 @@ class _Said(dict[str, str]):
 
 Check = Callable[[RuleContext, Any], Iterable[Finding]]
 Found = Callable[[RuleContext, Any], Mapping[str, Sequence[Finding]]]
-"""One validation of an object that many rules share: id of a rule -> what it found."""
+"""One validation of an object that many rules share: id of a rule -> its findings."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """What is known about a rule, and how it is asked: by `check` or by `found_by`."""
+    """The metadata of a rule, and its function: `check` or `found_by`."""
 
     id: str
     sentence: str
     """The forbidden configuration, in one sentence."""
     levels: Mapping[Profile, Level]
     source: str
-    """Where the rule comes from."""
+    """Source of the rule."""
     family: str = ""
-    """Module the rule lives in, or the kind of configuration it is about; its part of the
+    """Module of the rule, or the kind of configuration that it checks; its section of the
     documentation."""
     subjects: tuple[type, ...] = ()
     """Types of facts it checks: FleetFacts, WorkloadFacts, ... Most rules check one type."""
     check: Check | None = field(default=None, repr=False)
-    """None: `found_by` is asked."""
+    """None: `found_by` is called."""
     found_by: Found | None = None
     mandatory_needs: Provenance = Provenance.EXPLICIT
-    """Weakest evidence on which it may stop a deployment."""
+    """Weakest provenance on which it may stop a deployment."""
     needs: frozenset[Needs] = frozenset()
     advice: str = ""
-    """What to write instead, with names in braces for what an object says; empty: it depends."""
+    """What to write instead, with facts of an object as names in braces; empty: it varies."""
     limit: str = ""
-    """The limit that an object breaks, where it is the same for all; empty: its findings say it."""
+    """The limit that an object violates, if it is the same for all; empty: each finding has it."""
     fix: str = ""
-    """What to write instead, where it is the same for all; empty: its findings say it."""
+    """What to write instead, if it is the same for all; empty: each finding has it."""
     formula: str = ""
-    """How the money is computed; empty: a rule of safety, without money."""
+    """Formula of the money; empty: a safety rule, without money."""
     without_gpus: bool = False
     """Whether it also checks workloads without GPUs."""
     sees_pools: bool = False
-    """Whether it finds more about a workload when pools that are declared one by one are known:
+    """Whether it reports more about a workload when pools are known that are declared one by one:
     CrossGuard then runs it again after the whole program."""
     survey: tuple[str, ...] = ()
-    """Ids of what it is in the survey of upstream behaviour (`MP-1`, `DP-7`, ...)."""
+    """Ids of the rule in the survey of upstream behaviour (`MP-1`, `DP-7`, ...)."""
     proof: Proof = Proof.PART
     chart: str = ""
-    """Chart whose values decide it: silent where neither a release of it nor a context is known."""
+    """Chart whose values it reads: not applied if neither a release nor a context is known."""
     group: str = ""
-    """Listed rule whose fault it is: settings and waivers may name that; empty: it is listed."""
+    """Listed rule to which this rule belongs; settings and waivers may name that; empty: none."""
 
     @property
     def verdict(self) -> Verdict:
-        """What one finding of it makes of a configuration."""
+        """Effect of one finding on a configuration."""
         return _VERDICTS[self.levels[Profile.PROD].enforced]
 
     @property
     def severity(self) -> Severity:
-        """Severity of a finding where no settings change it."""
+        """Severity of a finding if no setting changes it."""
         return _SEVERITIES[self.verdict]
 
     def instead(self, **said: str) -> str:
-        """The advice, with what an object says; what it does not say is `<name>`."""
+        """The advice with facts of an object; a missing fact is shown as `<name>`."""
         return self.advice.format_map(_Said(said))
 
     @property
     def detail(self) -> str:
-        """More about what it finds than its sentence says; empty: nothing more."""
+        """Details beyond the sentence; empty: none."""
         return "" if self.check is None else " ".join((self.check.__doc__ or "").split())
 
     @property
     def annotation(self) -> str:
-        """The annotation that silences it."""
+        """The annotation that waives it."""
         return f"gpufleet.dev/ignore-{self.id}"
 
     @property
     def docs(self) -> str:
-        """Where it is explained."""
+        """Address of its documentation."""
         page = f"policies/{self.group}.md" if self.group else "policies.md"
         return f"docs/{page}#{self.id}"
 
@@ -170,7 +170,7 @@ def rule(
     without_gpus: bool = False,
     sees_pools: bool = False,
 ) -> Callable[[Check], Rule]:
-    """Make a rule of the decorated check.
+    """Register the decorated check as a rule.
 
     `prod` is `dev` where it is not given, and `strict` is `prod`. Most rules are about workloads.
     """

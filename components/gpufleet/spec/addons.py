@@ -1,4 +1,4 @@
-"""What exists once per cluster. Everything is implied by the pools; these are overrides."""
+"""Cluster-wide add-ons. The pools imply all of them; these settings are overrides."""
 
 from enum import StrEnum
 from typing import Annotated, Any, Self
@@ -12,18 +12,18 @@ from gpufleet.spec.images import Images
 from gpufleet.spec.network_operator import NetworkOperatorSettings
 from gpufleet.spec.olm import LifecycleManager
 
-# What the standalone device plugin may be told in typed form.
+# Typed settings of the standalone device plugin.
 #
 # Chart nvidia-device-plugin 0.20.0 (NVIDIA/k8s-device-plugin `deployments/helm`, read 2026-11-21).
 
 
 class DevicePluginSettings(SpecModel):
-    """What the chart runs."""
+    """The parts that the chart runs."""
 
     gpu_feature_discovery: Switch = Field(default_factory=Switch)
     """Labels that describe the GPUs; MPS needs it. Default on."""
     node_feature_discovery: Switch = Field(default_factory=Switch)
-    """Labels GPU nodes. Default on, unless another add-on brings it."""
+    """Labels GPU nodes. Default on, unless another add-on includes it."""
     image_pull_secret: SecretName | None = None
     """Name of the Secret for images. Default: none."""
 
@@ -49,7 +49,7 @@ class Addon(SpecModel):
     """One operator or controller."""
 
     enabled: bool | None = None
-    """Default: what the pools imply."""
+    """Default: as the pools require."""
     ownership: Ownership = Ownership.MANAGED
     """Default managed."""
     version: (
@@ -61,12 +61,12 @@ class Addon(SpecModel):
 
     @property
     def ours(self) -> bool:
-        """Whether gpufleet installs it where pools need it."""
+        """Whether gpufleet installs it if pools need it."""
         return self.enabled is not False and self.ownership is Ownership.MANAGED
 
     @property
     def rendered(self) -> bool:
-        """Whether files for it are written where pools need it: for a GitOps tool too."""
+        """Whether files for it are written if pools need it: also for a GitOps tool."""
         return self.enabled is not False and self.ownership is not Ownership.EXISTING
 
 
@@ -79,7 +79,7 @@ class NetworkOperator(Addon, NetworkOperatorSettings):
 
 
 class DevicePlugin(Addon, DevicePluginSettings):
-    """NVIDIA's device plugin by its own chart, where no GPU Operator is wanted."""
+    """NVIDIA's device plugin by its own chart, for clusters without the GPU Operator."""
 
 
 class DraDriverAddon(Addon):
@@ -89,7 +89,7 @@ class DraDriverAddon(Addon):
     """Whether your machines run nvidia-imex themselves (driver 0.5.0, gate HostManagedIMEXDaemon).
     Default false: the driver runs it for each ComputeDomain."""
     device_taints: Annotated[tuple[DeviceTaint, ...], Field(max_length=64)] = ()
-    """DeviceTaintRules. Need DRADeviceTaintRules, on by default in Kubernetes 1.37. Default:
+    """DeviceTaintRules. They need DRADeviceTaintRules, on by default in Kubernetes 1.37. Default:
     none."""
 
 
@@ -97,27 +97,27 @@ class Karpenter(Addon):
     """Karpenter."""
 
     upgrade_definitions: bool = False
-    """Whether its definitions are a release of their own (chart karpenter-crd), upgraded with the
-    chart. Where the chart installed them before, Helm must be given them first (docs/karpenter.md).
-    Default false: the first version that was installed stays."""
+    """Whether its definitions are a separate release (chart karpenter-crd), upgraded with the
+    chart. If the chart installed them before, transfer them to Helm first (docs/karpenter.md).
+    Default false: the definitions of the first installed version stay."""
     node_overlay: bool | None = None
-    """Whether its feature gate NodeOverlay is on, which pools need that share, cut or have parts of
-    GPUs. Default: on with `ownership: managed`; for an existing Karpenter it must be said."""
+    """Whether its feature gate NodeOverlay is on, which pools need that share or partition GPUs or
+    have parts of GPUs. Default: on with `ownership: managed`; needed for an existing Karpenter."""
     access_entry: bool | None = None
     """EKS: whether an access entry lets its machines, which have the connection's node role, join
-    the cluster. Default: where Karpenter makes the nodes of all pools; with a managed node group of
-    the same role EKS makes the entry itself. Write false where the role has one. With `autoMode`
-    pools true makes the entry that their nodes need, and the default is false: EKS made one for the
-    node role of the cluster's own node pools."""
+    the cluster. Default: true if Karpenter creates the nodes of all pools; with a managed node
+    group of the same role EKS creates the entry. Write false if the role already has one. With
+    `autoMode` pools, true creates the entry that their nodes need, and the default is false: EKS
+    created one for the node role of the cluster's own node pools."""
 
 
 class Expander(StrEnum):
-    """How Cluster Autoscaler chooses among node groups that fit."""
+    """How Cluster Autoscaler chooses among suitable node groups."""
 
     LEAST_WASTE = "least-waste"
-    """The group that leaves the least idle."""
+    """The group with the least idle capacity after scale-up."""
     PRIORITY = "priority"
-    """By the pools' ways of buying: reserved, then spot, then on demand."""
+    """By the pools' capacity types: reserved, then spot, then on demand."""
 
 
 class ClusterAutoscaler(Addon):
@@ -126,11 +126,11 @@ class ClusterAutoscaler(Addon):
     expander: Expander = Expander.LEAST_WASTE
     """Default least-waste, the program's own default."""
     provisioning_requests: bool | None = None
-    """Whether it answers ProvisioningRequests, which start all nodes of a job at once. Default:
-    where a queue makes them."""
+    """Whether it handles ProvisioningRequests, which start all nodes of a job at once. Default:
+    true if a queue creates them."""
     scale_down_gpu_utilization_threshold: float = Field(default=0.5, gt=0, le=1)
-    """A GPU node whose requested share of GPUs is below it may go, more than 0, at most 1. Default
-    0.5. CPU and memory do not count on GPU nodes."""
+    """A GPU node may be removed while the requested share of its GPUs is below this, more than 0,
+    at most 1. Default 0.5. CPU and memory do not count on GPU nodes."""
 
 
 class NeuronDevicePlugin(Addon):
@@ -138,29 +138,29 @@ class NeuronDevicePlugin(Addon):
 
     scheduler: bool = True
     """Run the scheduler extension: pods that take several devices or cores of a node name its
-    scheduler, and get neighbouring ones. Default true."""
+    scheduler, and get adjacent ones. Default true."""
     node_problem_detector: bool = True
-    """Watch the devices' errors. Default true, as the chart has it."""
+    """Monitor errors of the devices. Default true, as in the chart."""
     node_recovery: bool = False
     """Replace nodes whose devices fail; needs the detector and rights in EC2. Default false."""
 
 
 class GpuNetworks(SpecModel):
-    """Networks of GPU interfaces that are made with the fleet."""
+    """Networks of GPU interfaces that are created with the fleet."""
 
     cidr: str = Field(default="192.168.0.0/16", max_length=18)
-    """Private IPv4 range of all of them, /8 to /20, apart from the cluster's own ranges. Default
-    192.168.0.0/16. Changing it makes new networks, and with them new node pools."""
+    """Private IPv4 range of all of them, /8 to /20, outside the cluster's own ranges. Default
+    192.168.0.0/16. A change creates new networks, and with them new node pools."""
 
 
 class GpuDirect(SpecModel):
-    """What brings GPUDirect to nodes on GKE."""
+    """Software for GPUDirect on nodes of GKE."""
 
     enabled: bool = True
     """Install Google's plugins of NCCL, and its device injector, on nodes of pools with a `fabric`.
-    Default true; false where Google's own manifests were applied already."""
+    Default true; write false if Google's own manifests are already applied."""
     networks: GpuNetworks | None = None
-    """Make the networks of GPU interfaces that pools with a `fabric` need: `{}` for the default
+    """Create the networks of GPU interfaces that pools with a `fabric` need: `{}` for the default
     range. Default: they are given in `connection.gpuNetworks`."""
 
 
@@ -169,11 +169,11 @@ class DriverInstaller(SpecModel):
 
     enabled: bool = True
     """Install the driver on Container-Optimized OS, on nodes of pools with `gke: {driver:
-    gpuOperator}`. Default true; false where Google's own manifest was applied already."""
+    gpuOperator}`. Default true; write false if Google's own manifest is already applied."""
 
 
 class ChartSource(SpecModel):
-    """Where charts come from: exactly one. Default: each vendor's own repository."""
+    """Source of charts: exactly one. Default: each vendor's own repository."""
 
     repository: str | None = None
     """Helm repository that mirrors all charts, `https://charts.example.com`."""
@@ -199,14 +199,14 @@ class Charts(SpecModel):
 
 
 class Addons(SpecModel):
-    """Overrides of what the pools imply. An empty section is the usual case."""
+    """Overrides of the add-ons that the pools imply. Usually empty."""
 
     gpu_operator: GpuOperator = Field(default_factory=GpuOperator)
     """NVIDIA GPU Operator. Default: as the pools need it."""
     network_operator: NetworkOperator = Field(default_factory=NetworkOperator)
     """NVIDIA Network Operator. Default: with RDMA pools."""
     device_plugin: DevicePlugin = Field(default_factory=DevicePlugin)
-    """NVIDIA's device plugin without the GPU Operator. Default: off, the operator brings it."""
+    """NVIDIA's device plugin without the GPU Operator. Default: off, the operator includes it."""
     dra_driver: DraDriverAddon = Field(default_factory=DraDriverAddon)
     """NVIDIA DRA driver. Default: with `dra` pools."""
     karpenter: Karpenter = Field(default_factory=Karpenter)
@@ -216,7 +216,7 @@ class Addons(SpecModel):
     efa_device_plugin: Addon = Field(default_factory=Addon)
     """AWS EFA device plugin. Default: with pools of `fabric: efa`."""
     node_monitoring_agent: Addon = Field(default_factory=Addon)
-    """EKS node monitoring agent, which tells node repair of broken GPUs; `version` is that of the
+    """EKS node monitoring agent, which reports broken GPUs to node repair; `version` is that of the
     EKS add-on. Default: with pools whose nodes are repaired."""
     neuron_device_plugin: NeuronDevicePlugin = Field(default_factory=NeuronDevicePlugin)
     """AWS Neuron's device plugin. Default: with pools of Trainium or Inferentia."""
@@ -229,9 +229,9 @@ class Addons(SpecModel):
     keda: Addon = Field(default_factory=Addon)
     """KEDA. Default: off."""
     olm: LifecycleManager = Field(default_factory=LifecycleManager)
-    """Only on OpenShift: how operators get into the cluster. Default: pinned versions from the
-    catalogues that every cluster has."""
+    """Only on OpenShift: installation of operators. Default: pinned versions from the catalogues
+    that every cluster has."""
     charts: Charts = Field(default_factory=Charts)
-    """Where charts come from. Default: each vendor's repository."""
+    """Source of charts. Default: each vendor's repository."""
     images: Images = Field(default_factory=Images)
-    """Where images come from, and by which proxy. Default: each vendor's registry."""
+    """Source of images, and the proxy. Default: each vendor's registry."""

@@ -1,4 +1,4 @@
-"""What every part of the FleetSpec has in common: frozen, camelCase in files, no unknown keys."""
+"""Base of every part of the FleetSpec: frozen, camelCase in files, no unknown keys."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -17,7 +17,7 @@ KmsKeyArn = Annotated[
 
 
 _OTHER_SCHEMAS = {"choices", "steps", "definitions"}
-"""Parts of a schema of pydantic that are schemas, next to those that are called so."""
+"""Parts of a pydantic schema that are schemas, in addition to those with that name."""
 
 
 def _as_written(found: object) -> object:
@@ -27,13 +27,13 @@ def _as_written(found: object) -> object:
 
 
 def _unconverted(part: Any) -> Any:
-    """The same schema with truth values and numbers that convert nothing."""
+    """The same schema with booleans and numbers that are never converted."""
     if isinstance(part, list):
         return [_unconverted(one) for one in cast("list[Any]", part)]
     if isinstance(part, dict):
         schema = cast("dict[str, Any]", part)
         if schema.get("type") in {"bool", "float"}:
-            return {**schema, "strict": True}  # a whole number is a number too
+            return {**schema, "strict": True}  # an integer is a number too
         if schema.get("type") == "int":
             return no_info_before_validator_function(_as_written, cast("CoreSchema", schema))
         if schema.get("function") == {"type": "no-info", "function": _as_written}:
@@ -50,10 +50,10 @@ def _unconverted(part: Any) -> Any:
 
 
 class PlainModel(BaseModel):
-    """A model that takes truth values and numbers as they are written and converts none.
+    """A model that accepts booleans and numbers as written and converts none.
 
-    pydantic reads `"yes"` and 1 as true, `"8"` and true as whole numbers; Kubernetes and the
-    providers refuse them.
+    pydantic reads `"yes"` and 1 as true, `"8"` and true as integers; Kubernetes and the providers
+    refuse them.
     """
 
     @classmethod
@@ -71,7 +71,7 @@ class SpecModel(PlainModel):
         extra="forbid",
         alias_generator=to_camel,
         populate_by_name=False,
-        defer_build=True,  # a validator is built when it is first asked, most never are
+        defer_build=True,  # a validator is built on first use; most are never used
     )
 
 
@@ -84,7 +84,7 @@ PoolName = Annotated[
     str, StringConstraints(pattern=r"^[a-z]([-a-z0-9]*[a-z0-9])?$", min_length=1, max_length=40)
 ]
 """Name of a pool: an RFC 1123 label that starts with a letter, at most 40 characters, so that every
-name derived from it (GKE node pools allow 40, Kubernetes labels 63) stays legal."""
+derived name (GKE node pools allow 40, Kubernetes labels 63) is valid."""
 
 SecretName = Annotated[
     str,
@@ -108,7 +108,7 @@ OneInput = Annotated[Any, Wired("pulumi.Input[str]")]
 
 
 class Platform(StrEnum):
-    """Where the fleet runs."""
+    """Platform of the fleet."""
 
     EKS = "eks"
     GKE = "gke"
@@ -120,7 +120,7 @@ class Platform(StrEnum):
     OPENSHIFT_GCP = "openshiftGcp"
     """OpenShift on Google Cloud."""
     EXISTING = "existing"
-    """Any cluster whose nodes somebody else made."""
+    """Any existing cluster with existing nodes."""
     SANDBOX = "sandbox"
     """The local control plane with simulated GPU nodes."""
 
@@ -131,11 +131,11 @@ class Platform(StrEnum):
 
 
 class Ownership(StrEnum):
-    """Who makes and changes the thing."""
+    """Owner of the resource."""
 
     MANAGED = "managed"
     """gpufleet creates, changes and deletes it."""
     EXISTING = "existing"
-    """Someone else made it: nothing is created, but contract, quotas and spend count it."""
+    """It exists: nothing is created, but contract, quotas and spend include it."""
     GITOPS = "gitops"
-    """Only rendered to files (`gpufleet render`); an outside tool applies them."""
+    """Only rendered to files (`gpufleet render`); another tool applies them."""

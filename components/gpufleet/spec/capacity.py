@@ -1,4 +1,4 @@
-"""How capacity is bought: an ordered list, first choice first."""
+"""Capacity types: an ordered list, first choice first."""
 
 import re
 from datetime import UTC, datetime
@@ -21,14 +21,14 @@ _OF_THE_ENGINE = re.compile(
 
 
 def _from_engine(found: object) -> object:
-    """A stack file's unquoted time reaches the program as Go's `time.Time.String()` writes it,
-    `2026-12-20 11:30:00 +0000 UTC` (pulumi sdk 3.259.0, go/common/resource/config/object.go).
-    """
+    """An unquoted time of a stack file reaches the program in the form of Go's
+    `time.Time.String()`, `2026-12-20 11:30:00 +0000 UTC` (pulumi sdk 3.259.0,
+    go/common/resource/config/object.go)."""
     return _OF_THE_ENGINE.sub(r"\1T\2\3:\4", found) if isinstance(found, str) else found
 
 
 def _no_number(found: object) -> object:
-    """Python's libraries take 20261204 for seconds since 1970."""
+    """Python's libraries read 20261204 as seconds since 1970."""
     if isinstance(found, int | float) or (isinstance(found, str) and _NUMBER.match(found)):
         raise ValueError(f"{found} is a number: write a time with its zone, 2026-12-20T11:30:00Z")
     return found
@@ -45,7 +45,7 @@ def _utc(moment: datetime) -> datetime:
 UtcTime = Annotated[
     datetime, BeforeValidator(_from_engine), BeforeValidator(_no_number), AfterValidator(_utc)
 ]
-"""A moment in UTC, written `2026-12-20T11:30:00Z`."""
+"""A time in UTC, written `2026-12-20T11:30:00Z`."""
 
 
 def _not_endless(duration: str) -> str:
@@ -57,7 +57,7 @@ def _not_endless(duration: str) -> str:
 Duration = Annotated[
     str, StringConstraints(pattern=_DURATION.pattern), AfterValidator(_not_endless)
 ]
-"""A whole number of minutes, hours or days: `90m`, `12h`, `7d`."""
+"""An integer number of minutes, hours or days: `90m`, `12h`, `7d`."""
 
 _MINUTES = {"m": 1, "h": 60, "d": 24 * 60}
 
@@ -75,26 +75,26 @@ def _in_order(starts: datetime | None, until: datetime | None) -> None:
 
 
 class OnDemand(SpecModel):
-    """List price, no commitment."""
+    """List price, without commitment."""
 
 
 class Spot(SpecModel):
-    """Spare capacity that can be taken back within minutes."""
+    """Spare capacity that the cloud can reclaim within minutes."""
 
     max_price_usd_per_hour: (
         Annotated[str, StringConstraints(pattern=r"^[0-9]+(\.[0-9]{1,6})?$")] | None
     ) = None
-    """Highest price to pay for one instance and hour, in dollars: only in the sandbox. EKS and GKE
-    take none; spot is never dearer than on demand there. Default: the on-demand price."""
+    """Maximum price of one instance and hour, in dollars: only in the sandbox. EKS and GKE have no
+    such setting; spot never costs more than on demand there. Default: the on-demand price."""
 
 
 class _Dated(SpecModel):
-    """Something that holds from `starts` to before `until`."""
+    """An entry that applies from `starts` to before `until`."""
 
     starts: UtcTime | None = None
-    """When it begins (UTC). Default: not stated, it counts from the beginning."""
+    """Start (UTC). Default: no start, it always applied."""
     until: UtcTime | None = None
-    """When it ends (UTC), after `starts`. Default: it does not end."""
+    """End (UTC), after `starts`. Default: it does not end."""
 
     @model_validator(mode="after")
     def _window(self) -> Self:
@@ -106,9 +106,9 @@ class MaintenanceWindow(SpecModel):
     """A time in which nodes of the pool are out of service."""
 
     starts: UtcTime
-    """When it begins (UTC)."""
+    """Start (UTC)."""
     until: UtcTime
-    """When it ends (UTC), after `starts`."""
+    """End (UTC), after `starts`."""
     nodes: int | None = Field(default=None, ge=1, le=10_000)
     """Nodes that are out of service at the same time, 1 to 10000. Default: all."""
 
@@ -124,25 +124,25 @@ class TeamCommitment(_Dated):
     team: DnsLabel
     """Name of the team."""
     gpus: int = Field(ge=1, le=160_000)
-    """GPUs that are promised, 1 to 160000."""
+    """Number of promised GPUs, 1 to 160000."""
     longest_job: Duration | None = None
-    """Longest run of one job of the team, such as `12h`. Default: not stated."""
+    """Maximum run time of one job of the team, such as `12h`. Default: not stated."""
 
 
 class Reserved(_Dated):
-    """Capacity that was reserved beforehand: an EC2 ODCR, a Google reservation."""
+    """Reserved capacity: an EC2 ODCR, a Google reservation."""
 
     id: str = Field(min_length=1, max_length=256)
-    """EC2: `cr-...`, or the ARN of a resource group of reservations; while that is full, nodes are
-    on demand. Google: name, or projects/P/reservations/R for a shared one."""
+    """EC2: `cr-...`, or the ARN of a resource group of reservations; when that is full, further
+    nodes are on demand. Google: name, or projects/P/reservations/R for a shared one."""
     zone: str | None = None
-    """Zone the reservation is in; needed when the pool's subnets span zones."""
+    """Zone of the reservation; needed when the pool's subnets span zones."""
     blocks: tuple[str, ...] = ()
     """Google: reservation blocks or sub-blocks to use. Default: any."""
     instances: int | None = Field(default=None, ge=1, le=10_000)
     """Instances that are reserved and paid for, 1 to 10000. Default: the pool's largest size."""
     interruptible: bool = False
-    """EC2: an interruptible reservation, whose owner takes instances back at short notice, as spot
+    """EC2: an interruptible reservation, whose owner reclaims instances at short notice, like spot
     capacity. Only Karpenter starts machines in one. Default false."""
 
 
@@ -154,14 +154,14 @@ class CapacityBlock(SpecModel):
     zone: str = Field(min_length=1)
     """The block's zone, `us-east-1a`: the node group gets the subnet of this zone only."""
     starts: UtcTime | None = None
-    """When the block begins (UTC). Default: not stated."""
+    """Start of the block (UTC). Default: not stated."""
     until: UtcTime
-    """When the block ends (UTC). EC2 starts terminating instances 30 minutes earlier."""
+    """End of the block (UTC). EC2 starts to terminate instances 30 minutes earlier."""
     usd_per_hour: Annotated[str, StringConstraints(pattern=r"^[0-9]+(\.[0-9]{1,6})?$")] | None = (
         None
     )
-    """What was paid for one instance and hour. Block prices are in no public list; without it the
-    pool's spend is unknown."""
+    """Price paid for one instance and hour. Block prices are not in public lists; without this
+    value the pool's spend is unknown."""
     instances: int | None = Field(default=None, ge=1, le=10_000)
     """Instances of the block, all paid for, 1 to 10000. Default: the pool's largest size."""
 
@@ -172,10 +172,10 @@ class CapacityBlock(SpecModel):
 
 
 class _DynamicWorkload(SpecModel):
-    """What Google's Dynamic Workload Scheduler starts: it runs at most 7 days."""
+    """Capacity of Google's Dynamic Workload Scheduler: it runs at most 7 days."""
 
     max_run_duration: Duration = "7d"
-    """Longest run, at most 7 days. Default 7d."""
+    """Maximum run time, at most 7 days. Default 7d."""
 
     @model_validator(mode="after")
     def _at_most_a_week(self) -> Self:
@@ -192,8 +192,8 @@ class Queued(_DynamicWorkload):
     """Google queued provisioning: all nodes of a request at once, through a ProvisioningRequest."""
 
     flex_start: bool = False
-    """Buy the nodes by flex start too, as Google's guide does (GKE documentation, flex-start with
-    queued provisioning). Default false. Changing it makes a new node pool."""
+    """Also buy the nodes by flex start, as in Google's guide (GKE documentation, flex-start with
+    queued provisioning). Default false. A change creates a new node pool."""
 
 
 class OnPrem(SpecModel):
@@ -202,22 +202,22 @@ class OnPrem(SpecModel):
     usd_per_gpu_hour: (
         Annotated[str, StringConstraints(pattern=r"^[0-9]+(\.[0-9]{1,6})?$")] | None
     ) = None
-    """What one GPU costs an hour, write-off, power and rack included. Default: not priced."""
+    """Cost of one GPU and hour, including depreciation, power and rack. Default: no price."""
 
 
 class Capacity(SpecModel):
-    """Exactly one way of buying."""
+    """Exactly one capacity type."""
 
     on_demand: OnDemand | None = None
     """List price."""
     spot: Spot | None = None
-    """Spare capacity that can be taken back."""
+    """Spare capacity that the cloud can reclaim."""
     reserved: Reserved | None = None
     """A reservation."""
     capacity_block: CapacityBlock | None = None
     """EKS: a block of capacity for a window."""
     flex_start: FlexStart | None = None
-    """GKE: starts when there is capacity."""
+    """GKE: starts when capacity is available."""
     queued: Queued | None = None
     """GKE: all nodes of a request at once."""
     on_prem: OnPrem | None = None

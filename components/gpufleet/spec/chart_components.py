@@ -1,4 +1,4 @@
-"""Inputs of components that install one chart and are wired to nothing."""
+"""Inputs of components that install one chart and need no connection."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from gpufleet.spec.base import SpecModel
 
 
 class OperandToleration(SpecModel):
-    """A taint, with any value, that does not keep the operands away."""
+    """A taint that the operands tolerate with any value."""
 
     key: str
     """Key of the taint."""
@@ -18,14 +18,14 @@ class OperandToleration(SpecModel):
 
 
 class ChartChoice(SpecModel):
-    """The arguments by which every add-on of one chart chooses it."""
+    """Arguments that select the chart of every single-chart add-on."""
 
     catalogue: str
     """Edition of pins, `"2026.11"`."""
     version: str | None = None
     """Chart version. Default: the catalogue's pin."""
     charts: Charts = Field(default_factory=Charts)
-    """Where the chart comes from. Default: the vendor's repository."""
+    """Source of the chart. Default: the vendor's repository."""
 
 
 class ChartWithValues(ChartChoice):
@@ -43,7 +43,7 @@ class DeclaredKeda(ChartWithValues):
     """Inputs of `Keda`."""
 
     watched: bool = False
-    """Whether its own metrics get ServiceMonitors, whose definition must then be in the cluster.
+    """Whether its own metrics get ServiceMonitors; the cluster must then have that definition.
     Default false."""
 
 
@@ -51,23 +51,23 @@ class DeclaredNeuronPlugin(ChartWithValues):
     """Inputs of `NeuronDevicePlugin`."""
 
     scheduler: bool = False
-    """Run the scheduler extension, which puts pods on neighbouring devices; they name it as
+    """Run the scheduler extension, which places pods on adjacent devices; they name it as
     `schedulerName`. Default false."""
     node_problem_detector: bool = True
-    """Watch the devices' errors. Default true, as the chart has it."""
+    """Monitor errors of the devices. Default true, as in the chart."""
     node_recovery: bool = False
     """Replace nodes whose devices fail; needs the detector and rights in EC2. Default false."""
     tolerations: tuple[OperandToleration, ...] = ()
-    """Taints tolerated with any value, next to `aws.amazon.com/neuron`. Default: none."""
+    """Taints tolerated with any value, in addition to `aws.amazon.com/neuron`. Default: none."""
     instance_types: tuple[str, ...] = ()
-    """Instance types of the nodes it runs on. Default: the chart's own list, which ends before
-    newer ones."""
+    """Instance types of its nodes. Default: the chart's own list, which lacks newer
+    types."""
 
 
 class DeclaredEfaPlugin(ChartWithValues):
     """Inputs of `EfaDevicePlugin`."""
 
     instance_types: tuple[str, ...] = Field(min_length=1)
-    """Instance types of the nodes it runs on; the chart's own list ends before newer ones."""
+    """Instance types of its nodes; the chart's own list lacks newer types."""
     tolerations: tuple[OperandToleration, ...] = ()
-    """Taints it tolerates with any value, next to `nvidia.com/gpu`. Default: none."""
+    """Taints that it tolerates with any value, in addition to `nvidia.com/gpu`. Default: none."""

@@ -1,4 +1,4 @@
-"""The cluster a fleet lives in."""
+"""The cluster of a fleet."""
 
 from typing import Annotated, Any
 
@@ -13,7 +13,7 @@ OPENSHIFT_BEHIND = 13
 
 def _quoted(version: Any) -> Any:
     if isinstance(version, float):
-        written = f"{version:.2f}"  # 1.30 was read as 1.3
+        written = f"{version:.2f}"  # YAML read 1.30 as 1.3
         raise ValueError(  # noqa: TRY004 - pydantic collects ValueError only
             f'YAML reads {version} as a number and drops zeros: quote it, "{written}"'
         )
@@ -26,34 +26,34 @@ KubernetesVersion = Annotated[
 """Minor version, quoted: `"1.36"`."""
 
 DEFAULT_KUBERNETES_VERSION: KubernetesVersion = "1.36"
-"""Minor version where a declaration names none."""
+"""Minor version if a declaration names none."""
 
 
 def minor_of(version: str) -> tuple[int, int]:
-    """`(1, 36)` of `1.36`, with or without a patch release."""
+    """`(1, 36)` for `1.36`, with or without a patch release."""
     major, minor = version.split(".")[:2]
     return int(major), int(minor)
 
 
 class Cluster(SpecModel):
-    """Name, place and version; everything another resource produces belongs to `connection`."""
+    """Name, location and version; values of other resources belong in `connection`."""
 
     name: Annotated[
         str, StringConstraints(pattern=r"^[a-zA-Z0-9]([-a-zA-Z0-9_]*[a-zA-Z0-9])?$", max_length=100)
     ]
     """Name of the cluster, at most 100 characters."""
     region: str | None = Field(default=None, min_length=1, max_length=40)
-    """Region of the cloud, `us-east-1`, `us-central1`. Needed there; own hardware has none."""
+    """Region of the cloud, `us-east-1`, `us-central1`. Required there; own hardware has none."""
     kubernetes_version: KubernetesVersion = DEFAULT_KUBERNETES_VERSION
     """Minor version of the API server. Default "1.36"."""
     feature_gates: Annotated[dict[str, bool], Field(max_length=64)] = Field(
         default_factory=dict[str, bool]
     )
-    """Gates of resource.k8s.io that your API server, scheduler and kubelets are started with, where
+    """Feature gates of resource.k8s.io with which your API server, scheduler and kubelets start, if
     they differ from the defaults of the version: `{DRADeviceTaintRules: true}`. gpufleet does not
-    set them: what needs a gate is then accepted or refused. Default: none."""
+    set them: it accepts or refuses the settings that need a gate. Default: none."""
     project: str | None = Field(default=None, min_length=1, max_length=63)
     """GKE: the Google Cloud project. Default: the provider's."""
     autopilot: bool = False
-    """GKE: whether the cluster is in Autopilot mode, where GKE alone makes nodes. Pools then need
-    `provisioner: computeClass`, and what needs privileges on nodes is refused. Default false."""
+    """GKE: whether the cluster is in Autopilot mode, where only GKE creates nodes. Pools then need
+    `provisioner: computeClass`; programs with privileges on nodes are refused. Default false."""

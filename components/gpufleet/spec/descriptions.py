@@ -1,7 +1,7 @@
-"""The docstring under each key of the models: read from the source, and only when asked for.
+"""The docstring of each key of the models: read from the source on request.
 
-pydantic can do this by itself (`use_attribute_docstrings`), but then reads and parses the source of
-every model at import; programs that only deploy would pay for it at each start.
+pydantic can do this (`use_attribute_docstrings`), but it reads and parses the source of every model
+at import; programs that only deploy would pay for that at each start.
 """
 
 import ast
@@ -15,7 +15,7 @@ from pydantic import BaseModel
 
 
 def descriptions(model: type[BaseModel]) -> dict[str, str]:
-    """Field -> its docstring, those of the base models included."""
+    """Field -> its docstring, including those of the base models."""
     found: dict[str, str] = {}
     for base in reversed(model.__mro__):
         if issubclass(base, BaseModel) and base is not BaseModel:
@@ -24,7 +24,7 @@ def descriptions(model: type[BaseModel]) -> dict[str, str]:
 
 
 def models_in(annotation: object) -> Iterator[type[BaseModel]]:
-    """Every model a type annotation speaks of."""
+    """Every model in a type annotation."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         yield annotation
     for argument in get_args(annotation):

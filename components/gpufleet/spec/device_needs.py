@@ -1,4 +1,4 @@
-"""What a claim needs of its devices, and how its pods share them: `sharing.dra.claims`."""
+"""Device requirements of a claim, and how its pods share the devices: `sharing.dra.claims`."""
 
 from enum import StrEnum
 from typing import Annotated, Literal
@@ -12,7 +12,7 @@ ProductName = Annotated[str, StringConstraints(min_length=1, max_length=60)]
 
 
 class DraSharing(StrEnum):
-    """How the DRA driver shares what a claim was given."""
+    """How the DRA driver shares the devices of a claim."""
 
     EXCLUSIVE = "exclusive"
     """Each claim is for one pod."""
@@ -23,7 +23,7 @@ class DraSharing(StrEnum):
 
 
 class TimeSlice(StrEnum):
-    """How long a turn lasts, in the driver's words."""
+    """Length of a turn, in the driver's terms."""
 
     DEFAULT = "Default"
     SHORT = "Short"
@@ -32,12 +32,12 @@ class TimeSlice(StrEnum):
 
 
 class NvlinkReach(StrEnum):
-    """Which GPUs a claim needs to reach by NVLink."""
+    """GPUs that a claim needs to reach by NVLink."""
 
     MACHINE = "machine"
     """The other GPUs of the claim, in one machine."""
     DOMAIN = "domain"
-    """Those of other machines too, through a ComputeDomain."""
+    """Also GPUs of other machines, through a ComputeDomain."""
 
 
 class ClaimTerms(SpecModel):
@@ -46,8 +46,8 @@ class ClaimTerms(SpecModel):
     sharing: DraSharing = DraSharing.EXCLUSIVE
     """How pods share one claim. Default exclusive."""
     clients: int | None = Field(default=None, ge=2, le=256)
-    """Pods that one shared claim is meant for, 2 to 256: sets the MPS limits of each and the number
-    of shares. Default 2 with `timeSlicing` and `mps`; no meaning with `exclusive`."""
+    """Number of pods that share one claim, 2 to 256: sets the MPS limits of each and the number of
+    shares. Default 2 with `timeSlicing` and `mps`; no effect with `exclusive`."""
     interval: TimeSlice | None = None
     """With whole GPUs and `timeSlicing`: length of a turn. Default: the driver's default."""
     active_thread_percentage: int | None = Field(default=None, ge=1, le=100)
@@ -59,16 +59,16 @@ class ClaimTerms(SpecModel):
 
 
 class DeviceTaintEffect(StrEnum):
-    """What a taint of a device does."""
+    """Effect of a taint of a device."""
 
     NO_SCHEDULE = "NoSchedule"
     """No new claim gets the device."""
     NO_EXECUTE = "NoExecute"
-    """And pods that use it are evicted."""
+    """As NoSchedule, and pods that use it are evicted."""
 
 
 class DeviceToleration(SpecModel):
-    """A taint of devices that a claim bears."""
+    """A taint of devices that a claim tolerates."""
 
     key: str | None = Field(default=None, min_length=1, max_length=316)
     """Key of the taint. Default: every key."""
@@ -77,11 +77,11 @@ class DeviceToleration(SpecModel):
     effect: DeviceTaintEffect | None = None
     """Default: both."""
     seconds: int | None = Field(default=None, ge=0)
-    """With NoExecute: how long its pods stay. Default: always."""
+    """With NoExecute: time that its pods stay. Default: no limit."""
 
 
 class DeviceTaint(SpecModel):
-    """A DeviceTaintRule: a taint of devices of a driver, set for maintenance and taken away."""
+    """A DeviceTaintRule: a taint of a driver's devices, set for maintenance and removed later."""
 
     name: DnsLabel
     """Name of the rule."""
@@ -90,7 +90,7 @@ class DeviceTaint(SpecModel):
     node: str | None = Field(default=None, min_length=1, max_length=253)
     """Pool of the driver's slices, which is the name of the node. Default: every node."""
     device: str | None = Field(default=None, min_length=1, max_length=63)
-    """Device as the driver names it, `gpu-3`. Default: every device."""
+    """Device name of the driver, `gpu-3`. Default: every device."""
     key: str = Field(min_length=1, max_length=316)
     """Key of the taint, `example.com/maintenance`."""
     value: str = Field(default="", max_length=63)
@@ -100,22 +100,22 @@ class DeviceTaint(SpecModel):
 
 
 class DeviceChoice(SpecModel):
-    """One of several ways in which a claim can be met."""
+    """One of several alternatives of a claim."""
 
     devices: Literal["gpu", "mig"] | None = None
     """Whole GPUs or MIG devices. Default: as the claim."""
     products: Annotated[tuple[ProductName, ...], Field(max_length=16)] = ()
-    """GPUs that will do, by their names in the catalogue. Default: the pool's GPU."""
+    """Accepted GPUs, by their names in the catalogue. Default: the pool's GPU."""
     count: int = Field(default=1, ge=1, le=32)
     """Devices, all on one node. Default 1."""
     memory_mib: int | None = Field(default=None, ge=1, le=1_048_576)
-    """Least memory of each device in MiB. Default: any."""
+    """Minimum memory of each device in MiB. Default: any."""
     profile: ProfileName | None = None
     """MIG profile of each device. Default: any."""
 
 
 class DeviceNeed(ClaimTerms):
-    """A claim by what it needs: made as a template, or with `sharing` as claims that pods share."""
+    """A claim by requirements: made as a template, or with `sharing` as claims that pods share."""
 
     name: DnsLabel
     """The template is called `<pool>-<name>`."""
@@ -125,33 +125,33 @@ class DeviceNeed(ClaimTerms):
     count: int = Field(default=1, ge=1, le=32)
     """Devices of one claim, all on one node. Default 1; Kubernetes allows 32."""
     memory_mib: int | None = Field(default=None, ge=1, le=1_048_576)
-    """Least memory of each device in MiB. Default: any."""
+    """Minimum memory of each device in MiB. Default: any."""
     multiprocessors: int | None = Field(default=None, ge=1, le=1024)
-    """Least number of streaming multiprocessors of each MIG device; the driver publishes it of MIG
-    devices only. Default: any."""
+    """Minimum number of streaming multiprocessors of each MIG device; the driver publishes it for
+    MIG devices only. Default: any."""
     profile: ProfileName | None = None
     """MIG profile of each device. Default: any."""
     products: Annotated[tuple[ProductName, ...], Field(max_length=16)] = ()
-    """GPUs that will do, by their names in the catalogue; the pool's is one of them. Pods with such
-    a claim can run on every pool with one of the GPUs. Default: the pool's GPU."""
+    """Accepted GPUs, by their names in the catalogue, including the pool's. Pods with such a claim
+    can run on every pool with one of the GPUs. Default: the pool's GPU."""
     same_pcie_root: bool = False
-    """All devices of the claim under one PCIe root. Default false."""
+    """All devices of the claim are under one PCIe root. Default false."""
     nvlink: NvlinkReach | None = None
-    """`machine`: the GPUs of the claim reach each other by NVLink. `domain`: those of other
-    machines too; the pool gets a ComputeDomain, and the pod a channel. Default: not needed."""
+    """`machine`: the GPUs of the claim are connected by NVLink. `domain`: also with those of other
+    machines; the pool gets a ComputeDomain, and the pod a channel. Default: not needed."""
     first_available: Annotated[tuple[DeviceChoice, ...], Field(max_length=8)] = ()
-    """Ways in which the claim can be met, the preferred one first, instead of `products`, `count`,
+    """Alternatives of the claim, the preferred one first, instead of `products`, `count`,
     `memoryMib` and `profile`: an H200, else two H100. One of them names the pool's GPU. Needs
-    DRAPrioritizedList, on by default in Kubernetes 1.34. Default: none, one way."""
+    DRAPrioritizedList, on by default in Kubernetes 1.34. Default: none, one alternative."""
     tolerations: Annotated[tuple[DeviceToleration, ...], Field(max_length=16)] = ()
-    """Taints of devices that the claim bears. Needs DRADeviceTaints, on by default in Kubernetes
-    1.36. Default: none."""
+    """Taints of devices that the claim tolerates. Needs DRADeviceTaints, on by default in
+    Kubernetes 1.36. Default: none."""
     admin_access: bool = False
     """Access to devices that others use, for monitoring: only in namespaces with the label
     `resource.kubernetes.io/admin-access: "true"`. Needs DRAAdminAccess, on by default in Kubernetes
     1.34. Default false."""
     share_memory_mib: int | None = Field(default=None, ge=1, le=1_048_576)
-    """With `consumableShares: memory`: memory in MiB that the claim takes of each device. Default:
+    """With `consumableShares: memory`: memory of each device that the claim uses, in MiB. Default:
     the driver's."""
     shared_claims: int | None = Field(default=None, ge=1, le=256)
-    """With `timeSlicing` or `mps`: ResourceClaims that are made, 1 to 256. Default 1."""
+    """With `timeSlicing` or `mps`: number of ResourceClaims, 1 to 256. Default 1."""

@@ -13,7 +13,7 @@ _FLEET = ": a FleetSpec starts with keys such as `platform:` and `pools:`"
 
 
 def read_document(text: str | bytes, begins: str = _FLEET) -> dict[str, Any]:
-    """Plain data of one YAML or JSON mapping; `begins` ends the message about anything else.
+    """Plain data of one YAML or JSON mapping; `begins` ends the error message for other content.
 
     Raises UnreadableDocumentError for text that is malformed, beyond the limits of
     `gpufleet.documents.limits.CONFIGURATION`, empty, or not a mapping.

@@ -1,8 +1,8 @@
-"""What the NVIDIA GPU Operator may be told in typed form.
+"""Typed settings of the NVIDIA GPU Operator.
 
 Keys, choices and defaults: NVIDIA/gpu-operator v26.7.0 `deployments/gpu-operator/values.yaml` and
-its ClusterPolicy definition (read 2026-11-21). What is unset is left to the chart, unless the pools
-imply it.
+its ClusterPolicy definition (read 2026-11-21). Unset settings have the chart's default, unless the
+pools imply a value.
 """
 
 from enum import StrEnum
@@ -28,7 +28,7 @@ PrometheusDuration = Annotated[
         min_length=1,
     ),
 ]
-"""A duration as Prometheus writes it: `15s`, `1m30s`."""
+"""A duration in Prometheus' form: `15s`, `1m30s`."""
 
 ImageRepository = Annotated[
     str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9.:-]*(/[a-z0-9][a-z0-9._-]*)*$")
@@ -37,17 +37,17 @@ ImageRepository = Annotated[
 
 
 class Switch(SpecModel):
-    """On, off, or (unset) whatever the pools imply."""
+    """On, off, or (unset) as the pools imply."""
 
     enabled: bool | None = None
-    """Default: what the pools imply."""
+    """Default: as the pools imply."""
 
 
 class KernelModule(StrEnum):
-    """Which of the driver's two kernel modules is loaded."""
+    """Kernel module of the driver."""
 
     AUTO = "auto"
-    """What the driver recommends for the GPU."""
+    """The driver's recommendation for the GPU."""
     OPEN = "open"
     """Turing and later; needed for DMA-BUF and GPUDirect Storage."""
     PROPRIETARY = "proprietary"
@@ -57,64 +57,64 @@ class PodDeletion(SpecModel):
     """How pods that hold a GPU are removed before a driver upgrade."""
 
     force: bool = False
-    """Also pods that no controller would make again. Default false."""
+    """Also pods that no controller would create again. Default false."""
     timeout_seconds: int = Field(default=300, ge=0)
-    """How long to wait, at least 0; 0 is for ever. Default 300."""
+    """Time to wait, at least 0; 0 means no limit. Default 300."""
     delete_empty_dir: bool = False
     """Also pods with emptyDir volumes, whose data is lost. Default false."""
 
 
 class NodeDrain(PodDeletion):
-    """How a node is drained when removing its GPU pods was not enough."""
+    """How a node is drained if removing its GPU pods was not enough."""
 
     enabled: bool = False
-    """Drain at all. Default false."""
+    """Whether to drain. Default false."""
     pod_selector: str = ""
     """Only pods with these labels. Default: all."""
 
 
 class UpgradePolicy(SpecModel):
-    """How a new driver version reaches the nodes."""
+    """Rollout of a new driver version to the nodes."""
 
     auto_upgrade: bool = True
-    """Upgrade by itself, node by node. Default true; false waits for someone to delete pods."""
+    """Upgrade automatically, node by node. Default true; false waits until pods are deleted."""
     max_parallel_upgrades: int = Field(default=1, ge=0)
-    """Nodes at the same time, at least 0; 0 is no limit. Default 1."""
+    """Maximum number of nodes at the same time, at least 0; 0 means no limit. Default 1."""
     max_unavailable: Annotated[str, StringConstraints(pattern=r"^[0-9]+%?$")] = "25%"
-    """Nodes that may be away at the same time, a number or a percentage. Default `25%`."""
+    """Nodes that may be unavailable at the same time, a number or a percentage. Default `25%`."""
     wait_for_completion_seconds: int = Field(default=0, ge=0)
-    """How long to wait for running jobs, at least 0; 0 is for ever. Default 0."""
+    """Time to wait for running jobs, at least 0; 0 means no limit. Default 0."""
     wait_for_pods: str = ""
-    """Labels of the jobs that are waited for. Default: none is waited for."""
+    """Labels of the jobs to wait for. Default: no jobs."""
     pod_deletion: PodDeletion = Field(default_factory=PodDeletion)
-    """Default: 300 seconds, nothing forced."""
+    """Default: 300 seconds, not forced."""
     drain: NodeDrain = Field(default_factory=NodeDrain)
     """Default: no drain."""
 
 
 class DriverRdma(SpecModel):
-    """GPUDirect RDMA by nvidia-peermem; DMA-BUF, the recommended way, needs nothing of this."""
+    """GPUDirect RDMA by nvidia-peermem; DMA-BUF, the recommended way, does not need it."""
 
     enabled: bool = False
     """Load nvidia-peermem: driver pods then wait for DOCA-OFED. Default false."""
     use_host_mofed: bool | None = None
-    """DOCA-OFED is on the host. Default: what `networkOperator.ofed` says."""
+    """DOCA-OFED is on the host. Default: as `networkOperator.ofed` declares."""
 
 
 class LicenseService(StrEnum):
-    """Where a vGPU guest gets its licence: NVIDIA License System, cloud or own appliance."""
+    """Source of a vGPU guest's licence: NVIDIA License System, cloud or own appliance."""
 
     CLS = "cls"
     """Cloud License Service: guests must reach NVIDIA's servers."""
     DLS = "dls"
-    """Delegated License Service: an appliance in the own network."""
+    """Delegated License Service: an appliance in your own network."""
 
 
 class LicenseFeature(StrEnum):
-    """What a guest asks a licence for: `FeatureType` of its `gridd.conf`."""
+    """Kind of licence that a guest requests: `FeatureType` of its `gridd.conf`."""
 
     VGPU = "vgpu"
-    """FeatureType 1: the guest driver asks for the licence its vGPU type needs."""
+    """FeatureType 1: the guest driver requests the licence that its vGPU type needs."""
     WORKSTATION = "workstation"
     """FeatureType 2: RTX Virtual Workstation, Q types."""
     COMPUTE = "compute"
@@ -123,15 +123,15 @@ class LicenseFeature(StrEnum):
 
 class Licensing(SpecModel):
     """Licence of vGPU guests. The Secret has the keys `gridd.conf` and
-    `client_configuration_token.tok`; gpufleet never sees what is in it."""
+    `client_configuration_token.tok`; gpufleet never reads its contents."""
 
     secret: SecretName
     """Name of the Secret, in the operator's namespace."""
     service: LicenseService = LicenseService.CLS
-    """Where the token of the Secret comes from, `cls` or `dls`. Default cls."""
+    """Source of the token in the Secret, `cls` or `dls`. Default cls."""
     feature_type: LicenseFeature = LicenseFeature.VGPU
-    """What the Secret's gridd.conf asks for. Default vgpu (FeatureType 1), which fits every vGPU
-    type."""
+    """Kind of licence in the Secret's gridd.conf. Default vgpu (FeatureType 1), which covers every
+    vGPU type."""
 
 
 class DataCenterDriver(SpecModel):
@@ -158,24 +158,24 @@ class Driver(Switch):
     kernel_module_type: KernelModule | None = None
     """`auto`, `open` or `proprietary`. Default: auto."""
     precompiled: bool = False
-    """Use images with a module made for the nodes' kernel: `version` is then a branch, and neither
-    GPUDirect Storage nor GDRCopy is available. Default false."""
+    """Use images with a module that is built for the nodes' kernel: `version` is then a branch, and
+    neither GPUDirect Storage nor GDRCopy is available. Default false."""
     upgrade_policy: UpgradePolicy | None = None
-    """How a new version reaches the nodes. Default: the chart's, one node at a time."""
+    """Rollout of a new version to the nodes. Default: the chart's, one node at a time."""
     rdma: DriverRdma = Field(default_factory=DriverRdma)
     """Default: DMA-BUF, without nvidia-peermem."""
     data_center: DataCenterDriver | None = None
-    """Driver of pools without vGPU, where vGPU pools are in the same cluster: each pool gets an
+    """Driver of pools without vGPU, if vGPU pools are in the same cluster: each pool gets an
     NVIDIADriver of its kind. Default: none, one driver for all."""
     licensing: Licensing | None = None
-    """Licence of vGPU guests. Default: the Secret that vGPU pools name."""
+    """Licence of vGPU guests. Default: the Secret in the vGPU pools."""
     install_dir: str | None = None
-    """Folder on the nodes of a driver that someone else installs. Default: `/run/nvidia/driver`,
-    and where Google's installer puts it on GKE."""
+    """Directory of a separately installed driver on the nodes. Default: `/run/nvidia/driver`,
+    and on GKE the directory of Google's installer."""
     host_version: DriverVersion | None = None
     """Version or branch of the vGPU Manager on the hypervisors. Default: not compared."""
     env: dict[str, str] = Field(default_factory=dict[str, str])
-    """Environment of the driver container. Default: none but `proxy`."""
+    """Environment of the driver container. Default: only `proxy`."""
     repo_config: ConfigMapName | None = None
     """ConfigMap with package sources, for sites without Internet access. Default: the image's."""
     cert_config: ConfigMapName | None = None
@@ -198,11 +198,11 @@ class Toolkit(Switch):
 
 
 class MigManager(Switch):
-    """Who applies MIG layouts on the nodes."""
+    """The program that applies MIG layouts on the nodes."""
 
     env: dict[str, str] = Field(default_factory=dict[str, str])
-    """Environment of mig-manager; values are strings. Default: `{WITH_REBOOT: "true"}` where
-    virtual machines that gpufleet makes may refuse the reset that switches MIG mode (A100, A30)."""
+    """Environment of mig-manager; values are strings. Default: `{WITH_REBOOT: "true"}` if virtual
+    machines of gpufleet may refuse the reset that switches MIG mode (A100, A30)."""
     gpu_clients: ConfigMapName | None = None
     """ConfigMap with the host services that hold a GPU, key `clients.yaml`. Default: the operator's
     list."""
@@ -221,7 +221,7 @@ class ServiceMonitor(SpecModel):
     """How Prometheus scrapes the exporter."""
 
     enabled: bool = True
-    """Default true; skipped by the operator while the definition of ServiceMonitor is missing."""
+    """Default true; the operator skips it while the definition of ServiceMonitor is missing."""
     interval: PrometheusDuration = "15s"
     """Default `15s`."""
     scrape_timeout: PrometheusDuration = "10s"
@@ -229,7 +229,7 @@ class ServiceMonitor(SpecModel):
     honor_labels: bool = False
     """Default false."""
     additional_labels: dict[str, str] = Field(default_factory=dict[str, str])
-    """Labels a Prometheus selects by. Default: none."""
+    """Labels by which a Prometheus selects it. Default: none."""
 
 
 class DcgmExporter(Switch):
@@ -246,7 +246,7 @@ class DcgmExporter(Switch):
 
 
 class Workload(StrEnum):
-    """What a GPU node of a cluster that runs virtual machines is for."""
+    """Purpose of a GPU node in a cluster that runs virtual machines."""
 
     CONTAINER = "container"
     VM_PASSTHROUGH = "vm-passthrough"
@@ -254,12 +254,12 @@ class Workload(StrEnum):
 
 
 class VgpuHost(SpecModel):
-    """Nodes that are hypervisors themselves (KubeVirt) and make vGPUs."""
+    """Nodes that are hypervisors themselves (KubeVirt) and create vGPUs."""
 
     enabled: bool = False
     """Run sandbox workloads, vGPU Manager and vGPU device manager. Default false."""
     default_workload: Workload = Workload.CONTAINER
-    """What nodes without the label `nvidia.com/gpu.workload.config` are for. Default container."""
+    """Purpose of nodes without the label `nvidia.com/gpu.workload.config`. Default container."""
     manager_repository: ImageRepository | None = None
     """Repository of the vGPU Manager image, which is private. Needed with `enabled`."""
     manager_version: DriverVersion | None = None
@@ -288,24 +288,24 @@ class VgpuHost(SpecModel):
 
 
 class GpuOperatorSettings(SpecModel):
-    """What the GPU Operator runs, in typed form."""
+    """Typed settings of the parts that the GPU Operator runs."""
 
     driver: Driver = Field(default_factory=Driver)
-    """The GPU driver. Default: installed where an image lacks it."""
+    """The GPU driver. Default: installed if the image lacks it."""
     toolkit: Toolkit = Field(default_factory=Toolkit)
-    """The container toolkit. Default: installed where an image lacks it."""
+    """The container toolkit. Default: installed if the image lacks it."""
     device_plugin: Switch = Field(default_factory=Switch)
-    """The device plugin. Default: installed where an image lacks it."""
+    """The device plugin. Default: installed if the image lacks it."""
     gpu_feature_discovery: Switch = Field(default_factory=Switch)
     """Labels that describe the GPUs. Default on."""
     mig_manager: MigManager = Field(default_factory=MigManager)
     """The MIG manager. Default: with MIG pools."""
     dcgm: Switch = Field(default_factory=Switch)
-    """A DCGM host engine of its own, next to the one in the exporter. Default off."""
+    """A separate DCGM host engine, in addition to the one in the exporter. Default off."""
     dcgm_exporter: DcgmExporter = Field(default_factory=DcgmExporter)
     """GPU metrics. Default on."""
     node_feature_discovery: Switch = Field(default_factory=Switch)
-    """Labels GPU nodes. Default on, unless the Network Operator brings it."""
+    """Labels GPU nodes. Default on, unless the Network Operator includes it."""
     cdi: Cdi = Field(default_factory=Cdi)
     """Default: on, without NRI."""
     gds: Switch = Field(default_factory=Switch)
@@ -314,10 +314,10 @@ class GpuOperatorSettings(SpecModel):
     """GDRCopy. Default off."""
     gpu_cluster: bool = False
     """Whether a GPUCluster owns the stack instead of a ClusterPolicy: the operator runs the DRA
-    driver, drivers come from NVIDIADriver objects, and there is neither device plugin nor MIG
-    manager, so every pool shares by `dra`. From v26.7.0, a technology preview for new clusters of
-    Kubernetes 1.34.2 or later. Default false."""
+    driver, drivers come from NVIDIADriver objects, and neither device plugin nor MIG manager is
+    installed, so every pool shares by `dra`. From v26.7.0, a technology preview for new clusters
+    of Kubernetes 1.34.2 or later. Default false."""
     vgpu_host: VgpuHost = Field(default_factory=VgpuHost)
-    """Nodes that make vGPUs. Default: none."""
+    """Nodes that create vGPUs. Default: none."""
     image_pull_secret: SecretName | None = None
     """Name of the Secret for NGC images. Default: none."""

@@ -1,4 +1,4 @@
-"""Which value of the GPU Operator's chart each typed setting is.
+"""Value of the GPU Operator's chart for each typed setting.
 
 One table serves rendering, the contract check and the comparison with raw values. Keys:
 NVIDIA/gpu-operator v26.7.0 `deployments/gpu-operator/values.yaml` (read 2026-11-21).
@@ -29,9 +29,9 @@ _FIELDS = {key: field for field, key in CHART_KEYS.items()}
 def typed_settings(
     settings: "GpuOperatorSettings", *, written: bool = False
 ) -> Iterator[tuple[str, str, Any]]:
-    """Each setting that has a value: its field, its key in the chart, the value as YAML has it.
+    """Each setting that has a value: its field, its key in the chart, its value in YAML form.
 
-    `written` leaves out what the author did not write, defaults that is.
+    `written` leaves out defaults that the author did not write.
     """
     for field, key in CHART_KEYS.items():
         value = _at(settings, field, written)
@@ -40,7 +40,7 @@ def typed_settings(
 
 
 def typed_value(settings: "GpuOperatorSettings", key: str) -> object:
-    """What the typed settings say about a key of the chart; None where they say nothing."""
+    """The value of a chart key from the typed settings; None if they do not set it."""
     field = _FIELDS.get(key)
     value = None if field is None else _at(settings, field, written=False)
     return None if value is None else _plain(value)

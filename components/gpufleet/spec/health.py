@@ -1,4 +1,4 @@
-"""What is done with a node whose GPU is broken, by whom, and what must be left of the pool."""
+"""Handling of a node with a broken GPU: the action, its program, and the required healthy rest."""
 
 from enum import StrEnum
 from typing import Self
@@ -9,34 +9,34 @@ from gpufleet.spec.base import SpecModel
 
 
 class HealthMode(StrEnum):
-    """How far a fault of a node is followed up."""
+    """Action for a broken node."""
 
     OBSERVE = "observe"
-    """Faults are reported, and no node is touched."""
+    """Faults are reported, and nodes are not changed."""
     FENCE = "fence"
-    """A broken node gets no new pods; a person repairs and returns it."""
+    """A broken node gets no new pods; an operator repairs and returns it."""
     REPAIR = "repair"
     """A broken node is drained, then restarted or replaced."""
 
 
 class HealthActor(StrEnum):
-    """Who acts on a broken node."""
+    """Program that acts on a broken node."""
 
     PLATFORM = "platform"
-    """What the platform or its provisioner has: docs/health.md lists it."""
+    """The repair of the platform or its provisioner: docs/health.md lists it."""
     NVSENTINEL = "nvsentinel"
     """NVIDIA's NVSentinel, whose values `gpufleet render` writes."""
 
 
 class HealthFloor(SpecModel):
-    """What a repair must leave of a pool: one of the three."""
+    """Minimum healthy part of a pool during repairs: one of the three."""
 
     nodes: int | None = Field(default=None, ge=0, le=10_000)
     """Healthy nodes, 0 to 10000, and fewer than `nodes.min` unless it is 0."""
     percent: int | None = Field(default=None, ge=0, le=99)
-    """Healthy nodes in percent of those that there are, 0 to 99."""
+    """Healthy nodes in percent of the existing nodes, 0 to 99."""
     as_platform: bool = False
-    """What the platform keeps by itself, which can be less than it documents."""
+    """The platform's own limit, which can be lower than documented."""
 
     @model_validator(mode="after")
     def _one_of_them(self) -> Self:
@@ -47,21 +47,21 @@ class HealthFloor(SpecModel):
 
 
 class HealthPolicy(SpecModel):
-    """Follow-up of faults of a pool's nodes."""
+    """Handling of faults of a pool's nodes."""
 
     mode: HealthMode
     """There is no default."""
     by: HealthActor | None = None
-    """Default: the platform, and NVSentinel for `fence`, which no platform does."""
+    """Default: the platform, and NVSentinel for `fence`, which no platform supports."""
     floor: HealthFloor | None = None
-    """What must stay healthy. Needed for `fence` and `repair`."""
+    """Minimum that must stay healthy. Needed for `fence` and `repair`."""
     at_once: int | None = Field(default=None, ge=1, le=1000)
-    """Maximum number of nodes that are out at the same time, 1 to 1000. Default: what the floor
-    allows."""
+    """Maximum number of nodes that are out of service at the same time, 1 to 1000. Default: as the
+    floor allows."""
 
     @property
     def actor(self) -> HealthActor:
-        """Who acts, or reports."""
+        """The program that acts or reports."""
         if self.by is not None:
             return self.by
         fences = self.mode is HealthMode.FENCE
@@ -69,7 +69,7 @@ class HealthPolicy(SpecModel):
 
     @property
     def acts(self) -> bool:
-        """Whether nodes are touched."""
+        """Whether nodes are changed."""
         return self.mode is not HealthMode.OBSERVE
 
     @property
@@ -79,11 +79,11 @@ class HealthPolicy(SpecModel):
 
     @property
     def nvsentinel_acts(self) -> bool:
-        """Whether NVSentinel touches nodes."""
+        """Whether NVSentinel acts on nodes."""
         return self.acts and self.actor is HealthActor.NVSENTINEL
 
     def allowed(self, nodes: int) -> int:
-        """Number of nodes that may be out while the pool has `nodes`; all without a floor."""
+        """Nodes that may be out of service while the pool has `nodes`; all without a floor."""
         floor, most = self.floor, nodes
         if floor is not None and floor.nodes is not None:
             most = max(0, nodes - floor.nodes)
@@ -92,7 +92,7 @@ class HealthPolicy(SpecModel):
         return most if self.at_once is None else min(most, self.at_once)
 
     def allowed_between(self, least: int, most: int) -> int:
-        """Number of nodes that may be out whatever the pool's size is between the two."""
+        """Nodes that may be out of service at every pool size between the two."""
         if self.floor is not None and self.floor.nodes == 0:
             return self.allowed(most)
         return self.allowed(least)

@@ -1,4 +1,4 @@
-"""How a site without direct Internet access reaches images and package sources."""
+"""Access to images and package sources for a site without direct Internet access."""
 
 from enum import StrEnum
 from typing import Annotated
@@ -12,7 +12,7 @@ ProxyAddress = Annotated[
     str, StringConstraints(pattern=r"^https?://[^/@\s]+(:[0-9]+)?/?$", max_length=255)
 ]
 """Address of a proxy without user and password: `http://proxy.example.com:3128`. Credentials do not
-belong into a declaration."""
+belong in a declaration."""
 
 
 class Proxy(SpecModel):
@@ -28,15 +28,15 @@ class Proxy(SpecModel):
 
 
 class ImageProfile(StrEnum):
-    """Which of the vendors' images are used."""
+    """Kind of the vendors' images."""
 
     STIG_FIPS = "stigFips"
     """Hardened ones, for sites under FIPS 140 and DISA STIG: node images in FIPS mode, and NVIDIA's
-    government-ready driver containers. What has no such image is refused."""
+    government-ready driver containers. Parts without such an image are refused."""
 
 
 class Images(SpecModel):
-    """Where images come from, and which."""
+    """Source and kind of images."""
 
     registry: ImageRepository | None = None
     """Registry, and path in it, that mirrors the images of all charts with their paths kept:
@@ -44,6 +44,6 @@ class Images(SpecModel):
     `registry.example.com/mirror/nvidia/driver`. `gpufleet mirror` lists them. Default: the vendors'
     own."""
     profile: ImageProfile | None = None
-    """`stigFips`: hardened images, see docs/mirror.md. Default: the vendors' usual ones."""
+    """`stigFips`: hardened images, see docs/mirror.md. Default: the vendors' standard images."""
     proxy: Proxy = Field(default_factory=Proxy)
     """Default: none."""

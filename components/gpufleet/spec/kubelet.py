@@ -1,4 +1,4 @@
-"""How the kubelet of a pool's nodes places cores, memory and devices of one pod."""
+"""How the kubelet of a pool's nodes places the cores, memory and devices of one pod."""
 
 from enum import StrEnum
 
@@ -11,9 +11,9 @@ class ManagerPolicy(StrEnum):
     """Policy of the CPU manager and of the memory manager."""
 
     NONE = "none"
-    """Pods share what there is."""
+    """Pods share all cores or memory."""
     STATIC = "static"
-    """Guaranteed pods get cores, or memory of NUMA nodes, to themselves."""
+    """Guaranteed pods get exclusive cores, or memory of their NUMA nodes."""
 
 
 class TopologyPolicy(StrEnum):
@@ -21,7 +21,7 @@ class TopologyPolicy(StrEnum):
 
     NONE = "none"
     BEST_EFFORT = "bestEffort"
-    """Aligned where that is possible."""
+    """Aligned if possible."""
     RESTRICTED = "restricted"
     """A pod that cannot be aligned is refused."""
     SINGLE_NUMA_NODE = "singleNumaNode"
@@ -29,7 +29,7 @@ class TopologyPolicy(StrEnum):
 
 
 class TopologyScope(StrEnum):
-    """What the topology manager aligns together."""
+    """Unit of alignment of the topology manager."""
 
     CONTAINER = "container"
     POD = "pod"
@@ -39,7 +39,7 @@ class Kubelet(SpecModel):
     """The kubelet's managers, which align cores and memory of a pod with its GPUs, and a limit."""
 
     cpu_manager: ManagerPolicy | None = None
-    """`static`: Guaranteed pods that ask for whole CPUs get cores to themselves. Default: the
+    """`static`: Guaranteed pods that request whole CPUs get exclusive cores. Default: the
     platform's, none."""
     topology_manager: TopologyPolicy | None = None
     """How strictly cores, memory and devices are aligned to NUMA nodes. Default: the platform's,
@@ -53,7 +53,7 @@ class Kubelet(SpecModel):
     """CPUs for system and kubelet, 1 to 64. With `cpuManager: static` the kubelet does not start
     without one. Default: the platform's."""
     reserved_memory_mib: int | None = Field(default=None, ge=200, le=262_144)
-    """MiB for system, kubelet and the threshold of eviction, all of it of NUMA node 0. With
-    `memoryManager: static` it is needed where the platform does not compute it."""
+    """MiB for system, kubelet and the eviction threshold, all on NUMA node 0. With `memoryManager:
+    static` it is required if the platform does not compute it."""
     pod_pids_limit: int | None = Field(default=None, ge=1024, le=4_194_304)
-    """Processes and threads that one pod may have, 1,024 to 4,194,304. Default: the platform's."""
+    """Maximum processes and threads of one pod, 1,024 to 4,194,304. Default: the platform's."""

@@ -1,4 +1,4 @@
-"""The key or word that an author means who writes one that a declaration does not have."""
+"""The key or value that an author probably means by one that a declaration does not have."""
 
 import difflib
 import re
@@ -11,7 +11,7 @@ _WORDS = {
     (row["at"], row["found"]): row["write"]
     for row in read_rows(Path(__file__).parent, "meant_words")
 }
-"""Key that a value or another key is in, and what other tools write there -> what to write here."""
+"""Key that contains a value or another key, and the form of other tools -> the correct form."""
 
 
 def folded(word: str) -> str:
@@ -20,9 +20,9 @@ def folded(word: str) -> str:
 
 
 def meant_word(key: str, value: str, allowed: Sequence[str]) -> str:
-    """What to write for a value that is none of those that its key takes."""
+    """The suggestion for a value that its key does not accept."""
     same = [name for name in allowed if folded(name) == folded(value)]
-    # Platforms have names of one form, `aks` and `eks`: only a slip of the pen is near.
+    # Platforms have similar names, `aks` and `eks`: only a typing error is close enough.
     near = difflib.get_close_matches(value, allowed, 1, 0.8 if key == "platform" else 0.6)
     if found := same or near:
         return f"nearest: {found[0]}"
@@ -30,7 +30,7 @@ def meant_word(key: str, value: str, allowed: Sequence[str]) -> str:
 
 
 def meant_key(above: tuple[str | int, ...], key: str, allowed: Sequence[str]) -> str | None:
-    """The key that is meant by one that is not a key; None: not known."""
+    """The key that an unknown key probably means; None: not known."""
     names = [part for part in above if isinstance(part, str)]
     if found := _WORDS.get((names[-1] if names else "", folded(key))):
         return found

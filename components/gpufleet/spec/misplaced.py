@@ -1,5 +1,5 @@
-"""What to write for a key or value that stands in the wrong place of a declaration: the place of
-every known key is known, and spelling alone leads to another key."""
+"""Suggestions for a key or value in the wrong place of a declaration: the place of every known key
+is known, and comparing the spelling alone would suggest another key."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -19,20 +19,20 @@ from gpufleet.spec.spelling import models_in
 _PROFILE = TypeAdapter[str](ProfileName)
 Place = tuple[str | int, ...]
 _MOST_PLACES = 3
-"""Of one key that are named; more are not an answer."""
+"""Maximum number of places that are named for one key; more are of no use."""
 
 
 def keys_at(place: Place) -> list[str]:
-    """The keys of the model that a place of a FleetSpec is read as; none: not a model."""
+    """The keys of the model at a place of a FleetSpec; empty: not a model."""
     model = _model_at(place)
     return [] if model is None else list(_fields(model))
 
 
 def misplaced_key(place: Place, found: object) -> str | None:
-    """What to write for the unknown key at the end of a place; None: no other place is known.
+    """The suggestion for the unknown key at the end of a place; None: no other place is known.
 
-    `found` is the mapping that the key is in. Values of unknown keys may be credentials: only whole
-    numbers are repeated.
+    `found` is the mapping of the key. Values of unknown keys may be credentials: only integers are
+    repeated.
     """
     *above, key = place
     inside = cast("Mapping[object, object]", found if isinstance(found, Mapping) else {})
@@ -63,12 +63,12 @@ def misplaced_key(place: Place, found: object) -> str | None:
 
 
 def wanted_form(place: Place, wanted: str, value: object) -> str | None:
-    """A value of the wanted form; None: no form is known.
+    """A value of the required form; None: no form is known.
 
     Args:
-        place: Of the value.
-        wanted: What the message says: `a list is wanted`.
-        value: The value that is there.
+        place: Place of the value.
+        wanted: Text of the message: `a list is wanted`.
+        value: The present value.
     """
     key = f"{place[-1]}: " if place and isinstance(place[-1], str) else ""
     plain = isinstance(value, (str, int, float))
@@ -107,11 +107,11 @@ _TAKES: Mapping[type, tuple[object, ...]] = {
     Decimal: (Decimal,),
     str: (str,),
 }
-"""Type of a value -> annotations of fields that take it."""
+"""Type of a value -> annotations of fields that accept it."""
 
 
 def _named(keys: Sequence[str], value: object) -> str | None:
-    """The key that a text names, however it is spelled: `time-slicing` is `timeSlicing`."""
+    """The key that a text names, in any spelling: `time-slicing` is `timeSlicing`."""
     if not isinstance(value, str):
         return None
     spelled = re.sub("[^a-z]", "", value.lower())
@@ -119,7 +119,7 @@ def _named(keys: Sequence[str], value: object) -> str | None:
 
 
 def _layouts(found: Mapping[Any, object]) -> str:
-    """Profiles with counts as a layout has them; empty: none of the keys is a profile."""
+    """Profiles with counts in the form of a layout; empty: no key is a profile."""
     counts = {name: count for name, count in found.items() if _is_profile(name)}
     written = ", ".join(f"{name}: {_shown(count)}" for name, count in counts.items())
     return f"layouts: [{{devices: {{{written}}}}}]" if counts else ""
@@ -147,7 +147,7 @@ def _fields(model: type[BaseModel]) -> dict[str, object]:
 
 
 def _models(model: type[BaseModel]) -> dict[str, type[BaseModel]]:
-    """Key -> the model of its value, where it is one and not a list of them."""
+    """Key -> the model of its value, if it is one model and not a list of them."""
     inner = {
         key: _model_in(annotation)
         for key, annotation in _fields(model).items()

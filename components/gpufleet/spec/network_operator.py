@@ -1,4 +1,4 @@
-"""What the NVIDIA Network Operator may be told in typed form: chart, NicClusterPolicy, networks.
+"""Typed settings of the NVIDIA Network Operator: chart, NicClusterPolicy, networks.
 
 Fields, defaults and rules: Mellanox/network-operator v26.4.1 `api/v1alpha1`, its definitions and
 webhook schemas (read 2026-11-21). The webhook is off by default, so its rules are checked here.
@@ -48,10 +48,10 @@ NetworkName = Annotated[
 
 
 class Ofed(StrEnum):
-    """Who brings DOCA-OFED, the drivers of RDMA NICs, to the nodes of RDMA pools."""
+    """Source of DOCA-OFED, the drivers of RDMA NICs, on the nodes of RDMA pools."""
 
     INBOX = "inbox"
-    """No one: the NIC drivers of the distribution do, and GPUs are reached by DMA-BUF."""
+    """None: the NIC drivers of the distribution are used, and DMA-BUF reaches GPU memory."""
     OPERATOR = "operator"
     """The Network Operator, by a NicClusterPolicy with an ofedDriver."""
     HOST = "host"
@@ -64,9 +64,9 @@ class OfedDrain(SpecModel):
     enabled: bool = True
     """Default true."""
     force: bool = False
-    """Also pods that no controller would make again. Default false."""
+    """Also pods that no controller would create again. Default false."""
     timeout_seconds: int = Field(default=300, ge=0)
-    """At least 0; 0 is for ever. Default 300."""
+    """At least 0; 0 means no limit. Default 300."""
     delete_empty_dir: bool = False
     """Also pods with emptyDir volumes, whose data is lost. Default false."""
     pod_selector: str = ""
@@ -74,14 +74,14 @@ class OfedDrain(SpecModel):
 
 
 class OfedUpgrade(SpecModel):
-    """How a new NIC driver reaches the nodes."""
+    """Rollout of a new NIC driver to the nodes."""
 
     auto_upgrade: bool = False
-    """Upgrade by itself, node by node. Default false."""
+    """Upgrade automatically, node by node. Default false."""
     max_parallel_upgrades: int = Field(default=1, ge=0)
-    """Nodes at the same time, at least 0; 0 is no limit. Default 1."""
+    """Maximum number of nodes at the same time, at least 0; 0 means no limit. Default 1."""
     safe_load: bool = False
-    """Load the driver on a new node only once it is drained; needs `autoUpgrade`. Default false."""
+    """Load the driver on a new node only after a drain; needs `autoUpgrade`. Default false."""
     drain: OfedDrain = Field(default_factory=OfedDrain)
     """Default: drain for 300 seconds."""
 
@@ -93,7 +93,7 @@ class OfedUpgrade(SpecModel):
 
 
 class OfedDriver(SpecModel):
-    """DOCA-OFED as the Network Operator installs it (`ofed: operator`)."""
+    """DOCA-OFED from the Network Operator (`ofed: operator`)."""
 
     version: OfedVersion | None = None
     """Version of the driver image. Default: the operator release's own."""
@@ -114,7 +114,7 @@ Words = tuple[Annotated[str, StringConstraints(min_length=1)], ...]
 
 
 class NicSelectors(SpecModel):
-    """Which NICs: all criteria that are written must hold; at least one is."""
+    """Selection of NICs: all given criteria must match; at least one is required."""
 
     vendors: Words = ()
     """PCI vendors, `15b3`."""
@@ -138,20 +138,20 @@ class NicSelectors(SpecModel):
 
 
 class RdmaResource(SpecModel):
-    """NICs that several pods share: each asks for `rdma/<name>: 1`."""
+    """NICs that several pods share: each requests `rdma/<name>: 1`."""
 
     name: RdmaResourceName
     """Name of the resource."""
     prefix: ResourcePrefix | None = None
     """Domain of the resource. Default: `rdma`."""
     pods_per_node: int = Field(default=63, ge=1, le=10_000)
-    """How many pods may hold it on one node, 1 to 10000. Default 63."""
+    """Maximum number of pods with the resource on one node, 1 to 10000. Default 63."""
     selectors: NicSelectors = Field(default_factory=lambda: NicSelectors(vendors=("15b3",)))
-    """Which NICs. Default: all of NVIDIA's (vendor 15b3)."""
+    """Selected NICs. Default: all of NVIDIA's (vendor 15b3)."""
 
 
 class SriovDevice(StrEnum):
-    """What kind of device the SR-IOV plugin assigns."""
+    """Kind of device that the SR-IOV plugin assigns."""
 
     NET_DEVICE = "netDevice"
     ACCELERATOR = "accelerator"
@@ -159,7 +159,7 @@ class SriovDevice(StrEnum):
 
 
 class SriovSelectors(SpecModel):
-    """Which devices: all criteria that are written must hold; at least one is."""
+    """Selection of devices: all given criteria must match; at least one is required."""
 
     vendors: Words = ()
     """PCI vendors, `15b3`."""
@@ -176,7 +176,7 @@ class SriovSelectors(SpecModel):
     link_types: Words = ()
     """`ether` or `infiniband`."""
     is_rdma: bool | None = None
-    """Mount the RDMA devices too. Default: the plugin's, false."""
+    """Also mount the RDMA devices. Default: the plugin's, false."""
 
     @model_validator(mode="after")
     def _any(self) -> Self:
@@ -189,7 +189,7 @@ class SriovSelectors(SpecModel):
 
 
 class SriovResource(SpecModel):
-    """NIC functions, one pod each: pods ask for `<prefix>/<name>: 1`."""
+    """NIC functions, one pod each: pods request `<prefix>/<name>: 1`."""
 
     name: SriovResourceName
     """Name of the resource, without `-`."""
@@ -202,14 +202,14 @@ class SriovResource(SpecModel):
 
 
 class Network(SpecModel):
-    """A second network for pods."""
+    """A secondary network for pods."""
 
     name: NetworkName
     """Name of the network."""
     namespace: DnsLabel = "default"
-    """Namespace of the NetworkAttachmentDefinition that the operator makes. Default `default`."""
+    """Namespace of the operator's NetworkAttachmentDefinition. Default `default`."""
     ipam: dict[str, Any] = Field(default_factory=dict[str, Any])
-    """Address management as the CNI plugin reads it: `{type: nv-ipam, poolName: rail-0}`,
+    """Address management in the form of the CNI plugin: `{type: nv-ipam, poolName: rail-0}`,
     `{type: whereabouts, range: 10.0.0.0/16}`. Default: no addresses."""
 
     @model_validator(mode="after")
@@ -220,7 +220,7 @@ class Network(SpecModel):
 
 
 class MacvlanMode(StrEnum):
-    """How interfaces of one master reach each other."""
+    """Communication between interfaces of one master."""
 
     BRIDGE = "bridge"
     PRIVATE = "private"
@@ -243,7 +243,7 @@ class HostDeviceNetwork(Network):
     """A whole NIC function, moved into the pod."""
 
     resource_name: SriovResourceName
-    """Resource of `sriov` that brings it, without the prefix."""
+    """Resource of `sriov` with the function, without the prefix."""
 
 
 class IpoibNetwork(Network):
@@ -254,12 +254,12 @@ class IpoibNetwork(Network):
 
 
 class NetworkOperatorSettings(SpecModel):
-    """What the Network Operator runs, in typed form."""
+    """Typed settings of the parts that the Network Operator runs."""
 
     ofed: Ofed = Ofed.INBOX
-    """Who brings DOCA-OFED. Default inbox."""
+    """Source of DOCA-OFED. Default inbox."""
     ofed_driver: OfedDriver = Field(default_factory=OfedDriver)
-    """With `ofed: operator`: which driver. Default: the operator release's own."""
+    """With `ofed: operator`: the driver. Default: the operator release's own."""
     rdma: tuple[RdmaResource, ...] | None = None
     """Resources of the RDMA shared device plugin. Default: `rdma_shared_device_a` with RDMA pools
     and no `sriov`, else none."""
@@ -272,9 +272,9 @@ class NetworkOperatorSettings(SpecModel):
     ipoib: tuple[IpoibNetwork, ...] = ()
     """IPoIBNetworks. Default: none."""
     wait: bool | None = None
-    """Wait until the NicClusterPolicy is ready before networks and GPU Operator are made. It is
-    ready only while a node has an NVIDIA NIC, so: default true when a pool with RDMA exists
-    already and has nodes, else false (the operator then goes on by itself once nodes come)."""
+    """Wait until the NicClusterPolicy is ready before networks and GPU Operator are created. It is
+    ready only while a node has an NVIDIA NIC. Default: true if a pool with RDMA already exists
+    with nodes, else false (the operator then continues once nodes exist)."""
     policy: dict[str, Any] = Field(default_factory=dict[str, Any])
     """Raw spec of the NicClusterPolicy, merged last. Default: none."""
     image_pull_secret: SecretName | None = None

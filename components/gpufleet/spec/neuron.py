@@ -1,4 +1,4 @@
-"""What a pool of Trainium or Inferentia assigns."""
+"""Unit that a pool of Trainium or Inferentia assigns."""
 
 from enum import StrEnum
 
@@ -6,8 +6,8 @@ from gpufleet.spec.base import SpecModel
 
 
 class NeuronUnit(StrEnum):
-    """What pods of a pool ask for. The device plugin publishes both on every node, and they are the
-    same hardware: a pool that assigned both would promise it twice."""
+    """Unit that pods of a pool request. The device plugin publishes both on every node for the same
+    hardware: a pool that assigned both would assign each device twice."""
 
     DEVICE = "device"
     """`aws.amazon.com/neuron`: whole devices, with all their cores."""

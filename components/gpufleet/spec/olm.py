@@ -1,4 +1,4 @@
-"""How operators get into an OpenShift cluster: by Operator Lifecycle Manager, not by charts.
+"""Installation of operators on OpenShift: by Operator Lifecycle Manager, not by charts.
 
 Kinds and fields: operator-framework/api `pkg/operators/v1alpha1/subscription_types.go`, read
 2026-11-22.
@@ -21,48 +21,48 @@ StartingCsv = Annotated[
 
 
 class Approval(StrEnum):
-    """Who lets a new version of an operator in."""
+    """Approval of a new version of an operator."""
 
     AUTOMATIC = "automatic"
-    """Lifecycle Manager: it starts at the pinned version and follows the channel."""
+    """By Lifecycle Manager: it starts at the pinned version and follows the channel."""
     MANUAL = "manual"
-    """A person approves each InstallPlan, the first one included: the pinned version stays."""
+    """By an administrator, for each InstallPlan including the first: the pinned version stays."""
 
 
 class OperatorPackage(SpecModel):
-    """Which version of one operator."""
+    """Version of one operator."""
 
     channel: Channel | None = None
     """Channel of updates. Default: that of the pinned version, `v26.7`; `stable` for Node Feature
     Discovery, whose version is the cluster's."""
     starting_csv: StartingCsv | None = None
-    """ClusterServiceVersion to begin with. Default: of the pinned version; for Node Feature
-    Discovery the channel's newest."""
+    """ClusterServiceVersion to start with. Default: of the pinned version; for Node Feature
+    Discovery the latest of the channel."""
 
 
 class NodeFeatureDiscoveryPackage(OperatorPackage):
     """Node Feature Discovery, by Red Hat."""
 
     image: str | None = Field(default=None, min_length=1, max_length=400)
-    """Image of what it runs, which the NodeFeatureDiscovery object must name since OpenShift 4.12.
-    Default: Red Hat's, of the release that has the cluster's Kubernetes version."""
+    """Image of its operand, which the NodeFeatureDiscovery object must name since OpenShift 4.12.
+    Default: Red Hat's, of the release with the cluster's Kubernetes version."""
 
 
 class LifecycleManager(SpecModel):
     """Operators on OpenShift. Their settings are those of `gpuOperator` and `networkOperator`."""
 
     approval: Approval = Approval.AUTOMATIC
-    """Who lets new versions in. Default automatic."""
+    """Approval of new versions. Default automatic."""
     catalog_namespace: DnsLabel = "openshift-marketplace"
     """Namespace of the catalogues. Default `openshift-marketplace`."""
     certified_catalog: DnsLabel = "certified-operators"
     """CatalogSource with NVIDIA's operators; a mirrored one at a site without Internet access.
     Default `certified-operators`."""
     redhat_catalog: DnsLabel = "redhat-operators"
-    """CatalogSource with Red Hat's. Default `redhat-operators`."""
+    """CatalogSource with Red Hat's operators. Default `redhat-operators`."""
     wait_minutes: int = Field(default=30, ge=0, le=240)
-    """How long an update waits until an operator is installed and its kinds exist, 0 to 240
-    minutes; 0 does not wait: only where they are installed already. Default 30."""
+    """Maximum time that an update waits until an operator is installed and its kinds exist, 0 to
+    240 minutes; 0 does not wait: only if they are already installed. Default 30."""
     gpu_operator: OperatorPackage = Field(default_factory=OperatorPackage)
     """Default: the version of `addons.gpuOperator`."""
     network_operator: OperatorPackage = Field(default_factory=OperatorPackage)
@@ -84,4 +84,4 @@ class DeclaredOlmOperator(SpecModel):
     """Version, `v26.7.0`. Default: the catalogue's pin; Node Feature Discovery has none, it follows
     the cluster."""
     settings: LifecycleManager = Field(default_factory=LifecycleManager)
-    """Catalogues, channel, approval. Default: those every cluster has, approved automatically."""
+    """Catalogues, channel, approval. Default: the standard catalogues, automatic approval."""

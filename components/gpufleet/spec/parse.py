@@ -26,25 +26,25 @@ from gpufleet.spec.secrets import validate_secrets
 
 _PLAIN = (str, int, float, bool, type(None), Decimal, date, datetime)
 _MOST_DIGITS = 19
-"""Of a 64-bit number, which no field of a declaration exceeds."""
+"""Maximum digits of a number: those of 64 bits, which no field of a declaration exceeds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
-    """What could be read of a declaration."""
+    """The readable parts of a declaration."""
 
     spec: FleetSpec | None
     """The declaration, or None when it has a structural problem."""
     readable: FleetSpec | None
-    """The declaration without the pools and sections that have one, so that the rest can still be
+    """The declaration without the pools and sections that have one, so that the rest can be
     validated in the same run; None when nothing is left to validate."""
     pool_index: tuple[int, ...]
-    """For each pool of `readable`: its place in the file."""
+    """For each pool of `readable`: its index in the file."""
     findings: tuple[Finding, ...]
 
 
 def parse(data: Mapping[str, Any]) -> Parsed:
-    """Read plain data (as YAML or JSON gives it) as a FleetSpec. Never raises for bad input."""
+    """Read plain data (from YAML or JSON) as a FleetSpec. Never raises for invalid input."""
     foreign = tuple(_foreign_values(data, "")) or tuple(_kubernetes_object(data))
     if foreign:
         return Parsed(None, None, (), foreign)
@@ -60,7 +60,7 @@ def parse(data: Mapping[str, Any]) -> Parsed:
 
 
 def _foreign_values(value: object, path: str) -> Iterator[Finding]:
-    """Values no file can hold: an Output of a program, above all."""
+    """Values that a file cannot contain, such as an Output of a program."""
     kind = type(value).__name__
     if isinstance(value, Mapping):
         for key, item in cast("Mapping[object, object]", value).items():
@@ -87,7 +87,7 @@ def _kubernetes_object(data: Mapping[str, Any]) -> Iterator[Finding]:
 def _without(
     data: Mapping[str, Any], problem: ValidationError
 ) -> tuple[FleetSpec | None, tuple[int, ...]]:
-    """The same declaration less the pools and sections that could not be read."""
+    """The declaration without the pools and sections that could not be read."""
     bad_pools: set[int] = set()
     kept = dict(data)
     for detail in problem.errors(include_url=False, include_input=False, include_context=False):
@@ -116,12 +116,12 @@ def _findings(problem: ValidationError, data: Mapping[str, Any]) -> list[Finding
             len(place) > len(detail["loc"]) and place[: len(detail["loc"])] == detail["loc"]
             for place in places
         ):
-            continue  # its entries are there, and each has a finding of its own
+            continue  # its entries exist, and each has its own finding
         finding = _finding(detail, data)
         known = by_path.get(finding.path)
         if known is None:
             by_path[finding.path] = finding
-        else:  # one value that fits no member of a union: one finding, both reasons
+        else:  # one value that matches no member of a union: one finding, both reasons
             fix = known.fix or finding.fix
             message = f"{known.message}; {finding.message}"
             by_path[finding.path] = replace(known, message=message, fix=fix)
@@ -142,14 +142,14 @@ def _finding(detail: ErrorDetails, data: Mapping[str, Any]) -> Finding:
 def _wrong_value(
     detail: ErrorDetails, place: tuple[int | str, ...]
 ) -> tuple[str, str, str | None, dict[str, Any]]:
-    """Code, message, fix and facts of a value that its field does not take."""
+    """Code, message, fix and facts of a value that its field does not accept."""
     value: object = detail.get("input")
     context: dict[str, Any] = dict(detail.get("ctx") or {})
     kind, found = detail["type"], shown_value(value)
     if kind in {"enum", "literal_error"}:
         allowed = re.findall(r"'([^']*)'|(\b\d+\b)", str(context.get("expected", "")))
         names = [a or b for a, b in allowed]
-        message = f"{found} is none of {', '.join(names)}"
+        message = f"{found} is not one of {', '.join(names)}"
         fix = meant_word(str(place[-1]), str(value), names)
         return "spec-value-unknown", message, fix, {"found": found, "allowed": names}
     if kind in _BOUNDS:
@@ -219,8 +219,8 @@ _PLAIN_WORDS = {
 
 
 def _plain_hint(kind: str, place: tuple[str | int, ...], value: object) -> str | None:
-    """The truth value that `yes`, or the number that `10Gi`, `"8"` or 0.25 of 100 percent
-    represents; None: not known."""
+    """The boolean for `yes`, or the number for `10Gi`, `"8"` or 0.25 of 100 percent; None: not
+    known."""
     if kind == "bool_type":
         plain = " without quotes" if isinstance(value, str) else ""
         meant = (one for one, words in _WORDS.items() if str(value).lower() in words)
@@ -259,7 +259,7 @@ _UNITS = {"Mib": 2**20, "Gib": 2**30}
 
 
 def _form_hint(place: tuple[str | int, ...], value: object, pattern: str) -> str | None:
-    """The nearest value of the wanted form, where one is obvious."""
+    """The nearest value of the required form, if one is obvious."""
     if not isinstance(value, str):
         return None
     duration = re.sub(
@@ -339,11 +339,11 @@ _WRITTEN = {
 
 
 def missing_key(path: str) -> Finding:
-    """The finding, with a value where one helps."""
+    """The finding, with an example value if one helps."""
     written = _WRITTEN.get(path.rpartition(".")[2])
     fix = f"write for example `{written}`" if written else f"add `{path}`"
     if path == "catalogue":
         fix = f'write `catalogue: "{editions()[-1]}"`, the newest edition that is installed'
     if path == "platform":
         fix = f"write `platform:` with one of {', '.join(Platform)}"
-    return error("spec-key-missing", path, "this key is needed and missing", fix)
+    return error("spec-key-missing", path, "this key is required and missing", fix)

@@ -37,16 +37,16 @@ LabelValue = Annotated[
 
 
 class Nodes(SpecModel):
-    """How many nodes the pool may have."""
+    """Possible numbers of nodes of the pool."""
 
     min: int = Field(ge=0, le=10_000)
-    """Fewest nodes, 0 to 10000."""
+    """Minimum number of nodes, 0 to 10000."""
     max: int = Field(ge=1, le=10_000)
     """Maximum number of nodes, 1 to 10000. There is no default: an unbounded pool has an unbounded
-    bill."""
+    cost."""
     expected: int | None = Field(default=None, ge=0, le=10_000)
-    """Nodes on an average hour, for the expected spend. Default: half way between min and max,
-    rounded up."""
+    """Number of nodes in an average hour, for the expected spend. Default: the middle of min and
+    max, rounded up."""
 
     @model_validator(mode="after")
     def _in_order(self) -> Self:
@@ -62,14 +62,14 @@ class Nodes(SpecModel):
 
 
 class Taint(SpecModel):
-    """A taint next to the GPU taint every pool carries."""
+    """A taint in addition to the GPU taint of every pool."""
 
     key: LabelKey
     """Key of the taint, such as `example.com/team`."""
     value: LabelValue = ""
     """Default: empty."""
     effect: Literal["NoSchedule", "PreferNoSchedule", "NoExecute"] = "NoSchedule"
-    """In Kubernetes' spelling; each cloud's own spelling is rendered. Default NoSchedule."""
+    """In Kubernetes' form; each cloud's own form is rendered. Default NoSchedule."""
 
 
 class Disk(SpecModel):
@@ -80,22 +80,22 @@ class Disk(SpecModel):
 
 
 class LayoutChange(SpecModel):
-    """A change of sharing under way on live nodes: made in waves, so that the rest keeps working.
-
-    The nodes' present sharing stays applicable until the last wave; remove the section then.
+    """A change of sharing in progress on running nodes: made in waves, so that other nodes keep
+    working. The nodes' present sharing stays applicable until the last wave; then remove the
+    section.
     """
 
     previous: Sharing
-    """How the GPUs were shared until now: nodes of later waves keep it."""
+    """Sharing of the GPUs until now: nodes of later waves keep it."""
     width: int = Field(default=1, ge=1, le=1000)
     """Nodes that change at the same time, 1 to 1000. Default 1. Each wave starts when every node of
-    the one before offers what the new sharing promises; a node that does not stops the rest."""
+    the previous one offers the new resources; a node that does not stops the change."""
     waves: int | None = Field(default=None, ge=0, le=10_000)
-    """Waves this update may make, counted from the start, 0 to 10000: drain the nodes of the next
-    wave, raise it, update again. 0 only keeps both ways of sharing ready. Default: all."""
+    """Waves that this update may make, counted from the start, 0 to 10000: drain the nodes of the
+    next wave, raise it, update again. 0 only prepares both ways of sharing. Default: all."""
     timeout_seconds: int = Field(default=1200, ge=10, le=14_400)
-    """Longest one node may take to offer the new sharing, 10 to 14400 seconds. Default 1200, which
-    covers a reboot."""
+    """Maximum time for one node to offer the new sharing, 10 to 14400 seconds. Default 1200, which
+    includes a reboot."""
 
 
 class GpuPool(SpecModel):
@@ -108,8 +108,8 @@ class GpuPool(SpecModel):
     instance_types: Annotated[tuple[str, ...], Field(max_length=20)] = ()
     """Instance types in order of preference, all with the same GPU and count. At most 20."""
     gpus_per_node: int | None = Field(default=None, ge=1, le=16)
-    """GPUs of each node, 1 to 16. Default: what the instance types have; with `gpu`, the smallest
-    machine the platform offers; 1 on own hardware."""
+    """GPUs of each node, 1 to 16. Default: as the instance types; with `gpu`, the smallest machine
+    of the platform; 1 on own hardware."""
     nodes: Nodes
     """How many nodes."""
     intent: Intent = Intent.INFERENCE
@@ -117,7 +117,7 @@ class GpuPool(SpecModel):
     provisioner: Provisioner | None = None
     """Default: the fleet's."""
     capacity: Annotated[tuple[Capacity, ...], Field(max_length=8)] = ()
-    """Ways of buying, in order of preference. Default: onDemand in a cloud, onPrem on own
+    """Capacity types, in order of preference. Default: onDemand in a cloud, onPrem on own
     hardware."""
     sharing: Sharing = Field(default_factory=exclusive)
     """Default: `exclusive: {}`, whole GPUs."""
@@ -126,38 +126,38 @@ class GpuPool(SpecModel):
     ownership: Ownership = Ownership.MANAGED
     """Default managed."""
     import_id: str | None = Field(default=None, min_length=1, max_length=300)
-    """Id of an existing node group to adopt, only with `ownership: managed`."""
+    """Id of an existing node group to import, only with `ownership: managed`."""
     image: str | None = Field(default=None, min_length=1, max_length=60)
     """Node image key of the catalogue, `al2023-nvidia`, `cos`. Default: the platform's."""
     zones: tuple[str, ...] = ()
-    """Zones to use. Default: all the connection has subnets in."""
+    """Zones to use. Default: all with subnets in the connection."""
     disk: Disk = Field(default_factory=Disk)
     """Root disk of each node. Default 200 GiB."""
     labels: dict[LabelKey, LabelValue] = Field(default_factory=dict[str, str])
-    """Labels every node is born with, next to those that gpufleet derives."""
+    """Labels that every node registers with, in addition to those that gpufleet derives."""
     gpu_taint: bool = True
-    """Whether nodes carry `nvidia.com/gpu=present:NoSchedule`. Default true; false only where all
-    nodes of the cluster have GPUs."""
+    """Whether nodes have the taint `nvidia.com/gpu=present:NoSchedule`. Default true; use false
+    only if all nodes of the cluster have GPUs."""
     change: LayoutChange | None = None
     """A change of `sharing` on nodes that are in use, made in waves. Default: all nodes at once."""
     taints: tuple[Taint, ...] = ()
-    """Taints next to `nvidia.com/gpu=present:NoSchedule`, which every GPU pool carries."""
+    """Taints in addition to `nvidia.com/gpu=present:NoSchedule`, which every GPU pool has."""
     kubelet: Kubelet | None = None
     """CPU, memory and topology manager of the nodes' kubelet. Default: the platform's."""
     team: DnsLabel | None = None
-    """Team the pool's cost is booked on. Default: shared by all."""
+    """Team that pays for the pool. Default: shared by all."""
     maintenance: Annotated[tuple[MaintenanceWindow, ...], Field(max_length=100)] = ()
     """Times in which nodes are out of service, at most 100. Default: none."""
     commitments: Annotated[tuple[TeamCommitment, ...], Field(max_length=200)] = ()
     """GPUs promised to teams for a time, at most 200. Default: none, `team` or the shares of
     `queues` decide."""
     health: HealthPolicy | None = None
-    """What is done with broken nodes. Default: the fleet's."""
+    """Handling of broken nodes. Default: the fleet's."""
     acceptance: AcceptancePolicy | None = None
     """Tests that its nodes must pass before work. Default: the fleet's."""
     idle: IdlePolicy | None = None
-    """Notebooks that are scaled to zero when their GPUs do nothing; only with `intent:
-    interactive`. Default: nothing is stopped."""
+    """Notebooks that are scaled to zero when their GPUs are idle; only with `intent: interactive`.
+    Default: nothing is stopped."""
     neuron: NeuronOptions | None = None
     """Only with Trainium or Inferentia. Default: whole devices."""
     eks: EksOptions | None = None
@@ -167,11 +167,11 @@ class GpuPool(SpecModel):
     gke: GkeOptions | None = None
     """Only on GKE. Default: none."""
     vsphere: VsphereOptions | None = None
-    """Only on vSphere, and needed there."""
+    """Only on vSphere, and required there."""
     openshift: OpenShiftOptions | None = None
-    """Only on OpenShift on vSphere, and needed there for machines that gpufleet makes."""
+    """Only on OpenShift on vSphere, and required there for machines that gpufleet creates."""
     existing: ExistingOptions | None = None
-    """Only for nodes that exist. Default: every node with an NVIDIA GPU."""
+    """Only for existing nodes. Default: every node with an NVIDIA GPU."""
     openshift_aws: OpenShiftAwsOptions | None = None
     """Only on OpenShift on AWS. Default: none."""
     openshift_gcp: OpenShiftGcpOptions | None = None

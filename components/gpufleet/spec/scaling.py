@@ -1,4 +1,4 @@
-"""Scaling: by which signal a workload grows and shrinks."""
+"""Scaling: the signal by which a workload scales."""
 
 from enum import StrEnum
 from typing import Annotated, Literal, Self
@@ -13,14 +13,14 @@ from gpufleet.spec.base import (
 
 
 class WorkloadKind(StrEnum):
-    """What the workload does, which decides the signal."""
+    """Kind of the workload, which decides the signal."""
 
     LLM_SERVING = "llmServing"
     """A server that batches requests: vLLM, NIM, TGI. By requests, never by GPU utilisation."""
     SERVING = "serving"
-    """A server without batching: one request at a time keeps its part of the GPU busy."""
+    """A server without batching: each request keeps its share of the GPU busy."""
     BATCH = "batch"
-    """Work from a queue: by what is in it."""
+    """Work from a queue: by the queue length."""
 
 
 class Signal(StrEnum):
@@ -29,15 +29,15 @@ class Signal(StrEnum):
     REQUESTS_RUNNING = "requestsRunning"
     """`vllm:num_requests_running`, requests in flight in each replica."""
     REQUESTS_WAITING = "requestsWaiting"
-    """`vllm:num_requests_waiting`, requests that found no room in any batch."""
+    """`vllm:num_requests_waiting`, requests that are in no batch yet."""
     KV_CACHE = "kvCache"
-    """`vllm:kv_cache_usage_perc`, part of the KV cache in use, 0 to 1."""
+    """`vllm:kv_cache_usage_perc`, used share of the KV cache, 0 to 1."""
     TENSOR_ACTIVE = "tensorActive"
-    """Tensor cores at work, 0 to 1 (DCGM)."""
+    """Activity of the tensor cores, 0 to 1 (DCGM)."""
     GPU_UTILISATION = "gpuUtilisation"
-    """Time with a kernel running, 0 to 1 (DCGM). Says little, and nothing on a slice."""
+    """Time with a running kernel, 0 to 1 (DCGM). A weak signal, and not available on MIG slices."""
     QUEUE_LENGTH = "queueLength"
-    """What waits in a queue outside the pods, by a query of one's own."""
+    """Length of a queue outside the pods, by a custom query."""
 
 
 class ScalingTarget(SpecModel):
@@ -48,25 +48,25 @@ class ScalingTarget(SpecModel):
     namespace: DnsLabel
     """Its namespace."""
     kind: str = Field(default="Deployment", pattern=r"^[A-Z][A-Za-z]+$")
-    """Anything with a scale: Deployment (default), StatefulSet, NIMService, ..."""
+    """Any kind with a scale subresource: Deployment (default), StatefulSet, NIMService, ..."""
     api_version: str = "apps/v1"
     """Default `apps/v1`."""
 
 
 class ScaleThresholds(SpecModel):
     """Replicas are added while the average of a signal is above one threshold, and removed after it
-    was below the other for a time; between the two their number stays.
+    was below the other for a time; between the two the number does not change.
 
     The defaults are those of Packt, *Kubernetes for Generative AI Solutions*, chapter 10, Scaling
     and optimization considerations (read 2026-11-29).
     """
 
     above: float = Field(default=0.8, gt=0, le=1)
-    """Part of 1 above which replicas are added, more than 0, at most 1. Default 0.8."""
+    """Value above which replicas are added, more than 0, at most 1. Default 0.8."""
     below: float = Field(default=0.2, gt=0, lt=1)
-    """Part of 1 below which one is removed, more than 0, less than `above`. Default 0.2."""
+    """Value below which one is removed, more than 0, less than `above`. Default 0.2."""
     minutes: int = Field(default=10, ge=1, le=60)
-    """How long it must be below, 1 to 60 minutes. Default 10."""
+    """Time below it before a removal, 1 to 60 minutes. Default 10."""
 
     @model_validator(mode="after")
     def _apart(self) -> Self:
@@ -81,18 +81,18 @@ class ScaleOn(SpecModel):
     signal: Signal
     """What is measured."""
     target: float | None = Field(default=None, gt=0)
-    """Value of one replica that is right; more replicas come above it. Default: 0.8 for kvCache and
-    tensorActive, 0.7 for gpuUtilisation; the others have none."""
+    """Intended value of one replica; above it replicas are added. Default: 0.8 for kvCache and
+    tensorActive, 0.7 for gpuUtilisation; other signals have none."""
     thresholds: ScaleThresholds | None = None
     """Two thresholds instead of a target, for gpuUtilisation and tensorActive, with KEDA."""
     query: str | None = Field(default=None, min_length=1, max_length=4000)
-    """PromQL that gives one number, instead of our own. Needed for queueLength."""
+    """PromQL that returns one number, instead of the built-in query. Needed for queueLength."""
     activation: float = Field(default=0, ge=0)
     """KEDA: value above which the first replica starts. Default 0."""
 
 
 class LoadTime(SpecModel):
-    """How long a replica takes until it answers."""
+    """Time until a new replica answers."""
 
     node_seconds: int = Field(default=180, ge=0, le=7200)
     """A new node with its driver, 0 to 7200 s. Default 180."""
@@ -126,47 +126,47 @@ class TriggerSecret(SpecModel):
 
 
 class Fallback(SpecModel):
-    """What holds while the signal cannot be read."""
+    """Number of replicas while the signal cannot be read."""
 
     failures: int = Field(default=3, ge=1, le=100)
-    """Failed readings before, 1 to 100. Default 3."""
+    """Number of failed readings before, 1 to 100. Default 3."""
     replicas: int = Field(ge=0, le=10_000)
     """Replicas meanwhile."""
 
 
 class KedaScaling(SpecModel):
-    """By which signal, between which sizes, KEDA scales."""
+    """The signals, and the minimum and maximum, of scaling by KEDA."""
 
     target: ScalingTarget
     """What is scaled."""
     workload: WorkloadKind = WorkloadKind.LLM_SERVING
     """Default llmServing."""
     min: int = Field(ge=0, le=10_000)
-    """Fewest replicas. 0 only with a signal that is there without pods."""
+    """Minimum number of replicas. 0 only with a signal that exists without pods."""
     max: int = Field(ge=1, le=10_000)
     """Maximum number of replicas. There is no default: an unbounded service has an unbounded
-    bill."""
+    cost."""
     on: Annotated[tuple[ScaleOn, ...], Field(min_length=1, max_length=8)]
-    """1 to 8 signals; the one that asks for most decides."""
+    """1 to 8 signals; the one that requires most replicas decides."""
     load: LoadTime = Field(default_factory=LoadTime)
-    """How long a replica takes to start: sets how fast one may add and remove."""
+    """Start time of a replica: sets how fast one is added and removed."""
     mig: bool = False
     """Whether the pods are on MIG slices, which have no GPU utilisation. Default false."""
     server: str = Field(pattern=r"^https?://\S+$")
     """Address of Prometheus: `http://prometheus.monitoring.svc:9090`."""
     polling_seconds: int = Field(default=30, ge=5, le=3600)
-    """How often the signal is read while there is no replica, 5 to 3600 s. Default 30."""
+    """Polling interval of the signal while there are no replicas, 5 to 3600 s. Default 30."""
     cooldown_seconds: int | None = Field(default=None, ge=0, le=86_400)
-    """Quiet time before the last replica goes, 0 to 86400 s. Default: twice what a start takes, at
-    least 300."""
+    """Time without activity before the last replica is removed, 0 to 86400 s. Default: twice the
+    start time, at least 300."""
     fallback: Fallback | None = None
     """Default: with `min: 0` one replica, else `min`."""
     authentication: str | None = Field(default=None, min_length=1, max_length=63)
-    """Name of a TriggerAuthentication that exists in the namespace. Default: none."""
+    """Name of an existing TriggerAuthentication in the namespace. Default: none."""
     secrets: tuple[TriggerSecret, ...] = ()
-    """Makes a TriggerAuthentication from these, instead of naming one. Default: none."""
+    """Creates a TriggerAuthentication from these, instead of naming one. Default: none."""
     auth_modes: Literal["basic", "bearer", "tls", "custom"] | None = None
-    """How KEDA authenticates; needed with secrets. Default: not."""
+    """Authentication modes of KEDA; required with secrets. Default: none."""
 
     @model_validator(mode="after")
     def _in_order(self) -> Self:

@@ -1,4 +1,4 @@
-"""Credentials do not belong into declarations: specs are committed, and values end up in state."""
+"""Credentials do not belong in declarations: specs are committed, and state stores values."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import cast
@@ -10,8 +10,8 @@ from gpufleet.secret_text import SECRET_NAME, secret_in
 def validate_secrets(value: object, path: str = "") -> Iterator[Finding]:
     """A finding for every value that is, or is named like, a credential; it is never repeated.
 
-    `path` is where the value stands. Entries `{name: ..., value: ...}` of a list, as containers
-    take variables, are validated by their own name.
+    `path` is the place of the value. Entries `{name: ..., value: ...}` of a list, such as variables
+    of containers, are validated by their own name.
     """
     if isinstance(value, Mapping):
         entries = cast("Mapping[object, object]", value)
@@ -39,6 +39,6 @@ def _holds_secret(name: str, value: object) -> bool:
 
 
 def _finding(path: str, why: str) -> Finding:
-    message = f"{why}; specs are committed and end up in state, so they never hold secrets"
+    message = f"{why}; specs are committed and stored in state, so they never hold secrets"
     fix = "put it into a Kubernetes Secret and name that Secret here"
     return error("spec-holds-secret", path, message, fix)

@@ -15,9 +15,9 @@ class MigStrategy(StrEnum):
     """How the device plugin names MIG devices."""
 
     SINGLE = "single"
-    """Every GPU cut into the same profile, advertised as `nvidia.com/gpu`."""
+    """Every GPU has the same profile, advertised as `nvidia.com/gpu`."""
     MIXED = "mixed"
-    """Each profile is a resource of its own: `nvidia.com/mig-1g.10gb`."""
+    """Each profile is a separate resource: `nvidia.com/mig-1g.10gb`."""
 
 
 class Exclusive(SpecModel):
@@ -28,12 +28,12 @@ class TimeSlicing(SpecModel):
     """Containers take turns on the GPU: no memory isolation, no guaranteed share."""
 
     replicas: int = Field(ge=2, le=256)
-    """Replicas each GPU (or, on MIG, each slice) is advertised as; 2 to 256."""
+    """Number of replicas that each GPU (or, on MIG, each slice) is advertised as; 2 to 256."""
     rename: bool = True
-    """Advertise `nvidia.com/gpu.shared`, so that a pod that wants a whole GPU cannot land here.
-    Default true."""
+    """Advertise `nvidia.com/gpu.shared`, so that a pod that needs a whole GPU is not scheduled
+    here. Default true."""
     fail_requests_greater_than_one: bool = True
-    """Refuse pods that ask for more than one replica: two replicas are not twice the share.
+    """Refuse pods that request more than one replica: two replicas are not twice the share.
     Default true."""
 
 
@@ -41,7 +41,7 @@ class Mps(SpecModel):
     """CUDA Multi-Process Service: concurrent kernels with a memory and thread limit per client."""
 
     replicas: int = Field(ge=2, le=256)
-    """Clients each GPU is divided into. The GPU's own limit (48, 16 before Volta) is checked when
+    """Number of clients of each GPU. The GPU's own limit (48, 16 before Volta) is checked when
     the fleet is compiled."""
     rename: bool = True
     """Advertise `nvidia.com/gpu.shared`. Default true."""
@@ -55,13 +55,13 @@ class Mps(SpecModel):
 
 
 class MigLayout(SpecModel):
-    """What some of the GPUs of each node are cut into."""
+    """Partition of some of the GPUs of each node."""
 
     gpus: int | Literal["all"] = "all"
-    """How many GPUs of the node get this layout, or `all` (default: every GPU of the node)."""
+    """Number of GPUs of the node with this layout, or `all` (default: every GPU of the node)."""
     devices: dict[ProfileName, Annotated[int, Field(ge=1, le=64)]]
     """Profile -> instances on each of these GPUs, such as `{1g.10gb: 7}`. An empty mapping leaves
-    the GPUs whole, without MIG; several layouts need `strategy: mixed` then."""
+    the GPUs whole, without MIG; several layouts then need `strategy: mixed`."""
 
     @model_validator(mode="after")
     def _some_gpus(self) -> Self:
@@ -78,10 +78,10 @@ class Mig(SpecModel):
     `nvidia.com/gpu`."""
     layout: MigPreset | None = None
     """Name of a configuration in NVIDIA's default mig-parted file, for every GPU of each node:
-    `all-balanced`, `all-1g.10gb`, `all-1g.10gb.me`. What it means depends on the GPU: the devices
-    are looked up for the GPU of the pool. Instead of `layouts`."""
+    `all-balanced`, `all-1g.10gb`, `all-1g.10gb.me`. Its devices depend on the GPU model of the
+    pool. Instead of `layouts`."""
     layouts: Annotated[tuple[MigLayout, ...], Field(max_length=16)] = ()
-    """What the GPUs of each node are cut into, in order of GPU index. GPUs left over stay whole.
+    """Partitions of the GPUs of each node, in order of GPU index. The remaining GPUs stay whole.
     Exactly one of `layout` and `layouts` is needed."""
     time_slicing: TimeSlicing | None = None
     """Time-slice each MIG slice further. Default: slices are exclusive."""
@@ -98,15 +98,15 @@ class VgpuScheduler(StrEnum):
     """How the hypervisor divides the time of a GPU between time-sliced vGPUs."""
 
     BEST_EFFORT = "bestEffort"
-    """Turns for those that have work; no vGPU is promised any part. The default of hosts."""
+    """Turns for vGPUs with work; no vGPU has a guaranteed share. The default of hosts."""
     EQUAL_SHARE = "equalShare"
-    """The same part for each vGPU that runs."""
+    """An equal share for each running vGPU."""
     FIXED_SHARE = "fixedShare"
-    """The same part for each vGPU that the GPU can hold, also while others do not run."""
+    """An equal share for each vGPU that the GPU can hold, even if others do not run."""
 
 
 class Vgpu(SpecModel):
-    """NVIDIA vGPU: the hypervisor hands each virtual machine a share of a GPU."""
+    """NVIDIA vGPU: the hypervisor assigns each virtual machine a share of a GPU."""
 
     profile: Annotated[
         str, StringConstraints(pattern=r"^[A-Za-z0-9_ ]+-[A-Za-z0-9-]+$", max_length=60)
@@ -118,43 +118,43 @@ class Vgpu(SpecModel):
     """Name of the Secret with `gridd.conf` and `client_configuration_token.tok`, in the GPU
     Operator's namespace. Default: none, an unlicensed guest is throttled."""
     scheduler: VgpuScheduler | None = None
-    """What the hosts of the pool are set to, for time-sliced types: it decides what part of the GPU
-    each vGPU is promised. Default: nothing is known of the hosts, so nothing is promised."""
+    """Scheduler setting of the pool's hosts, for time-sliced types: it decides the guaranteed share
+    of each vGPU. Default: not known, so no share is guaranteed."""
     time_slice_ms: int | None = Field(default=None, ge=1, le=30)
     """With `equalShare` or `fixedShare`: length of a turn in milliseconds, 1 to 30. Default: the
     host's."""
     time_slicing: TimeSlicing | None = None
-    """Share each vGPU between containers of its machine, who take turns on it. Default: one
-    container each."""
+    """Share each vGPU between containers of its machine by time-slicing. Default: one container
+    each."""
 
 
 class Dra(ClaimTerms):
     """Dynamic Resource Allocation: the DRA driver publishes the GPUs, the device plugin is off."""
 
     devices: Literal["gpu", "mig"] = "gpu"
-    """`gpu` (default): whole GPUs. `mig`: MIG devices, cut on demand or as `layouts` says."""
+    """`gpu` (default): whole GPUs. `mig`: MIG devices, created on demand or as in `layouts`."""
     layout: MigPreset | None = None
     """With `devices: mig`: name of a configuration in NVIDIA's default mig-parted file, such as
     `all-balanced`, for every GPU of each node. Instead of `layouts`. Default: none."""
     layouts: Annotated[tuple[MigLayout, ...], Field(max_length=16)] = ()
-    """With `devices: mig`: what the GPUs of each node are cut into beforehand, by the MIG manager.
-    Default: nothing, the driver cuts on demand (Hopper and later, driver gate DynamicMIG)."""
+    """With `devices: mig`: partitions of each node's GPUs, made by the MIG manager in advance.
+    Default: none, the driver creates them on demand (Hopper and later, driver gate DynamicMIG)."""
     extended_resource: bool = False
-    """Answer classic requests too, `nvidia.com/gpu` or `nvidia.com/mig-<profile>` (needs
+    """Also serve extended resources, `nvidia.com/gpu` or `nvidia.com/mig-<profile>` (needs
     DRAExtendedResource, on by default in Kubernetes 1.36). Default false."""
     consumable_shares: (
         Literal["memory", "unlimited"] | Annotated[int, Field(ge=2, le=256)] | None
     ) = None
-    """Several claims on each device: `memory`, each takes a part of the memory; a number of shares;
+    """Several claims on each device: `memory`, each uses a part of the memory; a number of shares;
     `unlimited`. One setting for the cluster's driver (0.5.0, gate ConsumableShares); needs
     DRAConsumableCapacity, on by default in Kubernetes 1.36. Default: each device has one claim."""
     claims: Annotated[tuple[DeviceNeed, ...], Field(max_length=64)] = ()
-    """Claims by what they need, next to those of the kinds of device that the pool has. Default:
+    """Claims by requirements, in addition to those for the pool's kinds of devices. Default:
     none."""
     namespaces: Annotated[tuple[DnsLabel, ...], Field(max_length=64)] = ()
-    """Namespaces that get the pool's claim templates. Default: none, pods bring their own."""
+    """Namespaces that get the pool's claim templates. Default: none, pods have their own."""
     compute_domain: bool = False
-    """Make a ComputeDomain in each of `namespaces`, for machines that share an NVLink domain: its
+    """Create a ComputeDomain in each of `namespaces`, for machines that share an NVLink domain: its
     claim template `<pool>-channel` gives the pods of a job over several nodes a channel of IMEX.
     Default false."""
 

@@ -8,11 +8,11 @@ from pydantic import BaseModel
 
 
 def spelled_as_files(model: type[BaseModel], data: object) -> Any:
-    """The same plain data with the keys of `model` as files spell them.
+    """The same plain data with the keys of `model` in the spelling of files.
 
-    Free mappings (labels, Helm values, MIG devices), unknown keys and everything that does not have
-    the shape of the model stay as they are. Of a key that is given in both spellings, the one of
-    Python stays too, so that validation refuses it.
+    Free mappings (labels, Helm values, MIG devices), unknown keys and data with another shape than
+    the model stay unchanged. If a key is given in both spellings, the Python one stays too, so that
+    validation refuses it.
     """
     if not isinstance(data, Mapping):
         return data
@@ -36,7 +36,7 @@ def _below(models: tuple[type[BaseModel], ...], value: Any) -> Any:
 
 @cache
 def _fields(model: type[BaseModel]) -> dict[str, tuple[str, tuple[type[BaseModel], ...]]]:
-    """Either spelling of a field -> that of files, and the models that its value has."""
+    """Either spelling of a field -> that of files, and the models of its value."""
     found: dict[str, tuple[str, tuple[type[BaseModel], ...]]] = {}
     for name, field in model.model_fields.items():
         alias = field.alias or name
@@ -45,7 +45,7 @@ def _fields(model: type[BaseModel]) -> dict[str, tuple[str, tuple[type[BaseModel
 
 
 def models_in(annotation: Any) -> Iterator[type[BaseModel]]:
-    """The models that an annotation holds, in a union, a list or by itself."""
+    """The models in an annotation, in a union, a list or by itself."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         yield annotation
     for argument in get_args(annotation):

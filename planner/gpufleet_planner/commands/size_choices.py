@@ -136,7 +136,7 @@ def market_options(function: _Function) -> _Function:
         type=click.Choice([i.value for i in Isolation]),
         default=Isolation.MEMORY.value,
         show_default=True,
-        help="Least it must have for itself; memory allows MPS, none time-slicing too.",
+        help="Minimum isolation; memory allows MPS, none time-slicing too.",
     )
     @click.option("--interruptible", is_flag=True, help="Spot machines may be chosen.")
     @click.option("--most-gpus", type=click.IntRange(min=1), default=256, show_default=True)
@@ -185,20 +185,20 @@ def choose_for(request: SizeRequest, answer: Sizing, asked: Asked, catalogue: Ca
     if answer.device is None:
         everything = choose(need, market, catalogue)
         best = everything.best
-        told = (
+        remarks = (
             ()
             if best is None
             else (*validate_provisioning(need, best), *validate_balance(need, best))
         )
-        return Chosen(everything, (*findings, *everything.findings, *told), need)
+        return Chosen(everything, (*findings, *everything.findings, *remarks), need)
     key = answer.device.gpu.key
     stated = choose(need, replace(market, gpus=(key,)), catalogue)
     # Not fitting the stated GPU is a result and was reported; it is not an error of the request.
     kept = tuple(f for f in stated.findings if f.severity.value != "error")
     # Nothing is too much for a service of which no target is stated.
     aimed = need.trains or any(one is not None for _, one in asked.target)
-    told = validate_gpu(stated, choose(need, market, catalogue), key) if aimed else ()
-    return Chosen(stated, (*findings, *kept, *told), need)
+    remarks = validate_gpu(stated, choose(need, market, catalogue), key) if aimed else ()
+    return Chosen(stated, (*findings, *kept, *remarks), need)
 
 
 def print_choice(choice: ServingChoice) -> None:

@@ -9,7 +9,7 @@ from operator import itemgetter
 
 from gpufleet.catalogue import Catalogue
 from gpufleet.documents.plain_data import camel
-from gpufleet.findings import Finding, error, info, warning
+from gpufleet.findings import Finding, error, findings_in
 from gpufleet_planner.planning.attempts import (
     cheapest_gpu,
     over_budget,
@@ -19,6 +19,8 @@ from gpufleet_planner.planning.attempts import (
 from gpufleet_planner.planning.need import WorkloadNeed
 from gpufleet_planner.planning.offers import Market, OfferedMachine, machines
 from gpufleet_planner.planning.option import Option, Rank, Rejected, better_at, dearer, pareto, rank
+
+_finding = findings_in(__file__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,22 +117,16 @@ def _findings(
     catalogue: Catalogue,
 ) -> tuple[Finding, ...]:
     if not offered:
-        named = (
-            f"{', '.join(market.gpus)}, which {need.name} may use, is"
-            if market.gpus
-            else "nothing is"
-        )
-        text = f"{named} sold on {', '.join(market.platforms)}"
-        return (error("nothing-offered", path, text, "name another platform, region or GPU"),)
+        named = ", ".join(market.gpus) + f", which {need.name} may use,"
+        what = named if market.gpus else "nothing"
+        return (_finding("nothing-offered", path, what=what, platforms=market.platforms),)
     if options:
         if options[0].billed_micro_usd is None:
-            text = f"no price is known for anything that runs {need.name}: GPU-hours are compared"
-            fix = "give prices: usdPerGpuHour of your hardware, or a price file"
-            return (warning("price-missing", path, text, fix),)
-        if options[0].machine.price_basis.value == "assumed":
-            region = options[0].machine.region
-            text = f"the price of {options[0].machine.name} is of {region}, assumed for yours"
-            return (info("price-of-other-region", path, text, region=region),)
+            return (_finding("price-missing", path, workload=need.name),)
+        machine = options[0].machine
+        if machine.price_basis.value == "assumed":
+            name, region = machine.name, machine.region
+            return (_finding("price-of-other-region", path, machine=name, region=region),)
         return ()
     missed = {r.miss.code for r in rejected if r.miss.code in _LIMITS}
     if len(missed) >= 2:
@@ -138,17 +134,24 @@ def _findings(
     if missed:
         code = missed.pop()
         near, name = _nearest(rejected, code), camel(_LIMITS[code])
-        text = f"nothing keeps {name}; the nearest is {near.what}: {near.miss.reason}"
-        fix = f"relax {name}"
-        if near.miss.figure:
-            fix = f"write {name} of {_upwards(near.miss.figure)} or more"
-        return (error("target-unreachable", path, text, fix, target=code),)
-    if any(lost.miss.code == "taken-back" for lost in rejected):
+        what, figure = f"{near.what}: {near.miss.reason}", near.miss.figure
+        fix = f"write {name} of {_upwards(figure)} or more" if figure else f"relax {name}"
+        return (
+            _finding("target-unreachable", path, fix=fix, name=name, nearest=what, target=code),
+        )
+    codes = {lost.miss.code for lost in rejected}
+    if "taken-back" in codes:
         near = _nearest(rejected, "taken-back")
-        text = f"nothing stays as long as {need.name} runs; the nearest is {near.what}: "
-        fix = "write `interruptible: true` where it resumes from checkpoints, or allow more GPUs"
-        return (error("run-outlasts-machines", path, f"{text}{near.miss.reason}", fix),)
-    return (_nothing_fits(need, rejected, path),)
+        what = f"{near.what}: {near.miss.reason}"
+        return (_finding("run-outlasts-machines", path, workload=need.name, nearest=what),)
+    if "stock" in codes:
+        near = _nearest(rejected, "stock")
+        what = f"{near.what}: {near.miss.reason}"
+        return (_finding("nothing-fits/stock", path, workload=need.name, nearest=what),)
+    relevant = [r for code in ("memory", "not-known") for r in rejected if r.miss.code == code]
+    last = (relevant or [*rejected] or [None])[-1]
+    shown = f"; for one, {last.what}: {last.miss.reason}" if last else ""
+    return (_finding("nothing-fits", path, workload=need.name, shown=shown),)
 
 
 def _contradiction(
@@ -180,7 +183,7 @@ def _contradiction(
     return error(
         "target-contradiction",
         path,
-        f"{' and '.join(names)} cannot be kept together by anything on the market for "
+        f"{' and '.join(names)} cannot be kept together by any offer on the market for "
         f"{need.name}; nearest for each: {'; '.join(shown)}",
         " or ".join(raised) or f"relax {' and '.join(names)}",
         targets=names,
@@ -209,21 +212,4 @@ def _upwards(figure: float) -> str:
 def _nearest(rejected: Sequence[Rejected], code: str) -> Rejected:
     return min(
         (r for r in rejected if r.miss.code == code), key=lambda r: (r.miss.figure or 0.0, r.what)
-    )
-
-
-def _nothing_fits(need: WorkloadNeed, rejected: Sequence[Rejected], path: str) -> Finding:
-    if any(lost.miss.code == "stock" for lost in rejected):
-        near = _nearest(rejected, "stock")
-        text = f"own machines are too few for {need.name}; the nearest is {near.what}: "
-        fix = "add machines to hardware, lower replicas or the rate, or relax the target"
-        return error("nothing-fits", path, f"{text}{near.miss.reason}", fix)
-    told = [r for code in ("memory", "not-known") for r in rejected if r.miss.code == code]
-    last = (told or [*rejected] or [None])[-1]
-    shown = f"; for one, {last.what}: {last.miss.reason}" if last else ""
-    return error(
-        "nothing-fits",
-        path,
-        f"nothing on the market runs {need.name}{shown}",
-        "quantise (precisions), shorten context or batch, or allow more GPUs",
     )

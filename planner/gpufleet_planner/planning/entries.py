@@ -6,7 +6,7 @@ from typing import Any
 
 from gpufleet.catalogue import Catalogue, Gpu
 from gpufleet.environment import strict_prices
-from gpufleet.findings import Finding, error, has_errors
+from gpufleet.findings import Finding, findings_in, has_errors
 from gpufleet.models.inference import CUDA_CONTEXT
 from gpufleet.models.ledger import GIB, Basis
 from gpufleet.models.parallel import Parallelism
@@ -23,6 +23,7 @@ from gpufleet_planner.planning.workloads import OWN, ModelWorkload, Notebooks, O
 from gpufleet_planner.sizing.device import DeviceShare
 from gpufleet_planner.sizing.sized import context_rules
 
+_finding = findings_in(__file__)
 NOTEBOOK_KINDS = {
     **ISOLATED,
     Isolation.NONE: (DeviceShare.WHOLE, DeviceShare.MIG, DeviceShare.TIME_SLICE),
@@ -54,8 +55,8 @@ def choose_notebooks(
     kept = sorted(dict.fromkeys(options), key=rank)
     findings: tuple[Finding, ...] = ()
     if not kept:
-        text = f"no GPU on the market holds {need / GIB:.1f} GiB for one notebook of {entry.name}"
-        findings = (error("nothing-fits", path, text, "lower memoryGib"),)
+        gib = f"{need / GIB:.1f}"
+        findings = (_finding("nothing-fits/notebooks", path, gib=gib, workload=entry.name),)
     return ServingChoice(tuple(kept), tuple(rejected), findings)
 
 
@@ -138,8 +139,7 @@ def choose_entry(
     if keys:
         kept = tuple(key for key in keys if not market.gpus or key in market.gpus)
         if not kept:
-            text = f"{', '.join(keys)} is not among the plan's gpus {', '.join(market.gpus)}"
-            return None, (error("gpu-excluded", f"{path}.gpus", text, "name one of them"),)
+            return None, (_finding("gpu-excluded", path, keys=keys, gpus=market.gpus),)
         market = replace(market, gpus=kept)
     need: WorkloadNeed | None = None
     if isinstance(entry, Notebooks):

@@ -1,6 +1,6 @@
 """From a file of workloads to a FleetSpec that compiles: choose, select, fill pools, write down."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
@@ -8,8 +8,7 @@ from math import ceil
 from typing import Any
 
 from gpufleet.catalogue import DEFAULT_EDITION, Catalogue, UnknownEditionError, load
-from gpufleet.contract.programs.strategy_env import allows_mps
-from gpufleet.findings import Finding, FleetError, error, has_errors, info, ordered
+from gpufleet.findings import Finding, FleetError, error, findings_in, has_errors, ordered
 from gpufleet.fleet import Fleet, Unbounded
 from gpufleet.platforms.compiled import Compiled, compile_data
 from gpufleet.platforms.registry import PLATFORMS
@@ -19,7 +18,6 @@ from gpufleet_planner.planning.need import Assurance
 from gpufleet_planner.planning.offers import Market, spot_neighbours
 from gpufleet_planner.planning.placed import ChosenWorkload, PlacedWorkload, PricedFleet
 from gpufleet_planner.planning.pools import (
-    mig_strategy,
     pool_data,
     pool_names,
     queues_data,
@@ -36,7 +34,8 @@ from gpufleet_planner.planning.workloads import (
     PlanFile,
     read_plan_file,
 )
-from gpufleet_planner.sizing.device import DeviceShare
+
+_finding = findings_in(__file__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +89,6 @@ def in_file(finding: Finding, origin: Origin | None) -> Finding:
     return replace(finding, path=origin.written + finding.path.removeprefix(origin.place))
 
 
-_ATTEMPTS = 24
 _MICRO = 1_000_000
 
 
@@ -182,9 +180,6 @@ def _refused(findings: Sequence[Finding]) -> PlannedFleet:
     return PlannedFleet(None, None, (), (), None, ordered(findings))
 
 
-_Ban = Callable[[PoolKey], bool]
-
-
 @dataclass(frozen=True, slots=True)
 class Planner:
     """A file and where its workloads may run."""
@@ -224,48 +219,36 @@ class Planner:
         return PricedFleet(other, None, None, ordered(findings)[0].message)
 
     def settle(self, chosen: Sequence[ChosenWorkload], findings: Sequence[Finding]) -> PlannedFleet:
-        """Select, write, compile; what does not compile is taken away and all is selected again."""
+        """Select, write, compile; pools that do not compile are taken away and all is selected
+        again."""
         head = self.file.head
-        waiting: list[list[_Ban]] = [[]]
-        best: PlannedFleet | None = None
+        one_profile = PLATFORMS[head.platform].facts.one_mig_profile
+        bad: set[tuple[str, ...]] = set()
         last: tuple[Finding, ...] = ()
-        attempts = 0
-        while waiting and attempts < _ATTEMPTS:
-            attempts += 1
-            bans = waiting.pop()
+        while True:
             try:
                 selection = select(
-                    chosen,
-                    PLATFORMS[head.platform].facts.one_mig_profile,
-                    lambda key, bans=bans: not any(ban(key) for ban in bans),
-                    head.zones,
+                    chosen, one_profile, lambda k: _declared(k) not in bad, head.zones
                 )
-            except KeyError as lost:
-                name = lost.args[0]
+            except KeyError as crowded:
+                name = crowded.args[0]
                 path = next(one.path for one in chosen if one.name == name)
-                rest = f"for {name} after the other workloads"
-                text = f"no machines are left on {head.platform} {rest}"
-                fix = "add hardware, allow other GPUs, or see the other findings"
-                last = (*last, error("no-deployable-choice", path, text, fix))
-                continue
+                at = f"{head.platform}"
+                lost = _finding("no-deployable-choice", path, platform=at, workload=name)
+                return _refused((*findings, *last, lost))
             attempt, compiled = self.write(chosen, selection)
             errors = [f for f in compiled.findings if f.severity.value == "error"]
             if not errors:
-                if best is None or (attempt.usd_per_hour or 0) < (best.usd_per_hour or 0):
-                    best = attempt
-                continue
+                return replace(attempt, findings=ordered((*findings, *attempt.findings)))
             sources = origins(selection, self.file)
             traced = [(origin_of(finding, sources), finding) for finding in errors]
             last = tuple(dict.fromkeys(in_file(finding, origin) for origin, finding in traced))
             fixed = [in_file(found, origin) for origin, found in traced if origin and origin.fixed]
-            if fixed:
+            broken = {_declared(origin.pool) for origin, _ in traced if origin and origin.pool}
+            if fixed or broken <= bad:
                 # No other choice corrects an error of the file.
-                return _refused((*findings, *fixed))
-            broken = [origin.pool for origin, _ in traced if origin and origin.pool]
-            waiting += _next_bans(bans, broken, selection)
-        if best is None:
-            return _refused((*findings, *last))
-        return replace(best, findings=ordered((*findings, *best.findings)))
+                return _refused((*findings, *(fixed or last)))
+            bad.update(broken)
 
     def write(
         self, chosen: Sequence[ChosenWorkload], selection: Selection
@@ -315,37 +298,19 @@ class Planner:
         if not settled and spent is not None and not isinstance(spent, Unbounded):
             data["budget"] = {"usdPerHour": max(ceil(spent / _MICRO), 1)}
             compiled = compile_data(data, as_of=self.as_of)
-        told: list[Finding] = []
+        notes: list[Finding] = []
         for work in placed:
             if work.need is not None:
-                told += validate_provisioning(work.need, work.option, work.path)
-                told += validate_balance(work.need, work.option, work.path)
+                notes += validate_provisioning(work.need, work.option, work.path)
+                notes += validate_balance(work.need, work.option, work.path)
         most = None if compiled.fleet is None else compiled.fleet.spend.maximum
         if isinstance(most, Unbounded):
-            causes = "; ".join(most.causes)
-            text = f"the plan counts GPU-hours where no price is known: {causes}"
-            told.append(info("price-missing", "", text, "state the price you pay"))
-        told += validate_scaling(compiled.fleet, placed)
+            notes.append(_finding("price-missing/fleet", causes="; ".join(most.causes)))
+        notes += validate_scaling(compiled.fleet, placed)
         pools = tuple(zip(names, selection.pools, strict=True))
-        findings = ordered((*told, *compiled.findings))
+        findings = ordered((*notes, *compiled.findings))
         plan = PlannedFleet(data, compiled.fleet, pools, placed, selection, findings)
         return plan, compiled
-
-
-def _next_bans(
-    bans: list[_Ban], broken: Collection[PoolKey], selection: Selection
-) -> list[list[_Ban]]:
-    """The next exclusion: one of two mutually exclusive ways of sharing, in two branches, or the
-    pools that cannot be declared."""
-    keys = [pool.key for pool in selection.pools]
-    strategies = {mig_strategy(key) for key in keys if key.kind is DeviceShare.MIG}
-    if DeviceShare.MPS in {key.kind for key in keys} and not all(map(allows_mps, strategies)):
-        return [
-            [*bans, lambda key: key.kind is DeviceShare.MPS],
-            [*bans, lambda key: key.kind is DeviceShare.MIG],
-        ]
-    bad = {_declared(key) for key in broken}
-    return [[*bans, lambda key: _declared(key) in bad]] if bad else []
 
 
 def _declared(key: PoolKey) -> tuple[str, str, str, str]:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, cast
 
-from gpufleet.findings import Finding, info
+from gpufleet.findings import Finding, findings_in
 from gpufleet.fleet import Fleet
 from gpufleet.fleet.chart_values import merged
 from gpufleet.models.engine_profile import InferenceEngine
@@ -15,6 +15,7 @@ from gpufleet_planner.planning.placed import PlacedWorkload
 from gpufleet_planner.planning.workloads import ModelWorkload, PlanHead
 from gpufleet_planner.sizing.device import DeviceShare
 
+_finding = findings_in(__file__)
 SIGNAL = Signal.REQUESTS_RUNNING
 """Requests in flight, as vLLM exports them. Not GPU utilisation: that is high with one sequence."""
 _HELD = 0.8
@@ -85,12 +86,9 @@ def validate_scaling(fleet: Fleet | None, placed: Sequence[PlacedWorkload]) -> l
     names = [w.entry.name for w in placed if planned_scaled_object(w, fleet) is not None]
     if not names:
         return []
-    text = (
-        f"replicas of {', '.join(names)} follow {SOURCES[SIGNAL].series} as {_server(fleet)} has "
-        "it, and the planned fleet scrapes no server; without an answer all planned replicas run"
-    )
-    fix = "write `spec: {monitoring: {queryUrl: ...}}`: the plan adds the scrape of each server"
-    return [info("scaling-metric-not-scraped", "spec.monitoring", text, fix)]
+    series, server = SOURCES[SIGNAL].series, _server(fleet)
+    found = _finding("scaling-metric-not-scraped", workloads=names, series=series, server=server)
+    return [found]
 
 
 def _server(fleet: Fleet) -> str:

@@ -154,9 +154,14 @@ class Selection:
     cost: float
     """Micro-dollars an hour; machines without a price count by their GPUs."""
     bound: float
+    order: int
+    """Sum of the options' places in those of their workloads: of two as cheap, less is better."""
 
 
 Fits = Callable[[PoolKey], bool]
+_EXCLUSIVE = (DeviceShare.MIG, DeviceShare.MPS)
+"""Where slices have names of their own, no GPU of the cluster is shared by MPS:
+`device-plugin-mps-mixed`."""
 
 
 def select(
@@ -168,13 +173,31 @@ def select(
     """Options for all candidates; a job gets the first that can be declared. `zones`: default of
     options without zones. `allowed` refuses pools that cannot be declared. Raises KeyError with the
     name of a candidate that has no allowed option, or no room on own machines."""
+    kinds = {option.share.kind for one in candidates for option in one.choice.options[:OPTIONS]}
+    sides: list[Fits] = [allowed]
+    if not one_profile and kinds.issuperset(_EXCLUSIVE):
+        sides = [
+            lambda key, kind=kind: key.kind is not kind and allowed(key) for kind in _EXCLUSIVE
+        ]
+    tried = [_select(candidates, one_profile, side, zones) for side in sides]
+    found = [one for one in tried if isinstance(one, Selection)]
+    if not found:
+        raise KeyError(tried[0])
+    best = min(found, key=lambda one: (round(one.cost), one.order))
+    return replace(best, bound=min(one.bound for one in found))
+
+
+def _select(
+    candidates: Sequence[ChosenWorkload], one_profile: bool, allowed: Fits, zones: tuple[str, ...]
+) -> Selection | str:
+    """The cheapest of the pools that are allowed; a candidate that has none."""
     keys: dict[PoolKey, int] = {}
     known: dict[tuple[object, ...], int] = {}
     usable: dict[str, list[OptionRow]] = {}
     for candidate in candidates:
         rows = _rows(candidate, keys, known, one_profile, allowed, zones)
         if not rows:
-            raise KeyError(candidate.name)
+            return candidate.name
         usable[candidate.name] = rows[:1] if candidate.ends else rows
     pools = list(keys)
     for rows in usable.values():
@@ -195,9 +218,10 @@ def select(
         if picked:
             found = min(_Choice.of(pools, picked), found, key=lambda choice: choice.cost)
     if found.crowded is not None:
-        raise KeyError(found.crowded)
+        return found.crowded
     options = {name: row.option for name, row in found.rows.items()}
-    return Selection(found.pools, options, found.cost, min(bound, found.cost))
+    order = sum(row.order for row in found.rows.values())
+    return Selection(found.pools, options, found.cost, min(bound, found.cost), order)
 
 
 @dataclass(frozen=True, slots=True)

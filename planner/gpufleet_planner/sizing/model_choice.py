@@ -92,11 +92,11 @@ def _named(text: str, catalogue: Catalogue) -> ChosenModel | tuple[Finding, ...]
         name = text.strip().rpartition("/")[2].lower()
         hub = sorted(row.hub, key=lambda one: one.rpartition("/")[2].lower() != name)
         return ChosenModel(found, released_weights=row.released_weights, hub=tuple(hub))
-    told = named_format(text)
-    inside = None if told is None else find_catalogue_model(told[0], catalogue)
-    if told is None or inside is None or isinstance(inside, Finding):
+    suffixed = named_format(text)
+    inside = None if suffixed is None else find_catalogue_model(suffixed[0], catalogue)
+    if suffixed is None or inside is None or isinstance(inside, Finding):
         return (found,)
-    form = told[1]
+    form = suffixed[1]
     noted = _finding("model-format-from-name", value=text, weights=form, model=inside.name)
     return ChosenModel(inside, findings=(noted,), released_weights=form)
 

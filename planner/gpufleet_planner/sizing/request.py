@@ -13,7 +13,7 @@ from pydantic_core import ErrorDetails
 
 from gpufleet.catalogue.lookup import nearest_names
 from gpufleet.documents.paths import child
-from gpufleet.findings import Finding, error
+from gpufleet.findings import Finding, error, findings_in
 from gpufleet.messages import shown_value
 from gpufleet.models.engine_profile import InferenceEngine
 from gpufleet.models.parallel import Sharding
@@ -29,6 +29,8 @@ from gpufleet_planner.sizing.training_state import (
     TrainingPrecision,
 )
 from gpufleet_planner.tables import table
+
+_finding = findings_in(__file__)
 
 
 def _plain(name: str) -> str:
@@ -243,13 +245,8 @@ def find_workload(text: str) -> SizedWorkload | Finding:
         return SizedWorkload(name)
     names = [kind.value for kind in SizedWorkload]
     close = nearest_names(text, names) or tuple(names)
-    return error(
-        "workload-unknown",
-        "workload",
-        f"{text!r} is not a workload known here; there is {', '.join(names)}",
-        f"write {' or '.join(close)}",
-        value=text,
-    )
+    fix = f"write {' or '.join(close)}"
+    return _finding("workload-unknown", "workload", fix=fix, value=text, names=names)
 
 
 LIKE_A_KEY = 0.7
@@ -274,7 +271,7 @@ def unit_fix(kind: str, value: object, name: str) -> str | None:
 
 _NUMBERS = ("int_type", "float_type")
 _WORDS = {
-    "missing": ("this key is needed and missing", "add {name}"),
+    "missing": ("this key is required and missing", "add {name}"),
     "extra_forbidden": ("`{name}` is not a key here", "remove {name}"),  # or its value is shown
     "too_long": ("at most {max_length} entries are read", "leave {max_length} in {name}"),
     "string_too_long": ("at most {max_length} characters are read", "shorten {name}"),

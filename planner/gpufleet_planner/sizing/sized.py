@@ -289,8 +289,8 @@ def _training_answer(
             findings.append(_finding("training-on-shared-gpu", device=device.label))
     fits = _fits(model, job, parallel, need, device, findings)
     gpus = parallel.training_gpus
-    told = ordered(findings)
-    return Sizing(model, need, device, gpus, fits, None, speed, told, job, parallel, link)
+    reported = ordered(findings)
+    return Sizing(model, need, device, gpus, fits, None, speed, reported, job, parallel, link)
 
 
 def _serving_answer(
@@ -306,8 +306,8 @@ def _serving_answer(
         fits = _fits(model, serving, parallel, need, device, findings)
         gpus = parallel.serving_gpus
         passes = None if device is None else embedding_speed(model, serving, device, parallel)
-        told = ordered(findings)
-        return Sizing(model, need, device, gpus, fits, None, passes, told, serving, parallel)
+        reported = ordered(findings)
+        return Sizing(model, need, device, gpus, fits, None, passes, reported, serving, parallel)
     need = serving_ledger(model, serving, parallel)
     room = speed = tested = None
     if device is not None and not_known(model, serving.engine) is None:
@@ -339,8 +339,8 @@ def _serving_answer(
     if fits:
         fits = starts(model, serving, room, findings)
     gpus = parallel.serving_gpus
-    told = ordered(findings)
-    answer = Sizing(model, need, device, gpus, fits, room, speed, told, serving, parallel)
+    reported = ordered(findings)
+    answer = Sizing(model, need, device, gpus, fits, room, speed, reported, serving, parallel)
     return replace(answer, load_test=tested)
 
 

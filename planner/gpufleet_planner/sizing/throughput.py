@@ -6,7 +6,7 @@ from what is computed. `data/spreads.csv`, which `tools/fit_spreads.py` writes f
 from dataclasses import dataclass
 from functools import cache
 
-from gpufleet.findings import Finding, error, warning
+from gpufleet.findings import Finding, findings_in
 from gpufleet.models.architecture import (
     Architecture,
     Attention,
@@ -30,6 +30,8 @@ from gpufleet_planner.sizing.communication import forward_seconds, inside_node
 from gpufleet_planner.sizing.device import Device
 from gpufleet_planner.tables import REST, row_of, table
 
+_finding = findings_in(__file__)
+
 
 @dataclass(frozen=True, slots=True)
 class Rate:
@@ -49,32 +51,18 @@ def check_capability(device: Device, weights: WeightFormat) -> tuple[Finding, ..
     capability = device.gpu.compute_capability
     if capability is None:
         return ()
-    have = f"{capability[0]}.{capability[1]}"
+    gpu, name, have = device.gpu.key, weights.name, f"{capability[0]}.{capability[1]}"
     if capability < weights.min_capability:
-        needed = ".".join(map(str, weights.min_capability))
-        instead = "fp16" if weights.name == "bf16" else "a wider format, or a newer GPU"
+        least = ".".join(map(str, weights.min_capability))
+        other = "fp16" if name == "bf16" else "a wider format, or a newer GPU"
         return (
-            error(
-                "format-unsupported",
-                "weights",
-                f"{weights.name} needs compute capability {needed}; {device.gpu.key} has {have}",
-                f"write {instead}",
-                value=weights.name,
-                capability=have,
-                limit=needed,
+            _finding(
+                "format-unsupported", gpu=gpu, value=name, capability=have, limit=least, other=other
             ),
         )
     if weights.native_capability is not None and capability < weights.native_capability:
         unit = weights.compute.value.upper()
-        return (
-            warning(
-                "format-not-native",
-                "weights",
-                f"{device.gpu.key} (compute capability {have}) has no {unit} "
-                f"units: {weights.name} weights save memory there, and are computed in BF16",
-                value=weights.name,
-            ),
-        )
+        return (_finding("format-not-native", gpu=gpu, value=name, capability=have, unit=unit),)
     return ()
 
 

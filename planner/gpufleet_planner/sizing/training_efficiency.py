@@ -10,12 +10,14 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
 
-from gpufleet.findings import Finding, error
+from gpufleet.findings import Finding, findings_in
 from gpufleet.models.architecture import Architecture
 from gpufleet.models.ledger import Basis
 from gpufleet_planner.sizing.device import Device
 from gpufleet_planner.sizing.throughput import kind_of_model
 from gpufleet_planner.tables import row_of
+
+_finding = findings_in(__file__)
 
 
 class TrainingFramework(StrEnum):
@@ -75,17 +77,8 @@ def check_arithmetic(device: Device, arithmetic: Arithmetic) -> tuple[Finding, .
     if arithmetic is Arithmetic.BF16 or capability is None or capability >= (8, 9):
         return ()
     have = f"{capability[0]}.{capability[1]}"
-    return (
-        error(
-            "arithmetic-unsupported",
-            "arithmetic",
-            f"training in FP8 needs compute capability 8.9; {device.gpu.key} has {have}",
-            "write bf16, or a newer GPU",
-            value=arithmetic.value,
-            capability=have,
-            limit="8.9",
-        ),
-    )
+    gpu, value = device.gpu.key, arithmetic.value
+    return (_finding("arithmetic-unsupported", gpu=gpu, capability=have, limit="8.9", value=value),)
 
 
 def efficiency_of(

@@ -6,8 +6,9 @@ Compute is in milli-GPUs (1,000 is a whole GPU) and milli-CPUs, host memory in M
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from gpufleet.findings import Finding, error
+from gpufleet.findings import Finding, findings_in
 
+_finding = findings_in(__file__)
 WHOLE_GPU = 1000
 """Milli-GPUs of one GPU."""
 MOST_NODES = 20_000
@@ -85,13 +86,5 @@ def too_varied(tasks: Iterable[TraceTask], nodes: int) -> tuple[Finding, ...]:
     shapes = len({task.shape for task in tasks})
     if shapes * nodes <= MOST_SCORES:
         return ()
-    found = error(
-        "pack-trace-too-varied",
-        "tasks",
-        f"{shapes} different requests on {nodes} nodes; at most {MOST_SCORES} pairs are kept in "
-        "memory",
-        "round CPUs and memory of the tasks, or split the cluster",
-        found=shapes * nodes,
-        limit=MOST_SCORES,
-    )
-    return (found,)
+    pairs, most = shapes * nodes, MOST_SCORES
+    return (_finding("pack-trace-too-varied", shapes=shapes, nodes=nodes, found=pairs, limit=most),)

@@ -79,7 +79,7 @@ def _read(sources: Sequence[str]) -> Iterator[ObservedResource]:
         resources = [one for document in documents for one in resources_of(document, source)]
         require_something(
             resources,
-            f"{source}: no dump of a cluster, plan, state or values of a chart is in it",
+            f"{source}: it has no dump of a cluster, plan, state or values of a chart",
         )
         yield from resources
 

@@ -54,7 +54,7 @@ FIRST = names("option of audit that --help shows")
     metavar="FILE",
     help="Policy settings. Default: gpu-policy.yaml or gpu-policy.json here, when there is one.",
 )
-@click.option("--baseline", metavar="FILE", help="Findings that do not count.")
+@click.option("--baseline", metavar="FILE", help="File of known findings, which do not count.")
 @click.option(
     "--write-baseline",
     is_flag=True,
@@ -68,7 +68,7 @@ FIRST = names("option of audit that --help shows")
     "include_rules",
     multiple=True,
     metavar="GLOB",
-    help="Apply only these rules. A rule that is named in full is at least advisory.",
+    help="Apply only these rules. A rule with its full name is at least advisory.",
 )
 @click.option(
     "--exclude-rule", "exclude_rules", multiple=True, metavar="GLOB", help="Exclude these rules."
@@ -78,7 +78,7 @@ FIRST = names("option of audit that --help shows")
     "include_paths",
     multiple=True,
     metavar="GLOB",
-    help="Read only files of these names: `*` matches `/` too, a folder means all that is in it.",
+    help="Read only files of these names: `*` matches `/` too, a folder matches all files in it.",
 )
 @click.option(
     "--exclude-path",
@@ -107,7 +107,7 @@ FIRST = names("option of audit that --help shows")
 @click.option(
     "--allow-nothing",
     is_flag=True,
-    help="Exit 0 where nothing was looked at: for hooks that name whatever files changed.",
+    help="Exit 0 if nothing was validated: for hooks that name all changed files.",
 )
 @click.option(
     "--patch", is_flag=True, help="Print the changes that fix findings, RFC 6902 per object."
@@ -139,7 +139,7 @@ FIRST = names("option of audit that --help shows")
     type=click.Choice(FORMATS),
     default="text",
     show_default=True,
-    help="text and html are for people; json for programs, sarif for code scanning, junit for test "
+    help="text and html are for users; json for programs, sarif for code scanning, junit for test "
     "reports, github for annotations of changed lines.",
 )
 @click.option(
@@ -223,7 +223,7 @@ def command(
         return
     if any(place.values()):
         if len(paths) != 1:
-            raise click.UsageError("--as, --gpu, --select and --context look at one file: name one")
+            raise click.UsageError("--as, --gpu, --select and --context need one file: name one")
         if output_format not in {"text", "json"} or fix or patch or write_baseline:
             raise click.UsageError("a verdict on one document is printed as text or json only")
         click.get_current_context().invoke(

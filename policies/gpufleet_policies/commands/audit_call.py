@@ -103,7 +103,7 @@ def why_nothing(paths: Sequence[str], result: "Audit") -> str:
     if count:
         files = "the file holds" if count == 1 else f"the {count:,} files hold"
         why = f"{files} no object, values, plan, state or declaration that a rule reads"
-    return f"{', '.join(paths)}: nothing was looked at: {why} (--allow-nothing accepts that)"
+    return f"{', '.join(paths)}: nothing was validated: {why} (--allow-nothing accepts that)"
 
 
 @contextmanager
@@ -132,11 +132,11 @@ def read_and_validate(
 
     today = datetime.now(UTC).date()
     with refusing(UnreadableFleetError, EndedEarlyError):
-        told = referenced_fleet(settings.fleet, Path(config or ".").parent)
+        known_fleet = referenced_fleet(settings.fleet, Path(config or ".").parent)
         readings = read_all(inputs, jobs or min(os.cpu_count() or 1, MOST_JOBS))
 
     def validate(those: "Sequence[Reading]") -> "Audit":
-        result = judged(those, settings, today, told)
+        result = judged(those, settings, today, known_fleet)
         return result if baseline is None else _without_known(result, baseline)
 
     return readings, validate

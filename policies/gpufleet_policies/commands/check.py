@@ -46,13 +46,13 @@ _PLACE: tuple[Callable[[_Function], _Function], ...] = (
     click.option(
         "--select",
         metavar="NAME",
-        help="The config, or key of a ConfigMap, that a node will be given.",
+        help="The config, or key of a ConfigMap, that a node will get.",
     ),
     click.option(
         "--context",
         "context_file",
         metavar="FILE",
-        help="What is known about the place: gpu, gpusPerNode, product, featureGates, version, "
+        help="Known facts of cluster and node: gpu, gpusPerNode, product, featureGates, version, "
         "env, chart (docs/check.md).",
     ),
 )

@@ -125,7 +125,7 @@ def print_explanation(rule_id: str, output_format: str) -> None:
     "--wheel",
     type=click.Path(path_type=Path, exists=True),
     metavar="PATH",
-    help="Wheel or checkout the pack installs gpufleet from. Default: what runs here.",
+    help="Wheel or checkout the pack installs gpufleet from. Default: the running one.",
 )
 @format_option
 def init(folder: Path, virtualenv: str, wheel: Path | None, output_format: str) -> None:
@@ -160,10 +160,10 @@ def init(folder: Path, virtualenv: str, wheel: Path | None, output_format: str) 
         for name in done.written:
             click.echo(f"wrote {folder / name}")
         for name in done.unchanged:
-            click.echo(f"kept {folder / name}, as it should be")
+            click.echo(f"kept {folder / name}, up to date")
         for name in done.changed:
             click.echo(
-                f"{folder / name} was changed and is not overwritten; move it away to have ours",
+                f"{folder / name} was changed and is not overwritten; move it to get the new one",
                 err=True,
             )
         if done.local:
@@ -193,7 +193,7 @@ def init(folder: Path, virtualenv: str, wheel: Path | None, output_format: str) 
     type=click.Choice(["warn", "deny"]),
     default="warn",
     show_default=True,
-    help="What mandatory policies do; start with warn.",
+    help="Action of mandatory policies; start with warn.",
 )
 @click.option(
     "--profile", type=click.Choice(["dev", "prod", "strict"]), help="Levels to start from."

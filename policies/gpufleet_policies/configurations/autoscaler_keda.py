@@ -38,8 +38,8 @@ def validate_keda(
         report.add(
             "autoscaler-unbounded",
             place,
-            "without maxReplicaCount KEDA goes up to 100 replicas",
-            "write the most you would pay for",
+            "without maxReplicaCount KEDA scales up to 100 replicas",
+            "write the maximum that you would pay for",
         )
     if item.get("kind") == "ScaledJob":
         return

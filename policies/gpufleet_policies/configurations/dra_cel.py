@@ -141,7 +141,7 @@ def _evaluates(
         report.add(
             "dra-cel-invalid",
             path,
-            f"the expression must yield true or false, and yields {_said(value)}",
+            f"the expression must return true or false, and returns {_said(value)}",
             "compare the attribute with a value",
             value=expression,
         )

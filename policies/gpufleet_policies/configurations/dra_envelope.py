@@ -160,7 +160,7 @@ def _validate_devices(
         report.add(
             "dra-no-requests",
             f"{path}.requests",
-            "the claim has no request: nothing is allocated, and its config concerns nothing",
+            "the claim has no request: nothing is allocated, and its config has no effect",
             "write `requests: [{name: gpu, exactly: {deviceClassName: gpu.nvidia.com}}]`",
         )
     names: set[str] = set()
@@ -252,7 +252,7 @@ def _validate_request(request: DraRequest, context: Site, report: CheckReport) -
         )
     elif number == 0 and mode != "All":
         report.add(
-            "dra-count-zero", place, "count 0 is taken for absent: one device is allocated",
+            "dra-count-zero", place, "count 0 is treated as absent: one device is allocated",
             "write 1 or more, or remove the request",
         )  # fmt: skip
     name = request.fields.get("deviceClassName")

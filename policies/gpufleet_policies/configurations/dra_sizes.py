@@ -40,7 +40,7 @@ _PARAMETERS = 10 * 1024
 """Bytes of opaque parameters: OpaqueParametersMaxLength of pkg/apis/resource/types.go (v1.36.0)."""
 _FIXES = {
     "requests": "request several like devices by `count`, or make another claim",
-    "firstAvailable": "keep those that are preferred",
+    "firstAvailable": "keep the preferred ones",
     "selectors": "join expressions by `&&`",
 }
 

@@ -62,7 +62,7 @@ def validate_class(
                 child(child(place, "kubelet"), "maxPods"),
                 f"maxPods is {most}, and the node's own pods are {PODS_OF_NODE}: no pod with a "
                 "GPU has room",
-                "write more, or remove maxPods",
+                "write a larger number, or remove maxPods",
                 found=most,
                 limit=PODS_OF_NODE + 1,
             )

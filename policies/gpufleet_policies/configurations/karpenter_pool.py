@@ -183,7 +183,7 @@ def _validate_machines(pool: PoolParts, where: str, report: CheckReport) -> None
                 "karpenter-matches-nothing",
                 where,
                 "no machine with GPUs satisfies all requirements",
-                "drop the requirement that excludes the machines you mean: "
+                "remove the requirement that excludes your machines: "
                 + ", ".join(dict.fromkeys(one.key for one in pool.requirements)),
             )
     for one in pool.requirements:
@@ -195,7 +195,7 @@ def _validate_machines(pool: PoolParts, where: str, report: CheckReport) -> None
                 "karpenter-gpu-count-drops-fractions",
                 child(where, one.index),
                 f"{one.key} {one.operator} {', '.join(one.values)} excludes {', '.join(lost)}: EC2 "
-                "counts 0 GPUs on machines with a part of one",
+                "reports 0 GPUs for machines with a part of a GPU",
                 f"remove it, or select by {AWS}instance-gpu-name",
                 lost=lost,
             )
@@ -215,7 +215,7 @@ def _validate_machines(pool: PoolParts, where: str, report: CheckReport) -> None
             report.add(
                 "karpenter-memories-mixed",
                 where,
-                f"{' and '.join(sorted(gpus))} are both called {name}: {', '.join(types)} are all "
+                f"{' and '.join(sorted(gpus))} share the name {name}: {', '.join(types)} are all "
                 "admitted, and pods get either",
                 f"select by {AWS}instance-family, or {AWS}instance-gpu-memory (MiB of each GPU)",
                 gpus=sorted(gpus),

@@ -48,7 +48,7 @@ def validate_gpus(
             + (f"; their GPUs are of {', '.join(vendors)}" if vendors and not largest else ""),
             f"allow machines with {asked} GPUs of NVIDIA, or request {largest}"
             if largest
-            else "admit machines with GPUs of NVIDIA",
+            else "allow machines with GPUs of NVIDIA",
             value=asked,
             limit=largest,
         )

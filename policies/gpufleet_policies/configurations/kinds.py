@@ -124,7 +124,7 @@ def _validate_wrapped(
         left.add(
             "wrapped-chart-unknown",
             "",
-            f"the text installs {names}, which {kind} is not about",
+            f"the text installs {names}, which {kind} does not cover",
             f"--as {' or '.join(sorted(kinds))}" if kinds else None,
         )
     return Judgement(ordered([*report.findings, *findings, *left.findings]))

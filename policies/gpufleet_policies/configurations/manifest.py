@@ -89,7 +89,7 @@ def refuse_foreign(kind: str, text: str | bytes) -> None:
         return
     found = str(document.data["kind"])
     if found not in (*_OBJECTS.get(kind, ()), "ConfigMap"):
-        raise UnreadableDocumentError(f"the text is a {found}, which {kind} is not about")
+        raise UnreadableDocumentError(f"the text is a {found}, which {kind} does not cover")
 
 
 def can_be_manifest(kind: str) -> bool:

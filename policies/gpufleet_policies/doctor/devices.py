@@ -243,7 +243,7 @@ class Supply:
         equal = ", ".join(text(one.get("matchAttribute")) for one in constraints)
         devices = mapping_at(claim_spec, "devices") | {"constraints": list[Any]()}
         if self.gives({"devices": devices}, node, whole=True):
-            return blocker("devices apart", name, f"they do not agree in {equal}")
+            return blocker("devices apart", name, f"their {equal} differ")
         return blocker("devices missing", name, "not all are there", at=node)
 
 

@@ -32,10 +32,10 @@ def collect_command() -> str:
     kinds = " ".join(
         (*(f"{kind}/-A" for kind in KINDS), *(f"configmaps/-n{n}" for n in NAMESPACES))
     )
-    told = '{"kind": "NotRead", "metadata": {"name": "%s"}}'
+    none = '{"kind": "NotRead", "metadata": {"name": "%s"}}'
     return (
         f"(for k in {kinds}; do m=$(kubectl get ${{k%/*}} ${{k#*/}} -o json --ignore-not-found "
-        f"2>&1 >&3); case $m in *orbidden*) printf '{told}' $k >&3;; esac; done; true) 3> dump.json"
+        f"2>&1 >&3); case $m in *orbidden*) printf '{none}' $k >&3;; esac; done; true) 3> dump.json"
     )
 
 
@@ -122,8 +122,8 @@ def _node(block: str) -> dict[str, Any]:
     taints = [{"key": one[1], "value": one[2] or "", "effect": one[3]} for one in found]
     status: dict[str, Any] = {"conditions": list(_conditions(parts["Conditions"]))}
     status |= {key.lower(): _pairs(parts[key], ":") for key in ("Capacity", "Allocatable")}
-    told = {"kubeletVersion": "Kubelet Version", "osImage": "OS Image"}
-    status |= {"nodeInfo": {key: system.get(name, "") for key, name in told.items()}}
+    fields = {"kubeletVersion": "Kubelet Version", "osImage": "OS Image"}
+    status |= {"nodeInfo": {key: system.get(name, "") for key, name in fields.items()}}
     spec = {"unschedulable": parts["Unschedulable"] == ["true"], "taints": taints}
     return {"kind": "Node", "metadata": metadata, "spec": spec, "status": status}
 
@@ -180,5 +180,5 @@ def read_live(kubeconfig: str | None, context: str | None) -> Dump:
             raws = [asked(name, group) for name, _, group in kinds if not group or group in groups]
             raws += [asked("configmaps", "", space) for space in NAMESPACES]
     except (ApiException, HTTPError, config.ConfigException, OSError) as problem:
-        raise RuntimeError(f"the cluster does not answer: {problem}") from None
+        raise RuntimeError(f"the cluster does not respond: {problem}") from None
     return cluster_of(raws)

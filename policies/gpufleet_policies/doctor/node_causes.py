@@ -125,7 +125,7 @@ def _taint_left(patient: Patient, node: SeenNode) -> Sighting | None:
             effect=effect,
             pool=pool,
             undeclared=f", which {pool.name} does not declare" if pool else "",
-            why=": what sets it at the start has not removed it" if key in starting else "",
+            why=": the program that sets it at start has not removed it" if key in starting else "",
         )
     return None
 

@@ -85,9 +85,9 @@ def _no_scheduler(patient: Patient, proof: WhyPending) -> Sighting | None:
 def _no_volume(patient: Patient, proof: WhyPending) -> Sighting | None:
     said = proof.pod.conditions.get("PodScheduled", {})
     volumes = [name for kind, name in missing(patient.cluster, proof.pod) if kind == VOLUME]
-    told = VOLUME.lower() in text(said.get("message"))
+    is_volume = VOLUME.lower() in text(said.get("message"))
     # In a dump without claims only a waiting pod that fits shows that one is missing.
-    if volumes and (patient.cluster.all(VOLUME) or proof.fits or told):
+    if volumes and (patient.cluster.all(VOLUME) or proof.fits or is_volume):
         return Sighting(proof, volume=volumes[0])
     return None
 

@@ -125,7 +125,7 @@ def check_file(
         raise UnreadableDocumentError(next(one.message for one in found if one.code == UNREADABLE))
     if others and any(not one.code.endswith("-nothing-to-judge") for one in found):
         raise UnreadableDocumentError(
-            f"{kind} is not about the text: use --as {' or '.join(others)}"
+            f"{kind} does not cover the text: use --as {' or '.join(others)}"
         )
     if kind is not None:
         _refuse_unknown(kind, file, found)

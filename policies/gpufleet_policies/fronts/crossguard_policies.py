@@ -16,7 +16,7 @@ from gpufleet_policies.rules.registry import RULES
 from gpufleet_policies.rules.settings import RuleSettings
 
 SETTINGS = "gpufleet-settings"
-"""Name of the policy that holds the shared settings and reports what is wrong with them."""
+"""Name of the policy that holds the shared settings and reports their errors."""
 
 TO_WIRE = {
     Level.OFF: protocol.DISABLED,
@@ -84,7 +84,7 @@ def _settings_info() -> protocol.PolicyInfo:
     info = protocol.PolicyInfo(
         name=SETTINGS,
         displayName="gpufleet settings",
-        description="Settings of all rules, given once; reports what is wrong with them.",
+        description="Settings of all rules, given once; reports their errors.",
         enforcementLevel=protocol.MANDATORY,
         policy_type=protocol.POLICY_TYPE_RESOURCE,
         severity=protocol.POLICY_SEVERITY_HIGH,

@@ -224,7 +224,7 @@ def _plain_secrets(place: str, raw: dict[str, Any]) -> Iterable[tuple[str, str]]
         kind = secret_in(value) if isinstance(value, str) else None
         if kind is None and isinstance(name, str) and isinstance(value, str):
             named = _CREDENTIAL.search(name) is not None and masked(value) != value
-            kind = "what looks like a credential" if named else None
+            kind = "a possible credential" if named else None
         if kind is not None:
             yield f"{place}.env[{index}].value", kind
 

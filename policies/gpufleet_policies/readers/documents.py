@@ -103,7 +103,7 @@ def _facts(
         chart = chart_of_file(document, path) if dependency is None else dependency[1]
         if _is_object_without_version(document):
             where = Locator(str(document["kind"]), _name(document), "", "", path, line)
-            reason = "it has no apiVersion, without which the API server takes no object"
+            reason = "it has no apiVersion, without which the API server refuses an object"
             yield NotJudged(locator=where, what="document", reason=reason)
         elif chart is not None:
             where = Locator("Values", chart.name, "", "", path, line)

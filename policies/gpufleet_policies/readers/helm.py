@@ -126,7 +126,7 @@ def of_values(
     if pods is not None:
         yield pods
     elif chart_row.kind is None:
-        reason = f"of the values of the chart {chart_row.name} rules read none"
+        reason = f"no rule reads the values of the chart {chart_row.name}"
         yield NotJudged(
             locator=locator, annotations=annotations or {}, what="chart", reason=reason, place=place
         )

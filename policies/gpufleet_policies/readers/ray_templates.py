@@ -49,8 +49,8 @@ def _stated(group: Any) -> dict[str, Any]:
     """The GPUs that Ray is given, by `resources` or `rayStartParams`; and whether KubeRay mounts
     a memory volume at /dev/shm, as it does in all pods unless Ray's store is elsewhere
     (ray-project/kuberay `ray-operator/controllers/ray/common/pod.go`, BuildPod), or may."""
-    told = (at(group, "resources.GPU"), at(group, "rayStartParams.num-gpus"))
-    counts = [whole(str(one).strip("\"'")) for one in told if isinstance(one, str | int)]
+    requests = (at(group, "resources.GPU"), at(group, "rayStartParams.num-gpus"))
+    counts = [whole(str(one).strip("\"'")) for one in requests if isinstance(one, str | int)]
     return {
         "promised_gpus": max((one for one in counts if one), default=0),
         "shared_memory": at(group, "rayStartParams.plasma-directory") in (None, UNKNOWN),

@@ -208,7 +208,7 @@ class _Builder:
             self._problem(here, "replacements", reason)
         for name in _NOT_READ:
             if here.data.get(name):
-                self._problem(here, name, f"`{name}` is not carried out: build it with kustomize")
+                self._problem(here, name, f"`{name}` is not supported: build it with kustomize")
 
     def _replacements(self, here: _Place) -> Iterator[Mapping[str, Any]]:
         for place, entry in entries_at(here.data, "replacements"):
@@ -289,7 +289,7 @@ class _Builder:
             found = [one for one in own if _is_meant(patch, one)]
             if not found:
                 name = text_at(patch, "metadata.name")
-                raise UnresolvedError(f"{text_at(patch, 'kind')} {name}, its object, is not here")
+                raise UnresolvedError(f"{text_at(patch, 'kind')} {name}, its object, is missing")
         for one in found:
             _merge(one, patch, options, written)
             if not one.data:

@@ -47,7 +47,7 @@ def _apply(document: Any, operation: Operation, replaces_nothing: bool) -> None:
         _change(document, "add", path, value)
     elif name == "test":
         if _at(document, path) != operation.get("value"):
-            raise PatchConflictError(f"{path} is not what the patch tests for")
+            raise PatchConflictError(f"{path} is not the value that the patch tests")
     elif name in OPERATIONS:
         if name != "remove" and "value" not in operation:
             raise PatchConflictError(f"{path}: the operation has no value")
@@ -87,7 +87,7 @@ def _change(document: Any, name: str, path: str, value: Any) -> None:
         else:
             here[index] = copy.deepcopy(value)
     else:
-        raise PatchConflictError(f"{path} is inside of no mapping or list")
+        raise PatchConflictError(f"{path} is not inside a mapping or list")
 
 
 def _is_item(document: Any, path: str) -> bool:

@@ -51,7 +51,7 @@ class Tree:
         if name in self._instead:
             return self._instead[name]
         if not self._is_inside(name):
-            raise UnresolvedError(f"{name} is outside of what is audited")
+            raise UnresolvedError(f"{name} is outside of the audited files")
         try:
             with Path(name).open("rb") as file:
                 text = file.read(MANIFESTS.size + 1)

@@ -40,7 +40,7 @@ def not_offered(context: RuleContext, workload: WorkloadFacts) -> Iterator[Findi
                 else f"the fleet offers {', '.join(offered) or 'nothing'}"
             )
             alternative = (
-                f"drop the node label, or choose pool {elsewhere[0].name}"
+                f"remove the node label, or choose pool {elsewhere[0].name}"
                 if elsewhere
                 else f"request one of {', '.join(offered)}"
                 if offered

@@ -30,7 +30,7 @@ _GPU_NODE_LABELS = (
 
 @written_rule("gpu-on-control-process")
 def on_control(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
-    """Stops only for a Ray head that tells Ray it has no GPU. A head alone with GPUs is fine."""
+    """Mandatory only for a Ray head with num-gpus 0. A single head with GPUs is allowed."""
     holders = [g for g in workload.pod_groups if g.gpu_resources]
     for group in holders:
         if workload.ray is not None and group.name == "head":
@@ -58,7 +58,7 @@ def _head(
         yield finding(
             where=f"group head ({group.place})",
             found="requests a GPU and starts Ray with num-gpus 0",
-            limit="Ray will never place work on it",
+            limit="Ray never schedules work on it",
             alternative="remove the GPU from the head",
             evidence={"num-gpus": declared.value},
             money=held(context, workload, group),
@@ -152,8 +152,7 @@ def without_gpu(context: RuleContext, workload: WorkloadFacts) -> Iterator[Findi
         if pin is not None and group.promised_gpus:
             yield finding(
                 where=group.place,
-                found=f"tells Ray that it has a GPU, is sent to GPU nodes by {pin}, and requests "
-                "none",
+                found=f"sets num-gpus of Ray, selects GPU nodes by {pin}, and requests no GPU",
                 limit="without a limit the container sees no GPU, and another pod may hold it",
                 alternative=f"write `limits: {{{GPU}: 1}}`",
                 evidence={"label": pin},
@@ -177,7 +176,7 @@ def without_gpu(context: RuleContext, workload: WorkloadFacts) -> Iterator[Findi
             yield finding(
                 where=f"{group.place}.tolerations",
                 found=f"requests no GPU and tolerates {'every taint' if everything else GPU}",
-                limit="it may land on a GPU node and prevent its removal",
+                limit="it may run on a GPU node and prevent its removal",
                 alternative="name the taints it must tolerate"
                 if everything
                 else f"remove the toleration, or write `limits: {{{GPU}: 1}}`",

@@ -75,7 +75,7 @@ def without_gpu(context: RuleContext, workload: WorkloadFacts) -> Iterator[Findi
             yield finding(
                 where=f"container {container.name} ({container.place}.resources)",
                 found=f"{why} and requests no GPU",
-                alternative="take an image with a CPU build, such as vllm/vllm-openai-cpu"
+                alternative="use an image with a CPU build, such as vllm/vllm-openai-cpu"
                 if "cpu" in " ".join(container.words.found or ()).split()
                 else f"write `limits: {{{GPU}: 1}}`",
                 evidence={"image": container.image.found},

@@ -148,7 +148,7 @@ def without_culling(context: RuleContext, workload: WorkloadFacts) -> Iterator[F
     if culled.is_unknown or (culled.is_known and culled.value < _DAY_SECONDS):
         return
     ends = (
-        f"it is ended after {culled.value // 3600} h alone"
+        f"it is stopped only after {culled.value // 3600} h"
         if culled.is_known
         else "nothing ends it"
     )

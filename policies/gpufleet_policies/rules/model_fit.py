@@ -38,7 +38,7 @@ PREMIUM_NOMINAL_GB = 80
 """Nominal memory from which a card linked to others counts as premium: A100-80, H100 and up."""
 
 VLLM_SHARE = Decimal("0.92")
-"""Part of the memory that vLLM takes unless told otherwise; older releases take 0.9
+"""Part of the memory that vLLM takes by default; older releases take 0.9
 (vllm-project/vllm vllm/config/cache.py, gpu_memory_utilization)."""
 
 MODEST_BYTES = 48 * 10**9

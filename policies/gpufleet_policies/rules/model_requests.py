@@ -148,7 +148,7 @@ def _granted(found: tuple[PoolGrant, ...], amount: int, pods: int, asked: str) -
     elif own.is_enforced:
         words = f"{count} x {gib(each)}, one of {own.replicas} shares of {device} by MPS"
     else:
-        words = f"{count} x {device} ({gib(each)}), on which {own.replicas} programs take turns"
+        words = f"{count} x {device} ({gib(each)}), which {own.replicas} programs share by time"
     return HeldMemory(asked, each * count, words, own)
 
 

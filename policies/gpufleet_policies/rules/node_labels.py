@@ -160,7 +160,7 @@ def _slice(
         return _Limit(
             f"{PRODUCT_LABEL} ends in -MIG- and a profile only where the MIG strategy is `single`, "
             f"and there slices are {GPU}",
-            f"request {GPU}, or select the product without its end",
+            f"request {GPU}, or select the product without the suffix",
         )
     sizes = group.node_labels.get(GKE_PARTITION, frozenset())
     for label in named:
@@ -237,7 +237,7 @@ def _not_shared(
                 where=f"{group.place}.nodeSelector",
                 found=f"{PRODUCT_LABEL}: {plain[0]} with {configs[0].locator.name}",
                 limit="nodes whose GPUs are shared under their own name have the label with "
-                "-SHARED at its end: there the pod stays Pending",
+                "the suffix -SHARED: there the pod stays Pending",
                 alternative=f"write {plain[0]}-SHARED, or request the nodes without shares",
                 at_most=Level.ADVISORY,  # other nodes may have another configuration
                 evidence={"label": PRODUCT_LABEL, "value": plain[0]},

@@ -1,9 +1,9 @@
 """Two objects of one cluster that do not work together, as rows of `rules.jsonl` describe them.
 
-A row has `pairs`, of which the first match counts. Each has `at`, the reported object; `beside`, a
-second object that must exist; `without`, an object that must not exist: mappings of paths to the
-required values. Texts name `{at}`, `{one}`, `{two}` (objects found by `beside`) and the values of
-`say`. An unreadable value matches nothing, and is never missing.
+A row has `pairs`, of which the first match counts, or `each`. A pair has `at`, the reported object;
+`beside`, a second object that must exist; `without`, an object that must not exist: mappings of
+paths to the required values. Texts name `{at}`, `{one}`, `{two}` (objects found by `beside`) and
+the values of `say`. An unreadable value matches nothing, and is never missing.
 """
 
 import re
@@ -328,7 +328,8 @@ def _pair(row: Mapping[str, Any]) -> Rule:
                 found = _beside(context, pair, at)
                 if found is not None:
                     yield _found(pair, at, found)
-                    return
+                    if not row.get("each"):
+                        return
 
     check.__doc__ = row["detail"]
     made = written_rule(row["id"], _SUBJECTS.get(kind, RawObject))(check)

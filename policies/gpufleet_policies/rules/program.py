@@ -105,7 +105,7 @@ def stack_budget(context: RuleContext, subject: NodePool | FleetFacts) -> Iterat
         if hourly > allowed:
             yield finding(
                 where=_dearest(spend, "standing"),
-                found=f"all pools at their smallest size cost {usd_hour(hourly)}",
+                found=f"all pools at their minimum size cost {usd_hour(hourly)}",
                 limit=f"budgets.{name}.standingUsdPerMonth is {budget.standing_usd_per_month:,}",
                 alternative="let the most expensive pool scale to 0, or raise the budget",
                 money=Money(
@@ -135,7 +135,7 @@ def _exposure(spend: StackSpend, name: str, limit: Fraction) -> Iterator[Finding
     elif over > 0:
         yield finding(
             where=_dearest(spend, "exposure"),
-            found=f"all pools at their largest size cost {usd_hour(hourly)}",
+            found=f"all pools at their maximum size cost {usd_hour(hourly)}",
             limit=f"budgets.{name}.exposureUsdPerHour is {float(limit):,.2f}",
             alternative="lower the maximum size of the most expensive pool, or raise the budget",
             money=Money(AmountKind.EXPOSURE, over, Fraction(0), "the part above it", of_all=True),

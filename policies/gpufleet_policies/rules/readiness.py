@@ -25,8 +25,8 @@ def without_shared_memory(context: RuleContext, workload: WorkloadFacts) -> Iter
             continue
         yield finding(
             where=f"container {container.name} ({container.place}.volumeMounts)",
-            found=f"starts {opened.value} processes that talk through /dev/shm, and mounts nothing "
-            "there",
+            found=f"starts {opened.value} processes that communicate by /dev/shm, without a "
+            "volume there",
             provenance=opened.provenance,
             evidence={"processes": opened.value},
         )

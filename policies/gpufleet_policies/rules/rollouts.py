@@ -77,7 +77,7 @@ def misspelt(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]
 
 _PUBLISHED = f"the device plugin publishes {GPU}"
 _NO_SUCH = re.compile(r"nvidia(\W?com)?\W?gpus?([-._]?memory)?", re.IGNORECASE)
-"""Spellings of the resource of GPUs; others (`nvidia.com/gpumem`) are published by someone."""
+"""Spellings of the resource of GPUs; others (`nvidia.com/gpumem`) exist in other device plugins."""
 
 
 def _no_such_resource(context: RuleContext, group: PodGroup) -> Iterator[Finding]:

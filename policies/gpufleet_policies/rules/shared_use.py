@@ -31,9 +31,9 @@ def trains_on_shares(context: RuleContext, workload: WorkloadFacts) -> Iterator[
             yield finding(
                 where=group.place,
                 found=f"trains on {share}, one of {share.grant.replicas} shares of a GPU",
-                limit="ranks of one program may land on one GPU and wait for each other"
+                limit="ranks of one program may run on one GPU and wait for each other"
                 if several
-                else "every step waits for the other tenants, and their memory may end it",
+                else "every step waits for the other tenants, and their memory use may stop it",
                 money=held(
                     context,
                     workload,

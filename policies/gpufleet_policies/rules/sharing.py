@@ -43,7 +43,7 @@ def replicas_range(
 def _many(replicas: int, where: str) -> Finding:
     return finding(
         where=where,
-        found=f"{replicas} pods take turns on each GPU",
+        found=f"{replicas} pods share each GPU by time-slicing",
         limit=f"above {_MANY_TURNS} each gets too little time, and all share its memory",
         alternative=f"write {_MANY_TURNS} or fewer, or use MIG slices",
         at_most=Level.ADVISORY,
@@ -61,7 +61,7 @@ def _of_pool(pool: NodePool) -> Iterator[Finding]:
         yield finding(
             where=f"{where}.maxSharedClientsPerGpu",
             found=f"{replicas.value} clients of each GPU",
-            limit=f"GKE takes 2 to {GKE_MOST_CLIENTS}",
+            limit=f"GKE allows 2 to {GKE_MOST_CLIENTS}",
             alternative=f"write {nearest}",
             evidence={"replicas": replicas.value},
             remediation=setting(pool, nearest, where, "maxSharedClientsPerGpu"),

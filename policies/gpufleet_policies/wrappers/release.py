@@ -48,7 +48,7 @@ def values_of(sources: Iterable[ValuesSource], parse: Parse = parse_yaml) -> Rel
         elif (mapping := as_mapping(data)) is not None:
             values = merged(values, mapping)
         elif data is not None:
-            missing.append(f"{source.place}: no mapping that can be read")
+            missing.append(f"{source.place}: not a readable mapping")
             continue
         parts.append((source.place, source.target, data))
     return ReleaseValues(values, tuple(missing), tuple(parts))

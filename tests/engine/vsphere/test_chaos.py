@@ -55,7 +55,7 @@ FAILURES = (
     *(("connection", action) for action in (Action.DROP_REQUEST, Action.DROP_REPLY)),
     *(("fault", Action.FAULT),),
     *(("provider", action) for action in (Action.BEFORE, Action.AFTER)),
-    # The call never arrives; it is done and no one hears it; it is done and heard; it is heard that
+    # The call never arrives; it is done and its response lost; it is done; the response states that
     # it will be done, and it is not.
     *(("vCenter", Action.DROP_REQUEST), ("vCenter", Action.DROP_REPLY)),
     *(("vCenter", Action.AFTER), ("vCenter", Action.FORGET)),

@@ -48,7 +48,7 @@ def shared() -> Iterator[Vcenter]:
                 Path(folder, name).mkdir()
                 for host in hosts:
                     system = host.configManager.datastoreSystem
-                    # The simulator's answer has no reference where another host has it already.
+                    # The simulator's response has no reference where another host has it already.
                     with suppress(KeyError):
                         system.CreateLocalDatastore(name, f"{folder}/{name}")
             stores = [store for store in datacenter.datastore if store.name in ("one", "two")]

@@ -148,7 +148,7 @@ def lab(running: RunningVcenter, cluster_project: Callable[..., Any], sandbox: S
         "network": "VM Network",
         "kubernetes": {"kubeconfig": kubeconfig},
     }
-    # Its chart comes from NVIDIA's own repository, which no test asks.
+    # Its chart is in NVIDIA's own repository, which no test accesses.
     stack.fleet["addons"]["gpuOperator"] = {"ownership": "existing"}
     stack.pool("notebooks")["vsphere"]["hosts"] = ["DC0_C0_H1"]
     return stack

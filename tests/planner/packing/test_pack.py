@@ -115,7 +115,7 @@ def test_nodes_hold_shares_of_several_gpus_before_single_ones(solver: bool | Non
     problem = one(machine("m", gpus=8), train, small, mig("1g.10gb", 7))
     found = pack(problem, solver=solver)
     assert verify(problem, found) == ()
-    assert found.gpus == 32  # 5+3, 5+3, 5+3 hold nine singles: the cut GPU opens a fourth node
+    assert found.gpus == 32  # 5+3, 5+3, 5+3 hold nine singles: the MIG GPU needs a fourth node
     assert all(len(a.gpus) == 5 for a in found.assignments if a.share == "train")
 
 
@@ -160,7 +160,7 @@ def test_quota_names_the_limit_and_what_would_do() -> None:
     )
     assert finding.code == "pack-no-room"
     assert finding.message == (
-        "1 of 3 shares of 4g.40gb have no place: the limits in the way are machines[0].maxNodes = 2"
+        "1 of 3 shares of 4g.40gb have no place: the limiting settings are machines[0].maxNodes = 2"
     )
     assert finding.fix == "set machines[0].maxNodes to 3, or request at most 2 of 4g.40gb"
 

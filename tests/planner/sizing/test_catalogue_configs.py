@@ -50,7 +50,7 @@ def test_the_shape_gives_the_published_parameters(name: str) -> None:
     counted = count_parameters(replace(model, stated_parameters=None, stated_active=None))
     total, active = PUBLISHED[name]
     assert counted.total / 1e9 == pytest.approx(total, rel=0.011)
-    # Makers round active parameters down, and leave the input embedding out.
+    # Vendors round active parameters down, and omit the input embedding.
     assert active * 0.97 <= counted.active / 1e9 <= active * 1.31
 
 

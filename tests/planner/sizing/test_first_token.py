@@ -24,7 +24,7 @@ def _speed(**degrees: int) -> ServingSpeed:
 def test_a_prompt_passes_the_stages_of_a_pipeline_one_after_the_other() -> None:
     alone, piped = _speed(), _speed(pipeline=4)
     assert alone.first_token_seconds <= piped.first_token_seconds < 1.1 * alone.first_token_seconds
-    # Several prompts fill all stages: the rate grows although no single answer comes sooner.
+    # Several prompts fill all stages: the rate grows although no single response is faster.
     assert piped.saturated_tokens_per_second > 2 * alone.saturated_tokens_per_second
 
 

@@ -34,7 +34,7 @@ def codes(answer: Sizing) -> list[str]:
         (
             {"model": "Lama-3.1-8B"},
             "model-unknown",
-            "no model named 'Lama-3.1-8B' in the catalogue, and no guess is made",
+            "the catalogue has no model 'Lama-3.1-8B', and its size is not guessed",
             "Llama-3.1-8B",
         ),
         ({"gpu": "H1000"}, "gpu-unknown", "no GPU named 'H1000' in the catalogue", "H100-80GB"),

@@ -9,7 +9,7 @@ def broken(trace: Trace, run: TraceRun, *, departures: bool) -> list[str]:
     found: list[str] = []
     if [p.task for p in run.placements] != list(range(len(trace.tasks))):
         return ["not every task has one answer"]
-    # Time; those that leave before those that arrive; task, 1: it leaves. One that leaves when it
+    # Time; departures before arrivals; task, 1: it leaves. One that leaves when it
     # arrives has left when the next one comes.
     events: list[tuple[int, int, int, int]] = []
     for number, task in enumerate(trace.tasks):

@@ -142,7 +142,7 @@ def test_templates_of_charts_are_read_as_far_as_they_go(folder: Path):
         "{{ range .Values.all }}\n- a\n b: {{ . }}\n: {{ end }}"
     )
     assert "not read chart/templates/pod.yaml" in run("chart").output
-    assert "chart: nothing was looked at" in unreadable("chart")
+    assert "chart: nothing was validated" in unreadable("chart")
 
 
 def test_folders_are_searched_in_order_and_not_everywhere(folder: Path):

@@ -181,7 +181,7 @@ def test_a_link_out_of_the_folder_is_not_followed(folder: Path):
     result = run("apps", "--fix")
     assert outside.read_text() == DIFFERS
     found = json.loads(run("apps", "--format", "json").stdout)
-    reason = "a link that leads out of the folder; name the file itself to have it read"
+    reason = "a link to a file outside the folder; name the file itself to read it"
     assert found["unread"] == [{"file": "apps/link.yaml", "reason": reason}]
     named = run("apps/link.yaml", "--fix")
     assert "is a link that leads out of its folder; name the file itself" in named.output

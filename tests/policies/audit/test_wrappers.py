@@ -264,8 +264,8 @@ def test_patches_of_a_kustomization_are_judged_as_parts(tmp_path: Path):
     found = audit(tmp_path)
     assert [one["code"] for one in found["findings"]] == [FAULT]
     assert [(one["what"], one["object"], one["reason"]) for one in found["notJudged"]] == [
-        ("overlay", "patches[0]", "NodePool gpu, its object, is not here"),
-        ("overlay", "patches[1]", "ClusterPolicy gpu, its object, is not here"),
+        ("overlay", "patches[0]", "NodePool gpu, its object, is missing"),
+        ("overlay", "patches[1]", "ClusterPolicy gpu, its object, is missing"),
         ("patch", "NodePool gpu", "a patch is validated only with the object that it changes"),
     ]
     (tmp_path / "kustomization.yaml").unlink()

@@ -69,8 +69,16 @@ def in_values(good: Thing, bad: Thing, found: str) -> Case:
 
 
 CASES = (
+    Case(
+        "release-has-fault",
+        release("kueue", "0.17.7", {"enableCertManager": True}),
+        release("kueue", "0.17.6", {"enableCertManager": True}),
+        "ends again and again with enableCertManager in 0.17.6",
+        ADVICE,
+        alongside=(),
+    ),
     on_node(
-        operator("v25.10.0", {}), operator("v25.3.4", {}), "is of v25.3.4, and Node spark-1", SPARK
+        operator("v25.10.1", {}), operator("v25.3.4", {}), "is of v25.3.4, and Node spark-1", SPARK
     ),
     on_node(
         plugin("0.17.4"),

@@ -12,6 +12,7 @@ ADVICE = Level.ADVISORY
 VLLM, DYNAMO = "vllm/vllm-openai:v", "nvcr.io/nvidia/ai-dynamo/vllm-runtime:"
 SGLANG = "lmsysorg/sglang:v"
 PREFILL = ["--model", "Qwen/Qwen3-0.6B", "--disaggregation-mode", "prefill"]
+STEPS, GUIDED = ("--num-scheduler-steps", "8"), ("--guided-decoding-backend", "xgrammar")
 MODEL = {"name": "huggingface"}
 GPU = {"limits": {"nvidia.com/gpu": "1"}}
 
@@ -80,6 +81,11 @@ CASES = (
                 ("--disable-log-requests",),
                 "v0.13.0 with --disable-log-requests,",
             ),
+            (f"{VLLM}0.17.1", f"{VLLM}0.18.0", ("--swap_space=16",), "v0.18.0 with --swap-space,"),
+            (f"{VLLM}0.11.0", f"{VLLM}0.13.0", ("--rope-scaling={}",), "with --rope-scaling,"),
+            (f"{VLLM}0.10.0", f"{VLLM}0.11.0", STEPS, "with --num-scheduler-steps,"),
+            (f"{VLLM}0.11.0", f"{VLLM}0.13.0", GUIDED, "with --guided-decoding-backend,"),
+            (f"{VLLM}0.11.0", f"{VLLM}0.15.0", ("--use-v2-block-manager",), "block-manager, which"),
             (
                 f"{DYNAMO}1.0.0",
                 f"{DYNAMO}1.1.0",

@@ -63,7 +63,7 @@ CASES = (
         "stack-gpu-budget-exceeded",
         node_group(),
         node_group({"scalingConfig.maxSize": 20}),
-        "all pools at their largest size cost 16.10 USD/h",
+        "all pools at their maximum size cost 16.10 USD/h",
         alongside=QUIET,
         settings={"budgets": {"prod": {"exposureUsdPerHour": 10}}},
     ),

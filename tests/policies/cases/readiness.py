@@ -18,7 +18,7 @@ CASES = (
         "gpu-processes-without-shared-memory",
         deployment({**TWO, **SHARED_MEMORY}),
         deployment(TWO),
-        "starts 2 processes that talk through /dev/shm, and mounts nothing there",
+        "starts 2 processes that communicate by /dev/shm, without a volume there",
         Level.ADVISORY,
     ),
     Case(

@@ -32,7 +32,7 @@ CASES = (
         "sharing-used-for-training",
         on_share("inference"),
         on_share("training"),
-        "ranks of one program may land on one GPU and wait for each other",
+        "ranks of one program may run on one GPU and wait for each other",
     ),
     Case(
         "gke-mps-pod-without-host-ipc",

@@ -66,7 +66,7 @@ CASES = (
         gke_pool(
             {GPU_SHARING: {"gpuSharingStrategy": "TIME_SHARING", "maxSharedClientsPerGpu": 64}}
         ),
-        "64 clients of each GPU; GKE takes 2 to 48",
+        "64 clients of each GPU; GKE allows 2 to 48",
         alongside=QUIET,
     ),
     Case(

@@ -306,7 +306,7 @@ def test_a_release_that_cannot_be_read_is_never_the_default(written: str) -> Non
         # The catalogue has every gate up to the pinned release.
         ("0.5.0", "reject"),
         ("0.4.1", "reject"),
-        # A later one may have gates that nobody has read, and so may what a range stands for.
+        # A later release may have unread gates, and so may a release of a range.
         ("0.6.0", "accept"),
         ("0.5.9", "accept"),
         ("0.5.x", "accept"),

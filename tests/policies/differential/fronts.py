@@ -58,7 +58,7 @@ def by_crossguard(sample: Sample, folder: Path) -> list[Said]:
     """The function of the pack that the engine calls: for each resource, and for the program."""
     (folder / "gpu-policy.json").write_text(json.dumps(dict(sample.settings)))
     alone, last = asked_of_the_pack(sample, Front(folder, today=lambda: TODAY))
-    # Seen with the whole program a finding may weigh more: that is the last word on it.
+    # A finding may have a higher level with the whole program: that level counts.
     heavier = {(code_of(one), one.urn) for one in last}
     found = [one for one in alone if (code_of(one), one.urn) not in heavier] + last
     return sorted(Said(code_of(one), one.level.value, _plain(one.message)) for one in found)
@@ -162,7 +162,7 @@ class _Asked:
             recognised = self.check(sample, text, None, **sample.where)
         if recognised is not None and not recognised.is_judged:
             assert recognised.verdict != "accept"
-            return  # nothing in it says its kind: that is what `--as` is for
+            return  # nothing in it shows its kind: `--as` is for that
         one, other = (
             {UNREADABLE} if found is None else {f.code for f in found.findings if f.code in CODES}
             for found in (named, recognised)

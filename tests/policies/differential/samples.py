@@ -120,7 +120,7 @@ def _of_text(
     if holder is not None:
         kind, content = holder
         held = yaml.safe_dump(content, sort_keys=False)
-        # What is said of the program that reads the bare text is not said of its holder.
+        # Findings about the program that reads the bare text are not about its holder.
         yield Sample(f"{name}-held", group, kind, held, {}, resources_of(kind, held))
 
 

@@ -104,7 +104,7 @@ def test_five_thousand_pods_on_five_hundred_nodes_take_ten_seconds() -> None:
     began = time.process_time()
     cluster = cluster_of(json.loads(text))
     waiting = proofs(cluster)
-    assert diagnose(cluster) == ()  # GPUs are free for those that wait
+    assert diagnose(cluster) == ()  # GPUs are free for the waiting pods
     assert time.process_time() - began < 10
     assert len(waiting) == 16
 

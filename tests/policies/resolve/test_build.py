@@ -69,15 +69,15 @@ def test_what_is_not_resolved_is_named(tmp_path: Path) -> None:
     assert [(one.place, one.reason.rpartition("/")[2]) for one in built(tmp_path).problems] == [
         ("resources[0]", "base?ref=v1 is on another machine, which an audit does not access"),
         ("resources[1]", "missing.yaml: No such file or directory"),
-        ("patches[1]", "Pod a, its object, is not here"),
-        ("transformers", "`transformers` is not carried out: build it with kustomize"),
+        ("patches[1]", "Pod a, its object, is missing"),
+        ("transformers", "`transformers` is not supported: build it with kustomize"),
     ]
 
 
 def test_nothing_outside_of_what_is_audited_is_read(tmp_path: Path) -> None:
     write(tmp_path, {"in/kustomization.yaml": "resources: [../out.yaml]\n", "out.yaml": "a: 1\n"})
     (problem,) = built(tmp_path / "in").problems
-    assert problem.reason.endswith("out.yaml is outside of what is audited")
+    assert problem.reason.endswith("out.yaml is outside of the audited files")
     (tmp_path / ".git").mkdir()
     assert not built(tmp_path / "in").problems
 

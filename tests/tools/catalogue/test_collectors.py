@@ -216,7 +216,7 @@ def test_a_damaged_file_is_refused_by_name(key: str, tmp_path: Path) -> None:
             whole = path.name != name
             (folder / path.name).write_bytes(data if whole else data[: len(data) // 2])
         if name.endswith((".yml", ".yaml")):
-            continue  # Half of such a text is one: a download is complete or refused.
+            continue  # Half of such a text is valid too: a download is complete or refused.
         if name in ("aws.csv", "gcp.csv", "gcp-vms.csv") and _cut_at_line(folder / name):
             continue
         with pytest.raises(UnreadableSourceError) as refused:

@@ -61,7 +61,7 @@ def test_what_nodes_bring_is_what_they_say(
     assert "capacity" not in pool
     notes = " ".join(found["notes"])
     assert "prices are not in the cluster" in notes
-    assert ("what brings the driver was not seen" in notes) == (image is None)
+    assert ("the driver's installer was not found" in notes) == (image is None)
     assert compile_data(spec).deployable
 
 

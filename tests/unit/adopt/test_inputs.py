@@ -212,9 +212,7 @@ def test_importable_pools_name_what_they_import(tmp_path: Path) -> None:
 
 def test_what_is_nothing_of_that_is_refused(tmp_path: Path) -> None:
     result = run(tmp_path, {"a": 1})
-    assert "no dump of a cluster, plan, state or values of a chart is in it" in str(
-        result.exception
-    )
+    assert "it has no dump of a cluster, plan, state or values of a chart" in str(result.exception)
 
 
 def test_a_cluster_without_gpus_is_no_fleet(tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ OVERRIDE = {
             {"max_parallel_nodes_repaired_count": 2},
             {"mode": "repair", "floor": {"asPlatform": True}, "atOnce": 2},
         ),
-        # 5 % of ten nodes is none; a share of the unhealthy ones and overrides have no field.
+        # 5 % of ten nodes is 0; a share of the unhealthy ones and overrides have no field.
         ({"max_unhealthy_node_threshold_percentage": 5}, None),
         ({"max_parallel_nodes_repaired_percentage": 50}, None),
         ({"node_repair_config_overrides": [OVERRIDE]}, None),

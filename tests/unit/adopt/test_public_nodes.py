@@ -20,7 +20,7 @@ DECLARED: dict[str, dict[str, Any]] = {
     # Microsoft: Standard_NC4as_T4_v3 has one T4; Oracle: VM.GPU.A10.1 has one A10.
     "aks-threadr-68": {"gpu": "T4", "gpusPerNode": 1, "gpuTaint": False},
     "oke-database-operator-250": {"gpu": "A10", "gpusPerNode": 1},
-    # The operator's pods are there, and none of them installs driver or toolkit.
+    # The operator's pods exist, and none of them installs driver or toolkit.
     "dgx-station-deepnotes": {
         "gpu": "A100-40GB",
         "gpusPerNode": 4,
@@ -31,7 +31,7 @@ DECLARED: dict[str, dict[str, Any]] = {
     "own-plugin-1501": {"gpu": "H100-80GB", "gpusPerNode": 8, "gpuTaint": False},
 }
 NOTHING = "no node shows one in its labels, its capacity or its machine type"
-NO_LABEL = "no label nvidia.com/gpu.product: which GPU it is, is not known"
+NO_LABEL = "no label nvidia.com/gpu.product: the GPU is not known"
 REASONS = {
     "aks-839": NO_LABEL,
     "aks-acs-116": NOTHING,
@@ -41,10 +41,10 @@ REASONS = {
     "k3s-10534": NOTHING,
     "k3s-8575": NOTHING,
     "k3s-feature-discovery-36": NOTHING,
-    "k3s-hami-314": "nothing counts the GPUs",
+    "k3s-hami-314": "no label counts the GPUs",
     "nebius-skypilot-5749": NOTHING,
     "own-network-operator-211": "the catalogue has no GPU 'A100-PCIE-40GB'",
-    "own-operator-442": "nothing counts the GPUs (A30-24GB)",
+    "own-operator-442": "no label counts the GPUs (A30-24GB)",
     "own-plugin-1246": NOTHING,
     "podman-7778": NO_LABEL,
     "rke2-toolkit-1089": NO_LABEL,

@@ -78,7 +78,7 @@ def test_two_pools_over_one_block_are_a_double_booking() -> None:
         block_pool(one, name="b200-cr4", nodes={"min": 0, "max": 1}),
     ]
     found = findings(block_fleet(*pools))["reservation-double-booked"]
-    assert "holds 1 instances, and b200-cr3, b200-cr4 may have 2 nodes" in found.message
+    assert "has 1 instances, and b200-cr3, b200-cr4 may have 2 nodes" in found.message
     pools[1]["capacity"][0] = {
         "capacityBlock": pools[0]["capacity"][0]["capacityBlock"]
         | {"starts": "2026-12-20T11:30:00Z", "until": "2026-12-27T11:30:00Z"}

@@ -129,7 +129,7 @@ def test_components_take_their_start_unless_a_moment_is_named(
     monkeypatch.setenv(MOMENT, "2026-12-20T12:30:00+01:00")
     assert start_moment() == moment("20T11:30")
     monkeypatch.setenv(MOMENT, "2026-12-20T12:30:00")
-    with pytest.raises(ValueError, match="write a moment with its zone"):
+    with pytest.raises(ValueError, match="write a time with its zone"):
         start_moment()
     monkeypatch.delenv(MOMENT)
     assert start_moment().tzinfo is not None

@@ -134,7 +134,10 @@ def test_a_figure_far_off_is_a_warning(tmp_path: Path) -> None:
     text = row(instance="g6.xlarge", buy="onDemand", usd="580")
     found = findings_of(text)
     assert [(f.code, f.severity.value) for f in found] == [("prices-far-off", "warning")]
-    assert "580 USD per hour is more than five times off the edition's 0.8048" in found[0].message
+    assert (
+        "580 USD per hour differs from the edition's 0.8048 by more than a factor of five"
+        in found[0].message
+    )
     path = tmp_path / "prices.json"
     path.write_text(text)
     assert load(prices=path).instance("g6.xlarge").on_demand.micro_usd_per_hour == 580_000_000

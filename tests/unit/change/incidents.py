@@ -155,14 +155,14 @@ SEEN = (
         bare(sharing=SLICES),
         bare(),
         frozenset({"mig-manager-leaves-too-early"}),
-        ("take MIG off",),
+        ("switch MIG mode off",),
     ),
     Incident(
         "NVIDIA/gpu-operator#1220",
         eks("1.35", operator("v26.3.0"), image="ubuntu-eks", eks=AMI),
         eks("1.36", operator("v26.7.0"), image="ubuntu-eks", eks=OTHER_AMI),
         frozenset({"change-together"}),
-        ("nothing says which of them did it",),
+        ("the cause is not visible",),
     ),
     Incident(
         "NVIDIA/k8s-device-plugin#1645",
@@ -309,7 +309,7 @@ UNSEEN = (
         openshift("1.32", operator("v25.3.2")),
         openshift("1.33", operator("v25.3.3")),
         frozenset({"change-together"}),
-        ("nothing says which of them did it",),
+        ("the cause is not visible",),
     ),
     Incident(
         "NVIDIA/aicr#2439",

@@ -119,7 +119,7 @@ def test_never_two_advertisers(
         )
         for _ in range(400):
             if draw.random() < 0.5:
-                # Whoever makes the steps may be ended after any of them: nothing is remembered.
+                # The program of the steps may be ended after any step: it has no state.
                 step = next_step(cut, world.node(), world.published(), world.pods)
                 if step.act is None:
                     break

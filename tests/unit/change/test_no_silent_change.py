@@ -125,7 +125,7 @@ def _disturbed(name: str, old: Fleet, new: Fleet) -> bool:
     and Google in the simulators, and that of the machines on vSphere."""
     one, two = old.pool(name), new.pool(name)
     if one.ownership is Ownership.EXISTING is two.ownership:
-        return False  # someone else makes its nodes
+        return False  # another tool creates its nodes
     if new.spec.platform is Platform.EXISTING:
         return False  # labels of nodes that are there
     if one.spec.vsphere is not None and two.spec.vsphere is not None:

@@ -95,20 +95,20 @@ class Nothing:
 OBJECTS = "the file holds no object, values, plan, state or declaration that a rule reads"
 CASES = (
     Nothing(
-        ("audit", "empty"), "empty: nothing was looked at: no .yaml, .yml, .json or .tf file is"
+        ("audit", "empty"), "empty: nothing was validated: no .yaml, .yml, .json or .tf file is"
     ),
-    Nothing(("audit", "empty", "--require-judged"), "nothing was looked at"),
-    Nothing(("audit", "empty", "--fail-on", "never"), "nothing was looked at"),
-    Nothing(("audit", "empty", "--write-baseline"), "nothing was looked at"),
-    Nothing(("audit", "empty", "--format", "sarif"), "nothing was looked at"),
-    Nothing(("audit", "empty", "--fix"), "nothing was looked at"),
-    Nothing(("audit", "empty", "--patch"), "nothing was looked at"),
-    Nothing(("audit", "FILE"), f"FILE: nothing was looked at: {OBJECTS}", NO_OBJECTS),
-    Nothing(("audit", "FILE"), f"FILE: nothing was looked at: {OBJECTS}", NO_STATE),
-    Nothing(("audit", "FILE"), f"FILE: nothing was looked at: {OBJECTS}", NO_PLAN),
-    Nothing(("audit", "FILE"), f"FILE: nothing was looked at: {OBJECTS}", NO_STEPS),
-    Nothing(("audit", "FILE"), f"FILE: nothing was looked at: {OBJECTS}", "site_name: pages\n"),
-    Nothing(("audit", "-"), f"-: nothing was looked at: {OBJECTS}"),
+    Nothing(("audit", "empty", "--require-judged"), "nothing was validated"),
+    Nothing(("audit", "empty", "--fail-on", "never"), "nothing was validated"),
+    Nothing(("audit", "empty", "--write-baseline"), "nothing was validated"),
+    Nothing(("audit", "empty", "--format", "sarif"), "nothing was validated"),
+    Nothing(("audit", "empty", "--fix"), "nothing was validated"),
+    Nothing(("audit", "empty", "--patch"), "nothing was validated"),
+    Nothing(("audit", "FILE"), f"FILE: nothing was validated: {OBJECTS}", NO_OBJECTS),
+    Nothing(("audit", "FILE"), f"FILE: nothing was validated: {OBJECTS}", NO_STATE),
+    Nothing(("audit", "FILE"), f"FILE: nothing was validated: {OBJECTS}", NO_PLAN),
+    Nothing(("audit", "FILE"), f"FILE: nothing was validated: {OBJECTS}", NO_STEPS),
+    Nothing(("audit", "FILE"), f"FILE: nothing was validated: {OBJECTS}", "site_name: pages\n"),
+    Nothing(("audit", "-"), f"-: nothing was validated: {OBJECTS}"),
     Nothing(("audit", "no-such-folder"), "no-such-folder: No such file or directory"),
     Nothing(("audit", "fleet.yaml", "--config", EVERYTHING_OFF), "every rule is off"),
     Nothing(("audit", ".", "--exclude-path", "*"), "leave no file to read"),

@@ -166,7 +166,7 @@ def _running(
             return program()
 
         body()
-        # Worker threads register; in which order they come to it is no one's to say.
+        # Worker threads register, in any order.
         recording.resources.sort(key=lambda made: (made.name, made.type))
         return recording
 

@@ -32,7 +32,7 @@ from tests.unit.components.random_own_hardware import own_fleets
 Check = Callable[[str, int], None]
 REGIONS = {"eks": "us-east-1", "gke": "us-central1"}
 CONNECTIONS = {**CLOUDS, **OWN_HARDWARE, **OPENSHIFT}
-NAMES = ("eks", "gke", "openshift", "openshiftAws", "openshiftGcp")
+NAMES = ("eks", "gke", "openshift")
 
 
 @st.composite

@@ -76,7 +76,7 @@ SCALED = {"gpu": "L4", "nodes": {"min": 0, "max": 2}, "provisioner": "clusterAut
     [
         (f"eks-ml-chat-0a1b2c3-{UUID}", 30),
         (f"eks-ml-chat-20261101120000000100000001-{UUID}", 30),
-        (f"eks-ml-chat-large-0a1b2c3-{UUID}", 10),  # not spot, though its name begins alike
+        (f"eks-ml-chat-large-0a1b2c3-{UUID}", 10),  # not spot, in spite of the same prefix
         (f"eks-by-hand-{UUID}", 30),
         (f"eks-by-hand-too-{UUID}", 1),
         ("somebody-elses", 1),

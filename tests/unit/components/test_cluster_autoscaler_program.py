@@ -62,7 +62,7 @@ def test_every_argument_is_a_flag_with_a_value_it_parses(expander: Expander) -> 
 def test_every_value_is_a_key_of_the_chart() -> None:
     given = values(ClusterAutoscaler(expander=Expander.PRIORITY))
     assert set(given) <= set(VALUES)
-    # The chart asks for this pair before it deploys anything; the component wires the other half.
+    # The chart requires this pair before it deploys anything; the component wires the other half.
     assert given["cloudProvider"] == "aws"
     assert given["rbac"]["serviceAccount"]["name"] == "cluster-autoscaler"
 

@@ -187,9 +187,13 @@ def test_an_unknown_image_family_registers_by_itself(run: Any) -> None:
         ({"provisioner": "managed"}, {}, "this component makes nodes for karpenter"),
         ({"sharing": {"dra": {}}}, {}, "dra-with-karpenter"),
         ({"import_id": "ml:x"}, {}, "import-with-karpenter"),
-        ({}, {"cluster_security_group_id": None}, "Karpenter's machines are only in"),
+        (
+            {},
+            {"cluster_security_group_id": None},
+            "Karpenter's machines get only the security groups",
+        ),
         ({}, {"environment": "prod"}, "deploying it to prod is refused"),
-        ({}, {"tags": {"kubernetes.io/cluster/ml": "owned"}}, "its API refuses node classes"),
+        ({}, {"tags": {"kubernetes.io/cluster/ml": "owned"}}, "its API rejects node classes"),
         ({"eks": {"node_group": {"version": "1.35"}}}, {}, "karpenter-decides"),
         (
             {"karpenter": {"placement_group": "near"}, "eks": {"placement_group": True}},

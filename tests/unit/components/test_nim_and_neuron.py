@@ -45,22 +45,11 @@ def test_the_model_is_cached_before_it_serves(run: Any) -> None:
     assert spec["nodeSelector"] == {"gpufleet.dev/pool": "slices"}
     assert spec["startupProbe"]["probe"]["failureThreshold"] == 180
     assert spec["replicas"] == 1
-    assert "scale" not in spec
     assert recorded.warnings == []
 
 
-def test_the_operators_autoscaler_instead_of_replicas(run: Any) -> None:
-    nim = {**NIM, "scale": {"max": 4}, "storage": {"size_gib": 50, "shared": True}, "queue": "team"}
-    recorded = run(lambda: NimService("llama", {"nim": nim}))  # type: ignore[arg-type]
-    spec = recorded.one(SERVICE).inputs["spec"]
-    assert "replicas" not in spec
-    assert spec["labels"] == {"kueue.x-k8s.io/queue-name": "team"}
-    metric = spec["scale"]["hpa"]["metrics"][0]["object"]
-    assert (metric["metric"]["name"], metric["target"]["value"]) == ("gpu_cache_usage_perc", "0.8")
-
-
 def test_one_volume_for_many_nodes_is_told(run: Any) -> None:
-    nim = {**NIM, "scale": {"max": 4}}
+    nim = {**NIM, "replicas": 4}
     (warned,) = run(lambda: NimService("llama", {"nim": nim})).warnings  # type: ignore[arg-type]
     assert "only one node can mount" in warned
 

@@ -282,7 +282,7 @@ def test_arguments_of_the_kubelet_are_written_and_make_another_machine(run: Any)
         ),
         (
             {"join": {"method": "talos", "endpoint": "h", "token": TOKEN}},
-            "'talos' is none of kubeadm, rke2, k3s",
+            "'talos' is not one of kubeadm, rke2, k3s",
         ),
         (
             {"join": {"method": "kubeadm", "endpoint": "h:6443", "token": TOKEN}},
@@ -290,7 +290,7 @@ def test_arguments_of_the_kubelet_are_written_and_make_another_machine(run: Any)
         ),
         (
             {"join": {**RKE2, "kubelet_arguments": {"node-labels": "a=b"}}},
-            "node-labels follows from the pool and its machines",
+            "gpufleet derives node-labels from the pool",
         ),
         (
             {"join": {**RKE2, "kubelet_arguments": {"--v": "2"}}},
@@ -306,12 +306,12 @@ def test_arguments_of_the_kubelet_are_written_and_make_another_machine(run: Any)
             },
             "OpenShift configures the kubelet of its nodes",
         ),
-        ({"preflight": "never"}, "'never' is none of preview, create"),
-        ({"network_adapter": "e1000"}, "'e1000' is none of vmxnet3, e1000e"),
+        ({"preflight": "never"}, "'never' is not one of preview, create"),
+        ({"network_adapter": "e1000"}, "'e1000' is not one of vmxnet3, e1000e"),
         ({"meta_data": {"redact": []}}, "redact follows from the machine"),
         (
             {"meta_data": {"network": {}}, "user_data_format": "ignition"},
-            "meta data is cloud-init's, and the first-boot data is Ignition",
+            "only cloud-init reads meta data, and the first-boot data is Ignition",
         ),
         (
             {"kubernetes": {"kubeconfig": "apiVersion: v1\nkind: Config\n"}},

@@ -45,7 +45,7 @@ def test_managers_of_the_kubelet_are_its_arguments(run: Any) -> None:
             {"join": {**RKE2, "kubelet_arguments": {"cpu-manager-policy": "none"}}},
             "cpu-manager-policy follows from `kubelet` of the pool",
         ),
-        (ALL_ALIGNED, {"join": RKE2}, "without a threshold of eviction for memory"),
+        (ALL_ALIGNED, {"join": RKE2}, "without an eviction threshold for memory"),
     ],
 )
 def test_managers_that_the_join_cannot_set(

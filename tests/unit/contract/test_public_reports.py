@@ -44,7 +44,7 @@ def test_gpu_operator_686_no_driver_container_for_amazon_linux():
     assert cites(one(compiled, "driver-installed-twice"), "NVIDIA/gpu-operator#686")
 
     # The reporter's image had no driver either. The catalogue lists no such image for GPU pools,
-    # so the rule is shown on a row of its own.
+    # so the rule is shown on a separate row.
     from dataclasses import replace
 
     image = replace(load().image("al2023-nvidia"), key="amazon-linux", driver=False, toolkit=False)

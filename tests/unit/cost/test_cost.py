@@ -36,7 +36,7 @@ SHARED = one(gpu="L4", sharing={"timeSlicing": {"replicas": 4}})
 
 
 def test_seven_small_slices_strand_a_part() -> None:
-    # All 7 compute slices and 7 of 8 memory slots: a sixteenth of each GPU is no one's.
+    # All 7 compute slices and 7 of 8 memory slots: a sixteenth of each GPU has no owner.
     weights = unit_weights(SLICES)
     assert weights == {"nvidia.com/mig-1g.10gb": Fraction(15, 16) / 7 / 8}
     lines = attribute(history(SLICES, price=16_000_000))

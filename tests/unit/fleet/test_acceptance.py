@@ -116,7 +116,7 @@ def test_a_taint_that_nothing_removes_is_refused() -> None:
     made = fleet({**CHAT, **taint}, acceptance=None)
     (found,) = [f for f in made.findings if f.code == "taint-never-removed"]
     assert found.path == "pools[0].taints[0]"
-    assert "nothing removes the taint" in found.message
+    assert "no program that removes the taint" in found.message
     assert "gives nodes of chat the taint" in "".join(
         f.message for f in fleet({**CHAT, **taint}).findings if f.code == "taint-never-removed"
     )

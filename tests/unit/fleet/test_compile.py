@@ -227,7 +227,7 @@ def test_one_mig_strategy_per_cluster():
     result = compile_data(data)
     [finding] = [f for f in result.findings if f.code == "mig-strategy-conflict"]
     assert finding.path == "pools[1].sharing.mig.strategy"
-    assert "b wants single and a wants mixed" in finding.message
+    assert "b needs `single` and a needs `mixed`" in finding.message
 
 
 def test_mps_and_mixed_mig_exclude_each_other_in_one_cluster():

@@ -51,7 +51,7 @@ def found(operator: dict[str, Any], **addons: Any) -> dict[str, Finding]:
             },
             "pools-for-virtual-machines",
             "addons.gpuOperator.values.sandboxWorkloads.defaultWorkload",
-            "pods there ask for nvidia.com/pgpu",
+            "pods there request nvidia.com/pgpu",
         ),
         (
             {"values": {"mig": {"strategy": "both"}}},
@@ -137,7 +137,7 @@ def test_raw_values_that_say_something_else_name_both_places() -> None:
     assert "addons.gpuOperator.driver.kernelModuleType is open" in finding.message
     same = {**operator, "values": {"driver": {"kernelModuleType": "open"}}}
     assert "raw-value-beats-typed" not in found(same)
-    # What no one wrote is not a contradiction.
+    # A default value is not a contradiction.
     unstated = {"values": {"driver": {"usePrecompiled": True, "version": "595"}}}
     assert "raw-value-beats-typed" not in found(unstated)
 

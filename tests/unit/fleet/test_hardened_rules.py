@@ -84,7 +84,7 @@ def test_eks_gets_the_fips_variant_of_bottlerocket() -> None:
     pool = result.fleet.pools[0]
     assert pool.image.key == "bottlerocket-nvidia-fips"
     assert pool.image.ami_types["amd64"] == "BOTTLEROCKET_x86_64_NVIDIA_FIPS"
-    # Its own plugin shares: the choice reaches everything that asks for the image.
+    # Its own plugin shares: the choice reaches everything that uses the image.
     assert pool.served_by_platform
 
 
@@ -187,7 +187,7 @@ def test_doca_ofed_is_the_hardened_container() -> None:
 
 @pytest.mark.parametrize(
     ("platform", "words"),
-    [("vsphere", "Ubuntu Pro's FIPS kernel"), ("eks", "AMI of your own")],
+    [("vsphere", "Ubuntu Pro's FIPS kernel"), ("eks", "custom AMI")],
 )
 def test_what_cannot_be_seen_is_named(platform: str, words: str) -> None:
     own = (

@@ -46,14 +46,14 @@ def fleet_of(platform: str, *pools: Mapping[str, Any], **addons: Any) -> Fleet:
 @pytest.mark.parametrize(
     ("platform", "pool", "health", "code", "words"),
     [
-        ("eks", L4, {"mode": "repair"}, "health-without-floor", "reported wrongly takes all"),
-        ("eks", L4, {"mode": "fence"}, "health-without-floor", "must leave"),
+        ("eks", L4, {"mode": "repair"}, "health-without-floor", "false fault report can take all"),
+        ("eks", L4, {"mode": "fence"}, "health-without-floor", "minimum number of healthy nodes"),
         (
             "eks",
             L4,
             {"mode": "repair", "floor": {"nodes": 5}},
             "health-floor-above-minimum",
-            "may have 5 nodes, of which a floor of 5 lets none",
+            "may have 5 nodes, and with a floor of 5 no node",
         ),
         (
             "eks",
@@ -74,7 +74,7 @@ def fleet_of(platform: str, *pools: Mapping[str, Any], **addons: Any) -> Fleet:
             L4,
             {"mode": "fence", "by": "platform", "floor": {"nodes": 1}},
             "health-not-on-platform",
-            "nothing on EKS keeps pods off",
+            "EKS has no program that keeps pods off",
         ),
         ("existing", {**L4, "gpusPerNode": 1}, KEPT, "health-not-on-platform", "repairs nodes"),
         (
@@ -82,16 +82,16 @@ def fleet_of(platform: str, *pools: Mapping[str, Any], **addons: Any) -> Fleet:
             {**L4, **KARPENTER},
             {"mode": "repair", "floor": {"percent": 85}},
             "health-limit-not-kept",
-            "of 5 nodes of chat Karpenter's node repair takes up to 1",
+            "node repair takes up to 1 of the 5 nodes of chat",
         ),
         (
             "eks",
             {**L4, **KARPENTER},
             {**KEPT, "atOnce": 1},
             "health-limit-not-kept",
-            "of 10 nodes of chat Karpenter's node repair takes up to 2",
+            "node repair takes up to 2 of the 10 nodes of chat",
         ),
-        ("gke", L4, SHARE, "health-limit-not-kept", "no documented number"),
+        ("gke", L4, SHARE, "health-limit-not-kept", "is not documented and cannot be set"),
         (
             "eks",
             {**L4, "provisioner": "autoMode"},
@@ -161,7 +161,8 @@ def test_two_of_one_node_are_refused() -> None:
         {**L4, **KARPENTER, "name": "other", "health": KEPT},
     ]
     assert (
-        "for all its pools" in one(validated("eks", *pools, **DCGM), "health-two-janitors").message
+        "applies to all its pools"
+        in one(validated("eks", *pools, **DCGM), "health-two-janitors").message
     )
     neuron = {"name": "n", "instanceTypes": ["trn1.32xlarge"], "nodes": {"min": 2, "max": 4}}
     compiled = validated(

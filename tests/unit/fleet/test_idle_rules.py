@@ -53,17 +53,17 @@ MIG = {"mig": {"layouts": [{"devices": {"1g.10gb": 7}}]}}
         (spec(addons={}), "idle-needs-keda", "the fleet has none"),
         (spec(addons={"keda": {"enabled": False}}), "idle-needs-keda", "the fleet has none"),
         (spec(monitoring={"backend": "none", "queryUrl": URL}), "idle-needs-monitoring", "records"),
-        (spec(monitoring={}), "idle-needs-monitoring", "KEDA must know where"),
-        (spec(pool={"intent": "inference"}), "idle-not-interactive", "only a person extends"),
+        (spec(monitoring={}), "idle-needs-monitoring", "KEDA needs the address"),
+        (spec(pool={"intent": "inference"}), "idle-not-interactive", "only a user extends"),
         (
             spec(pool={"sharing": {"timeSlicing": {"replicas": 4}}}),
             "idle-not-measured",
-            "measures the GPU, and not what each pod that shares it does",
+            "measures the GPU, not each pod that shares it",
         ),
         (
             spec(pool={"sharing": {"mps": {"replicas": 4}}}),
             "idle-not-measured",
-            "measures the GPU, and not what each pod that shares it does",
+            "measures the GPU, not each pod that shares it",
         ),
         (
             spec(
@@ -76,7 +76,7 @@ MIG = {"mig": {"layouts": [{"devices": {"1g.10gb": 7}}]}}
         (
             spec({"exempt": ["carol"]}),
             "idle-exempt-unknown",
-            "carol is none of the notebooks: nothing is exempted by it",
+            "carol is not a declared notebook: the entry has no effect",
         ),
         (
             spec({"notebooks": [*NOTEBOOKS, {"name": "bob", "namespace": "research"}]}),

@@ -45,7 +45,7 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any], str, str, str]] = {
         {**WHOLE, "nodes": {"min": 3, "max": 4}, "capacity": sized(1)},
         {},
         "error pools[0].nodes.min",
-        "p has 3 to 4 nodes, and what it buys has 1 instances at the most: further nodes never",
+        "p has 3 to 4 nodes, and its capacity has at most 1 instances: further nodes never",
         "write nodes.min: 1, or add `onDemand: {}` or what else was bought to capacity",
     ),
     "blocks one after the other": (
@@ -57,7 +57,7 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any], str, str, str]] = {
         },
         {},
         "warning pools[0].nodes.max",
-        "p has 0 to 4 nodes, and what it buys has 2 instances at the most",
+        "p has 0 to 4 nodes, and its capacity has at most 2 instances",
         "write nodes.max: 2, or add",
     ),
     "a promise of less than a node": (
@@ -125,7 +125,7 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any], str, str, str]] = {
         {"instanceTypes": ["trn1.32xlarge"], "nodes": {"min": 0, "max": 2}},
         {"monitoring": {"backend": "prometheus"}},
         "warning monitoring",
-        "DCGM reports nothing of p",
+        "DCGM reports nothing for p",
         "scrape the metrics of the vendor",
     ),
     "a budget below one node": (
@@ -133,7 +133,7 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any], str, str, str]] = {
         {"budget": {"usdPerHour": 20}},
         "error budget.usdPerHour",
         "all pools at their largest size cost 110.08 USD/h, and the budget is 20",
-        "write 55.04 or more, the least that has nodes of each pool",
+        "write 55.04 or more, the minimum with nodes of each pool",
     ),
 }
 
@@ -202,7 +202,7 @@ def test_notebooks_that_no_node_has_room_for() -> None:
     assert (turns.code, turns.severity.value) == ("notebooks-take-turns", "info")
     (never,) = notebooks(3, 3, **two)
     assert (never.code, never.path) == ("notebooks-beyond-pool", "pools[0].idle.exempt")
-    assert "3 notebooks of p never stop, and its nodes hold 2" in never.message
+    assert "3 notebooks of p never stop, and its maximum number of nodes holds 2" in never.message
     shared = {"sharing": {"timeSlicing": {"replicas": 2}}}
     assert notebooks(4, 4, **two, **shared) == []
     assert notebooks(5, 5, **two, **shared)[0].evidence["limit"] == 4

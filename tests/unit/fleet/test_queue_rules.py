@@ -81,7 +81,7 @@ def test_legal(queues: dict[str, Any]) -> None:
             {"teams": [{**TEAMS[0], "cohort": "labs"}, TEAMS[1]]},
             "cohort-unknown",
             "queues.teams[0].cohort",
-            "none of the groups gpufleet",
+            "declared are gpufleet",
         ),
         (
             {"cohorts": [{"name": "x", "parent": "y"}]},

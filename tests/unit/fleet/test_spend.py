@@ -96,7 +96,7 @@ def test_a_pool_that_cannot_shrink_enough_is_still_named() -> None:
     cost = fleet.spend.usd(fleet.spend.maximum)
     assert over_budget(findings).fix == (
         f"pool-0 costs most, up to {cost} USD/h; shrink pools, or write 110.08 or more, "
-        "the least that has nodes of each pool"
+        "the minimum with nodes of each pool"
     )
 
 

@@ -126,7 +126,7 @@ class TestMig:
             "mig-gpus-left-whole", "A100-80GB", 4, mig({"gpus": 1, "devices": {"7g.80gb": 1}})
         )
         assert note.severity is Severity.INFO
-        assert "3 of the node's 4 GPUs get no layout" in note.message
+        assert "3 of the node's 4 GPUs have no layout" in note.message
 
     def test_empty_layout_leaves_gpus_whole(self) -> None:
         found = partition(
@@ -251,7 +251,7 @@ class TestErrors:
             "A100-80GB", 8, mig({"gpus": 4, "devices": {"1g.10gb": 7}}, strategy="single")
         )
         assert found.code == "mig-single-needs-every-gpu"
-        assert "cut 4 of 8" in found.message
+        assert "the layouts partition 4 of 8" in found.message
 
     def test_compute_instances_under_mixed(self) -> None:
         found = only_error("A100-80GB", 1, mig({"devices": {"1c.7g.80gb": 7}}))

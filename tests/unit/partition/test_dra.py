@@ -158,7 +158,7 @@ def test_layouts_are_proven_like_those_of_the_mig_manager() -> None:
             {"sharing": "timeSlicing", "extendedResource": True},
             "dra-extended-resource-not-shared",
             ".extendedResource",
-            "a claim, and so devices, of its own",
+            "its own claim and its own devices",
         ),
         (
             HOPPER,
@@ -242,7 +242,7 @@ def test_what_the_counters_allow_is_what_the_gpu_can_hold(gpu: Gpu) -> None:
     assert gpu.mig is not None
     allowed = {tuple(sorted(devices.items())) for devices in allocatable(gpu)}
     # Engines are budgets only where the catalogue has them for every profile; without, the media
-    # extension is the one limit that counters cannot carry.
+    # extension is the only limit that counters cannot express.
     known = {"decoders", "ofa-engines"} <= set(counters(gpu.mig))
 
     def extends(devices: tuple[tuple[str, int], ...]) -> int:

@@ -184,7 +184,7 @@ def test_nvlink_is_that_of_the_machines(machine: str, reach: str, expected: list
     [
         ((), ["NVIDIA H100 80GB HBM3"]),
         (("H100-80GB", "A100-80GB"), ["NVIDIA H100 80GB HBM3", "NVIDIA A100-SXM4-80GB"]),
-        # Its boards are joined in pairs alone, so the names say nothing.
+        # Its boards are joined only in pairs, so the names do not show it.
         (("H100-80GB", "H100-94GB"), ["NVIDIA H100 80GB HBM3", "NVIDIA H100 NVL"]),
         (("H100-80GB", "H200-141GB"), ["NVIDIA H100 80GB HBM3", "NVIDIA H200"]),
     ],

@@ -103,7 +103,7 @@ def test_a_reservation_is_what_the_pool_takes_it_for(
     [
         (datetime(2026, 12, 19, 11, 30, tzinfo=UTC), None),
         (datetime(2026, 12, 20, 6, 10, tzinfo=UTC), "the block ends in 5 h 20 min"),
-        (datetime(2026, 12, 20, 11, 30, tzinfo=UTC), None),  # expired: its state says so
+        (datetime(2026, 12, 20, 11, 30, tzinfo=UTC), None),  # expired by its state
     ],
 )
 def test_a_block_that_is_nearly_over(

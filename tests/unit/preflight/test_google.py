@@ -349,7 +349,7 @@ def test_what_a_node_pool_is_and_is_not_declared_to_be(project: Project) -> None
     project.node_pools = [OLD]
     declared = {**TAKEN_OVER, "capacity": [], "sharing": {"mps": {"replicas": 2}}}
     told = [one["message"] for one in project.ask(declared)["findings"]]
-    kept = ": taken over, it stays as it is"
+    kept = ": an imported node pool keeps its value"
     assert told == [
         f"by-hand has clients 4 by TIME_SHARING, and the pool declares 2 by MPS{kept}",
         f"by-hand has spot true, and the pool declares false{kept}",

@@ -55,7 +55,7 @@ def published_labels(
         "nvidia.com/mps.capable": _boolean(partition.mode == "mps"),
         f"{GPU}.product": product(gpu, partition) or "",
         f"{GPU}.count": str(len(partition.gpus)),
-        # GPUs in MIG mode are counted, but say 0 replicas unless whole ones stand next to them.
+        # GPUs in MIG mode are counted, but have 0 replicas unless the node has whole ones too.
         f"{GPU}.replicas": "0" if all(gpu.mig_enabled for gpu in partition.gpus) else "1",
         f"{GPU}.sharing-strategy": sharing,
     }

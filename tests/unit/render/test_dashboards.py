@@ -186,7 +186,7 @@ def test_the_console_draws_every_panel(uid: str) -> None:
         assert [t["expr"] for t in panel["targets"]] == [t["expr"] for t in source["targets"]]
         assert 1 <= panel["span"] <= 12
         if panel["type"] in {"singlestat", "grafana-piechart-panel"}:
-            assert len(panel["targets"]) == 1  # it asks the first query only
+            assert len(panel["targets"]) == 1  # it runs the first query only
         if panel["type"] == "table":
             assert all(column["alias"] and column["pattern"] for column in panel["styles"])
         if panel["type"] == "singlestat":

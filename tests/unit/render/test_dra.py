@@ -93,7 +93,7 @@ def test_a_class_selects_its_profile_and_carries_its_name_only_when_asked() -> N
             }
         ]
     }
-    # The class holds for the cluster: one pool that says so is enough, whatever the order.
+    # The class applies to the cluster: one pool that enables it is enough, in any order.
     ways = [{"devices": "mig", "layouts": LAYOUTS}, {"devices": "mig", "extendedResource": True}]
     for order in (ways, ways[::-1]):
         named = {c["spec"].get("extendedResourceName") for c in device_classes(fleet(*order))}

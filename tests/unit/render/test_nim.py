@@ -37,7 +37,7 @@ def definition(kind: str) -> dict[str, Any]:
     [
         {},
         {"metrics": False, "queue": "team", "replicas": 0},
-        {"scale": {"max": 4}, "storage": {"sizeGib": 50, "shared": True, "storageClass": "efs"}},
+        {"replicas": 4, "storage": {"sizeGib": 50, "shared": True, "storageClass": "efs"}},
         {
             "model": {
                 "profiles": ["4f904d571fe60ff24695b5ee2aa42da58cb460787a968f1e8a09f5a7e862728d"]
@@ -89,8 +89,7 @@ def test_another_model_is_another_cache() -> None:
         assert cache_name(changed) != cache_name(first)
         used = nim_service(changed)["spec"]["storage"]["nimCache"]["name"]
         assert used == nim_cache(changed)["metadata"]["name"] == cache_name(changed)
-    for same in (nim(replicas=2, port=9000), nim(scale={"max": 3})):
-        assert cache_name(same) == cache_name(first)
+    assert cache_name(nim(replicas=2, port=9000)) == cache_name(first)
 
 
 def test_the_longest_name_fits_the_job_of_the_operator() -> None:

@@ -126,7 +126,7 @@ def test_cluster_autoscaler_waits_for_what_nodes_will_advertise_and_for_nothing_
     tags = autoscaler_tags(pool) or {}
     whole = advertised(pool).get(GPU, 0) > 0
     assert (ACCELERATOR in tags) is whole
-    # utilization/info.go: without the label CPU and memory alone say whether a node is used.
+    # utilization/info.go: without the label only CPU and memory decide whether a node is used.
     options = "k8s.io/cluster-autoscaler/node-template/autoscaling-options/"
     assert (f"{options}scaledownutilizationthreshold" in tags) is not whole
 
@@ -153,11 +153,11 @@ def claims(provisioner: str, least: int) -> list[str]:
 
 
 def test_claims_are_refused_where_an_autoscaler_does_not_know_the_devices() -> None:
-    # Karpenter ignores pods with claims, at any size. Of an empty group on AWS Cluster Autoscaler
+    # Karpenter ignores pods with claims, at any size. For an empty group on AWS Cluster Autoscaler
     # has no ResourceSlices; of one with a node it copies that node's.
     assert claims("karpenter", 0) == ["dra-with-karpenter"]
     assert claims("karpenter", 1) == ["dra-with-karpenter"]
-    # From 1.15 on it knows whole GPUs (aws/karpenter-provider-aws v1.15.2 pkg/providers/nvidiadra).
+    # From 1.15 on it has whole GPUs (aws/karpenter-provider-aws v1.15.2 pkg/providers/nvidiadra).
     assert claims("clusterAutoscaler", 0) == ["dra-scale-from-zero"]
     assert claims("clusterAutoscaler", 1) == []
     assert claims("managed", 0) == []
@@ -172,8 +172,8 @@ def test_a_node_with_claims_is_no_gpu_node_to_cluster_autoscaler() -> None:
     )
     assert cluster_autoscaler(pool) == advertised(pool) == {}
     tags = autoscaler_tags(pool) or {}
-    assert tags[f"{RESOURCE_TAG}{GPU}"] == "0"  # pods that ask for one would never run there
-    assert ACCELERATOR not in tags  # with it the node would be unready for ever
+    assert tags[f"{RESOURCE_TAG}{GPU}"] == "0"  # pods that request one would never run there
+    assert ACCELERATOR not in tags  # with it the node would stay unready
     values = cluster_autoscaler_values(
         ClusterAutoscaler(), [pool], "ml", "us-east-1", "1.35", provisioning_requests=False
     )

@@ -66,7 +66,7 @@ def test_legal(legal: KedaScaling) -> None:
         (
             keda(min=1, workload="batch", on=[{"signal": "requestsRunning", "target": 3}]),
             "scaling-signal-wrong",
-            "a batch has none",
+            "a batch job has no server",
         ),
         (
             keda(min=1, on=[{"signal": "requestsRunning"}]),
@@ -100,7 +100,7 @@ def test_legal(legal: KedaScaling) -> None:
         (
             keda(secrets=[{"parameter": "bearerToken", "secret": "s", "key": "k"}]),
             "scaling-authentication-incomplete",
-            "belong together",
+            "must be given together",
         ),
         (
             keda(on=[{"signal": "kvCache", "thresholds": {}}]),

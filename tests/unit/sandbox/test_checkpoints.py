@@ -33,10 +33,10 @@ def test_only_what_cannot_be_read_is_restored(tmp_path):
     assert not attributes.exists()
     assert whole.read_text() == '{"version": 1}'
     assert told == [
-        "stack whole: whole.json.attrs was cut off in writing; removed it",
-        "stack cut: its state was cut off in writing; took the copy before",
-        "stack first: its first state was cut off in writing; it starts anew",
-        "stack half: its state was cut off in writing; took the copy before",
+        "stack whole: whole.json.attrs was truncated; removed it",
+        "stack cut: its state was truncated; restored the previous copy",
+        "stack first: its first state was truncated; it starts empty",
+        "stack half: its state was truncated; restored the previous copy",
     ]
     again: list[str] = []
     restore_cut_off_checkpoints((tmp_path / "with space").as_uri(), again.append)

@@ -74,7 +74,7 @@ def test_a_child_that_ignores_being_asked_is_killed_within_two_waits(
     with child.stdout, child.stderr:
         assert child.stdout.readline() == b"up\n"
         children.close(asked=False)
-        # What it waited, not what the clock says: the machine may be busy.
+        # Its own waiting time, not wall-clock time: the machine may be busy.
         assert 0 < sum(waited) < 2 * PATIENCE + 0.05
         assert children.wait(child) == -signal.SIGKILL
     with pytest.raises(OSError, match="closing"):

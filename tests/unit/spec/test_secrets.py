@@ -6,7 +6,7 @@ from click.testing import CliRunner
 from gpufleet.cli.compile import command
 from gpufleet.spec.secrets import validate_secrets
 
-NAMED = "specs are committed and end up in state, so they never hold secrets"
+NAMED = "specs are committed and stored in state, so they never hold secrets"
 
 
 @pytest.mark.parametrize(

@@ -11,11 +11,11 @@ from gpufleet.arguments.capacity import ReservedArgs
 
 
 class SpotDict(TypedDict):
-    """Spare capacity that can be taken back within minutes."""
+    """Spare capacity that the cloud can reclaim within minutes."""
 
     maxPriceUsdPerHour: NotRequired[str]
-    """Highest price to pay for one instance and hour, in dollars: only in the sandbox. EKS and
-    GKE take none; spot is never dearer than on demand there. Default: the on-demand price."""
+    """Maximum price of one instance and hour, in dollars: only in the sandbox. EKS and GKE have
+    no such setting; spot never costs more than on demand there. Default: the on-demand price."""
 
 
 class CapacityBlockDict(TypedDict):
@@ -26,12 +26,12 @@ class CapacityBlockDict(TypedDict):
     zone: str
     """The block's zone, `us-east-1a`: the node group gets the subnet of this zone only."""
     starts: NotRequired[str | datetime]
-    """When the block begins (UTC). Default: not stated."""
+    """Start of the block (UTC). Default: not stated."""
     until: str | datetime
-    """When the block ends (UTC). EC2 starts terminating instances 30 minutes earlier."""
+    """End of the block (UTC). EC2 starts to terminate instances 30 minutes earlier."""
     usdPerHour: NotRequired[str]
-    """What was paid for one instance and hour. Block prices are in no public list; without it the
-    pool's spend is unknown."""
+    """Price paid for one instance and hour. Block prices are not in public lists; without this
+    value the pool's spend is unknown."""
     instances: NotRequired[int]
     """Instances of the block, all paid for, 1 to 10000. Default: the pool's largest size."""
 
@@ -40,7 +40,7 @@ class FlexStartDict(TypedDict):
     """Google Dynamic Workload Scheduler, flex start: waits for capacity, runs at most 7 days."""
 
     maxRunDuration: NotRequired[str]
-    """Longest run, at most 7 days. Default 7d."""
+    """Maximum run time, at most 7 days. Default 7d."""
 
 
 class QueuedDict(TypedDict):
@@ -48,32 +48,32 @@ class QueuedDict(TypedDict):
     ProvisioningRequest."""
 
     maxRunDuration: NotRequired[str]
-    """Longest run, at most 7 days. Default 7d."""
+    """Maximum run time, at most 7 days. Default 7d."""
     flexStart: NotRequired[bool]
-    """Buy the nodes by flex start too, as Google's guide does (GKE documentation, flex-start with
-    queued provisioning). Default false. Changing it makes a new node pool."""
+    """Also buy the nodes by flex start, as in Google's guide (GKE documentation, flex-start with
+    queued provisioning). Default false. A change creates a new node pool."""
 
 
 class OnPremDict(TypedDict):
     """Own hardware."""
 
     usdPerGpuHour: NotRequired[str]
-    """What one GPU costs an hour, write-off, power and rack included. Default: not priced."""
+    """Cost of one GPU and hour, including depreciation, power and rack. Default: no price."""
 
 
 class CapacityDict(TypedDict):
-    """Exactly one way of buying."""
+    """Exactly one capacity type."""
 
     onDemand: NotRequired[Mapping[str, Any]]
     """List price."""
     spot: NotRequired[SpotDict]
-    """Spare capacity that can be taken back."""
+    """Spare capacity that the cloud can reclaim."""
     reserved: NotRequired[ReservedArgs]
     """A reservation."""
     capacityBlock: NotRequired[CapacityBlockDict]
     """EKS: a block of capacity for a window."""
     flexStart: NotRequired[FlexStartDict]
-    """GKE: starts when there is capacity."""
+    """GKE: starts when capacity is available."""
     queued: NotRequired[QueuedDict]
     """GKE: all nodes of a request at once."""
     onPrem: NotRequired[OnPremDict]
@@ -84,12 +84,12 @@ class TeamCommitmentDict(TypedDict):
     """GPUs of the pool that are promised to a team for a time."""
 
     starts: NotRequired[str | datetime]
-    """When it begins (UTC). Default: not stated, it counts from the beginning."""
+    """Start (UTC). Default: no start, it always applied."""
     until: NotRequired[str | datetime]
-    """When it ends (UTC), after `starts`. Default: it does not end."""
+    """End (UTC), after `starts`. Default: it does not end."""
     team: str
     """Name of the team."""
     gpus: int
-    """GPUs that are promised, 1 to 160000."""
+    """Number of promised GPUs, 1 to 160000."""
     longestJob: NotRequired[str]
-    """Longest run of one job of the team, such as `12h`. Default: not stated."""
+    """Maximum run time of one job of the team, such as `12h`. Default: not stated."""

@@ -18,22 +18,21 @@ from gpufleet.arguments.words import PlatformWord, PriceBasisWord, ProvisionerWo
 
 
 class BudgetDict(TypedDict):
-    """What the fleet may cost."""
+    """Cost limit of the fleet."""
 
     usdPerHour: str | float | Decimal
-    """Most the fleet may ever cost in one hour, all pools at their largest size."""
+    """Maximum cost of the fleet in one hour, all pools at their largest size."""
 
 
 class FleetSpecArgs(TypedDict):
-    """One cluster's GPU fleet: shape, not wiring; names of Secrets, never their contents."""
+    """One cluster's GPU fleet, without connections; names of Secrets, never their contents."""
 
     catalogue: str
-    """Edition of facts and pins, quoted: `"2026.11"`. Moving it is an explicit, reviewed
-    change."""
+    """Edition of facts and pins, quoted: `"2026.11"`. A new one is an explicit, reviewed step."""
     catalogueOverlay: NotRequired[str]
-    """File or folder with facts of your own, on top of the edition: a path from the working
+    """File or folder with your own facts, in addition to the edition: a path from the working
     directory, which for a Pulumi program is the folder of Pulumi.yaml (docs/catalogue.md).
-    Default: what the environment variable GPUFLEET_CATALOGUE_OVERLAY names, else none."""
+    Default: the value of the environment variable GPUFLEET_CATALOGUE_OVERLAY, else none."""
     platform: PlatformWord
     """One of `eks`, `gke`, `vsphere`, `openshift`, `openshiftAws`, `openshiftGcp`, `existing`,
     `sandbox`. `eks`, `gke`, `vsphere`, `openshift` (on vSphere), `openshiftAws`, `openshiftGcp`,
@@ -43,28 +42,28 @@ class FleetSpecArgs(TypedDict):
     cluster: ClusterDict
     """The cluster the pools join."""
     provisioner: NotRequired[ProvisionerWord]
-    """One of `managed`, `karpenter`, `autoMode`, `clusterAutoscaler`, `computeClass`. Who adds
-    and removes nodes, unless a pool says otherwise. Default managed."""
+    """One of `managed`, `karpenter`, `autoMode`, `clusterAutoscaler`, `computeClass`. Program
+    that adds and removes nodes, unless a pool declares another. Default managed."""
     pools: Sequence[GpuPoolDict]
-    """1 to 2000 pools, each with a name of its own."""
+    """1 to 2000 pools with unique names."""
     addons: NotRequired[AddonsDict]
-    """What exists once per cluster. Default: what the pools imply."""
+    """Cluster-wide add-ons. Default: as the pools imply."""
     queues: NotRequired[QueuesDict]
     """Default: no queues."""
     monitoring: NotRequired[MonitoringDict]
-    """Metrics, alerts, dashboards. Default: none are made."""
+    """Metrics, alerts, dashboards. Default: none."""
     health: NotRequired[HealthPolicyDict]
-    """What is done with broken nodes, unless a pool says otherwise. Default: what the platform's
-    own options say, without a floor."""
+    """Handling of broken nodes, unless a pool declares another. Default: as the platform's own
+    options declare, without a floor."""
     acceptance: NotRequired[AcceptancePolicyDict]
-    """Tests that nodes must pass before work, unless a pool says otherwise. Default: none."""
+    """Tests that nodes must pass before work, unless a pool declares others. Default: none."""
     budget: NotRequired[BudgetDict]
     """Default: no budget, which the prod policy profile refuses."""
     prices: NotRequired[PriceBasisWord]
-    """One of `strict`, `estimate`. What counts where no price of the cluster's region is known:
-    `strict` (nothing) or `estimate` (the price of another region). Default: strict in production,
+    """One of `strict`, `estimate`. Price basis if no price of the cluster's region is known:
+    `strict` (none) or `estimate` (the price of another region). Default: strict in production,
     otherwise estimate."""
     namePrefix: NotRequired[str]
     """Prefix of every cloud resource's name. Default: the cluster's name."""
     tags: NotRequired[Mapping[str, str]]
-    """Tags (AWS), labels (Google), categories (vSphere) on every resource that takes them."""
+    """Tags (AWS), labels (Google), categories (vSphere) on every resource that supports them."""

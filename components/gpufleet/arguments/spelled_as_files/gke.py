@@ -26,35 +26,35 @@ class GkeUpgradeDict(TypedDict):
     """One of `surge`, `blueGreen`, `shortLived`. Default surge; shortLived for flex start and
     queued capacity."""
     maxSurge: NotRequired[int]
-    """Nodes added during an upgrade, 0 to 20. Default 0: spare GPUs are rarely to be had."""
+    """Nodes added during an upgrade, 0 to 20. Default 0: spare GPUs are rarely available."""
     maxUnavailable: NotRequired[int]
     """Nodes that may be missing during an upgrade, 0 to 20. Default 1."""
 
 
 class GkeOptionsDict(TypedDict):
-    """What only GKE needs to know."""
+    """Settings for GKE only."""
 
     driver: NotRequired[GkeOptionsDriverWord]
-    """One of `gke`, `gpuOperator`. Who installs driver and device plugin: GKE (default) or the
-    GPU Operator."""
+    """One of `gke`, `gpuOperator`. Program that installs driver and device plugin: GKE (default)
+    or the GPU Operator."""
     driverVersion: NotRequired[GkeOptionsDriverVersionWord]
     """One of `default`, `latest`. With `driver: gke`, and on Container-Optimized OS: the version
-    GKE recommends for the release, or its newest. Default default. Changing it makes a new node
-    pool with `driver: gke`; with `gpuOperator`, nodes get it when they start again."""
+    that GKE recommends for the release, or its newest. Default default. A change creates a new
+    node pool with `driver: gke`; with `gpuOperator`, nodes get it at their next start."""
     acceleratorNetworkProfile: NotRequired[GkeOptionsAcceleratorNetworkProfileWord]
-    """Only `auto`. `auto` lets GKE make the networks a GPU machine needs. Default: the
-    connection's networks."""
+    """Only `auto`. `auto`: GKE creates the networks of a GPU machine. Default: the connection's
+    networks."""
     compactPlacement: NotRequired[bool]
     """Nodes close together, in one zone. Default false."""
     openReservations: NotRequired[bool]
-    """On-demand nodes use reservations of the project that are open to all, where they match.
-    Default false: they leave those alone."""
+    """On-demand nodes use matching reservations of the project that are open to all. Default
+    false: they do not."""
     limits: NotRequired[GkeOptionsLimitsWord]
     """One of `total`, `perZone`. Whether `nodes` counts all zones together or each zone. Default
     total."""
     locationPolicy: NotRequired[GkeOptionsLocationPolicyWord]
-    """One of `any`, `balanced`. `any` takes GPUs where there are some, `balanced` keeps zones
-    even. Default any."""
+    """One of `any`, `balanced`. `any` uses any zone with GPUs, `balanced` keeps zones even.
+    Default any."""
     upgrade: NotRequired[GkeUpgradeDict]
     """How nodes are upgraded. Default: one node at a time, without spare GPUs."""
     autoUpgrade: NotRequired[bool]
@@ -64,44 +64,44 @@ class GkeOptionsDict(TypedDict):
     """Whether GKE replaces broken nodes. Default true; false for flex start and queued capacity,
     where GKE refuses it."""
     diskType: NotRequired[str]
-    """Type of the boot disk. Default: `hyperdisk-balanced` where the machine takes no other,
+    """Type of the boot disk. Default: `hyperdisk-balanced` if the machine supports no other,
     `pd-ssd` on A3, else `pd-balanced`."""
     kmsKey: NotRequired[str]
     """Key of Cloud KMS that encrypts the boot disk, `projects/P/locations/L/keyRings/R/
-    cryptoKeys/K`. Default: Google's. Changing it makes a new node pool."""
+    cryptoKeys/K`. Default: Google's. A change creates a new node pool."""
     maintenanceInterval: NotRequired[GkeOptionsMaintenanceIntervalWord]
-    """One of `periodic`, `asNeeded`. How often Google maintains the hosts: `periodic` gathers
-    updates and announces them, `asNeeded` makes each as it comes. Default: the machine type's.
-    Changing it makes a new node pool."""
+    """One of `periodic`, `asNeeded`. How often Google maintains the hosts: `periodic` collects
+    updates and announces them, `asNeeded` makes each immediately. Default: the machine type's. A
+    change creates a new node pool."""
     localSsds: NotRequired[int]
-    """Local SSDs of each node, 0 to 48. Default: those the machine type brings."""
+    """Local SSDs of each node, 0 to 48. Default: those of the machine type."""
     localSsdUse: NotRequired[LocalSsdUseWord]
     """One of `ephemeral`, `raw`. Default ephemeral."""
     imageCache: NotRequired[str]
-    """Disk image with container images on it (`projects/P/global/images/I`), attached as a second
-    boot disk; turns image streaming on. Default: none."""
+    """Disk image that contains container images (`projects/P/global/images/I`), attached as a
+    second boot disk; turns image streaming on. Default: none."""
     imageStreaming: NotRequired[bool]
-    """Start containers while their image still comes. Default: only with `imageCache`."""
+    """Start containers before their image is complete. Default: only with `imageCache`."""
     fastSocket: NotRequired[bool]
     """NCCL Fast Socket, for several nodes without GPUDirect. Default false."""
     gpuDirectPlugin: NotRequired[str]
-    """With `fabric`: version of Google's plugin of NCCL, `v1.0.15`; the daemon that Google
-    released with it comes along. Pods of one job need one version, so change it while none runs.
-    Default: the one in docs/gke-gpu-node-pool.md, which stays."""
+    """With `fabric`: version of Google's plugin of NCCL, `v1.0.15`, with the daemon of the same
+    release. Pods of one job need one version, so change it while none runs. Default: the version
+    in docs/gke-gpu-node-pool.md, which is fixed."""
     secureBoot: NotRequired[bool]
     """Only signed kernel modules are loaded. Default true with GKE's driver on
     Container-Optimized OS, else false: other drivers are not signed."""
     confidential: NotRequired[bool]
-    """Nodes are Confidential VMs, and their GPU encrypts what it holds. Default false. Changing
-    it makes a new node pool."""
+    """Nodes are Confidential VMs, and their GPU encrypts its data. Default false. A change
+    creates a new node pool."""
     maxPods: NotRequired[int]
-    """Pods of each node, 8 to 256. Default: the cluster's. Changing it makes a new node pool."""
+    """Pods of each node, 8 to 256. Default: the cluster's. A change creates a new node pool."""
     tpuTopology: NotRequired[str]
-    """TPU pools: chips of the slice, `2x4` or `4x4x4`. Default: the one host's."""
+    """TPU pools: chips of the slice, `2x4` or `4x4x4`. Default: those of one host."""
     imported: NotRequired[GkeOptionsImportedWord]
-    """One of `adopt`, `manage`. With `importId`: `adopt` (default) takes the node pool over and
-    changes nothing; `manage`, in a later update, makes limits, labels, taints, resource labels,
-    repair and upgrade settings the pool's. Everything else stays as it was made in both."""
+    """One of `adopt`, `manage`. With `importId`: `adopt` (default) imports the node pool and
+    changes nothing; `manage`, in a later update, applies limits, labels, taints, resource labels,
+    repair and upgrade settings of the pool. Everything else stays unchanged in both."""
     nodePool: NotRequired[Mapping[str, Any]]
-    """Raw arguments of the node pool, as `gcp:container/nodePool` spells them, merged last. Lists
-    are replaced."""
+    """Raw arguments of the node pool in the spelling of `gcp:container/nodePool`, merged last.
+    Lists are replaced."""

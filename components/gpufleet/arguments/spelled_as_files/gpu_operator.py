@@ -19,75 +19,74 @@ class PodDeletionDict(TypedDict):
     """How pods that hold a GPU are removed before a driver upgrade."""
 
     force: NotRequired[bool]
-    """Also pods that no controller would make again. Default false."""
+    """Also pods that no controller would create again. Default false."""
     timeoutSeconds: NotRequired[int]
-    """How long to wait, at least 0; 0 is for ever. Default 300."""
+    """Time to wait, at least 0; 0 means no limit. Default 300."""
     deleteEmptyDir: NotRequired[bool]
     """Also pods with emptyDir volumes, whose data is lost. Default false."""
 
 
 class NodeDrainDict(TypedDict):
-    """How a node is drained when removing its GPU pods was not enough."""
+    """How a node is drained if removing its GPU pods was not enough."""
 
     force: NotRequired[bool]
-    """Also pods that no controller would make again. Default false."""
+    """Also pods that no controller would create again. Default false."""
     timeoutSeconds: NotRequired[int]
-    """How long to wait, at least 0; 0 is for ever. Default 300."""
+    """Time to wait, at least 0; 0 means no limit. Default 300."""
     deleteEmptyDir: NotRequired[bool]
     """Also pods with emptyDir volumes, whose data is lost. Default false."""
     enabled: NotRequired[bool]
-    """Drain at all. Default false."""
+    """Whether to drain. Default false."""
     podSelector: NotRequired[str]
     """Only pods with these labels. Default: all."""
 
 
 class UpgradePolicyDict(TypedDict):
-    """How a new driver version reaches the nodes."""
+    """Rollout of a new driver version to the nodes."""
 
     autoUpgrade: NotRequired[bool]
-    """Upgrade by itself, node by node. Default true; false waits for someone to delete pods."""
+    """Upgrade automatically, node by node. Default true; false waits until pods are deleted."""
     maxParallelUpgrades: NotRequired[int]
-    """Nodes at the same time, at least 0; 0 is no limit. Default 1."""
+    """Maximum number of nodes at the same time, at least 0; 0 means no limit. Default 1."""
     maxUnavailable: NotRequired[str]
-    """Nodes that may be away at the same time, a number or a percentage. Default `25%`."""
+    """Nodes that may be unavailable at the same time, a number or a percentage. Default `25%`."""
     waitForCompletionSeconds: NotRequired[int]
-    """How long to wait for running jobs, at least 0; 0 is for ever. Default 0."""
+    """Time to wait for running jobs, at least 0; 0 means no limit. Default 0."""
     waitForPods: NotRequired[str]
-    """Labels of the jobs that are waited for. Default: none is waited for."""
+    """Labels of the jobs to wait for. Default: no jobs."""
     podDeletion: NotRequired[PodDeletionDict]
-    """Default: 300 seconds, nothing forced."""
+    """Default: 300 seconds, not forced."""
     drain: NotRequired[NodeDrainDict]
     """Default: no drain."""
 
 
 class DriverRdmaDict(TypedDict):
-    """GPUDirect RDMA by nvidia-peermem; DMA-BUF, the recommended way, needs nothing of this."""
+    """GPUDirect RDMA by nvidia-peermem; DMA-BUF, the recommended way, does not need it."""
 
     enabled: NotRequired[bool]
     """Load nvidia-peermem: driver pods then wait for DOCA-OFED. Default false."""
     useHostMofed: NotRequired[bool]
-    """DOCA-OFED is on the host. Default: what `networkOperator.ofed` says."""
+    """DOCA-OFED is on the host. Default: as `networkOperator.ofed` declares."""
 
 
 class LicensingDict(TypedDict):
     """Licence of vGPU guests. The Secret has the keys `gridd.conf` and
-    `client_configuration_token.tok`; gpufleet never sees what is in it."""
+    `client_configuration_token.tok`; gpufleet never reads its contents."""
 
     secret: str
     """Name of the Secret, in the operator's namespace."""
     service: NotRequired[LicenseServiceWord]
-    """One of `cls`, `dls`. Where the token of the Secret comes from, `cls` or `dls`. Default
-    cls."""
+    """One of `cls`, `dls`. Source of the token in the Secret, `cls` or `dls`. Default cls."""
     featureType: NotRequired[LicenseFeatureWord]
-    """One of `vgpu`, `workstation`, `compute`. What the Secret's gridd.conf asks for. Default
-    vgpu (FeatureType 1), which fits every vGPU type."""
+    """One of `vgpu`, `workstation`, `compute`. Kind of licence in the Secret's gridd.conf.
+    Default vgpu (FeatureType 1), which covers every vGPU type."""
 
 
 class DriverDict(TypedDict):
     """The GPU driver, as the operator installs it."""
 
     enabled: NotRequired[bool]
-    """Default: what the pools imply."""
+    """Default: as the pools imply."""
     version: NotRequired[str]
     """Driver version, or branch with precompiled drivers. Default: the operator's own."""
     repository: NotRequired[str]
@@ -98,24 +97,24 @@ class DriverDict(TypedDict):
     kernelModuleType: NotRequired[KernelModuleWord]
     """One of `auto`, `open`, `proprietary`. `auto`, `open` or `proprietary`. Default: auto."""
     precompiled: NotRequired[bool]
-    """Use images with a module made for the nodes' kernel: `version` is then a branch, and
-    neither GPUDirect Storage nor GDRCopy is available. Default false."""
+    """Use images with a module that is built for the nodes' kernel: `version` is then a branch,
+    and neither GPUDirect Storage nor GDRCopy is available. Default false."""
     upgradePolicy: NotRequired[UpgradePolicyDict]
-    """How a new version reaches the nodes. Default: the chart's, one node at a time."""
+    """Rollout of a new version to the nodes. Default: the chart's, one node at a time."""
     rdma: NotRequired[DriverRdmaDict]
     """Default: DMA-BUF, without nvidia-peermem."""
     dataCenter: NotRequired[DataCenterDriverArgs]
-    """Driver of pools without vGPU, where vGPU pools are in the same cluster: each pool gets an
+    """Driver of pools without vGPU, if vGPU pools are in the same cluster: each pool gets an
     NVIDIADriver of its kind. Default: none, one driver for all."""
     licensing: NotRequired[LicensingDict]
-    """Licence of vGPU guests. Default: the Secret that vGPU pools name."""
+    """Licence of vGPU guests. Default: the Secret in the vGPU pools."""
     installDir: NotRequired[str]
-    """Folder on the nodes of a driver that someone else installs. Default: `/run/nvidia/driver`,
-    and where Google's installer puts it on GKE."""
+    """Directory of a separately installed driver on the nodes. Default: `/run/nvidia/driver`, and
+    on GKE the directory of Google's installer."""
     hostVersion: NotRequired[str]
     """Version or branch of the vGPU Manager on the hypervisors. Default: not compared."""
     env: NotRequired[Mapping[str, str]]
-    """Environment of the driver container. Default: none but `proxy`."""
+    """Environment of the driver container. Default: only `proxy`."""
     repoConfig: NotRequired[str]
     """ConfigMap with package sources, for sites without Internet access. Default: the image's."""
     certConfig: NotRequired[str]
@@ -132,7 +131,7 @@ class ToolkitDict(TypedDict):
     """The container toolkit."""
 
     enabled: NotRequired[bool]
-    """Default: what the pools imply."""
+    """Default: as the pools imply."""
     installDir: NotRequired[str]
     """Folder on the nodes. Default: `/usr/local/nvidia`."""
     env: NotRequired[Mapping[str, str]]
@@ -140,14 +139,13 @@ class ToolkitDict(TypedDict):
 
 
 class MigManagerDict(TypedDict):
-    """Who applies MIG layouts on the nodes."""
+    """The program that applies MIG layouts on the nodes."""
 
     enabled: NotRequired[bool]
-    """Default: what the pools imply."""
+    """Default: as the pools imply."""
     env: NotRequired[Mapping[str, str]]
-    """Environment of mig-manager; values are strings. Default: `{WITH_REBOOT: "true"}` where
-    virtual machines that gpufleet makes may refuse the reset that switches MIG mode (A100,
-    A30)."""
+    """Environment of mig-manager; values are strings. Default: `{WITH_REBOOT: "true"}` if virtual
+    machines of gpufleet may refuse the reset that switches MIG mode (A100, A30)."""
     gpuClients: NotRequired[str]
     """ConfigMap with the host services that hold a GPU, key `clients.yaml`. Default: the
     operator's list."""
@@ -157,7 +155,7 @@ class ServiceMonitorDict(TypedDict):
     """How Prometheus scrapes the exporter."""
 
     enabled: NotRequired[bool]
-    """Default true; skipped by the operator while the definition of ServiceMonitor is missing."""
+    """Default true; the operator skips it while the definition of ServiceMonitor is missing."""
     interval: NotRequired[str]
     """Default `15s`."""
     scrapeTimeout: NotRequired[str]
@@ -165,14 +163,14 @@ class ServiceMonitorDict(TypedDict):
     honorLabels: NotRequired[bool]
     """Default false."""
     additionalLabels: NotRequired[Mapping[str, str]]
-    """Labels a Prometheus selects by. Default: none."""
+    """Labels by which a Prometheus selects it. Default: none."""
 
 
 class DcgmExporterDict(TypedDict):
     """GPU metrics."""
 
     enabled: NotRequired[bool]
-    """Default: what the pools imply."""
+    """Default: as the pools imply."""
     metrics: NotRequired[str]
     """ConfigMap with the counters, key `dcgm-metrics.csv`. Default: the exporter's list."""
     serviceMonitor: NotRequired[ServiceMonitorDict]
@@ -184,13 +182,13 @@ class DcgmExporterDict(TypedDict):
 
 
 class VgpuHostDict(TypedDict):
-    """Nodes that are hypervisors themselves (KubeVirt) and make vGPUs."""
+    """Nodes that are hypervisors themselves (KubeVirt) and create vGPUs."""
 
     enabled: NotRequired[bool]
     """Run sandbox workloads, vGPU Manager and vGPU device manager. Default false."""
     defaultWorkload: NotRequired[WorkloadWord]
-    """One of `container`, `vm-passthrough`, `vm-vgpu`. What nodes without the label
-    `nvidia.com/gpu.workload.config` are for. Default container."""
+    """One of `container`, `vm-passthrough`, `vm-vgpu`. Purpose of nodes without the label
+    `nvidia.com/gpu.workload.config`. Default container."""
     managerRepository: NotRequired[str]
     """Repository of the vGPU Manager image, which is private. Needed with `enabled`."""
     managerVersion: NotRequired[str]

@@ -9,26 +9,26 @@ from gpufleet.arguments.words import HealthActorWord, HealthModeWord
 
 
 class HealthFloorDict(TypedDict):
-    """What a repair must leave of a pool: one of the three."""
+    """Minimum healthy part of a pool during repairs: one of the three."""
 
     nodes: NotRequired[int]
     """Healthy nodes, 0 to 10000, and fewer than `nodes.min` unless it is 0."""
     percent: NotRequired[int]
-    """Healthy nodes in percent of those that there are, 0 to 99."""
+    """Healthy nodes in percent of the existing nodes, 0 to 99."""
     asPlatform: NotRequired[bool]
-    """What the platform keeps by itself, which can be less than it documents."""
+    """The platform's own limit, which can be lower than documented."""
 
 
 class HealthPolicyDict(TypedDict):
-    """Follow-up of faults of a pool's nodes."""
+    """Handling of faults of a pool's nodes."""
 
     mode: HealthModeWord
     """One of `observe`, `fence`, `repair`. There is no default."""
     by: NotRequired[HealthActorWord]
     """One of `platform`, `nvsentinel`. Default: the platform, and NVSentinel for `fence`, which
-    no platform does."""
+    no platform supports."""
     floor: NotRequired[HealthFloorDict]
-    """What must stay healthy. Needed for `fence` and `repair`."""
+    """Minimum that must stay healthy. Needed for `fence` and `repair`."""
     atOnce: NotRequired[int]
-    """Maximum number of nodes that are out at the same time, 1 to 1000. Default: what the floor
-    allows."""
+    """Maximum number of nodes that are out of service at the same time, 1 to 1000. Default: as
+    the floor allows."""

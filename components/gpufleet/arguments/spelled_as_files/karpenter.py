@@ -18,68 +18,68 @@ from gpufleet.arguments.words import (
 
 
 class KarpenterDisruptionDict(TypedDict):
-    """When Karpenter may take nodes away that work."""
+    """When Karpenter may remove working nodes."""
 
     consolidationPolicy: NotRequired[KarpenterDisruptionConsolidationPolicyWord]
     """One of `WhenEmpty`, `Balanced`, `WhenEmptyOrUnderutilized`. Default: by intent. training,
     batch, interactive: WhenEmpty; inference: Balanced."""
     consolidateAfter: NotRequired[str]
-    """How long a node must be idle first. Default: training 60m, batch 10m, inference 5m,
+    """Time for which a node must be idle first. Default: training 60m, batch 10m, inference 5m,
     interactive 30m."""
     budgets: NotRequired[Sequence[KarpenterBudgetArgs]]
     """Default: by intent. training: none for drift; batch and inference: 10 %; interactive: 1."""
 
 
 class KarpenterReservationsDict(TypedDict):
-    """Capacity reservations of EC2 that are found by what they have, not by an id: at least one
-    of `tags` and `match`."""
+    """Capacity reservations of EC2 that are selected by properties, not by an id: at least one of
+    `tags` and `match`."""
 
     tags: NotRequired[Mapping[str, str]]
-    """Those with all of these tags. Default: whatever tags."""
+    """Reservations with all of these tags. Default: any tags."""
     ownerId: NotRequired[str]
-    """Those of this account, which shares them. Default: whoever owns them."""
+    """Reservations of this account, which shares them. Default: any owner."""
     match: NotRequired[KarpenterReservationsMatchWord]
-    """One of `open`, `targeted`. Those that any machine may use (`open`), or only machines that
-    name them. Default: both."""
+    """One of `open`, `targeted`. Reservations for any machine (`open`), or for machines that name
+    them. Default: both."""
 
 
 class KarpenterPoolOptionsDict(TypedDict):
-    """What only Karpenter needs to know."""
+    """Settings for Karpenter only."""
 
     expireAfter: NotRequired[str]
-    """Longest life of a node. Default: 720h; for training, Never."""
+    """Maximum age of a node. Default: 720h; for training, Never."""
     terminationGracePeriod: NotRequired[str]
-    """How long a node that must go may wait for its pods. Default: training 24h, batch 4h,
+    """Maximum time that a node to be removed waits for its pods. Default: training 24h, batch 4h,
     inference 1h, interactive 8h."""
     disruption: NotRequired[KarpenterDisruptionDict]
-    """When working nodes may go. Default: by intent."""
+    """When working nodes may be removed. Default: by intent."""
     requirements: NotRequired[Sequence[KarpenterRequirementArgs]]
-    """Further conditions. Default: none."""
+    """Additional conditions. Default: none."""
     startupTaints: NotRequired[Sequence[StartupTaintArgs]]
-    """Taints nodes are born with and something of yours removes. Default: none; Karpenter waits
-    for the GPUs by itself."""
+    """Taints with which nodes register and that your own program removes. Default: none;
+    Karpenter waits for the GPUs without it."""
     reservations: NotRequired[Sequence[KarpenterReservationsDict]]
-    """Capacity reservations that are found by tags, owner or match, at most 30 with those that
-    `capacity` names; they are used first. Default: none."""
+    """Capacity reservations that are selected by tags, owner or match, at most 30 with those in
+    `capacity`; they are used first. Default: none."""
     static: NotRequired[bool]
-    """Keep `nodes.min` nodes whether pods ask for them or not; Karpenter then adds none for pods,
+    """Keep `nodes.min` nodes, with or without pods for them; Karpenter then adds none for pods,
     and up to `nodes.max` while it replaces nodes (Karpenter's gate StaticCapacity). Default
-    false. Changing it makes a new NodePool."""
+    false. A change creates a new NodePool."""
     buffer: NotRequired[bool]
-    """Keep `nodes.min` nodes free beside those that pods use, up to `nodes.max` in all, by a
-    CapacityBuffer (Karpenter's gate CapacityBuffer, alpha from 1.14). Default false."""
+    """Keep `nodes.min` nodes free in addition to those that pods use, up to `nodes.max` in total,
+    by a CapacityBuffer (Karpenter's gate CapacityBuffer, alpha from 1.14). Default false."""
     priceAdjustment: NotRequired[str]
-    """Difference of the price at which Karpenter compares the pool's machines, `-15%` or `+0.25`
-    USD per hour: a discount that EC2's list does not show. Spend follows the catalogue. Default:
-    the list price."""
+    """Adjustment of the price with which Karpenter compares the pool's machines, `-15%` or
+    `+0.25` USD per hour: a discount that EC2's list does not show. The computed spend uses the
+    catalogue. Default: the list price."""
     nodePool: NotRequired[Mapping[str, Any]]
-    """Raw fields of the NodePool's `spec`, as karpenter.sh/v1 spells them, merged last. Lists are
-    replaced."""
+    """Raw fields of the NodePool's `spec` in the spelling of karpenter.sh/v1, merged last. Lists
+    are replaced."""
     nodeClass: NotRequired[Mapping[str, Any]]
     """Raw fields of the `spec` of its EC2NodeClass, or of the NodeClass of EKS Auto Mode, merged
     last. Lists are replaced."""
     placementGroup: NotRequired[str]
-    """Name of a placement group that exists, where machines start; none is made then. A node
-    group names one in `eks.launchTemplate.placement`. Default: none."""
+    """Name of an existing placement group for the machines; no new one is created. A node group
+    names one in `eks.launchTemplate.placement`. Default: none."""
     weight: NotRequired[int]
-    """Preference among pools that fit a pod, 1 to 100, highest first. Default: none."""
+    """Preference among suitable pools of a pod, 1 to 100, highest first. Default: none."""

@@ -11,26 +11,26 @@ from gpufleet.arguments.words import MonitoringBackendWord
 
 
 class AlertsDict(TypedDict):
-    """When the alerts fire. The list with meanings and remedies is docs/monitoring.md."""
+    """Thresholds of the alerts. docs/monitoring.md lists their meanings and remedies."""
 
     enabled: NotRequired[bool]
     """Default true."""
     without: NotRequired[Sequence[str]]
     """Alerts to leave out, by name. Default: none."""
     idlePercent: NotRequired[float]
-    """A GPU or slice that a pod holds is idle while its engine was never busier than this, in
-    percent, more than 0, at most 100. Default 5."""
+    """A GPU or slice that a pod holds is idle while the activity of its engine stays at or below
+    this, in percent, more than 0, at most 100. Default 5."""
     idleMinutes: NotRequired[int]
-    """How long, 10 to 10080 minutes. Default 90."""
+    """Duration, 10 to 10080 minutes. Default 90."""
     unallocatedPercent: NotRequired[float]
-    """Part of a resource that no pod holds, in percent, before it is waste. Default 30."""
+    """Share of a resource that no pod holds, in percent, before it is waste. Default 30."""
     unallocatedMinutes: NotRequired[int]
-    """How long, 10 to 10080 minutes. Default 120."""
+    """Duration, 10 to 10080 minutes. Default 120."""
     pendingMinutes: NotRequired[int]
-    """How long a pod that asks for GPUs may wait for a node, 1 to 1440 minutes. Default 15: what
-    a new node takes."""
+    """Time that a pod with GPU requests may wait for a node, 1 to 1440 minutes. Default 15: the
+    start time of a new node."""
     starvedMinutes: NotRequired[int]
-    """How long a queue may have jobs and admit none, 1 to 10080 minutes. Default 60."""
+    """Time for which a queue may have jobs and admit none, 1 to 10080 minutes. Default 60."""
 
 
 class DashboardsDict(TypedDict):
@@ -41,10 +41,9 @@ class DashboardsDict(TypedDict):
     label: NotRequired[str]
     """Label by which Grafana's sidecar finds them. Default grafana_dashboard."""
     labelValue: NotRequired[str]
-    """Value of the label. Default 1, as the charts of Grafana and kube-prometheus-stack have
-    it."""
+    """Value of the label. Default 1, as in the charts of Grafana and kube-prometheus-stack."""
     openshiftConsole: NotRequired[bool]
-    """Whether they are also put where OpenShift's console looks. Default: on OpenShift."""
+    """Whether they are also created for OpenShift's console. Default: on OpenShift."""
 
 
 class MonitoringDict(TypedDict):
@@ -53,28 +52,28 @@ class MonitoringDict(TypedDict):
     backend: NotRequired[MonitoringBackendWord]
     """One of `prometheus`, `victoriaMetrics`, `none`. Default prometheus."""
     namespace: NotRequired[str]
-    """Namespace of rules, dashboards and monitors; it is made. Default gpu-monitoring."""
+    """Namespace of rules, dashboards and monitors; it is created. Default gpu-monitoring."""
     labels: NotRequired[Mapping[str, str]]
     """Labels of monitors and rules, by which a Prometheus selects them: `release:
     kube-prometheus-stack`. Default: none."""
     intervalSeconds: NotRequired[int]
     """How often the exporter reads and Prometheus scrapes, 5 to 300 s. Default 30."""
     scrapeTimeoutSeconds: NotRequired[int]
-    """Longest scrape, at most the interval, 1 to 60 s. Default 10."""
+    """Maximum duration of a scrape, at most the interval, 1 to 60 s. Default 10."""
     honorLabels: NotRequired[bool]
-    """Whether `pod`, `namespace` and `container` of a series are the workload's. Default false,
-    as the charts have it: the workload's are then called `exported_pod` and so on. Every query of
-    ours follows this setting."""
+    """Whether `pod`, `namespace` and `container` of a series are those of the workload. Default
+    false, as in the charts: the labels of the workload are then called `exported_pod` and so on.
+    All queries of gpufleet follow this setting."""
     profiling: NotRequired[bool]
     """Whether engine, tensor and memory activity are measured (`DCGM_FI_PROF_*`). Needs Volta or
-    newer; MIG slices have no other measure of use. Default true."""
+    newer; it is the only measure of use of MIG slices. Default true."""
     podLabels: NotRequired[Sequence[str]]
-    """Labels of pods that series carry, as regular expressions: `^app$`. Default: none."""
+    """Labels of pods on the series, as regular expressions: `^app$`. Default: none."""
     queryUrl: NotRequired[str]
-    """Where queries are answered, for scaling: `http://prometheus.monitoring.svc:9090`. Default:
-    none; what scales by a query then needs an address of its own."""
+    """Address of queries, for scaling: `http://prometheus.monitoring.svc:9090`. Default: none;
+    scaling by a query then needs its own address."""
     servers: NotRequired[Sequence[ServerScrapeArgs]]
-    """Model servers to scrape too, at most 200. Default: none."""
+    """Model servers to scrape in addition, at most 200. Default: none."""
     alerts: NotRequired[AlertsDict]
     """Default: all alerts, at the thresholds named there."""
     dashboards: NotRequired[DashboardsDict]

@@ -15,9 +15,9 @@ class OfedDrainDict(TypedDict):
     enabled: NotRequired[bool]
     """Default true."""
     force: NotRequired[bool]
-    """Also pods that no controller would make again. Default false."""
+    """Also pods that no controller would create again. Default false."""
     timeoutSeconds: NotRequired[int]
-    """At least 0; 0 is for ever. Default 300."""
+    """At least 0; 0 means no limit. Default 300."""
     deleteEmptyDir: NotRequired[bool]
     """Also pods with emptyDir volumes, whose data is lost. Default false."""
     podSelector: NotRequired[str]
@@ -25,21 +25,20 @@ class OfedDrainDict(TypedDict):
 
 
 class OfedUpgradeDict(TypedDict):
-    """How a new NIC driver reaches the nodes."""
+    """Rollout of a new NIC driver to the nodes."""
 
     autoUpgrade: NotRequired[bool]
-    """Upgrade by itself, node by node. Default false."""
+    """Upgrade automatically, node by node. Default false."""
     maxParallelUpgrades: NotRequired[int]
-    """Nodes at the same time, at least 0; 0 is no limit. Default 1."""
+    """Maximum number of nodes at the same time, at least 0; 0 means no limit. Default 1."""
     safeLoad: NotRequired[bool]
-    """Load the driver on a new node only once it is drained; needs `autoUpgrade`. Default
-    false."""
+    """Load the driver on a new node only after a drain; needs `autoUpgrade`. Default false."""
     drain: NotRequired[OfedDrainDict]
     """Default: drain for 300 seconds."""
 
 
 class OfedDriverDict(TypedDict):
-    """DOCA-OFED as the Network Operator installs it (`ofed: operator`)."""
+    """DOCA-OFED from the Network Operator (`ofed: operator`)."""
 
     version: NotRequired[str]
     """Version of the driver image. Default: the operator release's own."""
@@ -56,7 +55,7 @@ class OfedDriverDict(TypedDict):
 
 
 class NicSelectorsDict(TypedDict):
-    """Which NICs: all criteria that are written must hold; at least one is."""
+    """Selection of NICs: all given criteria must match; at least one is required."""
 
     vendors: NotRequired[Sequence[str]]
     """PCI vendors, `15b3`."""
@@ -71,20 +70,20 @@ class NicSelectorsDict(TypedDict):
 
 
 class RdmaResourceDict(TypedDict):
-    """NICs that several pods share: each asks for `rdma/<name>: 1`."""
+    """NICs that several pods share: each requests `rdma/<name>: 1`."""
 
     name: str
     """Name of the resource."""
     prefix: NotRequired[str]
     """Domain of the resource. Default: `rdma`."""
     podsPerNode: NotRequired[int]
-    """How many pods may hold it on one node, 1 to 10000. Default 63."""
+    """Maximum number of pods with the resource on one node, 1 to 10000. Default 63."""
     selectors: NotRequired[NicSelectorsDict]
-    """Which NICs. Default: all of NVIDIA's (vendor 15b3)."""
+    """Selected NICs. Default: all of NVIDIA's (vendor 15b3)."""
 
 
 class SriovSelectorsDict(TypedDict):
-    """Which devices: all criteria that are written must hold; at least one is."""
+    """Selection of devices: all given criteria must match; at least one is required."""
 
     vendors: NotRequired[Sequence[str]]
     """PCI vendors, `15b3`."""
@@ -101,11 +100,11 @@ class SriovSelectorsDict(TypedDict):
     linkTypes: NotRequired[Sequence[str]]
     """`ether` or `infiniband`."""
     isRdma: NotRequired[bool]
-    """Mount the RDMA devices too. Default: the plugin's, false."""
+    """Also mount the RDMA devices. Default: the plugin's, false."""
 
 
 class SriovResourceDict(TypedDict):
-    """NIC functions, one pod each: pods ask for `<prefix>/<name>: 1`."""
+    """NIC functions, one pod each: pods request `<prefix>/<name>: 1`."""
 
     name: str
     """Name of the resource, without `-`."""
@@ -123,9 +122,9 @@ class HostDeviceNetworkDict(TypedDict):
     name: str
     """Name of the network."""
     namespace: NotRequired[str]
-    """Namespace of the NetworkAttachmentDefinition that the operator makes. Default `default`."""
+    """Namespace of the operator's NetworkAttachmentDefinition. Default `default`."""
     ipam: NotRequired[Mapping[str, Any]]
-    """Address management as the CNI plugin reads it: `{type: nv-ipam, poolName: rail-0}`, `{type:
-    whereabouts, range: 10.0.0.0/16}`. Default: no addresses."""
+    """Address management in the form of the CNI plugin: `{type: nv-ipam, poolName: rail-0}`,
+    `{type: whereabouts, range: 10.0.0.0/16}`. Default: no addresses."""
     resourceName: str
-    """Resource of `sriov` that brings it, without the prefix."""
+    """Resource of `sriov` with the function, without the prefix."""

@@ -9,14 +9,14 @@ from gpufleet.arguments.words import ApprovalWord
 
 
 class OperatorPackageDict(TypedDict):
-    """Which version of one operator."""
+    """Version of one operator."""
 
     channel: NotRequired[str]
     """Channel of updates. Default: that of the pinned version, `v26.7`; `stable` for Node Feature
     Discovery, whose version is the cluster's."""
     startingCsv: NotRequired[str]
-    """ClusterServiceVersion to begin with. Default: of the pinned version; for Node Feature
-    Discovery the channel's newest."""
+    """ClusterServiceVersion to start with. Default: of the pinned version; for Node Feature
+    Discovery the latest of the channel."""
 
 
 class NodeFeatureDiscoveryPackageDict(TypedDict):
@@ -26,28 +26,28 @@ class NodeFeatureDiscoveryPackageDict(TypedDict):
     """Channel of updates. Default: that of the pinned version, `v26.7`; `stable` for Node Feature
     Discovery, whose version is the cluster's."""
     startingCsv: NotRequired[str]
-    """ClusterServiceVersion to begin with. Default: of the pinned version; for Node Feature
-    Discovery the channel's newest."""
+    """ClusterServiceVersion to start with. Default: of the pinned version; for Node Feature
+    Discovery the latest of the channel."""
     image: NotRequired[str]
-    """Image of what it runs, which the NodeFeatureDiscovery object must name since OpenShift
-    4.12. Default: Red Hat's, of the release that has the cluster's Kubernetes version."""
+    """Image of its operand, which the NodeFeatureDiscovery object must name since OpenShift 4.12.
+    Default: Red Hat's, of the release with the cluster's Kubernetes version."""
 
 
 class LifecycleManagerDict(TypedDict):
     """Operators on OpenShift. Their settings are those of `gpuOperator` and `networkOperator`."""
 
     approval: NotRequired[ApprovalWord]
-    """One of `automatic`, `manual`. Who lets new versions in. Default automatic."""
+    """One of `automatic`, `manual`. Approval of new versions. Default automatic."""
     catalogNamespace: NotRequired[str]
     """Namespace of the catalogues. Default `openshift-marketplace`."""
     certifiedCatalog: NotRequired[str]
     """CatalogSource with NVIDIA's operators; a mirrored one at a site without Internet access.
     Default `certified-operators`."""
     redhatCatalog: NotRequired[str]
-    """CatalogSource with Red Hat's. Default `redhat-operators`."""
+    """CatalogSource with Red Hat's operators. Default `redhat-operators`."""
     waitMinutes: NotRequired[int]
-    """How long an update waits until an operator is installed and its kinds exist, 0 to 240
-    minutes; 0 does not wait: only where they are installed already. Default 30."""
+    """Maximum time that an update waits until an operator is installed and its kinds exist, 0 to
+    240 minutes; 0 does not wait: only if they are already installed. Default 30."""
     gpuOperator: NotRequired[OperatorPackageDict]
     """Default: the version of `addons.gpuOperator`."""
     networkOperator: NotRequired[OperatorPackageDict]

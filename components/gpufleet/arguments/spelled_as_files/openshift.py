@@ -11,23 +11,23 @@ from gpufleet.arguments.words import AttachmentWord, DiskFormatWord, MachineRoll
 
 
 class MachineHealthDict(TypedDict):
-    """When a machine is given up and made anew, which ends every pod on it."""
+    """When a machine is replaced, which ends every pod on it."""
 
     enabled: NotRequired[bool]
     """Default true."""
     unhealthySeconds: NotRequired[int]
-    """How long a node may be not ready, 60 to 86400 seconds. Default 300."""
+    """Time that a node may be not ready, 60 to 86400 seconds. Default 300."""
     startupMinutes: NotRequired[int]
-    """How long a machine may take to become a node, 5 to 240 minutes. Default 30; OpenShift's own
-    10 are short for a machine whose whole memory is reserved."""
+    """Time for a machine to become a node, 5 to 240 minutes. Default 30; OpenShift's own 10 are
+    too short for a machine whose whole memory is reserved."""
     maxUnhealthy: NotRequired[int]
-    """With more unhealthy machines than this nothing is remedied: the fault is elsewhere. 0 never
-    remedies. Default: two fifths of `nodes.max`, at least 1."""
+    """With more unhealthy machines than this, none is replaced: the fault has another cause. 0
+    never replaces. Default: two fifths of `nodes.max`, at least 1."""
 
 
 class MachineConfigurationDict(TypedDict):
-    """A MachineConfigPool of the pool's own, and settings of its operating system in addition to
-    the workers' configuration."""
+    """A separate MachineConfigPool of the pool, and settings of its operating system in addition
+    to the workers' configuration."""
 
     kernelArguments: NotRequired[Sequence[str]]
     """Kernel arguments, `intel_iommu=on`. A change reboots the nodes one after another. Default:
@@ -37,29 +37,29 @@ class MachineConfigurationDict(TypedDict):
 
 
 class OpenShiftDiskDict(TypedDict):
-    """A data disk of each machine next to the template's."""
+    """A data disk of each machine in addition to those of the template."""
 
     name: str
     """1 to 32 of a-z, 0-9 and inner hyphens."""
     sizeGib: int
-    """1 to 16384, the most that the machine API takes."""
+    """1 to 16384, the maximum of the machine API."""
     format: NotRequired[DiskFormatWord]
-    """One of `thin`, `thick`, `eagerZeroed`. How its space is taken. Default: as the storage
-    policy of its datastore has it."""
+    """One of `thin`, `thick`, `eagerZeroed`. Allocation of its space. Default: as in the storage
+    policy of its datastore."""
 
 
 class OpenShiftOptionsDict(TypedDict):
-    """What only OpenShift on vSphere needs to know: the machine, and the template that brings its
+    """Settings for OpenShift on vSphere only: the machine, and the template that contains its
     GPU."""
 
     rollout: NotRequired[MachineRolloutWord]
     """One of `recreate`, `surge`. How machines are replaced when labels, taints or shape change:
-    the machine API changes nothing on machines that exist. Default recreate."""
+    the machine API never changes existing machines. Default recreate."""
     health: NotRequired[MachineHealthDict]
-    """When machines are given up. Default: not ready for 5 minutes."""
+    """When machines are replaced. Default: not ready for 5 minutes."""
     machineConfig: NotRequired[MachineConfigurationDict]
-    """A MachineConfigPool of the pool's own, called as the pool. Default: none, the nodes belong
-    to the pool `worker`."""
+    """A separate MachineConfigPool with the pool's name. Default: none, the nodes belong to the
+    pool `worker`."""
     cpus: int
     """Virtual CPUs of each machine, 2 to 768."""
     coresPerSocket: NotRequired[int]
@@ -68,11 +68,11 @@ class OpenShiftOptionsDict(TypedDict):
     """Memory of each machine, 4 to 24576 GiB. The template must reserve all of it."""
     template: str
     """Name, inventory path or instance UUID of a virtual machine template of Red Hat CoreOS with
-    the GPU in it: EFI firmware without Secure Boot, hardware version 20 or later, all memory
-    reserved, 64-bit MMIO."""
+    the GPU: EFI firmware without Secure Boot, hardware version 20 or later, all memory reserved,
+    64-bit MMIO."""
     attachment: NotRequired[AttachmentWord]
-    """One of `passthrough`, `dynamicDirectPath`, `vgpu`. How the template holds its GPU. Default
-    dynamicDirectPath."""
+    """One of `passthrough`, `dynamicDirectPath`, `vgpu`. How the GPU is attached in the template.
+    Default dynamicDirectPath."""
     datastore: NotRequired[str]
     """Datastore of the disks. Default: the connection's."""
     folder: NotRequired[str]
@@ -83,5 +83,5 @@ class OpenShiftOptionsDict(TypedDict):
     extraDisks: NotRequired[Sequence[OpenShiftDiskDict]]
     """Data disks of each machine, at most 29, on the datastore of the machine. Default: none."""
     networks: NotRequired[Sequence[OpenShiftNetworkArgs]]
-    """All network adapters of each machine, at most 10, in place of the connection's `network`.
+    """All network adapters of each machine, at most 10, instead of the connection's `network`.
     The first one reaches the cluster. Default: one on the connection's network, with DHCP."""

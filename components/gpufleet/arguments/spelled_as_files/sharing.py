@@ -22,12 +22,12 @@ class TimeSlicingDict(TypedDict):
     """Containers take turns on the GPU: no memory isolation, no guaranteed share."""
 
     replicas: int
-    """Replicas each GPU (or, on MIG, each slice) is advertised as; 2 to 256."""
+    """Number of replicas that each GPU (or, on MIG, each slice) is advertised as; 2 to 256."""
     rename: NotRequired[bool]
-    """Advertise `nvidia.com/gpu.shared`, so that a pod that wants a whole GPU cannot land here.
-    Default true."""
+    """Advertise `nvidia.com/gpu.shared`, so that a pod that needs a whole GPU is not scheduled
+    here. Default true."""
     failRequestsGreaterThanOne: NotRequired[bool]
-    """Refuse pods that ask for more than one replica: two replicas are not twice the share.
+    """Refuse pods that request more than one replica: two replicas are not twice the share.
     Default true."""
 
 
@@ -36,7 +36,7 @@ class MpsDict(TypedDict):
     client."""
 
     replicas: int
-    """Clients each GPU is divided into. The GPU's own limit (48, 16 before Volta) is checked when
+    """Number of clients of each GPU. The GPU's own limit (48, 16 before Volta) is checked when
     the fleet is compiled."""
     rename: NotRequired[bool]
     """Advertise `nvidia.com/gpu.shared`. Default true."""
@@ -57,17 +57,17 @@ class MigDict(TypedDict):
     profile on every GPU, as `nvidia.com/gpu`."""
     layout: NotRequired[str]
     """Name of a configuration in NVIDIA's default mig-parted file, for every GPU of each node:
-    `all-balanced`, `all-1g.10gb`, `all-1g.10gb.me`. What it means depends on the GPU: the devices
-    are looked up for the GPU of the pool. Instead of `layouts`."""
+    `all-balanced`, `all-1g.10gb`, `all-1g.10gb.me`. Its devices depend on the GPU model of the
+    pool. Instead of `layouts`."""
     layouts: NotRequired[Sequence[MigLayoutArgs]]
-    """What the GPUs of each node are cut into, in order of GPU index. GPUs left over stay whole.
+    """Partitions of the GPUs of each node, in order of GPU index. The remaining GPUs stay whole.
     Exactly one of `layout` and `layouts` is needed."""
     timeSlicing: NotRequired[TimeSlicingDict]
     """Time-slice each MIG slice further. Default: slices are exclusive."""
 
 
 class VgpuDict(TypedDict):
-    """NVIDIA vGPU: the hypervisor hands each virtual machine a share of a GPU."""
+    """NVIDIA vGPU: the hypervisor assigns each virtual machine a share of a GPU."""
 
     profile: str
     """vGPU type as vCenter lists it, `grid_a100-40c`, or MIG-backed `grid_a100-3-20c`, or as
@@ -77,15 +77,15 @@ class VgpuDict(TypedDict):
     """Name of the Secret with `gridd.conf` and `client_configuration_token.tok`, in the GPU
     Operator's namespace. Default: none, an unlicensed guest is throttled."""
     scheduler: NotRequired[VgpuSchedulerWord]
-    """One of `bestEffort`, `equalShare`, `fixedShare`. What the hosts of the pool are set to, for
-    time-sliced types: it decides what part of the GPU each vGPU is promised. Default: nothing is
-    known of the hosts, so nothing is promised."""
+    """One of `bestEffort`, `equalShare`, `fixedShare`. Scheduler setting of the pool's hosts, for
+    time-sliced types: it decides the guaranteed share of each vGPU. Default: not known, so no
+    share is guaranteed."""
     timeSliceMs: NotRequired[int]
     """With `equalShare` or `fixedShare`: length of a turn in milliseconds, 1 to 30. Default: the
     host's."""
     timeSlicing: NotRequired[TimeSlicingDict]
-    """Share each vGPU between containers of its machine, who take turns on it. Default: one
-    container each."""
+    """Share each vGPU between containers of its machine by time-slicing. Default: one container
+    each."""
 
 
 class DraDict(TypedDict):
@@ -95,8 +95,8 @@ class DraDict(TypedDict):
     sharing: NotRequired[DraSharingWord]
     """One of `exclusive`, `timeSlicing`, `mps`. How pods share one claim. Default exclusive."""
     clients: NotRequired[int]
-    """Pods that one shared claim is meant for, 2 to 256: sets the MPS limits of each and the
-    number of shares. Default 2 with `timeSlicing` and `mps`; no meaning with `exclusive`."""
+    """Number of pods that share one claim, 2 to 256: sets the MPS limits of each and the number
+    of shares. Default 2 with `timeSlicing` and `mps`; no effect with `exclusive`."""
     interval: NotRequired[TimeSliceWord]
     """One of `Default`, `Short`, `Medium`, `Long`. With whole GPUs and `timeSlicing`: length of a
     turn. Default: the driver's default."""
@@ -107,32 +107,32 @@ class DraDict(TypedDict):
     """With `mps`: MiB of device memory that one client may allocate, at most memory / clients.
     Default: memory / clients."""
     devices: NotRequired[DraDevicesWord]
-    """One of `gpu`, `mig`. `gpu` (default): whole GPUs. `mig`: MIG devices, cut on demand or as
-    `layouts` says."""
+    """One of `gpu`, `mig`. `gpu` (default): whole GPUs. `mig`: MIG devices, created on demand or
+    as in `layouts`."""
     layout: NotRequired[str]
     """With `devices: mig`: name of a configuration in NVIDIA's default mig-parted file, such as
     `all-balanced`, for every GPU of each node. Instead of `layouts`. Default: none."""
     layouts: NotRequired[Sequence[MigLayoutArgs]]
-    """With `devices: mig`: what the GPUs of each node are cut into beforehand, by the MIG
-    manager. Default: nothing, the driver cuts on demand (Hopper and later, driver gate
+    """With `devices: mig`: partitions of each node's GPUs, made by the MIG manager in advance.
+    Default: none, the driver creates them on demand (Hopper and later, driver gate
     DynamicMIG)."""
     extendedResource: NotRequired[bool]
-    """Answer classic requests too, `nvidia.com/gpu` or `nvidia.com/mig-<profile>` (needs
+    """Also serve extended resources, `nvidia.com/gpu` or `nvidia.com/mig-<profile>` (needs
     DRAExtendedResource, on by default in Kubernetes 1.36). Default false."""
     consumableShares: NotRequired[DraConsumableSharesWord | int]
-    """Several claims on each device: `memory`, each takes a part of the memory; a number of
+    """Several claims on each device: `memory`, each uses a part of the memory; a number of
     shares; `unlimited`. One setting for the cluster's driver (0.5.0, gate ConsumableShares);
     needs DRAConsumableCapacity, on by default in Kubernetes 1.36. Default: each device has one
     claim."""
     claims: NotRequired[Sequence[DeviceNeedDict]]
-    """Claims by what they need, next to those of the kinds of device that the pool has. Default:
+    """Claims by requirements, in addition to those for the pool's kinds of devices. Default:
     none."""
     namespaces: NotRequired[Sequence[str]]
-    """Namespaces that get the pool's claim templates. Default: none, pods bring their own."""
+    """Namespaces that get the pool's claim templates. Default: none, pods have their own."""
     computeDomain: NotRequired[bool]
-    """Make a ComputeDomain in each of `namespaces`, for machines that share an NVLink domain: its
-    claim template `<pool>-channel` gives the pods of a job over several nodes a channel of IMEX.
-    Default false."""
+    """Create a ComputeDomain in each of `namespaces`, for machines that share an NVLink domain:
+    its claim template `<pool>-channel` gives the pods of a job over several nodes a channel of
+    IMEX. Default false."""
 
 
 class SharingDict(TypedDict):

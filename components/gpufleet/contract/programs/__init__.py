@@ -1,1 +1,1 @@
-"""What an installed program makes of its values and configurations; compile asks these rules."""
+"""Rules of installed programs about their values and configurations."""

@@ -1,4 +1,4 @@
-"""What a metric's name or a PromQL query measures, by the names of what exports it."""
+"""Meaning of a metric or a PromQL query, by the exporters' names."""
 
 import re
 from collections.abc import Mapping
@@ -22,14 +22,14 @@ _BATCHING = re.compile(
 )
 """Images of servers that batch requests."""
 _KUBELET_OF = re.compile(r"\bcontainer_[a-z_]+\{[^{}]*\b(?:pod|container)=~?\"\^?([^\"]*)\"")
-"""A metric of the kubelet, and the pods or containers it is asked of."""
+"""A metric of the kubelet, and the pods or containers that the query selects."""
 _MEAN = re.compile(r"\s*avg\s*\(")
 _PER_POD = re.compile(r"^\s*sum\s*\([^()]*\)\s*/\s*count\s*\([^()]*\)\s*$")
 _MAKERS = ("nvidia.com/", "amd.com/", "aws.amazon.com/neuron", "google.com/tpu")
 
 
 def is_utilisation(text: str) -> bool:
-    """Whether it is the time with work on a GPU."""
+    """Whether it is the time in which a GPU is busy."""
     return _UTILISATION.search(text) is not None
 
 
@@ -46,13 +46,13 @@ _VLLM_RENAMED = re.compile(
 
 
 def renamed(query: str) -> tuple[str, str] | None:
-    """A metric that its server exports by another name: what is written, and that name."""
+    """A metric that its server exports under another name: the written and the correct name."""
     found = _VLLM_RENAMED.search(query)
     return None if found is None else (found[0], f"vllm:{found[1]}")
 
 
 def is_of_pods(text: str) -> bool:
-    """Whether the pods themselves give it, so that it is gone with the last of them."""
+    """Whether the pods themselves export it, so that it disappears with the last pod."""
     return _OF_PODS.search(text) is not None
 
 
@@ -77,7 +77,7 @@ def is_accelerator(resource: str) -> bool:
 
 
 def target_of(workload: Mapping[str, Any]) -> AutoscalerTarget:
-    """What the pods of a workload are."""
+    """The facts about a workload's pods."""
     containers = [one for _, one in entries_at(workload, "spec.template.spec.containers")]
     images = " ".join(str(one.get("image", "")) for one in containers)
     asked = frozenset(

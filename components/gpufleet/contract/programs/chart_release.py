@@ -1,4 +1,4 @@
-"""The codes of values of a chart, at the release that reads them."""
+"""Finding codes for values of a chart, at the release that reads them."""
 
 from dataclasses import replace
 
@@ -8,7 +8,7 @@ from gpufleet.contract.schemas import SchemaCodes, values_release
 
 
 def chart_codes(codes: SchemaCodes, reader: Reader, *, older: bool = False) -> SchemaCodes:
-    """The codes of a family for values of its chart. `older`: no release is written, and the values
+    """The codes of a family for values of its chart. `older`: no release is given, and the values
     are those of an older one."""
     release, at = values_release(reader.program), reader.numbers
     if at is not None and not reader.is_default:

@@ -1,4 +1,4 @@
-"""Values of a chart: a mapping, read as Helm reads it."""
+"""Values of a chart: a mapping, read in the way Helm reads it."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from gpufleet.documents.shapes import as_mapping
 
 
 def validate_values(read: GoDocument, prefix: str, report: CheckReport) -> dict[str, Any] | None:
-    """The values; None, with `<prefix>-no-mapping`, where they are none."""
+    """The values; None, with `<prefix>-no-mapping`, if they are not a mapping."""
     note_text(read, report)
     values = {} if read.data is None else as_mapping(read.data)
     if values is None:

@@ -33,8 +33,8 @@ KEYS = (
 RULES = rule_table(*rules_in("context"))
 
 UNKNOWN_RELEASE = "unknown"
-"""`chart.version` of the context for a release that something names and that cannot be read, like
-any text that does not begin with two numbers."""
+"""`chart.version` of the context for a release that is named and cannot be read, like any text that
+does not begin with two numbers."""
 _CHART_KEYS = frozenset({"name", "version", "namespace", "values", "kubernetesVersion"})
 
 
@@ -42,9 +42,9 @@ def read_context(
     data: object, gpu: str | None = None, select: str | None = None, reader: str = ""
 ) -> tuple[Site, CheckReport]:
     """The context file as data (None: no file), with `--gpu` in front of its `gpu`. `reader`: the
-    program that its `version` is about; empty: whatever reads the configuration.
+    program to which its `version` applies; empty: the reader of the configuration.
 
-    Everything wrong with it is in the report; the context then lacks that part.
+    All errors in it are in the report; the context then lacks that part.
     """
     report = CheckReport(RULES)
     if data is None:
@@ -93,7 +93,7 @@ def _gpu(key: str | None, product: str | None, report: CheckReport) -> Gpu | Non
         try:
             return catalogue.gpu_by_product_label(product.replace(" ", "-"))
         except UnknownKeyError:
-            return None  # a label of a board the catalogue does not have says no more than nothing
+            return None  # the label of a board outside the catalogue adds no information
     try:
         return catalogue.find_gpu(key)
     except UnknownKeyError as problem:
@@ -132,7 +132,7 @@ class _Reading:
             return None
         if isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= 64:
             return value
-        self.wrong(key, "a whole number from 1 to 64")
+        self.wrong(key, "an integer from 1 to 64")
         return None
 
     def layouts(self) -> tuple[Layout | None, ...] | None:
@@ -181,7 +181,7 @@ class _Reading:
         return _declared(str(value), "context.version")
 
     def kubernetes(self) -> Fact[tuple[int, ...]]:
-        """The minor version of the cluster, of `chart` where the file has none of its own."""
+        """The minor version of the cluster; from `chart` if the file has none."""
         value, place = self.raw.get("kubernetesVersion"), "context.kubernetesVersion"
         if value is None:
             chart = self.raw.get("chart")

@@ -1,4 +1,4 @@
-"""Custom resources of an operator, alone or in a List, and those that must not share a node."""
+"""Custom resources of an operator, alone or in a List, and those that must not select one node."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
@@ -11,7 +11,7 @@ Objects = Sequence[tuple[str, dict[str, Any]]]
 
 
 def objects_of(document: Mapping[str, Any], kinds: Collection[str]) -> Objects | None:
-    """Every custom resource; None where the document is none of these kinds and no List."""
+    """Every custom resource; None if the document is not one of these kinds and not a List."""
     if document.get("kind") in kinds:
         return [("", dict(document))]
     items = as_list(document.get("items"))

@@ -1,4 +1,4 @@
-"""Kind `device-plugin`: will the plugin start with this file, and what does a node offer then?"""
+"""Kind `device-plugin`: whether the plugin starts with this file, and what a node then offers."""
 
 from typing import Any, cast
 
@@ -36,7 +36,7 @@ SEVERAL_REQUESTS_SINCE = (0, 20, 0)
 MPS_SINCE = (0, 15, 0)
 """The plugin that honours `failRequestsGreaterThanOne: false` under MPS."""
 MPS_LIMIT = 48
-"""Maximum number of MPS clients from compute capability 7.5 on, where the GPU is not known."""
+"""Maximum number of MPS clients from compute capability 7.5 on, if the GPU is not known."""
 
 _CHOICES: dict[str, tuple[str, tuple[str, ...]]] = {
     "migStrategy": ("MIG_STRATEGY", ("none", "single", "mixed")),
@@ -69,7 +69,7 @@ def validate(read: GoDocument, context: Site) -> Judgement:
 
 
 def _validate_flags(config: PluginDocument, context: Site, report: CheckReport) -> str | None:
-    """Check every choice; the MIG strategy in force, None where nothing says it."""
+    """Check every choice; returns the MIG strategy in force, None if it is not known."""
     env = context.env or {}
     in_force: dict[str, str | None] = {}
     for flag, (variable, allowed) in _CHOICES.items():
@@ -144,7 +144,7 @@ def _validate_mps(
         report.add(
             "device-plugin-mps-too-old",
             "sharing.mps",
-            f"plugin {plugin} ignores `mps`, which came with v0.15.0: every pod gets a whole GPU",
+            f"plugin {plugin} ignores `mps`, introduced in v0.15.0: every pod gets a whole GPU",
             "use v0.15.0 of the plugin or later, or `timeSlicing`",
         )
     if mps.fail_requests_greater_than_one is False and plugin.at < SEVERAL_REQUESTS_SINCE:
@@ -160,8 +160,8 @@ def _validate_mps(
             "flags.mpsRoot",
             "using MPS requires mpsRoot to be specified"
             + ("" if known else "; only the GPU Operator and the plugin's chart set it themselves"),
-            "write `flags: {mpsRoot: /run/nvidia/mps}`; where the GPU Operator or the plugin's "
-            "chart sets it, say `chart: gpu-operator` in the context",
+            "write `flags: {mpsRoot: /run/nvidia/mps}`; if the GPU Operator or the plugin's "
+            "chart sets it, write `chart: gpu-operator` in the context",
         )
     _validate_mps_hardware(mps, strategy, context, report)
 
@@ -205,7 +205,7 @@ def _validate_mps_hardware(
 def _validate_offered(
     block: SharingBlock, strategy: str | None, context: Site, report: CheckReport
 ) -> None:
-    """Shared resources that the node does not have are skipped without a word."""
+    """Shared resources that the node does not have are skipped silently."""
     skipped: list[tuple[str, str, str]] = []
     for name, _, path in block.resources:
         why = _why_not_offered(name, strategy, context)
@@ -266,7 +266,7 @@ def _advertised(config: PluginDocument, strategy: str, context: Site) -> Adverti
             return None
         block = config.mps or config.time_slicing
         if block is not None and any(name != GPU_RESOURCE for name in block.replicas):
-            return None  # it is meant for MIG devices, and what the GPUs are cut into is not known
+            return None  # it is meant for MIG devices, and the layout of the GPUs is not known
         layouts = (None,) * context.gpu_count
     shared = NodeSharing()
     if config.mps is not None:

@@ -1,4 +1,4 @@
-"""What the device plugin's own chart refuses, where the context says that it is used."""
+"""Values that the device plugin's own chart refuses, if the context names that chart."""
 
 from collections.abc import Mapping
 from typing import Any, cast
@@ -61,8 +61,8 @@ def _validate_config(config: Mapping[str, Any], report: CheckReport) -> None:
 
 
 def default_config(config: Mapping[str, Any]) -> str | None:
-    """The key of `config.map` that nodes without a label get: `config.default`, or what the chart
-    finds itself (templates/_helpers.tpl, hasDefaultConfig); None where there is none."""
+    """The key of `config.map` for nodes without a label: `config.default`, or the chart's own
+    choice (templates/_helpers.tpl, hasDefaultConfig); None if there is none."""
     raw: Any = config.get("map")
     keys: list[str] = list(cast("Mapping[str, Any]", raw)) if isinstance(raw, Mapping) else []
     default: Any = config.get("default")

@@ -56,10 +56,10 @@ _GFD: dict[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class PluginDocument:
-    """What the plugin takes from a file."""
+    """The settings that the plugin reads from a file."""
 
     flags: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    """Flags that are set, those of `plugin` included."""
+    """Flags that are set, including those of `plugin`."""
     time_slicing: SharingBlock | None = None
     mps: SharingBlock | None = None
 
@@ -103,7 +103,7 @@ def mapping(value: Any, path: str, report: CheckReport) -> dict[str, Any]:
 def decode(
     data: dict[str, Any], known: tuple[str, ...], path: str, report: CheckReport
 ) -> dict[str, Any]:
-    """Values by field, keys matched whatever their case; unknown keys are reported."""
+    """Values by field, keys matched in any case; unknown keys are reported."""
     found, unknown = fold(data, known)
     for key in unknown:
         report_plugin_key(key, known, path, report)
@@ -135,10 +135,10 @@ def _flags(value: Any, version: tuple[int, ...], report: CheckReport) -> dict[st
 def _misplaced(
     group: dict[str, Any], flags: Mapping[str, Any], path: str, report: CheckReport
 ) -> None:
-    """Take out keys that belong one level up.
+    """Remove keys that belong one level up.
 
     While it looks for text fields, the reader walks the embedded struct of `flags` in place of
-    `plugin` and `gfd`, and allocates every pointer it passes.
+    `plugin` and `gfd`, and allocates every pointer on its way.
     """
     names = {name.lower(): name for name, kind in _FLAGS.items() if kind != "mapping"}
     for key in [key for key in group if key.lower() in names]:
@@ -148,7 +148,7 @@ def _misplaced(
         report.add(
             "device-plugin-key-misplaced",
             child(path, key),
-            f"{name} belongs into flags: here it sets the flag to "
+            f"{name} belongs in flags: here it sets the flag to "
             + ("the empty text" if _FLAGS[name] == "text" else "false"),
             f"move it to `flags.{name}`",
             value=shown(group[key]),

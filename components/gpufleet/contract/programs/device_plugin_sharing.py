@@ -1,4 +1,4 @@
-"""The sharing blocks of a device-plugin configuration: here keys count in their exact case."""
+"""The sharing blocks of a device-plugin configuration, whose keys are case-sensitive."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -34,7 +34,7 @@ class SharingBlock:
 
     @property
     def replicas(self) -> Mapping[str, int]:
-        """Replicas by resource; of a repeated one the largest."""
+        """Replicas by resource; of a repeated resource the largest."""
         found: dict[str, int] = {}
         for name, count, _ in self.resources:
             found[name] = max(count, found.get(name, 0))
@@ -58,7 +58,7 @@ _HOMES = {
     "deviceIDStrategy": "flags.plugin",
     "sharedDevicesAllocationPolicy": "flags.plugin",
 }
-"""Keys that people write in the wrong section -> the section that has them."""
+"""Keys that are often written in the wrong section -> the correct section."""
 
 
 def report_plugin_key(key: str, known: Iterable[str], path: str, report: CheckReport) -> None:
@@ -71,7 +71,7 @@ def report_plugin_key(key: str, known: Iterable[str], path: str, report: CheckRe
 
 
 def parse_block(value: Any, name: str, report: CheckReport) -> SharingBlock | None:
-    """A sharing block; None where it is refused."""
+    """A sharing block; None if it is refused."""
     path = child("sharing", name)
     if value is not None and not isinstance(value, dict):
         wrong_type(value, path, "a mapping", report)
@@ -146,7 +146,7 @@ def _replicas(value: Any, path: str, report: CheckReport) -> int | None:
 
 
 def resource_name(value: Any, path: str, report: CheckReport) -> str | None:
-    """The full resource name; None, with a finding, where the plugin refuses it."""
+    """The full resource name; None, with a finding, if the plugin refuses it."""
     if value is not None and not isinstance(value, str):
         wrong_type(value, path, "text", report)
         return None
@@ -235,7 +235,7 @@ def _rename(value: Any, name: str | None, by_default: bool, path: str, report: C
 
 
 def wrong_type(value: Any, path: str, wanted: str, report: CheckReport) -> None:
-    """Report that a value of the document is of a kind the plugin cannot read."""
+    """Report that a value of the document has a type that the plugin cannot read."""
     report.say(
         "device-plugin-wrong-type",
         path,

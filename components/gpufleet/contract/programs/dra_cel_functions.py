@@ -30,8 +30,8 @@ CALLABLE = tuple(_WORDS.split())
 
 @cache
 def cel() -> Any:
-    """The module `cel` without its command line, whose toolkit for terminals takes nine tenths of
-    the import: an empty module stands in its place, until that is done."""
+    """The module `cel` without its command line, whose terminal toolkit takes nine tenths of the
+    import time: an empty module replaces the toolkit during the import."""
     empty = ModuleType("cel.cli")
     if sys.modules.setdefault("cel.cli", empty) is not empty:
         return import_module("cel")
@@ -43,7 +43,7 @@ def cel() -> Any:
 
 @cache
 def functions() -> dict[str, Callable[..., Any]]:
-    """What Kubernetes adds to CEL, over the values of `DraDevice.variable`."""
+    """Functions that Kubernetes adds to CEL, over the values of `DraDevice.variable`."""
     return {
         "quantity": _quantity,
         "isQuantity": is_quantity,
@@ -65,13 +65,13 @@ def functions() -> dict[str, Callable[..., Any]]:
 
 @lru_cache(maxsize=512)
 def compiled(expression: str) -> Any:
-    """The program of an expression. Raises ValueError where it does not parse."""
+    """The program of an expression. Raises ValueError if it does not parse."""
     return cel().compile(expression)
 
 
 def evaluated(program: Any, device: Mapping[str, Any]) -> Any:
-    """What a program says of a device. Raises KeyError for an attribute that the device has not,
-    RuntimeError, TypeError or ValueError for what this reader cannot tell."""
+    """The result of a program for a device. Raises KeyError for an attribute that the device lacks,
+    RuntimeError, TypeError or ValueError for expressions that this reader cannot evaluate."""
     return program.execute(cel().Context({"device": device}, functions()))
 
 

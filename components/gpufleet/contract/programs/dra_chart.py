@@ -1,4 +1,4 @@
-"""What the DRA driver's chart refuses, and who else serves the same GPUs."""
+"""Values that the DRA driver's chart refuses, and other programs that serve the same GPUs."""
 
 from typing import Any
 
@@ -74,7 +74,7 @@ def _validate_webhook(chart: Program, report: CheckReport) -> None:
 
 
 def consumable_shares(context: Site) -> Any:
-    """The chart's consumableShares, None where nothing is written."""
+    """The chart's consumableShares, None if it is not written."""
     return None if context.chart is None else context.chart.value("consumableShares")
 
 
@@ -91,7 +91,7 @@ def _validate_shares(chart: Program, gates: dict[str, bool], report: CheckReport
 
 
 def _validate_neighbours(context: Site, report: CheckReport) -> None:
-    """Another program of the place that serves the GPUs that the driver serves."""
+    """Another program of the cluster that serves the GPUs of the driver."""
     driver = next((one for one in context.programs if one.name == DRIVER), None)
     beside = [one for one in context.programs if one is not driver]
     for twice in offered_twice((driver or Program(name=DRIVER, values={}), *beside)):

@@ -1,4 +1,4 @@
-"""Kind `dra-driver-values`: values of NVIDIA's DRA driver's chart, under either of its names."""
+"""Kind `dra-driver-values`: values of the chart of NVIDIA's DRA driver, under both of its names."""
 
 from dataclasses import replace
 
@@ -30,7 +30,7 @@ RULES = rule_table(
 
 
 def validate(read: GoDocument, context: Site) -> Judgement:
-    """Validate values of the chart: what it refuses, feature gates, keys it does not know."""
+    """Validate values of the chart: refused values, feature gates, unknown keys."""
     report = CheckReport(RULES)
     values = validate_values(read, "dra-values", report)
     if values is None:

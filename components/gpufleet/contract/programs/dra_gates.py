@@ -1,4 +1,4 @@
-"""The feature gates a configuration of NVIDIA's DRA driver sets, and what contradicts them."""
+"""The feature gates in a configuration of NVIDIA's DRA driver, and their contradictions."""
 
 from collections.abc import Mapping
 
@@ -13,14 +13,14 @@ from gpufleet.documents.shapes import as_mapping
 from gpufleet.partition.dra_gates import EXCLUDES, NEEDS
 
 _LOGGING = {"ContextualLogging": True, "LoggingAlphaOptions": False, "LoggingBetaOptions": True}
-"""Of Kubernetes itself, registered with the driver's."""
+"""Gates of Kubernetes itself, registered with those of the driver."""
 DRIVER = "dra-driver-nvidia-gpu"
 _GROUPS = ("AllAlpha", "AllBeta")
 
 
 def gates_in_force(context: Site, report: CheckReport) -> Mapping[str, bool]:
-    """Every gate with its value; contradictions and unknown gates are reported. A context names
-    those of Kubernetes in the same place."""
+    """Every gate with its value; contradictions and unknown gates are reported. A context lists the
+    gates of Kubernetes in the same place."""
     (written, path), driver = _written(context), context.release_of(DRIVER)
     if path == "context.featureGates":
         of_cluster = context.catalogue.features(KUBERNETES).gates.keys() - driver.gates.keys()
@@ -31,7 +31,7 @@ def gates_in_force(context: Site, report: CheckReport) -> Mapping[str, bool]:
 def validate_gates(
     written: Mapping[str, bool], path: str, driver: Reader, report: CheckReport
 ) -> Mapping[str, bool]:
-    """Every gate of a driver of this release with its value, where these are written."""
+    """Every gate of a driver of this release with its value, if these are written."""
     own = driver.gates
     gates = own | _LOGGING
     if written.get("AllAlpha"):
@@ -50,7 +50,7 @@ def validate_gates(
 
 
 def _may_be_newer(name: str, driver: Reader) -> bool:
-    """Whether a gate that no release in the catalogue has may be of one after the pinned one."""
+    """Whether a gate that is in no release of the catalogue may be in a later one."""
     if name in driver.features.gates or nearest_names(name, driver.gates, limit=1):
         return False
     pinned = numbers(decided_release(DRIVER, NOTHING).value)
@@ -58,7 +58,7 @@ def _may_be_newer(name: str, driver: Reader) -> bool:
 
 
 def gates_known(context: Site) -> bool:
-    """Whether the context says how the driver is installed; else a gate that is off is a guess."""
+    """Whether the context describes the driver's installation; else a gate may not be off."""
     chart = context.chart
     return context.gates_named or (chart is not None and chart.values is not None)
 
@@ -80,7 +80,7 @@ def gates_of(value: object) -> dict[str, bool]:
 
 
 def unknown_gate(name: str, driver: Reader) -> tuple[str, str]:
-    """What to say of a gate that a release of the driver does not have, and the fix."""
+    """Message and fix for a gate that a release of the driver does not have."""
     row = driver.features.gates.get(name)
     near = nearest_names(name, (*driver.gates, *_LOGGING), limit=1)
     return (

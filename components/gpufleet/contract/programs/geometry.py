@@ -1,4 +1,4 @@
-"""Whether the hardware can be cut as a document asks: what no NVIDIA parser checks."""
+"""Whether the hardware supports the partition of a document, which no NVIDIA parser checks."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -20,11 +20,11 @@ RULES = rules_in("geometry")
 def validate_gpu(
     gpu: Gpu, devices: Mapping[str, int], path: str, report: CheckReport
 ) -> "MigPlacement | None":
-    """Can this GPU hold these instances? Findings go into the report; the proof is returned.
+    """Whether this GPU can hold these instances. Findings go into the report; returns the proof.
 
-    Counts of zero ask for nothing, an empty layout is MIG mode without instances.
+    Counts of zero request nothing, an empty layout is MIG mode without instances.
     """
-    # Slow to import, and the registry of rules needs the tables alone.
+    # Slow to import, and the registry of rules needs only the tables.
     from gpufleet.partition.placement import MigPlacement, place
     from gpufleet.partition.validation import validate_layout
 
@@ -43,7 +43,7 @@ def validate_gpu(
 def validate_anywhere(
     devices: Mapping[str, int], path: str, report: CheckReport
 ) -> tuple[str, ...]:
-    """Keys of the GPUs that can hold these instances; a finding when there is none."""
+    """Keys of the GPUs that can hold these instances; a finding if there is none."""
     from gpufleet.partition.placement import MigPlacement, place
 
     wanted = {name: count for name, count in devices.items() if count}
@@ -58,7 +58,7 @@ def validate_anywhere(
     if not able:
         having = [g.key for g in catalogue.gpus.values() if _names_known(g, wanted)]
         reason = (
-            f"{', '.join(having)} have these profiles, and none has room for this many"
+            f"{', '.join(having)} have these profiles, and none can hold this many"
             if having
             else "no GPU of the catalogue has all of these profiles"
         )
@@ -87,7 +87,7 @@ def has_profile(gpu: Gpu, name: str) -> bool:
 
 
 def _published(gpu: Gpu, devices: Mapping[str, int]) -> bool:
-    """Whether nothing that is published about an unproven GPU forbids the layout."""
+    """Whether no published fact about an unproven GPU forbids the layout."""
     if not gpu.mig_published:
         return False
     for name, count in devices.items():
@@ -112,7 +112,7 @@ def _validate_published(
     report.add(
         "mig-layout-impossible",
         path,
-        f"{shown(dict(devices))} is not among what is published for {gpu.key}: "
+        f"{shown(dict(devices))} is not among the published layouts of {gpu.key}: "
         + ", ".join(f"{n} at most {m or 'unknown'}" for n, m in gpu.mig_published.items()),
         None,
         gpu=gpu.key,
@@ -121,7 +121,7 @@ def _validate_published(
 
 
 def _ruled(finding: Finding, report: CheckReport) -> Finding:
-    """A finding of the placement search under the rule of its code: waste is no reason to warn."""
+    """A finding of the placement search under the rule of its code; waste is not a warning."""
     rule = report.rules.get(finding.code)
     if rule is None:
         return warning(finding.code, finding.path, finding.message, finding.fix, **finding.evidence)
@@ -130,7 +130,7 @@ def _ruled(finding: Finding, report: CheckReport) -> Finding:
 
 
 def divides(profile: str) -> bool:
-    """Whether a name asks for a compute instance smaller than its GPU instance (`1c.3g.40gb`)."""
+    """Whether a name means a compute instance smaller than its GPU instance (`1c.3g.40gb`)."""
     name = parse(profile)
     return (
         name is not None

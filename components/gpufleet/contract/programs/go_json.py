@@ -1,4 +1,4 @@
-"""How Go's JSON decoder fits data into types: numbers, nulls, keys in any case.
+"""How Go's JSON decoder converts data to types: numbers, nulls, keys in any case.
 
 Source: Go `encoding/json` (decode.go), sigs.k8s.io/yaml v1.6.0 `convertToJSONableObject`.
 """
@@ -12,7 +12,7 @@ _INT64 = range(-(1 << 63), 1 << 63)
 
 
 def kind_of(value: Any) -> str:
-    """What people call a JSON value: text, a number, a list, ..."""
+    """The common name of a JSON type: text, a number, a list, ..."""
     if value is None:
         return "null"
     if isinstance(value, bool):
@@ -25,13 +25,13 @@ def kind_of(value: Any) -> str:
 
 
 def shown(value: Any) -> str:
-    """A value as a message shows it, cut where it is long."""
+    """A value in a message, shortened if it is long."""
     text = repr(value)
     return text if len(text) <= 80 else f"{text[:77]}..."
 
 
 def integer(value: Any) -> int | None:
-    """The value as a Go int, None where the decoder refuses it.
+    """The value as a Go int, None if the decoder refuses it.
 
     Text and booleans are refused; 3.0 is 3, because it is written out as `3` before it is decoded.
     """
@@ -47,7 +47,7 @@ def integer(value: Any) -> int | None:
 def text(value: Any) -> str | None:
     """The value as a Go string field of a plain struct: numbers and booleans become text.
 
-    None where the decoder refuses it (lists, mappings); null is the caller's business.
+    None if the decoder refuses it (lists, mappings); the caller handles null.
     """
     if isinstance(value, str):
         return value
@@ -57,7 +57,7 @@ def text(value: Any) -> str | None:
 
 
 def fold(data: Mapping[str, Any], fields: Iterable[str]) -> tuple[dict[str, Any], list[str]]:
-    """Values by field name, keys matched exactly or else whatever their case; and unknown keys.
+    """Values by field name, keys matched exactly or else in any case; and unknown keys.
 
     A field that is written in several cases takes the last key in alphabetical order, into which
     the decoder merges mappings.

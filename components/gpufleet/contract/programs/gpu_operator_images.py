@@ -1,4 +1,4 @@
-"""Images of the GPU Operator's operands: three fields that only work together, and driver versions.
+"""Images of the GPU Operator's operands: three fields that depend on each other, driver versions.
 
 Source: NVIDIA/gpu-operator internal/image/image.go (ImagePath), controllers/object_controls.go
 (resolveDriverTag).
@@ -17,7 +17,7 @@ _ON = ("driver", "toolkit", "devicePlugin", "dcgmExporter", "gfd", "migManager")
 """Sections whose image has a default in the chart and which run unless they are switched off."""
 _POLICY = (*_ON, "driver.manager", "validator", "nodeStatusExporter", "operator.initContainer")
 _OPTIONAL = ("dcgm", "gds", "gdrcopy", "vgpuManager")
-"""Sections that run only where they are switched on."""
+"""Sections that run only if they are switched on."""
 _SYSTEM = re.compile(
     r"-(ubuntu|rhel|rhcos|rocky|centos|sles|sle|sl-micro|debian|flatcar|fedora|amzn|cos)[\d.]+$"
 )
@@ -45,7 +45,7 @@ def validate_value_images(values: Mapping[str, Any], report: CheckReport) -> Non
 
 
 def validate_driver_version(version: Any, path: str, report: CheckReport) -> None:
-    """The operator appends the operating system of the node to the version itself."""
+    """The operator appends the operating system of the node to the version."""
     found = _SYSTEM.search(version) if isinstance(version, str) else None
     if found is not None and isinstance(version, str):
         report.say(

@@ -70,7 +70,7 @@ def validate_mig_config(values: Mapping[str, Any], context: Site, report: CheckR
         return
     inner = replace(context, reader="gpu-operator", env=None)
     validated = mig_parted.validate(found, inner).findings
-    # Every node selects one by its label; which ones is not known here.
+    # The label of every node selects one; the labels are not known here.
     _extend(report, (f for f in validated if f.code != "mig-parted-config-not-selected"), place)
 
 
@@ -81,7 +81,7 @@ def validate_config_maps(
     context: Site,
     report: CheckReport,
 ) -> None:
-    """ConfigMaps of the same text that a ClusterPolicy names: validated as if they were values."""
+    """ConfigMaps of the same text that a ClusterPolicy names: validated like values."""
     maps = {
         str(value_at(item, "metadata.name")): (place, as_mapping(item.get("data")) or {})
         for place, item in objects
@@ -131,7 +131,7 @@ def slices_time(documents: Mapping[str, Any]) -> bool:
 
 
 def _entries(config: Mapping[str, Any], path: str, report: CheckReport) -> dict[str, Any] | None:
-    """The data of a ConfigMap that the chart makes; None, with a finding, where it is none."""
+    """The data of a ConfigMap that the chart creates; None, with a finding, if it is not valid."""
     data = config.get("data")
     found = {} if data is None else as_mapping(data)
     if found is None:

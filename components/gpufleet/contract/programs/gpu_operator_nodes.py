@@ -1,4 +1,4 @@
-"""The operator's parts against what is on the nodes: the plugin's CDI mode, the nodes' image."""
+"""The operator's parts and the nodes: the plugin's CDI mode, the nodes' image."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -21,7 +21,7 @@ def validate_list_strategy(
     """`devicePlugin.env` against CDI: the operator sets `cdi-annotations,cdi-cri`, and variables of
     the user are set after that."""
     written = value_at(values, "cdi.enabled")
-    # A release that nothing names may be one before CDI was on.
+    # An unnamed release may be older than CDI by default.
     known = operator.numbers is not None and not operator.is_default
     default = known and operator.at >= _CDI_SINCE
     if not (default if written is None else written is True):
@@ -46,7 +46,7 @@ def validate_list_strategy(
 
 
 def validate_images(values: Mapping[str, Any], context: Site, report: CheckReport) -> None:
-    """The operator's driver on nodes whose image brings one, and for which none is published."""
+    """The operator's driver on nodes whose image has one, and for which none is published."""
     if value_at(values, "driver.enabled") not in (None, True):
         return
     for key in context.images:
@@ -55,7 +55,7 @@ def validate_images(values: Mapping[str, Any], context: Site, report: CheckRepor
             report.add(
                 "gpu-operator-driver-in-image",
                 "driver.enabled",
-                f"nodes of this text run {key}, which brings the driver"
+                f"nodes of this text run {key}, which contains the driver"
                 + (" and the toolkit" if image.toolkit else "")
                 + ", and no driver container is published for it",
                 "write `driver: {enabled: false}`"
@@ -72,7 +72,7 @@ _PRODUCT = "nvidia.com/gpu.product"
 def validate_extra_objects(
     values: Mapping[str, Any], documents: Mapping[str, Any], report: CheckReport
 ) -> None:
-    """Pods that ask for GPUs in a way that cannot work."""
+    """Pods that request GPUs in a way that cannot work."""
     suffix = _suffix(documents)
     for place, item in entries_at(values, "extraObjects"):
         for path, spec in _pod_specs(item, place):
@@ -106,8 +106,8 @@ def _asks_for_gpu(spec: Mapping[str, Any]) -> bool:
 
 
 def _suffix(documents: Mapping[str, Any]) -> str:
-    """What sharing appends to the product label, where every config of the plugin shares GPUs
-    without renaming them."""
+    """Suffix of the product label by sharing, if every config of the plugin shares GPUs without
+    renaming them."""
     for document in documents.values():
         sharing = mapping_at(document, "sharing")
         block = as_mapping(sharing.get("mps")) or as_mapping(sharing.get("timeSlicing"))

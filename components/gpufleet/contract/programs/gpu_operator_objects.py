@@ -30,7 +30,7 @@ KINDS = ("ClusterPolicy", "NVIDIADriver", "GPUCluster")
 GROUP = "nvidia.com"
 _REQUIRED = SchemaProblemKind.REQUIRED
 _PARTS = 9
-"""Parts of its spec that a ClusterPolicy must have."""
+"""Required parts of the spec of a ClusterPolicy."""
 CODES = SchemaCodes(
     wrong_type="gpu-operator-wrong-type",
     choice="gpu-operator-choice-unknown",
@@ -77,8 +77,8 @@ def validate_objects(objects: Objects, context: Site, report: CheckReport) -> No
 def _cluster_policy(
     spec: dict[str, Any], problems: tuple[SchemaProblem, ...], place: str, report: CheckReport
 ) -> tuple[SchemaProblem, ...]:
-    """Validate what its schema does not say. Gives the problems without the parts that a patch of
-    kustomize lacks, which are one finding."""
+    """Validate rules beyond its schema. Returns the problems without the missing parts of a
+    kustomize patch, which are one finding."""
     driver = as_mapping(spec.get("driver")) or {}
     validate_driver_version(driver.get("version"), f"{place}.driver.version", report)
     validate_runtime_paths(spec, place, report)
@@ -94,7 +94,7 @@ def _cluster_policy(
 
 
 def validate_defaults(data: Mapping[str, Any], root: str, report: CheckReport) -> None:
-    """What nodes without a label get: of MIG only the layout without instances, of the device
+    """Defaults of nodes without a label: of MIG only the layout without instances, of the device
     plugin a key."""
     value = value_at(data, "migManager.config.default")
     if isinstance(value, str) and value not in ("", "all-disabled"):
@@ -111,7 +111,7 @@ def validate_defaults(data: Mapping[str, Any], root: str, report: CheckReport) -
 
 
 def special_code(problem: SchemaProblem) -> str | None:
-    """The code of durations, which have one of their own."""
+    """The separate code for durations."""
     monitors = "serviceMonitor" in problem.steps
     duration = monitors and problem.steps[-1] in ("interval", "scrapeTimeout")
     return "gpu-operator-duration-invalid" if duration else None

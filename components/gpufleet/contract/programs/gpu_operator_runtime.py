@@ -1,5 +1,5 @@
-"""Variables of the operands: their names and values (`environment.jsonl`), and the paths of
-containerd that the container toolkit is given, on k3s and RKE2.
+"""Variables of the operands: their names and values (`environment.jsonl`), and the containerd paths
+of the container toolkit on k3s and RKE2.
 
 Sources: docs.rke2.io "Deploy NVIDIA operator" (CONTAINERD_SOCKET alone), NVIDIA/gpu-operator#406
 (socket), #473 (config.toml is generated again), #992 (config.toml.tmpl replaces what is generated).
@@ -17,7 +17,7 @@ from gpufleet.documents.paths import child, value_at
 from gpufleet.documents.shapes import as_list, as_mapping
 
 SOCKET = "/run/k3s/containerd/containerd.sock"
-"""Of the containerd that k3s and RKE2 bring."""
+"""Socket of the containerd in k3s and RKE2."""
 _RANCHER = ("/var/lib/rancher/", "/run/k3s/", "/run/rke2/")
 _FIX = f"write CONTAINERD_SOCKET alone, with {SOCKET}"
 
@@ -27,12 +27,12 @@ _BOOL = {
     for word in ("true", "false")
     for form in (word, word[0], word.title(), word.upper(), word[0].upper())
 } | {"1": "true", "0": "false"}
-"""What Go's strconv.ParseBool takes, and what it means."""
+"""Values that Go's strconv.ParseBool accepts, and their meaning."""
 
 
 @cache
 def _variables() -> Mapping[str, Mapping[str, Any]]:
-    """Section of the values -> name of a variable -> what it may be: None, "bool" or words."""
+    """Section of the values -> name of a variable -> its allowed values: None, "bool" or words."""
     text = Path(__file__).with_name("environment.jsonl").read_text(encoding="utf-8")
     found: dict[str, dict[str, Any]] = {}
     for row in map(json.loads, text.splitlines()):

@@ -67,8 +67,8 @@ _IGNORED: dict[str, tuple[tuple[int, ...], str]] = {
     "driver.useNvidiaDriverCRD": ((0,), "write `driver: {{nvidiaDriverCRD: {{enabled: true}}}}`"),
     "driver.upgradePolicy.podDeletion": ((0,), "write `gpuPodDeletion`, the name of this value"),
 }
-"""Keys that look right and are not read, with the first release that does not, and what to write
-instead. NVIDIA/cloud-native-docs pull requests 165 (25.3) and 398 (25.10)."""
+"""Keys that look right and are not read, with the first release that ignores them, and their
+replacement. NVIDIA/cloud-native-docs pull requests 165 (25.3) and 398 (25.10)."""
 _OPERANDS = {
     "devicePlugin.version": "device-plugin",
     "toolkit.version": "container-toolkit",
@@ -101,7 +101,7 @@ def validate(read: GoDocument, context: Site) -> Judgement:
     for path, (since, fix) in _IGNORED.items():
         value = value_at(values, path)
         if path == "cdi.default" and value is True:
-            continue  # what the chart does without it
+            continue  # the chart's default
         if value is not None and not older and _is_certainly(operator, since):
             report.say(
                 "gpu-operator-key-ignored/removed",
@@ -146,8 +146,8 @@ def _is_certainly(reader: Reader, since: Release) -> bool:
 
 
 def _pins_older_operands(values: Mapping[str, Any], catalogue: Catalogue) -> bool:
-    """Whether values name images older than those of the catalogue's chart: copies of the values of
-    an older chart do, and their keys are those of its release."""
+    """Whether values name images older than those of the catalogue's chart: such values are a copy
+    from an older chart, and their keys are those of its release."""
     components = catalogue.chart("gpu-operator").components
     for path, component in _OPERANDS.items():
         written = value_at(values, path)
@@ -166,7 +166,7 @@ def _is_json_patch(data: Any) -> bool:
 
 
 def _is(values: Mapping[str, Any], path: str, default: bool) -> bool:
-    """A switch as the templates take it: absent is the default, text is true."""
+    """A switch as the templates read it: absent is the default, text is true."""
     value = value_at(values, path)
     return default if value is None else bool(value)
 
@@ -236,7 +236,7 @@ def _validate_confidential(values: Mapping[str, Any], context: Site, report: Che
 
 
 def _validate_neighbours(values: Mapping[str, Any], context: Site, report: CheckReport) -> None:
-    """Against other charts of the same cluster."""
+    """Check against other charts of the same cluster."""
     beside = [one for one in context.programs if one.name not in (None, "gpu-operator")]
     own = Program(name="gpu-operator", values=values)
     if any(not twice.plugins for twice in offered_twice((own, *beside))):

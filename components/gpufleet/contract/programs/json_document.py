@@ -8,7 +8,7 @@ from gpufleet.documents.document import GoDocument
 
 
 def json_problem(read: GoDocument) -> str | None:
-    """Why Go's JSON parser refuses the text; None where it takes it."""
+    """Why Go's JSON parser refuses the text; None if it accepts it."""
     text = read.text
     if text is None:
         return None
@@ -22,7 +22,7 @@ def json_problem(read: GoDocument) -> str | None:
 
 
 def validate_json(read: GoDocument, code: str, report: CheckReport) -> None:
-    """Report a text that is YAML but no JSON."""
+    """Report a text that is YAML but not JSON."""
     problem = json_problem(read)
     if problem is not None:
         fix = "write JSON, with braces and quoted keys"

@@ -1,4 +1,4 @@
-"""What Karpenter's definitions know: keys, operators, labels a pool may select by.
+"""Keys, operators and selectable labels of Karpenter's definitions.
 
 Sources: karpenter-provider-aws v1.14.1 `pkg/apis/crds`, `concepts/scheduling`,
 `reference/instance-types`.
@@ -19,7 +19,7 @@ VERSIONS = {
 """Kind -> the version that is served."""
 CODES = schema_codes()
 FORMER = {"Provisioner": "NodePool", "AWSNodeTemplate": "EC2NodeClass", "Machine": "NodeClaim"}
-"""Kinds before v1beta1 -> what they have become."""
+"""Kinds before v1beta1 -> their successors."""
 
 NUMERIC = ("Gt", "Lt", "Gte", "Lte")
 

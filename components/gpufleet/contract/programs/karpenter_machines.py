@@ -1,6 +1,6 @@
-"""Which machines of the catalogue a NodePool's requirements select, by Karpenter's own labels.
+"""Machines of the catalogue that a NodePool's requirements select, by Karpenter's own labels.
 
-Read by `gpufleet check`, by the policies and by compile. Labels: karpenter-provider-aws v1.14.1
+Used by `gpufleet check`, by the policies and by compile. Labels: karpenter-provider-aws v1.14.1
 `reference/instance-types`; EKS user guide, "Create a node pool" (EKS Auto Mode has the same keys).
 """
 
@@ -37,19 +37,19 @@ _GPU_KEYS = frozenset(
     {"instance-gpu-name", "instance-gpu-count", "instance-gpu-manufacturer", "instance-gpu-memory"}
 )
 _NEWER_GPU_FAMILY = re.compile(r"(?:[gp][0-9]|gr[0-9]|a[2-9])")
-"""Families of machines with NVIDIA GPUs that the catalogue does not have yet."""
+"""Families of machines with NVIDIA GPUs that the catalogue lacks."""
 
 
 @dataclass(frozen=True, slots=True)
 class NodeRequirement:
-    """One entry of `requirements` that can be read."""
+    """One readable entry of `requirements`."""
 
     index: int
     key: str
     operator: str
     values: tuple[str, ...]
     counts: bool = False
-    """Whether it asks for a number of different values (`minValues`)."""
+    """Whether it requires a number of different values (`minValues`)."""
 
     @property
     def provider(self) -> str:
@@ -58,7 +58,7 @@ class NodeRequirement:
 
     @property
     def label(self) -> str:
-        """The key without the provider's prefix; keys of Azure as AWS has them."""
+        """The key without the provider's prefix; keys of Azure in the form of AWS."""
         own = self.key.removeprefix(self.provider)
         return f"instance-{own[4:]}" if own.startswith(("sku-gpu-", "sku-cpu")) else own
 
@@ -69,7 +69,7 @@ class NodeRequirement:
 
 
 def read_requirements(value: Any) -> tuple[NodeRequirement, ...]:
-    """The entries that can be read, in order."""
+    """The readable entries, in order."""
     found: list[NodeRequirement] = []
     for index, entry in enumerate(as_list(value) or []):
         item = as_mapping(entry) or {}
@@ -82,7 +82,7 @@ def read_requirements(value: Any) -> tuple[NodeRequirement, ...]:
 
 
 def cloud_of(requirements: Sequence[NodeRequirement]) -> str:
-    """Who sells the machines; AWS where no key and no type says it: Karpenter's first provider."""
+    """The cloud of the machines; AWS, Karpenter's first provider, if no key or type shows it."""
     for one in requirements:
         if one.provider:
             return _CLOUDS[one.provider]
@@ -91,7 +91,7 @@ def cloud_of(requirements: Sequence[NodeRequirement]) -> str:
 
 
 def selected(requirements: Sequence[NodeRequirement]) -> tuple[InstanceType, ...]:
-    """Machines with NVIDIA GPUs that every requirement admits, parts of GPUs among them."""
+    """Machines with NVIDIA GPUs that every requirement allows, including parts of GPUs."""
     return _selected(tuple(requirements), load())
 
 
@@ -109,13 +109,13 @@ def _selected(
 def whole_machines(
     requirements: Sequence[NodeRequirement], catalogue: Catalogue
 ) -> tuple[InstanceType, ...]:
-    """Those with whole GPUs of their own."""
+    """The machines with whole GPUs."""
     found = _selected(tuple(requirements), catalogue)
     return tuple(row for row in found if not row.attachable and not row.fractional)
 
 
 def machines(cloud: str = BY_AWS, catalogue: Catalogue | None = None) -> tuple[InstanceType, ...]:
-    """Every machine of a cloud with NVIDIA GPUs, parts of GPUs among them."""
+    """Every machine of a cloud with NVIDIA GPUs, including parts of GPUs."""
     catalogue = catalogue or load()
     return tuple(
         row
@@ -141,8 +141,8 @@ def demands_gpus(requirements: Sequence[NodeRequirement]) -> bool:
 
 
 def _with_gpus(one: NodeRequirement, types: Set[str]) -> Set[str] | None:
-    """Those of the types, categories or families that an entry lists that have NVIDIA GPUs; None:
-    it lists none of the three."""
+    """The listed types, categories or families with NVIDIA GPUs; None: the entry lists none of the
+    three."""
     values = frozenset(one.values)
     lists = one.operator == "In"
     if lists and one.is_type:
@@ -169,7 +169,7 @@ def excludes_gpus(requirements: Sequence[NodeRequirement]) -> bool:
 
 
 def mixes_gpus(requirements: Sequence[NodeRequirement]) -> bool:
-    """Whether they name machines with NVIDIA GPUs and machines without, and admit both."""
+    """Whether they name machines with NVIDIA GPUs and machines without, and allow both."""
     if demands_gpus(requirements) or excludes_gpus(requirements):
         return False
     types = {row.name for row in machines(cloud_of(requirements))}
@@ -177,7 +177,7 @@ def mixes_gpus(requirements: Sequence[NodeRequirement]) -> bool:
 
 
 def names_newer(requirements: Sequence[NodeRequirement]) -> bool:
-    """Whether they name a family of which the catalogue has no machine."""
+    """Whether they name a family that has no machine in the catalogue."""
     return any(
         one.label == "instance-family" and one.operator == "In" and not set(one.values) <= families
         for families in [set(_families())]
@@ -213,8 +213,8 @@ def names(row: InstanceType, requirements: Sequence[NodeRequirement]) -> bool:
 
 
 def admits(row: InstanceType, one: NodeRequirement, catalogue: Catalogue | None = None) -> bool:
-    """Whether a machine satisfies a requirement; one the catalogue cannot answer does not exclude
-    it."""
+    """Whether a machine satisfies a requirement; a requirement that the catalogue cannot answer
+    does not exclude it."""
     actual = _label(row, one, catalogue or load())
     if actual is None:
         return True
@@ -249,7 +249,7 @@ def _family(row: InstanceType) -> str:
 
 
 def _label(row: InstanceType, one: NodeRequirement, catalogue: Catalogue) -> frozenset[str] | None:
-    """Values of a label on the machine's nodes; None where the catalogue does not say."""
+    """Values of a label on the machine's nodes; None if the catalogue does not have them."""
     if one.is_type:
         return frozenset({row.name})
     if one.key == ARCH:
@@ -279,7 +279,7 @@ def _label(row: InstanceType, one: NodeRequirement, catalogue: Catalogue) -> fro
 
 
 def _gpu_names(row: InstanceType, catalogue: Catalogue) -> frozenset[str]:
-    """What Karpenter calls the GPU; where the catalogue does not know it, the words of its key."""
+    """Karpenter's name of the GPU; if the catalogue lacks it, derived from its key."""
     name = catalogue.gpu(row.accelerator.gpu).karpenter_name
     if row.cloud == BY_AWS and name is not None:
         return frozenset({name})

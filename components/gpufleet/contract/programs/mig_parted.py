@@ -1,4 +1,4 @@
-"""Kind `mig-parted`: will this file, with a config selected, bring a node into that state?"""
+"""Kind `mig-parted`: whether this file, with a config selected, brings a node into that state."""
 
 import re
 from collections.abc import Sequence
@@ -40,7 +40,7 @@ def validate(read: GoDocument, context: Site) -> Judgement:
         if context.select is None:
             _validate_unselected(configs, context, report)
         return report.validation()
-    whole = not report.rejected  # else entries are missing, and nothing covers the node
+    whole = not report.rejected  # otherwise entries are missing, and coverage is not checked
     validate_filters(chosen, context.release_of(_PROGRAM).at, report)
     able = _validate_hardware(chosen, context, report)
     layouts = _layouts(chosen, context, report) if whole else None
@@ -55,7 +55,7 @@ def validate(read: GoDocument, context: Site) -> Judgement:
 def _select(
     configs: Configs, select: str | None, report: CheckReport
 ) -> tuple[MigConfigEntry, ...] | None:
-    """The selected config; None, with a finding, where there is none to validate."""
+    """The selected config; None, with a finding, if there is none to validate."""
     if not configs:
         if report.rejected:
             return None
@@ -86,8 +86,8 @@ def _select(
 
 
 def _validate_unselected(configs: Configs, context: Site, report: CheckReport) -> None:
-    """What is wrong with configs none of which is selected. Those for other boards than the
-    context's GPU are validated without it; the strategy is not, as it depends on the selection."""
+    """Errors in configs that are not selected. Configs for other boards than the context's GPU are
+    validated without it; the strategy is not, as it depends on the selection."""
     whole = not report.rejected
     fitting = {name for name, entries in configs.items() if _is_for(entries, context)}
     for name, entries in configs.items():
@@ -101,7 +101,7 @@ def _validate_unselected(configs: Configs, context: Site, report: CheckReport) -
 
 
 def _is_for(entries: Sequence[MigConfigEntry], context: Site) -> bool:
-    """Whether a config is meant for the context's GPU: it has the profiles, and no filter excludes
+    """Whether a config is for the context's GPU: the GPU has the profiles, and no filter excludes
     it."""
     gpu = context.gpu
     if gpu is None:
@@ -123,7 +123,7 @@ def _nearest_config(name: str, configs: Configs) -> str | None:
 def _validate_hardware(
     entries: Sequence[MigConfigEntry], context: Site, report: CheckReport
 ) -> tuple[str, ...]:
-    """Profiles, counts and MIG ability; without a GPU, keys of those that could hold it."""
+    """Profiles, counts and MIG support; without a GPU, keys of the GPUs that could hold it."""
     able: set[str] | None = None
     for entry in entries:
         if not entry.mig_enabled:
@@ -149,7 +149,7 @@ def _validate_entry(entry: MigConfigEntry, gpu: Gpu, place: str, report: CheckRe
 
 
 def _validate_spelling(name: str, place: str, report: CheckReport) -> None:
-    """A full prefix (`3c.3g.40gb`) or a leading zero is never what the driver reports."""
+    """The driver never reports a full prefix (`3c.3g.40gb`) or a leading zero."""
     parsed = parse(name)
     if parsed is not None and parsed.compute_instance_slices == parsed.compute_slices:
         report.say("mig-parted-spelling", place, value=name, gpu_instance=parsed.gpu_instance)
@@ -163,7 +163,7 @@ MOST_GPUS = 248
 def _layouts(
     entries: Sequence[MigConfigEntry], context: Site, report: CheckReport
 ) -> list[dict[str, int] | None] | None:
-    """What each GPU of the node becomes; None where the number of GPUs is not known."""
+    """The resulting layout of each GPU of the node; None if the number of GPUs is not known."""
     version = context.release_of(_PROGRAM).at
     count = context.gpu_count
     listed = [i for entry in entries for i in entry.indices or () if i < MOST_GPUS]
@@ -186,7 +186,7 @@ def _layouts(
         report.add(
             "mig-parted-gpus-unmatched",
             entries[0].path.rpartition("[")[0],
-            f"no entry concerns GPU {', '.join(map(str, missing))} of {count or f'{known} or more'}"
+            f"no entry covers GPU {', '.join(map(str, missing))} of {count or f'{known} or more'}"
             + ("" if context.gpu is None else f" ({context.gpu.key})")
             + ": not all GPUs match the specified config",
             "add an entry for them, such as `{devices: [...], mig-enabled: false}`",
@@ -241,7 +241,7 @@ def _validate_strategy(
     context: Site,
     report: CheckReport,
 ) -> None:
-    """Where the device plugin's strategy is known, whether it can serve the result."""
+    """If the device plugin's strategy is known, whether it can serve the result."""
     strategy = mig_strategy(context)
     path = entries[0].path.rpartition("[")[0]
     if strategy == "mixed":
@@ -304,7 +304,7 @@ _NUMBER = re.compile(r"[-+]?(0[xXbBoO])?[0-9A-Fa-f_]+")
 
 
 def device_id(text: str, version: tuple[int, ...]) -> int | None:
-    """Device and vendor of a filter as one number; None where mig-parted cannot read it."""
+    """Device and vendor of a filter as one number; None if mig-parted cannot read it."""
     first, colon, subsystem = text.partition(":")
     if colon and (version < SUBSYSTEM_SINCE or _number(subsystem) is None):
         return None
@@ -322,8 +322,8 @@ def _number(text: str) -> int | None:
 
 
 def matches(entry: MigConfigEntry, gpu: Gpu, version: tuple[int, ...]) -> bool:
-    """Whether some board of this GPU is matched. A GPU whose ids are unknown is matched by any
-    readable filter."""
+    """Whether it matches a board of this GPU. Any readable filter matches a GPU whose ids are not
+    known."""
     if not entry.filters:
         return True
     ids = [number for text in entry.filters if (number := device_id(text, version)) is not None]
@@ -337,7 +337,7 @@ def validate_filters(
     version: tuple[int, ...],
     report: CheckReport,
 ) -> None:
-    """Filters that never match, whatever the board."""
+    """Filters that never match any board."""
     for entry in entries:
         dead = [text for text in entry.filters if device_id(text, version) is None]
         if not dead:
@@ -360,7 +360,7 @@ def validate_filters(
 
 
 def _filter_fix(text: str) -> str:
-    """PCI ids of the GPU that was probably meant."""
+    """PCI ids of the probable GPU."""
     from gpufleet.catalogue import UnknownKeyError
 
     try:

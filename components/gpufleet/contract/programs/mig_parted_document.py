@@ -1,4 +1,4 @@
-"""A mig-parted document, parsed as NVIDIA's parser does; every reason to refuse it is reported."""
+"""A mig-parted document, parsed like NVIDIA's parser does; every reason for refusal is reported."""
 
 import re
 from collections.abc import Mapping
@@ -34,7 +34,7 @@ Configs = Mapping[str, tuple[MigConfigEntry, ...]]
 
 
 def parse_document(data: Any, empty: bool, report: CheckReport) -> Configs:
-    """The configs of a document; what the parser refuses is reported and left out."""
+    """The configs of a document; entries that the parser refuses are reported and left out."""
     if data is None:
         if not empty:
             pass  # a lone null is decoded like an empty document
@@ -232,7 +232,7 @@ def profile_is_valid(profile: str) -> bool:
 
 
 def _spelling_fix(profile: str) -> str | None:
-    """The spelling that was probably meant: lower case, `+me` for `.me`."""
+    """The probable spelling: lower case, `+me` for `.me`."""
     guess = profile.strip().lower()
     guess = re.sub(r"^((?:\d+c\.)?\d+g\.\d+gb)\.", r"\1+", guess)
     guess = re.sub(r"^((?:\d+c\.)?\d+g\.\d+)$", r"\1gb", guess)

@@ -38,12 +38,12 @@ def is_rdma_resource(name: str) -> bool:
 
 
 def is_domain(name: str) -> bool:
-    """Whether the webhook takes a resource prefix: a domain, `nvidia.com`; one label is none."""
+    """Whether the webhook accepts a resource prefix: a domain, `nvidia.com`; one label is not."""
     return _DOMAIN.fullmatch(name) is not None
 
 
 def is_ofed_version(version: str, operator: tuple[int, ...]) -> bool:
-    """Whether the operator of this version takes an ofedDriver.version.
+    """Whether the operator of this version accepts an ofedDriver.version.
 
     Build numbers (`doca3.6.0-26.10-016000-...`) are understood from 26.7 on.
     """
@@ -53,7 +53,7 @@ def is_ofed_version(version: str, operator: tuple[int, ...]) -> bool:
 
 
 def guid(text: str) -> int | None:
-    """An InfiniBand GUID, `00:00:00:00:00:00:00:01`, as a number; None where it is malformed."""
+    """An InfiniBand GUID, `00:00:00:00:00:00:00:01`, as a number; None if it is malformed."""
     return int(text.replace(":", ""), 16) if _GUID.fullmatch(text) else None
 
 

@@ -37,8 +37,8 @@ RULES = rule_table(
 )
 
 _FIRST_WITHOUT_SECTIONS = (24, 10)
-"""First release whose chart makes no NicClusterPolicy: the customisation pages of the documentation
-list `deployCR` and its sections for v24.7.0, and do not for v25.10.0."""
+"""First release whose chart creates no NicClusterPolicy: the customisation pages of the
+documentation list `deployCR` and its sections for v24.7.0, and do not for v25.10.0."""
 _LAST_WITH_NIC_CONFIGURATION = (25, 7)
 """Chart.yaml of v24.10.0 to v25.7.0 has `condition: nicConfigurationOperator.enabled`."""
 _READER = "the network-operator chart"
@@ -76,7 +76,7 @@ def validate(read: GoDocument, context: Site) -> Judgement:
 
 
 def _validate_keys(values: Mapping[str, Any], operator: Reader, report: CheckReport) -> None:
-    """Keys of the chart, and sections of NicClusterPolicy that stand where they are not read."""
+    """Keys of the chart, and sections of NicClusterPolicy in places where they are not read."""
     version, version_known = operator.at, not operator.is_default
     known = known_fields("mellanox.com/v1alpha1", "NicClusterPolicy", "spec")
     own = own_values("network-operator")
@@ -90,7 +90,7 @@ def _validate_keys(values: Mapping[str, Any], operator: Reader, report: CheckRep
         report.add(
             "network-operator-section-moved",
             moved[0],
-            f"{_READER} does not read {', '.join(moved)} since v24.10: nothing of it is deployed"
+            f"{_READER} does not read {', '.join(moved)} since v24.10: none of it is deployed"
             + ("" if version_known else "; the version of the chart is not known"),
             "put the sections under `spec:` of a NicClusterPolicy called nic-cluster-policy",
             uncertain=not version_known,
@@ -106,12 +106,12 @@ def _validate_keys(values: Mapping[str, Any], operator: Reader, report: CheckRep
 
 
 def _is_off(section: Any) -> bool:
-    """Whether a section deploys nothing, so that nothing is lost where it is not read."""
+    """Whether a section deploys nothing, so that ignoring it loses nothing."""
     return (as_mapping(section) or {}).get("deploy") is False
 
 
 def _is_read(key: str, version: tuple[int, ...]) -> bool:
-    """Whether the chart of a release read a section of a NicClusterPolicy, or `deployCR`."""
+    """Whether the chart of a release reads a section of a NicClusterPolicy, or `deployCR`."""
     if version < _FIRST_WITHOUT_SECTIONS:
         return True
     return key == "nicConfigurationOperator" and version[:2] <= _LAST_WITH_NIC_CONFIGURATION

@@ -1,4 +1,4 @@
-"""Specs of NicClusterPolicy and NicNodePolicy as definition and webhook validate them."""
+"""Specs of NicClusterPolicy and NicNodePolicy, with the checks of definition and webhook."""
 
 import json
 from collections.abc import Mapping
@@ -40,7 +40,7 @@ SECTIONS = (
 )
 """Sections whose image and repository the webhook validates."""
 NODE_SECTIONS = ("ofedDriver", "rdmaSharedDevicePlugin", "sriovDevicePlugin")
-"""Sections that may stand in a NicNodePolicy instead."""
+"""Sections that may be in a NicNodePolicy instead."""
 _PATTERN = SchemaProblemKind.PATTERN
 GROUP = "mellanox.com"
 CODES = SchemaCodes(
@@ -54,13 +54,13 @@ CODES = SchemaCodes(
 
 
 def special_code(problem: SchemaProblem) -> str | None:
-    """The code of values that have one of their own."""
+    """The code of values with a separate code."""
     size = problem.steps[-1] == "availableStorageSize"
     return "nic-policy-storage-size" if size and problem.kind is _PATTERN else None
 
 
 def validate_spec(spec: Mapping[str, Any], version: tuple[int, ...], report: CheckReport) -> None:
-    """Validate the spec of a NicClusterPolicy that is not an object, as its definition does too."""
+    """Validate the spec of a NicClusterPolicy without its object, also against its definition."""
     validate_policy(spec, "", version, report)
     problems = policy_problems({"kind": "NicClusterPolicy", "spec": dict(spec)})
     inside = [replace(one, steps=one.steps[1:]) for one in problems]
@@ -68,7 +68,7 @@ def validate_spec(spec: Mapping[str, Any], version: tuple[int, ...], report: Che
 
 
 def policy_problems(item: dict[str, Any]) -> tuple[SchemaProblem, ...]:
-    """What the definition says of a resource of the operator, without what a patch lacks."""
+    """Problems of a resource with its definition, without the missing parts of a patch."""
     problems = object_problems(item, GROUP)
     if not is_patch(as_mapping(item.get("spec")) or {}):
         return problems
@@ -76,8 +76,8 @@ def policy_problems(item: dict[str, Any]) -> tuple[SchemaProblem, ...]:
 
 
 def is_patch(spec: Mapping[str, Any]) -> bool:
-    """Whether the spec of a policy reads as a patch of kustomize: sections have values, and none
-    has an image or a repository, which each needs in a whole object."""
+    """Whether the spec of a policy is a kustomize patch: sections have values, and none has an
+    image or a repository, which a whole object requires."""
     sections = [found for name in SECTIONS if (found := as_mapping(value_at(spec, name)))]
     return bool(sections) and not any("image" in one or "repository" in one for one in sections)
 

@@ -1,4 +1,4 @@
-"""What one node advertises under a MIG strategy and a way of sharing: resources and GFD labels.
+"""Resources and GFD labels of one node under a MIG strategy and a way of sharing.
 
 Sources: NVIDIA/k8s-device-plugin v0.20.0 `internal/rm/device_map.go`, `internal/lm`.
 """
@@ -16,12 +16,12 @@ GPU_RESOURCE = RESOURCES["nvidia"]
 _MIB = 1 << 20
 
 Layouts = Sequence[Mapping[str, int] | None]
-"""What each GPU is cut into; None: MIG off; empty: MIG on without instances."""
+"""Layout of each GPU; None: MIG off; empty: MIG on without instances."""
 
 
 @dataclass(frozen=True, slots=True)
 class NodeSharing:
-    """A way of sharing that is in force."""
+    """The way of sharing in force."""
 
     kind: str = "none"
     """`none`, `time-slicing` or `mps`, the values of the label."""
@@ -35,7 +35,7 @@ class NodeSharing:
 
 
 def profile_suffix(profile: str) -> str:
-    """A profile as resource names and labels spell it: `1g.10gb.me`, without a full prefix."""
+    """A profile in the form of resource names and labels: `1g.10gb.me`, without a full prefix."""
     name = parse(profile)
     if name is not None and name.compute_instance_slices == name.compute_slices:
         profile = name.gpu_instance
@@ -81,7 +81,7 @@ def advertise(
     product: str | None = None,
     gpu: Gpu | None = None,
 ) -> AdvertisedByConfig:
-    """What the node publishes. `product`: label of a whole, unshared GPU of the node."""
+    """Resources and labels of the node. `product`: label of a whole GPU that is not shared."""
     allocatable = {
         shared_name(name, shared.factor(name), shared.rename): count * shared.factor(name)
         for name, count in offered(layouts, strategy).items()

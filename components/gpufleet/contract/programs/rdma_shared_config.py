@@ -20,7 +20,7 @@ from gpufleet.rules.rows import rule_table
 _TOP = ("periodicUpdateInterval", "configList")
 _ITEM = ("resourceName", "resourcePrefix", "rdmaHcaMax", "devices", "selectors")
 PREFIX = "rdma"
-"""Resource prefix where none is written."""
+"""Resource prefix if none is written."""
 
 RULES = rule_table(*rules_in("rdma_shared", "unknown_keys", "text_notes"))
 
@@ -35,7 +35,7 @@ def validate(read: GoDocument, context: Site) -> Judgement:  # noqa: ARG001  # o
 
 
 def validate_data(data: Any, path: str, report: CheckReport) -> dict[str, int]:
-    """Validate the parsed config; resources a node with matching devices offers."""
+    """Validate the parsed config; returns the resources of a node with matching devices."""
     document = as_mapping(data)
     if document is None:
         kind, fix = kind_of(data), 'write {"configList": [...]}'
@@ -101,7 +101,7 @@ def _validate_item(entry: Any, path: str, allocatable: dict[str, int], report: C
 def validate_names(
     item: dict[str, Any], path: str, is_valid: Any, prefix: str, report: CheckReport
 ) -> str | None:
-    """resourceName and resourcePrefix; the name where it is valid."""
+    """resourceName and resourcePrefix; returns the name if it is valid."""
     name, domain = item.get("resourceName"), item.get("resourcePrefix")
     if domain and (not isinstance(domain, str) or not is_subdomain(domain)):
         code, place = f"{prefix}-prefix-invalid", child(path, "resourcePrefix")

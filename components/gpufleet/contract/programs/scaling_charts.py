@@ -1,5 +1,5 @@
-"""Values of charts that no rules are about but those of their shape: DCGM's exporter, Karpenter,
-Kueue, KEDA. Each has a kind of its own, all have the same codes."""
+"""Values of charts without rules except for their schema: DCGM's exporter, Karpenter, Kueue, KEDA.
+Each has its own kind, all have the same codes."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -72,7 +72,7 @@ class ChartKind:
 
 
 def _validate_gates(values: Mapping[str, Any], program: Reader, report: CheckReport) -> None:
-    """Gates of Kueue's manager: it ends at its start with one that its release does not have."""
+    """Gates of Kueue's manager, which exits at startup with a gate that its release lacks."""
     at = program.numbers
     if at is None:
         return
@@ -81,7 +81,7 @@ def _validate_gates(values: Mapping[str, Any], program: Reader, report: CheckRep
         row = program.features.gates.get(name)
         is_read = newest[:2] <= at <= newest and not program.is_line
         if name in program.gates or (row is None and not is_read):
-            continue  # gates that went before the records begin, or came after, are not known
+            continue  # gates removed before the records begin, or added later, are not known
         since = f", it came with {row.since}" if row and at < numbers(row.since) else ""
         gone = f", it went with {row.gone}" if row and row.gone and not since else ""
         report.add(
@@ -106,7 +106,7 @@ def _gates(values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     try:
         config = read_go(text).data if isinstance(text, str) else None
     except UnreadableDocumentError:
-        return  # Helm's templates may be in it
+        return  # it may contain Helm's templates
     for name in as_mapping(value_at(config, "featureGates")) or {}:
         yield name, f"{place}: featureGates.{name}"
 

@@ -1,4 +1,4 @@
-"""Device selectors of the two network device plugins, as the webhook's schemas have them."""
+"""Device selectors of the two network device plugins, as in the webhook's schemas."""
 
 from collections.abc import Mapping
 from functools import cache
@@ -27,7 +27,7 @@ def criteria(device: str) -> Schema:
 def validate_selectors(
     value: Any, schema: Schema, path: str, prefix: str, report: CheckReport
 ) -> None:
-    """One selectors object: at least one criterion, none unknown, lists of text that is not empty.
+    """One selectors object: at least one criterion, none unknown, lists of non-empty text.
 
     Findings: `<prefix>-selectors-empty`, `-selector-unknown`, `-selector-invalid`.
     """

@@ -1,4 +1,4 @@
-"""Values of device selectors that no device has: ids and link types in a form of their own.
+"""Values of device selectors that match no device: ids and link types have a fixed form.
 
 Sources: k8s-rdma-shared-dev-plugin pkg/resources/device_selectors.go, sriov-network-device-plugin
 pkg/resources/deviceSelectors.go (equal text); jaypipes/ghw pkg/pci (four lower-case hex digits);
@@ -30,7 +30,7 @@ def validate_values(
 ) -> None:
     """Criteria whose values match nothing; `devices` is the criterion of device ids.
 
-    Findings: `<prefix>-selector-dead` where no value can match, `-selector-value-dead` for some.
+    Findings: `<prefix>-selector-dead` if no value can match, `-selector-value-dead` for some.
     """
     for key in ("vendors", devices, "linkTypes"):
         values = [v for v in as_list(selectors.get(key)) or [] if isinstance(v, str) and v]

@@ -1,4 +1,4 @@
-"""Keys no one reads: a misspelling silently loses what it declares, anything else is dropped."""
+"""Keys that are not read: a misspelled key silently loses its setting, other keys are dropped."""
 
 from collections.abc import Iterable
 
@@ -20,10 +20,10 @@ def report_key(
     *,
     needless: bool = False,
 ) -> None:
-    """Add the finding about one key that `reader` ignores. `of_release`: what is known is of this
-    release, and the document is of an older one, which may have read a key that looks like a
-    misspelling now. `needless`: the key
-    asks for nothing, so that only a misspelling of another loses something."""
+    """Add the finding about one key that `reader` ignores. `of_release`: the known release, if the
+    document is of an older one, in which a key that now looks misspelled may have been valid.
+    `needless`: the key requests nothing, so that it loses something only if it is a misspelling of
+    another."""
     names = tuple(known)
     # A key of Kubernetes objects is not a misspelling of one of the document (`version`).
     near = () if key in _OBJECT_KEYS else nearest_names(key, names, limit=1)
@@ -47,7 +47,7 @@ def report_key(
 def report_misspelt(
     report: CheckReport, place: str, key: str, known: Iterable[str], reader: str
 ) -> bool:
-    """Whether a name looks like one that `reader` knows; add the finding if it does."""
+    """Whether a name resembles one that `reader` knows; adds the finding if it does."""
     near = nearest_names(key, known, limit=1)
     if not near or not _looks_like(key, near[0]):
         return False
@@ -60,6 +60,6 @@ def _looks_like(key: str, known: str) -> bool:
 
     one, other = key.lower(), known.lower()
     same = difflib.SequenceMatcher(None, one, other).ratio()
-    # Of long names made of several words, two share a word easily.
+    # Long names of several words often share a word.
     needed = 0.75 if max(len(one), len(other)) <= _SHORT else 0.85
     return same >= needed or one.replace("-", "").replace("_", "") == other

@@ -1,4 +1,4 @@
-"""What `check` answers: a verdict with findings, and the rules that lead there."""
+"""The result of `check`: a verdict with findings, and the rules that lead to it."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -15,12 +15,12 @@ _TEXTS = Path(__file__).parent
 
 @dataclass(frozen=True, slots=True)
 class AdvertisedByConfig:
-    """What a node publishes once the configuration is in force."""
+    """Resources and labels of a node once the configuration is in force."""
 
     allocatable: Mapping[str, int]
     """Extended resource -> amount per node."""
     labels: Mapping[str, str]
-    """Node labels of GPU Feature Discovery that follow from it."""
+    """Node labels that GPU Feature Discovery derives from it."""
 
     def as_dict(self) -> dict[str, Any]:
         """The JSON form."""
@@ -29,15 +29,15 @@ class AdvertisedByConfig:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """The answer to `check`."""
+    """The result of `check`."""
 
     findings: tuple[Finding, ...] = ()
     advertises: AdvertisedByConfig | None = None
-    """None where the configuration advertises nothing, or what it does is not known."""
+    """None if the configuration advertises nothing, or its effect is not known."""
 
     @property
     def verdict(self) -> Verdict:
-        """The worst any finding makes of it."""
+        """The most severe verdict of its findings."""
         severities = {finding.severity for finding in self.findings}
         if Severity.ERROR in severities:
             return Verdict.REJECT
@@ -69,8 +69,8 @@ class CheckReport:
         uncertain: bool = False,
         **evidence: object,
     ) -> None:
-        """Add the finding of a rule, as a warning where the case is uncertain. Raises KeyError for
-        a code that has none."""
+        """Add the finding of a rule, as a warning if the case is uncertain. Raises KeyError for
+        a code without a rule."""
         rule = self.rules[code]
         facts: dict[str, object] = {"rules": rule.survey, **evidence, "source": rule.source}
         severity = Severity.WARNING if uncertain else rule.severity
@@ -87,12 +87,12 @@ class CheckReport:
         **facts: object,
     ) -> None:
         """Add the finding of a row of `findings.jsonl`; its severity and source are the rule's.
-        `code` and `fix` replace the row's; facts are what the texts tell, and more evidence."""
+        `code` and `fix` replace those of the row; facts fill the texts and are evidence."""
         message, fix = rows_of(_TEXTS)[row].texts(fix, facts)
         self.add(code or row.partition("/")[0], path, message, fix, uncertain=uncertain, **facts)
 
     def extend(self, findings: Iterable[Finding]) -> None:
-        """Add findings of another validate."""
+        """Add findings of another validation."""
         self.findings.extend(findings)
 
     @property
@@ -101,5 +101,5 @@ class CheckReport:
         return any(finding.severity is Severity.ERROR for finding in self.findings)
 
     def validation(self, advertises: AdvertisedByConfig | None = None) -> Judgement:
-        """The answer; what is rejected advertises nothing."""
+        """The result; a rejected configuration advertises nothing."""
         return Judgement(ordered(self.findings), None if self.rejected else advertises)

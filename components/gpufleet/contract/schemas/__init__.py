@@ -1,4 +1,4 @@
-"""Objects against the schemas of the catalogue, as an API server with strict validation does it.
+"""Validation of objects by the catalogue's schemas, like an API server with strict validation.
 
 from gpufleet.contract.schemas import schema_problems
 schema_problems({"apiVersion": "nvidia.com/v1", "kind": "ClusterPolicy", "spec": {...}})

@@ -1,8 +1,8 @@
-"""Values of charts: keys and types of the chart's own file, and of the definitions that its
-templates hand sections on to.
+"""Values of charts: keys and types of the chart's own file, and of the definitions of sections that
+its templates copy.
 
-Templates write scalars as text into YAML, so that a quoted boolean or an unquoted version arrives
-as what it reads like; lists and mappings are handed on as they are. What is empty is left out.
+Templates write scalars as text into YAML, so a quoted boolean or an unquoted version is read again
+from that text; lists and mappings are copied unchanged. Empty values are left out.
 """
 
 from collections.abc import Iterator, Mapping
@@ -24,19 +24,19 @@ _TRUE = ("true", "yes", "on", "1")
 
 
 def is_switch(value: object) -> bool:
-    """Whether a value is text that YAML reads as a boolean once a template has written it."""
+    """Whether a value is text that YAML reads as a boolean after a template has written it."""
     return isinstance(value, str) and value.lower() in _SWITCHES
 
 
 def values_problems(
     reader: Reader, values: Mapping[str, Any], *, older: bool = False
 ) -> tuple[SchemaProblem, ...]:
-    """What a chart does not read in values, or hands on to be refused.
+    """Values that a chart does not read, or copies into an object that is then refused.
 
     Args:
-        reader: The release that reads them. One that is not known reads what any release reads.
+        reader: The release that reads them. An unknown release reads the keys of every release.
         values: The values.
-        older: Nothing names the release, and the values are those of an older one.
+        older: No release is named, and the values are those of an older one.
 
     Raises FileNotFoundError for a chart without data.
     """
@@ -63,9 +63,9 @@ def values_problems(
 
 
 def _newer(reader: Reader, values: Mapping[str, Any]) -> Iterator[SchemaProblem]:
-    """Values that are written and that the release does not have yet."""
+    """Values that the release does not have yet."""
     if reader.numbers is None or reader.is_default:
-        return  # newer releases have them, and nothing says which one reads
+        return  # newer releases have them, and the release is not known
     for path, since in reader.features.newer_values(reader.numbers).items():
         steps = tuple(path.split("."))
         found = value_at(values, path)
@@ -73,7 +73,7 @@ def _newer(reader: Reader, values: Mapping[str, Any]) -> Iterator[SchemaProblem]
             yield SchemaProblem(
                 SchemaProblemKind.NEWER,
                 path,
-                f"{path} came with {reader.program} {since}, {reader} does not know it and ignores "
+                f"{path} came with {reader.program} {since}; {reader} does not know it and ignores "
                 "it",
                 f"use {since} or newer, or remove it",
                 steps,
@@ -83,7 +83,7 @@ def _newer(reader: Reader, values: Mapping[str, Any]) -> Iterator[SchemaProblem]
 
 
 def says_true(chart: str, problem: SchemaProblem, values: Mapping[str, Any]) -> bool:
-    """Whether a problem is text that says true where a template asks whether a boolean is set: it
+    """Whether a problem is text that means true where a template tests whether a boolean is set: it
     works, and so would `"false"`."""
     data = schema_file(f"chart-{chart}")
     here: Any = data["values"]
@@ -97,7 +97,7 @@ def says_true(chart: str, problem: SchemaProblem, values: Mapping[str, Any]) -> 
 
 
 def own_values(chart: str) -> tuple[str, ...]:
-    """Top-level values that the chart itself reads, those it hands on left out."""
+    """Top-level values that the chart itself reads, without those that it copies."""
     return tuple(schema_file(f"chart-{chart}")["values"]["properties"])
 
 
@@ -145,7 +145,7 @@ def _merged(
 
 
 _CHART_ONLY = ("driver.nvidiaDriverCRD", "draDriver")
-"""Sections of which templates hand on only what the chart's own file names."""
+"""Sections of which templates copy only the keys in the chart's own file."""
 
 
 def _scalar(schema: Mapping[str, Any]) -> JsonSchema | None:
@@ -175,8 +175,8 @@ def _unfolded(schema: Mapping[str, Any], defs: Mapping[str, Any]) -> JsonSchema:
 
 
 def _left_out(problem: SchemaProblem, values: Mapping[str, Any], typed: bool) -> bool:
-    """Whether templates leave the value out, or write a quoted boolean as one, which those that ask
-    for types do not."""
+    """Whether templates leave the value out, or write a quoted boolean as a boolean, which
+    templates that test for types do not."""
     here: Any = values
     for step in problem.steps:
         if isinstance(step, str) and step not in (as_mapping(here) or {}):

@@ -1,7 +1,7 @@
-"""Validation expressions (CEL) of custom resources, evaluated as an API server does it on creation.
+"""Validation expressions (CEL) of custom resources, evaluated like an API server does on creation.
 
-It applies the schema's defaults first, and takes an error of an expression for a refusal.
-Expressions about the former state of an object (`oldSelf`) say nothing about a new one.
+It first applies the schema's defaults, and counts an error of an expression as a refusal.
+Expressions about the previous state of an object (`oldSelf`) do not apply to a new one.
 """
 
 import re
@@ -20,8 +20,8 @@ Steps = tuple[str | int, ...]
 
 
 def broken_rules(api_version: str, kind: str, document: Any) -> Iterator[tuple[Steps, str]]:
-    """Where an object breaks an expression of its definition, and the expression. The object fits
-    its schema and has no nulls. Raises KeyError where there is no schema."""
+    """Where an object violates an expression of its definition, and the expression. The object is
+    valid by its schema and has no nulls. Raises KeyError if there is no schema."""
     schema = _rules_of(api_version, kind)
     if schema:
         yield from _broken(schema, _defaulted(schema, document), ())
@@ -29,7 +29,7 @@ def broken_rules(api_version: str, kind: str, document: Any) -> Iterator[tuple[S
 
 @cache
 def _rules_of(api_version: str, kind: str) -> Schema:
-    """What a definition says of expressions and defaults; empty where it has no expression."""
+    """Expressions and defaults of a definition; empty if it has no expression."""
     name = schema_kinds()[api_version][kind]
     if name == KUBERNETES:
         return {}
@@ -40,7 +40,7 @@ def _rules_of(api_version: str, kind: str) -> Schema:
 
 
 def _reduced(schema: Schema, file: str) -> Schema:
-    """What plays a part in expressions: their texts, defaults, and what is below."""
+    """The parts of a schema for expressions: their texts, defaults, and the levels below."""
     if "$ref" in schema:
         return _part(file, schema["$ref"].rpartition("/")[2])
     rules = [one["rule"] for one in schema.get(_RULES, ())]

@@ -1,5 +1,5 @@
-"""What is refused though a definition takes it: by the server in claims of devices, and by the code
-of operators and their webhooks. `refusals.jsonl` has a row, with its source, for each refusal.
+"""Refusals beyond the definition: by the server in claims of devices, and by the code of operators
+and their webhooks. `refusals.jsonl` has a row, with its source, for each refusal.
 
 A row has `kinds` (group or API version, and kind), `at` (paths, `[]` for the items of a list) and
 a `rule`, an expression of CEL about `self`, the value there, and `object`, the whole; what it
@@ -34,10 +34,10 @@ def refusals() -> Mapping[str, Sequence[Mapping[str, Any]]]:
 
 
 def refused_by_code(document: Mapping[str, Any]) -> Iterator[SchemaProblem]:
-    """The problems of an object that fits its definition and has no nulls."""
+    """The problems of an object that is valid by its definition and has no nulls."""
     version, kind = str(document.get("apiVersion")), str(document.get("kind"))
     group, rows = version.rpartition("/")[0], refusals()
-    contexts: dict[tuple[int, bool], Any] = {}  # values are slow to hand over to CEL
+    contexts: dict[tuple[int, bool], Any] = {}  # converting values for CEL is slow
     for row in (*rows.get(f"{group}/{kind}", ()), *rows.get(f"{version}/{kind}", ())):
         for steps, value in (one for path in row["at"] for one in _all(document, path)):
             key = (id(value), "object" in row["rule"])
@@ -61,7 +61,7 @@ def _is_refused(rule: str, context: Any) -> bool:
 
 
 def _there(value: Any, path: str) -> Iterator[str]:
-    """The steps of a path as far as it is there."""
+    """The steps of a path, as far as they exist."""
     for key in filter(None, path.split(".")):
         if (value := (as_mapping(value) or {}).get(key)) is None:
             return

@@ -1,4 +1,4 @@
-"""Schemas of Kubernetes as JSON Schemas that refuse what an API server refuses.
+"""Schemas of Kubernetes as JSON Schemas that refuse the same objects as an API server.
 
 An API server with strict field validation refuses fields that a schema does not name, applies
 defaults before it asks for required fields, takes null in a mapping for absent, and checks the
@@ -18,7 +18,7 @@ _INTEGERS = {"int32": 1 << 31, "int64": 1 << 63}
 _BASE64 = r"^(?:[A-Za-z0-9+/\s]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?\s*$"
 _OPEN = "x-kubernetes-preserve-unknown-fields"
 _CONDITIONS = ("allOf", "anyOf", "oneOf", "not")
-"""Hold conditions on values only: what fields there are is said next to them."""
+"""Keywords with conditions on values only: the fields are in the same schema."""
 _KEPT = (
     *("type", "enum", "pattern", "minimum", "maximum", "minLength", "maxLength", "minItems"),
     *("maxItems", "minProperties", "maxProperties", "multipleOf", "uniqueItems", *_CONDITIONS),
@@ -27,7 +27,7 @@ _KEPT = (
 
 @cache
 def json_schema(api_version: str, kind: str) -> JsonSchema:
-    """The schema of a kind. Raises KeyError where the catalogue has none."""
+    """The schema of a kind. Raises KeyError if the catalogue has none."""
     name = schema_kinds()[api_version][kind]
     kinds = schema_file(name)["kinds"]
     metadata = parts(METADATA)
@@ -91,12 +91,12 @@ def _field(field: Mapping[str, Any], required: bool, *, custom: bool) -> JsonSch
 
 
 def _filled_in(field: Mapping[str, Any] | None) -> bool:
-    """Whether a required field may be absent, or null, in what a user writes."""
+    """Whether a required field may be absent, or null, in a user's object."""
     return field is not None and ("default" in field or bool(field.get("nullable")))
 
 
 def _bounds(schema: Mapping[str, Any], result: JsonSchema) -> None:
-    """Bounds in the words of JSON Schema, and those of the format."""
+    """Bounds as JSON Schema keywords, and those of the format."""
     for bound, exclusive in (("minimum", "exclusiveMinimum"), ("maximum", "exclusiveMaximum")):
         if schema.get(exclusive) is True:
             result[exclusive] = result.pop(bound)

@@ -1,7 +1,7 @@
-"""Fields and values of Kubernetes' own kinds that a cluster of an older minor version has not.
+"""Fields and values of Kubernetes' own kinds that a cluster of an older minor version lacks.
 
-What the catalogue records begins with Kubernetes 1.31: what is older is not reported. A field that
-a feature gate hides until a later version is one from the version whose API has it.
+The catalogue's records start with Kubernetes 1.31: older additions are not reported. A field that a
+feature gate hides until a later version counts from the version whose API has it.
 """
 
 import json
@@ -22,11 +22,11 @@ Steps = tuple[str | int, ...]
 
 @dataclass(frozen=True, slots=True)
 class NewerField:
-    """A field that is set, or a value of it, with the minor version it came with."""
+    """A field or a value of it, with the minor version that introduced it."""
 
     steps: Steps
     value: object
-    """None where the field itself is new."""
+    """None if the field itself is new."""
     since: tuple[int, ...]
 
 
@@ -36,15 +36,15 @@ def newer_fields(document: Any) -> tuple[NewerField, ...]:
     version, name = str(item.get("apiVersion")), str(item.get("kind"))
     if schema_kinds().get(version, {}).get(name) != KUBERNETES:
         return ()
-    with suppress(ValueError):  # of a number that has too many digits
+    with suppress(ValueError):  # for a number with too many digits
         if not _newer_names().search(json.dumps(document, default=str)):
-            return ()  # as most
+            return ()  # the usual case
     reference = schema_file(KUBERNETES)["kinds"][version][name]
     return tuple(_below(reference, document, ()))
 
 
 def newer_problems(document: Any, cluster: tuple[int, ...]) -> Iterator[SchemaProblem]:
-    """Those that a cluster of a minor version does not have."""
+    """The fields that a cluster of a minor version does not have."""
     has = ".".join(map(str, cluster))
     for one in newer_fields(document):
         if cluster[:2] >= one.since:
@@ -92,7 +92,7 @@ def _below(schema: Mapping[str, Any], value: Any, steps: Steps) -> Iterator[Newe
 
 @cache
 def _newer_names() -> re.Pattern[str]:
-    """The fields and values that are recorded, in the JSON of a document."""
+    """The recorded fields and values, in the JSON of a document."""
     data = schema_file(_FIELDS)
     names = {name for fields in data["fields"].values() for name in fields}
     names.update(*(one for kind in data["values"].values() for one in kind.values()))

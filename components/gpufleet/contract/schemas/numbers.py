@@ -1,4 +1,4 @@
-"""Numbers that no definition refuses, though the API server does or reads others in their place.
+"""Numbers that no definition refuses, although the API server refuses them or reads them wrongly.
 
 Sources: kubernetes `pkg/apis/core/validation/validation.go`, `ValidateNonnegativeQuantity` of the
 requests and limits of containers; k8s.io/apimachinery v0.36.3 `pkg/api/resource/quantity.go`: no
@@ -24,7 +24,7 @@ Steps = tuple[str | int, ...]
 
 
 def refused_numbers(document: Any) -> Iterator[SchemaProblem]:
-    """The amounts of a document that are too large, and those of containers that are negative."""
+    """Amounts of a document that are too large, and negative amounts of containers."""
     kind = SchemaProblemKind.BOUND
     for steps, value in _amounts(document, ()):
         if _is_too_large(value):
@@ -49,8 +49,8 @@ def _amounts(value: dict[str, Any] | list[Any], steps: Steps) -> Iterator[tuple[
 
 
 def _holds_amounts(steps: Steps) -> bool:
-    """Whether it is the place of amounts: of a container, a ResourceQuota, a LimitRange or a
-    NodePool. Quotas of Kueue are left out: Google's own queues have `1000000000Ti`."""
+    """Whether it is a place of amounts: of a container, a ResourceQuota, a LimitRange or a
+    NodePool. Quotas of Kueue are excluded: Google's own queues have `1000000000Ti`."""
     match steps:
         case ("spec", "hard" | "limits"):
             return True
@@ -69,7 +69,7 @@ def _is_too_large(value: object) -> bool:
 
 
 def _shortened(value: object) -> str:
-    """A number as a message shows it; Python writes no number of many thousand digits."""
+    """A number for a message; Python does not format numbers of many thousand digits."""
     if isinstance(value, int) and value.bit_length() > _MOST_BITS:
         return f"a number of more than {int(value.bit_length() * 0.30103)} digits"
     text = str(value)

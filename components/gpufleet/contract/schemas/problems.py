@@ -1,4 +1,4 @@
-"""What a schema says against an object, in words for its author."""
+"""Errors of an object against its schema, in words for its author."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ _NOUNS = {
 
 
 class SchemaProblemKind(StrEnum):
-    """What is wrong with a value."""
+    """Kind of an error."""
 
     UNKNOWN = "unknown"
     """The schema has no such field."""
@@ -30,37 +30,37 @@ class SchemaProblemKind(StrEnum):
     """The release that reads it does not have the field yet."""
     TYPE = "type"
     CHOICE = "choice"
-    """None of the values that are allowed."""
+    """The value is not one of the allowed values."""
     BOUND = "bound"
     """Too small, large, short, long, few or many."""
     PATTERN = "pattern"
     REQUIRED = "required"
     REPEATED = "repeated"
-    """Two entries of a list that may not be equal."""
+    """Two entries of a list are equal that must differ."""
     CONDITION = "condition"
-    """Fields do not fit each other."""
+    """Fields contradict each other."""
     REFUSED = "refused"
     """The code of a later release of an operator refuses it."""
 
 
 @dataclass(frozen=True, slots=True)
 class SchemaProblem:
-    """One thing that an API server refuses."""
+    """One reason why an API server refuses an object."""
 
     kind: SchemaProblemKind
     path: str
-    """Where, from the top of the object: `spec.driver.enabled`."""
+    """Path from the top of the object: `spec.driver.enabled`."""
     message: str
     fix: str | None
     steps: tuple[str | int, ...]
     """The path, step by step."""
     value: object = None
-    """The value as it may be shown; None where it may be a secret, and for missing fields."""
+    """The value, if it may be shown; None if it may be a secret, and for missing fields."""
     limit: object = None
     known: tuple[str, ...] = ()
-    """Fields that exist where an unknown one was found."""
+    """Existing fields at the place of an unknown field."""
     asks_for_nothing: bool = False
-    """Of an unknown field: whether its value is empty or false (`psp: {enabled: false}`)."""
+    """For an unknown field: whether its value is empty or false (`psp: {enabled: false}`)."""
 
 
 def wrong_type(
@@ -70,8 +70,8 @@ def wrong_type(
     types: Sequence[str],
     known: Sequence[str],
 ) -> tuple[str, str, str | None]:
-    """Message, fix, and the value as it may be shown. `known`: fields of the mapping that is
-    needed."""
+    """Message, fix, and the value if it may be shown. `known`: fields of the required
+    mapping."""
     name = field_name(steps)
     displayed = visible(document, steps, value)
     needed = " or ".join(_NOUNS[one] for one in types if one in _NOUNS)
@@ -121,7 +121,7 @@ def _list_fix(name: str, value: Any, displayed: str | None) -> str:
 
 
 def unknown_fix(key: str, known: Sequence[str]) -> str:
-    """What to write instead of a field that does not exist."""
+    """The suggestion for a field that does not exist."""
     near = nearest_names(key, known, limit=1)
     if near:
         return f"write `{near[0]}`"
@@ -153,7 +153,7 @@ def field_name(steps: Sequence[str | int]) -> str:
 
 
 def visible(document: Any, steps: Sequence[str | int], value: Any) -> str | None:
-    """The value as a message shows it; None where it may be a secret, or is not a scalar."""
+    """The value for a message; None if it may be a secret, or is not a scalar."""
     if isinstance(value, dict | list):
         return None
     if as_mapping(document) is not None and document.get("kind") == "Secret":

@@ -26,15 +26,15 @@ class SchemaCodes:
     bound: str
     required: str
     other: str
-    """Patterns, repeated entries, fields that do not fit each other."""
+    """Patterns, repeated entries, fields that contradict each other."""
     reader: str = READER
-    """Who does not know an unknown field."""
+    """The reader to which an unknown field is not known."""
     definition: tuple[str, str] | None = None
-    """API version and kind whose definition is of one release of the vendor's, which messages name:
-    objects do not say their release, and what is unknown now may have been a field before."""
+    """API version and kind whose definition is of one release of the vendor's, named in messages:
+    objects do not name their release, and an unknown field may have existed before."""
     of_release: str | None = None
-    """The release that is known, where the objects are of an older one: what is unknown to it may
-    have been a field then."""
+    """The known release, if the objects are of an older one: fields that it does not know may have
+    existed then."""
 
     def of(self, kind: SchemaProblemKind) -> str:
         """The code of a problem that is not an unknown field."""
@@ -49,7 +49,7 @@ class SchemaCodes:
 
 
 def schema_codes(reader: str = READER) -> SchemaCodes:
-    """The codes of a family that has none of its own."""
+    """The codes of a family without its own codes."""
     return SchemaCodes(
         wrong_type=f"{SHARED}-wrong-type",
         choice=f"{SHARED}-choice-unknown",
@@ -65,10 +65,10 @@ SCHEMA_RULES = rules_in("unknown_keys", "schema")
 
 
 def object_problems(document: Mapping[str, Any], group: str) -> tuple[SchemaProblem, ...]:
-    """What the schema of an object's kind refuses.
+    """Errors of an object by the schema of its kind.
 
-    Without `apiVersion`, or with one that has no schema, the newest version of the group counts;
-    without `spec`, an empty one. Raises KeyError where the kind has no schema.
+    Without `apiVersion`, or with one without a schema, the newest version of the group is used;
+    without `spec`, an empty one. Raises KeyError if the kind has no schema.
     """
     versions = served_versions(str(document["kind"]), group)
     version = document.get("apiVersion")
@@ -86,10 +86,10 @@ def report_problems(
     path: str = "",
     special: Callable[[SchemaProblem], str | None] | None = None,
 ) -> None:
-    """Add problems of an object at `path`; none where a rule of its own refuses the place.
+    """Add problems of an object at `path`; none if another rule already refuses the place.
 
-    `special` gives another code for a problem, None for the usual one. Rules of their own come
-    first, so that theirs is the message.
+    `special` returns another code for a problem, None for the usual one. Other rules come
+    first, so that their message is reported.
     """
     taken = {one.path for one in report.findings if one.severity is Severity.ERROR}
     for problem in problems:

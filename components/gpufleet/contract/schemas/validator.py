@@ -53,10 +53,10 @@ def has_schema(api_version: object, kind: object) -> bool:
 
 
 def schema_problems(document: Any, api_version: str | None = None) -> tuple[SchemaProblem, ...]:
-    """All that an API server refuses in an object for its shape, in the order of paths.
+    """Everything that an API server refuses in an object by its schema, in the order of paths.
 
     The document needs `kind`, and `apiVersion` unless another version to validate for is given.
-    Raises KeyError where the catalogue has no schema.
+    Raises KeyError if the catalogue has no schema.
     """
     version, kind = api_version or document["apiVersion"], document["kind"]
     validator, schema = _validator(version, kind), json_schema(version, kind)
@@ -79,7 +79,7 @@ _EMBEDDED = {
     "Machine": ("spec", "providerSpec", "value"),
     "MachineSet": ("spec", "template", "spec", "providerSpec", "value"),
 }
-"""Kind -> where it holds another object, whose webhook and not the server validates it."""
+"""Kind -> place of another object in it, which a webhook validates and not the server."""
 
 
 def _embedded_problems(kind: str, document: Any) -> Iterator[SchemaProblem]:
@@ -96,7 +96,7 @@ def _embedded_problems(kind: str, document: Any) -> Iterator[SchemaProblem]:
 
 
 def _as_written(document: Any, steps: Iterable[str | int]) -> Iterator[str | int]:
-    """Steps with the keys that a document has: the validator takes a key `0` for an index."""
+    """Steps with the keys of a document: the validator reads a key `0` as an index."""
     for step in steps:
         key = step if is_list(document) else str(step)
         yield key
@@ -105,7 +105,7 @@ def _as_written(document: Any, steps: Iterable[str | int]) -> Iterator[str | int
 
 def _broken_rule(steps: tuple[str | int, ...], rule: str) -> SchemaProblem:
     where = field_name(steps) if steps else "the object"
-    message = f"{where} breaks a rule of the definition: {rule}"
+    message = f"{where} violates a rule of the definition: {rule}"
     return _problem(SchemaProblemKind.CONDITION, steps, message, None, None, None)
 
 
@@ -113,7 +113,7 @@ _PARTS: dict[str, "Validator"] = {}
 
 
 def part_problems(name: str, schema: JsonSchema, value: Any) -> tuple[SchemaProblem, ...]:
-    """The same for any value and a schema that is not a whole kind's; `name` is the schema's."""
+    """The same for any value and a partial schema; `name` is the schema's name."""
     if name not in _PARTS:
         _PARTS[name] = _compiled(schema)
     return _problems_of(_PARTS[name], schema, _without_nulls(value))
@@ -136,7 +136,7 @@ def _problems_of(
 def _unknown_nulls(
     validator: "Validator", schema: JsonSchema, document: Any
 ) -> Iterator[SchemaProblem]:
-    """Fields that a kind does not have and that are null: absent elsewhere, refused here."""
+    """Null fields that a kind does not have: absent elsewhere, refused here."""
     for error in validator.iter_errors(document):
         if type(error.kind).__name__ in ("AdditionalProperties", "FalseSchema"):
             for problem in _problems(error, schema, document):
@@ -150,7 +150,7 @@ def _validator(api_version: str, kind: str) -> "Validator":
 
 
 def _compiled(schema: JsonSchema) -> "Validator":
-    import jsonschema_rs  # imported where there is something to validate
+    import jsonschema_rs  # imported only if there is something to validate
 
     return jsonschema_rs.Draft202012Validator(
         schema,
@@ -171,7 +171,7 @@ class _MapKeys:
         self.keys = cast("list[str]", value)
 
     def validate(self, instance: Any) -> None:
-        """Raise ValueError for the first entry that is there before."""
+        """Raise ValueError for the first entry that occurred before."""
         seen: set[str] = set()
         for item in as_list(instance) or []:
             entry = as_mapping(item)
@@ -184,7 +184,7 @@ class _MapKeys:
 
 
 def _without_nulls(value: Any) -> Any:
-    """The value without nulls in mappings, which an API server takes for absent."""
+    """The value without nulls in mappings, which an API server reads as absent."""
     if is_mapping(value):
         kept = ((str(key), one) for key, one in value.items() if one is not None)
         return {key: _without_nulls(one) if type(one) in (dict, list) else one for key, one in kept}
@@ -290,7 +290,7 @@ def _bound(
 
 
 def known_fields(api_version: str, kind: str, *path: str) -> tuple[str, ...]:
-    """Names of the fields of a kind below a path. Raises KeyError where there is no schema."""
+    """Names of the fields of a kind below a path. Raises KeyError if there is no schema."""
     schema = json_schema(api_version, kind)
     return _known(schema, [step for name in path for step in ("properties", name)])
 
@@ -305,13 +305,13 @@ def _known(schema: JsonSchema, path: Iterable[str | int]) -> tuple[str, ...]:
     return tuple(here.get("properties", {}))
 
 
-# What patterns in the definitions of GPU objects ask for, in words for their author.
+# Meaning of patterns in the definitions of GPU objects, in words for their author.
 
 _NUMBER = r"(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))"
 _NAME = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 _UNITS = ("y", "w", "d", "h", "m", "s", "ms")
 _LONGEST = 48
-"""Characters of a pattern that a message shows."""
+"""Maximum characters of a pattern in a message."""
 
 _MEANINGS = {
     rf"^(\+|-)?{_NUMBER}(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?{_NUMBER}))?$": (
@@ -331,6 +331,6 @@ _MEANINGS = {
 
 
 def needed(pattern: str) -> str:
-    """Its meaning; else the pattern, cut where it is long."""
+    """Its meaning; else the pattern, shortened if it is long."""
     shown = pattern if len(pattern) <= _LONGEST else f"{pattern[: _LONGEST - 3]}..."
     return _MEANINGS.get(pattern, f"text that matches {shown}")

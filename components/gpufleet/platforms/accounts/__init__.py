@@ -1,1 +1,1 @@
-"""Read-only questions to accounts of AWS and Google Cloud, for the preflight of every platform."""
+"""Read-only requests to accounts of AWS and Google Cloud, for the preflight of every platform."""

@@ -1,5 +1,5 @@
 # pyright: standard
-"""Read-only calls to AWS that answer, say that they are not allowed, or say why not."""
+"""Read-only calls to AWS that return an answer, a missing permission or an error."""
 
 from collections.abc import Callable
 from typing import Any
@@ -24,11 +24,11 @@ DENIED = frozenset(
         "UnrecognizedClientException",
     }
 )
-"""Error codes that mean: who asks may not know."""
+"""Error codes for a missing permission."""
 
 
 class AwsClient:
-    """Clients of one region, made when first used."""
+    """Clients of one region, created on first use."""
 
     def __init__(self, region: str, answers: Answers) -> None:
         try:
@@ -49,11 +49,11 @@ class AwsClient:
     def ask(
         self, service: str, operation: str, path: str, question: str, **parameters: Any
     ) -> dict[str, Any]:
-        """The answer of one call, all its pages together.
+        """The result of one call, with all its pages.
 
         Raises:
             NotAnsweredError: not allowed, not reachable, or throttled; reported under `path`.
-            MissingError: what was asked for does not exist.
+            MissingError: the requested object does not exist.
         """
         from botocore.exceptions import BotoCoreError, ClientError
 
@@ -90,7 +90,7 @@ class AwsClient:
 
 
 _IAM = {"service-quotas": "servicequotas"}
-"""Service -> its name in policies, where they differ."""
+"""Service -> its name in policies, if different."""
 
 
 def _camel(operation: str) -> str:

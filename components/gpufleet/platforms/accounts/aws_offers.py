@@ -1,9 +1,8 @@
 # pyright: standard
-"""Whether AWS sells a pool's machines in its zones, and whether quotas admit all of them.
+"""Whether AWS sells a pool's machines in its zones, and whether quotas allow all of them.
 
 Codes of EC2's vCPU quotas: Service Quotas, as several public repositories name them (2026). The
-name that the API returns with a quota is compared, so that a wrong code is noticed instead of
-believed.
+name that the API returns with a quota is compared, so that a wrong code is detected.
 """
 
 from collections.abc import Iterable, Sequence
@@ -21,7 +20,7 @@ _finding = findings_in(__file__)
 
 
 def ask_offered(aws: AwsClient, pool: Pool, zones: Sequence[str], answers: Answers) -> None:
-    """Whether the types are sold in the zones the pool may use; without zones, in the region."""
+    """Whether the types are sold in the zones of the pool; without zones, in the region."""
     types = [machine.name for machine in pool.machines]
     path, are = f"{pool.path}.instanceTypes", "is" if len(types) == 1 else "are"
     answer = answers.answer(
@@ -59,14 +58,14 @@ def ask_offered(aws: AwsClient, pool: Pool, zones: Sequence[str], answers: Answe
 
 
 def ask_quotas(aws: AwsClient, pools: Sequence[Pool], answers: Answers) -> None:
-    """Whether the vCPU quotas admit all pools at their largest size."""
+    """Whether the vCPU quotas allow all pools at their largest size."""
     for need in needs(pools):
         bucket, code = need.bucket, need.bucket.code
         path = need.pools[0].path if len(need.pools) == 1 else "pools"
         kind = f"for {bucket.market} {bucket.families} instances"
         question, look_up = f"the quota {code} {kind}", "look it up in Service Quotas"
         if not code:
-            reason = "its code is in none of our sources"
+            reason = "its code is not in our sources"
             answers.could_not_check(path, f"the quota {kind}", reason, look_up)
             continue
         try:
@@ -108,13 +107,13 @@ class Bucket:
     """One quota."""
 
     code: str
-    """Code in Service Quotas; empty where no source names one."""
+    """Code in Service Quotas; empty if no source names one."""
     families: str
-    """How its name calls the families: `P`, `G and VT`."""
+    """Families in its name: `P`, `G and VT`."""
     market: str
-    """How its name calls the market: `On-Demand`, `Spot`."""
+    """Market in its name: `On-Demand`, `Spot`."""
     prefixes: tuple[str, ...]
-    """What the names of its machine types begin with, where no earlier row has them."""
+    """Prefixes of its machine types, unless an earlier row has them."""
 
     def is_named(self, name: str) -> bool:
         """Whether a quota's name is that of this bucket."""
@@ -125,18 +124,18 @@ class Bucket:
 
 @dataclass(frozen=True, slots=True)
 class QuotaNeed:
-    """What some pools may need of one quota."""
+    """Demand of some pools on one quota."""
 
     bucket: Bucket
     pools: tuple[Pool, ...]
     vcpus: int
-    """All of them at their largest size, on their largest machine."""
+    """Sum at their largest size, on their largest machine."""
 
 
 def bucket_of(family: str, mode: str) -> Bucket | None:
-    """The quota that a machine of a family draws on; None for what no vCPU quota bounds.
+    """The quota of a machine of a family; None if no vCPU quota limits it.
 
-    Capacity Blocks have quotas of their own; reservations count as on demand.
+    Capacity Blocks have separate quotas; reservations count as on demand.
     """
     market = "Spot" if mode == "spot" else "On-Demand"
     rows = () if mode == "capacityBlock" else _buckets()
@@ -151,8 +150,8 @@ def _buckets() -> Sequence[Bucket]:
 
 
 def needs(pools: Iterable[Pool]) -> list[QuotaNeed]:
-    """What the pools may need together, by quota. A pool that may buy in several ways may need all
-    of its size in each."""
+    """Demand of the pools together, by quota. A pool with several capacity types may need its whole
+    size in each."""
     found: dict[Bucket, list[tuple[Pool, int]]] = {}
     for pool in pools:
         vcpus = max((machine.vcpu or 0) for machine in pool.machines) * pool.nodes.maximum

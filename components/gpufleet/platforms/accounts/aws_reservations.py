@@ -1,5 +1,5 @@
 # pyright: standard
-"""Whether an EC2 capacity reservation or Capacity Block is what a pool takes it for."""
+"""Whether an EC2 capacity reservation or Capacity Block matches its pool."""
 
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
@@ -16,20 +16,20 @@ from gpufleet.spec.capacity import Capacity, CapacityBlock
 _finding = findings_in(__file__)
 
 NEARLY_OVER = timedelta(days=1)
-"""How long before its end a Capacity Block is no place to deploy to without a word: the shortest is
-sold for a day."""
+"""Remaining time of a Capacity Block below which a deployment gets a warning: the shortest block
+lasts a day."""
 
 USABLE = ("active", "scheduled", "pending", "assessing")
 """States of a reservation that gives capacity now or later (EC2 CapacityReservationState)."""
 
 
 def utc_now() -> datetime:
-    """The present, to compare a block's end with."""
+    """The present time, to compare with a block's end."""
     return datetime.now(UTC)
 
 
 def ask_reservations(aws: AwsClient, pool: Pool, answers: Answers) -> None:
-    """Ask about every reservation and Capacity Block of a pool."""
+    """Check every reservation and Capacity Block of a pool."""
     for index, entry in enumerate(pool.capacity):
         if (entry.capacity_block or entry.reserved) is not None:
             path = f"{pool.path}.capacity[{index}].{entry.mode}"
@@ -39,15 +39,15 @@ def ask_reservations(aws: AwsClient, pool: Pool, answers: Answers) -> None:
 def _ask_reservation(
     aws: AwsClient, pool: Pool, path: str, entry: Capacity, answers: Answers
 ) -> None:
-    """It exists, is of the pool's type and zone, and has room for the pool's largest size."""
+    """It exists, has the pool's type and zone, and has capacity for the pool's largest size."""
     bought = entry.capacity_block or entry.reserved
     assert bought is not None
     if reservation_group_region(bought.id) is not None:
         answers.could_not_check(
             f"{path}.id",
             f"the reservations of {bought.id}",
-            "they are the resource group's, which is not read",
-            "look at each by its id: type, zone and room",
+            "they belong to the resource group, which is not read",
+            "check each by its id: type, zone and free instances",
         )
         return
     missing = _finding("reservation-not-found", path, found=bought.id)
@@ -75,7 +75,7 @@ def _ask_reservation(
 def _own_instances(
     aws: AwsClient, pool: Pool, path: str, reservation: str, answers: Answers
 ) -> int | None:
-    """Machines of the pool that run in it already; None when that may not be known."""
+    """Machines of the pool that already run in it; None if this cannot be read."""
     answer = answers.answer(
         None,
         aws.ask,
@@ -139,7 +139,7 @@ def _validate(
 def validate_window(
     path: str, found: Mapping[str, Any], block: CapacityBlock, now: datetime
 ) -> Iterable[Finding]:
-    """Whether the block's window is the declared one, and whether it is nearly over."""
+    """Whether the block's window is the declared one, and whether it ends soon."""
     end = found.get("EndDate")
     if isinstance(end, datetime) and now < end < now + NEARLY_OVER:
         left = int((end - now).total_seconds() // 60)

@@ -1,5 +1,5 @@
-"""Whether the charts of a fleet find their place in a cluster: its version, who runs the same
-programs, what may be made, and where there is room."""
+"""Whether the charts of a fleet can be installed in a cluster: its version, existing programs,
+permissions, and free capacity."""
 
 import re
 from collections import Counter
@@ -22,9 +22,9 @@ _finding = findings_in(__file__)
 
 Objects = Sequence[Mapping[str, Any]]
 OPERANDS = 10
-"""Pods of the GPU Operator on one node at most: driver, toolkit, device plugin, GPU Feature
-Discovery, DCGM and its exporter, MIG manager, status exporter, validator, and the worker of Node
-Feature Discovery (NVIDIA/gpu-operator v26.7.0 `assets`)."""
+"""Maximum number of pods of the GPU Operator on one node: driver, toolkit, device plugin, GPU
+Feature Discovery, DCGM and its exporter, MIG manager, status exporter, validator, and the worker of
+Node Feature Discovery (NVIDIA/gpu-operator v26.7.0 `assets`)."""
 PARTS = (
     ("create", "", "namespaces", None),
     ("create", "apiextensions.k8s.io", "customresourcedefinitions", None),
@@ -32,7 +32,7 @@ PARTS = (
     ("create", "apps", "deployments", None),
     ("create", "", "secrets", None),
 )
-"""Kinds that charts consist of, and the Secrets in which Helm keeps its releases."""
+"""Kinds in charts, and the Secrets in which Helm stores its releases."""
 _DISCOVERY, _EXPORTER = "node-feature-discovery", "dcgm-exporter"
 _PLUGIN = re.compile(r"(nvidia|hami).*device-plugin")
 
@@ -56,8 +56,8 @@ def ask_permissions(
     what: str,
     answers: Answers,
 ) -> None:
-    """Ask whether who asks may do what `what` needs: verb, group, plural, namespace. The deployment
-    may run as another, so that a missing permission is a warning."""
+    """Check the permissions of the current user for `what`: verb, group, plural, namespace. The
+    deployment may run as another user, so a missing permission is a warning."""
     for verb, group, plural, namespace in wanted:
         kind = f"{plural}.{group}".rstrip(".") + ("" if namespace is None else f" in {namespace}")
         if answers.answer(None, cluster.may, verb, group, plural, namespace, path) is False:
@@ -69,7 +69,7 @@ def ask_permissions(
 def ask_charts(
     cluster: ClusterClient, fleet: Fleet, nodes: Objects, gpu_nodes: Objects, answers: Answers
 ) -> None:
-    """Ask for programs of others, permissions and room; `gpu_nodes` are those of the pools."""
+    """Check existing programs, permissions and capacity; `gpu_nodes` are the nodes of the pools."""
     charts = {one.chart.name: one for one in releases(fleet)}
     if not charts:
         return
@@ -83,8 +83,8 @@ def ask_charts(
 
 
 def _other(one: Mapping[str, Any], charts: Mapping[str, FleetRelease], answers: Answers) -> None:
-    """A program that is to be installed, and that somebody else runs. Helm says in annotations of
-    what release an object is (helm/helm v3 `pkg/action/validate.go`)."""
+    """A program that would be installed and that already runs. Helm records an object's release in
+    annotations (helm/helm v3 `pkg/action/validate.go`)."""
     metadata = mapping(one.get("metadata"))
     name, namespace = str(metadata.get("name")), metadata.get("namespace")
     program = str(mapping(metadata.get("labels")).get("app.kubernetes.io/name"))
@@ -120,7 +120,7 @@ def _room(
     gpu_nodes: Objects,
     answers: Answers,
 ) -> None:
-    """Whether controllers can run somewhere, and operands on the nodes of the pools."""
+    """Whether controllers can run on some node, and operands on the nodes of the pools."""
     if not any(_is_usable(one) and not _keeps_away(one) for one in nodes):
         answers.findings.append(_finding("no-room-for-charts"))
     own = {one.namespace for one in charts.values()}

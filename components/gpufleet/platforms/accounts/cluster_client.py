@@ -1,5 +1,5 @@
 # pyright: standard
-"""Read-only requests to the cluster of the kubeconfig that answer, or say why not."""
+"""Read-only requests to the cluster of the kubeconfig that return an answer or an error."""
 
 import os
 from collections.abc import Callable
@@ -14,7 +14,7 @@ from gpufleet.components_base.answers import (
 from gpufleet.installation import install_command
 
 TIMEOUT = (5, 20)
-"""Seconds a connection, and one answer, may take."""
+"""Timeout in seconds of a connection, and of one answer."""
 
 _DONE = {"create": "created", "patch": "patched"}
 
@@ -28,7 +28,7 @@ class ClusterClient:
     """
 
     def __init__(self, answers: Answers, what: str, how: str) -> None:
-        """`what` is asked, as texts name it, and `how` one logs in to it."""
+        """`what`: the requested data, for messages; `how`: how to log in to it."""
         try:
             from kubernetes import client, config
             from yaml import YAMLError
@@ -105,7 +105,7 @@ class ClusterClient:
         return list(self._plain(self._ask(path, question, f"list {kind}", calls[kind]))["items"])
 
     def may(self, verb: str, group: str, plural: str, namespace: str | None, path: str) -> bool:
-        """Whether who asks may do something to objects of a kind. Raises as `_ask`."""
+        """Whether the current user may do this to objects of a kind. Raises as `_ask`."""
         attributes = {"group": group, "resource": plural, "verb": verb, "namespace": namespace}
         review = {
             "apiVersion": "authorization.k8s.io/v1",
@@ -124,11 +124,11 @@ class ClusterClient:
     def _ask(
         self, path: str, question: str, permission: str, call: Callable[..., Any], **given: Any
     ) -> Any:
-        """The answer of one call.
+        """The result of one call.
 
         Raises:
             NotAnsweredError: not allowed or not reachable; reported under `path`.
-            MissingError: what was asked for, or its kind, does not exist.
+            MissingError: the requested object, or its kind, does not exist.
         """
         from kubernetes.client import ApiException
         from urllib3.exceptions import HTTPError
@@ -144,7 +144,7 @@ class ClusterClient:
             raise NotAnsweredError from None
         except (HTTPError, OSError) as problem:
             reason = f"the cluster cannot be reached ({type(problem).__name__})"
-            self._answers.could_not_check(path, question, reason, "see that its API answers here")
+            self._answers.could_not_check(path, question, reason, "check that its API is reachable")
             raise NotAnsweredError from None
         self._answers.answered(question)
         return answer

@@ -1,5 +1,5 @@
 # pyright: standard
-"""Read-only calls to Google Cloud that answer, say that they are not allowed, or say why not."""
+"""Read-only calls to Google Cloud that return an answer, a missing permission or an error."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -24,15 +24,15 @@ _SERVICES = {
     "reservations": ("compute_v1", "ReservationsClient"),
     "reservationBlocks": ("compute_v1", "ReservationBlocksClient"),
 }
-"""What is asked for -> the module of `google.cloud` and its client."""
+"""Requested service -> the module of `google.cloud` and its client."""
 
 
 class GoogleClient:
-    """Clients of one project, made when first used; all of them speak HTTP.
+    """Clients of one project, created on first use; all of them use HTTP.
 
     Args:
-        project: Google Cloud project; None takes that of the credentials.
-        answers: where every question is noted.
+        project: Google Cloud project; None: that of the credentials.
+        answers: Record of every check.
 
     Raises:
         CannotAskError: the client libraries are not installed, or there are no credentials or no
@@ -65,19 +65,19 @@ class GoogleClient:
     def ask(
         self, service: str, method: str, path: str, question: str, permission: str, **request: Any
     ) -> Any:
-        """The answer of one call.
+        """The result of one call.
 
         Args:
-            service: a key of the table above.
-            method: method of the client, `get`.
-            path: place of the declaration the question is about.
-            question: what is to be found out, in words.
-            permission: what IAM must allow for it.
-            request: fields of the request.
+            service: A key of the table above.
+            method: Method of the client, `get`.
+            path: Place of the declaration for findings.
+            question: The check, in words.
+            permission: IAM permission of the call.
+            request: Fields of the request.
 
         Raises:
             NotAnsweredError: not allowed, not reachable, or throttled; reported under `path`.
-            MissingError: what was asked for does not exist.
+            MissingError: the requested object does not exist.
         """
         from google.api_core.exceptions import GoogleAPICallError, NotFound, RetryError
         from google.auth.exceptions import GoogleAuthError

@@ -12,7 +12,7 @@ from gpufleet.platforms.accounts.google_client import GoogleClient
 def ask_offered(
     google: GoogleClient, pool: Pool, machine_type: str, zones: Sequence[str], answers: Answers
 ) -> None:
-    """Whether machine and accelerator are sold in the zones the pool may use."""
+    """Whether machine and accelerator are sold in the zones of the pool."""
     path = f"{pool.path}.instanceTypes"
     if not zones:
         answers.could_not_check(
@@ -39,7 +39,7 @@ def ask_offered(
             f"{machine_type} with {pool.gpu.key} is not offered in {', '.join(lacking)}",
             "choose other zones"
             if everywhere
-            else "leave those zones out: the pool has fewer ways to grow than it reads",
+            else "remove those zones: the pool can grow in fewer zones than declared",
             found=lacking,
         )
     )
@@ -48,7 +48,7 @@ def ask_offered(
 def _in_zone(
     google: GoogleClient, pool: Pool, machine_type: str, zone: str, path: str
 ) -> bool | None:
-    """Whether a zone has the machine, with its accelerators or next to them; None: not answered."""
+    """Whether a zone has the machine, with or besides its accelerators; None: not answered."""
     row = pool.machines[0].instance
     place: dict[str, Any] = {"project": google.project, "zone": zone}
     question = f"{machine_type} in {zone}"

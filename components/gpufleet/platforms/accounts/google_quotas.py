@@ -1,4 +1,4 @@
-"""Whether a Google project's quotas admit all pools at their largest size.
+"""Whether a Google project's quotas allow all pools at their largest size.
 
 Metrics: `Quota.Metric` of the Compute API (google-cloud-compute 1.48.0) and SkyPilot's
 `accelerator_quota_mapping.csv` (2c3d7ea). GPUs from H100 on are counted by GPU family in Cloud
@@ -28,29 +28,29 @@ METRICS = {
 """Accelerator type -> regional quota of on-demand GPUs."""
 
 PREEMPTIBLE = "PREEMPTIBLE_"
-"""Prefix of the quota that spot, flex start and queued capacity draw on."""
+"""Prefix of the quota for spot, flex start and queued capacity."""
 
 ALL_REGIONS = "GPUS_ALL_REGIONS"
 
 
 @dataclass(frozen=True, slots=True)
 class GpuNeed:
-    """What some pools may need of one quota."""
+    """Demand of some pools on one quota."""
 
     metric: str | None
-    """None: GPUs that no metric of the Compute API counts."""
+    """None: no metric of the Compute API counts the GPUs."""
     accelerator: str
     pools: tuple[Pool, ...]
     gpus: int
-    """All of them at their largest size."""
+    """Sum at their largest size."""
 
 
 Purchase = tuple[Pool, Sequence[bool]]
-"""A pool, and for each way in which it buys GPUs that draw on a quota: whether preemptible."""
+"""A pool, and for each capacity type with a quota for GPUs: whether it is preemptible."""
 
 
 def needs(purchases: Iterable[Purchase]) -> list[GpuNeed]:
-    """What the pools need of each quota."""
+    """Demand of the pools on each quota."""
     found: dict[tuple[str | None, str], tuple[list[Pool], int]] = {}
     for pool, steps in purchases:
         row = pool.machines[0].instance
@@ -72,7 +72,7 @@ def needs(purchases: Iterable[Purchase]) -> list[GpuNeed]:
 def ask_quotas(
     google: GoogleClient, fleet: Fleet, purchases: Sequence[Purchase], answers: Answers
 ) -> None:
-    """Whether GPU quotas admit all pools at their largest size."""
+    """Whether GPU quotas allow all pools at their largest size."""
     needed = needs(purchases)
     for need in needed:
         if need.metric is None:
@@ -105,7 +105,7 @@ def ask_quotas(
 
 
 def _everywhere(google: GoogleClient, needed: Sequence[GpuNeed], answers: Answers) -> None:
-    """The one quota over all regions."""
+    """The quota for all regions together."""
     answer: Any = answers.answer(
         None,
         google.ask,

@@ -1,1 +1,1 @@
-"""What the platforms that run on one cloud have in common. No platform's folder is imported."""
+"""Shared code of the platforms on one cloud. It imports no platform's folder."""

@@ -1,4 +1,4 @@
-"""Zones, reservations and Capacity Blocks of EC2, whatever launches the machines."""
+"""Zones, reservations and Capacity Blocks of EC2, for every launcher of machines."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -12,7 +12,7 @@ from gpufleet.fleet.model import Pool
 _finding = findings_in(__file__)
 
 _ZONE_OF_REGION = re.compile(r"^(-[a-z]+-[0-9]+)?[a-z]$")
-"""What follows the region: `a`, or of a local zone `-lax-1a`."""
+"""Suffix of the region in a zone: `a`, or `-lax-1a` of a local zone."""
 _WAVELENGTH = re.compile(r"-wl[0-9]+-[a-z]+-wlz-[0-9]+$")
 """Zone of a mobile network (`us-east-1-wl1-bos-wlz-1`)."""
 _RESERVATION_GROUP = re.compile(
@@ -21,7 +21,7 @@ _RESERVATION_GROUP = re.compile(
 
 
 def reservation_group_region(identifier: str) -> str | None:
-    """Region of a resource group of capacity reservations; None where the id is none of one."""
+    """Region of a resource group of capacity reservations; None if the id is not one."""
     found = _RESERVATION_GROUP.match(identifier)
     return None if found is None else found[1]
 
@@ -29,12 +29,12 @@ def reservation_group_region(identifier: str) -> str | None:
 def validate_zones(
     pool: Pool, zones: Sequence[str], one_zone: str | None, region: str | None
 ) -> Iterable[Finding]:
-    """Zones that a pool names, and those of its reservations.
+    """Zones of a pool, and those of its reservations.
 
     Args:
         pool: The pool.
-        zones: Zones in which its machines are.
-        one_zone: Why all of them must be in one zone; None where they need not.
+        zones: Zones of its machines.
+        one_zone: Why all of them must be in one zone; None if they need not.
         region: Region of the cluster.
     """
     for index, zone in enumerate(pool.spec.zones):
@@ -81,12 +81,12 @@ def validate_zones(
 
 
 def _may_be_zone(zone: str, region: str) -> bool:
-    """Whether it begins as zones of the region do: another number is another region."""
+    """Whether it has the prefix of the region's zones: another number is another region."""
     return re.match(rf"{re.escape(region)}[^0-9]", zone) is not None
 
 
 def _doubted(zone: str, region: str | None, place: str) -> Iterable[Finding]:
-    """AWS invents names of zones: an ending of the region that is not known is doubted only."""
+    """AWS adds new zone names: an unknown suffix of the region is only a warning."""
     if region is None or not _may_be_zone(zone, region):
         return
     if _ZONE_OF_REGION.match(zone.removeprefix(region)):
@@ -97,7 +97,7 @@ def _doubted(zone: str, region: str | None, place: str) -> Iterable[Finding]:
 
 
 def validate_block(pool: Pool) -> Iterable[Finding]:
-    """The size, length and dates of Capacity Blocks, against what EC2 sells."""
+    """The size, length and dates of Capacity Blocks, compared with the offers of EC2."""
     sold = load().clouds["aws"].blocks
     for index, entry in enumerate(pool.capacity):
         block = entry.capacity_block

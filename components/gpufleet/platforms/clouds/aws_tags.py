@@ -18,9 +18,9 @@ RESERVED = 10
 LONGEST_KEY = 128
 LONGEST_VALUE = 256
 AWS_PREFIX = "aws:"
-"""Beginning of keys that only AWS itself may set, in any case."""
+"""Prefixes of keys that only AWS may set, in any case."""
 OWN_PREFIX = "gpufleet.dev/"
-"""Beginning of keys by which pools are found again: their size, their machines."""
+"""Prefixes of keys that identify pools: their size, their machines."""
 OF_KARPENTER = (
     "eks:eks-cluster-name",
     "karpenter.sh/nodepool",
@@ -29,13 +29,13 @@ OF_KARPENTER = (
 )
 """Keys that Karpenter sets itself; its definition refuses them."""
 CLUSTER_PREFIX = "kubernetes.io/cluster"
-"""Beginning of further ones."""
+"""Prefixes of further keys that Karpenter sets."""
 SIGNS = frozenset("_.:/=+-@")
-"""What tags of an IAM role may have next to letters, digits and spaces of any script."""
+"""Characters that tags of an IAM role may have besides letters, digits and spaces of any script."""
 
 
 def validate_tags(tags: Mapping[str, str], path: str) -> list[Finding]:
-    """Everything about the tags that a fleet, or a component, gives to all its resources."""
+    """Findings about the tags that a fleet, or a component, gives to all its resources."""
     return list(_validate(tags, path))
 
 
@@ -49,7 +49,7 @@ def validate_karpenter_tags(tags: Mapping[str, str], path: str) -> list[Finding]
 
 
 def validate_role_tags(tags: Mapping[str, str], path: str) -> list[Finding]:
-    """Characters that IAM refuses and EC2 takes: autoscalers get a role with these tags."""
+    """Characters that IAM refuses and EC2 accepts: autoscalers get a role with these tags."""
     found = {
         key: "".join(dict.fromkeys(sign for sign in key + value if not _in_role_tag(sign)))
         for key, value in tags.items()

@@ -1,4 +1,4 @@
-"""Labels of Google's resources, which tags of a fleet become."""
+"""Labels of Google's resources from the tags of a fleet."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -11,7 +11,7 @@ _LABEL = re.compile(r"^[a-z][a-z0-9_-]{0,62}$")
 
 
 def resource_label(text: str) -> str:
-    """Key or value of a resource label as Google takes it: lower case, digits, `-` and `_`, at most
+    """Key or value of a valid Google resource label: lower case, digits, `-` and `_`, at most
     63."""
     return re.sub(r"[^a-z0-9_-]", "-", text.lower())[:63]
 
@@ -22,7 +22,7 @@ def resource_labels(tags: Mapping[str, str]) -> dict[str, str]:
 
 
 def validate_tags(tags: Mapping[str, str]) -> Iterable[Finding]:
-    """Tags become resource labels, which know fewer characters."""
+    """Tags become resource labels, which allow fewer characters."""
     seen: dict[str, str] = {}
     for key in tags:
         label = resource_label(key)

@@ -1,4 +1,4 @@
-"""Machine types, boot disks and zones of Google Cloud, whatever makes the machines."""
+"""Machine types, boot disks and zones of Google Cloud, for every creator of machines."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -17,13 +17,13 @@ _HOST = re.compile(r"^n1-(standard|highmem|highcpu)-[0-9]+$")
 BOOT_DISKS: Mapping[str, tuple[str, ...]] = {
     row["family"]: tuple(row["disks"]) for row in read_rows(Path(__file__).parent, "gcp_boot_disks")
 }
-"""Family, or series where one differs -> types of boot disk it takes, our default first (GKE's
+"""Family, or series if one differs -> supported types of boot disk, our default first (GKE's
 autoscaler, machine families; cluster-toolkit `examples/gke-a4`, `gke-a4x`; Google Compute Engine
 machine families, all read 2026-11-21; TPUs: cloud.google.com/tpu/docs/setup-persistent-disk, which
 ends with v6e, read 2026-11-22)."""
 
 ASSUMED_BOOT_DISKS = frozenset({"tpu7x"})
-"""Families whose boot disk no source names: taken to be that of the generation before."""
+"""Families whose boot disk is not published: that of the previous generation is assumed."""
 
 N1_SIZES = (1, 2, 4, 8, 16, 32, 64, 96)
 """vCPUs of the predefined N1 machines (Google Compute Engine machine families)."""
@@ -32,20 +32,20 @@ _SMALLEST_OF_OTHERS = 2
 
 
 def host_machine(pool: Pool) -> str | None:
-    """The N1 machine that attached GPUs are put on, as `instanceTypes` names it."""
+    """The N1 machine for attached GPUs, from `instanceTypes`."""
     row = pool.machines[0].instance
     named = [name for name in pool.spec.instance_types if _HOST.match(name)]
     return named[0] if row is not None and row.attachable and named else None
 
 
 def boot_disks(row: InstanceType) -> tuple[str, ...]:
-    """Types of boot disk a machine takes; empty where that was not sourced."""
+    """Types of boot disk of a machine; empty if not sourced."""
     series = "-".join(row.name.split("-")[:2])
     return BOOT_DISKS.get(series) or BOOT_DISKS.get(row.family, ())
 
 
 def validate_host(pool: Pool, row: InstanceType) -> Iterable[Finding]:
-    """The N1 machine that attached GPUs are put on."""
+    """The N1 machine for attached GPUs."""
     host = host_machine(pool)
     place = f"{pool.path}.instanceTypes"
     odd = [name for name in pool.spec.instance_types if name.startswith("n1-") and "*" not in name]

@@ -1,4 +1,4 @@
-"""Fields that node groups and Karpenter's objects have in common, read back."""
+"""Common fields of node groups and Karpenter's objects, read from existing resources."""
 
 import tomllib
 from collections.abc import Mapping
@@ -23,21 +23,21 @@ def zones_of_subnets(seen: Observations) -> dict[str, str]:
 
 
 def sorted_taints(written: Any) -> list[Any]:
-    """Taints in the order in which they are compared."""
+    """Taints in the order for comparison."""
     order = ("key", "value", "effect")
     ordered = [{k: mapping(t)[k] for k in order if k in mapping(t)} for t in items(written)]
     return sorted(ordered, key=str)
 
 
 def disk_size(mappings: Any) -> int | None:
-    """Size of the last volume: that of images and pods."""
+    """Size of the last volume, which holds images and pods."""
     sizes = [mapping(mapping(one).get("ebs")).get("volumeSize") for one in items(mappings)]
     digits = [str(size).removesuffix("Gi") for size in sizes if size is not None]
     return int(digits[-1]) if digits and digits[-1].isdigit() else None
 
 
 def node_options(mappings: Any, user_data: Any, hops: Any) -> Declaration:
-    """`eks` of a pool that volumes, user data and the hop limit of the metadata service show."""
+    """`eks` of a pool from volumes, user data and the hop limit of the metadata service."""
     volumes = [mapping(mapping(one).get("ebs")) for one in items(mappings)]
     keys = [one.get("kmsKeyId") or one.get("kmsKeyID") for one in volumes]
     options: Declaration = {}
@@ -57,28 +57,28 @@ def has_accelerator(name: str) -> bool:
 
 
 def gpus_of(name: str) -> int:
-    """Accelerators of a machine of the catalogue; 1 where their number is not known."""
+    """Accelerators of a machine of the catalogue; 1 if their number is not known."""
     return load().instances[name].accelerator.count or 1
 
 
 def is_neuron(name: str) -> bool:
-    """Whether the machine carries Trainium or Inferentia."""
+    """Whether the machine has Trainium or Inferentia."""
     row = load().instances.get(name)
     return row is not None and load().gpu(row.accelerator.gpu).vendor == "aws"
 
 
 def prefix_of(tags: Mapping[str, str], name: str) -> str | None:
-    """What the tag `Name` begins with, before the pool's name."""
+    """Prefix of the tag `Name`, before the pool's name."""
     found = tags.get("Name", "")
     return found.removesuffix(f"-{name}") if found.endswith(f"-{name}") and found != name else None
 
 
 def bottlerocket_sharing(user_data: Any, machine: str) -> Declaration | None:
-    """`sharing` that Bottlerocket's settings give the image's own device plugin; None: none."""
+    """`sharing` of the image's own device plugin in Bottlerocket's settings; None: none."""
     try:
         settings = tomllib.loads(user_data) if isinstance(user_data, str) else {}
     except tomllib.TOMLDecodeError:
-        return None  # of another image
+        return None  # settings of another image
     plugin = mapping(value_at(settings, "settings.kubelet-device-plugins.nvidia"))
     written = mapping(plugin.get("time-slicing"))
     turns: Declaration = {}

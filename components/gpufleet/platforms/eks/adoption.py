@@ -1,4 +1,4 @@
-"""Pools on EKS from node groups, launch templates and Karpenter's objects that exist."""
+"""Pools on EKS from existing node groups, launch templates and Karpenter's objects."""
 
 import base64
 import binascii
@@ -164,7 +164,7 @@ def _arn_region(arn: str | None) -> str | None:
 
 
 def _group_name(one: ObservedResource) -> str:
-    """As nodes of the group have it in their label."""
+    """The group's name as in the label of its nodes."""
     named = one.properties.get("nodeGroupName") or (one.id or "").rpartition(":")[2]
     return str(named or one.metadata.get("name") or one.name)
 
@@ -230,8 +230,8 @@ def _group(seen: Observations, one: ObservedResource) -> ProposedPool | None:
 
 
 def _health(repair: Mapping[str, Any], nodes: Mapping[str, int]) -> Declaration | None:
-    """The `health` that gives a group its limits of repair; None where it has no limits, or others
-    than `health` has."""
+    """The `health` with the repair limits of a group; None if it has no limits, or limits that
+    `health` cannot express."""
     percent, count, at_once = (repair.get(name) for name in LIMITS)
     if repair.get("enabled") is not True or (percent, count, at_once) == (None, None, None):
         return None
@@ -277,7 +277,7 @@ def _image(pool: Declaration, group: Mapping[str, Any], template: Mapping[str, A
     own = template.get("imageId")
     if isinstance(own, str):
         pool["eks"] = {"amiId": own}
-        # Of an image of its own only the user data says the family: Bottlerocket's is TOML.
+        # With a custom image only the user data shows the family: Bottlerocket's is TOML.
         if str(_template_inputs(template).get("userData", "")).lstrip().startswith("[settings"):
             pool["image"] = "bottlerocket-nvidia"
     elif key is not None and key not in ("al2023-nvidia", "al2023-neuron"):
@@ -300,7 +300,7 @@ def _capacity(
     if group.get("capacityType") == "CAPACITY_BLOCK" and held is not None:
         if UNTIL not in tags or not zone:
             notes.append(
-                "a Capacity Block needs its end and its zone, which the resources do not say"
+                "a Capacity Block needs its end and its zone, which the resources do not show"
             )
             return
         starts = {"starts": tags[STARTS]} if STARTS in tags else {}
@@ -320,7 +320,7 @@ def _group_inputs(group: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _template_inputs(template: Mapping[str, Any]) -> dict[str, Any]:
-    """As `registered` writes it: user data as text, interfaces without security groups."""
+    """In the form of `registered`: user data as text, interfaces without security groups."""
     found = dict(template)
     text = found.get("userData")
     if isinstance(text, str):
@@ -336,7 +336,7 @@ def _template_inputs(template: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _template_of(seen: Observations, one: ObservedResource) -> ObservedResource | None:
-    """By id or name; in a plan, which does not know the id yet, that of the same module."""
+    """By id or name; in a plan, which does not have the id yet, that of the same module."""
     if "launchTemplate" not in one.properties:
         return None
     written = mapping(one.properties["launchTemplate"])
@@ -355,7 +355,7 @@ def _zones(seen: Observations, group: Mapping[str, Any], notes: list[str]) -> li
     by_id = zones_of_subnets(seen)
     zones = sorted({by_id[s] for s in subnets if s in by_id})
     if len(zones) < len(set(subnets)):
-        notes.append("the zones of some subnets were not found: zones is left open")
+        notes.append("the zones of some subnets were not found: zones are not declared")
         return []
     return zones
 
@@ -365,7 +365,7 @@ def _is_autoscaled(tags: Mapping[str, str]) -> bool:
 
 
 def _pool_name(one: ObservedResource) -> str:
-    """A name that a pool may have, of what the group is called."""
+    """A valid pool name from the name of its group."""
     inputs = one.properties
     return pool_name(
         str(inputs.get("nodeGroupName") or inputs.get("nodeGroupNamePrefix") or one.name)

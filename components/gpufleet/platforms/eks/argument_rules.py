@@ -1,9 +1,9 @@
-"""What EKS refuses of the arguments of each node group, and the API server of Karpenter's objects:
-both are rendered as components register them.
+"""Arguments of node groups that EKS refuses, and objects of Karpenter that the API server refuses,
+rendered in the form in which components register them.
 
 Works on the arguments of `aws:eks/nodeGroup` and `aws:ec2/launchTemplate` in the provider's
 spelling, complete or in part. Enumerations, bounds and exclusions of the provider are rows of
-`catalogue.provider_inputs`. What remains are combinations and quotas that no schema has. Sources:
+`catalogue.provider_inputs`. This module has combinations and quotas that no schema has. Sources:
 EKS and EC2 service models (botocore 1.44.5, LaunchTemplateSpecification, CreateNodegroup,
 WarmPoolConfig), EKS user guide `nodes/launch-templates`, `ml/capacity-blocks-mng`, and EC2 user
 guide `efa-acc-inst-types`.
@@ -57,13 +57,13 @@ _WIRED: Mapping[str, Any] = {
     "subnetSelectorTerms": [{"id": "subnet-0123456789abcdef0"}],
     "securityGroupSelectorTerms": [{"id": "sg-0123456789abcdef0"}],
 }
-"""Stands for what the connection gives a node class."""
+"""Placeholder for the values of a node class from the connection."""
 
 
 def _objects(
     pool: Pool, shape: EksShape, prefix: str, tags: Mapping[str, str]
 ) -> Iterator[Finding]:
-    """What the definitions refuse. AWS publishes none of EKS Auto Mode's NodeClass."""
+    """Objects that the definitions refuse. AWS publishes none for EKS Auto Mode's NodeClass."""
     made = node_class(pool, shape, prefix, tags, karpenter_name(pool))
     objects = {
         "nodePool": node_pool(pool, shape),
@@ -78,7 +78,7 @@ def _objects(
             yield _finding(
                 "karpenter-object-refused",
                 f"{pool.path}.karpenter.{name}.{place}",
-                fix=(problem.fix or "write a value that the definition takes, or remove the field"),
+                fix=(problem.fix or "write a value that the definition accepts, or remove it"),
                 place=place,
                 kind=document["kind"],
                 message=problem.message,
@@ -102,9 +102,9 @@ def validate_node_group(
     group_path: str,
     template_path: str,
 ) -> list[Finding]:
-    """Everything EKS or EC2 would refuse about the two together.
+    """Everything that EKS or EC2 would refuse about the two together.
 
-    `template` is None for a group without one. What is not written is not validated.
+    `template` is None for a group without one. Arguments that are not given are not validated.
     """
     findings = [
         *_group(group, group_path),
@@ -174,7 +174,7 @@ _FORBIDDEN = {
         "nothing: EKS decides when nodes end",
     ),
 }
-"""Template argument -> code, and what takes its place."""
+"""Template argument -> code, and its replacement."""
 
 
 def _forbidden(template: Mapping[str, Any], path: str) -> Iterable[Finding]:
@@ -184,7 +184,7 @@ def _forbidden(template: Mapping[str, Any], path: str) -> Iterable[Finding]:
                 code,
                 f"{path}.{key}",
                 f"a template of a managed node group must not set {key}",
-                f"remove it; what counts is {instead}",
+                f"remove it and use {instead}",
             )
     market = mapping(template.get("instanceMarketOptions"))
     if market.get("marketType") == "spot" or "spotOptions" in market:
@@ -258,7 +258,7 @@ def _capacity_block(
 
 
 def _image(group: Mapping[str, Any], path: str) -> Iterable[Finding]:
-    """`amiType` next to `version` and `warmPoolConfig`: for whom the image is published."""
+    """`amiType` with `version` and `warmPoolConfig`: versions and uses of the image."""
     image, version = group.get("amiType"), group.get("version")
     if not isinstance(image, str):
         return

@@ -1,4 +1,4 @@
-"""Files of EKS pools, for GitOps and other tools: what the components would register."""
+"""Files of EKS pools for GitOps and other tools: the resources that components would register."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -81,7 +81,7 @@ class EksFiles(PlatformFiles):
 def _release(
     fleet: Fleet, chart: str, values: Values, addon: Addon, wired: tuple[str, ...] = ()
 ) -> FleetRelease:
-    """With the declared values merged last."""
+    """A release with the declared values merged last."""
     return fleet_release(fleet, chart, merged(values, addon.values), addon, wired=wired)
 
 

@@ -1,6 +1,6 @@
-"""EKS Auto Mode: the Karpenter that AWS runs in the control plane, and the NodeClass of a pool.
+"""EKS Auto Mode: Karpenter, run by AWS in the control plane, and the NodeClass of a pool.
 
-Image, driver, device plugins, node repair and the agent of EKS Pod Identity are AWS's.
+AWS provides image, driver, device plugins, node repair and the agent of EKS Pod Identity.
 
 Sources: Amazon EKS user guide (awsdocs/amazon-eks-user-guide): `automode/create-node-class` 6121ad5
 and `automode/create-node-pool` 0138560 (fields, labels, access entry), `automode/auto-odcr`
@@ -25,10 +25,10 @@ IMAGE = "eks-auto"
 """Image of the catalogue: the one that AWS chooses."""
 
 LIFETIME_HOURS = 21 * 24
-"""Longest life of a node. AWS enforces it, with expiry and grace period together."""
+"""Maximum age of a node. AWS enforces it, including expiry and grace period."""
 
 ACCESS_POLICY = "AmazonEKSAutoNodePolicy"
-"""Access policy by which its nodes join; the access entry has the type EC2."""
+"""Access policy with which its nodes join; the access entry has the type EC2."""
 
 
 def auto_node_class(
@@ -36,8 +36,8 @@ def auto_node_class(
 ) -> dict[str, Any]:
     """The NodeClass, without role, subnets and security groups.
 
-    Tags are the fleet's own alone: AWS refuses to launch machines with any tag that the cluster's
-    role has no extra permission for.
+    Only the tags of the fleet are set: AWS does not launch machines with tags for which the
+    cluster's role has no additional permission.
     """
     spec: dict[str, Any] = {"ephemeralStorage": {"size": f"{pool.spec.disk.size_gib}Gi"}}
     if shape.options.kms_key_arn is not None:

@@ -1,6 +1,6 @@
-"""Findings about pools of EKS Auto Mode: what AWS decides, what it cannot do, what it costs.
+"""Findings about pools of EKS Auto Mode: settings of AWS, unsupported settings, fees.
 
-Sources next to those of `auto_mode`: Amazon EKS user guide `ml/device-management-nvidia-mig`
+Sources in addition to those of `auto_mode`: Amazon EKS user guide `ml/device-management-nvidia-mig`
 80436be and `ml/device-management-nvidia-time-slicing` 4aea692 (neither works on Auto Mode, whose
 device plugin has no configuration), `ml/device-management-efa` 43d79bd and `ml/node-efa`
 (interfaces, huge pages), `automode/auto-migrate-karpenter` (one Karpenter). Read 2026-11-23.
@@ -27,7 +27,7 @@ _HOUR = {"h": 1.0, "m": 1 / 60, "s": 1 / 3600}
 
 
 def auto_pools(pools: Sequence[Pool]) -> list[Pool]:
-    """Pools whose nodes Auto Mode makes, for us or in a GitOps tool's name."""
+    """Pools whose nodes Auto Mode creates, for us or for a GitOps tool."""
     return [
         pool
         for pool in pools
@@ -36,13 +36,13 @@ def auto_pools(pools: Sequence[Pool]) -> list[Pool]:
 
 
 def makes_auto_entry(fleet: Fleet) -> bool:
-    """Whether the fleet makes it. EKS has made one for the node role of the cluster's own pools,
-    and refuses a second one."""
+    """Whether the fleet creates it. EKS has created one for the node role of the cluster's own
+    pools, and refuses a second one."""
     return bool(auto_pools(fleet.pools)) and fleet.spec.addons.karpenter.access_entry is True
 
 
 def validate_auto_sharing(pool: GpuPool, path: str) -> Iterator[Finding]:
-    """Auto Mode's device plugin gives whole GPUs."""
+    """Auto Mode's device plugin only assigns whole GPUs."""
     mode = pool.sharing.mode
     if pool.provisioner is not Provisioner.AUTO_MODE or mode == "exclusive":
         return
@@ -55,7 +55,7 @@ def validate_auto_sharing(pool: GpuPool, path: str) -> Iterator[Finding]:
 
 
 def validate_auto_mode(spec: FleetSpec, pools: Sequence[Pool]) -> list[Finding]:
-    """Everything about these pools but their sharing."""
+    """All findings about these pools except their sharing."""
     return [
         *_foreign_image(pools),
         *_second_karpenter(spec, pools),
@@ -113,7 +113,7 @@ def _validate(pool: Pool) -> Iterable[Finding]:
 
 
 def _disks(pool: Pool, options: EksOptions) -> Iterable[Finding]:
-    """AWS joins the local disks where the declared size is below theirs, and else leaves them."""
+    """AWS joins the local disks if the declared size is below theirs, and otherwise does not."""
     if not eks_shape(pool).nvme or "local_storage" not in options.model_fields_set:
         return
     local = min(machine.local_nvme_bytes or 0 for machine in pool.machines) // 1024**3
@@ -124,7 +124,7 @@ def _disks(pool: Pool, options: EksOptions) -> Iterable[Finding]:
         "auto-mode-local-disks",
         f"{pool.path}.disk.sizeGib",
         f"EKS Auto Mode {'joins' if joined else 'leaves'} the NVMe disks ({local} GiB) of machines "
-        f"whose disk is {'smaller' if joined else 'at least as large'}, and the pool asks for "
+        f"whose disk is {'smaller' if joined else 'at least as large'}, and the pool declares "
         f"localStorage {options.local_storage.value}",
         f"write `disk: {{sizeGib: {local - 1}}}` or less"
         if not joined

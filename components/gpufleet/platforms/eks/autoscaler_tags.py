@@ -1,11 +1,11 @@
-"""Tags of an AWS node group that tell Cluster Autoscaler what an empty group would give.
+"""Tags of an AWS node group that describe the nodes of an empty group to Cluster Autoscaler.
 
 Format: kubernetes/autoscaler 1.36 `cluster-autoscaler/cloudprovider/aws`. The group's Auto Scaling
-group carries them, and the EKS node group too: from a group that never had a node Cluster
-Autoscaler asks EKS.
+group has them, and the EKS node group too: for a group that never had a node Cluster Autoscaler
+reads EKS.
 
-Autoscalers know the GPUs of an instance type and nothing of slices, turns or clients. What they
-take for granted and the node will not have is set to 0, or they would start nodes for pods that can
+Autoscalers know the GPUs of an instance type but not slices, shares or clients. Resources that they
+assume and the node will not have are set to 0: otherwise they would start nodes for pods that can
 never run there.
 """
 
@@ -29,10 +29,10 @@ _finding = findings_in(__file__)
 TEMPLATE = "k8s.io/cluster-autoscaler/node-template/"
 OPTIONS = f"{TEMPLATE}autoscaling-options/"
 NOTHING_RUNS = "0.001"
-"""Part of CPU and memory below which no pod is on a node; 0 would be below nothing."""
+"""Share of CPU and memory that every node with a pod exceeds; 0 would be below none."""
 ACCELERATOR_LABEL = "k8s.amazonaws.com/accelerator"
 """Label that makes Cluster Autoscaler wait for the device plugin of a new node instead of starting
-another one. Nodes must have it from their first registration."""
+another node. Nodes must have it from their first registration."""
 EFA = "vpc.amazonaws.com/efa"
 
 MAX_TAGS = 50
@@ -41,16 +41,16 @@ MAX_KEY = 128
 """Longest tag key, characters (same source)."""
 
 USABLE_PERCENT = 88
-"""Of a disk, what kubelet offers: 10 % is its eviction threshold (`nodefs.available`), the rest the
-file system and 1 GiB of reserve. Promising more would start nodes for pods that do not fit."""
+"""Share of a disk that the kubelet offers: 10 % is its eviction threshold (`nodefs.available`), the
+rest the file system and 1 GiB of reserve. A larger value would start nodes that are too small."""
 
 _OWN_TAGS = 10
-"""Tags left to the one who makes the group: name, cluster, discovery, cost allocation."""
+"""Tags left to the creator of the group: name, cluster, discovery, cost allocation."""
 
 _ACCELERATORS: Mapping[str, str] = {
     row["gpu"]: row["label"] for row in read_rows(Path(__file__).parent, "accelerator_labels")
 }
-"""Names Cluster Autoscaler's metrics know; others work and are counted as `not-listed`."""
+"""Names that Cluster Autoscaler's metrics know; others work and are counted as `not-listed`."""
 
 
 def accelerator_label(pool: Pool) -> str:
@@ -72,8 +72,8 @@ def node_group_labels(pool: Pool) -> dict[str, str]:
 def autoscaler_tags(pool: Pool) -> dict[str, str] | None:
     """The tags of a pool on EKS that Cluster Autoscaler provisions; None for other pools.
 
-    Resources: what the partition advertises, 0 for whole GPUs that are all cut, the EFA interfaces
-    and huge pages of a pool with that fabric, and the disk that holds ephemeral storage.
+    Resources: those of the partition, 0 for whole GPUs if all are partitioned, the EFA interfaces
+    and huge pages of a pool with that fabric, and the disk for ephemeral storage.
     """
     if (
         pool.platform.name is not Platform.EKS
@@ -82,7 +82,7 @@ def autoscaler_tags(pool: Pool) -> dict[str, str] | None:
         return None
     resources = {name: str(amount) for name, amount in template_resources(pool).items()}
     if pool.fabric is Fabric.EFA:
-        # Machines of one pool may differ here: promise what all of them have.
+        # Machines of one pool may differ here: use the values that all of them have.
         resources[EFA] = str(min(machine.efa_interfaces for machine in pool.machines))
     resources |= node_huge_pages(pool)
     resources["ephemeral-storage"] = f"{ephemeral_gib(pool)}Gi"
@@ -96,8 +96,8 @@ def autoscaler_tags(pool: Pool) -> dict[str, str] | None:
 
 
 def _options(pool: Pool) -> dict[str, str]:
-    """When a node may go. On nodes without a whole GPU only CPU and memory would count, and half of
-    those free is no sign that slices or shares are: such nodes go when nothing runs there."""
+    """When a node may be removed. On nodes without a whole GPU only CPU and memory would count,
+    which does not show free slices or shares: such nodes are removed when nothing runs there."""
     idle = {"scaledownunneededtime": UNNEEDED[pool.intent]}
     if has_whole_gpus(pool):
         return idle
@@ -109,8 +109,8 @@ def _options(pool: Pool) -> dict[str, str]:
 
 
 def ephemeral_gib(pool: Pool) -> int:
-    """Ephemeral storage a pod can have on a node, GiB: of the local disks where they are joined to
-    one volume, else of the root disk, less file system, kubelet's reserve and eviction threshold.
+    """Ephemeral storage for a pod on a node, GiB: of the local disks if they are joined to one
+    volume, else of the root disk, less file system, kubelet's reserve and eviction threshold.
     """
     options = pool.spec.eks or EksOptions()
     local = min((machine.local_nvme_bytes or 0) for machine in pool.machines) // GIB
@@ -123,7 +123,7 @@ def _taints(pool: Pool) -> dict[str, str]:
 
 
 def validate_autoscaler_tags(pool: Pool) -> Iterator[Finding]:
-    """What of the pool does not fit into tags; nothing for pools without."""
+    """Properties of the pool that do not fit into tags; empty for pools without tags."""
     tags = autoscaler_tags(pool)
     if tags is None:
         return
@@ -155,21 +155,21 @@ def validate_autoscaler_tags(pool: Pool) -> Iterator[Finding]:
 
 
 def template_resources(pool: Pool) -> dict[str, int]:
-    """Resource -> amount: what the node will advertise, and 0 for whole GPUs it will not.
+    """Resource -> amount: the resources that the node will advertise, and 0 for missing whole GPUs.
 
-    In order of name. The amounts are those of the partition; a zero adds nothing to their sum.
+    Sorted by name. The amounts are those of the partition; a zero does not change their sum.
     """
     if is_neuron(pool.gpu):
-        # No autoscaler takes them for granted, and nodes have whole devices next to single cores.
+        # Autoscalers do not assume them, and nodes have both whole devices and single cores.
         return dict(pool.advertised)
     whole = RESOURCES[pool.gpu.vendor]
     return dict(sorted({whole: 0, **pool.advertised}.items()))
 
 
 def modelled_gpus(pool: Pool) -> int:
-    """Whole GPUs an autoscaler models by itself: what the cloud's API counts.
+    """Whole GPUs that an autoscaler assumes: those in the cloud's API.
 
-    0 for parts of a GPU, which EC2 counts as no GPU (g6f, gr6f).
+    0 for parts of a GPU, which EC2 does not count as GPUs (g6f, gr6f).
     """
     row = pool.machines[0].instance
     counted = None if row is None else row.accelerator.api_count

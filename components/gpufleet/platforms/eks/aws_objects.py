@@ -48,9 +48,9 @@ class AwsObject(CloudObject):
 
 
 def look_up(component: pulumi.Resource, function: str, arguments: Mapping[str, Any]) -> Any:
-    """The answer of a function of the AWS provider that the component was given.
+    """The result of a function of the component's AWS provider.
 
-    Waits for it. Raises Exception with the provider's words when it refuses.
+    Waits for it. Raises Exception with the provider's message when it refuses.
     """
     options = pulumi.InvokeOptions.merge(
         aws_sdk.get_invoke_opts_defaults(), pulumi.InvokeOptions(parent=component)

@@ -1,5 +1,5 @@
 """Bottlerocket's own settings for GPUs and EFA: its device plugin is a service of the image, which
-reads settings and no ConfigMap.
+reads settings, not a ConfigMap.
 
 Sources: bottlerocket-os/bottlerocket PR 4230 (time-slicing, 1.25.0), PR 4418 (MIG, 1.34.0: every
 GPU filled with one profile, advertised as `nvidia.com/gpu`), bottlerocket-os/bottlerocket-core-kit
@@ -25,7 +25,7 @@ _finding = findings_in(__file__)
 KUBERNETES = "[settings.kubernetes]"
 """Header of the table that `kubelet_settings` belongs to."""
 FAMILY = "bottlerocket-nvidia"
-"""Beginning of the keys of its images with a device plugin."""
+"""Prefix of the keys of its images with a device plugin."""
 
 MIG_MODELS = {
     "A30-24GB": "a30.24gb",
@@ -47,8 +47,8 @@ def shares_by_settings(pool: GpuPool) -> bool:
 
 
 def as_published(sharing: Sharing) -> Sharing:
-    """The same sharing under the names that the image's plugin gives: it has no resource for each
-    profile."""
+    """The same sharing under the names of the image's plugin, which has no separate resource for
+    each profile."""
     if sharing.mig is None:
         return sharing
     single = sharing.mig.model_copy(update={"strategy": MigStrategy.SINGLE})
@@ -58,7 +58,7 @@ def as_published(sharing: Sharing) -> Sharing:
 def validate_bottlerocket_sharing(
     pool: GpuPool, path: str, machine: InstanceType | None
 ) -> list[Finding]:
-    """Findings about partitions that the image's MIG manager does not make."""
+    """Findings about partitions that the image's MIG manager does not support."""
     mig = pool.sharing.mig
     if not shares_by_settings(pool) or mig is None or machine is None:
         return []
@@ -95,7 +95,7 @@ def _mig(pool: GpuPool, place: str, machine: InstanceType) -> Iterable[Finding]:
 
 
 def validate_bottlerocket(pool: Pool) -> Iterator[Finding]:
-    """Findings about a compiled pool: partitions that do not fill the GPU, releases too old."""
+    """Findings about a compiled pool: partitions that do not fill the GPU, old releases."""
     if not runs_bottlerocket(pool):
         return
     yield from _not_full(pool)
@@ -159,7 +159,7 @@ def kubelet_settings(pool: Pool) -> list[str]:
 
 
 def bottlerocket_settings(pool: Pool) -> list[str]:
-    """Lines of TOML: huge pages of nodes with EFA, how the image's plugin shares the GPUs."""
+    """Lines of TOML: huge pages of nodes with EFA, sharing of the GPUs by the image's plugin."""
     lines: list[str] = []
     if node_huge_pages(pool):
         lines += ["[settings.kernel.sysctl]", f'"vm.nr_hugepages" = "{EFA_PAGES}"']

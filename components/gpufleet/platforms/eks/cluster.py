@@ -1,4 +1,4 @@
-"""EksCluster: a cluster for GPU pools in an account that has nothing yet."""
+"""EksCluster: a cluster for GPU pools in an empty account."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -37,13 +37,13 @@ if TYPE_CHECKING:
 
 
 class EksCluster(GpuComponent[EksClusterPlan]):
-    """An EKS cluster with all that GPU pools need of it: network with NAT, control plane, nodes for
+    """An EKS cluster with all requirements of GPU pools: network with NAT, control plane, nodes for
     controllers, roles, and the add-ons VPC CNI, kube-proxy, CoreDNS, Pod Identity agent and EBS CSI
     driver. Private by default.
 
-    Entirely optional: pools take any cluster. Its outputs have the names that `connection` of a
-    `GpuFleet` asks for; what uses them is made after network, add-ons and system nodes, and removed
-    before.
+    Optional: pools accept any cluster. Its outputs have the names of `connection` of a `GpuFleet`;
+    resources that use them are created after network, add-ons and system nodes, and removed before
+    them.
     """
 
     cluster_name: pulumi.Output[str]
@@ -55,17 +55,17 @@ class EksCluster(GpuComponent[EksClusterPlan]):
     cluster_service_cidr: pulumi.Output[str]
     """Address range of services."""
     cluster_security_group_id: pulumi.Output[str]
-    """Security group that EKS made for the cluster."""
+    """Security group that EKS created for the cluster."""
     vpc_id: pulumi.Output[str]
     """Network of the cluster."""
     subnet_ids_by_zone: pulumi.Output[dict[str, str]]
     """Zone -> private subnet."""
     node_role_arn: pulumi.Output[str]
-    """Role for the nodes of GPU pools, with its policies. System nodes have another one: EKS makes
-    the access entry of this one with the first managed node group, or Karpenter's add-on makes
-    it."""
+    """Role for the nodes of GPU pools, with its policies. System nodes have another one: EKS
+    creates the access entry of this role with the first managed node group, or Karpenter's add-on
+    creates it."""
     kubeconfig: pulumi.Output[str]
-    """JSON that asks `aws eks get-token` for credentials, once add-ons and system nodes work."""
+    """JSON that uses `aws eks get-token` for credentials, once add-ons and system nodes work."""
 
     def __init__(self, name: str, args: EksClusterArgs, opts: Options = None) -> None:
         """`providers` must hold the AWS provider of the account and region."""
@@ -73,7 +73,7 @@ class EksCluster(GpuComponent[EksClusterPlan]):
 
     @property
     def connection(self) -> "GpuFleetConnectionArgs":
-        """What `GpuFleet` takes as `connection`."""
+        """Value for `connection` of `GpuFleet`."""
         return {
             "cluster_name": self.cluster_name,
             "cluster_endpoint": self.cluster_endpoint,
@@ -96,7 +96,7 @@ class EksCluster(GpuComponent[EksClusterPlan]):
             aws.CLUSTER,
             f"{name}-cluster",
             arguments,
-            # Its interfaces go before the network does, and it needs the policies to remove them.
+            # Its interfaces are removed before the network, and it needs the policies for that.
             pulumi.ResourceOptions(parent=self, depends_on=[*policies, *network.way_out]),
             outputs=("endpoint", "certificateAuthority", "kubernetesNetworkConfig"),
         )
@@ -157,7 +157,7 @@ class EksCluster(GpuComponent[EksClusterPlan]):
     def _role(
         self, name: str, plan: EksClusterPlan, what: str, trusted: str, policies: Sequence[str]
     ) -> tuple[AwsObject, list[AwsObject]]:
-        """A role, who may take it, and its policies of AWS's own."""
+        """A role, its trusted service, and its AWS managed policies."""
         made = AwsObject(
             aws.ROLE,
             f"{name}-{what}-role",
@@ -212,7 +212,7 @@ class EksCluster(GpuComponent[EksClusterPlan]):
         return self._made(aws.NODE_GROUP, f"{name}-system", wired, *after)
 
     def _identity(self, name: str, plan: EksClusterPlan, one: str) -> dict[str, Any]:
-        """What the EBS CSI driver needs next to its add-on: a role by Pod Identity."""
+        """Requirements of the EBS CSI driver besides its add-on: a role by Pod Identity."""
         if one != "aws-ebs-csi-driver":
             return {}
         role, policies = self._role(name, plan, "ebs-csi", policy_text(TRUST), [EBS_CSI_POLICY])
@@ -224,7 +224,7 @@ SPOT_SERVICE = "spot.amazonaws.com"
 
 
 def trust(service: str) -> str:
-    """Who may take a role: a service of AWS, `eks` or `ec2`."""
+    """Trust policy for a service of AWS, `eks` or `ec2`."""
     actions = ["sts:AssumeRole", *(["sts:TagSession"] if service == "eks" else [])]
     principal = {"Service": [f"{service}.amazonaws.com"]}
     statement = {"Effect": "Allow", "Principal": principal, "Action": actions}
@@ -232,18 +232,18 @@ def trust(service: str) -> str:
 
 
 def eks_kubeconfig_text(cluster: str, endpoint: str, authority: str, *, region: str) -> str:
-    """A kubeconfig for which the AWS CLI gives tokens."""
+    """A kubeconfig with tokens of the AWS CLI."""
     arguments = ["eks", "get-token", "--cluster-name", cluster, "--region", region]
     return kubeconfig_text(cluster, endpoint, authority, {"command": "aws", "args": arguments})
 
 
 def _key(found: Any, *spellings: str) -> str | None:
-    """The SDK gives keys in either spelling; None where there is neither."""
+    """The SDK returns keys in either spelling; None if it has neither."""
     return next((str(found[one]) for one in spellings if one in found), None)
 
 
 def _managed_policy(policy: str, role_arn: str) -> str:
-    """ARN of a policy of AWS' own, in the partition of a role."""
+    """ARN of an AWS managed policy, in the partition of a role."""
     return f"arn:{role_arn.split(':')[1]}:iam::aws:policy/{policy}"
 
 

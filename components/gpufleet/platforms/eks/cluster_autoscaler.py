@@ -43,27 +43,27 @@ class ClusterAutoscalerPlan(ComponentPlan):
     name_prefix: str
     tags: Mapping[str, str]
     pools: tuple[Pool, ...] = ()
-    """The pools it scales, for the order of preference."""
+    """The pools that it scales, for the order of preference."""
     provisioning_requests: bool = False
-    """Whether a queue of the fleet makes ProvisioningRequests."""
+    """Whether a queue of the fleet creates ProvisioningRequests."""
 
 
 class ClusterAutoscaler(GpuComponent[ClusterAutoscalerPlan]):
-    """Cluster Autoscaler on EKS: Helm release whose program is matched to the cluster's version,
-    and an IAM role that reaches this cluster's groups only.
+    """Cluster Autoscaler on EKS: a Helm release with the program for the cluster's version, and an
+    IAM role that only reaches the node groups of this cluster.
 
-    It knows what an empty group would give from the tags that `EksGpuNodeGroup` sets.
+    It knows the resources of an empty group from the tags that `EksGpuNodeGroup` sets.
     """
 
     release_name: pulumi.Output[str]
     """Name of the Helm release."""
     chart_version: pulumi.Output[str]
-    """Version of the chart that is asked for."""
+    """Requested version of the chart."""
     role_arn: pulumi.Output[str]
     """IAM role of the program."""
 
     def __init__(self, name: str, args: ClusterAutoscalerArgs, opts: Options = None) -> None:
-        """`providers` must hold the AWS provider of the account next to the Kubernetes one."""
+        """`providers` must contain the AWS provider of the account besides the Kubernetes one."""
         self._construct(name, _planned(self.label(name), args), opts)
 
     def _make(self, name: str, plan: ClusterAutoscalerPlan) -> Mapping[str, object]:
@@ -103,7 +103,7 @@ class ClusterAutoscaler(GpuComponent[ClusterAutoscalerPlan]):
 
 
 def validate_cluster_autoscaler(plan: ClusterAutoscalerPlan) -> list[Finding]:
-    """What prevents installing it."""
+    """Errors that prevent its installation."""
     return [
         *validate_program(plan.settings, plan.kubernetes_version),
         *validate_tags(plan.tags, "tags"),

@@ -1,6 +1,6 @@
 """Values of Cluster Autoscaler's chart (9.59.0) on EKS.
 
-The program is matched to the cluster's Kubernetes minor; the chart's own default is not. Sources:
+The program is selected by the cluster's Kubernetes minor; the chart's own default is not. Sources:
 kubernetes/autoscaler `cluster-autoscaler/cloudprovider/aws`, `expander/priority`, tag 1.36.1.
 """
 
@@ -19,27 +19,27 @@ _finding = findings_in(__file__)
 CHART = "cluster-autoscaler"
 SERVICE_ACCOUNT = "cluster-autoscaler"
 PROGRAMS = {"1.35": "v1.35.0", "1.36": "v1.36.1"}
-"""Kubernetes minor -> newest program of that minor that was read (2026-08)."""
+"""Kubernetes minor -> latest known program of that minor (2026-08)."""
 
 PROVISION_MINUTES = 30
-"""How long a new GPU node may take; the program's default of 15 minutes is too short for large
+"""Maximum start time of a new GPU node; the program's default of 15 minutes is too short for large
 machines and reserved capacity."""
 
 PRIORITIES = {"capacityBlock": 50, "reserved": 50, "spot": 30, "onDemand": 10}
-"""Way of buying -> priority, highest first. What is paid for already comes first."""
+"""Capacity type -> priority, highest first. Prepaid capacity comes first."""
 FALLBACK = 1
-"""Priority of every other group: one that matches no entry would never be chosen."""
+"""Priority of every other group: a group that matches no entry would never be chosen."""
 
 _DIGITS = "[0-9a-f]{7,26}"
-"""What a provider adds to a prefix: 7 hexadecimal digits (Pulumi) or 26 (Terraform)."""
+"""Suffix of a name prefix from the provider: 7 hexadecimal digits (Pulumi) or 26 (Terraform)."""
 _UUID = "[0-9a-f]{8}-"
-"""Beginning of what EKS adds."""
+"""Start of the suffix from EKS."""
 
 ADDON = "addons.clusterAutoscaler"
 
 
 def validate_autoscaler(spec: FleetSpec, pools: Sequence[Pool]) -> Iterator[Finding]:
-    """What Cluster Autoscaler cannot do with the node groups of a fleet."""
+    """Settings of a fleet's node groups that Cluster Autoscaler does not support."""
     addon = spec.addons.cluster_autoscaler
     if addon.ours and scaled_pools(pools):
         yield from validate_program(addon, spec.cluster.kubernetes_version)
@@ -78,7 +78,7 @@ def cluster_autoscaler_values(
     *,
     provisioning_requests: bool,
 ) -> dict[str, Any]:
-    """The values, without the cluster's name, which is wired."""
+    """The values, without the cluster's name, which the component adds."""
     arguments: dict[str, Any] = {
         "expander": addon.expander.value,
         "scale-down-gpu-utilization-threshold": addon.scale_down_gpu_utilization_threshold,
@@ -95,7 +95,7 @@ def cluster_autoscaler_values(
     if any(pool.spec.sharing.dra is not None for pool in scaled_pools(pools)):
         arguments["enable-dynamic-resource-allocation"] = True  # off before 1.36
     if any(pool.acceptance is not None for pool in scaled_pools(pools)):
-        # It is gone once a node has passed: new nodes count as if they had no such taint.
+        # The taint is removed once a node has passed: new nodes count as if they did not have it.
         arguments["startup-taint"] = NOT_ACCEPTED.key
     values: dict[str, Any] = {
         "cloudProvider": "aws",
@@ -113,9 +113,9 @@ def cluster_autoscaler_values(
 def priorities(pools: Sequence[Pool], prefix: str) -> dict[str, list[str]]:
     """Priority -> patterns over names of Auto Scaling groups, highest first.
 
-    EKS calls the group of node group G `eks-G-<uuid>`, and of all patterns that match the highest
-    priority counts: `^eks-ml-chat-.*` would raise the pool `chat-large` too. So each pattern ends
-    where the digits of the name do.
+    EKS calls the group of node group G `eks-G-<uuid>`, and the highest priority of all matching
+    patterns is used: `^eks-ml-chat-.*` would also match the pool `chat-large`. So each pattern ends
+    with the digits of the name.
     """
     found: dict[int, list[str]] = {}
     for pool in scaled_pools(pools):
@@ -127,7 +127,7 @@ def priorities(pools: Sequence[Pool], prefix: str) -> dict[str, list[str]]:
 def validate_priorities(
     addon: ClusterAutoscaler, pools: Sequence[Pool], prefix: str
 ) -> Iterator[Finding]:
-    """Pools whose groups the priority expander could not tell apart: long names are cut."""
+    """Pools whose groups the priority expander cannot distinguish: long names are shortened."""
     if addon.expander is not Expander.PRIORITY:
         return
     first: dict[str, Pool] = {}

@@ -1,4 +1,4 @@
-"""The network of an EKS cluster: nodes and pods in private subnets that reach out through NAT."""
+"""The network of an EKS cluster: nodes and pods in private subnets with Internet access by NAT."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,20 +15,20 @@ EVERYWHERE = "0.0.0.0/0"
 
 @dataclass(frozen=True, slots=True)
 class ClusterNetwork:
-    """A network that was made."""
+    """A created network."""
 
     vpc: AwsObject
     private: Mapping[str, AwsObject]
     """Zone -> private subnet."""
     way_out: tuple[AwsObject, ...]
-    """Routes without which no machine in a private subnet reaches anything."""
+    """Routes that machines in private subnets need to reach other networks."""
 
 
 def cluster_network(
     component: pulumi.ComponentResource, name: str, plan: EksClusterPlan
 ) -> ClusterNetwork:
-    """Make it: VPC, subnets of two kinds in each zone, NAT, and an endpoint for S3, which holds the
-    layers of images in ECR."""
+    """Create it: VPC, subnets of two kinds in each zone, NAT, and an endpoint for S3, which stores
+    the layers of images in ECR."""
 
     def made(type_: str, suffix: str, arguments: dict[str, Any], *after: AwsObject) -> AwsObject:
         opts = pulumi.ResourceOptions(parent=component, depends_on=list(after))
@@ -37,7 +37,7 @@ def cluster_network(
     def table(
         suffix: str, target: dict[str, Any], *after: AwsObject
     ) -> tuple[AwsObject, AwsObject]:
-        """A route table with a way to everywhere."""
+        """A route table with a default route."""
         tags = plan.tags(suffix)
         own = made(aws.ROUTE_TABLE, f"{suffix}-table", {"vpcId": vpc.id, "tags": tags})
         route = {"routeTableId": own.id, "destinationCidrBlock": EVERYWHERE, **target}
@@ -46,7 +46,7 @@ def cluster_network(
     def subnet(
         kind: str, zone: str, cidr: str, role: str, routes: AwsObject
     ) -> tuple[AwsObject, ...]:
-        """A subnet, and its place in a route table."""
+        """A subnet with its route table."""
         arguments = {
             "vpcId": vpc.id,
             "availabilityZone": zone,

@@ -1,4 +1,4 @@
-"""What an EKS cluster and its network are: validated, rendered, without Outputs.
+"""Plan of an EKS cluster and its network: validated, rendered, without Outputs.
 
 Sources: hashicorp/terraform-provider-aws 00555dc `internal/service/eks/cluster.go` (schema of
 `aws_eks_cluster`); Amazon EKS user guide, `network-reqs`, `create-node-role`,
@@ -27,10 +27,10 @@ from gpufleet.spec.platforms.eks import DeclaredEksCluster
 _finding = findings_in(__file__)
 
 MOST_ZONES = 6
-"""Room of the network's plan; no region of AWS has more."""
+"""Maximum number of zones in the network's plan; no region of AWS has more."""
 WIDEST, NARROWEST = 16, 20
-"""Prefix lengths of the network: EC2 allows no wider one, and in a narrower one the VPC CNI, which
-gives each pod an address, runs out with a few GPU nodes."""
+"""Prefix lengths of the network: EC2 allows no larger network, and in a smaller one the VPC CNI,
+which gives each pod an address, runs out of addresses with a few GPU nodes."""
 
 NODE_POLICIES = (
     "AmazonEKSWorkerNodePolicy",
@@ -42,7 +42,7 @@ EBS_CSI_POLICY = "service-role/AmazonEBSCSIDriverPolicy"
 EBS_CSI_ACCOUNT = "ebs-csi-controller-sa"
 
 BEFORE_NODES = ("vpc-cni", "kube-proxy", "eks-pod-identity-agent")
-"""Add-ons without which no node becomes Ready, and no pod gets a role."""
+"""Add-ons that nodes need to become Ready, and pods to get a role."""
 AFTER_NODES = ("coredns", "aws-ebs-csi-driver")
 """Add-ons that are Deployments: they become active when a node can run them."""
 
@@ -68,12 +68,12 @@ class EksClusterPlan(ComponentPlan):
         return self.declared.cluster_name
 
     def tags(self, what: str) -> dict[str, str]:
-        """Tags of one resource: its name, and those of all."""
+        """Tags of one resource: its name, and the common tags."""
         return {"Name": f"{self.name}-{what}", **self.declared.tags}
 
 
 def cluster_plan(declared: DeclaredEksCluster) -> tuple[EksClusterPlan, list[Finding]]:
-    """The plan, and what prevents making it."""
+    """The plan, and errors that prevent its creation."""
     findings = [
         *_validate_zones(declared),
         *_validate_networks(declared),
@@ -127,7 +127,7 @@ def _validate_networks(declared: DeclaredEksCluster) -> Iterator[Finding]:
 
 def cluster_resources(plan: EksClusterPlan) -> dict[str, dict[str, Any]]:
     """Arguments of the cluster, and of the launch template and the node group of system nodes
-    (`systemTemplate`, `systemGroup`), without what is wired."""
+    (`systemTemplate`, `systemGroup`), without values of other resources."""
     declared, system = plan.declared, plan.declared.system_nodes
     public = list(declared.public_access_cidrs)
     known = {
@@ -151,7 +151,7 @@ def cluster_resources(plan: EksClusterPlan) -> dict[str, dict[str, Any]]:
 
 
 def role_prefix(plan: EksClusterPlan, what: str) -> str:
-    """First part of a role's name."""
+    """Prefix of a role's name."""
     assert len(what) < LONGEST["role"] - SUFFIX
     return name_prefix(plan.name, what, "role")
 

@@ -63,11 +63,11 @@ class EksFleet(PlatformFleet):
     efa: ReleasePlan | None
     monitoring_agent: MonitoringAgentPlan | None
     auto_access: EksConnection | None
-    """Connection of a fleet whose nodes of EKS Auto Mode join by an access entry of its own."""
+    """Connection of a fleet whose EKS Auto Mode nodes join by an access entry of the fleet."""
 
     def parts(self, parent: pulumi.ComponentResource, name: str) -> list[pulumi.Resource]:
-        """Karpenter, Cluster Autoscaler, the plugin of EFA, the agent of node repair: Karpenter's
-        pools and the groups of Cluster Autoscaler must depend on them."""
+        """Karpenter, Cluster Autoscaler, the plugin of EFA, the agent of node repair, on which
+        Karpenter's pools and the groups of Cluster Autoscaler must depend."""
         opts = pulumi.ResourceOptions(parent=parent)
         made: list[pulumi.Resource] = []
         if self.auto_access is not None:
@@ -95,7 +95,7 @@ def platform_fleet(fleet: Fleet, connection: Connection) -> EksFleet:
         connection_missing(
             key,
             f"pools on EKS need {key}",
-            "pass it besides the spec, from the stack that creates the cluster",
+            "pass it in `connection`, from the stack that creates the cluster",
         )
         for key, needed in (
             ("nodeRoleArn", managed or karpenter is not None),
@@ -190,8 +190,8 @@ def _monitoring_agent(fleet: Fleet, connection: EksConnection) -> MonitoringAgen
 def auto_mode_access(
     name: str, connection: EksConnection, opts: pulumi.ResourceOptions
 ) -> list[pulumi.Resource]:
-    """The access entry of the type EC2, and its policy, by which nodes of EKS Auto Mode with a role
-    of their own join (Amazon EKS user guide, "Create node class access entry")."""
+    """The access entry of the type EC2, and its policy, with which nodes of EKS Auto Mode with a
+    custom role join (Amazon EKS user guide, "Create node class access entry")."""
     who = {
         "clusterName": connection.cluster_name,
         "principalArn": connection.node_role_arn,

@@ -1,4 +1,4 @@
-"""What EKS pools are wired to, and the parts of their declaration that components check alike."""
+"""Connection of EKS pools, and the checks of their declaration that components share."""
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -21,7 +21,7 @@ _finding = findings_in(__file__)
 
 
 class EksPoolArgs(TypedDict):
-    """Inputs that every component of EKS pools has."""
+    """Common inputs of all components of EKS pools."""
 
     catalogue: str
     """Edition of facts, `"2026.11"`."""
@@ -30,36 +30,36 @@ class EksPoolArgs(TypedDict):
     region: str
     """Region of the cluster, `us-east-1`."""
     cluster_name: pulumi.Input[str]
-    """Cluster the nodes join. Give the output of the resource that makes the cluster, and the
-    nodes wait for it."""
+    """Cluster that the nodes join. Use the output of the resource that creates the cluster: the
+    nodes then wait for it."""
     node_role_arn: pulumi.Input[str]
     """IAM role of the nodes."""
     subnet_ids_by_zone: dict[str, pulumi.Input[str]]
-    """Zone -> private subnet. The zones must be known before deployment, the ids need not."""
+    """Zone -> private subnet. The zones must be known before deployment, the ids may be outputs."""
     vpc_id: NotRequired[pulumi.Input[str]]
     """Network of the cluster; needed with `fabric: efa`, for the security group."""
     cluster_security_group_id: NotRequired[pulumi.Input[str]]
-    """Security group EKS made for the cluster; needed with `fabric: efa` and with Karpenter, where
-    EKS adds none by itself."""
+    """Security group that EKS created for the cluster; needed with `fabric: efa` and with
+    Karpenter, where EKS does not add it."""
     security_group_ids: NotRequired[list[pulumi.Input[str]]]
-    """Further security groups of the nodes. Default: none."""
+    """Additional security groups of the nodes. Default: none."""
     cluster_endpoint: NotRequired[pulumi.Input[str]]
-    """Address of the API server; needed with an image of your own."""
+    """Address of the API server; needed with a custom image."""
     cluster_certificate_authority: NotRequired[pulumi.Input[str]]
-    """Certificate authority of the API server, Base64; needed with an image of your own."""
+    """Certificate authority of the API server, Base64; needed with a custom image."""
     cluster_service_cidr: NotRequired[pulumi.Input[str]]
-    """Address range of services; needed with an image of your own."""
+    """Address range of services; needed with a custom image."""
     kubernetes_version: NotRequired[str]
     """Minor version of the cluster, `"1.36"`. Default: 1.36."""
     environment: NotRequired[str]
-    """`dev`, `staging`, `prod`: what must be pinned. Default dev."""
+    """`dev`, `staging`, `prod`: decides which versions must be pinned. Default dev."""
     name_prefix: NotRequired[str]
-    """First part of names in AWS. Default `gpufleet`."""
+    """Prefix of names in AWS. Default `gpufleet`."""
     tags: NotRequired[dict[str, str]]
-    """Tags of everything that takes them. Default: none."""
+    """Tags of all resources that support them. Default: none."""
     configurations: NotRequired[pulumi.Input[list[str]]]
     """Output `configurations` of the cluster's `GpuAddons`, from another stack: nodes that would
-    choose anything else are refused. Default: not compared, the add-ons are of this program."""
+    select another configuration are refused. Default: not compared, they are in this program."""
 
 
 ACCESS = ("cluster_endpoint", "cluster_certificate_authority", "cluster_service_cidr")
@@ -68,7 +68,7 @@ DEFAULT_PREFIX = "gpufleet"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EksConnection:
-    """What EKS pools are wired to, and what all pools of a cluster have in common."""
+    """Connection of EKS pools, with the common settings of all pools of a cluster."""
 
     cluster_name: pulumi.Input[str]
     node_role_arn: pulumi.Input[str]
@@ -94,12 +94,12 @@ def eks_connection(
     Args:
         given: Arguments of a component of pools, or a fleet's connection, in the spelling of files.
         fleet: The compiled fleet.
-        prefix: First part of names in AWS.
-        tags: Tags of everything that takes them.
+        prefix: Prefix of names in AWS.
+        tags: Tags of all resources that support them.
     """
     names = [field.name for field in fields(EksConnection)]
     wired = {name: given[key] for name in names if (key := to_camel(name)) in given}
-    # Arguments have role and subnets. A fleet without them is refused where it needs them.
+    # Arguments have role and subnets. A fleet without them is refused if it needs them.
     known: dict[str, Any] = {
         "cluster_name": fleet.spec.cluster.name,
         "node_role_arn": "",
@@ -116,7 +116,7 @@ def eks_connection(
 def declared_eks_pool(
     component: str, args: EksPoolArgs, **defaults: str
 ) -> tuple[Pool, EksConnection]:
-    """The pool of a component's arguments, on its own. Raises InvalidArgumentsError with every
+    """The pool in a component's arguments, by itself. Raises InvalidArgumentsError with every
     finding. `defaults` are fields of the FleetSpec."""
     given: dict[str, Any] = {
         "namePrefix": DEFAULT_PREFIX,
@@ -130,7 +130,7 @@ def declared_eks_pool(
 
 
 def validate_provisioner(component: str, pool: Pool, allowed: Collection[Provisioner]) -> None:
-    """Refuse a pool whose nodes another component makes. Raises InvalidArgumentsError."""
+    """Refuse a pool whose nodes another component creates. Raises InvalidArgumentsError."""
     if pool.provisioner in allowed:
         return
     names = ", ".join(one.value for one in allowed)
@@ -149,10 +149,10 @@ def validate_provisioner(component: str, pool: Pool, allowed: Collection[Provisi
 
 
 def validate_connection(connection: EksConnection, pool: Pool, shape: EksShape) -> list[Finding]:
-    """What the pool needs and the connection does not have."""
+    """Values that the pool needs and the connection lacks."""
     wanted: dict[str, str] = {}
     if shape.efa:
-        wanted["vpc_id"] = "its EFA interfaces need a security group of their own"
+        wanted["vpc_id"] = "its EFA interfaces need a separate security group"
     if shape.efa or "networkInterfaces" in shape.options.launch_template:
         wanted["cluster_security_group_id"] = (
             "EKS does not add it to machines whose interfaces name security groups"
@@ -162,7 +162,7 @@ def validate_connection(connection: EksConnection, pool: Pool, shape: EksShape) 
             "EKS does not add it to machines that name security groups"
         )
     if shape.custom:
-        wanted |= dict.fromkeys(ACCESS, "nodes of an image of your own join by user data")
+        wanted |= dict.fromkeys(ACCESS, "nodes with a custom image join by user data")
     missing = [
         _finding("connection-missing", to_camel(key), pool=pool.name, field=to_camel(key), why=why)
         for key, why in wanted.items()
@@ -172,7 +172,7 @@ def validate_connection(connection: EksConnection, pool: Pool, shape: EksShape) 
 
 
 def _unreadable(connection: EksConnection) -> Iterable[Finding]:
-    """What is known already, and can be no role and no address range."""
+    """Known values that are not a valid role or address range."""
     role, services = connection.node_role_arn, connection.cluster_service_cidr
     if isinstance(role, str) and not _ROLE.match(role):
         yield _finding("connection-no-role-arn", found=role)
@@ -189,7 +189,7 @@ def _is_network(text: str) -> bool:
 
 
 _ROLE = re.compile(r"^arn:aws[a-z-]*:iam::[0-9]{12}:role/.+$")
-"""Of every partition: `aws`, `aws-cn`, `aws-us-gov`, `aws-iso`."""
+"""ARN prefixes of every partition: `aws`, `aws-cn`, `aws-us-gov`, `aws-iso`."""
 
 
 def cluster_access(connection: EksConnection) -> pulumi.Output[ClusterEndpoint]:

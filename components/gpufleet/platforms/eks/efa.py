@@ -1,16 +1,16 @@
 """Values of the AWS EFA device plugin's chart: it must run on every node with EFA interfaces.
 
-The chart chooses nodes by a list of instance types that ends where its authors stopped (no p6, no
-g7e in v0.5.20), and tolerates no GPU taint: as it comes, no node would advertise
+The chart selects nodes by a list of instance types that lacks newer types (no p6, no g7e in
+v0.5.20), and tolerates no GPU taint: with its defaults no node would advertise
 `vpc.amazonaws.com/efa`. Source: aws/eks-charts `stable/aws-efa-k8s-device-plugin`.
 
-Huge pages of nodes with EFA: autoscalers do not know of them, and pods with EFA ask for them.
+Huge pages of nodes with EFA: autoscalers do not know them, and pods with EFA request them.
 
-Sources: Amazon EKS user guide `node-efa` (the EFA driver of Amazon Linux sets 5128 pages of 2 MiB
-aside; Bottlerocket takes the number as a kernel setting; read 2026-11-23). EFA's own script
-(package efa-config) counts processors: 110 MiB for each of two endpoints, and one page
+Sources: Amazon EKS user guide `node-efa` (the EFA driver of Amazon Linux reserves 5128 pages of 2
+MiB; Bottlerocket uses the number as a kernel setting; read 2026-11-23). EFA's own script (package
+efa-config) counts processors: 110 MiB for each of two endpoints, and one page
 (bottlerocket-os/bottlerocket-core-kit PR 141, review); nodes with 96 processors show 21122Mi, with
-192 42242Mi. So machines with few processors have less than the user guide says;
+192 42242Mi. So machines with few processors have less than the user guide states;
 aws/karpenter-provider-aws#3315 (its model of a machine has no huge pages); kubernetes/autoscaler
 1.36 `cluster-autoscaler/cloudprovider/aws` (the template of an empty group has those of its tags).
 """
@@ -31,7 +31,7 @@ def efa_pools(pools: Sequence[Pool]) -> list[Pool]:
 
 
 def efa_fleet_values(pools: Sequence[Pool]) -> dict[str, Any]:
-    """The values for the pools of a fleet that have such interfaces."""
+    """The values for the pools of a fleet with EFA interfaces."""
     ours = efa_pools(pools)
     taints = [(taint.key, taint.effect) for pool in ours for taint in pool.taints]
     types = sorted({machine.name for pool in ours for machine in pool.machines})
@@ -41,7 +41,7 @@ def efa_fleet_values(pools: Sequence[Pool]) -> dict[str, Any]:
 def efa_device_plugin_values(
     instance_types: Sequence[str], tolerations: Sequence[tuple[str, str]] = ()
 ) -> dict[str, Any]:
-    """The values. `tolerations` are key and effect of taints next to the GPU taint."""
+    """The values. `tolerations` are key and effect of taints besides the GPU taint."""
     keys = dict.fromkeys([(GPU_TAINT.key, GPU_TAINT.effect), *tolerations])
     return {
         "supportedInstanceLabels": {
@@ -56,7 +56,7 @@ def efa_device_plugin_values(
 
 HUGE_PAGES = "hugepages-2Mi"
 EFA_PAGES = 5128
-"""Pages of 2 MiB on each node with EFA, as the user guide says."""
+"""Pages of 2 MiB on each node with EFA, from the user guide."""
 _OF_PROCESSOR = 110
 MIB = 2
 """Size of a page."""
@@ -64,14 +64,14 @@ MIB = 2
 
 def node_huge_pages(pool: Pool) -> dict[str, str]:
     """The resource and its amount on each node; empty for pools without EFA, and for images that
-    are not known to bring its driver."""
+    are not known to contain its driver."""
     if pool.fabric is not Fabric.EFA or (pool.image is not None and not pool.image.efa):
         return {}
     return {HUGE_PAGES: f"{least_pages(pool) * MIB}Mi"}
 
 
 def least_pages(pool: Pool) -> int:
-    """Pages that every machine has by either source; Bottlerocket takes the number."""
+    """Minimum number of pages of a machine by both sources; Bottlerocket sets this number."""
     if runs_bottlerocket(pool):
         return EFA_PAGES
     counts = [machine.vcpu for machine in pool.machines if machine.vcpu is not None]

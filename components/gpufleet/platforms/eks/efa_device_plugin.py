@@ -1,4 +1,4 @@
-"""EfaDevicePlugin: what makes nodes advertise their EFA interfaces."""
+"""EfaDevicePlugin: advertises the EFA interfaces of nodes."""
 
 import pulumi
 
@@ -13,17 +13,17 @@ from gpufleet.spec.chart_components import DeclaredEfaPlugin
 
 
 class EfaDevicePlugin(ChartComponent[ReleasePlan]):
-    """AWS EFA device plugin: without it a node has its EFA interfaces, and no pod can ask for them
-    as `vpc.amazonaws.com/efa`.
+    """AWS EFA device plugin: without it, pods cannot request a node's EFA interfaces as
+    `vpc.amazonaws.com/efa`.
 
-    One Helm release per cluster, on the named instance types only. Pods that use EFA must ask for
-    `hugepages-2Mi` as well: the driver sets pages aside.
+    One Helm release per cluster, on the named instance types only. Pods that use EFA must also
+    request `hugepages-2Mi`: the driver reserves pages.
     """
 
     release_name: pulumi.Output[str]
     """Name of the Helm release."""
     chart_version: pulumi.Output[str]
-    """Version of the chart that is asked for."""
+    """Requested version of the chart."""
 
     def __init__(self, name: str, args: EfaDevicePluginArgs, opts: Options = None) -> None:
         self._construct(name, _planned(self.label(name), args), opts)

@@ -10,7 +10,7 @@ from gpufleet.spec.pool_kinds import Fabric, Provisioner
 
 
 def fabric_of(row: InstanceType) -> Fabric:
-    """EFA, where the type has an interface for it."""
+    """EFA, if the type supports it."""
     return Fabric.EFA if row.efa_interfaces else Fabric.NONE
 
 
@@ -37,7 +37,7 @@ KARPENTER_REPAIR = Repairer(
     who="Karpenter's node repair",
     watches=_WATCHES,
     repairs="replaces the node without waiting for its pods",
-    cannot=f"take a floor or a number of nodes at once, be on for some of its pools alone, or "
+    cannot=f"have a floor or a limit of nodes at once, be on for some of its pools only, or "
     f"{_BLIND}",
     after=_AFTER,
     keeps="80 % of a NodePool, the number of unhealthy nodes rounded up",
@@ -47,7 +47,7 @@ KARPENTER_REPAIR = Repairer(
 AUTO_MODE_REPAIR = replace(
     KARPENTER_REPAIR,
     who="EKS Auto Mode",
-    cannot="be switched off, or take a floor or a number of nodes at once",
+    cannot="be switched off, or have a floor or a limit of nodes at once",
     source=_GUIDE,
     always=True,
 )
@@ -69,7 +69,7 @@ FACTS = PlatformFacts(
     fabric_of=fabric_of,
     # CreateNodegroup capacityType.
     capacity=("onDemand", "spot", "reserved", "capacityBlock"),
-    # Node groups refuse a price in the launch template, Karpenter has no field for it.
+    # Node groups refuse a price in the launch template, and Karpenter has no field for it.
     spot_takes_a_price=False,
     default_image="al2023-nvidia",
     default_neuron_image="al2023-neuron",
@@ -88,8 +88,8 @@ FACTS = PlatformFacts(
     # (awslabs/amazon-eks-ami `nodeadm`). Karpenter's controller writes those of a NodePool.
     kubelet_sets_labels=True,
     # Amazon EKS user guide, `ml-workload-topology` (read 2026-11-21): layer 1 is the widest, layer
-    # 3 the closest on most types; the cloud controller writes them. Every node has its own name
-    # besides.
+    # 3 the closest on most types; the cloud controller writes them. In addition every node has its
+    # own name.
     topology_levels=(
         "topology.k8s.aws/network-node-layer-1",
         "topology.k8s.aws/network-node-layer-2",

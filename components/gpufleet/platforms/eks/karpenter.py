@@ -1,4 +1,4 @@
-"""Karpenter: chart, role, and the queue that tells it of machines that will end."""
+"""Karpenter: chart, role, and the queue of events about machines that will end."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -46,14 +46,14 @@ EVENTS: dict[str, dict[str, list[str]]] = {
         "detail-type": ["EC2 Capacity Reservation Instance Interruption Warning"],
     },
 }
-"""Why a machine may end before its time -> pattern of the event (karpenter-provider-aws v1.14.1,
+"""Reason why a machine may end early -> pattern of the event (karpenter-provider-aws v1.14.1,
 event rules of its installation guide)."""
 
 RETENTION_SECONDS = 300
-"""Events older than this are of no use: an interrupted spot machine has two minutes."""
+"""Age above which events are of no use: an interrupted spot machine has two minutes."""
 
 DISCOVERY = "karpenter.sh/discovery"
-"""Tag by which node classes that name no ids find subnets and security groups."""
+"""Tag by which node classes without ids select subnets and security groups."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,11 +70,11 @@ class KarpenterPlan(ComponentPlan):
     values: Mapping[str, Any]
     """Raw Helm values, merged last."""
     access_entry: bool = False
-    """Whether machines with the node role join by an access entry made here."""
+    """Whether machines with the node role join by an access entry of this component."""
     discovery_ids: Sequence[pulumi.Input[str]] = ()
     """Subnets and security groups that get the tag `karpenter.sh/discovery`."""
     definitions: ChosenChart | None = None
-    """Chart of the definitions, where they are a release of their own."""
+    """Chart of the definitions, if they are a separate release."""
 
 
 class Karpenter(GpuComponent[KarpenterPlan]):
@@ -82,20 +82,20 @@ class Karpenter(GpuComponent[KarpenterPlan]):
     a queue with the events that announce the end of a machine: spot interruption, rebalancing,
     maintenance, the end of a reservation.
 
-    One per cluster. Remove pools before it: no one else drains their nodes.
+    One per cluster. Remove pools before it: otherwise their nodes are not drained.
     """
 
     release_name: pulumi.Output[str]
     """Name of the Helm release."""
     chart_version: pulumi.Output[str]
-    """Version of the chart that is asked for."""
+    """Requested version of the chart."""
     role_arn: pulumi.Output[str]
     """IAM role of the controller."""
     queue_name: pulumi.Output[str]
     """Queue of interruption events."""
 
     def __init__(self, name: str, args: KarpenterArgs, opts: Options = None) -> None:
-        """`providers` must hold the AWS provider of the account next to the Kubernetes one."""
+        """`providers` must contain the AWS provider of the account besides the Kubernetes one."""
         self._construct(name, _planned(self.label(name), args), opts)
 
     def _make(self, name: str, plan: KarpenterPlan) -> Mapping[str, object]:
@@ -149,7 +149,7 @@ class Karpenter(GpuComponent[KarpenterPlan]):
         }
 
     def _access(self, name: str, plan: KarpenterPlan) -> list[AwsObject]:
-        """What lets machines with the node role join."""
+        """Resources with which machines with the node role join."""
         if not plan.access_entry:
             return []
         entry = {
@@ -162,7 +162,7 @@ class Karpenter(GpuComponent[KarpenterPlan]):
         return [AwsObject(ACCESS_ENTRY, f"{name}-access", entry, opts)]
 
     def _queue(self, name: str, plan: KarpenterPlan) -> AwsObject:
-        """The queue, who may write to it, and the rules that do."""
+        """The queue, its policy, and the rules that write to it."""
         opts = pulumi.ResourceOptions(parent=self)
         queue = AwsObject(
             QUEUE,
@@ -209,7 +209,7 @@ class Karpenter(GpuComponent[KarpenterPlan]):
 
 
 def validate_karpenter(plan: KarpenterPlan) -> list[Finding]:
-    """What prevents installing it."""
+    """Errors that prevent its installation."""
     return [*validate_tags(plan.tags, "tags"), *validate_role_tags(plan.tags, "tags")]
 
 
@@ -236,7 +236,7 @@ def _planned(component: str, args: KarpenterArgs) -> KarpenterPlan:
 
 
 def _document(cluster: str, node_role_arn: str, queue_arn: str, *, region: str) -> str:
-    """The policy of the controller's role. The node role tells partition and account."""
+    """The policy of the controller's role. Partition and account are those of the node role."""
     _, partition, _, _, account, *_ = node_role_arn.split(":")
     return policy_text(
         "karpenter",

@@ -1,4 +1,4 @@
-"""Pools on EKS from NodePools and EC2NodeClasses that exist."""
+"""Pools on EKS from existing NodePools and EC2NodeClasses."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -48,8 +48,8 @@ _WAYS = {"reserved": "reserved", "spot": "spot", "on-demand": "onDemand"}
 def karpenter_pools(
     seen: Observations, one: ObservedResource, kubernetes_version: str
 ) -> Iterator[ProposedPool]:
-    """The pools of a NodePool and its node class: one for each accelerator, number of them and
-    processor that its machines have; none for one without accelerators."""
+    """The pools of a NodePool and its node class: one for each combination of accelerator, their
+    number and processor of its machines; none for one without accelerators."""
     inner = mapping(mapping(one.spec.get("template")).get("spec"))
     groups: dict[tuple[object, ...], list[str]] = {}
     for name in _machine_types(read_requirements(inner.get("requirements"))):
@@ -84,8 +84,8 @@ def _pool(
     if suffix:
         name = f"{name[: 40 - len(suffix)]}{suffix}"
         notes.append(
-            f"{metadata.get('name')} has machines with other GPUs too, of which there are "
-            "pools of their own: its limits and its weight are of all of them together"
+            f"{metadata.get('name')} has machines with other GPUs too, which are separate "
+            "pools: its limits and its weight apply to all of them together"
         )
     if not _named_types(requirements):
         notes.append(_by_labels(requirements, types))
@@ -165,15 +165,15 @@ def _pool(
 
 
 def _named_types(requirements: Sequence[NodeRequirement]) -> list[str]:
-    """Machine types that a requirement names."""
+    """Machine types in a requirement."""
     named = (one for one in requirements if one.key == TYPE and one.operator == "In")
     return [value for one in named for value in one.values]
 
 
 def _machine_types(requirements: Sequence[NodeRequirement]) -> list[str]:
-    """Machine types that are named, or those with NVIDIA GPUs that the labels of machines select
-    (`instance-family`, `instance-category` and the like); empty where machines without GPUs
-    satisfy them as well."""
+    """Named machine types, or those with NVIDIA GPUs that the labels of machines select
+    (`instance-family`, `instance-category` and the like); empty if machines without GPUs also
+    match."""
     named = _named_types(requirements)
     if named or not demands_gpus(requirements):
         return named
@@ -193,7 +193,7 @@ def _by_labels(requirements: Sequence[NodeRequirement], types: Sequence[str]) ->
 
 
 def _most_nodes(limits: Mapping[str, Any], types: Sequence[str]) -> tuple[int, list[str]]:
-    """Maximum number of nodes of a NodePool, and a note where its limits do not say it."""
+    """Maximum number of nodes of a NodePool, and a note if its limits do not give it."""
     if (nodes := str(limits.get("nodes"))).isdigit():
         return int(nodes), []
     if (gpus := str(limits.get("nvidia.com/gpu"))).isdigit():
@@ -204,7 +204,7 @@ def _most_nodes(limits: Mapping[str, Any], types: Sequence[str]) -> tuple[int, l
 
 
 def _repair_is_off(seen: Observations) -> bool:
-    """Whether Karpenter's own values keep its gate NodeRepair shut."""
+    """Whether Karpenter's own values keep its gate NodeRepair off."""
     return any(
         value_at(mapping(one.properties.get("values")), "settings.featureGates.nodeRepair") is False
         for one in seen.of("kubernetes:helm.sh/v3:Release")
@@ -215,12 +215,12 @@ def _repair_is_off(seen: Observations) -> bool:
 def _karpenter_options(
     pool: Declaration, spec: Mapping[str, Any], inner: Mapping[str, Any], wanted: Mapping[str, Any]
 ) -> None:
-    """What only Karpenter is told. The intent is that whose disruption is the most alike."""
+    """Settings for Karpenter only. The intent is the one with the most similar disruption."""
     shown = {**mapping(spec.get("disruption")), **inner}
     auto = pool["provisioner"] == "autoMode"
     defaults = {one: _disruption(one, auto=auto) for one in Intent}
     alike = {one: sum(shown.get(k) == v for k, v in defaults[one].items()) for one in Intent}
-    intent = max((Intent.INFERENCE, *Intent), key=lambda one: alike[one])  # the default, of equals
+    intent = max((Intent.INFERENCE, *Intent), key=lambda one: alike[one])  # the default if equal
     own = {k: shown[k] for k, v in defaults[intent].items() if k in shown and shown[k] != v}
     pool["intent"] = intent.value
     options: Declaration = {key: own.pop(key) for key in _LIFETIME if key in own}
@@ -247,7 +247,7 @@ def _disruption(intent: Intent, *, auto: bool) -> dict[str, Any]:
 
 
 def _placed(pool: Declaration, spec: Mapping[str, Any], seen: Observations) -> None:
-    """The placement group: one of the pool's own, or one that exists."""
+    """The placement group: one of the pool, or an existing one."""
     name = mapping(spec.get("placementGroupSelector")).get("name")
     groups = seen.of("aws:ec2/placementGroup:PlacementGroup")
     tags = [mapping(one.properties.get("tags")) for one in groups]
@@ -292,7 +292,7 @@ def _class_options(pool: Declaration, spec: Mapping[str, Any], kubernetes_versio
     if image is not None:
         options["amiId"] = image
     hops = mapping(spec.get("metadataOptions")).get("httpPutResponseHopLimit")
-    disk = mapping(spec.get("ephemeralStorage"))  # of EKS Auto Mode
+    disk = mapping(spec.get("ephemeralStorage"))  # EKS Auto Mode
     volumes = spec.get("blockDeviceMappings") or [{"ebs": {**disk, "volumeSize": disk.get("size")}}]
     options |= node_options(volumes, spec.get("userData"), hops)
     found = [

@@ -1,6 +1,6 @@
 """EC2NodeClass of a pool: image, disks, interfaces, reservations (karpenter.k8s.aws/v1, v1.14.1).
 
-Role, subnets, security groups and the placement group's name are wired by the component.
+The component adds role, subnets, security groups and the placement group's name.
 """
 
 from collections.abc import Mapping
@@ -33,7 +33,7 @@ FAMILIES = {"al2023": "AL2023", "al2": "AL2", "bottlerocket": "Bottlerocket", "u
 def node_class(
     pool: Pool, shape: EksShape, prefix: str, tags: Mapping[str, str], name: str
 ) -> dict[str, Any]:
-    """The object, without what is wired: an EC2NodeClass, or the NodeClass of EKS Auto Mode."""
+    """The object, without these values: an EC2NodeClass, or the NodeClass of EKS Auto Mode."""
     raw = (pool.spec.karpenter or KarpenterPoolOptions()).node_class
     if pool.provisioner is Provisioner.AUTO_MODE:
         made = auto_node_class(pool, shape, tags, name)
@@ -79,8 +79,8 @@ def node_class(
 
 
 def _shared_claims(pool: Pool) -> dict[str, Any]:
-    """What a DRA driver with consumable shares will publish (aws/karpenter-provider-aws v1.15.2
-    `pkg/providers/nvidiadra/consumablecapacity.go`). Nodes that are kept anyway need no such word,
+    """Devices that a DRA driver with consumable shares publishes (aws/karpenter-provider-aws
+    v1.15.2 `pkg/providers/nvidiadra/consumablecapacity.go`). Static nodes do not need this field,
     which without the gate makes the class not ready."""
     dra = pool.partition.dra
     options = pool.spec.karpenter or KarpenterPoolOptions()
@@ -101,7 +101,7 @@ def _user_data(pool: Pool, family: str) -> str | None:
 
 
 def alias(shape: EksShape, family: str) -> str:
-    """`al2023@v20261101`: the image release as Karpenter names it."""
+    """`al2023@v20261101`: the image release in Karpenter's form."""
     written = shape.options.release_version
     release = None if written in {None, LATEST} else release_of(str(written))
     return f"{family}@{LATEST if release is None else release[0]}"

@@ -1,4 +1,4 @@
-"""KarpenterGpuNodePool: GPU machines that Karpenter makes when pods ask for them."""
+"""KarpenterGpuNodePool: GPU machines that Karpenter creates when pods request them."""
 
 from collections.abc import Mapping
 from copy import deepcopy
@@ -27,16 +27,16 @@ from gpufleet.platforms.eks.user_data import image_family, user_data
 from gpufleet.spec.pool import Provisioner
 
 UNREGISTERED = NodeTaint("karpenter.sh/unregistered", "true", "NoExecute")
-"""Taint that a node must be born with, so that Karpenter sees it register."""
+"""Taint with which a node must register, so that Karpenter detects it."""
 
 
 class KarpenterGpuNodePool(GpuPoolComponent[KarpenterPoolPlan]):
-    """GPU machines that Karpenter makes when pods ask for them: EC2NodeClass, NodePool, and a
-    NodeOverlay where nodes advertise something else than the GPUs EC2 counts.
+    """GPU machines that Karpenter creates when pods request them: EC2NodeClass, NodePool, and a
+    NodeOverlay if nodes advertise other resources than the GPUs in EC2's API.
 
-    Always limited to the pool's largest size. Karpenter must be in the cluster, with its feature
-    gate NodeOverlay for pools that share, cut or have parts of GPUs. With `provisioner: autoMode`
-    the cluster must be in EKS Auto Mode, and its NodeClass takes the EC2NodeClass's place.
+    Always limited to the pool's largest size. Needs Karpenter, with its feature gate NodeOverlay
+    for pools that share or partition GPUs or have parts of GPUs. With `provisioner: autoMode` it
+    needs EKS Auto Mode, and creates a NodeClass instead of the EC2NodeClass.
     """
 
     node_pool_name: pulumi.Output[str]
@@ -45,7 +45,7 @@ class KarpenterGpuNodePool(GpuPoolComponent[KarpenterPoolPlan]):
     """Extended resources each node publishes once its operands have run."""
 
     def __init__(self, name: str, args: EksPoolArgs, opts: Options = None) -> None:
-        """`providers` must hold the AWS provider of the account, too, for pools with EFA or a
+        """`providers` must also contain the AWS provider of the account for pools with EFA or a
         placement group."""
         self._construct(name, _planned(self.label(name), args), opts)
 
@@ -101,7 +101,7 @@ def _planned(component: str, args: EksPoolArgs) -> KarpenterPoolPlan:
 
 
 def _user_data(plan: KarpenterPoolPlan) -> pulumi.Output[str | None]:
-    """Karpenter adds nothing to that of an image family it does not know."""
+    """Karpenter adds nothing to the user data of an image family that it does not know."""
     pool = plan.pool
     tainted = replace(pool, taints=(*pool.taints, UNREGISTERED))
     return cluster_access(plan.connection).apply(

@@ -1,22 +1,22 @@
-"""Karpenter's objects of a pool: the NodePool (what Karpenter may launch, how much, and when it
-may take it away), the NodeOverlay of nodes whose GPUs are cut, shared or parts of one or that have
-huge pages of EFA, and the CapacityBuffer of nodes that stay free for pods that come.
+"""Karpenter's objects of a pool: the NodePool (machines that Karpenter may launch, their number,
+and when it may remove them), the NodeOverlay of nodes with partitioned or shared GPUs, parts of
+GPUs or huge pages of EFA, and the CapacityBuffer of nodes that stay free for new pods.
 
-Format: karpenter.sh/v1 of v1.14.1. Nodes are chosen by their very instance types: the two A100
-sizes share a GPU name, and machines with a part of a GPU count none.
+Format: karpenter.sh/v1 of v1.14.1. Nodes are selected by instance type: the two A100 sizes have one
+GPU name, and machines with a part of a GPU report none.
 
 Sources: karpenter.sh v1.14.1 `disruption`; AWS EKS best practices `aiml_compute` (WhenEmpty and a
-long wait for GPU nodes). Budgets do not hold expiry back: where pods may refuse to leave, a grace
-period bounds the wait.
+long wait for GPU nodes). Budgets do not delay expiry: if pods may refuse eviction, a grace period
+limits the wait.
 
 Format: kubernetes-sigs/karpenter v1.14.1 `karpenter.sh/v1alpha1`, alpha, behind the feature gate
-`NodeOverlay`. It changes what Karpenter expects of a node it has not started, and the price at
-which it compares the node's machine where the pool declares a difference. Amounts replace those
-that Karpenter takes from the instance type.
+`NodeOverlay`. It changes the resources that Karpenter expects of a new node, and the price with
+which it compares the node's machine if the pool declares a difference. Amounts replace those of the
+instance type.
 
 Format: sigs.k8s.io/karpenter v1.14.1 `pkg/apis/autoscaling/v1beta1`, behind the feature gate
-`CapacityBuffer`. Its pods exist in Karpenter's simulation alone: nothing is scheduled and no image
-is pulled. The limits of the NodePool hold for them too (`pkg/controllers/provisioning/buffers.go`).
+`CapacityBuffer`. Its pods exist only in Karpenter's simulation: nothing is scheduled and no image
+is pulled. The limits of the NodePool also apply (`pkg/controllers/provisioning/buffers.go`).
 """
 
 from dataclasses import dataclass
@@ -46,19 +46,19 @@ CAPACITY_TYPES = {
     "reserved": "reserved",
     "capacityBlock": "reserved",
 }
-"""Way of buying -> `karpenter.sh/capacity-type`."""
+"""Capacity type -> `karpenter.sh/capacity-type`."""
 KARPENTER_ORDER = ("reserved", "spot", "on-demand")
-"""The order in which Karpenter takes them, where a pool allows several."""
+"""The order in which Karpenter uses them, if a pool allows several."""
 
 
 def karpenter_name(pool: Pool) -> str:
-    """Name of the pool's NodePool, EC2NodeClass and NodeOverlay. A NodePool cannot become a static
-    one, nor a static one another (CEL rule of `replicas`, karpenter.sh/v1): it gets a new name."""
+    """Name of the pool's NodePool, EC2NodeClass and NodeOverlay. A NodePool cannot change between
+    static and dynamic (CEL rule of `replicas`, karpenter.sh/v1): it gets a new name."""
     return f"gpufleet-{pool.name}-static" if is_static(pool) else f"gpufleet-{pool.name}"
 
 
 def is_static(pool: Pool) -> bool:
-    """Whether Karpenter keeps the pool's smallest size, whatever pods ask for."""
+    """Whether Karpenter keeps the pool's minimum size, independent of pods."""
     return pool.spec.karpenter is not None and pool.spec.karpenter.static
 
 
@@ -102,15 +102,15 @@ def node_pool(pool: Pool, shape: EksShape) -> dict[str, Any]:
 
 
 def limits(pool: Pool) -> dict[str, str]:
-    """What all nodes of the pool together may have: its largest size in every unit Karpenter
-    counts, and in nodes; 0 outside of the windows of what it buys.
+    """Limits of all nodes of the pool together: its largest size in every unit that Karpenter
+    counts, and in nodes; 0 outside the windows of its capacity.
 
-    A limit on GPUs alone would not bind where a node's GPUs are all cut or shared; one on shares
-    alone would not bind before Karpenter has read the overlay.
+    A limit on GPUs alone has no effect if a node's GPUs are all partitioned or shared; one on
+    shares alone has no effect before Karpenter has read the overlay.
     """
     largest = pool.available_nodes
     if is_static(pool):
-        return {"nodes": str(largest)}  # the definition takes no other limit with replicas
+        return {"nodes": str(largest)}  # the definition accepts no other limit with replicas
     counted = {RESOURCES[pool.gpu.vendor]: modelled_gpus(pool)}
     for name, amount in template_resources(pool).items():
         counted[name] = max(amount, counted.get(name, 0))
@@ -152,7 +152,7 @@ def _in(key: str, values: list[str]) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Disruption:
-    """One way of treating nodes that work."""
+    """One way of handling working nodes."""
 
     policy: str
     after: str
@@ -164,7 +164,7 @@ class Disruption:
 _TENTH = ({"nodes": "10%"},)
 
 BY_INTENT = {
-    # A job of many nodes loses all of them with one: only idle nodes go, none for a new image.
+    # A job over many nodes fails with one: only idle nodes are removed, not for a new image.
     Intent.TRAINING: Disruption(
         "WhenEmpty",
         "60m",
@@ -179,8 +179,8 @@ BY_INTENT = {
 
 
 OF_AUTO_MODE = {"Balanced": "WhenEmptyOrUnderutilized", "Never": "480h", "720h": "336h"}
-"""Default -> what EKS Auto Mode has instead: it documents no Balanced, its nodes go after 21 days,
-and after 336 hours by default (Amazon EKS user guide, automode and create-node-pool)."""
+"""Default -> its replacement in EKS Auto Mode, which documents no Balanced and removes nodes after
+21 days, by default after 336 hours (Amazon EKS user guide, automode and create-node-pool)."""
 
 
 def disruption(
@@ -223,7 +223,7 @@ def has_buffer(pool: Pool) -> bool:
 
 
 def capacity_buffer(pool: Pool) -> tuple[dict[str, Any], ...]:
-    """The PodTemplate of a pod that takes a whole node, and the CapacityBuffer of `nodes.min` such
+    """The PodTemplate of a pod that uses a whole node, and the CapacityBuffer of `nodes.min` such
     pods; empty for pools without one."""
     if not has_buffer(pool) or not pool.advertised:
         return ()
@@ -232,7 +232,7 @@ def capacity_buffer(pool: Pool) -> tuple[dict[str, Any], ...]:
     container["image"] = "registry.k8s.io/pause:3.10"
     whole = {name: str(amount) for name, amount in pool.advertised.items()}
     asked = {**container["resources"].get("limits", {}), **whole}
-    # Of a PodTemplate the API server fills in no requests, and Karpenter reads nothing else.
+    # The API server sets no requests in a PodTemplate, and Karpenter reads only that.
     container["resources"] = {"requests": asked, "limits": asked}
     name = karpenter_name(pool)
     place, labels = (name, BUFFER_NAMESPACE), {POOL_LABEL: pool.name}
@@ -247,13 +247,13 @@ def capacity_buffer(pool: Pool) -> tuple[dict[str, Any], ...]:
 OVERLAY_VERSION = "karpenter.sh/v1alpha1"
 
 OVERLAY_WEIGHT = 100
-"""Weight of our overlays, 1 to 10000. Karpenter ignores both of two overlays that have the same
-weight and disagree. This weight is above the default, so a user's overlay without a weight for a
-whole instance family does not cancel ours."""
+"""Weight of our overlays, 1 to 10000. Karpenter ignores both of two contradicting overlays with the
+same weight. This weight is above the default, so a user's overlay without a weight for a whole
+instance family does not cancel ours."""
 
 
 def node_overlay(pool: Pool) -> dict[str, Any] | None:
-    """The overlay of a pool that Karpenter provisions; None where its own model is right.
+    """The overlay of a pool that Karpenter provisions; None if Karpenter's own model is correct.
 
     The overlay selects the pool's label and its exact instance types. The GPU name is not enough:
     the two A100 sizes share one. The label separates pools that partition the same instance type
@@ -283,7 +283,7 @@ def node_overlay(pool: Pool) -> dict[str, Any] | None:
 
 
 def _devices(pool: Pool) -> dict[str, str]:
-    """Devices of a node, where they differ from what Karpenter counts."""
+    """Devices of a node, if they differ from Karpenter's own count."""
     resources = template_resources(pool)
     counted = {RESOURCES[pool.gpu.vendor]: modelled_gpus(pool)}
     if is_neuron(pool.gpu) or resources == counted:

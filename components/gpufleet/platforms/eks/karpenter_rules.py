@@ -38,7 +38,7 @@ OWN = (
 )
 """Labels whose requirement follows from the pool, or that Karpenter reserves."""
 CLAIMS_SINCE = (1, 15)
-"""First release that makes nodes for claims (Amazon EKS user guide, Using DRA with Karpenter)."""
+"""First release that creates nodes for claims (Amazon EKS user guide, Using DRA with Karpenter)."""
 BUFFERS_SINCE = (1, 14)
 """First release with CapacityBuffer (`features.jsonl`)."""
 CLAIM_FACTS = [
@@ -55,7 +55,7 @@ CLAIM_FACTS = [
     },
 ]
 KARPENTER = "karpenter.sh/"
-"""Prefix of labels that are Karpenter's alone."""
+"""Prefix of labels that only Karpenter may set."""
 _KEY = re.compile(
     r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?"
     r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$"
@@ -64,7 +64,7 @@ _KEY = re.compile(
 
 
 def validate_karpenter(spec: FleetSpec, pools: Sequence[Pool]) -> list[Finding]:
-    """Everything of this kind."""
+    """All findings about Karpenter's pools."""
     return [
         *(finding for pool in pools for finding in _validate(pool)),
         *_overlays(spec, pools),
@@ -75,7 +75,7 @@ def validate_karpenter(spec: FleetSpec, pools: Sequence[Pool]) -> list[Finding]:
 
 
 def _definitions(spec: FleetSpec, pools: Sequence[Pool]) -> Iterable[Finding]:
-    """Helm installs what a chart's folder `crds` holds once, and never changes it."""
+    """Helm installs the folder `crds` of a chart once, and never changes it."""
     addon = spec.addons.karpenter
     installed = addon.ours
     decided = "upgrade_definitions" in addon.model_fields_set
@@ -84,7 +84,7 @@ def _definitions(spec: FleetSpec, pools: Sequence[Pool]) -> Iterable[Finding]:
 
 
 def _overlays(spec: FleetSpec, pools: Sequence[Pool]) -> Iterable[Finding]:
-    """Karpenter learns of huge pages and other prices by a NodeOverlay alone, whose gate is off by
+    """Karpenter reads huge pages and other prices only from a NodeOverlay, whose gate is off by
     default."""
     addon = spec.addons.karpenter
     if addon.node_overlay or (
@@ -101,7 +101,7 @@ def _overlays(spec: FleetSpec, pools: Sequence[Pool]) -> Iterable[Finding]:
 
 
 def _gates(spec: FleetSpec, pools: Sequence[Pool]) -> Iterable[Finding]:
-    """The gates are off by default; a Karpenter that gpufleet installs has them on."""
+    """The gates are off by default; gpufleet switches them on if it installs Karpenter."""
     ours = karpenter_pools(pools)
     release = _release(spec)
     if version_parts(release) < BUFFERS_SINCE:
@@ -118,14 +118,14 @@ def _gates(spec: FleetSpec, pools: Sequence[Pool]) -> Iterable[Finding]:
 
 
 def _release(spec: FleetSpec) -> str:
-    """The release that counts: the declared one, else the pin."""
+    """The release in use: the declared one, else the pin."""
     pinned = load(spec.catalogue, overlay=spec.catalogue_overlay).chart("karpenter").version
     return spec.addons.karpenter.version or pinned
 
 
 def _claims(spec: FleetSpec, pools: Sequence[Pool]) -> Iterable[Finding]:
-    """From 1.15 on Karpenter knows the whole GPUs of a node that it has not started. Of nodes that
-    it keeps anyway it needs to know nothing."""
+    """From 1.15 on Karpenter knows the whole GPUs of a new node. For static nodes it does not need
+    to know them."""
     addon = spec.addons.karpenter
     release, kubernetes = _release(spec), spec.cluster.kubernetes_version
     for pool in karpenter_pools(pools):
@@ -181,7 +181,7 @@ def _validate(pool: Pool) -> Iterable[Finding]:
 
 
 def _static(pool: Pool, options: KarpenterPoolOptions) -> Iterable[Finding]:
-    """CEL rules of NodePool (karpenter.sh/v1, v1.14.1), and what a static pool has no use for."""
+    """CEL rules of NodePool (karpenter.sh/v1, v1.14.1), and settings without effect there."""
     if not options.static:
         return
     place = f"{pool.path}.karpenter"
@@ -234,7 +234,7 @@ def _requirement(pool: Pool, one: KarpenterRequirement, path: str) -> Iterable[F
 
 
 def _gpu_count(pool: Pool, one: KarpenterRequirement, path: str) -> Iterable[Finding]:
-    """Fractional types have the GPU count 0 in EC2's answer, and drop out unseen."""
+    """EC2 reports a GPU count of 0 for fractional types, which this silently excludes."""
     lost = _drops_parts(pool, one)
     yield _finding(
         "karpenter-gpu-count-drops-fractions",
@@ -258,8 +258,8 @@ def _drops_parts(pool: Pool, one: KarpenterRequirement) -> list[str]:
 
 
 def _excludes_all(pool: Pool, one: KarpenterRequirement) -> bool:
-    """Whether no machine is left. Labels that the catalogue does not answer exclude none, and
-    those of Neuron devices are not modelled."""
+    """Whether no machine is left. Labels that the catalogue does not have exclude none, and labels
+    of Neuron devices are not modelled."""
     rows = [machine.instance for machine in pool.machines if machine.instance is not None]
     if pool.gpu.vendor != "nvidia":
         return False

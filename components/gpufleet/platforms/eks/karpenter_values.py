@@ -12,10 +12,10 @@ from gpufleet.spec.pool import Provisioner
 
 CHART = "karpenter"
 DEFINITIONS = "karpenter-crd"
-"""Chart of the definitions alone: Helm upgrades them there, and not in the folder `crds` of
+"""Chart of only the definitions: Helm upgrades them there, but not in the folder `crds` of
 `CHART` (aws/karpenter-provider-aws, website `upgrading/upgrade-guide.md`)."""
 KEPT: Mapping[str, Any] = {"additionalAnnotations": {"helm.sh/resource-policy": "keep"}}
-"""Values of `DEFINITIONS`: a definition takes every object of its kind with it (v1.14.1
+"""Values of `DEFINITIONS`: removing a definition removes every object of its kind (v1.14.1
 `charts/karpenter-crd/values.yaml` and `templates`)."""
 SERVICE_ACCOUNT = "karpenter"
 
@@ -25,7 +25,7 @@ class Gates:
     """Feature gates that differ from Karpenter's own defaults."""
 
     node_overlay: bool = False
-    """Alpha: what shared, cut and partial GPUs advertise."""
+    """Alpha: resources of shared, partitioned and partial GPUs."""
     node_repair: bool = False
     """Alpha: replaces nodes whose GPUs are reported broken."""
     static_capacity: bool = False
@@ -37,7 +37,7 @@ class Gates:
 
 
 def karpenter_pools(pools: Sequence[Pool]) -> list[Pool]:
-    """Pools whose nodes Karpenter makes, for us or in a GitOps tool's name."""
+    """Pools whose nodes Karpenter creates, for us or for a GitOps tool."""
     return [
         pool
         for pool in pools
@@ -46,9 +46,9 @@ def karpenter_pools(pools: Sequence[Pool]) -> list[Pool]:
 
 
 def makes_access_entry(fleet: Fleet) -> bool:
-    """Whether the fleet lets Karpenter's machines join by an access entry of its own.
+    """Whether Karpenter's machines join by an access entry of the fleet.
 
-    EKS makes one by itself for roles of managed node groups, and refuses a second one (Amazon EKS
+    EKS creates one for roles of managed node groups, and refuses a second one (Amazon EKS
     user guide, access entries).
     """
     addon = fleet.spec.addons.karpenter
@@ -60,7 +60,7 @@ def makes_access_entry(fleet: Fleet) -> bool:
 
 
 def needed_gates(pools: Sequence[Pool], declared_overlay: bool | None = None) -> Gates:
-    """What the pools need. `declared_overlay` is `addons.karpenter.nodeOverlay`."""
+    """The gates that the pools need. `declared_overlay` is `addons.karpenter.nodeOverlay`."""
     ours = karpenter_pools(pools)
     overlay = any(node_overlay(pool) is not None for pool in ours)
     return Gates(
@@ -73,9 +73,9 @@ def needed_gates(pools: Sequence[Pool], declared_overlay: bool | None = None) ->
 
 
 def karpenter_values(gates: Gates) -> dict[str, Any]:
-    """The values, without the cluster's name and the queue, which are wired.
+    """The values, without the cluster's name and the queue, which the component adds.
 
-    One replica of the controller leads and one waits; both keep off the nodes they make.
+    The controller has one active and one standby replica; neither runs on Karpenter's own nodes.
     """
     return {
         "serviceAccount": {"name": SERVICE_ACCOUNT},

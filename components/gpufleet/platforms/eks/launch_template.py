@@ -1,7 +1,7 @@
 """Launch template of an EKS pool: `aws:ec2/launchTemplate` in the provider's spelling.
 
-What other resources produce is left out and wired by the component: security groups, the placement
-group's name, user data that needs the cluster's address.
+The component adds values of other resources: security groups, the placement group's name, user data
+with the cluster's address.
 """
 
 from collections.abc import Mapping
@@ -14,17 +14,17 @@ from gpufleet.platforms.eks.shape import EksShape
 from gpufleet.platforms.eks.user_data import image_family
 
 TAGGED = ("instance", "volume", "network-interface")
-"""What a launched machine consists of: tags of a node group reach none of it."""
+"""Resources of a launched machine: tags of a node group reach none of them."""
 
 ROOT_DEVICES = {"al2023": "/dev/xvda", "al2": "/dev/xvda", "ubuntu": "/dev/sda1"}
 BOTTLEROCKET_OS_GIB = 4
-"""Size of Bottlerocket's own volume; images and pods live on a second one."""
+"""Size of Bottlerocket's own volume; images and pods are on a second one."""
 
 
 def launch_template(
     pool: Pool, shape: EksShape, prefix: str, tags: Mapping[str, str]
 ) -> dict[str, Any]:
-    """The arguments, without what is wired."""
+    """The arguments, without values of other resources."""
     own = pool_tags(pool, prefix, tags)
     arguments: dict[str, Any] = {
         "namePrefix": name_prefix(prefix, pool.name, "launch template"),
@@ -65,7 +65,7 @@ def launch_template(
 
 
 def disks(pool: Pool) -> list[dict[str, Any]]:
-    """The volumes: encrypted gp3, gone with the machine."""
+    """The volumes: encrypted gp3, deleted with the machine."""
     size = pool.spec.disk.size_gib
     family = image_family(pool)
     key = None if pool.spec.eks is None else pool.spec.eks.kms_key_arn

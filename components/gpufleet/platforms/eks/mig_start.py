@@ -1,12 +1,12 @@
-"""New nodes with MIG: what happens between their registration and their first layout.
+"""New nodes with MIG: the time between their registration and their first layout.
 
-The device plugin of the GPU Operator starts first and advertises whole GPUs, which pods take before
+The device plugin of the GPU Operator starts first and advertises whole GPUs, which pods use before
 the MIG manager changes the mode (NVIDIA/gpu-operator#2670). The MIG manager sets the plugin's node
 label to `paused-for-mig-change` for the time of each change and afterwards to `true`, also when
 the change fails or nothing had to change (NVIDIA/mig-parted 1b7e764 `pkg/mig/reconfigure/
-reconfigure.go` setState, maybeSetTrue). The operator keeps a value that is there
+reconfigure.go` setState, maybeSetTrue). The operator keeps an existing value
 (NVIDIA/gpu-operator `controllers/state_manager.go` addGPUStateLabels). Neither the MIG manager nor
-GPU Feature Discovery, which leads to it, waits for the plugin (same repository,
+GPU Feature Discovery, on which it depends, waits for the plugin (same repository,
 `assets/state-mig-manager`, `assets/gpu-feature-discovery`).
 """
 
@@ -28,10 +28,10 @@ PAUSED = "paused-for-mig-change"
 
 
 def start_labels(pool: Pool, labels: Mapping[str, str]) -> dict[str, str]:
-    """Labels that new nodes register with next to `labels`, and that change soon after.
+    """Labels that new nodes register with in addition to `labels`, and that change soon after.
 
-    They must not be labels of a node group: EKS puts those on running nodes too, where no change
-    of the layout would take the pause away.
+    They must not be labels of a node group: EKS also sets those on running nodes, where no change
+    of the layout would end the pause.
     """
     waits = labels.get(MIG_CONFIG_LABEL, ALL_DISABLED) != ALL_DISABLED
     if not waits or not pool.plugin_waits or DEPLOY_DEVICE_PLUGIN_LABEL in labels:
@@ -40,7 +40,7 @@ def start_labels(pool: Pool, labels: Mapping[str, str]) -> dict[str, str]:
 
 
 def validate_mig_start(pools: Sequence[Pool]) -> Iterable[Finding]:
-    """The MIG manager stops the kubelet where the driver is the image's (same file,
+    """The MIG manager stops the kubelet if the image contains the driver (same file,
     checkMigModeChangeRequired; gpu-operator `assets/state-mig-manager/0420_configmap.yaml`)."""
     for pool in pools:
         if (

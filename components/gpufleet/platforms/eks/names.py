@@ -11,13 +11,13 @@ LONGEST = {"node group": 63, "launch template": 128, "security group": 255, "rol
 """Longest name of each kind (EKS, EC2, IAM and SQS service models, botocore 1.44.5)."""
 
 RESERVED = "sg-"
-"""What ids of security groups begin with, and no name may (EC2 CreateSecurityGroup, GroupName)."""
+"""Prefix of ids of security groups, not allowed in names (EC2 CreateSecurityGroup, GroupName)."""
 
 
 def name_prefix(prefix: str, name: str, kind: str) -> str:
-    """`<prefix>-<name>-`, cut so that the provider's suffix still fits the kind's limit.
+    """`<prefix>-<name>-`, shortened so that the provider's suffix fits the kind's limit.
 
-    The pool's name is kept whole as far as it goes: it is what people look for.
+    The pool's name is kept as far as possible, so that users find it.
     """
     room = LONGEST[kind] - SUFFIX - 1
     kept = name[:room].strip("-")
@@ -28,7 +28,7 @@ def name_prefix(prefix: str, name: str, kind: str) -> str:
 
 
 def pool_tags(pool: Pool, prefix: str, tags: Mapping[str, str]) -> dict[str, str]:
-    """Tags of everything that belongs to a pool: the fleet's own, its name, its team."""
+    """Tags of all resources of a pool: the fleet's own, its name, its team."""
     own = {"Name": f"{prefix}-{pool.name}", POOL_LABEL: pool.name}
     if pool.spec.team is not None:
         own["gpufleet.dev/team"] = pool.spec.team

@@ -1,4 +1,4 @@
-"""What machines with EFA or close together need, the one who launches them."""
+"""Network resources of machines with EFA or close together, for every launcher."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -14,8 +14,8 @@ from gpufleet.platforms.eks.pool_plans import EksPoolPlan
 def machine_security_groups(
     component: pulumi.ComponentResource, name: str, plan: EksPoolPlan
 ) -> list[pulumi.Input[str]]:
-    """Ids of the security groups of machines that name them: the cluster's, those of the
-    connection, and with EFA one that is made, whose members admit one another."""
+    """Ids of the security groups of machines that list them: the cluster's, those of the
+    connection, and with EFA a new one whose members allow each other."""
     connection = plan.connection
     assert connection.cluster_security_group_id is not None  # validated with the plan
     groups = [connection.cluster_security_group_id, *connection.security_group_ids]
@@ -49,9 +49,9 @@ ALL_TRAFFIC = {"protocol": "-1", "fromPort": 0, "toPort": 0, "self": True}
 
 
 def efa_security_group(pool: Pool, prefix: str, tags: Mapping[str, str]) -> dict[str, Any]:
-    """Arguments of `aws:ec2/securityGroup`, without the network it is in. EFA traffic has no ports;
-    a rule that names an address range instead of the group lets nothing through (EFA user guide;
-    eksctl `pkg/cfn/builder/vpc.go`)."""
+    """Arguments of `aws:ec2/securityGroup`, without its network. EFA traffic has no ports; a rule
+    with an address range instead of the group allows nothing (EFA user guide; eksctl
+    `pkg/cfn/builder/vpc.go`)."""
     return {
         "namePrefix": name_prefix(prefix, f"{pool.name}-efa", "security group"),
         "description": f"EFA traffic between nodes of pool {pool.name}",

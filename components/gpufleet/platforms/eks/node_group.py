@@ -42,12 +42,12 @@ GROUPS = (Provisioner.MANAGED, Provisioner.CLUSTER_AUTOSCALER)
 
 
 class EksGpuNodeGroup(GpuPoolComponent[NodeGroupPlan]):
-    """A managed node group of GPU machines on EKS: launch template, node group, and what the pool
-    needs next to them: EFA security group, placement group, tags of the Auto Scaling group, and
-    scheduled actions where it is bought as a Capacity Block.
+    """A managed node group of GPU machines on EKS: launch template, node group, and the pool's
+    other resources: EFA security group, placement group, tags of the Auto Scaling group, and
+    scheduled actions if it is bought as a Capacity Block.
 
-    The desired size is set once and then left to the one who scales. A group with `importId` is
-    taken over as it is.
+    The desired size is set once and then left to the autoscaler. A group with `importId` is
+    imported unchanged.
     """
 
     node_group_name: pulumi.Output[str]
@@ -60,7 +60,7 @@ class EksGpuNodeGroup(GpuPoolComponent[NodeGroupPlan]):
     """Extended resources each node publishes once its operands have run."""
 
     def __init__(self, name: str, args: EksPoolArgs, opts: Options = None) -> None:
-        """`providers` must hold the AWS provider of the cluster's account."""
+        """`providers` must contain the AWS provider of the cluster's account."""
         self._construct(name, _planned(self.label(name), args), opts)
 
     def _make(self, name: str, plan: NodeGroupPlan) -> Mapping[str, object]:
@@ -110,7 +110,7 @@ class EksGpuNodeGroup(GpuPoolComponent[NodeGroupPlan]):
                 {"securityGroups": groups, **interface} for interface in wired["networkInterfaces"]
             ]
         elif plan.connection.security_group_ids and "vpcSecurityGroupIds" not in wired:
-            # With groups of its own EKS leaves the cluster's out.
+            # With other groups EKS does not add the cluster's.
             wired["vpcSecurityGroupIds"] = machine_security_groups(self, name, plan)
         if plan.shape.placement_group and "placement" not in wired:
             wired["placement"] = {"groupName": made_placement_group(self, name, plan)}
@@ -182,18 +182,18 @@ def _user_data(plan: NodeGroupPlan) -> pulumi.Input[str] | None:
 
 
 def _named(arguments: dict[str, Any], imported: str) -> dict[str, Any]:
-    """The arguments with the name of the group that is taken over."""
+    """The arguments with the name of the imported group."""
     kept = {key: value for key, value in arguments.items() if key != "nodeGroupNamePrefix"}
     return {**kept, "nodeGroupName": imported.rsplit(":", 1)[-1]}
 
 
 def _short(key: str) -> str:
-    """The tag's last words, for the resource's name: keys differ there."""
+    """The last words of the tag, which distinguish resource names."""
     return key.removeprefix("k8s.io/cluster-autoscaler/").replace("/", "-")
 
 
 def _scaling_group(resources: Any) -> str:
-    """Name of the one Auto Scaling group; the SDK gives keys in either spelling."""
+    """Name of the single Auto Scaling group; the SDK returns keys in either spelling."""
     first = resources[0]
     groups = first.get("autoscalingGroups") or first["autoscaling_groups"]
     return str(groups[0]["name"])

@@ -1,6 +1,6 @@
 """Managed node group of an EKS pool: `aws:eks/nodeGroup` in the provider's spelling.
 
-Cluster, role, subnets and launch template are wired by the component.
+The component adds cluster, role, subnets and launch template.
 """
 
 from collections.abc import Collection, Mapping
@@ -25,7 +25,7 @@ EFFECTS = {
     "NoExecute": "NO_EXECUTE",
     "PreferNoSchedule": "PREFER_NO_SCHEDULE",
 }
-"""Kubernetes' spelling -> the EKS API's."""
+"""Kubernetes' form -> the EKS API's."""
 
 STRATEGIES = {UpdateStrategy.MINIMAL: "MINIMAL", UpdateStrategy.SURGE: "DEFAULT"}
 
@@ -45,7 +45,7 @@ CREATION_ONLY = (
     "version",
     "warmPoolConfig",
 )
-"""What an imported group keeps as it was made."""
+"""Arguments that an imported group keeps."""
 
 MANAGED = (
     "labels",
@@ -55,10 +55,10 @@ MANAGED = (
     "taints",
     "updateConfig",
 )
-"""What an imported group takes over once it is managed."""
+"""Arguments that an imported group gets once it is managed."""
 
 DESIRED = "scalingConfig.desiredSize"
-"""Set once: afterwards it belongs to the one who scales."""
+"""Set once: afterwards it belongs to the autoscaler."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,16 +73,16 @@ class GroupSize:
 def scaled(
     scaling: Mapping[str, Any], present: GroupSize | None
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """`scalingConfig` as it is sent, and what of it the engine has to leave alone.
+    """`scalingConfig` of the request, and the part of it that the engine must ignore.
 
-    The provider sends all three sizes whenever one differs from what the engine remembers. An
-    ignored `desiredSize` would be the remembered one: a group that was scaled up would shrink, and
-    EKS refuses a new minimum above it or a new maximum below it. So new bounds go together with the
-    present size, moved into them; with the same bounds the size is ignored.
+    The provider sends all three sizes whenever one differs from the engine's state. An ignored
+    `desiredSize` would be that of the state: a group that was scaled up would shrink, and EKS
+    refuses a new minimum above it or a new maximum below it. So new bounds are sent together with
+    the present size, moved into them; with the same bounds the size is ignored.
 
     Args:
         scaling: The declared `scalingConfig`.
-        present: What the group has now; None for one that does not exist.
+        present: The present size of the group; None for one that does not exist.
     """
     declared = dict(scaling)
     least, most = declared.get("minSize"), declared.get("maxSize")
@@ -96,7 +96,7 @@ def scaled(
 def node_group(
     pool: Pool, shape: EksShape, prefix: str, tags: Mapping[str, str], kubernetes_version: str
 ) -> dict[str, Any]:
-    """The arguments, without what is wired."""
+    """The arguments, without values of other resources."""
     arguments: dict[str, Any] = {
         "nodeGroupNamePrefix": name_prefix(prefix, pool.name, "node group"),
         "capacityType": shape.capacity_type,
@@ -135,7 +135,7 @@ def node_group(
 
 
 def group_labels(pool: Pool) -> dict[str, str]:
-    """Labels nodes of the group are born with."""
+    """Labels with which nodes of the group register."""
     if pool.provisioner is Provisioner.CLUSTER_AUTOSCALER:
         return node_group_labels(pool)
     return dict(labels_of_group(pool))
@@ -144,7 +144,7 @@ def group_labels(pool: Pool) -> dict[str, str]:
 def chosen_zones(
     pool: Pool, shape: EksShape, available: Collection[str]
 ) -> tuple[tuple[str, ...], list[Finding]]:
-    """The zones whose subnets the pool gets, of those the connection has one in."""
+    """The zones of the pool's subnets, among the zones of the connection."""
     there = sorted(available)
     wanted = shape.zones or tuple(there)
     findings: list[Finding] = []

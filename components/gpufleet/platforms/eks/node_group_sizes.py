@@ -1,4 +1,4 @@
-"""Asks EKS for the size a node group has now, so that new bounds leave it alone."""
+"""Reads the present size of a node group from EKS, so that new bounds do not change it."""
 
 from typing import Any, cast
 
@@ -13,28 +13,28 @@ DESCRIBE = "aws:eks/getNodeGroup:getNodeGroup"
 
 
 class ClusterGroups:
-    """The node groups that a cluster has: a fleet asks for their names once."""
+    """The node groups of a cluster: a fleet lists their names once."""
 
     def __init__(self, cluster: str | None) -> None:
-        """Ask nothing yet.
+        """Read nothing yet.
 
         Args:
-            cluster: Name of the cluster. None where it is an output, which cannot be waited for
-                here: nothing is asked then.
+            cluster: Name of the cluster. None if it is an output, which cannot be waited for here:
+                nothing is read then.
         """
         self._cluster = cluster
         self._names: list[str] | None = None
 
     def present_size(self, component: pulumi.Resource, prefix: str, pool: str) -> GroupSize | None:
-        """Size of the pool's group; None where there is none yet, or where it cannot be known.
+        """Size of the pool's group; None if it does not exist yet, or cannot be read.
 
-        Two read-only calls: `eks:ListNodegroups`, once per fleet, and `eks:DescribeNodegroup`. When
-        they are refused, the engine's memory is all there is, and a warning says so.
+        Two read-only calls: `eks:ListNodegroups`, once per fleet, and `eks:DescribeNodegroup`. If
+        they are refused, only the engine's state is known, and a warning reports it.
 
         Args:
-            component: Whose AWS provider is asked.
-            prefix: What the group's name begins with; the provider adds letters and digits.
-            pool: Name of the pool, which its group is tagged with.
+            component: Resource with the AWS provider.
+            prefix: Prefix of the group's name; the provider adds letters and digits.
+            pool: Name of the pool, which is a tag of its group.
         """
         if self._cluster is None:
             return None
@@ -51,7 +51,7 @@ class ClusterGroups:
         return _size(found[-1]) if found else None  # the provider's suffixes grow with time
 
     def imported_size(self, component: pulumi.Resource, name: str, pool: str) -> GroupSize | None:
-        """Size of a group whose name is known, as `present_size`."""
+        """Size of a group with a known name, as `present_size`."""
         if self._cluster is None:
             return None
         try:
@@ -75,7 +75,7 @@ def _described(component: pulumi.Resource, cluster: str, name: str) -> dict[str,
 
 
 def _ask(component: pulumi.Resource, function: str, arguments: dict[str, str]) -> dict[str, Any]:
-    """The answer; empty for a cluster or group that does not exist yet."""
+    """The result; empty for a cluster or group that does not exist yet."""
     try:
         answer = look_up(component, function, arguments)
     except Exception as problem:  # the SDK raises plain Exception for every refusal

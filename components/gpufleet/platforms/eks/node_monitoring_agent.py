@@ -1,4 +1,4 @@
-"""NodeMonitoringAgent: the EKS add-on that tells node repair of broken GPUs."""
+"""NodeMonitoringAgent: the EKS add-on that reports broken GPUs to node repair."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -26,17 +26,17 @@ class MonitoringAgentPlan(ComponentPlan):
 
 
 class NodeMonitoringAgent(GpuComponent[MonitoringAgentPlan]):
-    """The EKS add-on `eks-node-monitoring-agent`: it turns GPU errors of a node's log into the
-    condition `AcceleratedHardwareReady`, which node repair waits for.
+    """The EKS add-on `eks-node-monitoring-agent`: it converts GPU errors in a node's log into the
+    condition `AcceleratedHardwareReady`, which node repair reads.
 
-    Without it node repair sees only that a kubelet is silent.
+    Without it node repair only detects a kubelet that does not report.
     """
 
     addon_name: pulumi.Output[str]
     """Name of the add-on."""
 
     def __init__(self, name: str, args: NodeMonitoringAgentArgs, opts: Options = None) -> None:
-        """`provider` or `providers` must hold the AWS provider of the account."""
+        """`provider` or `providers` must contain the AWS provider of the account."""
         self._construct(name, _planned(self.label(name), args), opts)
 
     def _make(self, name: str, plan: MonitoringAgentPlan) -> Mapping[str, object]:
@@ -57,18 +57,18 @@ class NodeMonitoringAgent(GpuComponent[MonitoringAgentPlan]):
 
 
 def monitoring_agent_values(pools: Sequence[Pool], gpu_types: Sequence[str]) -> dict[str, Any]:
-    """Configuration by which the agent reports GPUs where its own DCGM is, and only there.
+    """Configuration with which the agent reports GPUs only where its own DCGM runs.
 
-    The agent tolerates every taint and asks `localhost:5555`, where its DaemonSet `dcgm-server`
-    listens, which tolerates none: one minute without it is `AcceleratedHardwareReady: False` for
-    the rest of the agent's run, and node repair replaces the node (aws/eks-node-monitoring-agent
-    5313543 `monitors/nvidia/dcgm/dcgm_reconcile.go`, 019c981 `pkg/reasons/reasons.go`;
-    aws/containers-roadmap#2555). Both stay off nodes with MIG: a change of the MIG mode waits until
-    the GPU is free, and the MIG manager does not stop them.
+    The agent tolerates every taint and reads `localhost:5555`, the address of its DaemonSet
+    `dcgm-server`, which tolerates none: one minute without it is `AcceleratedHardwareReady: False`
+    for the rest of the agent's run, and node repair replaces the node
+    (aws/eks-node-monitoring-agent 5313543 `monitors/nvidia/dcgm/dcgm_reconcile.go`, 019c981
+    `pkg/reasons/reasons.go`; aws/containers-roadmap#2555). Both stay off nodes with MIG: a change
+    of the MIG mode waits until the GPU is free, and the MIG manager does not stop them.
 
     Args:
-        pools: All pools of the cluster that are known, without those of EKS Auto Mode.
-        gpu_types: Machine types with NVIDIA GPUs, for nodes that are of no pool.
+        pools: All known pools of the cluster, without those of EKS Auto Mode.
+        gpu_types: Machine types with NVIDIA GPUs, for nodes outside the pools.
     """
     nvidia = [pool for pool in pools if pool.gpu.vendor == "nvidia"]
     whole = [pool for pool in nvidia if not pool.partition.mig_enabled]
@@ -103,8 +103,8 @@ _OTHERS_NODES = (
     _node("eks.amazonaws.com/compute-type", "NotIn", ("fargate", "auto", "hybrid")),
     _node("sagemaker.amazonaws.com/compute-type", "NotIn", ("hyperpod",)),
 )
-"""Nodes that bring an agent of their own. Affinities of the chart are lists, which a value
-replaces (0040fd7 `charts/eks-node-monitoring-agent/values.yaml`)."""
+"""Nodes with an agent of their own. Affinities of the chart are lists, which a value replaces
+(0040fd7 `charts/eks-node-monitoring-agent/values.yaml`)."""
 
 
 def _planned(component: str, args: NodeMonitoringAgentArgs) -> MonitoringAgentPlan:

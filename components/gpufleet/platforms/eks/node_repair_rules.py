@@ -1,4 +1,4 @@
-"""Findings about node repair on EKS: of what it learns, and of whose nodes it takes."""
+"""Findings about node repair on EKS: faults that it detects, and nodes that it replaces."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -13,7 +13,7 @@ from gpufleet.spec.pool import Provisioner
 _finding = findings_in(__file__)
 
 LEFT = "a kubelet that does not report for 30 minutes"
-"""What node repair acts on without the monitoring agent (Amazon EKS user guide, node auto repair;
+"""Faults detected without the monitoring agent (Amazon EKS user guide, node auto repair;
 aws/karpenter-provider-aws v1.14.1 `pkg/cloudprovider/cloudprovider.go`, RepairPolicies)."""
 
 LIMITS = (
@@ -21,30 +21,30 @@ LIMITS = (
     "maxUnhealthyNodeThresholdCount",
     "maxParallelNodesRepairedCount",
 )
-"""Of NodeRepairConfig: the two floors, of which it takes one, and the number at the same time."""
+"""Fields of NodeRepairConfig: the two floors, of which one may be set, and the number of nodes."""
 
 
 def has_agent(pool: Pool) -> bool:
-    """Whether the add-on watches the pool's nodes. EKS Auto Mode has an agent built in."""
+    """Whether the add-on monitors the pool's nodes. EKS Auto Mode has a built-in agent."""
     return pool.provisioner is not Provisioner.AUTO_MODE
 
 
 def repairs(pool: Pool) -> bool:
-    """Whether the declaration asks for node repair."""
+    """Whether the declaration requests node repair."""
     if pool.health is not None:
         return pool.health.platform_repairs
     return (pool.spec.eks or EksOptions()).node_repair
 
 
 def observed(pool: Pool) -> bool:
-    """Whether the monitoring agent is needed: to repair, or to report alone."""
+    """Whether the monitoring agent is needed: for repair, or only for reports."""
     policy = pool.health
     reports = policy is not None and policy.actor is HealthActor.PLATFORM
     return reports or repairs(pool)
 
 
 def repair_config(pool: Pool) -> dict[str, Any]:
-    """`nodeRepairConfig` of a node group: repair stops with more unhealthy nodes than the floor
+    """`nodeRepairConfig` of a node group: repair stops if more nodes are unhealthy than the floor
     allows (Amazon EKS API, NodeRepairConfig)."""
     policy = pool.health
     if policy is None or not repairs(pool):
@@ -62,7 +62,7 @@ def repair_config(pool: Pool) -> dict[str, Any]:
 
 
 def validate_node_repair(pools: Sequence[Pool]) -> Iterable[Finding]:
-    """What node repair does not do, or does to pools that did not ask for it."""
+    """Limits of node repair, and its effects on pools that did not request it."""
     made = [pool for pool in pools if pool.ownership is not Ownership.EXISTING and has_agent(pool)]
     for pool in made:
         options = pool.spec.eks or EksOptions()

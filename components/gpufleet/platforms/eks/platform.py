@@ -1,4 +1,4 @@
-"""What Amazon EKS computes from pools and fleets."""
+"""Computations of Amazon EKS about pools and fleets."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -38,21 +38,21 @@ from gpufleet.spec.sharing import Sharing
 _finding = findings_in(__file__)
 
 EFA_HUGE_PAGES_MIB = 5120
-"""MiB of huge pages a pod with EFA asks for, as Amazon's own example does (Amazon EKS user guide,
-machine learning with EFA), where the machine has as many."""
+"""MiB of huge pages that a pod with EFA requests, from Amazon's own example (Amazon EKS user guide,
+machine learning with EFA), if the machine has that amount."""
 
 LEAST_MEMORY = "8Gi"
-"""Memory such a pod asks for at least: the API server takes huge pages only next to processors or
-memory. To be raised to what the job needs."""
+"""Minimum memory request of such a pod: the API server accepts huge pages only together with CPU or
+memory. Raise it to the need of the job."""
 
 
 class EksRules(PlatformRules):
-    """EKS: node groups bought in one way, Karpenter, EFA."""
+    """EKS: node groups with one capacity type, Karpenter, EFA."""
 
     def validate_pool(
         self, pool: GpuPool, path: str, machines: Sequence[Machine]
     ) -> Iterable[Finding]:
-        """Whether each machine has EFA where the pool asks for it."""
+        """Whether each machine has EFA if the pool requires it."""
         if pool.fabric is not Fabric.EFA:
             return
         for machine in machines:
@@ -62,11 +62,11 @@ class EksRules(PlatformRules):
                 yield _finding("fabric-not-on-machine", path, found=machine.name)
 
     def paid_nodes(self, pool: GpuPool, nodes: NodeRange) -> NodeRange:
-        """Nodes and running machines of the warm pool together; `nodes` where none runs.
+        """Nodes and running machines of the warm pool together; `nodes` if none runs.
 
         Amazon EC2 Auto Scaling user guide, warm pools: a warm pool has at least `minSize` machines,
-        and as many as the group lacks to `maxGroupPreparedCapacity`, by default to its largest
-        size; instances in the state Running are billed as others, those that are stopped pay their
+        and at most the group's shortfall to `maxGroupPreparedCapacity`, by default to its largest
+        size; instances in the state Running cost the normal price, stopped ones the price of their
         disks.
         """
         raw = {} if pool.eks is None else pool.eks.node_group
@@ -98,21 +98,21 @@ class EksRules(PlatformRules):
         ]
 
     def node_labels(self, pool: GpuPool, capacity: Sequence[Capacity]) -> Mapping[str, str]:
-        """Auto Mode's nodes have driver and plugin of AWS."""
+        """Auto Mode's nodes have driver and plugin from AWS."""
         return NO_OPERANDS if pool.provisioner is Provisioner.AUTO_MODE else {}
 
     def left_of_image(self, image: NodeImage, pool: GpuPool) -> NodeImage:
-        """An AMI of one's own may have any driver."""
+        """A custom AMI may have any driver."""
         own = pool.eks is not None and pool.eks.ami_id is not None
         if not own:
             return image
-        because = "an AMI of your own is in FIPS mode where it was built so"
+        because = "a custom AMI is in FIPS mode only if it was built with it"
         return replace(image, driver_branch=None, branches={}, fips=None, fips_because=because)
 
     def validate_capacity(
         self, pool: GpuPool, path: str, provisioner: Provisioner
     ) -> Iterable[Finding]:
-        """A node group has one capacity type; Karpenter has an order of its own."""
+        """A node group has one capacity type; Karpenter has a fixed order."""
         modes = [entry.mode for entry in pool.capacity]
         by_cost = sorted(modes, key=lambda mode: KARPENTER_ORDER.index(CAPACITY_TYPES[mode]))
         if provisioner.by_node_pool and modes != by_cost:
@@ -148,24 +148,24 @@ class EksRules(PlatformRules):
     def refused_kubelet_settings(self, pool: Pool) -> Mapping[str, str] | str:
         """Field of `kubelet` -> why nodes of the pool do not get it.
 
-        nodeadm and Bottlerocket compute what they reserve when a machine starts, by the pods that
-        it may run (awslabs/amazon-eks-ami 81fec2e `nodeadm/internal/kubelet`; Bottlerocket's
-        setting generators). EKS's own images of Amazon Linux 2 and of Ubuntu start by a script that
-        EKS writes.
+        nodeadm and Bottlerocket compute their reservations when a machine starts, from its maximum
+        number of pods (awslabs/amazon-eks-ami 81fec2e `nodeadm/internal/kubelet`; Bottlerocket's
+        setting generators). EKS's own images of Amazon Linux 2 and of Ubuntu start with a script
+        that EKS writes.
         """
         if pool.provisioner is Provisioner.AUTO_MODE:
-            return "the NodeClass of EKS Auto Mode has no settings of the kubelet"
+            return "the NodeClass of EKS Auto Mode has no kubelet settings"
         family = image_family(pool)
         if family in {"al2023", "bottlerocket"}:
-            computed = f"nodes of {family} compute when they start what they reserve"
-            needs = "the static policy starts only if it is given exactly that amount"
+            computed = f"nodes of {family} compute their reservations when they start"
+            needs = "the static policy starts only if it gets exactly that amount"
             return {
                 "memoryManager": f"{computed}, and {needs}",
                 **dict.fromkeys(_RESERVED, computed),
             }
         if eks_shape(pool).custom:
             return {}
-        return f"EKS starts nodes of {family} by a script of its own, which sets no managers"
+        return f"EKS starts nodes of {family} with its own script, which sets no managers"
 
     def registered(self, fleet: Fleet, pool: Pool) -> Mapping[str, Mapping[str, Any]]:
         return registered(fleet, pool)
@@ -174,14 +174,14 @@ class EksRules(PlatformRules):
         return input_class(kind, path, old, new)
 
     def rollout(self, pool: Pool, *, replaced: bool) -> Rollout:
-        """In which order nodes are replaced.
+        """Order in which nodes are replaced.
 
         Managed node groups: Amazon EKS user guide, managed node update behavior: `maxUnavailable`
-        nodes at a time; the strategy DEFAULT starts new nodes first, MINIMAL ends old ones first. A
-        group that cannot change is made anew by the engine, which starts it with its smallest size
+        nodes at a time; the strategy DEFAULT starts new nodes first, MINIMAL ends old ones first.
+        The engine replaces a group that cannot change: it starts a new one with its minimum size
         before it deletes the old one. Karpenter: kubernetes-sigs/karpenter 013941a
-        `pkg/apis/v1/nodepool.go`, disruption budgets, rounded up; a drifted node goes when its
-        replacement is ready.
+        `pkg/apis/v1/nodepool.go`, disruption budgets, rounded up; a drifted node is removed when
+        its replacement is ready.
         """
         if pool.provisioner.by_node_pool:
             return _karpenter(pool)
@@ -199,8 +199,8 @@ class EksRules(PlatformRules):
 
     def cluster_classes(self, pool: Pool) -> Mapping[str, LeafClass]:
         """Karpenter resolves an image's alias by the version of the cluster: with another one its
-        nodes drift (Karpenter v1.15 documentation, NodeClasses, amiSelectorTerms). An image of
-        one's own follows no Kubernetes version."""
+        nodes drift (Karpenter v1.15 documentation, NodeClasses, amiSelectorTerms). A custom image
+        does not depend on the Kubernetes version."""
         if pool.provisioner.by_node_pool and not eks_shape(pool).custom:
             return {"cluster.kubernetesVersion": LeafClass.ROLLING}
         return {}
@@ -235,7 +235,7 @@ def _fewest(limits: list[str], nodes: int) -> int | None:
 
 
 def _count(value: object, default: int) -> int:
-    """A number of machines; -1 says the default."""
+    """A number of machines; -1 means the default."""
     given = isinstance(value, int) and not isinstance(value, bool) and value >= 0
     return value if given and isinstance(value, int) else default
 

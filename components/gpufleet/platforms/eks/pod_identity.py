@@ -1,4 +1,4 @@
-"""An IAM role that one service account of the cluster takes, by EKS Pod Identity, and policies of
+"""An IAM role for one service account of the cluster, by EKS Pod Identity, and policies of
 roles."""
 
 import json
@@ -13,16 +13,16 @@ from gpufleet.platforms.eks.aws_objects import POD_IDENTITY, ROLE, ROLE_POLICY, 
 from gpufleet.platforms.eks.names import name_prefix
 
 TRUST = "pod-identity-trust"
-"""Policy by which pods take the role of a controller, through EKS Pod Identity."""
+"""Policy with which pods assume the role of a controller, through EKS Pod Identity."""
 
 
 def policy_text(name: str, **known: str) -> str:
-    """A policy of AWS: the file of that name in `policies`, whose placeholders are filled.
+    """A policy of AWS: the file of that name in `policies`, with its placeholders filled.
 
-    `karpenter` binds every write to the cluster by tags that Karpenter sets itself
-    (karpenter-provider-aws v1.14.1, the policies of its installation guide); EC2 has a name of its
-    own in the partition `aws-cn`. `karpenter-queue` lets EventBridge alone write to the queue, over
-    TLS. `cluster-autoscaler` lets it change only groups with the cluster's discovery tag.
+    `karpenter` limits every write to the cluster by tags that Karpenter sets
+    (karpenter-provider-aws v1.14.1, the policies of its installation guide); EC2 has a different
+    name in the partition `aws-cn`. `karpenter-queue` allows only EventBridge to write to the queue,
+    over TLS. `cluster-autoscaler` allows to change only groups with the cluster's discovery tag.
     """
     text = (Path(__file__).parent / "policies" / f"{name}.json").read_text(encoding="utf-8")
     return json.dumps(json.loads(Template(text).substitute(known)))
@@ -40,15 +40,15 @@ def pod_identity(
     service_account: str,
     tags: Mapping[str, str],
 ) -> tuple[AwsObject, AwsObject]:
-    """Role and association. Pods that start before the association exist get no credentials: the
+    """Role and association. Pods that start before the association exists get no credentials: the
     chart must depend on it.
 
     Args:
         component: Parent of the resources.
-        name: First part of their names.
-        prefix: First part of the role's name in AWS.
-        role: What the role is for: the rest of its name.
-        policy: What it may do, a JSON document.
+        name: Prefix of their names.
+        prefix: Prefix of the role's name in AWS.
+        role: Purpose of the role: the rest of its name.
+        policy: Its permissions, a JSON document.
         cluster_name: Cluster of the service account.
         namespace: Namespace of the service account.
         service_account: Name of the service account.

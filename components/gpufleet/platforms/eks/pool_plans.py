@@ -1,7 +1,7 @@
-"""Plans of EKS pools: each is rendered once, before anything is made.
+"""Plans of EKS pools: each is rendered once, before any resource is created.
 
-What the provider refuses of its arguments compile has found (`rules`); here comes what only the
-connection can lack.
+Compile (`rules`) finds arguments that the provider refuses; this module checks the values of the
+connection.
 """
 
 from collections.abc import Mapping
@@ -27,7 +27,7 @@ _finding = findings_in(__file__)
 
 @dataclass(frozen=True, kw_only=True)
 class EksPoolPlan(PoolPlan):
-    """A pool on EKS, the one who launches its machines."""
+    """A pool on EKS, for every launcher of its machines."""
 
     shape: EksShape
     connection: EksConnection
@@ -40,11 +40,11 @@ class NodeGroupPlan(EksPoolPlan):
     """A managed node group and its launch template."""
 
     group: Mapping[str, Any]
-    """Arguments of the node group, without what is wired."""
+    """Arguments of the node group, without values of other resources."""
     template: Mapping[str, Any]
-    """Arguments of the launch template, without what is wired."""
+    """Arguments of the launch template, without values of other resources."""
     groups: ClusterGroups
-    """Node groups that the cluster has already."""
+    """Existing node groups of the cluster."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,13 +52,13 @@ class KarpenterPoolPlan(EksPoolPlan):
     """A NodePool of Karpenter."""
 
     node_pool: Mapping[str, Any]
-    """The NodePool, without what is wired."""
+    """The NodePool, without values of other resources."""
 
 
 def eks_pool_plan(
     pool: Pool, connection: EksConnection, groups: ClusterGroups
 ) -> tuple[NodeGroupPlan | KarpenterPoolPlan, list[Finding]]:
-    """The plan of a pool, by its provisioner, and everything that prevents making it."""
+    """The plan of a pool, by its provisioner, and errors that prevent its creation."""
     if pool.provisioner.by_node_pool:
         return karpenter_pool_plan(pool, connection)
     return node_group_plan(pool, connection, groups)
@@ -67,7 +67,7 @@ def eks_pool_plan(
 def node_group_plan(
     pool: Pool, connection: EksConnection, groups: ClusterGroups
 ) -> tuple[NodeGroupPlan, list[Finding]]:
-    """The plan of a node group, and everything that prevents making it."""
+    """The plan of a node group, and errors that prevent its creation."""
     shape = eks_shape(pool)
     subnet_ids, findings = _common(pool, shape, connection)
     prefix, tags = connection.name_prefix, connection.tags
@@ -89,7 +89,7 @@ def node_group_plan(
 def karpenter_pool_plan(
     pool: Pool, connection: EksConnection
 ) -> tuple[KarpenterPoolPlan, list[Finding]]:
-    """The plan of a NodePool, and everything that prevents making it."""
+    """The plan of a NodePool, and errors that prevent its creation."""
     shape = eks_shape(pool)
     subnet_ids, findings = _common(pool, shape, connection)
     findings += pinning_missing(pool, connection.environment, connection.kubernetes_version)
@@ -111,7 +111,7 @@ def karpenter_pool_plan(
 def _common(
     pool: Pool, shape: EksShape, connection: EksConnection
 ) -> tuple[tuple[pulumi.Input[str], ...], list[Finding]]:
-    """Subnets, and what concerns every provisioner."""
+    """Subnets, and the checks for every provisioner."""
     subnets = connection.subnet_ids_by_zone
     zones, findings = chosen_zones(pool, shape, subnets)
     findings += validate_connection(connection, pool, shape)

@@ -1,5 +1,5 @@
 # pyright: standard
-"""What a fleet on EKS needs of its AWS account: offers, quotas, reservations, room, version."""
+"""Checks of a fleet's AWS account: offers, quotas, reservations, addresses, version."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,14 +22,14 @@ _SUBNETS = "connection.subnetIdsByZone"
 
 
 def ask(fleet: Fleet, wiring: Wiring) -> Answers:
-    """Ask everything about the pools that gpufleet makes.
+    """Check everything about the pools that gpufleet creates.
 
     Raises:
         CannotAskError: boto3 is not installed.
     """
     answers = Answers()
     region = fleet.spec.cluster.region
-    assert region is not None  # compile refuses an EKS fleet without
+    assert region is not None  # compile refuses an EKS fleet without it
     aws = AwsClient(region, answers)
     pools = [pool for pool in fleet.pools if pool.ownership is not Ownership.EXISTING]
     cluster = _cluster(aws, fleet, answers)
@@ -46,7 +46,7 @@ def ask(fleet: Fleet, wiring: Wiring) -> Answers:
 
 
 def _cluster(aws: AwsClient, fleet: Fleet, answers: Answers) -> dict[str, Any]:
-    """The cluster, and its version against the declared one; empty without an answer."""
+    """The cluster, and its version compared with the declared one; empty without an answer."""
     name, wanted = fleet.spec.cluster.name, fleet.spec.cluster.kubernetes_version
     missing = _finding("cluster-not-found", found=name, region=fleet.spec.cluster.region)
     answer = answers.answer(
@@ -78,7 +78,7 @@ def _subnets_of(
 def _subnets(
     aws: AwsClient, subnets: dict[str, str], pools: Sequence[Pool], answers: Answers
 ) -> None:
-    """Zones as declared, and room for every pool's largest size."""
+    """Zones as declared, and free addresses for every pool's largest size."""
     if not subnets:
         return
     question, ids = "zone and free addresses of the subnets", sorted(subnets.values())
@@ -117,14 +117,14 @@ def _misplaced(
 def _running(
     aws: AwsClient, subnets: Mapping[str, str], answers: Answers
 ) -> Mapping[str, int] | None:
-    """Pool -> its machines in these subnets; None when that may not be known."""
+    """Pool -> its machines in these subnets; None if this cannot be read."""
     answer = answers.answer(
         None,
         aws.ask,
         "ec2",
         "describe_instances",
         _SUBNETS,
-        "which machines of pools have addresses of the subnets already",
+        "which machines of pools already have addresses of the subnets",
         Filters=[
             {"Name": "tag-key", "Values": [POOL_LABEL]},
             {"Name": "subnet-id", "Values": sorted(set(subnets.values()))},
@@ -143,8 +143,8 @@ def _running(
 
 
 ADDRESSES_PER_NODE = 16
-"""Addresses a GPU node takes at least: its own, and those the VPC CNI keeps warm for pods. EFA-only
-interfaces take none. Our assumption; large nodes with many pods take more."""
+"""Minimum addresses of a GPU node: its own, and those that the VPC CNI keeps for pods. EFA-only
+interfaces have none. Our assumption; large nodes with many pods need more."""
 
 UNCOUNTED = " (nodes that run already could not be counted)"
 
@@ -152,13 +152,13 @@ UNCOUNTED = " (nodes that run already could not be counted)"
 def short_of_addresses(
     pools: Sequence[Pool], free: Mapping[str, int], running: Mapping[str, int] | None = None
 ) -> Iterator[Finding]:
-    """Pools that do not fit into the subnets they may use, together with those that may use
-    nothing else.
+    """Pools that do not fit into their possible subnets, together with pools that have no other
+    subnets.
 
     Args:
-        pools: Pools that gpufleet makes.
+        pools: Pools that gpufleet creates.
         free: Zone -> free addresses of its subnet.
-        running: Pool -> machines that have their addresses already; None where it is not known.
+        running: Pool -> machines that already have addresses; None if not known.
     """
     there_already = running or {}
     confined = {pool.name: _zones(pool, free) for pool in pools}
@@ -185,5 +185,5 @@ def short_of_addresses(
 
 
 def _zones(pool: Pool, free: Mapping[str, int]) -> frozenset[str]:
-    """Zones of the pool that there is a subnet in."""
+    """Zones of the pool with a subnet."""
     return frozenset(eks_shape(pool).zones or free) & frozenset(free)

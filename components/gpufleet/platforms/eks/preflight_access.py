@@ -1,6 +1,6 @@
 # pyright: standard
-"""What nodes and controllers need of the account besides machines: access entry, the agent of EKS
-Pod Identity, the role of Spot.
+"""Requirements of nodes and controllers on the account besides machines: access entry, the agent of
+EKS Pod Identity, the role of Spot.
 
 Sources: Amazon EKS user guide, access entries and pod identities; karpenter-provider-aws v1.14.1,
 installation guide (service-linked role of EC2 Spot). Read 2026-11-23. docs/what-must-exist.md
@@ -27,14 +27,14 @@ _MAP_ONLY = "CONFIG_MAP"
 def ask_access(
     aws: AwsClient, fleet: Fleet, cluster: Mapping[str, Any], wiring: Wiring, answers: Answers
 ) -> None:
-    """Ask everything of this kind.
+    """Check access entry, agent and role.
 
     Args:
         aws: The account.
         fleet: The compiled fleet.
-        cluster: The cluster as EKS describes it.
-        wiring: What the declaration does not hold.
-        answers: Collects the answers.
+        cluster: The cluster in EKS' description.
+        wiring: Values that the declaration does not contain.
+        answers: Collects the results.
     """
     name, addons = fleet.spec.cluster.name, fleet.spec.addons
     pools, auto = karpenter_pools(fleet.pools), auto_pools(fleet.pools)

@@ -1,4 +1,4 @@
-"""Findings about how a pool on EKS is bought: reservations, Capacity Blocks, spot, UltraServers."""
+"""Findings about capacity of a pool on EKS: reservations, Capacity Blocks, spot, UltraServers."""
 
 import re
 from collections.abc import Iterable
@@ -15,7 +15,7 @@ _RESERVATION = re.compile(r"^cr-[0-9a-f]+$")
 
 
 def validate_purchase(pool: Pool, shape: EksShape) -> Iterable[Finding]:
-    """Everything about reservations, blocks and spot, next to what `capacity_rules` says."""
+    """Findings about reservations, blocks and spot, in addition to those of `capacity_rules`."""
     yield from _reservations(pool, shape)
     yield from validate_block(pool)
     yield from _placement(pool, shape)
@@ -44,7 +44,7 @@ def _reservations(pool: Pool, shape: EksShape) -> Iterable[Finding]:
 def _placement(pool: Pool, shape: EksShape) -> Iterable[Finding]:
     group = not pool.provisioner.by_node_pool
     if group and "placement" in shape.options.launch_template:
-        return  # a group that exists
+        return  # an existing group
     named = existing_group(pool)
     if named is not None and shape.options.placement_group:
         yield _finding("placement-group-twice", pool.path, found=named)
@@ -54,7 +54,7 @@ def _placement(pool: Pool, shape: EksShape) -> Iterable[Finding]:
             pool.path,
             fix=(
                 "remove `placementGroup`"
-                "; a group that exists is named in "
+                "; an existing group is named in "
                 + ("`eks.launchTemplate.placement`" if group else "`karpenter.placementGroup`")
             ),
             found=True,
@@ -62,13 +62,13 @@ def _placement(pool: Pool, shape: EksShape) -> Iterable[Finding]:
 
 
 def _place(pool: Pool) -> int:
-    """Which way of buying is the first reservation by its own id."""
+    """Index of the first reservation with its own id among the capacity types."""
     ways = enumerate(pool.capacity)
     return next(i for i, one in ways if one.reserved is not None and not _of_group(one))
 
 
 def _of_group(entry: Capacity) -> bool:
-    """Whether a resource group of reservations is meant, which may hold several types and zones."""
+    """Whether it is a resource group of reservations, which may have several types and zones."""
     return entry.reserved is not None and reservation_group_region(entry.reserved.id) is not None
 
 
@@ -96,7 +96,7 @@ _SINCE = (1, 33)
 
 
 def validate_ultraserver(pool: Pool, kubernetes_version: str) -> Iterable[Finding]:
-    """Machines that are sold and connected as one (Amazon EKS user guide
+    """Machines that are sold and connected as one unit (Amazon EKS user guide
     `ml/ml-eks-nvidia-ultraserver` 00e3293, P6e-GB200: 9 or 18 machines, Kubernetes 1.33, claims, no
     MIG with the driver of the AMI; Amazon EC2, Trn2 UltraServers: 4 machines; read 2026-11-23)."""
     row = pool.machines[0].instance
@@ -107,7 +107,7 @@ def validate_ultraserver(pool: Pool, kubernetes_version: str) -> Iterable[Findin
         yield warning(
             "ultraserver-in-part",
             f"{pool.path}.nodes.max",
-            f"a block of {row.name} is of whole UltraServers of {size} machines"
+            f"a block of {row.name} has whole UltraServers of {size} machines"
             + (" or 18" if row.family == "p6e-gb200" else "")
             + f", and {pool.nodes.maximum} are declared: the rest is paid and not used",
             f"write a multiple of {size}",

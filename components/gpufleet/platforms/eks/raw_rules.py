@@ -1,4 +1,4 @@
-"""Raw arguments that are refused, of node groups, launch templates and Karpenter's objects: rows of
+"""Refused raw arguments of node groups, launch templates and Karpenter's objects: rows of
 `raw_arguments.jsonl`."""
 
 from collections.abc import Iterable
@@ -21,6 +21,6 @@ def validate_raw(pool: Pool, shape: EksShape) -> Iterable[Finding]:
 
 
 def validate_raw_fields(pool: Pool, options: KarpenterPoolOptions) -> Iterable[Finding]:
-    """Raw fields of Karpenter's objects. Their schemas are asked about the rest."""
+    """Raw fields of Karpenter's objects. Their schemas check the other fields."""
     yield from validate_raw_arguments(pool, _ROWS, "karpenter.nodePool", options.node_pool)
     yield from validate_raw_arguments(pool, _ROWS, "karpenter.nodeClass", options.node_class)

@@ -1,14 +1,14 @@
-"""Inputs of the resources that nodes on EKS are made by, and what a difference in one does.
+"""Inputs of the resources that create nodes on EKS, and the effect of a difference in one.
 
 Node groups: hashicorp/terraform-provider-aws 012e0a3 `internal/service/eks/node_group.go`: another
 `launch_template`, `release_version` or `version` is UpdateNodegroupVersion, which replaces nodes by
 the update settings; labels, taints, sizes, update and repair settings are UpdateNodegroupConfig.
 Launch templates: `ec2_launch_template.go`, `resourceLaunchTemplateUpdate`: a difference in one of
 `updateKeys` makes another version, anything else does not.
-Karpenter: kubernetes-sigs/karpenter 013941a `pkg/apis/v1/nodepool.go`: the hash is of
-`spec.template`, lists as sets, `requirements` left out, with which the labels of each node are
+Karpenter: kubernetes-sigs/karpenter 013941a `pkg/apis/v1/nodepool.go`: the hash covers
+`spec.template`, lists as sets, without `requirements`, with which the labels of each node are
 compared instead. aws/karpenter-provider-aws 01209b3 `pkg/apis/v1/ec2nodeclass.go`: the whole spec
-counts, selector terms by what they select.
+counts, selector terms by their result.
 """
 
 from collections.abc import Mapping
@@ -36,7 +36,7 @@ from gpufleet.platforms.eks.shape import EksShape, eks_shape
 from gpufleet.platforms.eks.user_data import ClusterEndpoint, user_data, without_cluster
 
 _SOMEWHERE = ClusterEndpoint("cluster", "https://cluster", "Y2E=", "172.20.0.0/16")
-"""Stands for the cluster in user data: no declaration changes it."""
+"""Placeholder for the cluster in user data, which no declaration changes."""
 
 _TOKENS = {
     "nodeGroup": "aws:eks/nodeGroup:NodeGroup",
@@ -66,7 +66,7 @@ _REQUIREMENT = "requirements."
 
 
 def registered(fleet: Fleet, pool: Pool) -> dict[str, Mapping[str, Any]]:
-    """Name of each resource -> its inputs. Zones stand for the subnets in them."""
+    """Name of each resource -> its inputs. Zones represent their subnets."""
     prefix = fleet.spec.resource_prefix
     karpenter = pool.provisioner.by_node_pool
     found = (_karpenter if karpenter else _managed)(fleet, pool, prefix)
@@ -74,7 +74,7 @@ def registered(fleet: Fleet, pool: Pool) -> dict[str, Mapping[str, Any]]:
 
 
 def input_class(kind: str, path: str, old: object, new: object) -> LeafClass:
-    """What a difference in one input does to nodes."""
+    """Effect of a difference in one input on nodes."""
     if path == "region":
         return LeafClass.REPLACEMENT
     if kind == "tag":
@@ -94,7 +94,7 @@ def _of_karpenter(kind: str, path: str, old: object, new: object) -> LeafClass:
     if path in {"", "metadata.name", "clusterName", "apiVersion", "kind"}:
         return LeafClass.NEW_NODES if kind == "nodeOverlay" else LeafClass.REPLACEMENT
     if kind == "nodeOverlay":
-        return LeafClass.NEW_NODES  # what Karpenter expects of nodes that it is yet to make
+        return LeafClass.NEW_NODES  # resources that Karpenter expects of new nodes
     if within(path, ("metadata",)):
         return LeafClass.LIVE
     if path.startswith(_REQUIREMENT):
@@ -105,7 +105,7 @@ def _of_karpenter(kind: str, path: str, old: object, new: object) -> LeafClass:
 
 
 def _allowed(old: object, new: object) -> LeafClass:
-    """A node drifts when its labels are no longer allowed: not when more is."""
+    """A node drifts when its labels are no longer allowed, not when more labels are."""
     if isinstance(old, list) and (new is None or set(cast("list[str]", old)) <= set(_list(new))):
         return LeafClass.NEW_NODES
     return LeafClass.ROLLING
@@ -147,7 +147,7 @@ def _managed(fleet: Fleet, pool: Pool, prefix: str) -> dict[str, Mapping[str, An
 
 
 def _short(key: str) -> str:
-    """As the resource of the tag is named."""
+    """Short name of the tag's resource."""
     return key.removeprefix("k8s.io/cluster-autoscaler/").replace("/", "-")
 
 

@@ -1,4 +1,4 @@
-"""Findings about pools on EKS that no single layer sees: image, zones, purchase, raw arguments."""
+"""Findings about pools on EKS about several layers: image, zones, purchase, raw arguments."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -42,7 +42,7 @@ FOR_PARTS = ("al2023-nvidia",)
 
 
 def validate_eks(spec: FleetSpec, pools: Sequence[Pool]) -> Iterator[Finding]:
-    """Everything of this kind about the pools that gpufleet makes."""
+    """All EKS findings about the pools that gpufleet creates."""
     yield from _tags(spec, pools)
     yield from validate_node_repair(pools)
     yield from validate_mig_start(pools)
@@ -63,8 +63,8 @@ def validate_eks(spec: FleetSpec, pools: Sequence[Pool]) -> Iterator[Finding]:
 
 
 def _key_and_pull(pool: Pool, shape: EksShape, region: str | None) -> Iterable[Finding]:
-    """EBS takes keys of its own region (Amazon EBS user guide, encryption requirements); nodeadm is
-    on Amazon Linux 2023 alone (awslabs/amazon-eks-ami `nodeadm/internal/api/feature_gate.go`)."""
+    """EBS accepts keys of its own region (Amazon EBS user guide, encryption requirements); nodeadm
+    is only on Amazon Linux 2023 (awslabs/amazon-eks-ami `nodeadm/internal/api/feature_gate.go`)."""
     key = shape.options.kms_key_arn
     where = None if key is None else key.split(":")[3]
     if None not in (where, region) and where != region:
@@ -74,7 +74,7 @@ def _key_and_pull(pool: Pool, shape: EksShape, region: str | None) -> Iterable[F
         yield error(
             "fast-image-pull-image",
             f"{pool.path}.eks.fastImagePull",
-            "nodes of Amazon Linux 2023 alone can be set to pull images in parallel, and the image "
+            "only nodes of Amazon Linux 2023 can be set to pull images in parallel, and the image "
             f"is {pool.image.key if pool.image else 'not known'}",
             "remove fastImagePull, or write `image: al2023-nvidia`",
             found=pool.image.key if pool.image else None,
@@ -96,7 +96,7 @@ def _tags(spec: FleetSpec, pools: Sequence[Pool]) -> list[Finding]:
 
 
 def release_of(version: str) -> tuple[str, str | None] | None:
-    """What Karpenter calls an AMI release, and the Kubernetes minor it is for, where it says so.
+    """Karpenter's name of an AMI release, and its Kubernetes minor, if it contains one.
 
     `1.36.0-20261101` is `v20261101` for 1.36; `1.52.0-7a6b3c1d` is `v1.52.0`, as `1.52.0` is. None:
     neither form.
@@ -147,7 +147,7 @@ def _image(pool: Pool, shape: EksShape, spec: FleetSpec) -> Iterable[Finding]:
 def _unpinned(
     pool: Pool, written: str | None, environment: str, kubernetes_version: str
 ) -> Iterable[Finding]:
-    """`latest`, written or not: fatal where it is written for a prod cluster, and never silent."""
+    """`latest`, explicit or by default: an error if explicit for a prod cluster, else a warning."""
     prod = environment == PROD
     if not prod and written is None:
         return
@@ -156,9 +156,9 @@ def _unpinned(
         "image-not-pinned",
         f"{pool.path}.eks.releaseVersion",
         (
-            "Karpenter takes the alias `latest`, and each release of the image replaces all nodes"
+            "Karpenter uses the alias `latest`, and each release of the image replaces all nodes"
             if karpenter
-            else "the newest image of the day is taken: two groups of one declaration may differ"
+            else "the newest image of the day is used: two groups of one declaration may differ"
         )
         + ("; deploying it to prod is refused" if prod and karpenter and written is None else ""),
         f'write `eks: {{releaseVersion: "{kubernetes_version}.0-<date>"}}`, with a '
@@ -168,7 +168,7 @@ def _unpinned(
 
 
 def pinning_missing(pool: Pool, environment: str, kubernetes_version: str) -> list[Finding]:
-    """What `validate_eks` only warns of, so that plans can be made, and what deploying refuses."""
+    """Findings that `validate_eks` reports as warnings, to allow plans, and deploying refuses."""
     options = pool.spec.eks
     pinned = options is not None and (options.release_version or options.ami_id)
     if environment != PROD or pool.provisioner is not Provisioner.KARPENTER or pinned:
@@ -181,7 +181,7 @@ def _release(pool: Pool, shape: EksShape, found: str, wanted: str) -> Iterable[F
     form = "1.52.0-7a6b3c1d" if shape.bottlerocket else f"{wanted}.0-20261101"
     known = release_of(found)
     karpenter = pool.provisioner is Provisioner.KARPENTER
-    # EKS names a release of Bottlerocket with its commit; Karpenter's alias has the version alone.
+    # EKS names a release of Bottlerocket with its commit; Karpenter's alias has only the version.
     short = shape.bottlerocket and "-" not in found and not karpenter
     if known is None or shape.bottlerocket != (known[1] is None) or short:
         yield _finding("image-release-unreadable", pool.path, found=found, form=form)
@@ -198,7 +198,7 @@ def _release(pool: Pool, shape: EksShape, found: str, wanted: str) -> Iterable[F
 
 
 def validate_release_driver(pool: Pool, release: str) -> Iterable[Finding]:
-    """A release, `v20260801`, from before the image had the branch that the pool's GPU needs."""
+    """A release, `v20260801`, that is older than the image's branch for the pool's GPU."""
     image, support = pool.image, pool.gpu.support
     if image is None or support is None or pool.gpu.key not in image.branches:
         return

@@ -1,5 +1,5 @@
-"""Scheduled actions of a node group that is bought as a Capacity Block: nodes come when the block
-begins, and go before EC2 takes them back.
+"""Scheduled actions of a node group with a Capacity Block: nodes start when the block begins, and
+end before EC2 reclaims them.
 
 Sources: Amazon EC2 Auto Scaling user guide, Use Capacity Blocks for machine learning workloads:
 scale out when the block begins and in to zero more than 30 minutes before its end, by scheduled
@@ -20,8 +20,8 @@ _FORMAT = "%Y-%m-%dT%H:%M:%SZ"
 
 
 def scheduled_actions(pool: Pool) -> dict[str, dict[str, Any]]:
-    """Name -> arguments of `aws:autoscaling:Schedule`, but for the group. Actions of the past are
-    left out: EC2 Auto Scaling takes none."""
+    """Name -> arguments of `aws:autoscaling:Schedule`, without the group. Actions in the past are
+    left out: EC2 Auto Scaling refuses them."""
     entry = pool.capacity[0]
     ours = pool.ownership is not Ownership.EXISTING and pool.spec.import_id is None
     if entry.capacity_block is None or pool.provisioner.by_node_pool or not ours:
@@ -42,7 +42,7 @@ def scheduled_actions(pool: Pool) -> dict[str, dict[str, Any]]:
         ),
         "drain": (
             window.usable_until - DRAIN,
-            # Cluster Autoscaler would start the nodes again that were drained.
+            # Otherwise Cluster Autoscaler would start the drained nodes again.
             {"minSize": 0, "maxSize": 0 if autoscaled else _UNCHANGED, "desiredCapacity": 0},
         ),
     }

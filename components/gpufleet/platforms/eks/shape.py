@@ -1,4 +1,4 @@
-"""What an EKS pool's declaration decides about its machines: purchase, zones, image, interfaces."""
+"""Properties of an EKS pool's machines from its declaration: purchase, zones, image, interfaces."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +12,7 @@ from gpufleet.spec.pool import Fabric, Provisioner
 CUSTOM = "CUSTOM"
 """`amiType` of an image that EKS does not publish."""
 CHOSEN_BY_AWS = ""
-"""In place of an `amiType` with EKS Auto Mode."""
+"""Replaces `amiType` with EKS Auto Mode."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,24 +27,24 @@ class Interface:
 
 @dataclass(frozen=True, slots=True)
 class EksShape:
-    """Decisions that node group, launch template and Karpenter's objects share."""
+    """Common decisions of node group, launch template and Karpenter's objects."""
 
     options: EksOptions
     capacity_type: str
-    """`ON_DEMAND`, `SPOT` or `CAPACITY_BLOCK`: how a managed node group buys."""
+    """`ON_DEMAND`, `SPOT` or `CAPACITY_BLOCK`: capacity type of a managed node group."""
     reservations: tuple[str, ...]
     """Capacity reservations, by id, or by the ARN of a resource group of them."""
     zones: tuple[str, ...]
-    """Zones the declaration allows; empty: every zone there is a subnet for."""
+    """Zones that the declaration allows; empty: every zone with a subnet."""
     one_zone: str | None
-    """Why all nodes must be in one zone; None where they need not."""
+    """Why all nodes must be in one zone; None if they need not."""
     ami_type: str
-    """`amiType`; CUSTOM for an image of one's own."""
+    """`amiType`; CUSTOM for a custom image."""
     interfaces: tuple[Interface, ...]
-    """Every network interface of a pool with EFA; empty: one plain interface, as EC2 adds it."""
+    """All network interfaces of a pool with EFA; empty: one plain interface, EC2's default."""
     placement_group: bool
     nvme: bool
-    """Whether every machine brings NVMe disks."""
+    """Whether every machine has NVMe disks."""
 
     @property
     def efa(self) -> bool:
@@ -53,7 +53,7 @@ class EksShape:
 
     @property
     def custom(self) -> bool:
-        """Whether the image is one that EKS does not publish, so that nodes join by user data."""
+        """Whether EKS does not publish the image, so that nodes join by user data."""
         return self.ami_type == CUSTOM
 
     @property
@@ -63,17 +63,17 @@ class EksShape:
 
 
 def runs_bottlerocket(pool: Pool) -> bool:
-    """Whether the pool's image is one of Bottlerocket, an own one included."""
+    """Whether the pool's image is a Bottlerocket image, including custom ones."""
     return pool.image is not None and pool.image.key.startswith("bottlerocket")
 
 
 def interfaces(machine: Machine) -> tuple[Interface, ...]:
     """The interfaces of a machine that uses all its EFAs.
 
-    Card 0 device 0 carries IP traffic, since a primary interface cannot be efa-only. Where every
-    card has an EFA, that of card 0 is device 1; where one card has none, it is card 0 (p6-b300: 17
-    cards, 16 EFAs). The others carry their EFA on device 0 (EC2 user guide `efa-acc-inst-types`).
-    Where cards share a GPU, the row of the catalogue names those to use (p6e-gb200).
+    Card 0 device 0 has the IP traffic, since a primary interface cannot be efa-only. If every card
+    has an EFA, that of card 0 is device 1; if one card has none, it is card 0 (p6-b300: 17 cards,
+    16 EFAs). The others have their EFA on device 0 (EC2 user guide `efa-acc-inst-types`). If cards
+    share a GPU, the row of the catalogue names the cards to use (p6e-gb200).
     """
     count, row = machine.efa_interfaces, machine.instance
     first = Interface(0, 0, "interface")
@@ -123,15 +123,15 @@ def eks_shape(pool: Pool) -> EksShape:
 
 
 def existing_group(pool: Pool) -> str | None:
-    """Name of a placement group that the pool's NodeClass selects and that is not made here."""
+    """Name of an existing placement group that the pool's NodeClass selects."""
     return None if pool.spec.karpenter is None else pool.spec.karpenter.placement_group
 
 
 def is_reserved(pool: Pool) -> bool:
-    """Whether machines come from Capacity Blocks or reservations, which have their places.
+    """Whether machines come from Capacity Blocks or reservations, which have fixed placements.
 
-    A placement group made beside a reservation is never the reservation's own: EC2 then finds part
-    of it only (eksctl-io/eksctl#7949, 11 of 16, and PR 8220, which makes no group there).
+    A new placement group is never that of the reservation: EC2 then provides only part of it
+    (eksctl-io/eksctl#7949, 11 of 16, and PR 8220, which creates no group there).
     """
     found = pool.spec.karpenter is not None and bool(pool.spec.karpenter.reservations)
     return found or any(entry.capacity_block or entry.reserved for entry in pool.capacity)
@@ -170,5 +170,5 @@ def _ami_type(pool: Pool, options: EksOptions) -> str:
 
 
 def _interfaces(pool: Pool) -> tuple[Interface, ...]:
-    """Of the machine with the fewest EFAs: one template serves all machines of a pool."""
+    """Interfaces of the machine with fewest EFAs: one template serves all machines of a pool."""
     return interfaces(min(pool.machines, key=lambda machine: machine.efa_interfaces))

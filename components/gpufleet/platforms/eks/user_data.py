@@ -1,7 +1,7 @@
 """User data of EKS nodes, which a machine reads at its first start.
 
-EKS merges its own part into that of images it publishes; a node of any other image joins by what is
-written here alone. Formats: awslabs/amazon-eks-ami 81fec2e `nodeadm` (NodeConfig), Bottlerocket's
+EKS merges its own part into that of images that it publishes; a node of any other image joins only
+by this text. Formats: awslabs/amazon-eks-ami 81fec2e `nodeadm` (NodeConfig), Bottlerocket's
 settings (TOML), EKS user guide `nodes/launch-templates` (MIME parts for Amazon Linux).
 """
 
@@ -32,18 +32,18 @@ EPHEMERAL = "[settings.bootstrap-commands.k8s-ephemeral-storage]"
 
 @dataclass(frozen=True, slots=True)
 class ClusterEndpoint:
-    """How a node finds its cluster: needed only where EKS does not tell it."""
+    """Address of a node's cluster: needed only if EKS does not provide it."""
 
     name: str
     endpoint: str
     certificate_authority: str
-    """Base64, as `aws:eks/cluster` gives it."""
+    """Base64, the form of `aws:eks/cluster`."""
     service_cidr: str
     """Address range of services, IPv4 or IPv6: `172.20.0.0/16`, `fd12:3456:789a::/108`."""
 
     @property
     def dns_address(self) -> str:
-        """Address of the cluster's name server: EKS gives it the tenth of the services' range."""
+        """Address of the cluster's DNS server: the tenth of the services' range."""
         return str(ip_network(self.service_cidr)[10])
 
     @property
@@ -55,9 +55,9 @@ class ClusterEndpoint:
 def user_data(
     pool: Pool, shape: EksShape, labels: Mapping[str, str], access: ClusterEndpoint | None
 ) -> str | None:
-    """The text, before Base64; None where EKS's own part is enough.
+    """The text, before Base64; None if EKS's own part is enough.
 
-    `access` must be given for an image of one's own. Raises ValueError without it.
+    `access` must be given for a custom image. Raises ValueError without it.
     """
     if shape.custom and access is None:
         raise ValueError(
@@ -88,12 +88,12 @@ _OF_CLUSTER = re.compile(
 
 
 def without_cluster(text: str) -> str:
-    """User data without the lines by which a node finds its cluster: no declaration has them."""
+    """User data without the lines with the cluster's address, which no declaration contains."""
     return _OF_CLUSTER.sub("", text)
 
 
 def image_family(pool: Pool) -> str:
-    """`al2023`, `bottlerocket`, `al2` or `ubuntu`: the beginning of the image's key."""
+    """`al2023`, `bottlerocket`, `al2` or `ubuntu`: the prefix of the image's key."""
     return "al2023" if pool.image is None else pool.image.key.split("-", 1)[0]
 
 
@@ -187,8 +187,8 @@ def _bootstrap(access: ClusterEndpoint, labels: Mapping[str, str], pool: Pool, f
     """The script of Canonical's EKS images and of Amazon Linux 2.
 
     With the address and the certificate of the cluster as arguments, the script does not call EKS.
-    It then needs the name server's address too: else it derives one from the machine's network and
-    assumes IPv4.
+    It then also needs the DNS server's address: otherwise it derives one from the machine's network
+    and assumes IPv4.
     """
     flags = [f"--node-labels={_labels(labels)}"]
     if pool.taints:
@@ -225,7 +225,7 @@ def _taints(taints: tuple[NodeTaint, ...]) -> str:
 
 
 def node_config_part(pool: Pool) -> str | None:
-    """User data with the kubelet's settings alone, for provisioners that write the rest."""
+    """User data with only the kubelet's settings, for provisioners that write the rest."""
     config = _node_config(None, {}, pool, raid=False)
     return None if config is None else _mime("application/node.eks.aws", config)
 

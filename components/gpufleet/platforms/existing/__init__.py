@@ -1,1 +1,1 @@
-"""Nodes that somebody else made, in any cluster: gpufleet sees to everything above the machine."""
+"""Existing nodes in any cluster: gpufleet manages everything above the machine."""

@@ -1,4 +1,4 @@
-"""Pools of nodes that exist, from `kubectl get nodes,pods,clusterpolicies -o json`."""
+"""Pools of existing nodes, from `kubectl get nodes,pods,clusterpolicies -o json`."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,33 +22,33 @@ from gpufleet.spec.base import Platform
 _TYPE, _DRIVER = "node.kubernetes.io/instance-type", "nvidia.com/gpu.deploy.driver"
 _CONFIGS = ("nvidia.com/mig.config", "nvidia.com/device-plugin.config")
 _PODS = {"driver": "nvidia-driver-daemonset", "toolkit": "nvidia-container-toolkit-daemonset"}
-_VALIDATOR = "nvidia-operator-validator"  # of every node that the GPU Operator serves
+_VALIDATOR = "nvidia-operator-validator"  # on every node that the GPU Operator serves
 _NO_IMAGE = (
-    "what brings the driver was not seen: `image: plain` counts, where the operator installs it; "
+    "the driver's installer was not found: `image: plain` means the operator; "
     "write `image: plain-driver` where the nodes have it"
 )
 
 
 class ExistingAdoption(PlatformAdoption):
-    """Nodes of a cluster, whatever made them."""
+    """Nodes of a cluster, from any creator."""
 
     platform = Platform.EXISTING
-    # Labels that are not there yet are what `pulumi up` will write.
+    # Missing labels are those that `pulumi up` will write.
     wired: ClassVar[Mapping[str, Sequence[str]]] = {"node": ("labels",)}
     choices = ()
     kept = ("existing", "image")
 
     def recognises(self, seen: Observations) -> bool:
-        """By any node with an NVIDIA GPU."""
+        """By a node with an NVIDIA GPU."""
         return any(_with_gpus(seen))
 
     def cluster(self, seen: Observations) -> Declaration:
-        """Nothing of a Node says what its cluster is called."""
+        """A Node does not contain the name of its cluster."""
         regions = set(regions_of_nodes(seen))
         return {"name": "adopted"} | ({"region": regions.pop()} if len(regions) == 1 else {})
 
     def pools(self, seen: Observations) -> Iterator[ProposedPool]:
-        """One for each kind of node: GPU, count and configuration alike."""
+        """One for each kind of node: equal GPU, number of GPUs and configuration."""
         groups: dict[tuple[str | None, ...], list[ObservedResource]] = {}
         for one, gpus in _with_gpus(seen):
             labels = map(gpus.labels.get, (POOL_LABEL, PRODUCT_LABEL, *_CONFIGS, _TYPE, _DRIVER))
@@ -66,7 +66,7 @@ def _with_gpus(seen: Observations) -> Iterator[tuple[ObservedResource, ReportedG
 
 
 def _on_nodes(seen: Observations) -> dict[str, bool]:
-    """Driver and toolkit -> whether nodes have them without the operator; none: not seen."""
+    """Driver and toolkit -> whether nodes have them without the operator; empty: not found."""
     for one in seen.objects("ClusterPolicy"):
         found = {part: value_at(one.properties, f"spec.{part}.enabled") for part in _PODS}
         return {part: not value for part, value in found.items() if isinstance(value, bool)}
@@ -95,25 +95,25 @@ def _pool(
         pool["gpuTaint"] = False
     notes.append("prices are not in the cluster: write `capacity`")
     written = {f"node/{name}": {"labels": dict[str, str]()} for name in names}
-    # Labels of other people stay theirs.
+    # Labels of other programs are not changed.
     labels = {k: v for k, v in gpus.labels.items() if k.startswith(("nvidia.com/", "gpufleet"))}
     return ProposedPool(pool, written, tuple(nodes), labels=labels, notes=tuple(notes))
 
 
 def _hardware(gpus: ReportedGpus, pool: Declaration) -> Iterator[str]:
-    """GPU and count into the pool, as the nodes report them, else of their machine type; what is
-    missing. Neither is written without the other: the default of the count is one."""
+    """Set GPU and count of the pool from the nodes' report, else from their machine type; yields
+    what is missing. Neither is set without the other: the default of the count is one."""
     row = load().sold(gpus.labels.get(_TYPE, ""))
     gpu, count = None if gpus.gpu is None else gpus.gpu.key, gpus.count
     if row is not None and gpu in (None, row.accelerator.gpu):
         gpu, count = row.accelerator.gpu, count or row.accelerator.count
         yield f"machines are {row.name}: name it in `instanceTypes` with `capacity` for its price"
     elif gpu is None and gpus.product is None:
-        yield f"no label {PRODUCT_LABEL}: which GPU it is, is not known; write `gpu`"
+        yield f"no label {PRODUCT_LABEL}: the GPU is not known; write `gpu`"
     elif gpu is None:
         yield f"the catalogue has no GPU {gpus.product!r}; add a row in an overlay"
     if count is None:
-        yield f"nothing counts the GPUs{f' ({gpu})' if gpu else ''}: write gpu and gpusPerNode"
+        yield f"no label counts the GPUs{f' ({gpu})' if gpu else ''}: write gpu and gpusPerNode"
     elif gpu is not None:
         pool |= {"gpu": gpu, "gpusPerNode": count}
 
@@ -121,7 +121,7 @@ def _hardware(gpus: ReportedGpus, pool: Declaration) -> Iterator[str]:
 def _image(
     one: ObservedResource, gpus: ReportedGpus, seen: Mapping[str, bool], pool: Declaration
 ) -> Iterator[str]:
-    """Which row of the catalogue's images says what the node brings, into the pool."""
+    """Set the row of the catalogue's images that describes the node, in the pool."""
     there = {**seen, "driver": True} if gpus.labels.get(_DRIVER) == "pre-installed" else seen
     rows = [row for row in load().images.values() if row.platform == Platform.EXISTING]
     family = [row for row in rows if any(_matches(one, gpus, *it) for it in row.seen_as.items())]
@@ -132,7 +132,7 @@ def _image(
         return
     pool["image"] = fitting[0].key
     if not there:
-        yield f"`image: {fitting[0].key}` is what its provider documents, and was not seen"
+        yield f"`image: {fitting[0].key}` is documented by its provider, and was not verified"
 
 
 def _matches(one: ObservedResource, gpus: ReportedGpus, place: str, expression: str) -> bool:

@@ -1,4 +1,4 @@
-"""Files of the platform: the rule, and the commands of those who may write nodes."""
+"""Files of the platform: the rule, and the commands for users with rights on nodes."""
 
 from collections.abc import Iterable
 
@@ -11,7 +11,7 @@ _file = files_in(__file__)
 
 
 class ExistingFiles(PlatformFiles):
-    """Nodes are not made, so files say how they get the labels of their pool."""
+    """Nodes are not created, so files describe how they get the labels of their pool."""
 
     def pool_files(self, fleet: Fleet, pool: Pool) -> Iterable[Artefact]:
         rule = node_feature_rule(fleet, pool)

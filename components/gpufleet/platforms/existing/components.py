@@ -1,4 +1,4 @@
-"""Resources of the platform: the labels that a pool owns on its nodes, and nothing else."""
+"""Resources of the platform: only the labels that a pool owns on its nodes."""
 
 import pulumi
 
@@ -13,16 +13,16 @@ from gpufleet.platforms.existing.labels import node_feature_rule, node_patches
 
 
 class ExistingFleet(PlatformFleet):
-    """A fleet of nodes that exist."""
+    """A fleet of existing nodes."""
 
     def nodes(
         self, name: str, pool: Pool, opts: pulumi.ResourceOptions
     ) -> pulumi.ComponentResource:
-        """Labels of the pool's nodes: destroying them takes away what was written, and no node."""
+        """Labels of the pool's nodes: destroying them removes the labels, not the nodes."""
         component = pulumi.ComponentResource("gpufleet:index:ExistingGpuNodes", name, {}, opts)
         made = list[NodePatch]()
         for i, (node, metadata) in enumerate(node_patches(self.fleet, pool).items()):
-            # With a layout change under way a node waits for the nodes of the wave before.
+            # During a layout change a node waits for the nodes of the previous wave.
             before = [made[j] for j in nodes_before(pool, i)]
             below = pulumi.ResourceOptions(parent=component, depends_on=before)
             made.append(NodePatch(f"{name}-{node}", metadata, below))
@@ -33,6 +33,6 @@ class ExistingFleet(PlatformFleet):
 
 
 def platform_fleet(fleet: Fleet, connection: Connection) -> ExistingFleet:
-    """The fleet: a Kubernetes provider is all that it is wired to."""
+    """The fleet: its only connection is a Kubernetes provider."""
     del connection
     return ExistingFleet(fleet=fleet)

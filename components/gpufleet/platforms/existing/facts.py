@@ -1,4 +1,4 @@
-"""Plain facts of nodes that are there already."""
+"""Plain facts of existing nodes."""
 
 from gpufleet.contract.platform_facts import PlatformFacts, Relabelling
 from gpufleet.spec.base import Platform

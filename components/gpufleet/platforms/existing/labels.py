@@ -1,4 +1,4 @@
-"""The labels that a pool owns on nodes that exist, in each way of writing them.
+"""The labels that a pool owns on existing nodes, in each way of writing them.
 
 Taints are never written: a node's list of them is one field, and a program that applies it owns
 all of it.
@@ -14,20 +14,20 @@ from gpufleet.fleet.reported_gpus import PRODUCT_LABEL
 from gpufleet.spec.platforms.existing import ExistingOptions, LabelsBy
 
 FORCE_ANNOTATION, MANAGER_ANNOTATION = "pulumi.com/patchForce", "pulumi.com/patchFieldManager"
-"""Of Pulumi's Kubernetes provider: win over what an operand wrote in a key's place, and the name
+"""Annotations of Pulumi's Kubernetes provider: override a value that an operand wrote, and the name
 under which a patch owns its fields."""
 DISPLAYS, NVIDIA_VENDOR = ("0300", "0302"), "10de"
-"""PCI classes and vendor by which the GPU Operator's own rule finds GPUs (NVIDIA/gpu-operator
+"""PCI classes and vendor by which the GPU Operator's own rule detects GPUs (NVIDIA/gpu-operator
 v26.7.0 `templates/nodefeaturerules.yaml`)."""
 
 
 def options_of(pool: Pool) -> ExistingOptions:
-    """The pool's section; with defaults where it has none."""
+    """The pool's section; defaults if it has none."""
     return pool.spec.existing or ExistingOptions()
 
 
 def selector(pool: Pool) -> Mapping[str, Sequence[str]]:
-    """Labels that choose the nodes: key -> the values it may have. Empty: by name, or all."""
+    """Labels that select the nodes: key -> allowed values. Empty: by name, or all."""
     options = options_of(pool)
     if options.product:
         return {PRODUCT_LABEL: [name.replace(" ", "-") for name in pool.gpu.product_names]}
@@ -35,7 +35,7 @@ def selector(pool: Pool) -> Mapping[str, Sequence[str]]:
 
 
 def node_patches(fleet: Fleet, pool: Pool) -> dict[str, dict[str, Any]]:
-    """Node -> metadata that is applied to it; none where something else writes the labels."""
+    """Node -> metadata that is applied to it; empty if another program writes the labels."""
     options = options_of(pool)
     if options.writer is not LabelsBy.APPLY:
         return {}
@@ -51,8 +51,8 @@ def node_patches(fleet: Fleet, pool: Pool) -> dict[str, dict[str, Any]]:
 
 
 def node_feature_rule(fleet: Fleet, pool: Pool) -> dict[str, Any] | None:
-    """The NodeFeatureRule that labels the pool's nodes; None where something else does. Its labels
-    go with it (kubernetes-sigs/node-feature-discovery v0.18.3 `pkg/nfd-master/nfd-master.go`)."""
+    """The NodeFeatureRule of the pool; None if another program sets the labels, which are removed
+    with it (kubernetes-sigs/node-feature-discovery v0.18.3 `pkg/nfd-master/nfd-master.go`)."""
     options = options_of(pool)
     if options.writer is not LabelsBy.RULE:
         return None
@@ -77,7 +77,7 @@ def _term(feature: str, **wanted: tuple[str, ...]) -> dict[str, Any]:
 
 
 def commands(pool: Pool) -> str:
-    """What a person runs to give the nodes of a pool its labels and taints, and to take them."""
+    """Commands that set, and remove, the labels and taints of a pool's nodes."""
     labels = " ".join(f"{key}={value}" for key, value in pool.labels.items())
     taints = " ".join(f"{t.key}={t.value}:{t.effect}" for t in pool.taints)
     lines = ["#!/bin/sh", "set -eu", f"nodes={_listed(pool)}"]
@@ -94,7 +94,7 @@ def commands(pool: Pool) -> str:
 
 
 def _listed(pool: Pool) -> str:
-    """What the shell makes the names of the nodes of."""
+    """Shell expression for the names of the nodes."""
     options = options_of(pool)
     if options.nodes:
         return shlex.quote(" ".join(f"node/{name}" for name in options.nodes))

@@ -1,4 +1,4 @@
-"""What is computed from pools of nodes that exist, and what is wrong with their declaration."""
+"""Computations about pools of existing nodes, and errors in their declaration."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -18,7 +18,7 @@ from gpufleet.spec.pool import GpuPool
 
 
 class ExistingRules(PlatformRules):
-    """Labels of nodes are all that is written."""
+    """Only labels of nodes are written."""
 
     node_kinds = frozenset({"node"})
 
@@ -27,7 +27,7 @@ class ExistingRules(PlatformRules):
         return DeclaredMachine(options.cpus, options.memory_gib)
 
     def refused_kubelet_settings(self, pool: Pool) -> Mapping[str, str] | str:
-        return "the people who made them start their kubelet"
+        return "gpufleet does not start the kubelet of existing nodes"
 
     def validate_pool(
         self, pool: GpuPool, path: str, machines: Sequence[Machine]
@@ -43,7 +43,7 @@ class ExistingRules(PlatformRules):
             fix = "name the nodes and write `labelsBy: apply`, or remove `change`"
             yield error("existing-rule-in-waves", f"{path}.existing.labelsBy", text, fix)
         if pool.zones:
-            text, found = "nodes that exist are where they are", list(pool.zones)
+            text, found = "existing nodes cannot be moved to other zones", list(pool.zones)
             fix = "remove zones; choose the nodes of a zone under `existing: {labels: {...}}`"
             yield error("zones-not-on-platform", f"{path}.zones", text, fix, found=found)
 
@@ -79,7 +79,7 @@ def _overlaps(pools: Sequence[Pool]) -> Iterable[Finding]:
                 text, fix = f"{name} is a node of {other} too", "name it in one pool"
                 yield error("existing-node-of-two-pools", f"{place}.nodes[{i}]", text, fix)
         if options.selects_all and len(pools) > 1:
-            text = f"nothing says which nodes with NVIDIA GPUs are those of {pool.name}"
+            text = f"the nodes with NVIDIA GPUs that belong to {pool.name} are not selected"
             fix = "add `existing: {nodes: [...]}`, or `namePattern`, `labels` or `product: true`"
             yield error("existing-nodes-of-all-pools", place, text, fix)
 
@@ -90,15 +90,15 @@ def _without_toolkit(pools: Sequence[Pool]) -> list[tuple[Pool, NodeImage]]:
 
 
 def _first_environment(needing: Sequence[tuple[Pool, NodeImage]]) -> Mapping[str, str]:
-    """The environment of the first image that needs one, which all nodes get."""
+    """The environment of the first image that needs one, for all nodes."""
     found = [image.toolkit_env for _, image in needing if image.toolkit_env]
     return found[0] if found else {}
 
 
 def _runtimes(spec: FleetSpec, pools: Sequence[Pool]) -> Iterable[Finding]:
     """Whether the operator's toolkit, which has one environment for all nodes (ClusterPolicy
-    `toolkit.env`), reaches the containerd of each pool's nodes: RKE2's listens on a socket of its
-    own (docs.rke2.io, "Deploy NVIDIA operator"). Raw values of a list replace the whole list."""
+    `toolkit.env`), reaches the containerd of each pool's nodes: RKE2's has a separate socket
+    (docs.rke2.io, "Deploy NVIDIA operator"). Raw values of a list replace the whole list."""
     operator, needing = spec.addons.gpu_operator, _without_toolkit(pools)
     if operator.ownership is not Ownership.MANAGED:
         return

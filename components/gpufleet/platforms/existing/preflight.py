@@ -1,4 +1,4 @@
-"""Questions to the live cluster: are the nodes there, and are they what the declaration says."""
+"""Checks of the live cluster: whether the nodes exist and match the declaration."""
 
 import re
 from collections import Counter
@@ -27,7 +27,7 @@ _WRITES = {
 
 
 def ask(fleet: Fleet, wiring: Wiring) -> Answers:
-    """What the cluster of the kubeconfig answers; read-only.
+    """Facts of the cluster in the kubeconfig; read-only.
 
     Raises:
         CannotAskError: the client library is not installed.
@@ -54,7 +54,7 @@ def ask(fleet: Fleet, wiring: Wiring) -> Answers:
 
 
 def _chosen(pool: Pool, nodes: Nodes) -> Nodes:
-    """Nodes that the declaration means, as far as names and labels say it."""
+    """Nodes of the declaration, as far as names and labels select them."""
     options, wanted = options_of(pool), selector(pool)
     if options.nodes:
         return [one for one in nodes if _name(one) in options.nodes]
@@ -74,8 +74,8 @@ def _pool(pool: Pool, nodes: Nodes, answers: Answers) -> None:
         text, fix = f"the cluster has no node {missing}", "write names of `kubectl get nodes`"
         answers.findings.append(error("existing-node-missing", f"{place}.nodes", text, fix))
     elif not least <= len(nodes) <= most:
-        text = f"{len(nodes)} nodes are those of {pool.name}, and {least} to {most} are declared"
-        fix = "write what is there, or choose other nodes"
+        text = f"{pool.name} has {len(nodes)} nodes, and {least} to {most} are declared"
+        fix = "write the actual number, or select other nodes"
         answers.findings.append(
             warning("existing-nodes-other-count", f"{pool.path}.nodes", text, fix)
         )
@@ -107,19 +107,19 @@ def _in_words(node: Mapping[str, Any]) -> str:
 def _differences(
     pool: Pool, node: Mapping[str, Any], gpus: ReportedGpus
 ) -> Iterator[tuple[str, str, str, str]]:
-    """What a node reports otherwise than it is declared: code, field, text, fix."""
+    """Differences between a node and its declaration: code, field, text, fix."""
     name, image, declared = _name(node), pool.image, pool.gpus_per_node
     other = gpus.product is not None and (gpus.gpu is None or gpus.gpu.key != pool.gpu.key)
     if other or gpus.count not in (None, declared):
         what = f"{name} reports {gpus.count or 'an unknown number of'} x {gpus.product or 'GPUs'}"
-        fix = "write GPU and gpusPerNode that are there, or choose other nodes"
+        fix = "write the actual GPU and gpusPerNode, or select other nodes"
         yield "other-gpus", "gpu", f"{what}, and {declared} x {pool.gpu.name} are declared", fix
     layout = {k[15:]: n for k, n in pool.advertised.items() if k.startswith("nvidia.com/mig-")}
     there = {key.replace("+", "."): count for key, count in gpus.slices.items()}
     if there and there != layout and POOL_LABEL not in gpus.labels:
         offers = ", ".join(f"{count} x {key}" for key, count in sorted(there.items()))
-        what = f"{name} is divided by hand: it offers {offers}, which {pool.name} does not declare"
-        fix = "declare the layout that is there, or drain the node: it is divided again"
+        what = f"{name} is partitioned by hand: it offers {offers}, not declared in {pool.name}"
+        fix = "declare the actual layout, or drain the node: it is partitioned again"
         yield "divided", "sharing", what, fix
     if image is None:
         return
@@ -134,7 +134,7 @@ def _differences(
     socket = image.toolkit_env.get("CONTAINERD_SOCKET", "the usual socket")
     if runtime and not image.toolkit and ("k3s" in runtime) != ("k3s" in socket):
         what = f"{name} runs {runtime}, and with {image.key} the toolkit looks for it at {socket}"
-        yield "other-runtime", "image", what, "name an image of the distribution that is there"
+        yield "other-runtime", "image", what, "name an image of the actual distribution"
 
 
 def _name(found: Mapping[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""The options of a pool on GKE that its node pools show."""
+"""The options of a pool on GKE from its node pools."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -13,7 +13,7 @@ _STRATEGIES = {"SURGE": "surge", "BLUE_GREEN": "blueGreen"}
 def adopted_options(
     inputs: Mapping[str, Any], config: Mapping[str, Any], *, per_zone: bool
 ) -> Declaration:
-    """`gke` of a pool; `per_zone` is whether bounds of its size hold for each zone."""
+    """`gke` of a pool; `per_zone`: whether bounds of its size apply to each zone."""
     options: Declaration = {}
     accelerators = [mapping(one) for one in items(config.get("guestAccelerators"))]
     versions = {

@@ -1,4 +1,4 @@
-"""Pools on GKE from node pools and ComputeClasses that exist."""
+"""Pools on GKE from existing node pools and ComputeClasses."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
@@ -49,7 +49,7 @@ NODES = NodeGroups(
 
 
 class GkeAdoption(PlatformAdoption):
-    """Node pools: those that one ComputeClass names are one pool."""
+    """Node pools: those of one ComputeClass are one pool."""
 
     platform = Platform.GKE
     tokens = frozenset({NODE_POOL, CLUSTER})
@@ -115,8 +115,8 @@ class GkeAdoption(PlatformAdoption):
         yield from NODES.pools(seen, {_name(one) for one in seen.of(NODE_POOL)})
 
     def addons(self, seen: Observations, pools: Sequence[Declaration]) -> Declaration:
-        """Plugins of NCCL and the driver's installer are made only where a fleet made them:
-        otherwise Google's own manifests may be there, which need not be in the input."""
+        """Plugins of NCCL and the driver's installer are declared only if a fleet created them:
+        otherwise Google's own manifests may exist, which need not be in the input."""
         wanted = {
             "gpuDirect": any(pool.get("fabric", "none") != "none" for pool in pools),
             "driverInstaller": any(pool["gke"].get("driver") for pool in pools if "gke" in pool),
@@ -148,7 +148,7 @@ def _pool(
     first = members[0]
     inputs, config = first.properties, mapping(first.properties.get("nodeConfig"))
     scalings = [mapping(one.properties.get("autoscaling")) for one in members]
-    # A step of TPUs by flex start has bounds for each zone whatever is declared: the others decide.
+    # A step of TPUs by flex start always has bounds for each zone: the other steps decide.
     scaling = next((one for one in scalings if "maxNodeCount" not in one), scalings[0])
     per_zone = "maxNodeCount" in scaling
     low = _count(scaling.get("minNodeCount" if per_zone else "totalMinNodeCount"))
@@ -157,7 +157,7 @@ def _pool(
     fixed = inputs.get("nodeCount") or inputs.get("initialNodeCount")
     if high is None and isinstance(fixed, int):
         low = high = fixed
-        notes.append("the node pool does not scale; its size is taken for both bounds")
+        notes.append("the node pool does not scale; its size is used for both bounds")
     elif high is None:
         high = 1
         notes.append("no upper bound was found: nodes.max is a guess")
@@ -219,7 +219,7 @@ def _pool(
 
 
 def _upgrade(members: list[ObservedResource]) -> dict[str, Any]:
-    """Upgrade settings of all steps; those of dynamic capacity have none where no strategy is
+    """Upgrade settings of all steps; those of dynamic capacity have none if no strategy is
     declared."""
     given = [found for m in members if (found := mapping(m.properties.get("upgradeSettings")))]
     if not given:
@@ -239,7 +239,7 @@ def _management(members: list[ObservedResource]) -> dict[str, Any]:
 
 
 def _machine(config: Mapping[str, Any]) -> Declaration:
-    """Machine type; with N1 hosts the GPUs that are attached to them too."""
+    """Machine type; with N1 hosts also their attached GPUs."""
     accelerators = [mapping(one) for one in items(config.get("guestAccelerators"))]
     kind = str(config.get("machineType"))
     found: Declaration = {"instanceTypes": [kind]}
@@ -306,7 +306,7 @@ def _inputs(one: ObservedResource) -> dict[str, Any]:
 
 
 def _count(found: object) -> int | None:
-    """A number of nodes; None for what is not one, such as a text of a plan without values."""
+    """A number of nodes; None for other values, such as a text of a plan without values."""
     return found if isinstance(found, int) and not isinstance(found, bool) and found >= 0 else None
 
 
@@ -359,7 +359,7 @@ def _prefix(written: str, name: str, step: str) -> str | None:
 
 
 def _import_id(one: ObservedResource) -> str | None:
-    """`project/location/cluster/node-pool`, as the provider imports it."""
+    """`project/location/cluster/node-pool`, the provider's import id."""
     parts = [one.properties.get(key) for key in ("project", "location", "cluster", "name")]
     return "/".join(map(str, parts)) if all(isinstance(p, str) for p in parts) else None
 

@@ -1,4 +1,4 @@
-"""Files of GKE pools, for GitOps and other tools: what the components would register."""
+"""Files of GKE pools for GitOps and other tools: the resources that components would register."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -55,10 +55,10 @@ def _network(network: GpuNetwork, fleet: Fleet) -> dict[str, Any]:
 
 
 def _placed_by(policy: Mapping[str, Any]) -> str:
-    """What has to be there before the node pool, which names it."""
+    """Resources that must exist before the node pool, which names them."""
     wanted = policy["workloadPolicy"]
     return (
-        f"Make this resource policy first (gcp:compute/resourcePolicy), in {policy['region']}:\n"
+        f"Create this resource policy first (gcp:compute/resourcePolicy), in {policy['region']}:\n"
         f"{policy['name']}, workloadPolicy of type {wanted['type']}, "
         f"acceleratorTopology {wanted['acceleratorTopology']}"
     )

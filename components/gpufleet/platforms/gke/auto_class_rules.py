@@ -1,7 +1,7 @@
-"""Findings about pools whose node pools GKE makes by itself, for a ComputeClass.
+"""Findings about pools whose node pools GKE creates, for a ComputeClass.
 
-Sources next to those of `compute_class`: GKE documentation, about node pool auto-creation (no least
-size; limits are those of the cluster; no surge settings), read 2026-11-23.
+Sources besides those of `compute_class`: GKE documentation, about node pool auto-creation (no
+minimum size; limits are those of the cluster; no surge settings), read 2026-11-23.
 """
 
 import re
@@ -23,7 +23,7 @@ _MANAGED = "write `provisioner: managed`"
 
 
 def validate_class_sharing(pool: GpuPool, path: str) -> Iterator[Finding]:
-    """A ComputeClass has type, number and driver of GPUs, and no partition and no clients."""
+    """A ComputeClass has type, number and driver of GPUs, but no partition and no clients."""
     mode = pool.sharing.mode
     if pool.provisioner is not Provisioner.COMPUTE_CLASS or mode == "exclusive":
         return
@@ -31,7 +31,7 @@ def validate_class_sharing(pool: GpuPool, path: str) -> Iterator[Finding]:
 
 
 def validate_auto_class(pool: Pool, shape: GkeShape, *, autopilot: bool) -> Iterable[Finding]:
-    """Everything about such a pool but its sharing; nothing about others."""
+    """All findings about such a pool except its sharing; empty for other pools."""
     if not auto_created(pool):
         return
     yield _finding(

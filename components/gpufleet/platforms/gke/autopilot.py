@@ -1,4 +1,4 @@
-"""What a cluster in Autopilot mode refuses: node pools of others, and pods with privileges.
+"""Objects that a cluster in Autopilot mode refuses: other node pools, and privileged pods.
 
 Sources: GKE documentation, Autopilot overview, security capabilities in Autopilot (the Baseline
 policy: no privileged containers, no folders of the node) and privileged open-source workloads
@@ -21,9 +21,9 @@ _finding = findings_in(__file__)
 ADMITTED = frozenset(
     row["accelerator"] for row in read_rows(Path(__file__).parent, "autopilot_gpus")
 )
-"""Accelerator types that the admission rule of Autopilot clusters names itself: the answer of
-`autogke-gpu-limitation` to another type (pastebin.com/cVrwvR2j, 2025-05-13). Until 2023-11 there
-were three (substratusai/helm issue 8), so a type that is not here may have come since."""
+"""Accelerator types in the admission rule of Autopilot clusters: the answer of
+`autogke-gpu-limitation` to another type (pastebin.com/cVrwvR2j, 2025-05-13). Until 2023-11 it
+listed three (substratusai/helm issue 8), so missing types may have been added since."""
 
 
 def validate_autopilot(

@@ -1,4 +1,4 @@
-"""GkeCluster: a cluster for GPU pools in a project that has nothing yet."""
+"""GkeCluster: a cluster for GPU pools in an empty project."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -30,12 +30,12 @@ if TYPE_CHECKING:
 
 
 class GkeCluster(GpuComponent[GkeClusterPlan]):
-    """A GKE cluster with all that GPU pools need of it: network with Cloud NAT, private nodes,
-    Dataplane V2, Workload Identity, nodes for controllers, and a service account of little rights.
+    """A GKE cluster with all requirements of GPU pools: network with Cloud NAT, private nodes,
+    Dataplane V2, Workload Identity, nodes for controllers, and a service account with few rights.
 
-    Entirely optional: pools take any cluster. Its outputs have the names that `connection` of a
-    `GpuFleet` asks for; what uses them is made after network, rights and system nodes, and removed
-    before.
+    Optional: pools accept any cluster. Its outputs have the names of `connection` of a `GpuFleet`;
+    resources that use them are created after network, rights and system nodes, and removed before
+    them.
     """
 
     cluster_name: pulumi.Output[str]
@@ -45,7 +45,7 @@ class GkeCluster(GpuComponent[GkeClusterPlan]):
     cluster_certificate_authority: pulumi.Output[str]
     """Its certificate authority, Base64."""
     location: pulumi.Output[str]
-    """Where the control plane is."""
+    """Location of the control plane."""
     network: pulumi.Output[str]
     """Name of the network."""
     subnetwork: pulumi.Output[str]
@@ -53,15 +53,15 @@ class GkeCluster(GpuComponent[GkeClusterPlan]):
     service_account: pulumi.Output[str]
     """E-mail of the nodes' service account, with its rights."""
     kubeconfig: pulumi.Output[str]
-    """JSON that asks `gke-gcloud-auth-plugin` for credentials, once system nodes work."""
+    """JSON that uses `gke-gcloud-auth-plugin` for credentials, once system nodes work."""
 
     def __init__(self, name: str, args: GkeClusterArgs, opts: Options = None) -> None:
-        """`providers` must hold the Google provider."""
+        """`providers` must contain the Google provider."""
         self._construct(name, _planned(self.label(name), args), opts)
 
     @property
     def connection(self) -> "GpuFleetConnectionArgs":
-        """What `GpuFleet` takes as `connection`."""
+        """Value for `connection` of `GpuFleet`."""
         return {
             "cluster_name": self.cluster_name,
             "location": self.location,
@@ -142,7 +142,7 @@ class GkeCluster(GpuComponent[GkeClusterPlan]):
     def _account(
         self, name: str, plan: GkeClusterPlan, on: list[GcpObject]
     ) -> tuple[pulumi.Output[str], list[GcpObject]]:
-        """E-mail of the nodes' service account, and what gives it rights."""
+        """E-mail of the nodes' service account, and the resources with its rights."""
         project = plan.declared.project
         account = GcpObject(
             gcp.SERVICE_ACCOUNT,
@@ -179,13 +179,13 @@ class GkeCluster(GpuComponent[GkeClusterPlan]):
 
 
 def gke_kubeconfig_text(cluster: str, endpoint: str, authority: str) -> str:
-    """A kubeconfig for which Google's plugin gives tokens."""
+    """A kubeconfig with tokens of Google's plugin."""
     command = {"command": "gke-gcloud-auth-plugin", "provideClusterInfo": True}
     return kubeconfig_text(cluster, f"https://{endpoint}", authority, command)
 
 
 def _authority(found: Any) -> str:
-    """The SDK gives keys in either spelling."""
+    """The SDK returns keys in either spelling."""
     return str(found.get("clusterCaCertificate") or found["cluster_ca_certificate"])
 
 

@@ -1,4 +1,4 @@
-"""What a GKE cluster and its network are: validated, rendered, without Outputs.
+"""Plan of a GKE cluster and its network: validated, rendered, without Outputs.
 
 Sources: hashicorp/terraform-provider-google e03b762 `google_container_cluster`,
 `google_compute_subnetwork`; 054ced1 `google/services/compute/resource_compute_router_nat.go`; GKE
@@ -31,11 +31,11 @@ from gpufleet.spec.platforms.gke import DeclaredGkeCluster
 _finding = findings_in(__file__)
 
 SERVICES = ("compute.googleapis.com", "container.googleapis.com")
-"""APIs that a new project has off."""
+"""APIs that are off in a new project."""
 NODE_ROLE = "roles/container.defaultNodeServiceAccount"
-"""Least rights of nodes: logs, metrics, images."""
+"""Minimum rights of nodes: logs, metrics, images."""
 IMAGE_ROLE = "roles/artifactregistry.reader"
-"""To pull images of the project's own registry."""
+"""Right to pull images of the project's own registry."""
 LONGEST_ACCOUNT = 30
 """Longest id of a service account (IAM, `projects.serviceAccounts.create`)."""
 
@@ -69,7 +69,7 @@ class GkeClusterPlan(ComponentPlan):
 
 
 def gke_cluster_plan(declared: DeclaredGkeCluster) -> tuple[GkeClusterPlan, list[Finding]]:
-    """The plan, and what prevents making it."""
+    """The plan, and errors that prevent its creation."""
     plan = GkeClusterPlan(declared=declared)
     made = cluster_resources(plan)
     tokens = {
@@ -134,7 +134,7 @@ def _validate_ranges(declared: DeclaredGkeCluster) -> Iterator[Finding]:
 
 def cluster_resources(plan: GkeClusterPlan) -> dict[str, dict[str, Any]]:
     """Arguments of the cluster, its subnet (`subnetwork`), NAT and nodes of controllers
-    (`systemPool`), without what is wired."""
+    (`systemPool`), without values of other resources."""
     declared = plan.declared
     public = declared.public_access_cidrs
     known = {

@@ -41,7 +41,7 @@ class GkeFleet(PlatformFleet):
 
     connection: GkeConnection
     networks: Sequence[GpuNetwork]
-    """Networks of GPU interfaces that are made with the fleet."""
+    """Networks of GPU interfaces that are created with the fleet."""
 
     def parts(self, parent: pulumi.ComponentResource, name: str) -> list[pulumi.Resource]:
         """The objects through which pods use GPU interfaces, and Google's programs on nodes.
@@ -66,8 +66,8 @@ class GkeFleet(PlatformFleet):
     def _network(
         self, parent: pulumi.ComponentResource, base: str, network: GpuNetwork
     ) -> list[pulumi.Resource]:
-        """The VPC, its subnets, and the rule that lets its machines talk. Pools name them by the
-        names that are declared here."""
+        """The VPC, its subnets, and the rule that allows traffic between its machines. Pools use
+        the names that are declared here."""
         project, region = self.connection.project, self.connection.region
         place = {} if project is None else {"project": project}
         opts = pulumi.ResourceOptions(parent=parent)
@@ -112,7 +112,7 @@ def platform_fleet(fleet: Fleet, connection: Connection) -> GkeFleet:
 
 
 def made_networks(networks: Sequence[GpuNetwork]) -> dict[str, GkeNetworkArgs]:
-    """What the connection would hold of them."""
+    """Their values in the form of the connection."""
     return {
         subnet.interface.name: {"network": network.name, "subnetwork": subnet.name}
         for network in networks

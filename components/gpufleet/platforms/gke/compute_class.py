@@ -1,11 +1,11 @@
-"""The ComputeClass of a pool: over its node pools, best way of buying first, or that by which GKE
-makes and removes the node pools by itself.
+"""The ComputeClass of a pool: over its node pools, best capacity type first, or the one by which
+GKE creates and removes the node pools.
 
-GKE makes nodes in the first node pool that has capacity, and moves work back up when a better one
-gets some (GKE documentation, about custom compute classes: `priorities`, `activeMigration`; read
-2026-11-21). Pods ask for the class; sharing and purchase stay the node pools' own.
+GKE creates nodes in the first node pool that has capacity, and moves workloads back when a better
+one gets capacity (GKE documentation, about custom compute classes: `priorities`, `activeMigration`;
+read 2026-11-21). Pods request the class; sharing and purchase are settings of the node pools.
 
-Fields and rules: the definition as a cluster serves it, datreeio/CRDs-catalog 2b29511
+Fields and rules: the definition from a cluster, datreeio/CRDs-catalog 2b29511
 `cloud.google.com/computeclass_v1.json`; GKE documentation, about custom compute classes. GKE sets
 label and taint of the class, and the taint of GPUs. Read 2026-11-23.
 """
@@ -36,11 +36,11 @@ _CONSOLIDATION_MINUTES = {
     Intent.INTERACTIVE: 60,
     Intent.TRAINING: 30,
 }
-"""Minutes an empty node stays; our own choice, 10 being the autoscaler's default."""
+"""Minutes that an empty node stays; our choice, the autoscaler's default is 10."""
 
 
 def compute_class(pool: Pool, prefix: str) -> dict[str, Any] | None:
-    """The ComputeClass of a pool that is bought in several ways, or by which GKE makes node pools;
+    """The ComputeClass of a pool with several capacity types, or by which GKE creates node pools;
     None for every other pool."""
     if pool.platform.name is not Platform.GKE:
         return None
@@ -68,7 +68,7 @@ _AFFINITY = {"NO_RESERVATION": "None", "ANY_RESERVATION": "AnyBestEffort"}
 
 
 def auto_created(pool: Pool) -> bool:
-    """Whether GKE makes the pool's node pools by itself."""
+    """Whether GKE creates the pool's node pools."""
     return pool.provisioner is Provisioner.COMPUTE_CLASS
 
 
@@ -101,7 +101,7 @@ def auto_class(pool: Pool, shape: GkeShape) -> dict[str, Any]:
 
 
 def _priority(pool: Pool, shape: GkeShape, step: CapacityStep) -> dict[str, Any]:
-    """One way of buying, as one rule."""
+    """One capacity type, as one rule."""
     row, options = pool.machines[0].instance, shape.options
     assert row is not None  # validated when compiling
     rule: dict[str, Any] = {

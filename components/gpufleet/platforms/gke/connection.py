@@ -1,4 +1,4 @@
-"""What GKE pools are wired to."""
+"""Connection of GKE pools."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ DEFAULT_PREFIX = "gpufleet"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GkeConnection:
-    """What GKE pools are wired to, and what all pools of a cluster have in common."""
+    """Connection of GKE pools, with the common settings of all pools of a cluster."""
 
     cluster_name: pulumi.Input[str]
     region: str
@@ -45,11 +45,11 @@ def gke_connection(
     Args:
         given: Arguments of a component of pools, or a fleet's connection, in the spelling of files.
         fleet: The compiled fleet.
-        prefix: First part of names in Google Cloud.
+        prefix: Prefix of names in Google Cloud.
         tags: Resource labels of the nodes.
     """
     cluster = fleet.spec.cluster
-    assert cluster.region is not None  # a fleet on GKE does not compile without
+    assert cluster.region is not None  # a fleet on GKE does not compile without it
     return GkeConnection(
         cluster_name=given.get("clusterName", cluster.name),
         region=cluster.region,

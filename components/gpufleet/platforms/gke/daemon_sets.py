@@ -1,7 +1,7 @@
-"""Google's programs on the nodes of a fleet: DaemonSets that bring NCCL's plugins, devices for the
-daemon of a pod, and NVIDIA's driver. Their pods are in `daemon_sets.yaml`, with sources.
+"""Google's programs on the nodes of a fleet: DaemonSets with NCCL's plugins, devices for the daemon
+of a pod, and NVIDIA's driver. Their pods are in `daemon_sets.yaml`, with sources.
 
-They choose nodes by the pools of the fleet instead of by the GPU: not every machine with an H100
+They select nodes by the pools of the fleet instead of by the GPU: not every machine with an H100
 has GPUDirect. Pools of the GPU Operator need the driver's installer on Container-Optimized OS,
 where GKE installs none and the operator's own driver does not run (NVIDIA cloud-native-docs
 `gpu-operator/google-gke.rst`).
@@ -34,13 +34,13 @@ from gpufleet.spec.pool import Fabric
 
 NAMESPACE = "kube-system"
 INSTALLER = "gpufleet-nccl-"
-"""Start of the names of DaemonSets that bring a plugin of NCCL."""
+"""Prefix of the names of DaemonSets with a plugin of NCCL."""
 DRIVER = "driver-installer"
 _INJECTOR = "device-injector"
 
 
 def google_daemon_sets(fleet: Fleet) -> dict[str, tuple[str, dict[str, Any]]]:
-    """Name of the file and the resource -> what it is for, and the DaemonSet."""
+    """Name of the file and the resource -> its purpose, and the DaemonSet."""
     addons = fleet.spec.addons
     found: dict[str, tuple[str, dict[str, Any]]] = {}
     if addons.driver_installer.enabled:
@@ -85,7 +85,7 @@ def needs_installer(pool: Pool) -> bool:
 
 
 def driver_installers(pools: Sequence[Pool], images: Images) -> dict[str, dict[str, Any]]:
-    """Name -> DaemonSet of the driver's installer, for the pools that the fleet makes."""
+    """Name -> DaemonSet of the driver's installer, for the pools that the fleet creates."""
     users: dict[str, list[str]] = {}
     for pool in pools:
         if needs_installer(pool) and pool.ownership is not Ownership.EXISTING:
@@ -106,8 +106,8 @@ def _pods() -> Mapping[str, Any]:
 
 
 def _pod(kind: str, images: Images, plugin: str = "") -> dict[str, Any]:
-    """Containers and volumes of one kind, with images from where the fleet takes them. An image
-    that is never pulled is on the node already."""
+    """Containers and volumes of one kind, with images from the fleet's source. An image that is
+    never pulled is already on the node."""
     pod = deepcopy(mapping(_pods()[kind]))
     for one in (*pod.get("initContainers", ()), *pod["containers"]):
         if one.get("imagePullPolicy") != "Never":
@@ -116,8 +116,8 @@ def _pod(kind: str, images: Images, plugin: str = "") -> dict[str, Any]:
 
 
 def daemon_set(name: str, pools: Sequence[str], pod: Mapping[str, Any]) -> dict[str, Any]:
-    """A DaemonSet on the nodes of some pools of the fleet, of the containers and volumes of a
-    pod."""
+    """A DaemonSet with the containers and volumes of a pod, on the nodes of some pools of the
+    fleet."""
     own = {"app.kubernetes.io/name": name}
     chosen = {"key": POOL_LABEL, "operator": "In", "values": sorted(pools)}
     term = {"matchExpressions": [chosen]}

@@ -14,8 +14,8 @@ def fabric_of(row: InstanceType) -> Fabric:
 
 AUTO_REPAIR = Repairer(
     who="GKE node auto-repair",
-    watches="a node that is not ready or silent, and a full boot disk",
-    repairs="drains the node and makes it again under its name",
+    watches="a node that is not ready or does not report, and a full boot disk",
+    repairs="drains the node and creates it again under its name",
     cannot="see a broken GPU while the node is ready, or take a floor or a number of nodes at once",
     after="about 10 minutes (disk: 30), then up to an hour of draining",
     keeps="fewer nodes at a time the more are unhealthy; there is no documented number",
@@ -30,7 +30,7 @@ FACTS = PlatformFacts(
     cluster_fields=("region", "project", "autopilot"),
     vendors=("nvidia", "google"),
     provisioners=(Provisioner.MANAGED, Provisioner.COMPUTE_CLASS),
-    # GKE runs its own autoscaler, and a second one fights it (GKE documentation).
+    # GKE runs its own autoscaler, and a second one would conflict with it (GKE documentation).
     fabrics=(Fabric.NONE, Fabric.TCPX, Fabric.TCPXO, Fabric.RDMA),
     fabric_of=fabric_of,
     # NodeConfig.
@@ -50,8 +50,8 @@ FACTS = PlatformFacts(
     # be specified" (terraform-provider-google, container_cluster, node_config.labels).
     kubelet_sets_labels=True,
     default_image="cos",
-    # As NVIDIA topograph and the examples of kubernetes-sigs/kueue use Google's labels (read
-    # 2026-11-21). Every node has its own name besides.
+    # NVIDIA topograph and the examples of kubernetes-sigs/kueue use Google's labels so (read
+    # 2026-11-21). In addition every node has its own name.
     topology_levels=(
         "cloud.google.com/gce-topology-block",
         "cloud.google.com/gce-topology-subblock",
@@ -64,7 +64,7 @@ FACTS = PlatformFacts(
         chosen_by="gke",
         switched_off_by="gke: {driver: gpuOperator}",
     ),
-    # Where Google's installer leaves the driver (NVIDIA/dcgm-exporter issue 59; Google Cloud
+    # Directory of Google's installer for the driver (NVIDIA/dcgm-exporter issue 59; Google Cloud
     # documentation, NVIDIA DCGM exporter; read 2026-11-22).
     driver_root="/home/kubernetes/bin/nvidia",
     # NVIDIA cloud-native-docs 52dcb7b `gpu-operator/google-gke.rst`.

@@ -1,17 +1,17 @@
-"""Networks of GPU interfaces that a fleet makes by itself, as Google's blueprints have them.
+"""Networks of GPU interfaces that a fleet creates, as in Google's blueprints.
 
 A VPC with one subnet for each interface of GPUDirect-TCPX and TCPXO; for RDMA a VPC of the second
 network card, and one VPC with a RoCE network profile, whose subnets are the interfaces
 (GoogleCloudPlatform/cluster-toolkit 01a7a3e `examples/gke-a3-megagpu/gke-a3-megagpu.yaml`, 0043c21
 `examples/gke-a3-ultragpu/gke-a3-ultragpu.yaml`, 0386bea `examples/gke-a4x/gke-a4x.yaml`, 193d0f9
 `modules/network/gpu-rdma-vpc/main.tf`, 10f8084 `modules/network/multivpc/main.tf`; read
-2026-11-23). Each interface has its part of the range whichever pools there are.
+2026-11-23). Each interface has a fixed part of the range, independent of the other pools.
 
 Kubernetes objects let pods use a GPU machine's extra network interfaces.
 
 For each network one GKENetworkParamSet, which names VPC and subnet, and one Network, which pods
 name (GoogleCloudPlatform/cluster-toolkit 1047080 and GKE documentation, multi-networking; read
-2026-11-21). They exist once per cluster, whichever pools use them.
+2026-11-21). They exist once per cluster, for all pools.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -39,11 +39,11 @@ JUMBO = 8244
 """MTU of networks of GPUDirect-TCPX and TCPXO in Google's blueprints; others have the default."""
 RDMA = "rdma"
 WIDEST, NARROWEST = 8, 20
-"""Prefix of the range: the narrowest leaves 124 addresses for nodes in a subnet of RDMA."""
+"""Prefix of the range: the smallest range leaves 124 addresses for nodes in a subnet of RDMA."""
 LONGEST_NAME = 63
 """Longest name of a network, a subnet and a firewall rule (Compute Engine, naming resources)."""
 GOOGLES_ADDRESSES = 4
-"""Addresses of a primary range that Google keeps (VPC documentation, subnets: the first two and
+"""Addresses of a primary range that Google reserves (VPC documentation, subnets: the first two and
 the last two)."""
 PRIVATE = tuple(IPv4Network(text) for text in ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16"))
 
@@ -72,7 +72,7 @@ class GpuNetwork:
 
 
 def gpu_networks(spec: FleetSpec, pools: Iterable[Pool]) -> tuple[GpuNetwork, ...]:
-    """The networks that a fleet makes; none where it takes those of the connection."""
+    """The networks that a fleet creates; none if it uses those of the connection."""
     declared = spec.addons.gpu_direct.networks
     if declared is None:
         return ()
@@ -111,7 +111,7 @@ def interface_range(interface: GpuInterface, whole: IPv4Network) -> IPv4Network:
 
 
 def rdma_zones(pools: Iterable[Pool]) -> set[str]:
-    """Zones of pools with RDMA that the fleet makes."""
+    """Zones of pools with RDMA that the fleet creates."""
     shapes = [gke_shape(one) for one in pools if one.ownership is not Ownership.EXISTING]
     with_rdma = [shape for shape in shapes if any(n.device_mode == "RDMA" for n in shape.networks)]
     return {
@@ -142,8 +142,8 @@ def gpu_subnet_arguments(subnet: GpuSubnet, region: str) -> dict[str, Any]:
 
 
 def firewall_arguments(network: GpuNetwork) -> dict[str, Any] | None:
-    """Arguments of the rule that lets machines of a network talk, without its network; None for a
-    RoCE network, for which Google's module has none."""
+    """Arguments of the rule that allows traffic between machines of a network, without its network;
+    None for a RoCE network, for which Google's module has none."""
     if network.profile is not None:
         return None
     return {
@@ -159,7 +159,7 @@ def firewall_arguments(network: GpuNetwork) -> dict[str, Any] | None:
 
 
 def refused_networks(spec: FleetSpec, pools: Sequence[Pool]) -> Iterable[Finding]:
-    """What the provider refuses of the networks, their subnets and firewall rules."""
+    """Properties of the networks, their subnets and firewall rules that the provider refuses."""
     if any(validate_gpu_networks(spec, pools)):
         return
     place = "addons.gpuDirect.networks"
@@ -173,7 +173,7 @@ def refused_networks(spec: FleetSpec, pools: Sequence[Pool]) -> Iterable[Finding
 
 
 def validate_gpu_networks(spec: FleetSpec, pools: Sequence[Pool]) -> Iterable[Finding]:
-    """What prevents making the networks."""
+    """Errors that prevent creating the networks."""
     declared, place = spec.addons.gpu_direct.networks, "addons.gpuDirect.networks"
     if declared is None:
         return
@@ -189,7 +189,7 @@ def validate_gpu_networks(spec: FleetSpec, pools: Sequence[Pool]) -> Iterable[Fi
         yield error(
             "gke-gpu-networks-zone",
             place,
-            "a network with a RoCE profile is of one zone, and pools with RDMA are in "
+            "a network with a RoCE profile is in one zone, and pools with RDMA are in "
             + (", ".join(zones) or "zones that are not declared"),
             "write one zone under `zones` of each pool with `fabric: rdma`, or give the networks "
             "in `connection.gpuNetworks`",
@@ -200,7 +200,7 @@ def validate_gpu_networks(spec: FleetSpec, pools: Sequence[Pool]) -> Iterable[Fi
 
 
 def _validate_names(spec: FleetSpec, networks: Sequence[GpuNetwork]) -> Iterable[Finding]:
-    """The longest of them is that of a firewall rule."""
+    """The longest name is that of a firewall rule."""
     rules = [rule["name"] for one in networks if (rule := firewall_arguments(one)) is not None]
     longest = max([*rules, *(one.name for one in networks)], key=len, default="")
     if len(longest) > LONGEST_NAME:
@@ -260,7 +260,7 @@ NETWORK_VERSION = "networking.gke.io/v1"
 
 
 def needed_networks(pools: Iterable[Pool]) -> tuple[GpuInterface, ...]:
-    """Every network some pool's nodes have next to the first, in the order of their interfaces."""
+    """All networks of the pools' nodes besides the first, in the order of their interfaces."""
     found: dict[GpuInterface, None] = {}
     for pool in pools:
         if pool.platform.name is Platform.GKE and pool.ownership is not Ownership.EXISTING:
@@ -271,7 +271,7 @@ def needed_networks(pools: Iterable[Pool]) -> tuple[GpuInterface, ...]:
 def validate_networks(
     needed: Sequence[GpuInterface], given: Mapping[str, Any]
 ) -> Iterator[Finding]:
-    """Networks that the pools need and the connection does not have."""
+    """Networks that the pools need and the connection lacks."""
     missing = [network.name for network in needed if network.name not in given]
     if not missing:
         return
@@ -279,7 +279,7 @@ def validate_networks(
         "connection-missing",
         fix=(
             "give `gpuNetworks: {" + missing[0] + ": {network: ..., subnetwork: ...}, ...}`, write "
-            "`addons: {gpuDirect: {networks: {}}}` to have them made, or "
+            "`addons: {gpuDirect: {networks: {}}}` to create them, or "
             "`gke: {acceleratorNetworkProfile: auto}` on the pool"
         ),
         missing=missing,

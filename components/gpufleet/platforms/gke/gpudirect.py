@@ -1,16 +1,16 @@
-"""GPUDirect on GKE, seen by pods: interfaces, libraries, and for TCPX and TCPXO the receive data
-path manager next to the job. Without them NCCL uses the first interface alone.
+"""GPUDirect on GKE for pods: interfaces, libraries, and for TCPX and TCPXO the receive data path
+manager in the pod of the job. Without them NCCL uses only the first interface.
 
 Sources: GoogleCloudPlatform/container-engine-accelerators, `gpudirect-tcpx/nccl-test-latest.yaml`
 (0e5609b), `gpudirect-tcpxo/nccl-test-latest.yaml` (ced6fa7), `gpudirect-rdma/nccl-test-a4.yaml`
 (af94872), installers of the same folders and `nri_device_injector` (d4919d3). Read 2026-11-23.
 
-Releases of GPUDirect for GKE: which plugin of NCCL goes with which daemon, what pods set.
+Releases of GPUDirect for GKE: versions of NCCL's plugin and of the daemon, variables of pods.
 
 GoogleCloudPlatform/container-engine-accelerators, release notes `gpudirect-tcpx/README.md` 98c85a6,
 `gpudirect-tcpxo/README.md` 0a2b482 and `gpudirect-rdma/README.md` 4dc1fb6; versions of RDMA that
-they do not have are those of Google's manifests (`daemon_sets.yaml`). Read 2026-11-23. Notes of
-the daemon from 2025-08-21 on drop two arguments, and the plugin then aborts a job in which
+they lack are those of Google's manifests (`daemon_sets.yaml`). Read 2026-11-23. Notes of the daemon
+from 2025-08-21 on drop two arguments, and the plugin then aborts a job in which
 NCCL_NVLSTREE_MAX_CHUNKSIZE is not set.
 """
 
@@ -32,7 +32,7 @@ _finding = findings_in(__file__)
 
 REPOSITORY = "https://github.com/GoogleCloudPlatform/container-engine-accelerators"
 LIBRARIES = "/home/kubernetes/bin/nvidia/lib64"
-"""Folder of a node in which GKE keeps the driver's libraries and the installers NCCL's plugin."""
+"""Directory of a node for the driver's libraries (GKE) and NCCL's plugin (the installers)."""
 _LIBRARY_PATH = {"name": "LD_LIBRARY_PATH", "value": "/usr/local/nvidia/lib64"}
 _INJECTOR = "nri_device_injector/nri-device-injector.yaml"
 INSTALLERS = {
@@ -40,7 +40,7 @@ INSTALLERS = {
     Fabric.TCPXO: ("gpudirect-tcpxo/nccl-tcpxo-installer.yaml", _INJECTOR),
     Fabric.RDMA: ("gpudirect-rdma/nccl-rdma-installer.yaml",),
 }
-"""Fabric -> manifests that bring NCCL's plugin to the nodes, and devices to unprivileged pods."""
+"""Fabric -> manifests with NCCL's plugin for nodes, and devices for unprivileged pods."""
 _A4X = ("gpudirect-rdma/nccl-rdma-installer-a4x.yaml",)
 
 _TCPX_DAEMON = {
@@ -67,7 +67,7 @@ _TCPXO_DAEMON = {
 
 
 def installers_needed(pools: Sequence[Pool]) -> Iterable[Finding]:
-    """What has to be applied once per cluster, where gpufleet is told not to install it."""
+    """Manifests to apply once per cluster, if gpufleet does not install them."""
     for fabric, plain in INSTALLERS.items():
         users = [pool for pool in pools if pool.fabric is fabric and gpudirect_kind(pool)]
         files = [
@@ -89,8 +89,8 @@ def installers_needed(pools: Sequence[Pool]) -> Iterable[Finding]:
 
 
 def gpudirect_request(pool: Pool) -> FabricRequest:
-    """What a pod over several nodes needs next to its GPUs. Empty without a fabric, and where GKE
-    makes the networks by itself: pods claim those (`resource.k8s.io`)."""
+    """Requirements of a pod over several nodes besides its GPUs. Empty without a fabric, and if GKE
+    creates the networks: pods claim those (`resource.k8s.io`)."""
     networks = gke_shape(pool).networks
     if not networks:
         return FabricRequest()
@@ -118,7 +118,7 @@ def _rdma(annotations: dict[str, str]) -> FabricRequest:
 
 
 def _tcp(pool: Pool, annotations: dict[str, str]) -> FabricRequest:
-    """The daemon's container is named in the annotation by which the injector finds it."""
+    """The annotation by which the injector finds the daemon's container names it."""
     faster = pool.fabric is Fabric.TCPXO
     release = RELEASES[pool.fabric.value][plugin_version(pool, pool.fabric.value)]
     daemon: dict[str, Any] = {
@@ -141,7 +141,7 @@ def _tcp(pool: Pool, annotations: dict[str, str]) -> FabricRequest:
         daemon["args"] = [f"chmod 755 {_ENTRY} && exec {_ENTRY} {arguments}"]
     else:
         volumes["tcpx-socket"] = "/run/tcpx"
-        mounts.append(_mount("tcpx-socket", "/tmp"))  # noqa: S108 - where NCCL's plugin looks
+        mounts.append(_mount("tcpx-socket", "/tmp"))  # noqa: S108 - the path of NCCL's plugin
         of_daemon.append(_mount("tcpx-socket", "/run/tcpx"))
     of_daemon += [_mount("sys", "/hostsysfs"), _mount("proc-sys", "/hostprocsysfs")]
     listed = "".join(f"- path: {device}\n" for device in devices)
@@ -162,21 +162,21 @@ def _folder(name: str, path: str) -> dict[str, Any]:
     return {"name": name, "hostPath": {"path": path}}
 
 
-_SHM = _mount("shared-memory", "/dev/shm")  # noqa: S108 - NCCL's own place
+_SHM = _mount("shared-memory", "/dev/shm")  # noqa: S108 - NCCL's own path
 _SHARED_MEMORY = {"name": "shared-memory", "emptyDir": {"medium": "Memory"}}
 
 
 @dataclass(frozen=True, slots=True)
 class GpuDirectRelease:
-    """Images that Google released together."""
+    """Images of one release of Google's."""
 
     plugin: str
-    """Image that brings NCCL's plugin to a node."""
+    """Image that installs NCCL's plugin on a node."""
     daemon: str | None = None
-    """Image of the daemon next to a job."""
+    """Image of the daemon in the pod of a job."""
     daemon_arguments: str = ""
     env: Mapping[str, str] = field(default_factory=dict[str, str])
-    """What the job must set."""
+    """Variables that the job must set."""
 
 
 def _releases() -> Mapping[str, Mapping[str, GpuDirectRelease]]:
@@ -188,12 +188,12 @@ def _releases() -> Mapping[str, Mapping[str, GpuDirectRelease]]:
 
 
 RELEASES = _releases()
-"""Kind of installer -> version of its plugin -> release. The first is the default, and stays it:
-all pods of a job need one version, so no update of gpufleet may bring another to nodes."""
+"""Kind of installer -> version of its plugin -> release. The first is the default, and does not
+change: all pods of a job need one version, so an update of gpufleet must not install another."""
 
 
 def gpudirect_kind(pool: Pool) -> str | None:
-    """Which installer the nodes of a pool need; None without GPUDirect, and for nodes of others."""
+    """The installer for the nodes of a pool; None without GPUDirect, and for existing nodes."""
     return None if pool.ownership is Ownership.EXISTING else _kind(pool)
 
 
@@ -205,13 +205,13 @@ def _kind(pool: Pool) -> str | None:
 
 
 def plugin_version(pool: Pool, kind: str) -> str:
-    """Version of the plugin: the declared one where it is among the releases."""
+    """Version of the plugin: the declared one if it is among the releases."""
     asked = None if pool.spec.gke is None else pool.spec.gke.gpu_direct_plugin
     return default_version(kind) if asked is None or asked not in RELEASES[kind] else asked
 
 
 def default_version(kind: str) -> str:
-    """Version of the plugin where none is declared."""
+    """Version of the plugin if none is declared."""
     return next(iter(RELEASES[kind]))
 
 

@@ -1,7 +1,7 @@
-"""A node pool that was taken over: which of its arguments stay as they were made.
+"""An imported node pool: which of its arguments stay unchanged.
 
-`gke: {imported: adopt}` keeps everything; `manage` takes over what changes without other machines.
-Which arguments there are is in the catalogue's row of the node pool.
+`gke: {imported: adopt}` keeps everything; `manage` applies changes that need no new machines.
+The arguments are in the catalogue's row of the node pool.
 """
 
 from collections.abc import Mapping
@@ -16,16 +16,16 @@ from gpufleet.platforms.gke.shape import gke_shape
 _finding = findings_in(__file__)
 
 MANAGED = ("autoscaling", "management", "upgradeSettings")
-"""Arguments of the node pool that `manage` takes over."""
+"""Arguments of the node pool that `manage` applies."""
 
 MANAGED_OF_NODES = ("labels", "taints", "resourceLabels", "tags")
-"""Arguments of its nodes that `manage` takes over, where the fleet has a value for them."""
+"""Arguments of its nodes that `manage` applies, if the fleet has a value for them."""
 
 
 def validate_import(pool: Pool, found: Mapping[str, Any]) -> list[Finding]:
-    """Whether the node pool of `importId` is one of the cluster's.
+    """Whether the node pool of `importId` belongs to the cluster.
 
-    `found` holds `cluster`, `location` and `project` where they are known; outputs are not
+    `found` contains `cluster`, `location` and `project` if they are known; outputs are not
     validated.
     """
     place = None if pool.spec.import_id is None else imported_place(pool.spec.import_id)
@@ -51,10 +51,10 @@ def validate_import(pool: Pool, found: Mapping[str, Any]) -> list[Finding]:
 
 
 def kept_as_made(pool: Pool, node_config: Mapping[str, Any]) -> list[str]:
-    """Paths of an imported node pool's arguments whose value is left alone.
+    """Paths of an imported node pool's arguments whose value is not changed.
 
-    `node_config` is what the fleet has to say of the nodes: labels or network tags it does not
-    speak of are kept too.
+    `node_config` contains the fleet's settings of the nodes: labels or network tags that it lacks
+    are kept too.
     """
     arguments = inputs_of(NODE_POOL)
     if gke_shape(pool).options.imported == "adopt":

@@ -1,4 +1,4 @@
-"""Names of GKE node pools: those that are chosen here, and the ids of those that exist.
+"""Names of GKE node pools: new names, and the ids of existing node pools.
 
 Longest name and its letters: GKE API, NodePool. Formats of ids: pulumi-gcp 10.2.0,
 `gcp:container/nodePool:NodePool`, Import.
@@ -14,7 +14,7 @@ from gpufleet.spec.platforms.gke import LONGEST_NAME
 NODE_POOL = "gcp:container/nodePool:NodePool"
 
 _DIGITS = 4
-"""Letters that tell cut names apart."""
+"""Number of letters that distinguish shortened names."""
 
 _IMPORT_ID = re.compile(
     r"^(?:projects/(?P<p>[^/]+)/locations/(?P<l>[^/]+)/clusters/(?P<c>[^/]+)/nodePools/(?P<n>[^/]+)"
@@ -25,8 +25,8 @@ _IMPORT_ID = re.compile(
 def node_pool_name(pool: Pool, step: CapacityStep, prefix: str) -> str:
     """Name of a step's node pool, at most 40 characters: prefix, pool and step.
 
-    A prefix that does not fit is cut, and then the pool's name; the step always stays whole. An
-    imported pool has the name that it has.
+    A prefix that does not fit is shortened, then the pool's name; the step stays whole. An imported
+    pool keeps its name.
     """
     place = None if pool.spec.import_id is None else imported_place(pool.spec.import_id)
     if place is not None:
@@ -43,14 +43,14 @@ def node_pool_name(pool: Pool, step: CapacityStep, prefix: str) -> str:
 
 
 def google_prefix(prefix: str) -> str:
-    """The prefix without what Google's names have not: they begin with a small letter, and have
-    small letters, digits and hyphens (ValidateGCEName of the provider; GKE API, NodePool)."""
+    """The prefix in the form of Google's names, which begin with a lowercase letter, and have
+    lowercase letters, digits and hyphens (ValidateGCEName of the provider; GKE API, NodePool)."""
     return re.sub(r"[^a-z0-9-]", "-", prefix.lower()).lstrip("-0123456789").rstrip("-")
 
 
 def imported_place(import_id: str) -> dict[str, str] | None:
-    """`location`, `cluster`, `name` and, where written, `project` of the id of a node pool; None
-    for a text that is no such id: `project/location/cluster/pool`, the same without the project, or
+    """`location`, `cluster`, `name` and, if given, `project` of the id of a node pool; None for a
+    text that is not such an id: `project/location/cluster/pool`, the same without the project, or
     the API's long name."""
     found = _IMPORT_ID.match(import_id)
     if found is None:

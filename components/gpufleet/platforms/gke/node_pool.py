@@ -39,10 +39,10 @@ class GkeGpuNodePoolArgs(TypedDict):
     region: str
     """Region of the cluster, `us-central1`."""
     cluster_name: pulumi.Input[str]
-    """Cluster the nodes join. Give the output of the resource that makes the cluster, and the
-    nodes wait for it."""
+    """Cluster that the nodes join. Use the output of the resource that creates the cluster: the
+    nodes then wait for it."""
     location: NotRequired[pulumi.Input[str]]
-    """Where the control plane is: the region, or a zone for a zonal cluster. Default: the
+    """Location of the control plane: the region, or a zone for a zonal cluster. Default: the
     region."""
     project: NotRequired[pulumi.Input[str]]
     """Google Cloud project of the cluster. Default: the provider's."""
@@ -58,12 +58,12 @@ class GkeGpuNodePoolArgs(TypedDict):
     kubernetes_version: NotRequired[str]
     """Minor version of the cluster, `"1.36"`. Default: 1.36."""
     name_prefix: NotRequired[str]
-    """First part of names in Google Cloud. Default `gpufleet`."""
+    """Prefix of names in Google Cloud. Default `gpufleet`."""
     tags: NotRequired[dict[str, str]]
     """Resource labels of the nodes. Default: none."""
     configurations: NotRequired[pulumi.Input[list[str]]]
     """Output `configurations` of the cluster's `GpuAddons`, from another stack: nodes that would
-    choose anything else are refused. Default: not compared, the add-ons are of this program."""
+    select another configuration are refused. Default: not compared, they are in this program."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,34 +73,34 @@ class GkePoolPlan(PoolPlan):
     shape: GkeShape
     connection: GkeConnection
     node_pools: Mapping[str, Mapping[str, Any]]
-    """Suffix of each way of buying -> arguments of its node pool, without what is wired."""
+    """Suffix of each capacity type -> arguments of its node pool, without other resources."""
     policies: Mapping[str, Mapping[str, Any]]
-    """Suffix -> arguments of the policy that places its hosts, where there is one."""
+    """Suffix -> arguments of the policy that places its hosts, if it has one."""
 
 
 class GkeGpuNodePool(GpuPoolComponent[GkePoolPlan]):
     """The nodes of a GPU pool on GKE.
 
-    GKE buys the nodes of one node pool in one way. A pool with one way of buying is one node pool;
-    a pool with several is a node pool for each, under a ComputeClass that tries them in order. With
-    `provisioner: computeClass` there is the ComputeClass alone, and GKE makes the node pools.
-    Sizes are set once and then left to GKE's own autoscaler. A node pool with `importId` is taken
-    over as it is, and with `gke: {imported: manage}` its limits, labels, taints, repair and upgrade
-    settings follow the declaration from then on.
+    A node pool of GKE has one capacity type. A pool with one capacity type is one node pool; a pool
+    with several is a node pool for each, under a ComputeClass that tries them in order. With
+    `provisioner: computeClass` only the ComputeClass is created, and GKE creates the node pools.
+    Sizes are set once and then left to GKE's own autoscaler. A node pool with `importId` is
+    imported unchanged, and with `gke: {imported: manage}` its limits, labels, taints, repair and
+    upgrade settings follow the declaration from then on.
     """
 
     node_pool_names: pulumi.Output[list[str]]
-    """Names of the node pools, best way of buying first."""
+    """Names of the node pools, best capacity type first."""
     instance_group_urls: pulumi.Output[list[str]]
-    """Managed instance groups behind them."""
+    """Managed instance groups of the node pools."""
     compute_class: pulumi.Output[str | None]
-    """Name of the ComputeClass pods ask for; absent for a node pool that needs none."""
+    """Name of the ComputeClass that pods request; absent for a node pool that needs none."""
     advertised: pulumi.Output[dict[str, int]]
     """Extended resources each node publishes once its driver and device plugin run."""
 
     def __init__(self, name: str, args: GkeGpuNodePoolArgs, opts: Options = None) -> None:
-        """`providers` must hold the Google provider, and the Kubernetes provider of the cluster
-        for a pool with several ways of buying."""
+        """`providers` must contain the Google provider, and the Kubernetes provider of the cluster
+        for a pool with several capacity types."""
         self._construct(name, _planned(self.label(name), args), opts)
 
     def _make(self, name: str, plan: GkePoolPlan) -> Mapping[str, object]:
@@ -152,7 +152,7 @@ class GkeGpuNodePool(GpuPoolComponent[GkePoolPlan]):
         imported = pool.spec.import_id
         ignored: list[str] = list(SIZES_IGNORED)
         if imported is not None:
-            # An import that would change something is refused by the engine.
+            # The engine refuses an import that would change something.
             ignored = kept_as_made(pool, config)
         return GcpObject(
             NODE_POOL,
@@ -163,7 +163,7 @@ class GkeGpuNodePool(GpuPoolComponent[GkePoolPlan]):
         )
 
     def _placement(self, name: str, plan: GkePoolPlan, step: CapacityStep) -> dict[str, Any]:
-        """The policy that places a slice's hosts, where the node pool itself cannot say how."""
+        """The policy that places a slice's hosts, if the node pool itself cannot express it."""
         if step.name not in plan.policies:
             return {}
         policy = GcpObject(
@@ -177,8 +177,8 @@ class GkeGpuNodePool(GpuPoolComponent[GkePoolPlan]):
 
 
 def gke_pool_plan(pool: Pool, connection: GkeConnection) -> tuple[GkePoolPlan, list[Finding]]:
-    """The plan of a pool, and what prevents making it but for missing networks: those are a matter
-    of all pools together."""
+    """The plan of a pool, and errors that prevent its creation except missing networks, which are
+    checked for all pools together."""
     prefix = connection.name_prefix
     arguments = node_pools(pool, prefix, connection.tags)
     place = {

@@ -1,8 +1,8 @@
 """Arguments of the node pools of a GKE pool, in the provider's spelling: one for each step.
 
-Defaults are Google's own recommendations where it has any (GoogleCloudPlatform/cluster-toolkit
-1047080 `modules/compute/gke-node-pool`). What only the deployment knows (cluster, networks, service
-account) is added by the component.
+Defaults are Google's own recommendations, if any (GoogleCloudPlatform/cluster-toolkit 1047080
+`modules/compute/gke-node-pool`). The component adds values of the deployment (cluster, networks,
+service account).
 """
 
 from collections.abc import Mapping
@@ -31,7 +31,7 @@ from gpufleet.platforms.gke.tpu import is_tpu, tpu_slice
 from gpufleet.spec.platforms.gke import UpgradeStrategy
 
 NETWORK_DRA_LABEL = {"cloud.google.com/gke-networking-dra-driver": "true"}
-"""Label with which GKE hands the interfaces of `acceleratorNetworkProfile: auto` out."""
+"""Label with which GKE assigns the interfaces of `acceleratorNetworkProfile: auto`."""
 
 _STRATEGIES = {
     UpgradeStrategy.SURGE: "SURGE",
@@ -42,20 +42,20 @@ EFFECTS = {
     "PreferNoSchedule": "PREFER_NO_SCHEDULE",
     "NoExecute": "NO_EXECUTE",
 }
-"""Kubernetes' taint effects in GKE's spelling."""
+"""Kubernetes' taint effects in GKE's form."""
 _SHARED = {"timeSlicing": "TIME_SHARING", "mig": "TIME_SHARING", "mps": "MPS"}
-"""How a pool's shares are called, where GPUs or partitions are shared at all."""
+"""Names of a pool's shares, if GPUs or partitions are shared."""
 SIZES_IGNORED = ("initialNodeCount", "nodeCount")
 """Sizes are set once and then belong to the autoscaler."""
 
 
 def node_pools(pool: Pool, prefix: str, labels: Mapping[str, str]) -> dict[str, dict[str, Any]]:
-    """Suffix of each step -> arguments of its node pool; none where GKE makes them by itself.
+    """Suffix of each step -> arguments of its node pool; none if GKE creates them.
 
     Args:
-        pool: a compiled pool on GKE.
-        prefix: first part of names.
-        labels: resource labels of everything (`tags`).
+        pool: A compiled pool on GKE.
+        prefix: Prefix of names.
+        labels: Resource labels of all resources (`tags`).
     """
     if auto_created(pool):
         return {}
@@ -64,8 +64,8 @@ def node_pools(pool: Pool, prefix: str, labels: Mapping[str, str]) -> dict[str, 
 
 
 def workload_policies(pool: Pool, prefix: str, region: str) -> dict[str, dict[str, Any]]:
-    """Suffix of each step -> arguments of the workload policy that places its hosts; empty where
-    the node pool itself says how (`gcp:compute/resourcePolicy`)."""
+    """Suffix of each step -> arguments of the workload policy that places its hosts; empty if the
+    node pool itself places them (`gcp:compute/resourcePolicy`)."""
     topology = placed_topology(pool)
     if topology is None or pool.spec.import_id is not None or auto_created(pool):
         return {}
@@ -120,15 +120,15 @@ def step_zones(shape: GkeShape, step: CapacityStep) -> list[str]:
 
 
 def _per_zone_start(pool: Pool, shape: GkeShape) -> int:
-    """Nodes per zone at the start: the minimum where it is of one zone. Else none: which of the
-    cluster's zones has GPUs is not known, and the autoscaler adds nodes there when pods wait."""
+    """Nodes per zone at the start: the minimum in one zone. Else none: it is not known which of the
+    cluster's zones have GPUs, and the autoscaler adds nodes there when pods wait."""
     one = shape.one_zone is not None or len(shape.zones) == 1 or shape.options.limits == "perZone"
     return pool.spec.nodes.min if one else 0
 
 
 def _autoscaling(pool: Pool, shape: GkeShape, step: CapacityStep) -> dict[str, Any]:
-    """Flex start of TPUs takes limits of a zone alone, and a slice is in one zone: both limits are
-    the same there (cluster-toolkit 1047080 `modules/compute/gke-node-pool/main.tf`, line 110)."""
+    """Flex start of TPUs accepts only limits of a zone, and a slice is in one zone: both limits are
+    equal there (cluster-toolkit 1047080 `modules/compute/gke-node-pool/main.tf`, line 110)."""
     low, high = pool.spec.nodes.min, pool.spec.nodes.max
     policy = shape.options.location_policy.upper()
     tpu_flex = step.flex_start and is_tpu(pool) and len(step_zones(shape, step)) == 1
@@ -146,8 +146,8 @@ def _management(pool: Pool, shape: GkeShape, step: CapacityStep) -> dict[str, bo
 
 def _upgrade(shape: GkeShape, step: CapacityStep) -> dict[str, Any]:
     """Without `upgradeSettings` the API chooses short-lived upgrades for flex start and queued
-    capacity by itself. The provider takes no such value (its own schema, `provider_inputs`),
-    and Google's own module leaves the block out (terraform-google-kubernetes-engine PR 2352)."""
+    capacity. The provider does not accept that value (its own schema, `provider_inputs`), and
+    Google's own module omits the block (terraform-google-kubernetes-engine PR 2352)."""
     strategy = upgrade_strategy(shape.options, step)
     if strategy is UpgradeStrategy.SHORT_LIVED:
         return {}
@@ -166,8 +166,8 @@ def _node_config(
         "machineType": shape.machine_type,
         **({"guestAccelerators": [accelerator]} if accelerator else {}),
         "labels": {**group_labels(pool), **_node_labels(shape, step)},
-        # GKE adds the GPU taint by itself; it is written out all the same, or the provider would
-        # see a difference at every update. That of Arm nodes is GKE's alone.
+        # GKE adds the GPU taint, but it must also be written: otherwise the provider would see a
+        # difference at every update. Only GKE sets that of Arm nodes.
         "taints": [
             {"key": taint.key, "value": taint.value, "effect": EFFECTS[taint.effect]}
             for taint in pool.taints
@@ -208,8 +208,8 @@ def _node_config(
 
 
 def _kubelet(pool: Pool) -> dict[str, Any]:
-    """Google's provider writes the memory manager's policy as the kubelet does, `Static` or `None`
-    (terraform-provider-google e03b762 `google/services/container/node_config.go`)."""
+    """Google's provider writes the memory manager's policy in the kubelet's form, `Static` or
+    `None` (terraform-provider-google e03b762 `google/services/container/node_config.go`)."""
     declared = pool.spec.kubelet
     if declared is None:
         return {}
@@ -275,11 +275,11 @@ def _network(shape: GkeShape) -> dict[str, Any]:
 
 
 def gke_accelerator(pool: Pool) -> dict[str, Any] | None:
-    """The entry of `nodeConfig.guestAccelerators`, unset fields left out; None for machines without
+    """The entry of `nodeConfig.guestAccelerators`, without unset fields; None for machines without
     such an entry: TPUs, and those of other platforms.
 
     With `driver: gpuOperator` GKE installs nothing and neither partitions nor shares: the operator
-    does all of it. Names and limits: Google Kubernetes Engine API `AcceleratorConfig`, provider
+    does. Names and limits: Google Kubernetes Engine API `AcceleratorConfig`, provider
     google `guest_accelerator`; GoogleCloudPlatform/container-engine-accelerators.
     """
     row = pool.machines[0].instance
@@ -294,7 +294,7 @@ def gke_accelerator(pool: Pool) -> dict[str, Any] | None:
         "count": pool.gpus_per_node,
         "gpuDriverInstallationConfig": {"gpuDriverVersion": driver},
     }
-    # GKE fills every GPU with the one profile; anything else was refused when compiling.
+    # GKE fills every GPU with the one profile; compile has refused other layouts.
     size = next(iter(partition.slices), None) if served else None
     clients = partition.replicas if served else 1
     if size is not None:

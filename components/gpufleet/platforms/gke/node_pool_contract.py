@@ -1,7 +1,7 @@
-"""What Google's provider and GKE refuse of a node pool's complete arguments, before they are asked.
+"""Arguments of a complete node pool that Google's provider and GKE refuse.
 
-Enumerations, bounds and exclusions of the provider are rows of `catalogue.provider_inputs`. What
-remains are combinations, each a row of `findings.jsonl` with its source. Raw arguments can make any
+Enumerations, bounds and exclusions of the provider are rows of `catalogue.provider_inputs`. This
+module has combinations, each a row of `findings.jsonl` with its source. Raw arguments can cause any
 of them.
 """
 
@@ -26,8 +26,8 @@ MOST_UPGRADED_AT_ONCE = 20
 
 
 def validate_node_pools(pool: Pool, shape: GkeShape, spec: FleetSpec) -> Iterable[Finding]:
-    """Everything that is refused about the node pools of a pool, one for each way of buying, as
-    the component registers them.
+    """Refused arguments of the node pools of a pool, one for each capacity type, in the form in
+    which the component registers them.
 
     Args:
         pool: A compiled pool on GKE.
@@ -46,7 +46,7 @@ def validate_node_pools(pool: Pool, shape: GkeShape, spec: FleetSpec) -> Iterabl
 def validate_arguments(
     pool: Pool, shape: GkeShape, step: CapacityStep, arguments: Mapping[str, Any], place: str
 ) -> Iterator[Finding]:
-    """The same of one node pool's arguments."""
+    """The same for one node pool's arguments."""
     yield from refused_arguments(NODE_POOL, arguments, place)
     yield from _lifecycle(step, arguments, place)
     yield from _nodes(pool, shape, arguments, place)

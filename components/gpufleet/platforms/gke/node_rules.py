@@ -1,4 +1,4 @@
-"""Findings about what is on a GKE node: disks, network interfaces, driver.
+"""Findings about parts of a GKE node: disks, network interfaces, driver.
 
 Sources: preconditions of Google's own module (GoogleCloudPlatform/cluster-toolkit 1047080
 `modules/compute/gke-node-pool/main.tf`) and the pages of Google Kubernetes Engine read 2026-11-21.
@@ -32,7 +32,7 @@ NETWORK_PROFILE_SINCE = "1.34"
 
 METAL_PREFIX = "a4x-maxgpu-"
 """Bare metal. Its RDMA network has the profile `<zone>-vpc-roce-metal`, one subnet that Google
-makes, and eight interfaces; the other two are IDPF, in subnets of IPv6 (Compute Engine, create an
+creates, and eight interfaces; the other two are IDPF, in subnets of IPv6 (Compute Engine, create an
 A4X Max instance; cluster-toolkit `modules/network/gpu-rdma-vpc/variables.tf`). Pods claim the
 interfaces by DRA (container-engine-accelerators 013b7ea `gpudirect-rdma/nccl-test-a4x-max.yaml`).
 Read 2026-11-23."""
@@ -42,7 +42,7 @@ N1_SSD_COUNTS = (*range(1, 9), 16, 24)
 (k8s.io/gke-autoscaling `machinetypes`, withAllowedEphemeralLocalSsdCounts; read 2026-11-23)."""
 
 CONFIDENTIAL_PURCHASES = ("onDemand", "spot", "queued")
-"""Ways of buying Confidential GPU nodes; flex start only with queued provisioning (GKE
+"""Capacity types of Confidential GPU nodes; flex start only with queued provisioning (GKE
 documentation, how-to/gpus-confidential-nodes, read 2026-11-29)."""
 _MIN_DISK_WITH_IMAGES = 100
 _AUTOMATIC = "`gke: {acceleratorNetworkProfile: auto}`"
@@ -189,7 +189,7 @@ def _driver(pool: Pool, shape: GkeShape, row: InstanceType) -> Iterable[Finding]
 
 
 def _autoscaled(pool: Pool, shape: GkeShape) -> Iterable[Finding]:
-    """GKE's autoscaler plans with `nvidia.com/gpu` where the GPU Operator gives other names.
+    """GKE's autoscaler plans with `nvidia.com/gpu` even if the GPU Operator uses other names.
 
     Sources are the public code it is built on (kubernetes/autoscaler 00fcc0d
     `cloudprovider/gce/templates.go`, 1447925 `processors/customresources/gpu_processor.go`).

@@ -1,4 +1,4 @@
-"""Findings about what a GKE pool's nodes are and where they stand: machine, zones, placement.
+"""Findings about a GKE pool's machine, zones and placement.
 
 Sources: preconditions of Google's own module (GoogleCloudPlatform/cluster-toolkit 1047080
 `modules/compute/gke-node-pool/main.tf`) and the pages of Google Kubernetes Engine read 2026-11-21.
@@ -17,7 +17,7 @@ from gpufleet.spec.platforms.gke import UpgradeStrategy
 _finding = findings_in(__file__)
 
 COMPACT_NODES = {"a2": 150, "a3": 96, "a4": 1500, "g2": 150, "g4": 1500}
-"""Machine family -> most nodes of a node pool with compact placement. N1 has none
+"""Machine family -> maximum nodes of a node pool with compact placement. N1 has none
 (k8s.io/gke-autoscaling `machinetypes`, maxCompactPlacementNodes; read 2026-11-23)."""
 
 COMPACT_WITH_FLEX_START = ("a3-ultragpu-", "a4-", "h4d-")

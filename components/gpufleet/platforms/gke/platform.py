@@ -1,4 +1,4 @@
-"""What Google Kubernetes Engine computes from pools and fleets."""
+"""Computations of Google Kubernetes Engine about pools and fleets."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -46,19 +46,19 @@ _finding = findings_in(__file__)
 
 QUEUED_CLASS = "queued-provisioning.gke.io"
 REQUEST_LABEL = "autoscaling.gke.io/provisioning-request"
-"""Label of GKE's nodes of one request; its value is the detail `ResizeRequestName`."""
+"""Label of the nodes of one request; its value is the detail `ResizeRequestName`."""
 
 RUNTIME_FROM_FILE = {"RUNTIME_CONFIG_SOURCE": "file"}
 
 
 class GkeRules(PlatformRules):
-    """GKE: one machine type a node pool, its own plugin, several node pools under a class."""
+    """GKE: one machine type per node pool, its own plugin, several node pools under a class."""
 
     group_kinds = frozenset({"nodePool"})
 
     def offered_machines(self, rows: list[InstanceType], pool: GpuPool) -> list[InstanceType]:
-        """The one machine type of a node pool: the first that has the pool's GPUDirect and is sold
-        as the pool would buy it."""
+        """The machine type of a node pool: the first with the pool's GPUDirect that is sold as the
+        pool's capacity type."""
         modes = {entry.mode for entry in pool.capacity} or {"onDemand"}
         plain = pool.fabric is Fabric.NONE
         connected = [row for row in rows if plain or fabric_of(row) is pool.fabric]
@@ -66,7 +66,7 @@ class GkeRules(PlatformRules):
         return [(sold or connected or rows)[0]]
 
     def zones_counted(self, pool: GpuPool) -> int:
-        """`nodes` may hold for each zone: every zone that is named counts."""
+        """`nodes` may apply to each zone: every named zone counts."""
         each = pool.gke is not None and pool.gke.limits == "perZone"
         return max(1, len(set(pool.zones))) if each else 1
 
@@ -104,7 +104,7 @@ class GkeRules(PlatformRules):
     def validate_pool(
         self, pool: GpuPool, path: str, machines: Sequence[Machine]
     ) -> Iterable[Finding]:
-        """Whether each machine has the GPUDirect that the pool asks for."""
+        """Whether each machine has the GPUDirect of the pool."""
         if pool.fabric is Fabric.NONE or pool.fabric not in FACTS.fabrics:
             return
         for machine in machines:
@@ -133,8 +133,8 @@ class GkeRules(PlatformRules):
 
     def refused_kubelet_settings(self, pool: Pool) -> Mapping[str, str] | str:
         if auto_created(pool):
-            return "gpufleet writes no settings of the kubelet into a ComputeClass"
-        why = "GKE reserves by a formula of its own, and node pools have no field for it"
+            return "gpufleet writes no kubelet settings into a ComputeClass"
+        why = "GKE computes its reservations, and node pools have no field for them"
         return dict.fromkeys(("reservedCpus", "reservedMemoryMib"), why)
 
     def validate_contract(self, spec: FleetSpec, pools: Sequence[Pool]) -> Iterable[Finding]:
@@ -161,8 +161,8 @@ class GkeRules(PlatformRules):
         return validate_autopilot(spec, pools, addons) if spec.cluster.autopilot else ()
 
     def operator_host(self, spec: FleetSpec, operated: Sequence[Pool]) -> OperatorHost:
-        """Google's installer has a folder of its own on Container-Optimized OS, and from 1.33 on
-        the toolkit must read containerd's configuration from its file (NVIDIA cloud-native-docs
+        """Google's installer has its own directory on Container-Optimized OS, and from 1.33 on the
+        toolkit must read containerd's configuration from its file (NVIDIA cloud-native-docs
         52dcb7b `gpu-operator/google-gke.rst`)."""
         if not operated:
             return OperatorHost()
@@ -174,8 +174,8 @@ class GkeRules(PlatformRules):
         )
 
     def pod_selector(self, pool: Pool) -> Mapping[str, str]:
-        """Labels of a TPU slice and of queued nodes; on a pool of several node pools, or of those
-        that GKE makes, its ComputeClass."""
+        """Labels of a TPU slice and of queued nodes; on a pool of several node pools, or of node
+        pools that GKE creates, its ComputeClass."""
         slice_ = tpu_slice(pool)
         return {
             **({} if slice_ is None else slice_.labels),
@@ -184,8 +184,8 @@ class GkeRules(PlatformRules):
         }
 
     def whole_nodes(self, pool: Pool) -> bool:
-        """So it is of TPUs, whose chips of one machine only work together (AI-Hypercomputer/xpk
-        v1.13: `google.com/tpu` is the chips of the machine)."""
+        """True for TPUs: the chips of one machine only work together (AI-Hypercomputer/xpk v1.13:
+        `google.com/tpu` is the chips of the machine)."""
         return tpu_slice(pool) is not None
 
     def nodes_together(self, pool: Pool) -> int:
@@ -194,7 +194,7 @@ class GkeRules(PlatformRules):
         return 1 if made is None else made.hosts
 
     def fabric_request(self, pool: Pool) -> FabricRequest:
-        """GPUDirect: interfaces, libraries and the daemon next to the job."""
+        """GPUDirect: interfaces, libraries and the daemon in the pod of the job."""
         return gpudirect_request(pool)
 
     def queued_provisioning(self, run_minutes: int) -> Mapping[str, object]:
@@ -210,7 +210,7 @@ class GkeRules(PlatformRules):
 
     def mps_pod(self, pool: Pool) -> Mapping[str, object]:
         """GKE's plugin does not mount pipe and memory of the control daemon into the pod: Google
-        asks for the host's IPC namespace (GKE documentation, sharing GPUs with MPS)."""
+        requires the host's IPC namespace (GKE documentation, sharing GPUs with MPS)."""
         return {"hostIPC": True} if served_by_gke(pool.spec) else {}
 
     def registered(self, fleet: Fleet, pool: Pool) -> Mapping[str, Mapping[str, Any]]:
@@ -220,10 +220,10 @@ class GkeRules(PlatformRules):
         return input_class(kind, path, old, new)
 
     def rollout(self, pool: Pool, *, replaced: bool) -> Rollout:
-        """Nodes of a ComputeClass of GKE's own making are not changed: they go when empty.
+        """Nodes of a ComputeClass for which GKE creates node pools are removed only when empty.
 
-        A name is used once, so a node pool that cannot change goes before the new one comes.
-        Others follow the upgrade settings (Google's GKE documentation, node upgrade strategies)."""
+        A name is used once, so a node pool that cannot change is removed before the new one is
+        created. Others follow the upgrade settings (GKE documentation, node upgrade strategies)."""
         if auto_created(pool):
             return Rollout("GKE", None, None, "nodes stay as they are until they are empty")
         if replaced:
@@ -240,13 +240,13 @@ class GkeRules(PlatformRules):
 
 
 def _queued(capacity: Sequence[Capacity]) -> bool:
-    """Whether all nodes are queued: of several ways of buying, one does not speak for the pool."""
+    """Whether all nodes are queued: one of several capacity types does not decide."""
     return bool(capacity) and all(entry.queued for entry in capacity)
 
 
 def _in_class(pool: GpuPool, capacity: Sequence[Capacity]) -> bool:
-    """Whether pods ask for a ComputeClass: over several node pools, one for each way of buying, or
-    by which GKE makes node pools."""
+    """Whether pods request a ComputeClass: over several node pools, one for each capacity type, or
+    by which GKE creates node pools."""
     return len(capacity) > 1 or pool.provisioner is Provisioner.COMPUTE_CLASS
 
 

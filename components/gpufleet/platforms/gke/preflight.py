@@ -1,5 +1,5 @@
-"""What a fleet on GKE needs of its Google project: offers, quotas, reservations with room,
-a cluster that is new enough, and node pools that are what it takes over."""
+"""Checks of a fleet's Google project: offers, quotas, reservations with free machines, a recent
+enough cluster, and imported node pools that match their declaration."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -22,7 +22,7 @@ _finding = findings_in(__file__)
 
 
 def ask(fleet: Fleet, wiring: Wiring) -> Answers:
-    """Ask everything about the pools that gpufleet makes.
+    """Check everything about the pools that gpufleet creates.
 
     Raises:
         CannotAskError: no client libraries, no credentials or no project.
@@ -51,7 +51,7 @@ def _zones(pool: Pool, there: Sequence[str]) -> list[str]:
 
 
 def _purchase(pool: Pool) -> tuple[Pool, list[bool]]:
-    """The steps that draw on a quota, and whether on that of preemptible GPUs. Reserved GPUs were
+    """The steps that use a quota, and whether it is that of preemptible GPUs. Reserved GPUs were
     counted when they were reserved."""
     steps = [step for step in gke_shape(pool).steps if step.reservation is None]
     return pool, [step.spot or step.flex_start or step.queued for step in steps]
@@ -63,8 +63,8 @@ ADVANCED_DATAPATH = "ADVANCED_DATAPATH"
 def ask_cluster(
     google: GoogleClient, fleet: Fleet, pools: Sequence[Pool], answers: Answers
 ) -> list[str]:
-    """Its version against the declared one and what the pools use, node pools that are to be taken
-    over; gives its zones."""
+    """Its version compared with the declared one and the pools' needs, and node pools to be
+    imported; returns its zones."""
     cluster, project = fleet.spec.cluster, google.project
     region = cluster.region
     found: Any = answers.answer(
@@ -135,12 +135,11 @@ def _lacking(pool: Pool, found: Any) -> Iterator[Finding]:
 def validate_imports(pools: Sequence[Pool], found: Iterable[Any]) -> Iterator[Finding]:
     """Compare each declaration with the node pool of that name.
 
-    A node pool that is taken over keeps its machine, its GPUs and how they are shared: what the
-    fleet promises of them must be what they are.
+    An imported node pool keeps its machine, its GPUs and their sharing: the fleet's declaration
+    must match them.
 
-    Args:
-        pools: the fleet's pools.
-        found: the cluster's node pools, as the container API has them.
+    Args: pools: The fleet's pools. found: The cluster's node pools, in the form of the container
+        API.
     """
     there = {str(one.name): one for one in found}
     for pool in pools:
@@ -199,7 +198,7 @@ def _clients(strategy: str, clients: int) -> str:
 def ask_reservation(
     google: GoogleClient, pool: Pool, path: str, reserved: Reserved, answers: Answers
 ) -> None:
-    """Ask about one reservation of a pool, and about its block."""
+    """Check one reservation of a pool, and its block."""
     zone = reserved.zone or next(iter(pool.spec.zones), None)
     project, name = _project_and_name(google, reserved.id)
     question = f"reservation {reserved.id}"

@@ -1,4 +1,4 @@
-"""Findings about how a GKE pool is bought, and what that means for repair, upgrades and limits.
+"""Findings about a GKE pool's capacity types, and their effects on repair, upgrades and limits.
 
 Sources: preconditions of Google's own module (GoogleCloudPlatform/cluster-toolkit 1047080
 `modules/compute/gke-node-pool/main.tf`), the discovery document container.v1 of 2026-10-27, and the
@@ -27,7 +27,7 @@ _BLOCK = re.compile(
 
 
 def validate_purchase(pool: Pool, shape: GkeShape, project: str | None) -> Iterable[Finding]:
-    """Reservations, repair and upgrades of what is bought, several ways of buying, imports.
+    """Reservations, repair and upgrades of the capacity types, several capacity types, imports.
     `project` is the cluster's."""
     yield from _import(pool, shape)
     yield from _reservations(pool, project)
@@ -95,7 +95,7 @@ def _operations(pool: Pool, shape: GkeShape) -> Iterable[Finding]:
                 fix=(
                     "write `mode: observe`, or `by: nvsentinel`"
                     if by_health
-                    else "write `autoRepair: false`, or leave it out"
+                    else "write `autoRepair: false`, or remove it"
                 ),
                 what=what,
             )

@@ -1,11 +1,11 @@
-"""Inputs of the resources that nodes on GKE are made by, and what a difference in one does.
+"""Inputs of the resources that create nodes on GKE, and the effect of a difference in one.
 
-What makes a new node pool is in the catalogue's rows of Google's provider. The provider updates the
-rest in place (hashicorp/terraform-provider-google e03b762
-`google/services/container/resource_container_node_pool.go`). Labels and taints change on the nodes
-that exist, and so do network tags (Google's GKE documentation, Update Kubernetes node labels and
-taints for node pools). Of every other setting of nodes it is assumed that GKE makes the nodes anew,
-by the upgrade settings (same documentation, Manage cluster lifecycle changes).
+Inputs that need a new node pool are in the catalogue's rows of Google's provider. The provider
+updates the others in place (hashicorp/terraform-provider-google e03b762
+`google/services/container/resource_container_node_pool.go`). Labels and taints change on existing
+nodes, and so do network tags (Google's GKE documentation, Update Kubernetes node labels and taints
+for node pools). For every other setting of nodes it is assumed that GKE creates the nodes again, by
+the upgrade settings (same documentation, Manage cluster lifecycle changes).
 """
 
 from collections.abc import Mapping, Sequence
@@ -34,7 +34,7 @@ _LIVE = (
 
 
 def registered(fleet: Fleet, pool: Pool) -> dict[str, Mapping[str, Any]]:
-    """Name of each resource -> its inputs. The kinds of networks stand for the networks."""
+    """Name of each resource -> its inputs. The kinds of networks represent the networks."""
     prefix, cluster = fleet.spec.resource_prefix, fleet.spec.cluster
     place = {"cluster": cluster.name, "location": cluster.region, "project": cluster.project}
     networks = [one.name for one in gke_shape(pool).networks]
@@ -68,9 +68,9 @@ def registered(fleet: Fleet, pool: Pool) -> dict[str, Mapping[str, Any]]:
 
 
 def input_class(kind: str, path: str, old: object, new: object) -> LeafClass:
-    """What a difference in one input does to nodes."""
+    """Effect of a difference in one input on nodes."""
     if kind == "computeClass":
-        # Else: which node pool grows next, or is made next.
+        # Else: which node pool grows next, or is created next.
         return LeafClass.REPLACEMENT if path in {"", "metadata.name"} else LeafClass.NEW_NODES
     if path == "" or replaces(_TOKENS[kind], path, old, new):
         return LeafClass.REPLACEMENT

@@ -1,8 +1,8 @@
-"""Findings about the pools of a fleet on GKE, before the API says no.
+"""Findings about the pools of a fleet on GKE, before the API refuses them.
 
-What one pool is and where it stands is in `gke_place_rules`, how it is bought in
-`gke_purchase_rules`, what is on its nodes in `gke_node_rules`, raw arguments in `gke_raw_rules`,
-TPUs in `tpu`; here are the rules between pools, and between pools and the rest of the fleet.
+Machine and zones of one pool are in `gke_place_rules`, its capacity types in `gke_purchase_rules`,
+parts of its nodes in `gke_node_rules`, raw arguments in `gke_raw_rules`, TPUs in `tpu`; this module
+has the rules between pools, and between pools and the rest of the fleet.
 """
 
 import re
@@ -40,7 +40,7 @@ _finding = findings_in(__file__)
 
 
 def validate_gke(spec: FleetSpec, pools: Sequence[Pool]) -> Iterator[Finding]:
-    """Everything of this kind about the pools that gpufleet makes."""
+    """All GKE findings about the pools that gpufleet creates."""
     yield from _operated(spec, pools)
     yield from _names(spec, pools)
     yield from _queued(spec, pools)
@@ -64,7 +64,7 @@ def validate_gke(spec: FleetSpec, pools: Sequence[Pool]) -> Iterator[Finding]:
 
 
 def _operated(spec: FleetSpec, pools: Sequence[Pool]) -> Iterable[Finding]:
-    """Pools of the GPU Operator: one folder of the driver, which is the operator's one setting."""
+    """Pools of the GPU Operator: one directory of the driver, a single setting of the operator."""
     operated = [pool for pool in pools if not pool.served_by_platform]
     by_root: dict[str, list[Pool]] = {}
     for pool in operated:
@@ -89,7 +89,7 @@ def _operated(spec: FleetSpec, pools: Sequence[Pool]) -> Iterable[Finding]:
 
 
 def _names(spec: FleetSpec, pools: Sequence[Pool]) -> Iterable[Finding]:
-    """Node pools of one cluster cannot share a name; a way of buying is part of it."""
+    """Node pools of one cluster cannot share a name; the capacity type is part of it."""
     prefix = spec.resource_prefix
     owners: dict[str, Pool] = {}
     for pool in pools:
@@ -115,15 +115,15 @@ def _cluster_name(name: str) -> Iterable[Finding]:
 
 
 def _class_name(pool: Pool, shape: GkeShape) -> Iterable[Finding]:
-    """A ComputeClass is called as its pool (GKE documentation, about ComputeClasses, Limitations:
-    two reserved beginnings; read 2026-11-23)."""
+    """A ComputeClass has its pool's name (GKE documentation, about ComputeClasses, Limitations:
+    two reserved prefixes; read 2026-11-23)."""
     reserved = next((one for one in ("gke", "autopilot") if pool.name.startswith(one)), None)
     if reserved is not None and (shape.fallback_order or auto_created(pool)):
         yield _finding("gke-compute-class-name", pool.path, found=pool.name, reserved=reserved)
 
 
 def _queued(spec: FleetSpec, pools: Sequence[Pool]) -> Iterable[Finding]:
-    """Nodes of queued pools come by ProvisioningRequests alone."""
+    """Nodes of queued pools start only by ProvisioningRequests."""
     waiting = [pool for pool in pools if any(entry.queued for entry in pool.capacity)]
     if waiting and spec.queues is None:
         yield _finding(
@@ -132,7 +132,7 @@ def _queued(spec: FleetSpec, pools: Sequence[Pool]) -> Iterable[Finding]:
 
 
 def validate_taints(pools: Sequence[Pool]) -> Iterable[Finding]:
-    """GKE taints GPU nodes only when a pool without GPUs was there before."""
+    """GKE taints GPU nodes only if a pool without GPUs existed before."""
     for pool in pools:
         existing = pool.ownership is Ownership.EXISTING
         declared = any(taint.key == GPU_KEY for taint in pool.taints)
@@ -143,7 +143,7 @@ def validate_taints(pools: Sequence[Pool]) -> Iterable[Finding]:
 def _taint_depends_on_order(pool: Pool, *, existing: bool) -> Finding:
     facts = chain(
         ContractFact(
-            f"{pool.name} was made by someone else"
+            f"{pool.name} was not created by gpufleet"
             if existing
             else "the pool does not declare the GPU taint",
             f"{pool.path}.{'ownership' if existing else 'gpuTaint'}",
@@ -164,7 +164,7 @@ def _taint_depends_on_order(pool: Pool, *, existing: bool) -> Finding:
 
 
 def validate_plugins(spec: FleetSpec, pools: Sequence[Pool]) -> Iterable[Finding]:
-    """GKE's plugin also finishes GKE's driver: the label that stops one stops the other."""
+    """GKE's plugin also completes GKE's driver: the label that stops one stops the other."""
     if value_at(spec.addons.gpu_operator.values, "devicePlugin.enabled") is not True:
         return
     for pool in pools:
@@ -179,7 +179,7 @@ def validate_plugins(spec: FleetSpec, pools: Sequence[Pool]) -> Iterable[Finding
                 ContractFact(f"GKE's plugin serves {pool.name}", f"{pool.path}.gke.driver"),
                 ContractFact("the operator's plugin is on", f"{VALUES}.devicePlugin.enabled"),
                 ContractFact(
-                    "their device ids differ, and one plugin is asked for the other's",
+                    "their device ids differ, and one plugin gets requests for the other's",
                     "NVIDIA/aicr#1998",
                 ),
             ),

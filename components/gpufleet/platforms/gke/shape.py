@@ -1,4 +1,4 @@
-"""What a GKE pool's declaration decides: the steps it is bought on, machine, zones, disks, NICs."""
+"""Properties of a GKE pool from its declaration: capacity steps, machine, zones, disks, NICs."""
 
 from dataclasses import dataclass
 from math import prod
@@ -20,11 +20,11 @@ COMPUTE_CLASS = "cloud.google.com/compute-class"
 compute classes, read 2026-11-21)."""
 
 ARM_TAINT = NodeTaint("kubernetes.io/arch", "arm64", "NoSchedule")
-"""What GKE puts on every Arm node by itself, A4X included, so that images of x86 stay away (GKE
+"""Taint that GKE sets on every Arm node, including A4X, so that images of x86 stay away (GKE
 documentation, prepare Arm workloads; cluster-toolkit `examples/gke-a4x`, read 2026-11-22)."""
 
 QUEUED_TAINT = NodeTaint("cloud.google.com/gke-queued", "true", "NoSchedule")
-"""Label, and taint that GKE puts on nodes of queued node pools by itself. Google's guide lets pods
+"""Label, and taint that GKE sets on nodes of queued node pools. Google's guide lets pods
 tolerate it (GoogleCloudPlatform/cluster-toolkit, GKE consumption options user guide; read
 2026-11-23)."""
 
@@ -36,15 +36,15 @@ GKE_TAINTS = (ARM_TAINT, QUEUED_TAINT)
 RESERVATION_KEY = "compute.googleapis.com/reservation-name"
 
 EXTRA_NETWORKS = {"GPUDirect-TCPX": (4, "NetDevice"), "GPUDirect-TCPXO": (8, "NetDevice")}
-"""GPUDirect of a machine -> networks next to the first, and how pods get their interfaces
+"""GPUDirect of a machine -> networks besides the first, and how pods get their interfaces
 (cloud.google.com compute/docs/gpus/gpu-network-bandwidth; cluster-toolkit 1047080)."""
 
 RDMA_NETWORKS = {"a4x": 4}
 """RDMA interfaces by family; every other family with RDMA has 8 (the same sources)."""
 
 NVLINK_DOMAINS = {"a4x": "1x72"}
-"""Family -> GPUs of the NVLink domain that a workload policy keeps a node pool in, as Google writes
-a topology (cluster-toolkit `examples/gke-a4x/gke-a4x.yaml` at 5b89bdc, read 2026-11-22)."""
+"""Family -> GPUs of the NVLink domain in which a workload policy keeps a node pool, in Google's
+form of a topology (cluster-toolkit `examples/gke-a4x/gke-a4x.yaml` at 5b89bdc, read 2026-11-22)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,10 +59,10 @@ class GpuInterface:
 
 @dataclass(frozen=True, slots=True)
 class CapacityStep:
-    """One way of buying, which is one node pool: GKE buys a pool's nodes in one way."""
+    """One capacity type, which is one node pool: a node pool of GKE has one capacity type."""
 
     name: str
-    """Suffix of the node pool's name; empty where the pool is bought in one way."""
+    """Suffix of the node pool's name; empty if the pool has one capacity type."""
     capacity: Capacity
     spot: bool
     flex_start: bool
@@ -73,34 +73,34 @@ class CapacityStep:
     """Reservation, with its block, for SPECIFIC_RESERVATION."""
     max_run_seconds: int | None
     zone: str | None
-    """Zone of the reservation, where it is declared."""
+    """Zone of the reservation, if it is declared."""
 
 
 @dataclass(frozen=True, slots=True)
 class GkeShape:
-    """Decisions that node pools, ComputeClass and networks share."""
+    """Common decisions of node pools, ComputeClass and networks."""
 
     options: GkeOptions
     machine_type: str
     """Machine type of the node pool; with attached GPUs, the type of their host."""
     steps: tuple[CapacityStep, ...]
     zones: tuple[str, ...]
-    """Zones the declaration names; empty: the cluster's."""
+    """Zones in the declaration; empty: the cluster's."""
     one_zone: str | None
-    """Why all nodes must be in one zone; None where they need not."""
+    """Why all nodes must be in one zone; None if they need not."""
     operator: bool
     """Whether the GPU Operator runs the GPU stack, not GKE."""
     image_type: str
     disk_type: str
     local_ssds: int
     networks: tuple[GpuInterface, ...]
-    """Interfaces of a pool with GPUDirect; empty: one interface, or GKE makes them."""
+    """Interfaces of a pool with GPUDirect; empty: one interface, or GKE creates them."""
     automatic_networks: bool
     secure_boot: bool
 
     @property
     def fallback_order(self) -> bool:
-        """Whether the pool climbs: several ways of buying under one ComputeClass."""
+        """Whether the pool has several capacity types under one ComputeClass."""
         return len(self.steps) > 1
 
 
@@ -132,7 +132,7 @@ def gke_shape(pool: Pool) -> GkeShape:
 
 
 def bundled_ssds(row: InstanceType) -> int:
-    """Local SSDs a machine type brings; 0 where none, or where the catalogue knows none."""
+    """Local SSDs of a machine type; 0 if none, or if the catalogue has none."""
     return (row.local_nvme_bytes or 0) // LOCAL_SSD_BYTES
 
 
@@ -149,7 +149,7 @@ def networks(row: InstanceType) -> tuple[GpuInterface, ...]:
 
 
 def upgrade_strategy(options: GkeOptions, step: CapacityStep) -> UpgradeStrategy:
-    """Upgrade strategy of a step whose declaration names none."""
+    """Upgrade strategy of a step without a declared one."""
     if options.upgrade.strategy is not None:
         return options.upgrade.strategy
     if step.flex_start or step.queued:
@@ -201,8 +201,8 @@ def _step(name: str, entry: Capacity, options: GkeOptions) -> CapacityStep:
 
 
 def placed_topology(pool: Pool) -> str | None:
-    """Topology that a workload policy places the pool's hosts by: of a TPU slice, or of an NVLink
-    domain. None where the node pool itself says how, or nothing has to be said."""
+    """Topology by which a workload policy places the pool's hosts: of a TPU slice, or of an NVLink
+    domain. None if the node pool itself places them, or no placement is needed."""
     slice_ = tpu_slice(pool)
     if slice_ is not None:
         return slice_.topology if slice_.workload_policy else None
@@ -211,7 +211,7 @@ def placed_topology(pool: Pool) -> str | None:
 
 
 def nodes_of_domain(pool: Pool) -> int | None:
-    """Machines of the NVLink domain that holds the whole pool; None where there is none."""
+    """Machines of the NVLink domain that contains the whole pool; None if there is none."""
     row = pool.machines[0].instance
     topology = None if row is None else NVLINK_DOMAINS.get(row.family)
     if topology is None:
@@ -231,5 +231,5 @@ def _one_zone(pool: Pool, options: GkeOptions, steps: tuple[CapacityStep, ...]) 
 
 
 def wanted_repair(pool: Pool, options: GkeOptions) -> bool | None:
-    """Whether GKE must repair the pool's nodes; None: the declaration does not say."""
+    """Whether GKE must repair the pool's nodes; None: not declared."""
     return options.auto_repair if pool.health is None else pool.health.platform_repairs

@@ -1,4 +1,4 @@
-"""What GKE's own device plugin can share: each GPU filled with one MIG profile, few clients."""
+"""Sharing by GKE's own device plugin: each GPU filled with one MIG profile, few clients."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -19,7 +19,7 @@ GKE_PLUGIN_OFF = {"gke-no-default-nvidia-gpu-device-plugin": "true"}
 """Node label that keeps GKE's own device plugin away, so that only the GPU Operator's advertises
 (NVIDIA cloud-native-docs `gpu-operator/google-gke.rst`)."""
 DRA_NODES = {"cloud.google.com/gke-nvidia-gpu-dra-driver": "true"}
-"""Node label by which GKE's autoscaler knows that nodes of a pool, even of an empty one, publish
+"""Node label from which GKE's autoscaler knows that nodes of a pool, even of an empty one, publish
 GPUs for claims (GKE documentation, `set-up-dra`; modelplaneai/modelplane issue 306, PR 332)."""
 
 
@@ -29,21 +29,21 @@ def served_by_gke(pool: GpuPool) -> bool:
 
 
 def without_gke_stack(image: NodeImage) -> NodeImage:
-    """What is left on a GKE node whose GPU stack is the GPU Operator's: at most the driver.
+    """The rest of a GKE node's image if the GPU Operator runs the GPU stack: at most the driver.
 
     GKE's plugin and toolkit stay off. On Container-Optimized OS the operator's driver does not run:
-    Google's installer brings it (NVIDIA cloud-native-docs `gpu-operator/google-gke.rst`).
+    Google's installer installs it (NVIDIA cloud-native-docs `gpu-operator/google-gke.rst`).
     """
     driver = image.driver and not image.operator_may_install_driver
     return replace(image, driver=driver, toolkit=False, device_plugin=False)
 
 
 def as_gke_publishes(sharing: Sharing) -> Sharing:
-    """The same sharing under the names GKE's plugin gives: everything is `nvidia.com/gpu`.
+    """The same sharing under the names of GKE's plugin: everything is `nvidia.com/gpu`.
 
-    It knows neither a resource per profile nor a `.shared` suffix, and its time-sharing refuses a
-    container that asks for more than one turn (GoogleCloudPlatform/container-engine-accelerators
-    `pkg/gpu/nvidia/gpusharing`). Pods choose a node by the pool's label.
+    It has neither a resource per profile nor a `.shared` suffix, and its time-sharing refuses a
+    container that requests more than one share (GoogleCloudPlatform/container-engine-accelerators
+    `pkg/gpu/nvidia/gpusharing`). Pods select a node by the pool's label.
     """
     plain = {"rename": False}
     turns = plain | {"fail_requests_greater_than_one": True}
@@ -89,10 +89,10 @@ def _mig(pool: GpuPool, path: str, machine: InstanceType) -> Iterable[Finding]:
         yield error(
             "gke-one-partition-size",
             place,
-            f"GKE makes one size of all GPUs of a node pool, and {len(profiles)} profiles on "
+            f"GKE makes one partition size of a node pool, and {len(profiles)} profiles on "
             "some of the GPUs are declared"
             if not whole
-            else f"GKE makes one size of all GPUs of a node pool, and {len(profiles)} profiles "
+            else f"GKE makes one partition size of a node pool, and {len(profiles)} profiles "
             "are declared",
             f"one profile on all GPUs, {_OPERATOR}",
             found=sorted(profiles),

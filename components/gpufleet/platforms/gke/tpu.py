@@ -1,4 +1,4 @@
-"""TPU slices on GKE: topology, hosts, and how nodes and pods name them.
+"""TPU slices on GKE: topology, hosts, and the labels of nodes and pods.
 
 Labels: AI-Hypercomputer/xpk v1.13 and GKE's own autoscaler (Go module k8s.io/gke-autoscaling,
 pkg/cloudprovider/gke/machinetypes), which also has the topologies of one host. Topologies of
@@ -21,18 +21,18 @@ TOPOLOGY_LABEL = "cloud.google.com/gke-tpu-topology"
 
 @dataclass(frozen=True, slots=True)
 class _Family:
-    """What the slices of a machine family are."""
+    """Slices of a machine family."""
 
     accelerator: str
     """Value of the accelerator label."""
     planes: tuple[str, ...] = ()
-    """Topologies of several hosts, where they are a plane."""
+    """Topologies of several hosts, if they are two-dimensional."""
     most_chips: int = 0
-    """Chips of the largest slice, where slices are cuboids."""
+    """Chips of the largest slice, if slices are cuboids."""
     one_host: bool = True
-    """Whether a slice may be one host."""
+    """Whether a slice may have one host."""
     workload_policy: bool = False
-    """Several hosts are placed by a workload policy, not by the node pool's own topology."""
+    """A workload policy places several hosts, not the node pool's own topology."""
 
     @property
     def dimensions(self) -> int:
@@ -72,20 +72,20 @@ _SMALL_CUBOID = 64
 
 @dataclass(frozen=True, slots=True)
 class TpuSlice:
-    """What each node pool of a TPU pool is."""
+    """Properties of each node pool of a TPU pool."""
 
     accelerator: str
     """`tpu-v6e-slice`."""
     topology: str
     """`4x4`."""
     hosts: int
-    """Nodes of the slice; 1: every node is a slice of its own."""
+    """Nodes of the slice; 1: every node is a separate slice."""
     workload_policy: bool = False
-    """Whether a workload policy has to exist that places the hosts."""
+    """Whether a workload policy must exist that places the hosts."""
 
     @property
     def labels(self) -> dict[str, str]:
-        """Labels that GKE puts on the nodes, both of which a pod must select."""
+        """Labels that GKE sets on the nodes; a pod must select both."""
         return {ACCELERATOR_LABEL: self.accelerator, TOPOLOGY_LABEL: self.topology}
 
 
@@ -130,7 +130,7 @@ def _of_many(topology: str, family: _Family) -> bool:
 
 
 def validate_tpu(pool: Pool) -> list[Finding]:
-    """What is wrong with a TPU pool."""
+    """Errors of a TPU pool."""
     return list(_validate(pool)) if is_tpu(pool) else []
 
 

@@ -1,7 +1,7 @@
-"""First GKE releases that have what pools use: rows of `version_floors.jsonl`, with their sources.
+"""First GKE releases with features of pools: rows of `version_floors.jsonl`, with their sources.
 
-A declaration names a minor version, so only that is compared here; `gpufleet preflight` compares
-the whole release that a cluster runs.
+A declaration has a minor version, so only that is compared here; `gpufleet preflight` compares the
+whole release of a cluster.
 """
 
 import re
@@ -26,28 +26,28 @@ _RELEASE = re.compile(r"^(\d+)\.(\d+)(?:\.(\d+)(?:-gke\.(\d+))?)?")
 
 @dataclass(frozen=True, slots=True)
 class Floor:
-    """The first release that has something."""
+    """The first release with a feature."""
 
     release: str
     """`1.34.1-gke.1829001`."""
     field: str
-    """What declares it, behind the pool's path."""
+    """Field that declares it, after the pool's path."""
     what: str
     later: tuple[str, ...] = ()
-    """First releases of later minor versions, where those got it by a release of their own."""
+    """First releases of later minor versions, if they got it in a separate release."""
 
     @property
     def releases(self) -> str:
-        """All of them as sentences name them."""
+        """All of them, for messages."""
         return " or ".join((self.release, *self.later))
 
     def of(self, version: str) -> str:
-        """The one that holds for a cluster's release."""
+        """The one that applies to a cluster's release."""
         minor = release(version)[:2]
         return next((one for one in self.later if release(one)[:2] == minor), self.release)
 
     def is_below(self, version: str) -> bool:
-        """Whether a cluster's release has it not yet."""
+        """Whether a cluster's release does not have it yet."""
         return release(version) < release(self.of(version))
 
 
@@ -55,7 +55,7 @@ _ROWS = read_rows(Path(__file__).parent, "version_floors")
 FLOORS: Mapping[str, Floor] = {
     row["of"]: fact_of(Floor, row) for row in _ROWS if "machines" not in row
 }
-"""What a pool uses -> its floor."""
+"""Feature of a pool -> its floor."""
 
 
 def _of_machines(of: str) -> dict[str, Floor]:
@@ -63,7 +63,7 @@ def _of_machines(of: str) -> dict[str, Floor]:
 
 
 SERIES = _of_machines("series")
-"""Beginning of a machine type -> its floor."""
+"""Prefix of a machine type -> its floor."""
 RDMA = _of_machines("rdma")
 """The same, with GPUDirect RDMA."""
 DEFAULT_DRIVER = _of_machines("default_driver")
@@ -71,7 +71,7 @@ DEFAULT_DRIVER = _of_machines("default_driver")
 
 
 def floors(pool: Pool) -> Iterator[Floor]:
-    """Of everything a pool uses, the first release that has it."""
+    """The floors of all features of a pool."""
     shape, row = gke_shape(pool), pool.machines[0].instance
     mig = pool.spec.sharing.mig
     if shape.automatic_networks:
@@ -113,14 +113,14 @@ def _of_machine(row: InstanceType, *, rdma: bool) -> Iterator[Floor]:
 
 
 def release(version: str) -> tuple[int, ...]:
-    """`1.34.1-gke.1829001` as numbers, to be compared; what is not written counts as 0."""
+    """`1.34.1-gke.1829001` as numbers for comparison; missing parts count as 0."""
     found = _RELEASE.match(version)
     return tuple(int(part or 0) for part in found.groups()) if found else ()
 
 
 def validate_floors(pool: Pool, kubernetes_version: str) -> Iterable[Finding]:
-    """What the declared minor version of the cluster cannot have yet. Networks that GKE makes are
-    validated next to their other rules."""
+    """Features that the declared minor version of the cluster cannot have yet. Networks that GKE
+    creates are validated with their other rules."""
     for floor in floors(pool):
         if (
             floor is not FLOORS["automatic"]

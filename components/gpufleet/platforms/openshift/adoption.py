@@ -1,4 +1,5 @@
-"""Pools on OpenShift from MachineSets, their autoscalers, health checks and configurations."""
+"""Pools on OpenShift on vSphere from MachineSets, their autoscalers, health checks and
+configurations."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
@@ -18,28 +19,23 @@ from gpufleet.fleet.observed import (
     texts,
 )
 from gpufleet.fleet.reported_gpus import reported_gpus
-from gpufleet.platforms.openshift.machine_clouds import CLOUDS
 from gpufleet.platforms.openshift.shape import ACCELERATOR_LABEL, GPU_ANNOTATION, ROLE_PREFIX
-from gpufleet.platforms.openshift.vsphere_machines import PROVISIONING
+from gpufleet.platforms.openshift.vsphere_machines import KIND, PROVISIONING
 from gpufleet.spec.base import Platform
 from gpufleet.spec.pool import Intent
 
 _OWN_TAINTS = ("nvidia.com/gpu",)
 MACHINE = "spec.template.spec.providerSpec.value"
-SET_WIRED = (
-    *("metadata.name", "metadata.labels", "spec.selector", "spec.template.metadata"),
-    *("spec.replicas", f"{MACHINE}.credentialsSecret", f"{MACHINE}.userDataSecret"),
-)
-"""Paths of every MachineSet whose values other resources give."""
 
 
 class OpenShiftAdoption(PlatformAdoption):
-    """MachineSets on vSphere; subclasses are those of clouds."""
+    """MachineSets on vSphere."""
 
     platform = Platform.OPENSHIFT
     wired: ClassVar[Mapping[str, Sequence[str]]] = {
         "machineSet": (
-            *SET_WIRED,
+            *("metadata.name", "metadata.labels", "spec.selector", "spec.template.metadata"),
+            *("spec.replicas", f"{MACHINE}.credentialsSecret", f"{MACHINE}.userDataSecret"),
             *(f"{MACHINE}.{key}" for key in ("workspace", "network")),
         ),
         "machineAutoscaler": ("metadata", "spec.scaleTargetRef.name"),
@@ -49,84 +45,29 @@ class OpenShiftAdoption(PlatformAdoption):
     choices = (INTENT, Choice("gpuTaint", (False, True)))
 
     def recognises(self, seen: Observations) -> bool:
-        """By the kind of machine that a MachineSet makes."""
-        kind = CLOUDS[self.platform].provider_kind
-        return any(machine_of(one).get("kind") == kind for one in seen.objects("MachineSet"))
+        """By the kind of machine of a MachineSet."""
+        return any(_machine_of(one).get("kind") == KIND for one in seen.objects("MachineSet"))
 
     def cluster(self, seen: Observations) -> Declaration:
-        """Name and place."""
+        """Its name, from that of a set."""
         for one in seen.objects("MachineSet"):
             labels = one.labels
             name = str(one.metadata.get("name"))
             pool = labels.get(POOL_LABEL)
             if pool is not None and f"-{pool}-" in name:
-                return {"name": name.partition(f"-{pool}-")[0], **self.place(machine_of(one))}
-        first = next(seen.objects("MachineSet"), None)
-        return {"name": "adopted", **({} if first is None else self.place(machine_of(first)))}
+                return {"name": name.partition(f"-{pool}-")[0]}
+        return {"name": "adopted"}
 
     def pools(self, seen: Observations) -> Iterator[ProposedPool]:
         """One pool for each group of nodes: the sets of one pool in all its zones."""
         groups: dict[str, list[ObservedResource]] = {}
         for one in seen.objects("MachineSet"):
-            if machine_of(one).get("kind") == CLOUDS[self.platform].provider_kind:
-                groups.setdefault(self.group(one), []).append(one)
+            if _machine_of(one).get("kind") == KIND:
+                groups.setdefault(_group(one), []).append(one)
         for sets in groups.values():
             made = self._pool(seen, sets)
             if made is not None:
                 yield made
-
-    def group(self, one: ObservedResource) -> str:
-        """The pool's label; a set without it is a pool of its own."""
-        metadata = one.metadata
-        return one.labels.get(POOL_LABEL) or str(metadata.get("name"))
-
-    def place(self, machine: Mapping[str, Any]) -> Declaration:
-        """What a machine says of the cluster's place."""
-        del machine
-        return {}
-
-    def zone(self, one: ObservedResource) -> str | None:
-        """Zone of a set: on vSphere the part of its name between the pool and the digest."""
-        _, found, rest = str(one.metadata.get("name")).partition(f"-{self.group(one)}-")
-        return (rest.rpartition("-")[0] or None) if found else None
-
-    def tags(self, machine: Mapping[str, Any]) -> dict[str, str]:
-        """Tags of a machine."""
-        del machine
-        return {}
-
-    def machine(
-        self, machine: Mapping[str, Any], gpu: str | None, count: int | None
-    ) -> tuple[Declaration, Declaration] | None:
-        """Fields of the pool that say what its machines are, and the platform's options; None
-        where they have no GPU that is known."""
-        if gpu is None and count is None:
-            return None
-        options: Declaration = {
-            "cpus": machine.get("numCPUs"),
-            "memoryGib": (machine.get("memoryMiB") or 0) // 1024,
-            "template": machine.get("template"),
-        }
-        if machine.get("numCoresPerSocket"):
-            options["coresPerSocket"] = machine["numCoresPerSocket"]
-        if items(machine.get("tagIDs")):
-            options["tagIds"] = items(machine["tagIDs"])
-        workspace = mapping(machine.get("workspace"))
-        for key in ("datastore", "folder"):
-            if isinstance(workspace.get(key), str):
-                options[key] = workspace[key]
-        if disks := [_disk(mapping(one)) for one in items(machine.get("dataDisks"))]:
-            options["extraDisks"] = disks
-        devices = items(mapping(machine.get("network")).get("devices"))
-        adapters = [_adapter(mapping(one)) for one in devices]
-        if adapters[1:] or any("addresses" in one for one in adapters):
-            options["networks"] = adapters
-        pool: Declaration = {
-            "gpu": gpu or "L4",
-            "gpusPerNode": count or 1,
-            "disk": {"sizeGib": machine.get("diskGiB") or 200},
-        }
-        return pool, options
 
     def _pool(self, seen: Observations, sets: list[ObservedResource]) -> ProposedPool | None:
         one = sets[0]
@@ -134,20 +75,19 @@ class OpenShiftAdoption(PlatformAdoption):
         template = mapping(mapping(spec.get("template")).get("spec"))
         labels = texts(mapping(template.get("metadata")).get("labels"))
         annotations = texts(metadata.get("annotations"))
-        name = one.labels.get(POOL_LABEL) or str(metadata.get("name"))
+        name = _group(one)
         gpu = _gpu(labels, one.labels) or _gpu_of_nodes(seen, name)
         count = str(annotations.get(GPU_ANNOTATION))
-        machine = machine_of(one)
-        read = self.machine(machine, gpu, int(count) if count.isdigit() else None)
-        if read is None:
+        if gpu is None and not count.isdigit():
             return None
-        declared, options = read
+        machine = _machine_of(one)
+        options = _options(machine)
         found: dict[str, Mapping[str, Any]] = {}
         seen_too: list[ObservedResource] = [*sets]
         sizes: list[tuple[int, int, str | None]] = []
         scaled = False
         for each in sets:
-            zone = self.zone(each)
+            zone = _zone(each)
             apart = "" if zone is None else f"/{zone}"
             found[f"machineSet{apart}"] = _object(each)
             scaler = _target(seen, "MachineAutoscaler", str(each.metadata.get("name")))
@@ -160,22 +100,22 @@ class OpenShiftAdoption(PlatformAdoption):
                 found[f"machineAutoscaler{apart}"] = _object(scaler)
                 seen_too.append(scaler)
         notes = (
-            []
-            if gpu or "instanceTypes" in declared
-            else ["the GPU is in the template, and no label names it: `gpu` is a guess"]
+            [] if gpu else ["the GPU is in the template, and no label names it: `gpu` is a guess"]
         )
         _health(options, seen, name)
         _configuration(options, seen, name, labels)
         pool: Declaration = {
             "name": name,
-            **declared,
+            "gpu": gpu or "L4",
+            "gpusPerNode": (int(count) if count.isdigit() else 0) or 1,
+            "disk": {"sizeGib": machine.get("diskGiB") or 200},
             "nodes": {
                 "min": sum(low for _, low, _ in sizes),
                 "max": max(sum(high for high, _, _ in sizes), 1),
             },
-            **({self.platform.value: options} if options else {}),
+            self.platform.value: options,
         }
-        # What is left of an even division went to the first zones.
+        # The remainder of an even division went to the first zones.
         divided = sorted(sizes, key=lambda one: (-one[0], -one[1]))
         zones = [zone for _, _, zone in divided if zone is not None]
         if zones:
@@ -206,10 +146,44 @@ class OpenShiftAdoption(PlatformAdoption):
             found,
             tuple(seen_too),
             labels=labelled,
-            tags=self.tags(machine),
             name_prefix=prefix,
             notes=tuple(notes),
         )
+
+
+def _group(one: ObservedResource) -> str:
+    """The pool's label; a set without it is a separate pool."""
+    return one.labels.get(POOL_LABEL) or str(one.metadata.get("name"))
+
+
+def _zone(one: ObservedResource) -> str | None:
+    """Failure domain of a set: the part of its name between the pool and the digest."""
+    _, found, rest = str(one.metadata.get("name")).partition(f"-{_group(one)}-")
+    return (rest.rpartition("-")[0] or None) if found else None
+
+
+def _options(machine: Mapping[str, Any]) -> Declaration:
+    """The platform's options in the spec of a machine."""
+    options: Declaration = {
+        "cpus": machine.get("numCPUs"),
+        "memoryGib": (machine.get("memoryMiB") or 0) // 1024,
+        "template": machine.get("template"),
+    }
+    if machine.get("numCoresPerSocket"):
+        options["coresPerSocket"] = machine["numCoresPerSocket"]
+    if items(machine.get("tagIDs")):
+        options["tagIds"] = items(machine["tagIDs"])
+    workspace = mapping(machine.get("workspace"))
+    for key in ("datastore", "folder"):
+        if isinstance(workspace.get(key), str):
+            options[key] = workspace[key]
+    if disks := [_disk(mapping(one)) for one in items(machine.get("dataDisks"))]:
+        options["extraDisks"] = disks
+    devices = items(mapping(machine.get("network")).get("devices"))
+    adapters = [_adapter(mapping(one)) for one in devices]
+    if adapters[1:] or any("addresses" in one for one in adapters):
+        options["networks"] = adapters
+    return options
 
 
 def _disk(found: Mapping[str, Any]) -> Declaration:
@@ -272,7 +246,7 @@ def _configuration(
 
 
 def _gpu(labels: Mapping[str, str], others: Mapping[str, str]) -> str | None:
-    """GPU of the catalogue that the accelerator label names."""
+    """GPU of the catalogue in the accelerator label."""
     accelerator = labels.get(ACCELERATOR_LABEL) or others.get(ACCELERATOR_LABEL)
     if accelerator is None:
         return None
@@ -280,7 +254,7 @@ def _gpu(labels: Mapping[str, str], others: Mapping[str, str]) -> str | None:
 
 
 def _patient_intent(seen: Observations) -> str | None:
-    """The intent that the cluster's autoscaler waits for; None where it is the default's."""
+    """The intent from the cluster autoscaler's wait time; None if it is that of the default."""
     for one in seen.objects("ClusterAutoscaler"):
         wait = mapping(one.spec.get("scaleDown")).get("unneededTime")
         found = [intent for intent, time in UNNEEDED.items() if time == wait]
@@ -289,7 +263,7 @@ def _patient_intent(seen: Observations) -> str | None:
 
 
 def _gpu_of_nodes(seen: Observations, pool: str) -> str | None:
-    """GPU of the catalogue whose product GPU feature discovery found on a node of the pool."""
+    """GPU of the catalogue whose product GPU feature discovery reports on a node of the pool."""
     nodes = (reported_gpus(one.properties) for one in seen.objects("Node"))
     found = next((n for n in nodes if n.labels.get(POOL_LABEL) == pool and n.gpu), None)
     return found.gpu.key if found is not None and found.gpu is not None else None
@@ -311,7 +285,7 @@ def _of_pool(seen: Observations, kind: str, name: str) -> ObservedResource | Non
 
 
 def _object(one: ObservedResource) -> dict[str, Any]:
-    """Without what the API server and the engine add."""
+    """Without fields that the API server and the engine add."""
     metadata = {
         k: v for k, v in one.metadata.items() if k in ("name", "namespace", "labels", "annotations")
     }
@@ -319,8 +293,8 @@ def _object(one: ObservedResource) -> dict[str, Any]:
     return {**rest, "metadata": metadata}
 
 
-def machine_of(one: ObservedResource) -> dict[str, Any]:
-    """What a MachineSet says of its machines, for the cloud."""
+def _machine_of(one: ObservedResource) -> dict[str, Any]:
+    """The machines in a MachineSet."""
     template = mapping(one.spec.get("template"))
     return mapping(mapping(mapping(template.get("spec")).get("providerSpec")).get("value"))
 

@@ -1,4 +1,4 @@
-"""Files of a fleet on OpenShift, for sites that apply them by another tool."""
+"""Files of a fleet on OpenShift, for sites that apply them with another tool."""
 
 from collections.abc import Iterator
 
@@ -43,7 +43,7 @@ class OpenShiftFiles(PlatformFiles):
 
     def cluster_files(self, fleet: Fleet) -> Iterator[Artefact]:
         """Subscriptions, the operators' settings without ConfigMaps and NicClusterPolicy, and the
-        ClusterAutoscaler where a pool is scaled."""
+        ClusterAutoscaler if a pool is scaled."""
         for operator in fleet.addons.subscriptions:
             objects = [namespace(operator), operator_group(operator), subscription(operator)]
             names = {"operator": _FOLDERS[operator.name], "package": operator.package}
@@ -76,8 +76,8 @@ class OpenShiftFiles(PlatformFiles):
 
 
 def open_machine_set(fleet: Fleet, pool: Pool, prefix: str, zone: str | None) -> MANIFEST:
-    """A MachineSet as far as it follows from the declaration, without a size that the autoscaler
-    changes: a tool that applies it again would put the first size back."""
+    """A MachineSet as far as the declaration determines it, without the size, which the autoscaler
+    changes: a tool that applies it again would reset it."""
     cloud = CLOUDS[pool.platform.name]
     place = cloud.place(cloud.placeholders(fleet.spec), fleet.spec)
     machines = machine_set(pool, prefix, place, zone)

@@ -1,4 +1,4 @@
-"""OpenShiftClusterAutoscaler: the object that starts OpenShift's own autoscaler, and bounds it."""
+"""OpenShiftClusterAutoscaler: the object that starts OpenShift's own autoscaler, and limits it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -28,9 +28,9 @@ class OpenShiftClusterAutoscalerArgs(TypedDict):
     catalogue: str
     """Edition of facts, `"2026.11"`."""
     pools: list[GpuPoolArgs]
-    """Declarations of every GPU pool of the cluster: its limits are those of all together."""
+    """Declarations of every GPU pool of the cluster: its limits cover all pools together."""
     settings: NotRequired[ClusterAutoscalerOptionsArgs]
-    """How it chooses. Default: the pool that leaves the least idle."""
+    """How it selects a pool. Default: the pool with the least idle capacity after scale-up."""
     kubernetes_version: NotRequired[str]
     """Minor version of the cluster, `"1.35"` for OpenShift 4.22. Default: 1.36."""
     platform: NotRequired[str]
@@ -49,12 +49,12 @@ class OpenShiftAutoscalerPlan(ComponentPlan):
 class OpenShiftClusterAutoscaler(GpuComponent[OpenShiftAutoscalerPlan]):
     """The ClusterAutoscaler `default` of an OpenShift cluster: one per cluster.
 
-    It starts the autoscaler that OpenShift brings; the MachineAutoscalers of
-    `OpenShiftGpuMachineSet` say which sets it moves, and between which bounds.
+    It starts OpenShift's autoscaler; the MachineAutoscalers of `OpenShiftGpuMachineSet` define the
+    sets that it scales, and their bounds.
     """
 
     gpu_limits: pulumi.Output[dict[str, int]]
-    """Type of GPU -> most of them, counted as nodes offer them."""
+    """Type of GPU -> maximum number, counted as nodes offer them."""
 
     def __init__(
         self, name: str, args: OpenShiftClusterAutoscalerArgs, opts: Options = None
@@ -69,7 +69,7 @@ class OpenShiftClusterAutoscaler(GpuComponent[OpenShiftAutoscalerPlan]):
 
 
 def openshift_autoscaler_plan(fleet: Fleet) -> OpenShiftAutoscalerPlan | None:
-    """None where no pool of the fleet is scaled."""
+    """None if no pool of the fleet is scaled."""
     manifest = cluster_autoscaler(fleet.pools, fleet.spec.addons.cluster_autoscaler)
     return None if manifest is None else OpenShiftAutoscalerPlan(manifest=manifest)
 

@@ -1,4 +1,4 @@
-"""The one ClusterAutoscaler of an OpenShift cluster: it starts the autoscaler and bounds it.
+"""The ClusterAutoscaler of an OpenShift cluster: it starts the autoscaler and limits it.
 
 Formats, read 2026-11-22: openshift/cluster-autoscaler-operator `pkg/apis/autoscaling/v1` and its
 validator (the name must be `default`).
@@ -20,7 +20,7 @@ API_VERSION = "autoscaling.openshift.io/v1"
 NAME = "default"
 """The only name the operator accepts."""
 PROVISION_TIME = "30m"
-"""How long a new machine may take: cloning, a boot, and the driver built for its kernel."""
+"""Maximum start time of a new machine: cloning, a boot, and the driver build for its kernel."""
 _EXPANDERS = {"least-waste": "LeastWaste", "priority": "Priority"}
 
 
@@ -30,10 +30,10 @@ def scaled_on_openshift(pools: Sequence[Pool]) -> list[Pool]:
 
 
 def cluster_autoscaler(pools: Sequence[Pool], addon: ClusterAutoscaler) -> dict[str, Any] | None:
-    """The object; None where no pool of the fleet is scaled.
+    """The object; None if no pool of the fleet is scaled.
 
-    Limits of GPUs count what nodes offer as whole GPUs: with time-slicing every turn counts, and
-    slices of mixed MIG never. They are those of all pools together, fixed ones included, as the
+    Limits of GPUs count whole GPUs as nodes offer them: with time-slicing every share counts, and
+    slices of mixed MIG never. They cover all pools together, including fixed ones, as the
     autoscaler counts every node with the accelerator's label.
     """
     scaled = scaled_on_openshift(pools)

@@ -1,8 +1,8 @@
-"""The ClusterPolicy where no chart makes one: values of the GPU Operator's chart, as its object.
+"""The ClusterPolicy if no chart creates one: values of the GPU Operator's chart, as its object.
 
-Operator Lifecycle Manager installs the operator and none of its settings: the chart's template,
-which turns values into the ClusterPolicy, is restated here. Images are those the operator's bundle
-names, unless the declaration names one. Sources: NVIDIA/gpu-operator v26.7.0
+Operator Lifecycle Manager installs the operator without its settings: this module repeats the
+chart's template, which converts values into the ClusterPolicy. Images are those of the operator's
+bundle, unless the declaration names one. Sources: NVIDIA/gpu-operator v26.7.0
 `deployments/gpu-operator/templates/clusterpolicy.yaml`, its definition and the example in
 `bundle/manifests/gpu-operator-certified.clusterserviceversion.yaml`, read 2026-11-22.
 """
@@ -17,7 +17,7 @@ from gpufleet.fleet.manifest import manifest
 
 API_VERSION = "nvidia.com/v1"
 NAME = "cluster-policy"
-"""Called as the chart calls it; the operator reads whichever there is, and one only."""
+"""The chart's name; the operator reads any ClusterPolicy, but only one."""
 
 SECTIONS = (
     "cdi",
@@ -47,7 +47,7 @@ SECTIONS = (
 
 _DRIVER_IMAGE = {"repository": "nvcr.io/nvidia", "image": "driver"}
 _VGPU_MANAGER_IMAGE = {"image": "vgpu-manager"}
-"""What completes an image of which a part is declared: the operator takes all three parts from the
+"""Completes an image of which a part is declared: the operator reads all three parts from the
 object, or its bundle's image."""
 
 _OPENSHIFT: Values = {
@@ -82,7 +82,7 @@ def cluster_policy(values: Mapping[str, Any]) -> Values:
 
 
 def without_a_place(raw: Mapping[str, Any]) -> Iterator[str]:
-    """Keys of raw values that mean something to the chart and nothing to a ClusterPolicy."""
+    """Keys of raw values that the chart reads and a ClusterPolicy lacks."""
     for key, _ in leaves(raw):
         first, *rest = key.split(".")
         if first == "operator" and rest and rest[0] in ("runtimeClass", "metrics"):

@@ -53,7 +53,7 @@ class OpenShiftFleet(PlatformFleet):
     autoscaler: OpenShiftAutoscalerPlan | None
 
     def parts(self, parent: pulumi.ComponentResource, name: str) -> list[pulumi.Resource]:
-        """The object that starts OpenShift's autoscaler, where a pool is scaled."""
+        """The object that starts OpenShift's autoscaler, if a pool is scaled."""
         if self.autoscaler is None:
             return []
         called, opts = f"{name}-cluster-autoscaler", pulumi.ResourceOptions(parent=parent)
@@ -63,7 +63,7 @@ class OpenShiftFleet(PlatformFleet):
 def platform_operators(
     parent: pulumi.ComponentResource, name: str, fleet: Fleet
 ) -> OperatorResources:
-    """Operators from Lifecycle Manager, in the order in which they need each other."""
+    """Operators from Lifecycle Manager, in the order of their dependencies."""
     made: list[pulumi.Resource] = []
     outputs: dict[str, Any] = {"networks": []}
     for plan in fleet.addons.subscriptions:
@@ -104,7 +104,7 @@ def platform_operators(
 def _read_by(
     plan: OperatorSubscription, operator: OlmOperator, fleet: Fleet
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Objects that an operator reads, in order, each with the end of its resource's name."""
+    """Objects that an operator reads, in order, each with the suffix of its resource's name."""
     if plan.name == NODE_FEATURE_DISCOVERY:
         document = node_feature_discovery(fleet, plan)
         document["metadata"]["namespace"] = operator.namespace
@@ -128,8 +128,8 @@ def platform_fleet(fleet: Fleet, connection: Connection) -> OpenShiftFleet:
     findings: list[Finding] = []
     pools: dict[str, PoolPlan] = {}
     if managed and given is None:
-        place = f"pools on OpenShift need the cluster's place on {cloud.where}: "
-        fix = "pass it besides the spec, with the values of an existing MachineSet"
+        place = f"pools on OpenShift need the cluster's location on {cloud.where}: "
+        fix = "pass it in `connection`, with the values of an existing MachineSet"
         findings.append(connection_missing(cloud.connection, place + cloud.place_fields, fix))
     elif given is not None:
         for pool in managed:

@@ -1,4 +1,4 @@
-"""What pools on OpenShift are wired to: the cluster's place on its vCenter."""
+"""Connection of pools on OpenShift: the cluster's location on its vCenter."""
 
 from typing import NotRequired, TypedDict
 
@@ -6,9 +6,9 @@ import pulumi
 
 
 class OpenShiftFailureDomainArgs(TypedDict):
-    """Place of machines in one failure domain, as the cluster's Infrastructure has it: `oc get
-    infrastructure cluster -o jsonpath={.spec.platformSpec.vsphere.failureDomains}`. What is left
-    out is the connection's."""
+    """Location of machines in one failure domain, as in the cluster's Infrastructure object: `oc
+    get infrastructure cluster -o jsonpath={.spec.platformSpec.vsphere.failureDomains}`. Missing
+    values are those of the connection."""
 
     server: NotRequired[pulumi.Input[str]]
     """vCenter."""
@@ -23,12 +23,12 @@ class OpenShiftFailureDomainArgs(TypedDict):
     resource_pool: NotRequired[pulumi.Input[str]]
     """Resource pool, `/<datacenter>/host/<cluster>/Resources`."""
     vm_group: NotRequired[pulumi.Input[str]]
-    """DRS group of virtual machines, where the domain is a group of hosts (`zoneAffinity`): the
-    machine API puts machines into it. A technology preview of OpenShift."""
+    """DRS group of virtual machines, if the domain is a group of hosts (`zoneAffinity`): the
+    machine API adds machines to it. A technology preview of OpenShift."""
 
 
 class OpenShiftConnectionArgs(TypedDict):
-    """Where an OpenShift cluster's machines are on its vCenter, as its own MachineSets say it."""
+    """Location of an OpenShift cluster's machines on its vCenter, as in its own MachineSets."""
 
     infrastructure_name: pulumi.Input[str]
     """Name of the cluster's infrastructure, `lab-x7k2p`: `oc get infrastructure cluster -o
@@ -52,5 +52,5 @@ class OpenShiftConnectionArgs(TypedDict):
     """Secret with the workers' Ignition, in `openshift-machine-api`. Default `worker-user-data`,
     which every cluster has."""
     failure_domains: NotRequired[dict[str, OpenShiftFailureDomainArgs]]
-    """Failure domain -> place, for pools that name it in `zones`. The names must be known before
-    deployment. Default: none, all machines are in the one place."""
+    """Failure domain -> location, for pools that name it in `zones`. The names must be known before
+    deployment. Default: none, all machines are in one location."""

@@ -6,8 +6,8 @@ from gpufleet.spec.pool_kinds import Fabric, Provisioner
 
 HEALTH_CHECK = Repairer(
     who="a MachineHealthCheck",
-    watches="a node that is not ready, and a machine that becomes no node",
-    repairs="deletes the machine, whose MachineSet makes another",
+    watches="a node that is not ready, and a machine that does not become a node",
+    repairs="deletes the machine, whose MachineSet creates another",
     cannot="see a broken GPU while the node is ready",
     after="`health.unhealthySeconds` of the pool's machines, 5 minutes by default",
     keeps="nothing without `maxUnhealthy`",
@@ -30,14 +30,14 @@ FACTS = PlatformFacts(
     lifecycle_manager=True,
     repairers=dict.fromkeys(_PROVISIONERS, HEALTH_CHECK),
     repair_options=("openshift.health.enabled", "openshift.health.max_unhealthy"),
-    # The operator's Multus writes into the folder that OpenShift's Multus reads, `/etc/cni/net.d`
+    # The operator's Multus writes the directory that OpenShift's Multus reads, `/etc/cni/net.d`
     # (Mellanox/network-operator-docs 0c0ecad `docs/openshift/deployment-guide-openshift.rst`:
     # Multus and CNI plugins are there, and none of its policies has `secondaryNetwork`;
     # Mellanox/network-operator b06827e `pkg/utils/utils.go`; openshift/cluster-network-operator
     # `bindata/network/multus`: the image of whereabouts).
     network_parts=frozenset({"multus", "cniPlugins", "whereabouts"}),
     console_dashboards=True,
-    # OpenShift 4.20 is the last release before Kubernetes has claims without a switch.
+    # OpenShift 4.20 is the last release before Kubernetes has claims by default.
     beta_claims=BetaClaims(
         "1.33",
         "set `featureSet: TechPreviewNoUpgrade` in the FeatureGate `cluster`, which cannot be "

@@ -1,4 +1,4 @@
-"""What differs between machines of OpenShift's machine API on vSphere, AWS and Google Cloud."""
+"""Differences between machines of OpenShift's machine API on vSphere, AWS and Google Cloud."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,59 +20,59 @@ USER_DATA = "worker-user-data"
 
 VCPU_ANNOTATION = "machine.openshift.io/vCPU"
 MEMORY_ANNOTATION = "machine.openshift.io/memoryMb"
-"""Size of a machine, for the autoscaler. The controllers of AWS and Google write it from what the
-cloud says of the type, and ask for it by hand where they do not know the type
+"""Size of a machine, for the autoscaler. The controllers of AWS and Google write it from the
+cloud's data about the type, and require it by hand for a type that they do not know
 (openshift/machine-api-provider-aws b83de56 `pkg/actuators/machineset/controller.go`,
 openshift/machine-api-provider-gcp 00650f7 `pkg/cloud/gcp/actuators/machineset/controller.go`)."""
 
 
 MachinePlace = Mapping[str, Any]
-"""Where machines go, which only the cluster knows: a connection in the spelling of files, next to
-`region` and `tags` of the declaration. Values may be Outputs."""
+"""Location of machines, which only the cluster knows: a connection in the spelling of files,
+besides `region` and `tags` of the declaration. Values may be Outputs."""
 
 
 class MachineCloud(ABC):
-    """Where the machine API makes machines. Subclasses hold no state."""
+    """Infrastructure on which the machine API creates machines. Subclasses hold no state."""
 
     provider_kind: str
     """Kind of `providerSpec.value`."""
     infrastructure_type: str
     """Type of the cluster's Infrastructure (openshift/api `config/v1`, PlatformType)."""
     zonal: bool = True
-    """Whether each MachineSet makes machines in a zone; elsewhere a pool may name zones. A pool has
-    a MachineSet for each of its zones."""
+    """Whether each MachineSet creates machines in one zone; elsewhere a pool may name zones. A pool
+    has a MachineSet for each of its zones."""
     connection: str
-    """Section of a fleet's connection that has the place."""
+    """Section of a fleet's connection with the location."""
     where: str
-    """Where its machines are, in words."""
+    """Name of the infrastructure, for messages."""
     place_fields: str
-    """What such a connection has to say."""
+    """Required fields of such a connection."""
 
     @abstractmethod
     def options(self, pool: GpuPool) -> OpenShiftMachineOptions | None:
-        """The pool's options; None where machines cannot be made of it."""
+        """The pool's options; None if machines cannot be created from it."""
 
     @abstractmethod
     def machine(self, pool: Pool) -> MANIFEST:
-        """The fields of `providerSpec.value` that the pool declares."""
+        """The fields of `providerSpec.value` from the pool's declaration."""
 
     def place(self, connection: Mapping[str, Any], spec: FleetSpec) -> MachinePlace:
-        """The place that a connection names, in the spelling of files."""
+        """The location in a connection, in the spelling of files."""
         return {**connection, "region": spec.cluster.region or "", "tags": spec.tags}
 
     @abstractmethod
     def provider(self, place: MachinePlace, pool: Pool, zone: str | None) -> MANIFEST:
-        """`providerSpec.value` of the pool's machines, in a zone where there are zones."""
+        """`providerSpec.value` of the pool's machines, in one zone if it has zones."""
 
     def connection_of(
         self, infrastructure: str, machines: Sequence[Mapping[str, Any]]
     ) -> dict[str, Any]:
-        """The connection that MachineSets of the cluster show, in the spelling of files:
-        `provider` the other way round. `machines` are their `providerSpec.value`, at least one."""
+        """The connection of existing MachineSets of the cluster, in the spelling of files: the
+        inverse of `provider`. `machines` are their `providerSpec.value`, at least one."""
         raise NotImplementedError
 
     def knows_zone(self, connection: Mapping[str, Any], zone: str) -> bool:
-        """Whether a connection has what machines in a zone need."""
+        """Whether a connection has the values for machines in a zone."""
         del connection, zone
         return True
 
@@ -81,22 +81,22 @@ class MachineCloud(ABC):
         """A connection with placeholders for values that only the cluster has."""
 
     def validate_pool(self, pool: Pool, spec: FleetSpec) -> Iterable[Finding]:
-        """What the machine API there refuses of a pool."""
+        """Errors of a pool by the rules of the machine API."""
         return ()
 
     def validate_fleet(self, spec: FleetSpec) -> Iterable[Finding]:
-        """What it refuses of all machines."""
+        """Errors of all machines together."""
         return ()
 
     def validate_place(
         self, pool: Pool, connection: Mapping[str, Any], path: str
     ) -> Iterable[Finding]:
-        """What it refuses of the connection at a path, as far as its values are known."""
+        """Errors of the connection at a path, as far as its values are known."""
         return ()
 
     def capacity(self, pool: Pool) -> Mapping[str, str]:
-        """Annotations with CPU and memory of a machine, next to those that every set has, as far
-        as its type is known."""
+        """Annotations with CPU and memory of a machine, besides those of every set, as far as its
+        type is known."""
         machine = pool.machines[0]
         memory = None if machine.memory_bytes is None else machine.memory_bytes >> 20
         found = {VCPU_ANNOTATION: machine.vcpu, MEMORY_ANNOTATION: memory}
@@ -104,15 +104,15 @@ class MachineCloud(ABC):
 
 
 def named_zones(pool: GpuPool) -> tuple[str, ...]:
-    """Zones that a declaration names: those of its reservations, else its own."""
+    """Zones in a declaration: those of its reservations, else its own."""
     bought = (entry.capacity_block or entry.reserved for entry in pool.capacity)
     reserved = [one.zone for one in bought if one is not None and one.zone is not None]
     return tuple(dict.fromkeys(reserved or pool.zones))
 
 
 def validate_zonal_pool(pool: Pool, example: str | None) -> Iterable[Finding]:
-    """What a MachineSet for each zone asks of a pool, in zones of a cloud and failure domains of
-    vSphere: zones, machine type; `example` is a zone of the region, None where none is needed."""
+    """Requirements of a MachineSet for each zone, in zones of a cloud and failure domains of
+    vSphere: zones, machine type; `example` is a zone of the region, None if none is needed."""
     zones = named_zones(pool.spec)
     if not zones and example is not None:
         yield _finding("openshift-zones-missing", pool.path, example=example)

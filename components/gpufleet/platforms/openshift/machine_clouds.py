@@ -1,4 +1,4 @@
-"""The table of places where OpenShift's machine API makes machines."""
+"""The table of infrastructures on which OpenShift's machine API creates machines."""
 
 from gpufleet.fleet.model import Pool
 from gpufleet.platforms.openshift.aws.machines import OnAws
@@ -19,7 +19,7 @@ def options_of(pool: Pool) -> OpenShiftMachineOptions:
     """The pool's options for its machines.
 
     Raises:
-        ValueError: it has none, so that nothing can be made of it.
+        ValueError: it has none, so that nothing can be created from it.
     """
     options = CLOUDS[pool.platform.name].options(pool.spec)
     if options is None:
@@ -28,21 +28,21 @@ def options_of(pool: Pool) -> OpenShiftMachineOptions:
 
 
 def makes_machines(pool: Pool) -> bool:
-    """Whether the declaration says what the pool's machines are, so that they can be made."""
+    """Whether the declaration describes the pool's machines, so that they can be created."""
     declared = getattr(pool.spec, pool.platform.name.section) is not None
     existing = pool.ownership is Ownership.EXISTING
     return declared or (not existing and CLOUDS[pool.platform.name].options(pool.spec) is not None)
 
 
 def zones_of(pool: Pool) -> tuple[str | None, ...]:
-    """Zones that have a MachineSet of the pool each; one None where there are no zones."""
+    """Zones with a MachineSet of the pool each; one None if it has no zones."""
     zones = named_zones(pool.spec)
     return zones if zones or CLOUDS[pool.platform.name].zonal else (None,)
 
 
 def sizes_of(pool: Pool, zone: str | None) -> tuple[int, int]:
-    """Fewest and most machines in a zone: `nodes` is divided evenly, what is left goes to the
-    first zones."""
+    """Minimum and maximum number of machines in a zone: `nodes` is divided evenly, the remainder
+    goes to the first zones."""
     zones = zones_of(pool)
     index = zones.index(zone)
 

@@ -1,8 +1,8 @@
-"""A MachineConfigPool of a pool's own, the kernel arguments its nodes boot with, and settings of
+"""A separate MachineConfigPool of a pool, the kernel arguments of its nodes, and settings of
 their kubelet.
 
-Formats, read 2026-11-22: openshift/api `machineconfiguration/v1`. A pool of one's own inherits the
-workers' configuration by naming both roles; a node belongs to one such pool at most.
+Formats, read 2026-11-22: openshift/api `machineconfiguration/v1`. A custom pool inherits the
+workers' configuration by naming both roles; a node belongs to at most one such pool.
 """
 
 from typing import Any
@@ -17,11 +17,11 @@ from gpufleet.platforms.openshift.shape import ROLE_PREFIX
 API_VERSION = "machineconfiguration.openshift.io/v1"
 ROLE_LABEL = "machineconfiguration.openshift.io/role"
 IGNITION = "3.4.0"
-"""Version of Ignition that a MachineConfig names: read by OpenShift 4.14 and later."""
+"""Version of Ignition in a MachineConfig: read by OpenShift 4.14 and later."""
 
 
 def machine_config_pool(pool: Pool) -> dict[str, Any] | None:
-    """The MachineConfigPool, called as the pool; None where none is declared."""
+    """The MachineConfigPool, with the pool's name; None if none is declared."""
     declared = options_of(pool).machine_config
     if declared is None:
         return None
@@ -36,7 +36,7 @@ def machine_config_pool(pool: Pool) -> dict[str, Any] | None:
 
 
 def machine_config(pool: Pool) -> dict[str, Any] | None:
-    """The MachineConfig with the kernel arguments; None where there are none."""
+    """The MachineConfig with the kernel arguments; None if there are none."""
     declared = options_of(pool).machine_config
     if declared is None or not declared.kernel_arguments:
         return None
@@ -50,7 +50,7 @@ def machine_config(pool: Pool) -> dict[str, Any] | None:
 
 
 def kubelet_config(pool: Pool) -> dict[str, Any] | None:
-    """The KubeletConfig, called as the pool; None where nothing is declared.
+    """The KubeletConfig, with the pool's name; None if nothing is declared.
 
     It selects MachineConfigPools by their labels, and its `kubeletConfig` is a KubeletConfiguration
     (openshift/api `machineconfiguration/v1`). A change of one reboots the nodes of the pool, one

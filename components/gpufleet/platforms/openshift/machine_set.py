@@ -1,4 +1,4 @@
-"""OpenShiftGpuMachineSet: the machines of one pool, made by OpenShift's machine API on vSphere."""
+"""OpenShiftGpuMachineSet: the machines of one pool, created by OpenShift's machine API."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -38,12 +38,12 @@ _finding = findings_in(__file__)
 
 DEFAULT_PREFIX = "gpu"
 DRAIN_TIMEOUT = "2h"
-"""How long removing a MachineSet may take: its machines are drained first."""
+"""Timeout for removing a MachineSet: its machines are drained first."""
 REPLICAS = "spec.replicas"
 ANNOTATIONS = "metadata.annotations"
 """The controllers of AWS and Google write some of them again, the labels in any order, and a second
-writer is a conflict. All follow from what the set's name has a digest of. One by one they cannot be
-left alone: pulumi-kubernetes takes no key with a dot (f47bc2d `pkg/await/await.go`)."""
+writer is a conflict. All follow from the digest in the set's name. They cannot be ignored one by
+one: pulumi-kubernetes accepts no key with a dot (f47bc2d `pkg/await/await.go`)."""
 
 
 PLACES = {
@@ -51,7 +51,7 @@ PLACES = {
     "aws": Platform.OPENSHIFT_AWS,
     "gcp": Platform.OPENSHIFT_GCP,
 }
-"""Argument that says where the cluster is -> its platform."""
+"""Argument with the cluster's location -> its platform."""
 
 
 class OpenShiftGpuMachineSetArgs(TypedDict):
@@ -62,23 +62,23 @@ class OpenShiftGpuMachineSetArgs(TypedDict):
     pool: GpuPoolArgs
     """The pool's declaration. Must be known before deployment."""
     connection: NotRequired[OpenShiftConnectionArgs]
-    """vSphere: the cluster's place on its vCenter. Exactly one place is needed."""
+    """vSphere: the cluster's location on its vCenter. Exactly one location is needed."""
     aws: NotRequired[OpenShiftAwsConnectionArgs]
-    """AWS: the cluster's place there."""
+    """AWS: the cluster's location."""
     gcp: NotRequired[OpenShiftGcpConnectionArgs]
-    """Google Cloud: the cluster's place there."""
+    """Google Cloud: the cluster's location."""
     region: NotRequired[str]
     """Region of the cluster, `us-east-1`; needed on a cloud."""
     kubernetes_version: NotRequired[str]
     """Minor version of the cluster, `"1.35"` for OpenShift 4.22. Default: 1.36."""
     name_prefix: NotRequired[str]
-    """First part of the objects' names. Default `gpu`."""
+    """Prefix of the objects' names. Default `gpu`."""
     addons: NotRequired[AddonsArgs]
-    """Add-ons as the cluster has them: only validated. A vGPU pool must say which guest driver its
-    nodes get. Default: those a fleet has."""
+    """The cluster's add-ons: only validated. A vGPU pool must name the guest driver of its nodes.
+    Default: those of a fleet."""
     configurations: NotRequired[pulumi.Input[list[str]]]
     """Output `configurations` of the cluster's `GpuAddons`, from another stack: nodes that would
-    choose anything else are refused. Default: not compared, the add-ons are of this program."""
+    select another configuration are refused. Default: not compared, they are in this program."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,30 +86,30 @@ class MachineSetPlan(PoolPlan):
     """The machines of one pool."""
 
     prefix: str
-    """First part of the objects' names."""
+    """Prefix of the objects' names."""
     place: MachinePlace
     configurations: pulumi.Input[list[str]] | None
 
 
 class OpenShiftGpuMachineSet(GpuPoolComponent[MachineSetPlan]):
     """GPU machines of an OpenShift cluster: MachineSet, MachineHealthCheck, MachineAutoscaler, and
-    a MachineConfigPool with kernel arguments where one is declared. On a cloud there is a
-    MachineSet for each zone of the pool.
+    a MachineConfigPool with kernel arguments if one is declared. On a cloud the pool has a
+    MachineSet for each of its zones.
 
-    The machine API changes nothing on machines that exist, so the MachineSet's name carries a
-    digest of what machines are born with: another way of sharing is another MachineSet, and the
-    old one's machines are drained and removed. A pool with `nodes.min` below `nodes.max` is scaled
-    by the cluster's autoscaler, and its size is then left to it.
+    The machine API never changes existing machines, so the MachineSet's name has a digest of the
+    creation settings of machines: another way of sharing is another MachineSet, and the old one's
+    machines are drained and removed. A pool with `nodes.min` below `nodes.max` is scaled by the
+    cluster's autoscaler, which then owns its size.
     """
 
     machine_set: pulumi.Output[str]
-    """Name of the MachineSet; of several zones that of the first."""
+    """Name of the MachineSet; if there are several zones, of the first."""
     machine_sets: pulumi.Output[list[str]]
     """Names of all MachineSets, one for each zone."""
     machine_config_pool: pulumi.Output[str | None]
-    """Name of the pool's own MachineConfigPool; absent where it has none."""
+    """Name of the pool's own MachineConfigPool; absent if it has none."""
     accelerator: pulumi.Output[str | None]
-    """Type of GPU under which the autoscaler's limits count the nodes; absent where they offer no
+    """Type of GPU under which the autoscaler's limits count the nodes; absent if they offer no
     whole GPU."""
     advertised: pulumi.Output[dict[str, int]]
     """Extended resources each node publishes once its driver and device plugin run."""
@@ -163,8 +163,8 @@ class OpenShiftGpuMachineSet(GpuPoolComponent[MachineSetPlan]):
             self.label(name), pool.name, machine["metadata"]["labels"], plan.configurations
         )
         machine["metadata"] = {"labels": labels}
-        # Another name is another MachineSet. The old one goes first, machines drained, unless the
-        # site has GPUs to spare.
+        # Another name is another MachineSet. The old one is removed first, its machines drained,
+        # unless the site has spare GPUs.
         return ManifestObject(
             name,
             manifest,
@@ -188,14 +188,14 @@ def machine_set_plan(
     path: str,
     configurations: pulumi.Input[list[str]] | None = None,
 ) -> tuple[MachineSetPlan, list[Finding]]:
-    """The plan of a pool, and what prevents making it.
+    """The plan of a pool, and errors that prevent its creation.
 
     Args:
         pool: The compiled pool.
-        spec: The declaration it is of.
-        connection: The cluster's place, in the spelling of files.
+        spec: The declaration of the pool.
+        connection: The cluster's location, in the spelling of files.
         path: Path of the connection.
-        configurations: What the cluster's add-ons have. Default: not compared.
+        configurations: Configurations of the cluster's add-ons. Default: not compared.
     """
     cloud, prefix = CLOUDS[pool.platform.name], spec.resource_prefix
     place = cloud.place(connection, spec)

@@ -29,11 +29,11 @@ _ROLE = {
 
 
 def machine_set(pool: Pool, prefix: str, place: MachinePlace, zone: str | None = None) -> MANIFEST:
-    """The MachineSet of a pool, or of a pool in one of its zones, with its smallest number of
+    """The MachineSet of a pool, or of a pool in one of its zones, with its minimum number of
     machines.
 
     Raises:
-        ValueError: the name is too long, or no machine can be made of the pool.
+        ValueError: the name is too long, or no machine can be created from the pool.
     """
     name, born = machine_set_name(prefix, pool, zone), born_with(pool)
     shape = openshift_shape(pool)
@@ -62,10 +62,10 @@ def machine_set(pool: Pool, prefix: str, place: MachinePlace, zone: str | None =
 
 
 def health_check(pool: Pool, prefix: str) -> MANIFEST | None:
-    """The MachineHealthCheck of a pool; None where it is switched off.
+    """The MachineHealthCheck of a pool; None if it is switched off.
 
     Its limit is a number unless `health.floor` is a share: a percentage of a small set is rounded
-    down to no machine at all, and nothing would ever be remedied.
+    down to zero machines, and no machine would ever be replaced.
     """
     health = options_of(pool).health
     if not (health.enabled if pool.health is None else pool.health.platform_repairs):
@@ -85,7 +85,7 @@ def health_check(pool: Pool, prefix: str) -> MANIFEST | None:
 
 
 def machine_autoscaler(pool: Pool, prefix: str, zone: str | None = None) -> MANIFEST | None:
-    """The bounds between which the cluster's autoscaler moves a set; None for a fixed pool."""
+    """The bounds between which the cluster's autoscaler scales a set; None for a fixed pool."""
     if not openshift_shape(pool).scaled:
         return None
     fewest, most = sizes_of(pool, zone)

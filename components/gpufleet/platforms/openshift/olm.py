@@ -22,7 +22,7 @@ from gpufleet.spec.cluster import OPENSHIFT_BEHIND
 from gpufleet.spec.olm import Approval, LifecycleManager, OperatorPackage
 
 INSTALLED = "jsonpath={.status.installedCSV}"
-"""What a Subscription has once its operator is installed and its kinds exist."""
+"""State of a Subscription once its operator is installed and its kinds exist."""
 MONITORED = {"openshift.io/cluster-monitoring": "true"}
 """Label of namespaces whose metrics OpenShift's own Prometheus collects."""
 DISCOVERY = "nfd-instance"
@@ -55,8 +55,8 @@ def namespace(operator: OperatorSubscription) -> dict[str, Any]:
 
 
 def node_feature_discovery(fleet: Fleet, operator: OperatorSubscription) -> dict[str, Any]:
-    """The NodeFeatureDiscovery: network and display controllers are labelled by their vendor, on
-    tainted nodes too."""
+    """The NodeFeatureDiscovery: network and display controllers are labelled by their vendor, also
+    on tainted nodes."""
     worker = {
         "sources": {
             "pci": {"deviceClassWhitelist": list(PCI_CLASSES), "deviceLabelFields": ["vendor"]}
@@ -93,7 +93,7 @@ def release_of(kubernetes_version: str) -> str:
 def subscribed(
     olm: LifecycleManager, package: Package, version: str | None, ownership: Ownership
 ) -> OperatorSubscription:
-    """What is asked for. `version` is that of the add-on, where it has one."""
+    """The requested operator. `version` is that of the add-on, if it has one."""
     declared = _declared(olm, package.name)
     csv = declared.starting_csv
     if csv is None and version is not None:
@@ -114,7 +114,7 @@ def subscribed(
 
 
 def operator_subscription(name: str, addons: Addons, catalogue: Catalogue) -> OperatorSubscription:
-    """The GPU Operator's or the Network Operator's, of the version its add-on has."""
+    """The subscription of the GPU Operator or Network Operator, in the version of its add-on."""
     addon = addons.gpu_operator if name == GPU_OPERATOR else addons.network_operator
     version = addon.version or catalogue.chart(name).version
     return subscribed(addons.olm, catalogue.package(name), version, addon.ownership)
@@ -123,12 +123,12 @@ def operator_subscription(name: str, addons: Addons, catalogue: Catalogue) -> Op
 def discovery_subscription(
     addons: Addons, catalogue: Catalogue, ownership: Ownership
 ) -> OperatorSubscription:
-    """Node Feature Discovery's, made with the operators that need it."""
+    """The subscription of Node Feature Discovery, created with the operators that need it."""
     return subscribed(addons.olm, catalogue.package(NODE_FEATURE_DISCOVERY), None, ownership)
 
 
 def discovery_image(addons: Addons, kubernetes_version: str) -> str:
-    """Image that a NodeFeatureDiscovery object names."""
+    """Image of a NodeFeatureDiscovery object."""
     declared = addons.olm.node_feature_discovery.image
     return declared or f"{NFD_IMAGE}:v{release_of(kubernetes_version)}"
 

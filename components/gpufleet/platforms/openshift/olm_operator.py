@@ -24,12 +24,12 @@ from gpufleet.spec.base import Ownership
 from gpufleet.spec.olm import DeclaredOlmOperator
 
 WAIT = "pulumi.com/waitFor"
-"""Annotation by which the Kubernetes provider waits for more than that an object exists."""
+"""Annotation with which the Kubernetes provider waits for a condition of an object."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class OlmOperatorPlan(ComponentPlan):
-    """One operator, as it is asked for."""
+    """One requested operator."""
 
     operator: OperatorSubscription
 
@@ -37,8 +37,8 @@ class OlmOperatorPlan(ComponentPlan):
 class OlmOperator(GpuComponent[OlmOperatorPlan]):
     """An operator on OpenShift: its namespace, OperatorGroup and Subscription, pinned.
 
-    Whatever depends on it is made when the operator is installed and its kinds exist. Removing it
-    removes the namespace and with it the operator; the kinds stay.
+    Dependent resources are created when the operator is installed and its kinds exist. Removing it
+    removes the namespace with the operator; the kinds stay.
     """
 
     namespace: pulumi.Output[str]
@@ -46,7 +46,7 @@ class OlmOperator(GpuComponent[OlmOperatorPlan]):
     channel: pulumi.Output[str]
     """Channel of its updates."""
     starting_csv: pulumi.Output[str | None]
-    """ClusterServiceVersion it begins with; absent: the channel's newest."""
+    """ClusterServiceVersion to start with; absent: the latest of the channel."""
 
     def __init__(self, name: str, args: OlmOperatorArgs, opts: Options = None) -> None:
         self._construct(name, _planned(self.label(name), args), opts)
@@ -95,5 +95,5 @@ def _planned(component: str, args: OlmOperatorArgs) -> OlmOperatorPlan:
 
 
 def _within(document: dict[str, Any], namespace: pulumi.Output[str]) -> dict[str, Any]:
-    """The document in the namespace as it was made, so that it is made first."""
+    """The document in the created namespace, so that the namespace is created first."""
     return {**document, "metadata": {**document["metadata"], "namespace": namespace}}

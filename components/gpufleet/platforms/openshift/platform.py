@@ -1,4 +1,4 @@
-"""What OpenShift computes from pools and fleets."""
+"""Computations of OpenShift about pools and fleets."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -34,7 +34,7 @@ class OpenShiftRules(PlatformRules):
     """OpenShift: machines of a declared size, operators from Lifecycle Manager."""
 
     def own_machine(self, pool: GpuPool, path: str) -> DeclaredMachine | Finding:
-        """Nodes that are there already need no size."""
+        """Existing nodes need no size."""
         if pool.openshift is not None:
             return DeclaredMachine(pool.openshift.cpus, pool.openshift.memory_gib)
         if pool.ownership is Ownership.EXISTING:
@@ -42,7 +42,7 @@ class OpenShiftRules(PlatformRules):
         return _finding("openshift-options-missing", path)
 
     def planned_zones(self, zones: Sequence[str], nodes: int, *, joined: bool) -> Sequence[str]:
-        """`nodes` is divided among the zones: no more of them than nodes."""
+        """`nodes` is divided among the zones: at most as many zones as nodes."""
         return super().planned_zones(zones, nodes, joined=joined)[:nodes]
 
     def refused_kubelet_settings(self, pool: Pool) -> Mapping[str, str] | str:
@@ -54,8 +54,8 @@ class OpenShiftRules(PlatformRules):
         )
 
     def needed_reservations(self, pool: Pool) -> Sequence[str]:
-        """OpenShift reserves CPU of each node; the memory that is reserved it does not report to
-        the memory manager."""
+        """OpenShift reserves CPU of each node, but does not report its reserved memory to the
+        memory manager."""
         return ("reservedMemoryMib",)
 
     def validate_addons(
@@ -64,7 +64,7 @@ class OpenShiftRules(PlatformRules):
         return validate_openshift(spec, pools, addons)
 
     def operator_namespace(self, operator: str, usual: str, catalogue: Catalogue) -> str:
-        """Where its vendor puts it, as monitoring expects."""
+        """The vendor's namespace, as monitoring expects."""
         return catalogue.package(operator).namespace
 
     def subscriptions(
@@ -107,12 +107,12 @@ class OpenShiftRules(PlatformRules):
 
 
 class OpenShiftCloudRules(OpenShiftRules):
-    """OpenShift on a cloud: machines of one type, bought in one way, a MachineSet for each zone."""
+    """OpenShift on a cloud: machines of one type and capacity type, a MachineSet for each zone."""
 
     node_kinds = frozenset({"machineSet"})
 
     def offered_machines(self, rows: list[InstanceType], pool: GpuPool) -> list[InstanceType]:
-        """The one machine type of a MachineSet: the first that is sold as the pool would buy it."""
+        """The machine type of a MachineSet: the first that is sold as the pool's capacity type."""
         modes = {entry.mode for entry in pool.capacity} or {"onDemand"}
         sold = [row for row in rows if modes <= row.purchase_options]
         return [(sold or rows)[0]]
@@ -120,7 +120,7 @@ class OpenShiftCloudRules(OpenShiftRules):
     def validate_capacity(
         self, pool: GpuPool, path: str, provisioner: Provisioner
     ) -> Iterable[Finding]:
-        """A MachineSet has one way of buying."""
+        """A MachineSet has one capacity type."""
         del provisioner
         modes = [entry.mode for entry in pool.capacity]
         if len(modes) > 1:
@@ -129,7 +129,7 @@ class OpenShiftCloudRules(OpenShiftRules):
             )
 
     def input_class(self, kind: str, path: str, old: object, new: object) -> LeafClass:
-        """The set of a zone that comes or goes leaves those of other zones."""
+        """A set of a zone that is added or removed leaves those of other zones."""
         of_a_zone = kind == "machineSet" and path == ""
         return LeafClass.LIVE if of_a_zone else input_class(kind, path, old, new)
 

@@ -1,5 +1,5 @@
 # pyright: standard
-"""What pools need of an OpenShift cluster: its place, the machine API, MachineSets to copy from.
+"""Requirements of pools on an OpenShift cluster: platform, machine API, existing MachineSets.
 
 Formats: openshift/api a0259ee `config/v1/types_infrastructure.go`, bfa868a `machine/v1beta1`, read
 2026-11-23.
@@ -28,16 +28,16 @@ HOSTED = "External"
 
 
 def ask_cluster(fleet: Fleet, pools: Sequence[Pool], answers: Answers) -> Mapping[str, Any]:
-    """Ask the cluster of the kubeconfig everything.
+    """Check the cluster of the kubeconfig.
 
     Args:
         fleet: The compiled fleet.
-        pools: Pools that gpufleet makes.
-        answers: Collects the answers.
+        pools: Pools that gpufleet creates.
+        answers: Collects the results.
 
     Returns:
-        Where the cluster says it is (`status.platformStatus` of its Infrastructure); empty where
-        that is not known.
+        The cluster's platform (`status.platformStatus` of its Infrastructure); empty if not
+        known.
 
     Raises:
         CannotAskError: the client library is not installed.
@@ -118,7 +118,7 @@ def _machine_sets(
     if not machines:
         answers.could_not_check(
             path,
-            "what machines of the cluster are wired to",
+            "the connection of the cluster's machines",
             f"it has no MachineSet with a {cloud.provider_kind} but those of gpufleet",
             "take image, network and identity from the installation's own records",
         )
@@ -134,8 +134,8 @@ def _machine_sets(
             answers.could_not_check(
                 f"{pool.path}.zones",
                 f"the subnet of {pool.name} in {', '.join(missing)}",
-                "no MachineSet of the cluster makes machines there",
-                "make a subnet of the cluster's network in that zone, and name it in the "
+                "no MachineSet of the cluster creates machines there",
+                "create a subnet of the cluster's network in that zone, and name it in the "
                 "connection",
             )
 
@@ -158,7 +158,7 @@ def _names_taken(
 def _permissions(
     cluster: ClusterClient, fleet: Fleet, pools: Sequence[Pool], answers: Answers
 ) -> None:
-    """Whether who asks may create what the pools become."""
+    """Whether the current user may create the objects of the pools."""
     objects = [one for pool in pools for one in registered(fleet, pool).values()]
     addon = fleet.spec.addons.cluster_autoscaler
     scaler = cluster_autoscaler(fleet.pools, addon)

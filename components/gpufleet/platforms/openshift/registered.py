@@ -1,9 +1,9 @@
-"""Objects that nodes on OpenShift are made by, and what a difference in one does.
+"""Objects that create nodes on OpenShift, and the effect of a difference in one.
 
-Changes of a MachineSet reach only machines that are made later (OpenShift documentation, Modifying
-a compute machine set), so its name has a digest of what machines are born with: another name is
-another MachineSet, and the old one's machines go. The machine config operator drains and reboots
-nodes for every change but keys, pull secrets and registries (openshift/machine-config-operator
+Changes of a MachineSet only affect machines that are created later (OpenShift documentation,
+Modifying a compute machine set), so its name has a digest of their creation settings: another name
+is another MachineSet, and the old one's machines are removed. The machine config operator drains
+and reboots nodes for every change except keys, pull secrets and registries (machine-config-operator
 19917fc, MachineConfigDaemon.md, Machine reboot and Rebootless updates).
 """
 
@@ -42,7 +42,7 @@ def registered(fleet: Fleet, pool: Pool) -> dict[str, Mapping[str, Any]]:
 
 
 def input_class(kind: str, path: str, old: object, new: object) -> LeafClass:
-    """What a difference in one field does to nodes."""
+    """Effect of a difference in one field on nodes."""
     del old
     if kind in {"healthCheck", "machineAutoscaler"}:
         return LeafClass.LIVE

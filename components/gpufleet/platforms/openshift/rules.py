@@ -1,5 +1,5 @@
 """Findings about add-ons that OpenShift cannot run: charts of operators that Lifecycle Manager
-installs, settings that its objects do not have, drivers without an image."""
+installs, settings that its objects lack, drivers without an image."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -157,7 +157,7 @@ _NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 
 
 def validate_pool(pool: Pool, prefix: str, spec: FleetSpec) -> Iterable[Finding]:
-    """Findings on one pool. `prefix` is the first part of its MachineSet's name."""
+    """Findings on one pool. `prefix` is the prefix of its MachineSet's name."""
     yield from _unsupported(pool)
     yield from CLOUDS[pool.platform.name].validate_pool(pool, spec)
     if not makes_machines(pool):
@@ -194,7 +194,7 @@ def _unsupported(pool: Pool) -> Iterable[Finding]:
 
 
 def _from_zero(pool: Pool) -> Iterable[Finding]:
-    """An empty group is described by annotations, which hold one extended resource."""
+    """Annotations describe an empty group, and hold one extended resource."""
     offered = sorted(name for name, count in pool.advertised.items() if count > 0)
     fewest = min((sizes_of(pool, zone)[0] for zone in zones_of(pool)), default=1)
     if fewest == 0 and len(offered) > 1:

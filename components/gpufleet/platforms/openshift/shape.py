@@ -1,8 +1,8 @@
-"""What a pool is to OpenShift's machine API and its autoscaler: names, roles, labels, capacity.
+"""A pool for OpenShift's machine API and its autoscaler: names, roles, labels, capacity.
 
 Facts, read 2026-11-22: openshift/machine-api-operator and openshift/kubernetes-autoscaler
 `cluster-autoscaler/cloudprovider/clusterapi` (annotations of empty groups, accelerator label),
-openshift/cluster-autoscaler-operator (it fills annotations that are missing, and no others).
+openshift/cluster-autoscaler-operator (it only adds missing annotations).
 """
 
 import hashlib
@@ -18,12 +18,12 @@ from gpufleet.spec.platforms.openshift import MachineHealth
 
 MACHINE_NAMESPACE = "openshift-machine-api"
 ACCELERATOR_LABEL = "cluster-api/accelerator"
-"""Makes the autoscaler count a node's whole GPUs, and take a node without any for one whose driver
-is not ready yet. So only nodes that will offer `nvidia.com/gpu` carry it: a node whose GPUs are all
-cut under the MIG strategy `mixed` would never count as ready."""
+"""Makes the autoscaler count a node's whole GPUs, and treat a node without any as one whose driver
+is not ready yet. So only nodes that will offer `nvidia.com/gpu` have it: a node whose GPUs are all
+partitioned under the MIG strategy `mixed` would never count as ready."""
 ROLE_PREFIX = "node-role.kubernetes.io/"
 CAPACITY = "capacity.cluster-autoscaler.kubernetes.io/"
-"""Prefix of annotations that say what a node of an empty group would have."""
+"""Prefix of annotations that describe a node of an empty group."""
 GPU_ANNOTATION = "machine.openshift.io/GPU"
 """Older annotation: whole GPUs of each machine."""
 
@@ -35,29 +35,29 @@ _DIGEST = 6
 
 @dataclass(frozen=True, slots=True)
 class OpenShiftShape:
-    """What follows from a pool's declaration for its machines."""
+    """Values for its machines that follow from a pool's declaration."""
 
     scaled: bool
     """Whether an autoscaler adds and removes machines."""
     node_labels: Mapping[str, str]
     taints: tuple[Mapping[str, str], ...]
     accelerator: str | None
-    """Value of the accelerator label; None where nodes offer no whole GPU."""
+    """Value of the accelerator label; None if nodes offer no whole GPU."""
     resource: str | None
-    """The one extended resource that an empty group can promise; None for a pool of claims."""
+    """The extended resource that an empty group can promise; None for a pool of claims."""
     per_node: int
-    """How many of it each node offers."""
+    """Units of it on each node."""
     max_unhealthy: int | str
-    """Machines, or their share as `20%`, with more of which nothing is remedied."""
+    """Limit of unhealthy machines, or their share as `20%`, above which none is replaced."""
 
 
 def openshift_shape(pool: Pool) -> OpenShiftShape:
-    """The shape of a pool whose machines can be made."""
+    """The shape of a pool whose machines can be created."""
     options = options_of(pool)
     whole = RESOURCES[pool.gpu.vendor]
     accelerator = accelerator_name(pool) if pool.advertised.get(whole, 0) > 0 else None
     offered = {name: count for name, count in sorted(pool.advertised.items()) if count > 0}
-    # The most plentiful one, were there several: the rules refuse those from zero.
+    # With several resources, the most plentiful: the rules refuse scaling such pools from zero.
     resource = max(offered, key=lambda name: offered[name], default=None)
     labels = dict(pool.labels)
     if accelerator is not None:
@@ -80,7 +80,7 @@ def openshift_shape(pool: Pool) -> OpenShiftShape:
 
 def _max_unhealthy(pool: Pool, declared: MachineHealth) -> int | str:
     """A share is rounded down to machines (Red Hat documentation, MachineHealthCheck), as a floor
-    needs it; the limit is the only one, so that it is the number at the same time too."""
+    requires; this single limit is also the number at the same time."""
     if declared.max_unhealthy is not None:
         return declared.max_unhealthy
     policy, most = pool.health, pool.nodes.maximum
@@ -93,7 +93,7 @@ def _max_unhealthy(pool: Pool, declared: MachineHealth) -> int | str:
 
 
 def accelerator_name(pool: Pool) -> str:
-    """`nvidia-l4`: the kind of GPU, as limits of the autoscaler name it."""
+    """`nvidia-l4`: the kind of GPU in limits of the autoscaler."""
     return f"nvidia-{pool.gpu.key.lower()}"
 
 
@@ -119,13 +119,13 @@ def capacity_annotations(pool: Pool) -> dict[str, str]:
 
 def machine_set_name(prefix: str, pool: Pool, zone: str | None = None) -> str:
     """Name of the pool's MachineSet, `<prefix>-<pool>-<digest>`; `<prefix>-<pool>-<zone>-<digest>`
-    of that in a zone.
+    in a zone.
 
-    The digest covers everything that a machine gets when it is created, because the machine API
-    changes nothing on machines that exist.
+    The digest covers all settings that a machine gets when it is created, because the machine API
+    never changes existing machines.
 
     Raises:
-        ValueError: the name is too long; the text says by how much.
+        ValueError: the name is too long; the text states the excess.
     """
     name = f"{base_name(prefix, pool, zone)}-{_digest(born_with(pool))}"
     if len(name) > MAX_NAME:
@@ -137,7 +137,7 @@ def machine_set_name(prefix: str, pool: Pool, zone: str | None = None) -> str:
 
 
 def base_name(prefix: str, pool: Pool, zone: str | None) -> str:
-    """Name of what belongs to a pool, or to a pool in a zone."""
+    """Name prefix of the objects of a pool, or of a pool in a zone."""
     return "-".join([prefix, pool.name, *([] if zone is None else [zone])])
 
 

@@ -2,8 +2,8 @@
 
 Format: openshift/api bfa868a `machine/v1beta1` (VSphereMachineProviderSpec). A MachineSet cannot
 name a failure domain of the cluster's Infrastructure, which only a ControlPlaneMachineSet does
-(`machine/v1` VSphereFailureDomain): it has the domain's own place, network and group of virtual
-machines. What the controller makes of adapters, disks and addresses: openshift/machine-api-operator
+(`machine/v1` VSphereFailureDomain): it has the domain's location, network and group of virtual
+machines. How the controller handles adapters, disks and addresses: openshift/machine-api-operator
 b2522f6 `pkg/controller/vsphere/reconciler.go`. Both read 2026-11-23.
 """
 
@@ -41,7 +41,7 @@ PROVISIONING = {
 
 
 class OnVsphere(MachineCloud):
-    """One place, or one for each failure domain that a pool names as its zone."""
+    """One location, or one for each failure domain that a pool names as its zone."""
 
     infrastructure_type = "VSphere"
     provider_kind = KIND
@@ -66,7 +66,7 @@ class OnVsphere(MachineCloud):
             "datastore": options.datastore or place.get("datastore"),
             "folder": options.folder or place.get("folder"),
             "resourcePool": place.get("resourcePool"),
-            # DRS group that machines are put into, where a failure domain is a group of hosts.
+            # DRS group for machines, if a failure domain is a group of hosts.
             "vmGroup": place.get("vmGroup"),
         }
         return {
@@ -141,7 +141,7 @@ def vsphere_options(pool: Pool) -> OpenShiftOptions:
     """The pool's `openshift` section.
 
     Raises:
-        ValueError: it has none, so that nothing can be made of it.
+        ValueError: it has none, so that nothing can be created from it.
     """
     if pool.spec.openshift is None:
         raise ValueError(f"pool {pool.name} has no openshift section")
@@ -149,7 +149,7 @@ def vsphere_options(pool: Pool) -> OpenShiftOptions:
 
 
 def vsphere_machine(pool: Pool) -> MANIFEST:
-    """What the pool declares of a machine."""
+    """The machine in the pool's declaration."""
     options = vsphere_options(pool)
     return {
         "numCPUs": options.cpus,

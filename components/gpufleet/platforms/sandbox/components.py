@@ -20,12 +20,12 @@ from gpufleet.sandbox_distribution import CHARTS, SandboxUnavailableError, sandb
 
 
 def platform_charts() -> str:
-    """The charts that play the real ones, which gpufleet-sandbox brings."""
+    """The charts that simulate the real ones, from gpufleet-sandbox."""
     try:
         return str(sandbox_part(CHARTS)())
     except SandboxUnavailableError as reason:
         path = "addons.charts.source"
-        fix = "install it where the program runs, or name a folder of charts"
+        fix = "install it in the environment of the program, or name a folder of charts"
         refuse("Simulator charts", [error("sandbox-charts-missing", path, str(reason), fix)])
 
 

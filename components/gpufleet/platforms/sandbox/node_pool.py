@@ -23,7 +23,7 @@ from gpufleet.platforms.sandbox.simulated_node import (
 )
 
 DEFAULT = "sandbox"
-"""First part of names, and region."""
+"""Prefix of names, and region."""
 CLUSTER_ANNOTATION = "gpufleet.dev/cluster"
 
 
@@ -35,16 +35,16 @@ class SimulatedGpuNodePoolArgs(TypedDict):
     pool: GpuPoolArgs
     """The pool's declaration. Must be known before deployment."""
     name_prefix: NotRequired[str]
-    """First part of the nodes' names, at most 63 characters with pool and number. Default:
+    """Prefix of the nodes' names, at most 63 characters with pool and number. Default:
     `sandbox`."""
     region: NotRequired[str]
-    """Region the nodes claim to be in. Default: `sandbox`."""
+    """Region in the nodes' labels. Default: `sandbox`."""
     cluster_name: NotRequired[pulumi.Input[str]]
-    """Cluster the nodes join, written to their annotation `gpufleet.dev/cluster`. Give the output
-    of the resource that makes the cluster, and the nodes wait for it. Default: not written."""
+    """Cluster that the nodes join, written to their annotation `gpufleet.dev/cluster`. Use the
+    output of the resource that creates it: the nodes then wait for it. Default: not written."""
     configurations: NotRequired[pulumi.Input[list[str]]]
     """Output `configurations` of the cluster's `GpuAddons`, from another stack: nodes that would
-    choose anything else are refused. Default: not compared, the add-ons are of this program."""
+    select another configuration are refused. Default: not compared, they are in this program."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,7 +60,7 @@ class SimulatedGpuNodePool(GpuPoolComponent[SimulatedPoolPlan]):
     """GPU nodes without hardware, for the sandbox: Node objects with the labels, taints and
     hardware description of the pool; the sandbox's operand simulators publish their capacity.
 
-    Exactly `nodes.min` nodes are made. The provider must be the sandbox cluster's: on any other
+    Exactly `nodes.min` nodes are created. The provider must be the sandbox cluster's: on any other
     cluster the nodes would never become ready.
     """
 
@@ -69,7 +69,7 @@ class SimulatedGpuNodePool(GpuPoolComponent[SimulatedPoolPlan]):
     advertised: pulumi.Output[dict[str, int]]
     """Extended resources each node publishes once its operands have run."""
     usd_per_node_hour: pulumi.Output[str | None]
-    """What one such node costs an hour where it is sold. Absent when no price is known."""
+    """Price of one such node an hour on its cloud. Absent when no price is known."""
 
     def __init__(self, name: str, args: SimulatedGpuNodePoolArgs, opts: Options = None) -> None:
         self._construct(name, _planned(self.label(name), args), opts)
@@ -77,12 +77,12 @@ class SimulatedGpuNodePool(GpuPoolComponent[SimulatedPoolPlan]):
     def _make(self, name: str, plan: SimulatedPoolPlan) -> Mapping[str, object]:
         pool, made = plan.pool, list[ManifestObject]()
         for i, node in enumerate(plan.nodes):
-            # With a layout change under way a node waits for the nodes of the wave before.
+            # During a layout change a node waits for the nodes of the previous wave.
             before = [made[j] for j in nodes_before(pool, i)]
             labels = checked_labels(
                 self.label(name), pool.name, node.metadata["labels"], plan.configurations
             )
-            # Made here, not in a method of its own: the SDK reads every frame above a resource.
+            # Created here, not in a separate method: the SDK reads every frame above a resource.
             made.append(
                 ManifestObject(
                     f"{name}-{i}",
@@ -112,7 +112,7 @@ def simulated_pool_plan(
     cluster_name: pulumi.Input[str] | None,
     configurations: pulumi.Input[list[str]] | None = None,
 ) -> tuple[SimulatedPoolPlan, list[Finding]]:
-    """The nodes of a pool, and what prevents making them."""
+    """The nodes of a pool, and errors that prevent their creation."""
     try:
         nodes = simulated_nodes(pool, catalogue, prefix=prefix, region=region)
         findings: list[Finding] = []

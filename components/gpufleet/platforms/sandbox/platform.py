@@ -1,4 +1,4 @@
-"""What the simulated platform computes from pools and fleets."""
+"""Computations of the simulated platform about pools and fleets."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -33,7 +33,7 @@ class SandboxRules(PlatformRules):
                 yield warning(
                     "kubelet-not-simulated",
                     f"{pool.path}.kubelet",
-                    "simulated nodes have no kubelet: nothing aligns cores or memory here",
+                    "simulated nodes have no kubelet: cores and memory are not aligned",
                 )
 
     def registered(self, fleet: Fleet, pool: Pool) -> Mapping[str, Mapping[str, Any]]:
@@ -44,7 +44,7 @@ class SandboxRules(PlatformRules):
 
 
 def registered(fleet: Fleet, pool: Pool) -> dict[str, Mapping[str, Any]]:
-    """`node/<ordinal>` -> the object; none where the catalogue lacks a figure of the machine."""
+    """`node/<ordinal>` -> the object; none if the catalogue lacks a figure of the machine."""
     spec = fleet.spec
     try:
         nodes = simulated_nodes(
@@ -66,11 +66,11 @@ def registered(fleet: Fleet, pool: Pool) -> dict[str, Mapping[str, Any]]:
 
 
 def input_class(kind: str, path: str, old: object, new: object) -> LeafClass:
-    """What a difference in one field does to nodes: an object with another name is another node,
-    and everything else is applied to the one that exists."""
+    """Effect of a difference in one field on nodes: an object with another name is another node,
+    and everything else is applied to the existing one."""
     del kind, old, new
     if path == "":
-        return LeafClass.LIVE  # one that comes or goes leaves the others alone
+        return LeafClass.LIVE  # adding or removing one leaves the others
     if path in {"name", "spec.providerID"}:
         return LeafClass.REPLACEMENT
     return LeafClass.LIVE if within(path, ("metadata", "spec")) else LeafClass.UNKNOWN

@@ -1,6 +1,6 @@
-"""Node objects of a simulated pool: what a kubelet and a cloud would have registered.
+"""Node objects of a simulated pool, in the form in which a kubelet and a cloud register them.
 
-Their status is not ours: the operand simulators publish capacity as a kubelet would.
+gpufleet does not write their status: the operand simulators publish capacity like a kubelet.
 """
 
 import hashlib
@@ -18,21 +18,21 @@ SIMULATED_LABEL = "gpufleet.dev/simulated"
 HARDWARE_ANNOTATION = "sandbox.gpufleet.dev/hardware"
 PRICE_ANNOTATION = "gpufleet.dev/usd-per-hour"
 FORCE_ANNOTATION = "pulumi.com/patchForce"
-"""The labels applied here win over what an operand wrote in their place: the GPU Operator puts
+"""The applied labels replace values that an operand wrote: the GPU Operator sets
 `nvidia.com/mig.config=all-disabled` on nodes without a layout, and a pool may get one later. Keys
-that are not applied stay with the one who wrote them."""
+that are not applied stay with their owner."""
 
 WAIT_ANNOTATION = "pulumi.com/waitFor"
 TIMEOUT_ANNOTATION = "pulumi.com/timeoutSeconds"
-"""Of Pulumi's Kubernetes provider: what an update of the object waits for, and how long."""
+"""Annotations of Pulumi's Kubernetes provider: condition and timeout of an object's update."""
 
 MAX_NAME = 63
-"""Longest node name: it is the value of `kubernetes.io/hostname` too."""
+"""Longest node name: it is also the value of `kubernetes.io/hostname`."""
 _MIB = 1 << 20
 
 
 class HardwareUnknownError(ValueError):
-    """The catalogue lacks a figure a node cannot do without; the message names it."""
+    """The catalogue lacks a required figure of a node; the message names it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,14 +41,14 @@ class SimulatedNodeManifest:
 
     name: str
     metadata: dict[str, Any]
-    """Without the name; in Kubernetes' spelling."""
+    """Without the name; in Kubernetes' form."""
     spec: dict[str, Any]
 
 
 def node_name(prefix: str, pool: str, ordinal: int) -> str:
-    """`<prefix>-<pool>-<ordinal>`: stable, legal, at most `MAX_NAME` characters.
+    """`<prefix>-<pool>-<ordinal>`: stable, valid, at most `MAX_NAME` characters.
 
-    A prefix that is too long is cut and marked with a digest, so that two long prefixes stay apart.
+    A prefix that is too long is shortened and gets a digest, to keep long prefixes distinct.
     """
     tail = f"-{pool}-{ordinal}"
     start = prefix.lower().replace("_", "-")
@@ -59,7 +59,7 @@ def node_name(prefix: str, pool: str, ordinal: int) -> str:
 
 
 def hardware(pool: Pool, machine: Machine, catalogue: Catalogue) -> dict[str, Any]:
-    """What is bolted into the machine, or given to a guest. Raises HardwareUnknownError."""
+    """Hardware of the machine, or of a guest. Raises HardwareUnknownError."""
     if is_neuron(pool.gpu):
         return _with_neuron(pool, machine)
     memory = (
@@ -94,7 +94,7 @@ def hardware(pool: Pool, machine: Machine, catalogue: Catalogue) -> dict[str, An
         "memory": f"{machine.memory_bytes // _MIB}Mi",
     }
     if pool.fabric is Fabric.RDMA:
-        described["nics"] = machine.gpus  # a NIC next to each GPU, as such machines are built
+        described["nics"] = machine.gpus  # one NIC for each GPU, as in such machines
     if pool.image is not None and pool.image.driver:
         described["driver"] = catalogue.chart("gpu-operator").components["driver"]
         described["toolkit"] = pool.image.toolkit
@@ -114,9 +114,9 @@ def _with_neuron(pool: Pool, machine: Machine) -> dict[str, Any]:
 def simulated_nodes(
     pool: Pool, catalogue: Catalogue, *, prefix: str, region: str
 ) -> tuple[SimulatedNodeManifest, ...]:
-    """The pool's nodes, exactly `nodes.min` of them: nothing scales a simulated pool.
+    """The pool's nodes, exactly `nodes.min` of them: a simulated pool is not scaled.
 
-    Zones are the pool's, or the region's first, dealt out in turn. Raises HardwareUnknownError.
+    Zones are the pool's, or the region's first, assigned in turn. Raises HardwareUnknownError.
     """
     machine = pool.machines[0]
     described = json.dumps(hardware(pool, machine, catalogue), sort_keys=True)
@@ -139,15 +139,15 @@ def simulated_nodes(
 
 
 def _awaited(pool: Pool, ordinal: int) -> dict[str, str]:
-    """While sharing changes in waves: the node counts as updated when it offers what is promised,
-    so that the next wave starts then and not before."""
+    """During a change in waves: the node counts as updated when it offers the new resources, so
+    that the next wave starts then."""
     change = pool.spec.change
     if change is None or pool.previous is None:
         return {}
     partition = partition_of(pool, ordinal)
     promised = partition.advertised
     if partition.dra is not None or not promised:
-        return {}  # claims: nothing of them is in the node's status, whatever their class answers
+        return {}  # claims are not in the node's status, for any class
     paths = [
         f"jsonpath={{.status.allocatable['{name}']}}={count}" for name, count in promised.items()
     ]

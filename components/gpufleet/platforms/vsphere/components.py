@@ -23,7 +23,7 @@ def platform_fleet(fleet: Fleet, connection: Connection) -> PlatformFleet:
     pools: dict[str, PoolPlan] = {}
     if managed and vcenter is None:
         needed = "pools on vSphere need a vCenter: server, datacenter, computeCluster"
-        findings.append(connection_missing("vsphere", needed, "pass it besides the spec"))
+        findings.append(connection_missing("vsphere", needed, "pass it in `connection`"))
     elif vcenter is not None:
         for pool in managed:
             pools[pool.name], found = vsphere_group_plan(pool, fleet.spec.resource_prefix, vcenter)

@@ -13,7 +13,7 @@ FACTS = PlatformFacts(
     default_image="ubuntu-vsphere",
     rdma_by_network_operator=True,
     vgpu=True,
-    # Every way of joining gives them to the kubelet (`node_join.py`).
+    # Every way of joining passes them to the kubelet (`node_join.py`).
     kubelet_sets_labels=True,
     relabelling=Relabelling(
         "pulumi up",

@@ -1,4 +1,4 @@
-"""First-boot data of a machine: given as it is, or written so that it joins its cluster."""
+"""First-boot data of a machine: given unchanged, or written so that it joins its cluster."""
 
 import hashlib
 import json
@@ -26,7 +26,7 @@ CLOUD_INIT, IGNITION = "cloudInit", "ignition"
 
 
 def validate_first_boot(connection: Mapping[str, Any], pool: Pool) -> Iterator[Finding]:
-    """What is wrong with `join` and `userData` of a connection, before anything is made."""
+    """Errors in `join` and `userData` of a connection, before any resource is created."""
     chosen = connection.get("userDataFormat", CLOUD_INIT)
     if chosen not in (CLOUD_INIT, IGNITION):
         yield _finding(
@@ -59,7 +59,7 @@ def validate_first_boot(connection: Mapping[str, Any], pool: Pool) -> Iterator[F
 
 
 def _unread(pool: Pool) -> Iterator[Finding]:
-    """`kubelet` of a pool whose nodes join by data or by a template that is not written here."""
+    """`kubelet` of a pool whose nodes join by data or a template that gpufleet does not write."""
     if kubelet_arguments(pool):
         yield _finding(
             "kubelet-setting-not-here",
@@ -80,7 +80,7 @@ def _kubelet_arguments(given: Mapping[str, Any], method: JoinMethod) -> Iterator
 
 
 def _managers(given: Mapping[str, Any], method: JoinMethod, pool: Pool) -> Iterator[Finding]:
-    """`kubelet` of the pool where first-boot data cannot set it, or where it is set twice."""
+    """`kubelet` of the pool if first-boot data cannot set it, or if it is set twice."""
     declared = kubelet_arguments(pool)
     if declared and method is JoinMethod.OPENSHIFT:
         yield _finding(
@@ -109,12 +109,12 @@ def _openshift(join: Mapping[str, Any], chosen: str, pool: Pool) -> Iterator[Fin
 
 
 def first_boot(pool: Pool, connection: Mapping[str, Any], machine: PoolMachine) -> dict[str, Any]:
-    """Inputs of one machine's first boot; none where the template knows how to join.
+    """Inputs of one machine's first boot; none if the template contains the join configuration.
 
     Args:
         pool: The pool, whose labels and taints the node registers with.
-        connection: A connection that `validate_first_boot` has nothing against.
-        machine: The machine: its node has its name.
+        connection: A connection without errors by `validate_first_boot`.
+        machine: The machine: its node has the same name.
     """
     join, user_data = connection.get("join"), connection.get("userData")
     vendor = {key: connection[key] for key in ("vendorData",) if connection.get(key) is not None}
@@ -150,9 +150,9 @@ def first_boot(pool: Pool, connection: Mapping[str, Any], machine: PoolMachine) 
 
 
 def _what_stays(pool: Pool, method: str, machine: PoolMachine, arguments: Mapping[str, str]) -> str:
-    """Digest of what a node is by its first-boot data: how it joins, its labels and taints, and the
-    arguments of its kubelet. Not the way to the cluster: tokens expire, and a node that has joined
-    needs none."""
+    """Digest of the lasting parts of first-boot data: the join method, labels and taints, and the
+    arguments of the kubelet. Not the cluster's address and token: tokens expire, and a node that
+    has joined needs none."""
     taints = [[taint.key, taint.value, taint.effect] for taint in pool.taints]
     parts: list[Any] = [method, node_labels(pool, machine.position), taints]
     text = json.dumps([*parts, *([dict(arguments)] if arguments else [])], sort_keys=True)

@@ -1,7 +1,7 @@
-"""Inputs of the machines of a vSphere pool: everything that follows from the declaration.
+"""Inputs of the machines of a vSphere pool that follow from the declaration.
 
-What only another resource knows (the vCenter, where in its inventory, how to join) is added by the
-component.
+The component adds values of other resources (the vCenter, the location in its inventory, the join
+configuration).
 """
 
 import itertools
@@ -23,8 +23,8 @@ from gpufleet.spec.platforms.vsphere import (
 from gpufleet.spec.platforms.vsphere_devices import VsphereAdapter, VsphereAddresses
 
 MODE_LABEL = "gpufleet.dev/gpu-attachment"
-"""How a node got its GPU: `passthrough`, `dynamicDirectPath` or `vgpu`. Drivers differ: a guest
-with a vGPU needs the licensed one, all others the ordinary one."""
+"""How a node's GPU is attached: `passthrough`, `dynamicDirectPath` or `vgpu`. Drivers differ: a
+guest with a vGPU needs the licensed one, all others the standard one."""
 
 MAX_NAME = 63
 """Longest name: of the machine, the guest's host name and the Kubernetes node."""
@@ -35,21 +35,21 @@ class PoolMachine:
     """One machine that a pool declares."""
 
     key: str
-    """Its identity in the pool: its number, or the name it was given."""
+    """Its identity in the pool: its number, or its given name."""
     name: str
-    """Of the machine, the guest's host name and the Kubernetes node."""
+    """Name of the machine, the guest's host name and the Kubernetes node."""
     position: int
-    """Place in the order of changes, from 0."""
+    """Position in the order of changes, from 0."""
     hosts: tuple[str, ...] = ()
-    """Hosts that may be used, where the pool's do not hold."""
+    """Allowed hosts, if the pool's do not apply."""
     pci_addresses: tuple[str, ...] = ()
-    """Its devices, where the pool's do not hold."""
+    """Its devices, if the pool's do not apply."""
     addresses: tuple[str, ...] = ()
-    """Its addresses, where the machine is named: one for each network that has some."""
+    """Its addresses, if the machine is named: one for each network with addresses."""
 
 
 def options_of(pool: Pool) -> VsphereOptions:
-    """The pool's `vsphere` section: without one, no pool of vSphere is compiled."""
+    """The pool's `vsphere` section, which every compiled pool of vSphere has."""
     assert pool.spec.vsphere is not None
     return pool.spec.vsphere
 
@@ -59,7 +59,7 @@ def pool_machines(prefix: str, pool: Pool) -> tuple[PoolMachine, ...]:
     are not excluded. No machine is ever renumbered: fewer remove the highest, and `exclude` any.
 
     Raises:
-        ValueError: the longest name is too long; the text says by how much.
+        ValueError: the longest name is too long; the text states the excess.
     """
     found = machines_of(f"{prefix}-{pool.name}", pool)
     longest = max((machine.name for machine in found), key=len, default="")
@@ -72,7 +72,7 @@ def pool_machines(prefix: str, pool: Pool) -> tuple[PoolMachine, ...]:
 
 
 def machines_of(stem: str, pool: Pool) -> tuple[PoolMachine, ...]:
-    """The machines of `pool_machines`, whose names begin with a stem, however long they are."""
+    """The machines of `pool_machines`, with a prefix of their names, of any length."""
     options = options_of(pool)
     if options.machines:
         return tuple(
@@ -94,7 +94,7 @@ def machines_of(stem: str, pool: Pool) -> tuple[PoolMachine, ...]:
 
 
 def machine_inputs(pool: Pool) -> dict[str, Any]:
-    """What every machine of the pool is, in the spelling of `VsphereGpuNode`."""
+    """Common inputs of every machine of the pool, in the spelling of `VsphereGpuNode`."""
     options = options_of(pool)
     shared = _written(options, VsphereMachineOptions)
     tags: list[dict[str, str]] = shared.pop("tags", [])
@@ -127,7 +127,7 @@ def placed_machines(prefix: str, pool: Pool) -> dict[str, dict[str, Any]]:
 
 
 def place_inputs(options: VsphereOptions) -> dict[str, Any]:
-    """What the pool says of a machine's place, in the spelling of `VsphereGpuNode`."""
+    """Location of a machine from the pool, in the spelling of `VsphereGpuNode`."""
     place = _written(options, VspherePlaceOptions)
     networks = [_written(network, VsphereAdapter) for network in options.networks]
     return {**place, **({"networks": networks} if networks else {})}
@@ -139,14 +139,14 @@ def keys_of(model: type[SpecModel]) -> list[str]:
 
 
 def _written(given: SpecModel, part: type[SpecModel]) -> dict[str, Any]:
-    """What of a part of the model differs from the defaults, in the spelling of files."""
+    """The values of a part of the model that differ from the defaults, in the spelling of files."""
     return given.model_dump(
         mode="json", by_alias=True, exclude_defaults=True, include=set(part.model_fields)
     )
 
 
 def own_inputs(machine: PoolMachine, pool: Pool) -> dict[str, Any]:
-    """What only this machine of the pool is."""
+    """Inputs of only this machine of the pool."""
     inputs: dict[str, Any] = {"name": machine.name}
     options = options_of(pool)
     if options.attachment is Attachment.PASSTHROUGH:
@@ -160,13 +160,13 @@ def own_inputs(machine: PoolMachine, pool: Pool) -> dict[str, Any]:
 
 
 def own_hosts(machine: PoolMachine) -> dict[str, Any]:
-    """The part of its place that only this machine of the pool has."""
+    """The part of its location of only this machine of the pool."""
     return {"hosts": list(machine.hosts)} if machine.hosts else {}
 
 
 def static_addresses(machine: PoolMachine, options: VsphereOptions) -> list[dict[str, Any]]:
-    """Static addresses of a machine: its own where it is named, else those of its number. Addresses
-    that are lacking are left out; `validate_vsphere` reports them."""
+    """Static addresses of a machine: its own if it is named, else those of its number. Missing
+    addresses are left out; `validate_vsphere` reports them."""
     found: list[dict[str, Any]] = []
     own = list(machine.addresses)
     for adapter, network in enumerate(options.networks):
@@ -187,13 +187,13 @@ def static_addresses(machine: PoolMachine, options: VsphereOptions) -> list[dict
 
 
 def gpu_attachment(pool: Pool) -> dict[str, Any]:
-    """How each machine gets its GPUs."""
+    """Attachment of the GPUs of each machine."""
     options = options_of(pool)
     if options.attachment is Attachment.PASSTHROUGH:
         return {"mode": "fixed", "pciAddresses": [a.lower() for a in options.pci_addresses]}
     if options.attachment is Attachment.VGPU:
         written = "" if pool.spec.sharing.vgpu is None else pool.spec.sharing.vgpu.profile
-        # Only names as nvidia-smi prints them have spaces.
+        # Only names in the form of nvidia-smi contain spaces.
         made = pool.partition.vgpu if " " in written else None
         profile = written.lower() if made is None else made.type.vcenter
         return {"mode": "vgpu", "profile": profile, "count": pool.gpus_per_node}
@@ -209,16 +209,16 @@ def gpu_attachment(pool: Pool) -> dict[str, Any]:
 
 
 def node_labels(pool: Pool, position: int) -> dict[str, str]:
-    """Labels the machine at a position registers with: while the pool's sharing changes, those of
-    the new sharing from its wave on. Another label is another machine, so a change in waves
-    replaces the machines of each."""
+    """Labels with which the machine at a position registers: while the pool's sharing changes,
+    those of the new sharing from its wave on. Another label needs another machine, so a change in
+    waves replaces the machines of each."""
     labels = {**labels_of(pool, position), MODE_LABEL: options_of(pool).attachment.value}
     return dict(sorted(labels.items()))
 
 
 def board_ids(gpu: Gpu, board: str | None) -> tuple[str, ...]:
     """PCI device ids of a GPU, four hexadecimal digits each: of the boards whose name in the
-    catalogue has this word, or of all.
+    catalogue contains this word, or of all.
 
     The catalogue writes `0x20B510DE`: device and vendor.
     """

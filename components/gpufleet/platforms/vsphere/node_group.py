@@ -43,7 +43,7 @@ _finding = findings_in(__file__)
 
 DEFAULT_PREFIX = "gpu"
 PREFLIGHT = ("preview", "create")
-"""When vCenter is asked whether new machines can be made. The first is the default."""
+"""When vCenter is checked for new machines. The first is the default."""
 
 
 class VsphereGpuNodeGroupArgs(TypedDict):
@@ -54,12 +54,12 @@ class VsphereGpuNodeGroupArgs(TypedDict):
     pool: GpuPoolArgs
     """The pool's declaration. Must be known before deployment."""
     connection: VsphereConnectionArgs
-    """The vCenter, the place in its inventory, and the way into the cluster."""
+    """The vCenter, the location in its inventory, and the connection to the cluster."""
     name_prefix: NotRequired[str]
-    """First part of the machines' names. Default: `gpu`."""
+    """Prefix of the machines' names. Default: `gpu`."""
     addons: NotRequired[dict[str, Any]]
-    """`addons` of a FleetSpec, as the cluster has them: only validated. A vGPU pool must say which
-    guest driver its nodes get. Default: those a fleet has."""
+    """`addons` of a FleetSpec, as in the cluster: only validated. A vGPU pool must name the guest
+    driver of its nodes. Default: those of a fleet."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,17 +70,17 @@ class VsphereGroupPlan(PoolPlan):
     """`VsphereConnectionArgs` in the spelling of files."""
     machines: tuple[PoolMachine, ...]
     names: str
-    """What the names of the machines begin with."""
+    """Prefix of the machines' names."""
 
 
 class VsphereGpuNodeGroup(GpuPoolComponent[VsphereGroupPlan]):
     """GPU machines on vCenter: `nodes.min` of them, named `<prefix>-<pool>-<number>`.
 
     Fewer nodes remove the highest numbers, `vsphere.exclude` any, and no machine is renumbered; or
-    `vsphere.machines` names them one by one. New machines are made `vsphere.creationWidth` at a
-    time. The first machine is changed or replaced alone. The others form lanes, as many as
-    `vsphere.rolloutWidth`: each waits for the one before it in its lane, so that no more are
-    changed or replaced at once, and one that fails stops its lane, the first one all.
+    `vsphere.machines` names them one by one. `vsphere.creationWidth` new machines are created at a
+    time. The first machine is changed or replaced alone. The others form `vsphere.rolloutWidth`
+    lanes: each waits for the previous one in its lane, which limits the number of simultaneous
+    changes, and one that fails stops its lane, the first one all.
     """
 
     node_names: pulumi.Output[list[str]]
@@ -88,7 +88,7 @@ class VsphereGpuNodeGroup(GpuPoolComponent[VsphereGroupPlan]):
     provider_ids: pulumi.Output[list[str]]
     """`vsphere://<bios uuid>` of each, by ordinal."""
     instance_uuids: pulumi.Output[list[str]]
-    """vCenter's instance uuid of each, by ordinal: what identifies a machine in vCenter."""
+    """vCenter's instance uuid of each, by ordinal, which identifies a machine in vCenter."""
 
     def __init__(self, name: str, args: VsphereGpuNodeGroupArgs, opts: Options = None) -> None:
         """No provider is needed."""
@@ -152,7 +152,7 @@ class VsphereGpuNodeGroup(GpuPoolComponent[VsphereGroupPlan]):
         }
 
     def _vcenter(self, name: str, connection: Mapping[str, Any]) -> pulumi.ProviderResource | None:
-        """The plugin with the credentials of the stack's settings, which it is not told otherwise;
+        """The provider with the credentials of the stack's settings, which it does not read itself;
         None: they are in the environment, or in settings of this package."""
         key = connection.get("credentialsKey", "vsphere")
         password = get_config(f"{key}:password")
@@ -169,11 +169,11 @@ class VsphereGpuNodeGroup(GpuPoolComponent[VsphereGroupPlan]):
 def vsphere_group_plan(
     pool: Pool, prefix: str, connection: Mapping[str, Any]
 ) -> tuple[VsphereGroupPlan, list[Finding]]:
-    """The plan of a pool, and what prevents making it.
+    """The plan of a pool, and errors that prevent its creation.
 
     Args:
         pool: The compiled pool.
-        prefix: First part of the machines' names.
+        prefix: Prefix of the machines' names.
         connection: `VsphereConnectionArgs` in the spelling of files.
     """
     findings = [*validate_first_boot(connection, pool), *_validate(connection, options_of(pool))]
@@ -198,7 +198,7 @@ def _planned(component: str, args: VsphereGpuNodeGroupArgs) -> VsphereGroupPlan:
 
 
 def _validate(connection: Mapping[str, Any], options: VsphereOptions) -> Iterator[Finding]:
-    """What of the connection cannot work, before anything is made."""
+    """Errors in the connection, before any resource is created."""
     chosen = connection.get("preflight", PREFLIGHT[0])
     if chosen not in PREFLIGHT:
         yield _finding("vsphere-preflight-unknown", chosen=chosen, preflight=PREFLIGHT)
@@ -218,8 +218,8 @@ def _validate(connection: Mapping[str, Any], options: VsphereOptions) -> Iterato
 
 
 def _validate_password(connection: Mapping[str, Any]) -> Iterator[Finding]:
-    """The engine writes the settings of a provider into the state: secret ones encrypted, others as
-    they are."""
+    """The engine writes the settings of a provider into the state: secrets encrypted, others in
+    plain text."""
     setting = f"{connection.get('credentialsKey', 'vsphere')}:password"
     if get_config(setting) is not None and not is_config_secret(setting):
         yield _finding("vsphere-password-not-secret", setting, setting=setting)
@@ -246,14 +246,14 @@ def _waves(pool: Pool, machines: Sequence[PoolMachine]) -> dict[str, list[str]]:
 def _listed(
     ids: Mapping[str, Mapping[str, str]] | None, machines: Sequence[PoolMachine], name: str
 ) -> list[str]:
-    """An id of each machine; none where the group is not made yet."""
+    """An id of each machine; none if the group does not exist yet."""
     known = ids or {}
     return [known[one.key][name] for one in machines if one.key in known]
 
 
 def _group(name: str) -> str:
-    """Identity of the group. The names of the project are its own: another stack with the same
-    names on the same vCenter would be this one."""
+    """Identity of the group. The project's names belong to it: another stack with the same names on
+    the same vCenter would be the same group."""
     return f"{pulumi.get_organization()}/{pulumi.get_project()}/{pulumi.get_stack()}/{name}"
 
 

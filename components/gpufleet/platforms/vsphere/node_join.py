@@ -1,15 +1,15 @@
 """First-boot data that makes a machine join its cluster: as cloud-init, or as Ignition.
 
-Each script registers the node with its labels and taints, and reports at its end that it is done.
+Each script registers the node with its labels and taints, and reports completion at its end.
 The text contains the token: treat all of it as a secret.
 
 Formats read 2026-11-21: kubeadm `JoinConfiguration` v1beta4; RKE2 and k3s agent configuration
-files; cloud-init `write_files` and `runcmd`. Red Hat CoreOS, read 2026-11-22: it takes its kubelet
+files; cloud-init `write_files` and `runcmd`. Red Hat CoreOS, read 2026-11-22: its kubelet comes
 from the cluster's machine config server, and more labels from `/etc/kubernetes/kubelet-env`
 (openshift/machine-config-operator, openshift-assisted/cluster-api-provider-openshift-assisted).
 Ignition, for Red Hat CoreOS, Fedora CoreOS and Flatcar: specification 3.4.0 (coreos/ignition, its
-page configuration-v3_4, read 2026-11-22). Contents are data URLs (RFC 2397), so that nothing is
-fetched but what is named.
+page configuration-v3_4, read 2026-11-22). Contents are data URLs (RFC 2397), so that only named
+addresses are fetched.
 """
 
 import base64
@@ -29,7 +29,7 @@ PRIVATE = 0o600
 
 @dataclass(frozen=True, slots=True)
 class IgnitionFile:
-    """A file that exists before anything is started."""
+    """A file that exists before any unit starts."""
 
     path: str
     content: str
@@ -45,7 +45,7 @@ class IgnitionUnit:
 
 
 def data_url(text: str) -> str:
-    """A text as the address of itself."""
+    """A text as a data URL."""
     encoded = base64.b64encode(text.encode()).decode()
     return f"data:text/plain;charset=utf-8;base64,{encoded}"
 
@@ -63,7 +63,7 @@ def ignition(
         files: Files.
         units: Units, all enabled.
         merged: Address of a configuration that is fetched and merged below this one.
-        authority: PEM certificate by which that address is known.
+        authority: PEM certificate that authenticates that address.
     """
     head: dict[str, Any] = {"version": VERSION}
     if merged is not None:
@@ -93,20 +93,20 @@ def ignition(
 
 
 DONE = "vmtoolsd --cmd 'info-set guestinfo.gpufleet.join done'"
-"""The last step, taken only when joining succeeded: what `waitFor: joined` and a person looking at
-the machine in vCenter see."""
+"""The last step, only after a successful join: the signal of `waitFor: joined`, which an operator
+can also see in vCenter."""
 
 
 JOINED_MARK = "/var/lib/gpufleet-joined"
-"""File that says that this machine has joined: it does not again after a reboot."""
+"""File that marks this machine as joined: it does not join again after a reboot."""
 
 
 POOL_ARGUMENTS = frozenset(("node-labels", "register-with-taints", "node-name", "kubeconfig"))
-"""Arguments of the kubelet that follow from the pool, the machine or the way it joins."""
+"""Arguments of the kubelet that follow from the pool, the machine or the join method."""
 
 
 class JoinMethod(StrEnum):
-    """What the template was built for."""
+    """The software in the template."""
 
     KUBEADM = "kubeadm"
     RKE2 = "rke2"
@@ -117,7 +117,7 @@ class JoinMethod(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Join:
-    """How to reach the cluster."""
+    """Address and credentials of the cluster."""
 
     method: JoinMethod
     endpoint: str
@@ -140,7 +140,7 @@ def join_user_data(
 
     Raises:
         ValueError: kubeadm without the hash of the cluster's authority: the node could be made to
-            join a stranger's cluster. OpenShift, whose nodes read Ignition.
+            join a foreign cluster. OpenShift, whose nodes read Ignition.
     """
     if join.method is JoinMethod.OPENSHIFT:
         raise ValueError("Red Hat CoreOS reads Ignition and no cloud-config")
@@ -156,7 +156,7 @@ def join_ignition(
 
     Raises:
         ValueError: kubeadm without the hash of the cluster's authority, OpenShift without its
-            certificate; OpenShift with taints, which its kubelet's configuration alone can set.
+            certificate; OpenShift with taints, which only its kubelet configuration can set.
     """
     named = IgnitionFile("/etc/hostname", node_name + "\n", 0o644)
     if join.method is JoinMethod.OPENSHIFT:
@@ -205,7 +205,7 @@ def _from_machine_config_server(
 
 
 def _unit(command: str) -> str:
-    """Once: what marks it done is written only when joining succeeded, and tries go on until
+    """Once: the mark is written only after a successful join, and the unit retries until
     then."""
     return "\n".join(
         (

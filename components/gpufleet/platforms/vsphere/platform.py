@@ -1,4 +1,4 @@
-"""What vSphere computes from pools and fleets."""
+"""Computations of vSphere about pools and fleets."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -41,7 +41,7 @@ class VsphereRules(PlatformRules):
 
     def own_machine(self, pool: GpuPool, path: str) -> DeclaredMachine | Finding:
         if pool.vsphere is None and pool.ownership is Ownership.EXISTING:
-            return DeclaredMachine()  # somebody else knows what they are made of
+            return DeclaredMachine()  # the size of existing machines is not known
         if pool.vsphere is None:
             return _finding("vsphere-options-missing", path)
         return DeclaredMachine(pool.vsphere.cpus, pool.vsphere.memory_gib)
@@ -70,24 +70,24 @@ class VsphereRules(PlatformRules):
         }
 
     def input_class(self, kind: str, path: str, old: object, new: object) -> LeafClass:
-        """A machine that comes or goes leaves the others alone; `input_differences` classes the
+        """Adding or removing a machine leaves the others; `input_differences` classes the
         rest."""
         return LeafClass.LIVE
 
     def input_differences(
         self, kind: str, old: Mapping[str, Any], new: Mapping[str, Any]
     ) -> Iterable[InputDifference]:
-        """Every difference that the provider compares, as its own table of changes answers it."""
+        """Every difference that the provider compares, classed by its own table of changes."""
         policy = str(new.get("updatePolicy", VsphereUpdatePolicy.REFUSE.value))
         found = changes(old, new)
-        word = "`vsphere.updatePolicy:"  # as a pool writes it
+        word = "`vsphere.updatePolicy:"  # the form in a pool
         reasons = {
             path: reason.replace("`updatePolicy:", word) for path, reason in refused(found, policy)
         }
         replaced = set(replaces(found, policy))
         for one in found:
             leaf_class = _CLASSES[one.kind]
-            if one.path in replaced:  # with the word for it, which the refusal names
+            if one.path in replaced:  # with the setting that the refusal names
                 leaf_class = LeafClass.REPLACEMENT
             elif one.path in reasons:
                 leaf_class = LeafClass.REFUSED
@@ -102,7 +102,7 @@ class VsphereRules(PlatformRules):
 
 
 def _boot(pool: Pool, position: int) -> tuple[object, ...]:
-    """What the first-boot data says of a node, apart from the way to its cluster."""
+    """The first-boot data of a node, without the cluster's address."""
     taints, arguments = sorted(str(taint) for taint in pool.taints), kubelet_arguments(pool)
     return (node_labels(pool, position), taints, *([arguments] if arguments else []))
 

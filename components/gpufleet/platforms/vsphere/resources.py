@@ -1,4 +1,4 @@
-"""The resources of vSphere that the package's own plugin serves."""
+"""The resources of vSphere that the package's own plugin implements."""
 
 from gpufleet_vcenter.group_provider import (
     FormerResourceProvider,
@@ -13,4 +13,4 @@ RESOURCES = {
     MACHINE: FormerResourceProvider(),
     BATCH: FormerResourceProvider(),
 }
-"""Type -> what its resources do."""
+"""Type -> its implementation."""

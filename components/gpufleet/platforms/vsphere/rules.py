@@ -1,4 +1,4 @@
-"""Findings about pools on vSphere: how the GPUs are attached, the settings that this needs, disks,
+"""Findings about pools on vSphere: attachment of the GPUs and its required settings, disks,
 adapters and static addresses."""
 
 from collections.abc import Iterable, Sequence
@@ -31,7 +31,7 @@ SRIOV_HARDWARE = 10
 (VMware, vSphere 6.5 Networking, SR-IOV, "Upgrading from vSphere 5.1", read 2026-11-23)."""
 
 NOT_LINUX = ("win", "darwin", "dos", "os2", "netware")
-"""How vCenter's names of guests begin that can be no GPU nodes, in lower case."""
+"""Prefixes of vCenter's names of guests that cannot be GPU nodes, in lower case."""
 
 
 def validate_vsphere(pools: Iterable[Pool]) -> list[Finding]:
@@ -109,7 +109,7 @@ def _addresses(options: VsphereOptions, gpus_per_node: int, place: str) -> Itera
 
 
 def _named(options: VsphereOptions, count: int, place: str) -> Iterable[Finding]:
-    """Machines by name: as many as there are nodes."""
+    """Machines by name: their number must equal the number of nodes."""
     if not options.machines:
         return
     names = [machine.name for machine in options.machines]
@@ -131,14 +131,14 @@ def _hardware(options: VsphereOptions, place: str) -> Iterable[Finding]:
                 code,
                 f"{place}.{name}",
                 f"{options.cpus} cpus cannot be divided into {parts} of {cores}",
-                f"write {max(divides)}, or leave it out",
+                f"write {max(divides)}, or remove it",
                 found=cores,
             )
     dynamic = options.attachment is Attachment.DYNAMIC_DIRECT_PATH
     dynamic = dynamic or (options.nics is not None and bool(options.nics.device_ids))
     numa = options.cores_per_numa_node is not None
     for what, declared, least, otherwise in (
-        ("coresPerNumaNode", numa, NUMA_HARDWARE, "leave coresPerNumaNode out"),
+        ("coresPerNumaNode", numa, NUMA_HARDWARE, "remove coresPerNumaNode"),
         ("Dynamic DirectPath", dynamic, DYNAMIC_HARDWARE, "name devices by their addresses"),
     ):
         if declared and version is not None and version < least:
@@ -158,7 +158,7 @@ def _hardware(options: VsphereOptions, place: str) -> Iterable[Finding]:
 
 
 def _twice(options: VsphereOptions, place: str) -> Iterable[Finding]:
-    """What a list may have only once."""
+    """Entries that a list may contain only once."""
     for code, field, names, fix in (
         (
             "vsphere-machines-named-twice",
@@ -214,7 +214,7 @@ def _dynamic(options: VsphereOptions, gpu: Gpu, place: str) -> Iterable[Finding]
 
 
 def _static_addresses(pools: Sequence[Pool]) -> Iterable[Finding]:
-    """Each machine has an address for each network that has some, and no two have the same."""
+    """Each machine has an address for each network with addresses, and no two have the same."""
     owners: dict[tuple[str, str], str] = {}
     for pool in pools:
         options = options_of(pool)

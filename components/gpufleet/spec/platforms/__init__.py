@@ -1,1 +1,1 @@
-"""What one platform alone needs to know of a pool."""
+"""Settings of a pool for one platform only."""

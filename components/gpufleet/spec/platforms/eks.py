@@ -1,4 +1,4 @@
-"""What only EKS needs to know of a pool."""
+"""Settings of a pool for EKS only."""
 
 from enum import StrEnum
 from typing import Annotated, Any, Literal, Self
@@ -16,67 +16,67 @@ Raw = dict[str, Any]
 
 
 class LocalStorage(StrEnum):
-    """What becomes of the NVMe disks an instance type brings."""
+    """Use of the NVMe disks of an instance type."""
 
     RAID0 = "raid0"
     """One volume that holds images, logs and `emptyDir`: the node's ephemeral storage."""
     NONE = "none"
-    """Left alone, for a driver that hands them out as volumes."""
+    """Not used, for a driver that provides them as volumes."""
 
 
 class UpdateStrategy(StrEnum):
-    """In which order a managed node group replaces its nodes."""
+    """Order in which a managed node group replaces its nodes."""
 
     MINIMAL = "minimal"
-    """Old nodes go first: no spare GPU node is needed. The default."""
+    """Old nodes are removed first: no spare GPU node is needed. The default."""
     SURGE = "surge"
-    """New nodes come first: capacity never falls, and spare GPU capacity must exist."""
+    """New nodes start first: capacity never falls, and spare GPU capacity is needed."""
 
 
 class EksUpdate(SpecModel):
     """How a managed node group is updated."""
 
     strategy: UpdateStrategy = UpdateStrategy.MINIMAL
-    """Default minimal, because spare GPUs are rarely to be had."""
+    """Default minimal, because spare GPUs are rarely available."""
     max_unavailable: int = Field(default=1, ge=1, le=100)
     """Nodes replaced at the same time, 1 to 100. Default 1."""
 
 
 class EksOptions(SpecModel):
-    """What only EKS needs to know."""
+    """Settings for EKS only."""
 
     release_version: str | None = Field(default=None, min_length=1, max_length=60)
     """Pinned AMI release: `1.36.0-20261101` (Amazon Linux), `1.52.0-7a6b3c1d` (Bottlerocket).
-    Karpenter's image alias is derived from it. Default `latest`: the newest when nodes are made,
-    which Karpenter pools of the environment `prod` refuse to be deployed with."""
+    Karpenter's image alias is derived from it. Default `latest`: the newest when a node starts,
+    which Karpenter pools of the environment `prod` refuse."""
     ami_id: AmiId | None = None
-    """An image of your own, built from the kind of `image`. Default: the AMI that EKS publishes."""
+    """Your own image, built from the kind of `image`. Default: the AMI that EKS publishes."""
     placement_group: bool | None = None
     """Cluster placement group. Default: with `fabric: efa`, except for Capacity Blocks and
     reservations."""
     update: EksUpdate = Field(default_factory=EksUpdate)
     """How a managed node group is updated. Default: one node at a time, without spare GPUs."""
     node_repair: bool = True
-    """Replace or reboot nodes that EKS finds broken; needs the node monitoring agent, which is
+    """Replace or reboot nodes that EKS reports as broken; needs the node monitoring agent, which is
     installed with it. Default true."""
     metadata_hop_limit: int = Field(default=1, ge=1, le=64)
     """Network hops to the instance metadata service, 1 to 64. Default 1: pods do not reach it and
-    use pod identities instead; 2 lets them."""
+    use pod identities; 2 lets them reach it."""
     local_storage: LocalStorage = LocalStorage.RAID0
-    """Default raid0, where the instance type has NVMe disks."""
+    """Default raid0, if the instance type has NVMe disks."""
     kms_key_arn: KmsKeyArn | None = None
     """Key that encrypts the volumes of nodes. Default: the account's own for EBS."""
     fast_image_pull: bool = False
     """Pull and unpack layers of images in parallel, by the SOCI snapshotter: only on Amazon Linux
     2023 (nodeadm's gate FastImagePull). Default false."""
     imported: Literal["adopt", "manage"] = "adopt"
-    """With `importId`: `adopt` (default) takes the group over and changes nothing; `manage`, in a
-    later update, makes labels, taints, sizes, tags, repair and update settings the pool's. What can
-    only be set at creation stays as it is in both."""
+    """With `importId`: `adopt` (default) imports the group and changes nothing; `manage`, in a
+    later update, applies labels, taints, sizes, tags, repair and update settings of the pool.
+    Arguments that can only be set at creation stay unchanged in both."""
     node_group: Raw = Field(default_factory=dict[str, Any])
-    """Raw arguments of the node group, as `aws:eks/nodeGroup` spells them, merged last."""
+    """Raw arguments of the node group in the spelling of `aws:eks/nodeGroup`, merged last."""
     launch_template: Raw = Field(default_factory=dict[str, Any])
-    """Raw arguments of the launch template, as `aws:ec2/launchTemplate` spells them, merged
+    """Raw arguments of the launch template in the spelling of `aws:ec2/launchTemplate`, merged
     last. Lists are replaced."""
 
     @model_validator(mode="after")
@@ -95,11 +95,11 @@ class EksSystemNodes(SpecModel):
     instance_types: tuple[str, ...] = Field(default=("m6i.large",), min_length=1)
     """Machine types, best first. Default m6i.large."""
     nodes: int = Field(default=2, ge=1)
-    """How many, at least 1. Default 2."""
+    """Number of nodes, at least 1. Default 2."""
     disk_gib: int = Field(default=50, ge=20)
     """Root volume, encrypted gp3. Default 50."""
     ami_type: str = "AL2023_x86_64_STANDARD"
-    """Image as EKS names it; Arm machines need `AL2023_ARM_64_STANDARD`. Default
+    """Image type of EKS; Arm machines need `AL2023_ARM_64_STANDARD`. Default
     `AL2023_x86_64_STANDARD`."""
 
 
@@ -111,29 +111,29 @@ class DeclaredEksCluster(SpecModel):
     ]
     """Name of the cluster, unique in account and region."""
     region: str
-    """Region, `us-east-1`; the one of the AWS provider."""
+    """Region, `us-east-1`; that of the AWS provider."""
     zones: tuple[str, ...]
-    """Availability zones, two to six, `["us-east-1a", "us-east-1b"]`. Those that sell the GPU
-    machines should be among them."""
+    """Availability zones, two to six, `["us-east-1a", "us-east-1b"]`. Include the zones that sell
+    the GPU machines."""
     kubernetes_version: KubernetesVersion = DEFAULT_KUBERNETES_VERSION
     """Minor version, `"1.36"`. Default: 1.36."""
     cidr: str = "10.0.0.0/16"
     """IPv4 range of the network, /16 to /20. Default 10.0.0.0/16."""
     nat: Literal["single", "perZone"] = "single"
-    """`single` is one NAT gateway for all zones: machines lose the internet with its zone;
-    `perZone` is one for each. Default `single`."""
+    """`single` is one NAT gateway for all zones: if its zone fails, machines lose Internet access;
+    `perZone` is one for each zone. Default `single`."""
     public_access_cidrs: tuple[str, ...] = ()
-    """Addresses that may reach the API server from the internet. Default: none, it is reached from
-    the network alone, and a program that installs charts must run there."""
+    """Addresses that may reach the API server from the Internet. Default: none, only the network
+    reaches it, and a program that installs charts must run there."""
     system_nodes: EksSystemNodes = EksSystemNodes()
     """The nodes of controllers. Default: two m6i.large."""
     log_types: tuple[str, ...] = ()
-    """Logs of the control plane that go to CloudWatch: `api`, `audit`, `authenticator`,
+    """Logs of the control plane in CloudWatch: `api`, `audit`, `authenticator`,
     `controllerManager`, `scheduler`. Default: none."""
     spot_role: bool = False
-    """Make the service-linked role of EC2 Spot, which an account has once and Karpenter needs for
+    """Create the service-linked role of EC2 Spot, which an account has once and Karpenter needs for
     spot machines. AWS refuses a second one. Default false."""
     deletion_protection: bool = False
     """EKS refuses to delete the cluster until this is false again. Default false."""
     tags: dict[str, str] = Field(default_factory=dict[str, str])
-    """Tags of everything that takes them. Default: none."""
+    """Tags of all resources that support them. Default: none."""

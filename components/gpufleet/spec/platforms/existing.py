@@ -1,4 +1,4 @@
-"""What only nodes that are there already need to be known by."""
+"""Settings of a pool for existing nodes only."""
 
 import re
 from enum import StrEnum
@@ -16,18 +16,18 @@ NodeName = Annotated[
 
 
 class LabelsBy(StrEnum):
-    """Who writes a pool's labels to its nodes."""
+    """How a pool's labels are written to its nodes."""
 
     APPLY = "apply"
-    """`pulumi up`, by server-side apply: it owns these labels and takes them away again."""
+    """`pulumi up`, by server-side apply: it owns these labels and removes them again."""
     RULE = "rule"
-    """Node Feature Discovery, by a NodeFeatureRule: on nodes that join later too."""
+    """Node Feature Discovery, by a NodeFeatureRule: also on nodes that join later."""
     COMMANDS = "commands"
-    """You, with the commands that `gpufleet render` writes: the fleet may not write nodes."""
+    """You, with the commands that `gpufleet render` writes: the fleet has no rights on nodes."""
 
 
 class ExistingOptions(SpecModel):
-    """Which nodes a pool is, and who writes its labels."""
+    """Nodes of a pool, and the way in which its labels are written."""
 
     nodes: Annotated[tuple[NodeName, ...], Field(max_length=1000)] = ()
     """Names of the nodes, at most 1000. Default: by `namePattern`, `labels` or `product`."""
@@ -40,13 +40,13 @@ class ExistingOptions(SpecModel):
         ],
         Field(max_length=20),
     ] = Field(default_factory=dict[str, str])
-    """Labels that these nodes have already, at most 20. Default: none."""
+    """Labels that these nodes already have, at most 20. Default: none."""
     product: bool = False
     """Whether the pool is every node whose `nvidia.com/gpu.product` names the pool's GPU. Default
     false; without any of these, every node with an NVIDIA GPU."""
     labels_by: LabelsBy | None = None
-    """Who writes the labels. Default: `apply` with `nodes`, `commands` with `labels` or `product`,
-    else `rule`."""
+    """How the labels are written. Default: `apply` with `nodes`, `commands` with `labels` or
+    `product`, else `rule`."""
     cpus: int | None = Field(default=None, ge=1, le=4096)
     """Processors of a node. Default: not known."""
     memory_gib: int | None = Field(default=None, ge=1, le=65_536)
@@ -62,7 +62,7 @@ class ExistingOptions(SpecModel):
     @field_validator("name_pattern")
     @classmethod
     def _expression(cls, pattern: str | None) -> str | None:
-        """Python, `grep -E` and Node Feature Discovery (Go) read it alike without these."""
+        """Without these, Python, `grep -E` and Node Feature Discovery (Go) read it equally."""
         if pattern is not None and re.search(r"\\|\(\?|\[:", pattern):
             raise ValueError("write it without a backslash, `(?` and `[:`, such as `gpu-[0-9]+`")
         try:
@@ -98,12 +98,12 @@ class ExistingOptions(SpecModel):
 
     @property
     def selects_all(self) -> bool:
-        """Whether nothing chooses among the nodes with NVIDIA GPUs."""
+        """Whether the pool is every node with NVIDIA GPUs."""
         return not any(self._selectors().values())
 
     @property
     def writer(self) -> LabelsBy:
-        """Who writes the labels, the default included."""
+        """How the labels are written, including the default."""
         if self.labels_by is not None:
             return self.labels_by
         if self.nodes:

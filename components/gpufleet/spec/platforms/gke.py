@@ -1,4 +1,4 @@
-"""What only GKE needs to know of a pool."""
+"""Settings of a pool for GKE only."""
 
 from enum import StrEnum
 from typing import Annotated, Any, Literal, Self
@@ -22,9 +22,9 @@ class UpgradeStrategy(StrEnum):
     SURGE = "surge"
     """A few nodes at a time, `maxSurge` new ones and `maxUnavailable` missing ones. The default."""
     BLUE_GREEN = "blueGreen"
-    """All nodes twice for a while: needs twice the GPUs."""
+    """All nodes twice for some time: needs twice the GPUs."""
     SHORT_LIVED = "shortLived"
-    """Nodes are left until their run ends: for flex start and queued capacity."""
+    """Nodes stay until their run ends: for flex start and queued capacity."""
 
 
 class GkeUpgrade(SpecModel):
@@ -33,7 +33,7 @@ class GkeUpgrade(SpecModel):
     strategy: UpgradeStrategy | None = None
     """Default surge; shortLived for flex start and queued capacity."""
     max_surge: int = Field(default=0, ge=0, le=20)
-    """Nodes added during an upgrade, 0 to 20. Default 0: spare GPUs are rarely to be had."""
+    """Nodes added during an upgrade, 0 to 20. Default 0: spare GPUs are rarely available."""
     max_unavailable: int = Field(default=1, ge=0, le=20)
     """Nodes that may be missing during an upgrade, 0 to 20. Default 1."""
 
@@ -49,34 +49,34 @@ class GkeUpgrade(SpecModel):
 
 
 class LocalSsdUse(StrEnum):
-    """What becomes of local SSDs."""
+    """Use of local SSDs."""
 
     EPHEMERAL = "ephemeral"
     """One volume that holds images, logs and `emptyDir`. The default."""
     RAW = "raw"
-    """Block devices, for a driver that hands them out as volumes."""
+    """Block devices, for a driver that provides them as volumes."""
 
 
 class GkeOptions(SpecModel):
-    """What only GKE needs to know."""
+    """Settings for GKE only."""
 
     driver: Literal["gke", "gpuOperator"] = "gke"
-    """Who installs driver and device plugin: GKE (default) or the GPU Operator."""
+    """Program that installs driver and device plugin: GKE (default) or the GPU Operator."""
     driver_version: Literal["default", "latest"] = "default"
-    """With `driver: gke`, and on Container-Optimized OS: the version GKE recommends for the
-    release, or its newest. Default default. Changing it makes a new node pool with `driver: gke`;
-    with `gpuOperator`, nodes get it when they start again."""
+    """With `driver: gke`, and on Container-Optimized OS: the version that GKE recommends for the
+    release, or its newest. Default default. A change creates a new node pool with `driver: gke`;
+    with `gpuOperator`, nodes get it at their next start."""
     accelerator_network_profile: Literal["auto"] | None = None
-    """`auto` lets GKE make the networks a GPU machine needs. Default: the connection's networks."""
+    """`auto`: GKE creates the networks of a GPU machine. Default: the connection's networks."""
     compact_placement: bool = False
     """Nodes close together, in one zone. Default false."""
     open_reservations: bool = False
-    """On-demand nodes use reservations of the project that are open to all, where they match.
-    Default false: they leave those alone."""
+    """On-demand nodes use matching reservations of the project that are open to all. Default false:
+    they do not."""
     limits: Literal["total", "perZone"] = "total"
     """Whether `nodes` counts all zones together or each zone. Default total."""
     location_policy: Literal["any", "balanced"] = "any"
-    """`any` takes GPUs where there are some, `balanced` keeps zones even. Default any."""
+    """`any` uses any zone with GPUs, `balanced` keeps zones even. Default any."""
     upgrade: GkeUpgrade = Field(default_factory=GkeUpgrade)
     """How nodes are upgraded. Default: one node at a time, without spare GPUs."""
     auto_upgrade: bool | None = None
@@ -86,7 +86,7 @@ class GkeOptions(SpecModel):
     """Whether GKE replaces broken nodes. Default true; false for flex start and queued capacity,
     where GKE refuses it."""
     disk_type: Annotated[str, StringConstraints(pattern=r"^(pd|hyperdisk)-[a-z]+$")] | None = None
-    """Type of the boot disk. Default: `hyperdisk-balanced` where the machine takes no other,
+    """Type of the boot disk. Default: `hyperdisk-balanced` if the machine supports no other,
     `pd-ssd` on A3, else `pd-balanced`."""
     kms_key: (
         Annotated[
@@ -98,47 +98,47 @@ class GkeOptions(SpecModel):
         | None
     ) = None
     """Key of Cloud KMS that encrypts the boot disk, `projects/P/locations/L/keyRings/R/
-    cryptoKeys/K`. Default: Google's. Changing it makes a new node pool."""
+    cryptoKeys/K`. Default: Google's. A change creates a new node pool."""
     maintenance_interval: Literal["periodic", "asNeeded"] | None = None
-    """How often Google maintains the hosts: `periodic` gathers updates and announces them,
-    `asNeeded` makes each as it comes. Default: the machine type's. Changing it makes a new node
+    """How often Google maintains the hosts: `periodic` collects updates and announces them,
+    `asNeeded` makes each immediately. Default: the machine type's. A change creates a new node
     pool."""
     local_ssds: int | None = Field(default=None, ge=0, le=48)
-    """Local SSDs of each node, 0 to 48. Default: those the machine type brings."""
+    """Local SSDs of each node, 0 to 48. Default: those of the machine type."""
     local_ssd_use: LocalSsdUse = LocalSsdUse.EPHEMERAL
     """Default ephemeral."""
     image_cache: str | None = Field(default=None, min_length=1, max_length=300)
-    """Disk image with container images on it (`projects/P/global/images/I`), attached as a second
-    boot disk; turns image streaming on. Default: none."""
+    """Disk image that contains container images (`projects/P/global/images/I`), attached as a
+    second boot disk; turns image streaming on. Default: none."""
     image_streaming: bool | None = None
-    """Start containers while their image still comes. Default: only with `imageCache`."""
+    """Start containers before their image is complete. Default: only with `imageCache`."""
     fast_socket: bool = False
     """NCCL Fast Socket, for several nodes without GPUDirect. Default false."""
     gpu_direct_plugin: (
         Annotated[str, StringConstraints(pattern=r"^v[0-9]+\.[0-9]+\.[0-9]+(-[0-9]+)?$")] | None
     ) = None
-    """With `fabric`: version of Google's plugin of NCCL, `v1.0.15`; the daemon that Google released
-    with it comes along. Pods of one job need one version, so change it while none runs. Default:
-    the one in docs/gke-gpu-node-pool.md, which stays."""
+    """With `fabric`: version of Google's plugin of NCCL, `v1.0.15`, with the daemon of the same
+    release. Pods of one job need one version, so change it while none runs. Default: the version
+    in docs/gke-gpu-node-pool.md, which is fixed."""
     secure_boot: bool | None = None
     """Only signed kernel modules are loaded. Default true with GKE's driver on Container-Optimized
     OS, else false: other drivers are not signed."""
     confidential: bool = False
-    """Nodes are Confidential VMs, and their GPU encrypts what it holds. Default false. Changing it
-    makes a new node pool."""
+    """Nodes are Confidential VMs, and their GPU encrypts its data. Default false. A change creates
+    a new node pool."""
     max_pods: int | None = Field(default=None, ge=8, le=256)
-    """Pods of each node, 8 to 256. Default: the cluster's. Changing it makes a new node pool."""
+    """Pods of each node, 8 to 256. Default: the cluster's. A change creates a new node pool."""
     tpu_topology: Annotated[str, StringConstraints(pattern=r"^[0-9]+x[0-9]+(x[0-9]+)?$")] | None = (
         None
     )
-    """TPU pools: chips of the slice, `2x4` or `4x4x4`. Default: the one host's."""
+    """TPU pools: chips of the slice, `2x4` or `4x4x4`. Default: those of one host."""
     imported: Literal["adopt", "manage"] = "adopt"
-    """With `importId`: `adopt` (default) takes the node pool over and changes nothing; `manage`, in
-    a later update, makes limits, labels, taints, resource labels, repair and upgrade settings the
-    pool's. Everything else stays as it was made in both."""
+    """With `importId`: `adopt` (default) imports the node pool and changes nothing; `manage`, in a
+    later update, applies limits, labels, taints, resource labels, repair and upgrade settings of
+    the pool. Everything else stays unchanged in both."""
     node_pool: Raw = Field(default_factory=dict[str, Any])
-    """Raw arguments of the node pool, as `gcp:container/nodePool` spells them, merged last. Lists
-    are replaced."""
+    """Raw arguments of the node pool in the spelling of `gcp:container/nodePool`, merged last.
+    Lists are replaced."""
 
     @model_validator(mode="after")
     def _streams(self) -> Self:
@@ -153,7 +153,7 @@ class GkeSystemNodes(SpecModel):
     machine_type: str = "e2-standard-4"
     """Machine type. Default e2-standard-4."""
     nodes_per_zone: int = Field(default=1, ge=1)
-    """How many in each zone, at least 1. Default 1."""
+    """Number of nodes in each zone, at least 1. Default 1."""
     disk_gib: int = Field(default=50, ge=12)
     """Boot disk, pd-balanced. Default 50."""
 
@@ -170,29 +170,29 @@ class DeclaredGkeCluster(SpecModel):
     region: str
     """Region of the control plane, `us-central1`."""
     zones: tuple[str, ...] = ()
-    """Zones of system nodes; GPU pools choose their own. Default: three, which GKE chooses."""
+    """Zones of system nodes; GPU pools have their own. Default: three, chosen by GKE."""
     kubernetes_version: KubernetesVersion = DEFAULT_KUBERNETES_VERSION
-    """Least minor version, `"1.36"`. Default: 1.36."""
+    """Minimum minor version, `"1.36"`. Default: 1.36."""
     release_channel: str = "REGULAR"
     """`RAPID`, `REGULAR`, `STABLE` or `EXTENDED`. Default REGULAR."""
     cidr: str = "10.0.0.0/20"
     """IPv4 range of nodes. Default 10.0.0.0/20."""
     pods_cidr: str = "10.4.0.0/14"
-    """IPv4 range of pods: each node takes a /24. Default 10.4.0.0/14."""
+    """IPv4 range of pods: each node uses a /24. Default 10.4.0.0/14."""
     services_cidr: str = "10.8.0.0/20"
     """IPv4 range of services. Default 10.8.0.0/20."""
     public_access_cidrs: tuple[str, ...] = ()
-    """Addresses that may reach the control plane from the internet. Default: none, it is reached
-    from the network alone, and a program that installs charts must run there."""
+    """Addresses that may reach the control plane from the Internet. Default: none, only the network
+    reaches it, and a program that installs charts must run there."""
     multi_networking: bool = False
-    """Let pods have further interfaces, as `fabric: tcpx`, `tcpxo` and `rdma` need; it cannot be
-    changed afterwards. Default false."""
+    """Allow additional interfaces of pods, as `fabric: tcpx`, `tcpxo` and `rdma` need; it cannot be
+    changed later. Default false."""
     gcs_fuse: bool = False
-    """The driver by which pods mount buckets of Cloud Storage. Default false."""
+    """The driver with which pods mount buckets of Cloud Storage. Default false."""
     system_nodes: GkeSystemNodes = GkeSystemNodes()
     """The nodes of controllers. Default: an e2-standard-4 in each zone."""
     enable_services: bool = True
-    """Turn the APIs of Compute Engine and GKE on, which a new project has off; they stay on.
+    """Enable the APIs of Compute Engine and GKE, which are off in a new project; they stay enabled.
     Default true."""
     deletion_protection: bool = False
     """The provider refuses to delete the cluster until this is false again. Default false."""

@@ -1,4 +1,4 @@
-"""What only OpenShift on AWS needs to know of a pool.
+"""Settings of a pool for OpenShift on AWS only.
 
 Fields and limits: openshift/api bfa868a `machine/v1beta1/types_awsprovider.go`; types of root
 volumes: Amazon EBS user guide, read 2026-11-23.
@@ -14,7 +14,7 @@ from gpufleet.spec.platforms.openshift import OpenShiftMachineOptions
 
 
 class OpenShiftAwsOptions(OpenShiftMachineOptions):
-    """What only OpenShift on AWS needs to know."""
+    """Settings for OpenShift on AWS only."""
 
     ami_id: AmiId | None = None
     """Image of Red Hat CoreOS in the cluster's region. Default: the connection's."""
@@ -28,13 +28,13 @@ class OpenShiftAwsOptions(OpenShiftMachineOptions):
     kms_key_arn: KmsKeyArn | None = None
     """Key that encrypts the root volume. Default: the account's own for EBS."""
     placement_group: str | None = Field(default=None, min_length=1, max_length=255)
-    """Name of a placement group that exists. Default: none."""
+    """Name of an existing placement group. Default: none."""
     placement_group_partition: int | None = Field(default=None, ge=1, le=7)
     """Partition of a placement group of the strategy `partition`, 1 to 7. Default: none."""
     tenancy: Literal["default", "dedicated"] = "default"
-    """`dedicated`: hardware that no other account uses. Default default."""
+    """`dedicated`: hardware without other accounts. Default default."""
     metadata_tokens: Literal["required", "optional"] = "required"
-    """Whether the instance metadata service asks for a session token. Default required."""
+    """Whether the instance metadata service requires a session token. Default required."""
 
     @model_validator(mode="after")
     def _fitting(self) -> Self:

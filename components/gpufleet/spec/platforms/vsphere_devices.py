@@ -15,7 +15,7 @@ LARGEST_DISK_GIB = 63_488
 2026-11-22)."""
 
 MOST_DISKS = 14
-"""Further disks of a machine: a SCSI controller has 15, and the first disk is on it."""
+"""Additional disks of a machine: a SCSI controller has 15, and the first disk is on it."""
 
 MOST_NETWORKS = 10
 """Network adapters of a virtual machine (VMware's configuration maximums, read 2026-11-22)."""
@@ -25,36 +25,36 @@ DiskName = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]([-a-z0-9]{0,30}[
 
 
 class DiskFormat(StrEnum):
-    """How the space of a virtual disk is taken."""
+    """Allocation of the space of a virtual disk."""
 
     THIN = "thin"
-    """As it is written; the default."""
+    """On first write; the default."""
     THICK = "thick"
-    """At once, zeroed when it is first written."""
+    """At once, zeroed on first write."""
     EAGER_ZEROED = "eagerZeroed"
-    """At once, and zeroed: making it takes as long as writing it full."""
+    """At once, and zeroed: creating it takes as long as writing all of it."""
 
 
 class VsphereDisk(SpecModel):
-    """A disk of each machine next to the template's."""
+    """A disk of each machine in addition to those of the template."""
 
     name: DiskName
-    """Its identity: another name is another disk, and the old one goes with what is on it. 1 to 32
+    """Its identity: another name is another disk, and the old one is deleted with its data. 1 to 32
     of a-z, 0-9 and inner hyphens."""
     size_gib: int = Field(ge=1, le=LARGEST_DISK_GIB)
     """1 to 63488 (62 TiB). It can grow while the machine runs, and never shrink."""
     format: DiskFormat = DiskFormat.THIN
-    """How its space is taken. It is chosen when the disk is made. Default thin."""
+    """Allocation of its space, fixed at creation. Default thin."""
     datastore: str | None = Field(default=None, min_length=1, max_length=200)
-    """Datastore of the disk, which every host of the machine must mount. Default: next to the
+    """Datastore of the disk, which every host of the machine must mount. Default: that of the
     machine's first disk."""
     keep: bool = False
-    """Whether its file stays in the datastore when the disk or its machine goes: detached, and not
-    attached to another by gpufleet. Default false: it is deleted."""
+    """Whether its file stays in the datastore when the disk or its machine is removed: detached,
+    and gpufleet does not attach it again. Default false: it is deleted."""
 
 
 def named_twice(names: Iterable[str]) -> list[str]:
-    """Names that are there more than once, sorted."""
+    """Names that occur more than once, sorted."""
     return sorted(name for name, count in Counter(names).items() if count > 1)
 
 
@@ -72,15 +72,15 @@ class VsphereAddresses(SpecModel):
 
     ranges: Annotated[tuple[AddressRange, ...], Field(min_length=1, max_length=1000)]
     """Addresses, and ranges of them, in order: machine 0 has the first one, machine 7 the eighth.
-    Named machines have theirs in `machines`."""
+    Addresses of named machines are in `machines`."""
     prefix: int = Field(ge=1, le=128)
     """Length of the network's prefix: 24 of `10.0.0.0/24`."""
     gateway: IpAddress | None = None
-    """Default route. Default: none by this adapter."""
+    """Default route. Default: none on this adapter."""
     nameservers: Annotated[tuple[IpAddress, ...], Field(max_length=8)] = ()
     """DNS servers, at most 8. Default: none."""
     search_domains: Annotated[tuple[str, ...], Field(max_length=16)] = ()
-    """Domains in which short names are looked up, at most 16. Default: none."""
+    """Domains for resolving short names, at most 16. Default: none."""
 
     @property
     def listed(self) -> tuple[str, ...]:
@@ -131,25 +131,25 @@ class VsphereAdapter(SpecModel):
     machine runs."""
     adapter: Literal["vmxnet3", "e1000e", "sriov"] | None = None
     """Type of the adapter; another type is another adapter, with another MAC address. `sriov` is a
-    virtual function of a NIC whose host has SR-IOV on, which `fabric: rdma` uses: it comes, moves
-    and goes while the machine is off. Default: vmxnet3, or what the template has at its place."""
+    virtual function of a NIC whose host has SR-IOV on, which `fabric: rdma` uses: it is added,
+    changed and removed while the machine is off. Default: vmxnet3, or that of the template."""
 
 
 class VsphereNetwork(VsphereAdapter):
-    """A network adapter of each machine, and the addresses that it has."""
+    """A network adapter of each machine, and its addresses."""
 
     addresses: VsphereAddresses | None = None
     """Static addresses, written into the first-boot data. Default: DHCP."""
 
 
 class DrsBehavior(StrEnum):
-    """What DRS may do with one machine, whatever it does with others of the cluster."""
+    """DRS automation of one machine, independent of the others in the cluster."""
 
     FULLY_AUTOMATED = "fullyAutomated"
     """Place and move it."""
     PARTIALLY_AUTOMATED = "partiallyAutomated"
-    """Place it, and propose where to move it."""
+    """Place it, and recommend moves."""
     MANUAL = "manual"
     """Propose only."""
     DISABLED = "disabled"
-    """Leave it where it is."""
+    """Never move it."""

@@ -1,4 +1,4 @@
-"""How gpufleet goes about the machines of a pool on vSphere: nothing here is what a machine is."""
+"""How gpufleet manages the machines of a pool on vSphere, apart from their properties."""
 
 from enum import StrEnum
 
@@ -8,12 +8,12 @@ from gpufleet.spec.base import SpecModel
 
 
 class CreateFailure(StrEnum):
-    """What becomes of a machine whose making failed."""
+    """Handling of a machine whose creation failed."""
 
     DELETE = "delete"
-    """It is removed, because the stack forgets it; the default."""
+    """It is removed, because the stack does not record it; the default."""
     KEEP = "keep"
-    """It stays to be looked at; the next update goes on with it."""
+    """It stays for diagnosis; the next update continues with it."""
 
 
 class DeletePolicy(StrEnum):
@@ -26,7 +26,7 @@ class DeletePolicy(StrEnum):
 
 
 class VsphereTimeouts(SpecModel):
-    """Longest each step may take, in seconds, 1 to 86400."""
+    """Maximum time of each step, in seconds, 1 to 86400."""
 
     clone: int = Field(default=1800, ge=1, le=86_400)
     """Default 1800."""
@@ -43,7 +43,7 @@ class VsphereTimeouts(SpecModel):
 
 
 class CpuShares(StrEnum):
-    """Weight of a machine's processor time where a host has too little for all."""
+    """Weight of a machine's CPU time if a host is overcommitted."""
 
     LOW = "low"
     NORMAL = "normal"
@@ -56,4 +56,4 @@ class LatencySensitivity(StrEnum):
     NORMAL = "normal"
     """The default."""
     HIGH = "high"
-    """Each on a core of its own, as far as the host has them to spare."""
+    """Each on an exclusive core, as far as the host has free cores."""

@@ -26,7 +26,7 @@ Chosen = Callable[[Finding], bool]
 
 EDITED = "the file changed after it was read; run the audit again"
 MAKES_ERRORS = "the changed file would have a new error"
-REFUSED = "the system does not let the file be written"
+REFUSED = "the file cannot be written"
 
 
 @dataclass(slots=True)

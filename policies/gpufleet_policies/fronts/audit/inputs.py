@@ -64,7 +64,7 @@ def _is_chosen(name: str, include: Sequence[str], exclude: Sequence[str]) -> boo
     return (not include or matches(name, include)) and not matches(name, exclude)
 
 
-_LEADS_OUT = "a link that leads out of the folder; name the file itself to have it read"
+_LEADS_OUT = "a link to a file outside the folder; name the file itself to read it"
 
 
 def _is_below(identity: str, root: str) -> bool:

@@ -226,7 +226,7 @@ _GITOPS_KINDS = frozenset(names("kind of GitOps"))
 def _dropped(document: Document, name: str) -> Iterator[Unjudged]:
     """A key that an object has twice: only the last value counts and is validated."""
     for path in repeated_keys(document):
-        reason = "the key is written twice: what it holds first is dropped by every reader"
+        reason = "the key is written twice: every reader drops its first value"
         line = document.line_of(steps_of(path))
         yield Unjudged(name, line, path, "repeated", reason)
 

@@ -64,9 +64,9 @@ def _with_created(text: str, patch: ObjectPatch) -> str:
     """A text with new objects at its end: what applies the file applies them too."""
     documents = read_documents(text)
     if any(document.is_template for document in documents):
-        raise PatchConflictError("the file is a template; make the object by hand")
+        raise PatchConflictError("the file is a template; create the object by hand")
     if all(document.line != patch.line for document in documents):
-        raise PatchConflictError("the object is part of a list; make the other by hand")
+        raise PatchConflictError("the object is part of a list; create the other by hand")
     manifests = [manifest(creation) for creation in patch.creates]
     ending = _line_ending(text)
     end = "" if text.endswith("\n") else ending
@@ -150,7 +150,7 @@ def _with_item(text: str, parent: Any, value: Any) -> str:
 def _without(text: str, parent: Any, last: str | int) -> str:
     entry = _entry(parent, last)
     if entry is None or parent.flow_style or len(parent.value) < 2:
-        raise PatchConflictError("it cannot be taken out line by line")
+        raise PatchConflictError("it cannot be removed line by line")
     lines = text.splitlines(keepends=True)
     first: int = entry[0].start_mark.line
     end = _last_line(entry[1])
@@ -159,7 +159,7 @@ def _without(text: str, parent: Any, last: str | int) -> str:
     if isinstance(parent, yaml.SequenceNode):
         before = before.rstrip().removesuffix("-")
     if before.strip():
-        raise PatchConflictError("it shares its line with something else")
+        raise PatchConflictError("its line has other values too")
     return "".join(lines[:first] + lines[end + 1 :])
 
 

@@ -56,7 +56,7 @@ class AuditContext:
     known: Mapping[str, Any] | None = None
     """The context of `gpufleet check`; None: nothing is known, and no default counts."""
     select: str | None = None
-    """The config, or key of a ConfigMap, that a node will be given."""
+    """The config, or key of a ConfigMap, that a node will get."""
 
 
 NOWHERE = AuditContext()

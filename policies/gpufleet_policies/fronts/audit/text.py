@@ -147,10 +147,10 @@ def sums_of(result: Audit) -> list[tuple[int, str]]:
     """The sums of a report that are known, in USD per month, and what each of them is."""
     sums = totals(result.findings, result.spend)
     rows = (
-        (sums.waste, "goes away when the findings are fixed"),
+        (sums.waste, "is saved when the findings are fixed"),
         (free_usd_per_month(result.nodes), "is paid for GPUs of nodes that no pod requests"),
-        (sums.standing, "is billed whatever happens: smallest sizes"),
-        (sums.exposure, "is what it can come to: largest sizes"),
+        (sums.standing, "is billed in any case: minimum sizes"),
+        (sums.exposure, "is the maximum: maximum sizes"),
     )
     return [(amount, meaning) for amount, meaning in rows if amount is not None]
 
@@ -175,7 +175,7 @@ def _spend(result: Audit) -> Iterator[str]:
         reachable = f"at most {usd_hour(spend.exposure.micro_usd_per_hour or 0)}"
     else:
         reachable = f"no bound: {'; '.join(spend.exposure.causes)}"
-    yield f"{pools}: {standing} at the smallest size, {reachable}"
+    yield f"{pools}: {standing} at the minimum size, {reachable}"
 
 
 def _summary(result: Audit, style: Style) -> str:

@@ -24,7 +24,7 @@ def test_a_rule_of_a_definition_is_evaluated() -> None:
     chosen = driver(default=True, nodeSelector={"a": "b"})
     (problem,) = schema_problems(chosen)
     assert (problem.kind.value, problem.path) == ("condition", "spec")
-    assert problem.message.startswith("spec breaks a rule of the definition: has(self.default)")
+    assert problem.message.startswith("spec violates a rule of the definition: has(self.default)")
     assert said(driver(nodeSelector={"a": "b"})) == []
 
 

@@ -14,7 +14,7 @@ from tests.recorded.programs import DECLARATIONS
 
 WITHOUT = frozenset(
     {
-        # Definitions that the catalogue does not have: the sandbox has copies of its own.
+        # Definitions that the catalogue does not have: the sandbox has its own copies.
         "cloud.google.com",
         "config.kueue.x-k8s.io",  # a program's file, which no API server sees
         "nfd.openshift.io",

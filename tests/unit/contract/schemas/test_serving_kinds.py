@@ -35,7 +35,7 @@ GOOD: dict[str, dict[str, Any]] = {
     "serving.kserve.io/v1alpha2 LLMInferenceService": {
         "model": {"uri": "hf://meta-llama/Llama-3.1-8B-Instruct"},
         "replicas": 2,
-        "parallelism": {"tensor": 4, "dataLocal": 1},
+        "parallelism": {"tensor": 4, "data": 1, "dataLocal": 1},
         "router": {"gateway": {}, "scheduler": {"replicas": 1}},
         "template": {"containers": [{"name": "main"}]},
         "aLaterField": {},

@@ -239,7 +239,7 @@ def test_a_fee_that_no_source_has_is_named() -> None:
         return found[0].message
 
     assert "contains it" in named({"instanceTypes": ["g6.xlarge"]})
-    assert "does not contain that of gr6.4xlarge" in named({"instanceTypes": ["gr6.4xlarge"]})
+    assert "does not contain the fee of gr6.4xlarge" in named({"instanceTypes": ["gr6.4xlarge"]})
 
 
 def test_a_change_of_the_provisioner_makes_new_nodes() -> None:

@@ -156,7 +156,7 @@ NEWER: dict[str, Any] = {
         ({"sharing": {"dra": {}}}, {}, "1.14.1 ignores pods"),
         ({"sharing": {"dra": {}}, "karpenter": {"static": True}}, {}, ""),
         ({"sharing": {"dra": {}}}, NEWER, ""),
-        ({"sharing": {"dra": {"devices": "mig"}}}, NEWER, "whole GPUs alone"),
+        ({"sharing": {"dra": {"devices": "mig"}}}, NEWER, "only for claims of whole GPUs"),
         (
             {"sharing": {"dra": {"devices": "mig"}}, "karpenter": {"static": True}},
             {"cluster": {**NEWER["cluster"], "kubernetesVersion": "1.36"}},

@@ -74,7 +74,7 @@ def test_nodes_of_karpenter_get_it_from_their_node_pool() -> None:
     [
         ({}, {"sharing": {"timeSlicing": {"replicas": 4}}}),
         ({}, {"sharing": {"exclusive": {}}}),
-        # No one would take the pause away.
+        # No controller would remove the pause.
         ({"gpuOperator": {"migManager": {"enabled": False}}}, {}),
         ({"gpuOperator": {"values": {"migManager": {"enabled": False}}}}, {}),
         # Another plugin, which has no such label.

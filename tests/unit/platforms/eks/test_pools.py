@@ -186,12 +186,12 @@ def test_an_ending_that_is_not_known_is_doubted(zone: str) -> None:
 @pytest.mark.parametrize(
     ("tags", "said"),
     [
-        ({f"t{i}": "x" for i in range(41)}, "41 tags are given, and AWS takes 50"),
+        ({f"t{i}": "x" for i in range(41)}, "41 tags are given, and AWS accepts 50"),
         ({"AWS:mine": "x"}, "which only AWS may set"),
         ({"k" * 129: "x"}, "the key has 129 characters, 1 to 128"),
         ({"": "x"}, "the key has 0 characters"),
         ({"k": "v" * 257}, "the value of k has 257 characters"),
-        ({"gpufleet.dev/pool": "x"}, "gpufleet sets by itself"),
+        ({"gpufleet.dev/pool": "x"}, "which gpufleet sets to identify pools"),
     ],
 )
 def test_tags_that_aws_refuses(tags: dict[str, str], said: str) -> None:
@@ -228,7 +228,7 @@ def test_signs_that_iam_refuses_are_legal_where_no_role_is_made(sign: str) -> No
     ],
 )
 def test_tags_that_karpenter_keeps_to_itself(key: str) -> None:
-    assert "its API refuses node classes that set it" in errors(
+    assert "its API rejects node classes that set it" in errors(
         {"gpu": "L4", **KARPENTER}, tags={key: "owned"}
     )
     assert codes({"gpu": "L4"}, tags={key: "owned"}) == []
@@ -241,8 +241,8 @@ def test_autoscalers_that_a_platform_cannot_use_are_refused() -> None:
         "addons": {"clusterAutoscaler": {"enabled": True}, "karpenter": {"enabled": True}},
     }
     text = errors({"gpu": "L4"}, **gke)
-    assert "a second one fights it over node counts" in text
-    assert "Karpenter's production provider is AWS's" in text
+    assert "a second autoscaler would conflict with it" in text
+    assert "Karpenter's production provider is for AWS" in text
 
 
 @pytest.mark.parametrize(

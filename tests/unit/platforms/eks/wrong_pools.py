@@ -22,7 +22,7 @@ WRONG: dict[str, tuple[dict[str, Any], str, str]] = {
             },
         },
         "karpenter-gpu-count-drops-fractions",
-        "EC2 counts 0 GPUs on machines with a part of one",
+        "EC2 reports 0 GPUs for machines with a part of a GPU",
     ),
     "both A100 sizes in one pool": (
         {"instanceTypes": ["p4d.24xlarge", "p4de.24xlarge"]},
@@ -100,7 +100,7 @@ WRONG: dict[str, tuple[dict[str, Any], str, str]] = {
             },
         },
         "karpenter-label-reserved",
-        "is kept for Karpenter itself",
+        "is reserved for Karpenter",
     ),
     "a requirement that excludes all machines of the pool": (
         {
@@ -133,10 +133,10 @@ WRONG: dict[str, tuple[dict[str, Any], str, str]] = {
         "karpenter-key-invalid",
         "startupTaints[0].key",
     ),
-    "accepts no highest price for spot": (
+    "has no maximum price for spot": (
         {"gpu": "L4", "capacity": [{"spot": {"maxPriceUsdPerHour": "0.5"}}]},
         "spot-price-not-on-platform",
-        "use a bound that does not exist",
+        "use a limit that does not exist",
     ),
     "an import by ARN": (
         {"gpu": "L4", "importId": "arn:aws:eks:us-east-1:123456789012:nodegroup/ml/g/0"},
@@ -155,12 +155,12 @@ WRONG: dict[str, tuple[dict[str, Any], str, str]] = {
             "capacity": [{"spot": {}}, {"onDemand": {}}],
         },
         "capacity-list-on-managed-group",
-        "buys in one way only, and 2 are listed",
+        "has one capacity type, and 2 are listed",
     ),
     "a reservation for several types": (
         {"gpu": "L4", "capacity": [{"reserved": {"id": "cr-1", "zone": "us-east-1a"}}]},
         "reservation-one-type",
-        "a reservation is of one instance type",
+        "a reservation has one instance type",
     ),
     "a reservation without its zone": (
         {"instanceTypes": ["p4d.24xlarge"], "capacity": [{"reserved": {"id": "cr-1"}}]},
@@ -278,7 +278,7 @@ WRONG: dict[str, tuple[dict[str, Any], str, str]] = {
     "claims in a group that may be empty": (
         {"gpu": "L4", "provisioner": "clusterAutoscaler", "sharing": {"dra": {}}},
         "dra-scale-from-zero",
-        "of an empty group on AWS Cluster Autoscaler knows no devices",
+        "does not know the devices of an empty group on AWS",
     ),
     "a block that ends before it begins": (
         {

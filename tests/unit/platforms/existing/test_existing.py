@@ -138,7 +138,7 @@ def test_a_section_that_contradicts_itself(existing: dict[str, Any], place: str,
 
 def test_the_kubelet_of_nodes_that_exist_is_not_set() -> None:
     found = compiled({"kubelet": {"cpuManager": "static"}}).findings
-    assert any("the people who made them" in str(one.as_dict()) for one in found), found
+    assert any("gpufleet does not start the kubelet" in str(one.as_dict()) for one in found), found
 
 
 def test_a_node_is_in_one_pool() -> None:

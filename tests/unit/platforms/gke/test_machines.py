@@ -151,7 +151,7 @@ def test_gke_has_no_4g_partition_of_seven_slices(machine: str, size: str) -> Non
         "gke-partition-size-unknown",
         "pools[0].sharing.mig.layouts",
     )
-    assert f"GKE offers no {size} on {machine}" in refused.message
+    assert f"GKE does not offer {size} on {machine}" in refused.message
     assert "gpuOperator" in (refused.fix or "")
 
 

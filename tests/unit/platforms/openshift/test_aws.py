@@ -24,7 +24,6 @@ from tests.unit.platforms.openshift.clouds import (
     AWS_CHAT,
     AWS_SLICES,
     BLOCK,
-    adopted,
     declaration,
     fleet,
 )
@@ -339,27 +338,3 @@ def test_a_zone_that_goes_takes_its_nodes() -> None:
     plan = change_plan(fleet("openshiftAws", AWS_CHAT), fleet("openshiftAws", two))
     (found,) = [one for one in plan.findings if one.code == "change-removes-nodes"]
     assert "machineSet/us-east-1c" in found.message
-
-
-def test_machine_sets_are_read_back() -> None:
-    """The sets of a pool in all zones give one pool, which creates them again."""
-    data = declaration("openshiftAws", AWS_CHAT, AWS_SLICES, tags={"cost-center": "4711"})
-    made = fleet("openshiftAws", *data["pools"], tags=data["tags"])
-    place = OnAws().place(PLACE, made.spec)
-    found: list[dict[str, Any]] = []
-    for pool in made.pools:
-        for zone in zones_of(pool):
-            found.append(machine_set(pool, "ocp", place, zone))
-            scaler = machine_autoscaler(pool, "ocp", zone)
-            found += [] if scaler is None else [scaler]
-        check = health_check(pool, "ocp")
-        found += [] if check is None else [check]
-    spec = adopted(found)
-    assert spec["platform"] == "openshiftAws"
-    assert spec["cluster"]["region"] == "us-east-1"
-    assert spec["tags"] == {"cost-center": "4711"}
-    chat, slices = spec["pools"]
-    assert chat["instanceTypes"] == ["g6.xlarge"]
-    assert chat["zones"] == AWS_CHAT["zones"]
-    assert (chat["nodes"]["min"], chat["nodes"]["max"]) == (1, 4)
-    assert slices["instanceTypes"] == ["p4de.24xlarge"]

@@ -13,12 +13,11 @@ from gpufleet.contract.schemas import schema_problems
 from gpufleet.platforms.compiled import compile_data
 from gpufleet.platforms.openshift.gcp.machines import OnGcp
 from gpufleet.platforms.openshift.machine_clouds import zones_of
-from gpufleet.platforms.openshift.machine_set_manifest import machine_autoscaler, machine_set
+from gpufleet.platforms.openshift.machine_set_manifest import machine_set
 from tests.unit.platforms.openshift.clouds import (
     GCP_PLACE,
     GCP_SLICES,
     GCP_TURNS,
-    adopted,
     declaration,
     fleet,
 )
@@ -196,25 +195,3 @@ def test_a_connection_without_an_image() -> None:
     assert list(OnGcp().validate_place(made.pools[0], GCP_PLACE, "connection")) == []
     (found,) = OnGcp().validate_place(made.pools[0], given, "connection")
     assert (found.code, found.path) == ("openshift-image-missing", "connection.image")
-
-
-def test_machine_sets_are_read_back() -> None:
-    made = fleet("openshiftGcp", tags={"cost-center": "4711"})
-    place = OnGcp().place(GCP_PLACE, made.spec)
-    found: list[dict[str, Any]] = []
-    for pool in made.pools:
-        for zone in zones_of(pool):
-            found.append(machine_set(pool, "ocp", place, zone))
-            scaler = machine_autoscaler(pool, "ocp", zone)
-            found += [] if scaler is None else [scaler]
-    spec = adopted(found)
-    assert spec["platform"] == "openshiftGcp"
-    assert spec["cluster"]["region"] == "us-central1"
-    slices, turns = spec["pools"]
-    assert slices["instanceTypes"] == ["a2-ultragpu-1g"]
-    assert (turns["gpu"], turns["gpusPerNode"], turns["instanceTypes"]) == (
-        "T4",
-        2,
-        ["n1-standard-8"],
-    )
-    assert turns["zones"] == GCP_TURNS["zones"]

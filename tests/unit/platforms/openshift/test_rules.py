@@ -228,7 +228,7 @@ def test_lifecycle_manager_is_openshifts_alone() -> None:
     }
     found = {one.code: one for one in compile_data(data).findings}["olm-not-on-platform"]
     assert found.path == "addons.olm"
-    assert "sandbox gets operators by their charts" in found.message
+    assert "on sandbox Helm charts install the operators" in found.message
 
 
 def test_manual_approval_says_who_is_waited_for() -> None:

@@ -10,7 +10,6 @@ from gpufleet.contract.schemas import schema_problems
 from gpufleet.platforms.openshift.machine_clouds import CLOUDS, zones_of
 from gpufleet.platforms.openshift.machine_set import machine_set_plan
 from gpufleet.platforms.openshift.machine_set_manifest import machine_autoscaler, machine_set
-from gpufleet.platforms.openshift.platform import RULES
 from gpufleet.render.artefacts import artefacts
 from gpufleet.spec.base import Platform
 from tests.unit.platforms.openshift import clouds
@@ -107,8 +106,6 @@ def test_a_pool_has_a_set_in_each_failure_domain() -> None:
         "folder": "/DC2/vm/lab-x7k2p",
         "vmGroup": "rack-b-machines",
     }
-    assert RULES.engine_name("machineSet/rack-b") == "machines-rack-b"
-    assert RULES.engine_name("machineSet") == "machines"
 
 
 @pytest.mark.parametrize(

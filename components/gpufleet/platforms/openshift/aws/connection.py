@@ -1,4 +1,4 @@
-"""What pools on OpenShift on AWS are wired to."""
+"""Connection of pools on OpenShift on AWS."""
 
 from typing import NotRequired, TypedDict
 
@@ -6,7 +6,7 @@ import pulumi
 
 
 class OpenShiftAwsConnectionArgs(TypedDict):
-    """Where an OpenShift cluster's machines are on AWS, as its own MachineSets have it."""
+    """Location of an OpenShift cluster's machines on AWS, as in its own MachineSets."""
 
     infrastructure_name: pulumi.Input[str]
     """Name of the cluster's infrastructure, `lab-x7k2p`: `oc get infrastructure cluster -o
@@ -16,9 +16,9 @@ class OpenShiftAwsConnectionArgs(TypedDict):
     ami_id: NotRequired[pulumi.Input[str]]
     """Image of Red Hat CoreOS in the cluster's region; needed for pools without `amiId`."""
     subnet_ids_by_zone: NotRequired[dict[str, pulumi.Input[str]]]
-    """Zone -> subnet. The zones must be known before deployment, the ids need not."""
+    """Zone -> subnet. The zones must be known before deployment, the ids may be outputs."""
     subnet_names_by_zone: NotRequired[dict[str, pulumi.Input[str]]]
-    """Zone -> value of the tag `Name` of a subnet, where MachineSets find theirs by it."""
+    """Zone -> value of the tag `Name` of a subnet, if MachineSets select subnets by it."""
     security_group_ids: NotRequired[list[pulumi.Input[str]]]
     """Security groups of workers; these or `security_group_names`."""
     security_group_names: NotRequired[list[pulumi.Input[str]]]

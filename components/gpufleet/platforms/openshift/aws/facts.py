@@ -15,7 +15,7 @@ FACTS = replace(
     example_region="us-east-1",
     cluster_fields=("region",),
     # AWSMachineProviderConfig: spotMarketOptions, capacityReservationId, marketType. A machine has
-    # one network interface, so that EFA on all cards cannot be had.
+    # one network interface, so that EFA on all cards is not possible.
     fabrics=(Fabric.NONE,),
     capacity=("onDemand", "spot", "reserved", "capacityBlock"),
     images_of=Platform.OPENSHIFT,

@@ -38,7 +38,7 @@ CREDENTIALS = "aws-cloud-credentials"
 
 
 _BY = ("Ids", "Names")
-"""How a connection names subnets and security groups."""
+"""References to subnets and security groups in a connection."""
 
 
 class OnAws(MachineCloud):
@@ -150,7 +150,7 @@ class OnAws(MachineCloud):
 
 
 def aws_machine(pool: Pool) -> MANIFEST:
-    """What the pool declares of a machine."""
+    """The machine in the pool's declaration."""
     options = pool.spec.openshift_aws or OpenShiftAwsOptions()
     volume = {
         "encrypted": True,
@@ -191,7 +191,7 @@ def _market(pool: Pool) -> MANIFEST:
 
 
 def _names(reference: Mapping[str, Any]) -> list[str]:
-    """Values of the tag `Name` by which a reference finds its resources."""
+    """Values of the tag `Name` by which a reference selects its resources."""
     filters = [mapping(one) for one in items(reference.get("filters"))]
     return [
         str(value)
@@ -206,14 +206,14 @@ def _named(name: Any) -> MANIFEST:
 
 
 RESERVATION = re.compile(r"^cr-[0-9a-f]{17}$")
-"""The only form of a reservation's id that the machine API takes."""
+"""The only form of a reservation's id that the machine API accepts."""
 OVERWRITTEN = ("Name",)
 OVERWRITTEN_PREFIX = "kubernetes.io/cluster/"
-"""Tags that the machine API leaves out of a machine and writes itself."""
+"""Tags that the machine API removes from a machine and writes itself."""
 
 
 def validate_aws_pool(pool: Pool, spec: FleetSpec) -> Iterable[Finding]:
-    """Zones, machine type, reservations of a pool that gpufleet makes."""
+    """Zones, machine type, reservations of a pool that gpufleet creates."""
     region = spec.cluster.region
     yield from validate_zonal_pool(pool, f"{region}a")
     block = any(entry.capacity_block is not None for entry in pool.capacity)

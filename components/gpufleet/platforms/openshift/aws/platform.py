@@ -1,4 +1,4 @@
-"""What OpenShift on AWS computes from pools and fleets."""
+"""Computations of OpenShift on AWS about pools and fleets."""
 
 from gpufleet.platforms.openshift.platform import OpenShiftCloudRules
 

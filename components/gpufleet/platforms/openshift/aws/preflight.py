@@ -1,4 +1,4 @@
-"""What a fleet on OpenShift on AWS needs: the machine API, offers, quotas, reservations."""
+"""Checks of a fleet on OpenShift on AWS: the machine API, offers, quotas, reservations."""
 
 from gpufleet.components_base.answers import Answers, Wiring
 from gpufleet.fleet.model import Fleet
@@ -11,15 +11,15 @@ from gpufleet.spec.base import Ownership
 
 
 def ask(fleet: Fleet, wiring: Wiring) -> Answers:
-    """Ask everything about the pools that gpufleet makes.
+    """Check everything about the pools that gpufleet creates.
 
     Raises:
         CannotAskError: kubernetes or boto3 is not installed.
     """
-    del wiring  # the cluster's own MachineSets say it
+    del wiring  # the cluster's own MachineSets have these values
     answers = Answers()
     region = fleet.spec.cluster.region
-    assert region is not None  # compile refuses a fleet without
+    assert region is not None  # compile refuses a fleet without it
     pools = [pool for pool in fleet.pools if pool.ownership is not Ownership.EXISTING]
     ask_cluster(fleet, pools, answers)
     aws = AwsClient(region, answers)

@@ -1,4 +1,4 @@
-"""What pools on OpenShift on Google Cloud are wired to."""
+"""Connection of pools on OpenShift on Google Cloud."""
 
 from typing import NotRequired, TypedDict
 
@@ -6,7 +6,7 @@ import pulumi
 
 
 class OpenShiftGcpConnectionArgs(TypedDict):
-    """Where an OpenShift cluster's machines are on Google Cloud, as its own MachineSets have it."""
+    """Location of an OpenShift cluster's machines on Google Cloud, as in its own MachineSets."""
 
     infrastructure_name: pulumi.Input[str]
     """Name of the cluster's infrastructure, `lab-x7k2p`: `oc get infrastructure cluster -o
@@ -22,7 +22,7 @@ class OpenShiftGcpConnectionArgs(TypedDict):
     image: NotRequired[pulumi.Input[str]]
     """Disk image of Red Hat CoreOS; needed for pools without `image`."""
     network_project_id: NotRequired[pulumi.Input[str]]
-    """Project of the network, where it is shared. Default: that of the machines."""
+    """Project of the network, if it is shared. Default: that of the machines."""
     network_tags: NotRequired[list[pulumi.Input[str]]]
     """Network tags, `lab-x7k2p-worker`, which firewall rules name. Default: none."""
     credentials_secret: NotRequired[pulumi.Input[str]]

@@ -126,7 +126,7 @@ class OnGcp(MachineCloud):
 
 
 def gcp_machine(pool: Pool) -> MANIFEST:
-    """What the pool declares of a machine; `disk` is the boot disk."""
+    """The machine in the pool's declaration; `disk` is the boot disk."""
     options = pool.spec.openshift_gcp or OpenShiftGcpOptions()
     row = pool.machines[0].instance
     possible = [kind for kind in boot_disks(row) if kind in DISK_TYPES] if row is not None else []
@@ -155,11 +155,11 @@ def gcp_machine(pool: Pool) -> MANIFEST:
 
 
 DISK_TYPES = ("pd-balanced", "pd-ssd", "pd-standard")
-"""Types of disks that the machine API takes."""
+"""Types of disks that the machine API accepts."""
 
 
 def validate_gcp_pool(pool: Pool, spec: FleetSpec) -> Iterable[Finding]:
-    """Zones, machine type, disks of a pool that gpufleet makes."""
+    """Zones, machine type, disks of a pool that gpufleet creates."""
     region = spec.cluster.region
     yield from validate_zonal_pool(pool, f"{region}-a")
     named = [(f"{pool.path}.zones[{i}]", zone) for i, zone in enumerate(pool.spec.zones)]

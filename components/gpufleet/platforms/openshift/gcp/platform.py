@@ -1,4 +1,4 @@
-"""What OpenShift on Google Cloud computes from pools and fleets."""
+"""Computations of OpenShift on Google Cloud about pools and fleets."""
 
 from gpufleet.platforms.openshift.platform import OpenShiftCloudRules
 

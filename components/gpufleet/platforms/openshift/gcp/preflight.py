@@ -1,4 +1,4 @@
-"""What a fleet on OpenShift on Google Cloud needs: the cluster's machine API, offers, quotas."""
+"""Checks of a fleet on OpenShift on Google Cloud: the cluster's machine API, offers, quotas."""
 
 from gpufleet.components_base.answers import Answers, Wiring
 from gpufleet.documents.shapes import mapping
@@ -13,12 +13,12 @@ from gpufleet.spec.base import Ownership
 
 
 def ask(fleet: Fleet, wiring: Wiring) -> Answers:
-    """Ask everything about the pools that gpufleet makes.
+    """Check everything about the pools that gpufleet creates.
 
     Raises:
         CannotAskError: no client libraries, no credentials of Google Cloud or no project.
     """
-    del wiring  # the cluster's own MachineSets say it
+    del wiring  # the cluster's own MachineSets have these values
     answers = Answers()
     pools = [pool for pool in fleet.pools if pool.ownership is not Ownership.EXISTING]
     there = ask_cluster(fleet, pools, answers)
