@@ -11,10 +11,10 @@ from gpufleet_planner.pictures.packing_picture import plan_rows
 from gpufleet_planner.planning.layouts import FilledPool
 from gpufleet_planner.planning.manifest import manifests
 from gpufleet_planner.planning.option import Option
-from gpufleet_planner.planning.plan import PlannedFleet, plan
+from gpufleet_planner.planning.plan import PlannedFleet, Planner, plan
 from gpufleet_planner.sizing.device import DeviceShare
 from tests.examples import examples
-from tests.planner.plan_files import file, service
+from tests.planner.plan_files import example, file, service
 from tests.planner.pod_schedule import schedule
 
 MODELS = ("Llama-3.2-1B", "Llama-3.1-8B", "Qwen3-14B", "Qwen3-32B", "Qwen2.5-1.5B", "gpt-oss-20b")
@@ -114,3 +114,22 @@ def test_whole_gpus_and_slices_share_nodes() -> None:
     owners = {part.owner: part.text for gpu in row.gpus for part in gpu if part.owner is not None}
     assert set(owners) == set(sizes)
     assert owners["whole"] == "GPU"
+
+
+def test_ways_of_sharing_that_exclude_each_other_are_written_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Where each workload may take MPS or MIG, the selection has one of them: no second fleet is
+    written because the first does not compile."""
+    written: list[set[DeviceShare]] = []
+    write = Planner.write
+
+    def counted(self: Planner, chosen: Any, selection: Any) -> Any:
+        written.append({pool.key.kind for pool in selection.pools})
+        return write(self, chosen, selection)
+
+    monkeypatch.setattr(Planner, "write", counted)
+    answer = plan(example("sandbox-training"))
+    assert answer.fleet is not None
+    assert len(written) == 1
+    assert not {DeviceShare.MPS, DeviceShare.MIG} <= written[0]

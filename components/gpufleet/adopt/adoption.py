@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from gpufleet.adopt.charts import AdoptedAddons, adopted_addons
+from gpufleet.adopt.charts import adopted_addons
 from gpufleet.adopt.refine import (
     Compared,
     Difference,
@@ -125,7 +125,7 @@ def adopt(
     if not pools:
         return Adoption(None, (), tuple(missed), tuple(notes))
     spec: Declaration = {**frame, "pools": pools}
-    addons: AdoptedAddons = adopted_addons(spec, seen, adoption.addons(seen, pools))
+    addons = adopted_addons(spec, seen, adoption.addons(seen, pools))
     if addons.section:
         spec["addons"] = addons.section
     result = compile_data(spec)

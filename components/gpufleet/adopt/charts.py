@@ -43,35 +43,27 @@ RELEASES = (
 Missed = tuple[str, str, Any, Any]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class AdoptedAddons:
     """`addons` of the declaration."""
 
-    section: Declaration
-    missed: tuple[Missed, ...]
-    """Address, path, found, declared."""
-    taken: frozenset[str]
-    """Addresses of the releases that were read."""
-    notes: tuple[str, ...]
-
-
-@dataclass(slots=True)
-class _Found:
     section: Declaration = field(default_factory=dict[str, Any])
     missed: list[Missed] = field(default_factory=list[Missed])
+    """Address, path, found, declared."""
     taken: set[str] = field(default_factory=set[str])
+    """Addresses of the releases that were read."""
     notes: list[str] = field(default_factory=list[str])
 
 
 def adopted_addons(spec: Declaration, seen: Observations, known: Declaration) -> AdoptedAddons:
     """The add-ons that make the declaration install what is there; `known` are those that the
     platform read."""
-    found = _Found()
+    found = AdoptedAddons()
     _set(spec, found, known)
     present = dict(_present(seen))
     fleet = compile_data(spec).fleet
     if fleet is None:
-        return AdoptedAddons({}, (), frozenset(), ())
+        return AdoptedAddons()
     implied = {one.chart.name for one in releases(fleet)}
     if "nvidia-device-plugin" in present and "gpu-operator" not in present:
         _set(spec, found, {"gpuOperator": {"enabled": False}, "devicePlugin": {"enabled": True}})
@@ -94,12 +86,10 @@ def adopted_addons(spec: Declaration, seen: Observations, known: Declaration) ->
                 f"the declaration installs chart {chart}; no release of it was found in the input: "
                 f"write `addons.{SECTIONS[chart]}: {{ownership: existing}}` where it runs already"
             )
-    return AdoptedAddons(
-        found.section, tuple(found.missed), frozenset(found.taken), tuple(found.notes)
-    )
+    return found
 
 
-def _set(spec: Declaration, found: _Found, section: Declaration) -> bool:
+def _set(spec: Declaration, found: AdoptedAddons, section: Declaration) -> bool:
     """Takes a part of `addons` over where the declaration still compiles with it."""
     wanted = merged(found.section, section)
     if not compile_data({**spec, "addons": wanted}).deployable:
@@ -108,7 +98,7 @@ def _set(spec: Declaration, found: _Found, section: Declaration) -> bool:
     return True
 
 
-def _compiled(spec: Declaration, found: _Found) -> Fleet:
+def _compiled(spec: Declaration, found: AdoptedAddons) -> Fleet:
     fleet = compile_data({**spec, "addons": found.section}).fleet
     assert fleet is not None, "only parts with which it compiles are taken over"
     return fleet
@@ -116,7 +106,7 @@ def _compiled(spec: Declaration, found: _Found) -> Fleet:
 
 def _values(
     spec: Declaration,
-    found: _Found,
+    found: AdoptedAddons,
     chart: str,
     resource: ObservedResource,
     version: str | None,

@@ -25,7 +25,7 @@ from gpufleet.change.plan import (
     NodeChangeKind,
     PoolChange,
 )
-from gpufleet.change.radius import BACK, NO_WAY_BACK, OUTSIDE, blast_radius, usd
+from gpufleet.change.radius import BACK, NO_WAY_BACK, OUTSIDE, usd, with_blast_radius
 from gpufleet.change.rules import NEW_STOPS, STOPS, validate_cluster, validate_pool
 from gpufleet.change.steps import (
     DRAIN_SECONDS,
@@ -151,17 +151,7 @@ def _with_radius(
     """The change with its cost and the way back, and with the order of the one who makes it."""
     change = replace(change, back=BACK.get(change.kind, ""))
     if change.kind in OUTSIDE and change.nodes:
-        radius = blast_radius(old, new, change.nodes, classes)
-        change = replace(
-            change,
-            waves=radius.waves,
-            gpus=radius.gpus,
-            resources=radius.resources,
-            gpu_hours=radius.gpu_hours,
-            gpu_hours_at_most=radius.gpu_hours_at_most,
-            seconds=radius.seconds,
-            rollout=radius.rollout,
-        )
+        change = with_blast_radius(change, old, new, classes)
     elif change.waves and change.kind is not NodeChangeKind.PLUGIN:
         change = replace(change, seconds=len(change.waves) * expected_seconds(change.steps))
     return replace(change, usd=usd(old, change.gpu_hours))

@@ -2,16 +2,15 @@
 back."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from decimal import Decimal
 
 from gpufleet.change.capacity import walk, waves_of
-from gpufleet.change.plan import ChangeCapacity, NodeChangeKind
+from gpufleet.change.plan import ChangeCapacity, NodeChangeKind, PoolChange
 from gpufleet.change.steps import DRAIN_SECONDS, REBOOT_SECONDS, gpu_hours
 from gpufleet.fleet.leaf_class import LeafClass
 from gpufleet.fleet.model import Pool
 from gpufleet.fleet.platform_rules import platform_rules
-from gpufleet.fleet.rollout import Rollout
 
 START_SECONDS = 600
 """Expected time until a new node offers its GPUs. Our estimate, as that of a reboot."""
@@ -35,25 +34,12 @@ NO_WAY_BACK = "none: a control plane does not go back to an older minor version"
 """With another version of Kubernetes."""
 
 
-@dataclass(frozen=True, slots=True)
-class BlastRadius:
-    """What a roll-out that someone else orders does to a pool."""
-
-    waves: tuple[tuple[int, ...], ...]
-    gpus: ChangeCapacity
-    resources: tuple[ChangeCapacity, ...]
-    gpu_hours: Decimal
-    gpu_hours_at_most: Decimal
-    seconds: int
-    """Until the last node is back, if all goes well."""
-    rollout: Rollout
-
-
-def blast_radius(
-    old: Pool, new: Pool, nodes: int, classes: Sequence[LeafClass | None]
-) -> BlastRadius:
-    """The radius of a change that replaces or restarts the nodes of a pool."""
-    replaced = LeafClass.REPLACEMENT in classes
+def with_blast_radius(
+    change: PoolChange, old: Pool, new: Pool, classes: Sequence[LeafClass | None]
+) -> PoolChange:
+    """A change that replaces or restarts the nodes of a pool, with what the roll-out that someone
+    else orders does to it."""
+    nodes, replaced = change.nodes, LeafClass.REPLACEMENT in classes
     rollout = platform_rules(new.platform).rollout(new, replaced=replaced)
     at_once = max(1, min(rollout.at_once or nodes, nodes))
     waves = waves_of(nodes, at_once)
@@ -69,7 +55,8 @@ def blast_radius(
         )
     away = DRAIN_SECONDS + max(START_SECONDS, REBOOT_SECONDS)
     lost = 0 if rollout.before is None else nodes - min(nodes, rollout.before or 0)
-    return BlastRadius(
+    return replace(
+        change,
         waves=waves,
         gpus=gpus,
         resources=resources,

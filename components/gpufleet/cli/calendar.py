@@ -1,17 +1,18 @@
 """`gpufleet calendar`: which pools and teams have GPUs when, and what is paid for nothing."""
 
 import sys
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from fractions import Fraction
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import click
 
-from gpufleet.calendar.as_dict import calendar_as_dict
 from gpufleet.calendar.cells import calendar_grid, grid_svg, grid_text
 from gpufleet.calendar.fleet_calendar import fleet_calendar
-from gpufleet.calendar.model import FleetCalendar
+from gpufleet.calendar.model import CalendarSpan, FleetCalendar
 from gpufleet.calendar.rules import usd
+from gpufleet.calendar.spans import NO_TEAM
 from gpufleet.cli.moments import MomentType
 from gpufleet.cli.output import exit_code, print_findings, print_json
 from gpufleet.cli.source import compile_source
@@ -129,7 +130,7 @@ def command(
         made = fleet_calendar(compiled.fleet, at, at + length)
         findings = ordered((*findings, *made.findings))
     if output_format == "json":
-        shown = None if made is None else calendar_as_dict(made)
+        shown = None if made is None else _as_dict(made)
         print_json({"calendar": shown, "findings": [f.as_dict() for f in findings]})
     else:
         print_findings(findings)
@@ -167,3 +168,61 @@ def _usd(micro: Fraction | None) -> str:
         return "not known: a price is missing"
     whole, _, cents = usd(micro).partition(".")
     return f"{int(whole):>15,}.{cents} USD"
+
+
+def _as_dict(calendar: FleetCalendar) -> dict[str, Any]:
+    """The whole calendar, findings left out. Times in UTC, money in dollars."""
+    return {
+        "start": _utc(calendar.start),
+        "end": _utc(calendar.end),
+        "pools": [
+            {"name": one.name, "path": one.path, "spans": [_span(span) for span in one.spans]}
+            for one in calendar.pools
+        ],
+        "teams": [
+            {
+                "name": name if name != NO_TEAM else None,
+                "spans": [
+                    {
+                        "start": _utc(span.start),
+                        "end": _utc(span.end),
+                        "gpus": span.gpus,
+                        "bought": span.sure,
+                    }
+                    for span in spans
+                ],
+            }
+            for name, spans in calendar.teams.items()
+        ],
+        "actions": [
+            {"at": _utc(one.at), "pool": one.pool, "text": one.text} for one in calendar.actions
+        ],
+        "usd": {
+            "paidInAnyCase": _dollars(calendar.least),
+            "atLargestSize": _dollars(calendar.most),
+            "boughtForNoTeam": _dollars(calendar.unused),
+        },
+    }
+
+
+def _span(span: CalendarSpan) -> dict[str, Any]:
+    return {
+        "start": _utc(span.start),
+        "end": _utc(span.end),
+        "bought": span.bought,
+        "onDemand": span.requested,
+        "expected": span.expected,
+        "maintenance": span.out,
+        "promised": dict(span.promised),
+        "teams": {name: gpus for name, gpus in span.teams.items() if name != NO_TEAM},
+        "instancesPaid": span.paid,
+        "instancesUnused": span.unused,
+    }
+
+
+def _utc(moment: datetime) -> str:
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _dollars(micro: Fraction | None) -> str | None:
+    return None if micro is None else usd(micro)

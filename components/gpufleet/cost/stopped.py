@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from gpufleet.cost.cost import SECONDS_PER_HOUR
+from gpufleet.cost.cost import SECONDS_PER_HOUR, PodHolding
 from gpufleet.cost.dump import (
     HELD_SERIES,
     QUERY,
@@ -45,15 +45,6 @@ class Stop:
     micro_usd: int | None
     """What these units cost for that time; None where units or price are not known. It is saved
     once others use them, or the nodes go."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Held:
-    start: int
-    end: int
-    pod: str
-    resource: str
-    units: int
 
 
 def stops(
@@ -105,12 +96,19 @@ def _unknown(silent: Sequence[str]) -> list[Finding]:
     ]
 
 
-def _held(holding: Sequence[Series], notebook: IdleNotebook, step: int) -> list[_Held]:
+def _held(holding: Sequence[Series], notebook: IdleNotebook, step: int) -> list[PodHolding]:
     """What pods of a notebook held, in order of time."""
     pods = re.compile(pod_pattern(notebook.target))
     return sorted(
         (
-            _Held(start, end, one.labels["pod"], one.labels["resource"], round(value))
+            PodHolding(
+                notebook.namespace,
+                one.labels["pod"],
+                one.labels["resource"],
+                round(value),
+                start,
+                end,
+            )
             for one in holding
             if one.labels["namespace"] == notebook.namespace and pods.fullmatch(one.labels["pod"])
             for start, end, value in stretches(one.samples, step)
@@ -120,7 +118,7 @@ def _held(holding: Sequence[Series], notebook: IdleNotebook, step: int) -> list[
     )
 
 
-def _units(held: Sequence[_Held], moment: int, pool: Pool) -> dict[str, int]:
+def _units(held: Sequence[PodHolding], moment: int, pool: Pool) -> dict[str, int]:
     """What the last pod before a moment held at its end, else the first after at its beginning."""
     spelling = {sanitised(name): name for name in unit_weights(pool)}
     before = [one for one in held if one.start < moment]

@@ -12,10 +12,9 @@ from gpufleet.findings import Finding, findings_in, has_errors
 from gpufleet.models.ledger import Basis
 from gpufleet.platforms.registry import PLATFORMS
 from gpufleet.spec.base import Platform
-from gpufleet_planner.planning.entries import choose_entry
 from gpufleet_planner.planning.layouts import FilledPool, usd_per_hour
 from gpufleet_planner.planning.offers import not_provisioned, offered_machines
-from gpufleet_planner.planning.placed import ChosenWorkload, PricedFleet
+from gpufleet_planner.planning.placed import PricedFleet
 from gpufleet_planner.planning.plan import Planner, plan, planner_of
 from gpufleet_planner.planning.select import select
 
@@ -119,19 +118,18 @@ def _in_region(
 
 def _on_offers(provider: str, planner: Planner) -> PlannedPlace:
     confidence = planner.file.head.confidence
-    candidates: list[ChosenWorkload] = []
-    lost: dict[str, str] = {}
-    for path, entry in planner.file.workloads:
-        chosen, found = choose_entry(entry, path, planner.market, planner.catalogue, confidence)
-        if chosen is not None:
-            candidates.append(chosen)
-        else:
-            wrong = (one.message for one in found if has_errors([one]))
-            lost[entry.name] = next(wrong, "no machine runs it")
-    if lost or not candidates:
-        problem = "; ".join(f"{name}: {why}" for name, why in lost.items())
-        return PlannedPlace(provider, None, problem=problem or "no workload could be read")
-    pools = select(candidates, False, lambda _: True).pools
+    candidates, found = planner.choose(confidence)
+    names = {path: entry.name for path, entry in planner.file.workloads}
+    errors = [
+        (names.get(f.path.partition(".")[0], f.path), f.message) for f in found if has_errors([f])
+    ]
+    wrong = [f"{name}: {message}" for name, message in errors]
+    if wrong or not candidates:
+        return PlannedPlace(provider, None, problem="; ".join(wrong) or "no workload could be read")
+    try:
+        pools = select(candidates, False, lambda _: True).pools
+    except KeyError as crowded:
+        return PlannedPlace(provider, None, problem=f"no machines are left for {crowded.args[0]}")
     gpus = sum(pool.nodes * pool.key.machine.gpus for pool in pools)
     return PlannedPlace(
         provider, None, (PricedFleet(confidence, usd_per_hour(pools), gpus),), pools
