@@ -24,7 +24,7 @@ from gpufleet.fleet.model import Fleet
 from gpufleet.platforms.compiled import compile_data
 from gpufleet.render.dcgm_metrics import exported
 from gpufleet.render.idle import LEASE, idle_objects
-from gpufleet.render.rule_groups import rule_groups
+from gpufleet.render.monitoring_artefacts import rule_groups
 from gpufleet_sandbox.sandbox import Sandbox
 from tests.engine.conftest import require
 from tests.engine.dcgm_exporter import exposition, served

@@ -19,8 +19,8 @@ from gpufleet.cli.cost import command
 from gpufleet.platforms.compiled import compile_data
 from gpufleet.render.dashboards import dashboards
 from gpufleet.render.dcgm_metrics import exported
+from gpufleet.render.monitoring_artefacts import rule_groups
 from gpufleet.render.recording_rules import recording_rules
-from gpufleet.render.rule_groups import rule_groups
 from gpufleet.render.scrape_objects import scrape_objects
 from tests.engine.conftest import require
 from tests.engine.dashboard_picture import draw

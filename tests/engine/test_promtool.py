@@ -14,7 +14,7 @@ import yaml
 
 from gpufleet.render.alerts import alerts
 from gpufleet.render.dashboards import dashboards
-from gpufleet.render.rule_groups import rule_groups
+from gpufleet.render.monitoring_artefacts import rule_groups
 from gpufleet.render.scaling_signals import query_of
 from gpufleet.spec.scaling import KedaScaling
 from tests.engine.alert_series import (

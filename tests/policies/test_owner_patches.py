@@ -108,7 +108,7 @@ def test_keys_without_a_value_and_lists_of_keys_are_asked_for_and_left():
     for owners in (["owner"], {"owner": None}):
         (finding,) = found(bare, owners)
         assert (finding.message, finding.remediation) == (
-            "lacks owner; GPU capacity carries owner",
+            "lacks owner; GPU capacity must have owner",
             (),
         )
     (finding,) = found(bare, {"owner": None, "team": "ml"})

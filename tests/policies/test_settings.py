@@ -49,7 +49,7 @@ def test_all_problems_at_once():
     text = str(raised.value)
     assert text.startswith("gpu-policy.yaml: 11 errors")
     for part in (
-        "there is no setting 'profil'",
+        "'profil' is not a setting",
         "'production' is not a profile",
         "rules.gpu-idle-comand: no such rule",
         "'on' is not a level",

@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from gpufleet.catalogue.lookup import nearest_names
-from gpufleet.contract.kubelet_labels import OWN_DOMAINS, WELL_KNOWN, kubelet_sets
 from gpufleet.contract.platform import Platforms, PlatformValue
 from gpufleet.findings import Finding, error, findings_in, warning
 from gpufleet.fleet.model import GPU_TAINT, Machine
@@ -240,3 +239,40 @@ def _cluster(spec: FleetSpec, platforms: Platforms) -> Iterable[Finding]:
             platforms=[one.value for one in readers],
             found=value,
         )
+
+
+WELL_KNOWN = frozenset(
+    {
+        "beta.kubernetes.io/arch",
+        "beta.kubernetes.io/instance-type",
+        "beta.kubernetes.io/os",
+        "failure-domain.beta.kubernetes.io/region",
+        "failure-domain.beta.kubernetes.io/zone",
+        "kubernetes.io/arch",
+        "kubernetes.io/hostname",
+        "kubernetes.io/os",
+        "node.kubernetes.io/instance-type",
+        "topology.kubernetes.io/region",
+        "topology.kubernetes.io/zone",
+    }
+)
+"""Labels of Kubernetes' own domains that a kubelet sets on its own node. With any other it ends
+at once: "unknown 'kubernetes.io' or 'k8s.io' labels specified with --node-labels"
+(kubernetes/kubernetes `cmd/kubelet/app/options/options.go`, ValidateKubeletFlags;
+`staging/src/k8s.io/kubelet/pkg/apis/well_known_labels.go`, read 2026-11-28). Their values follow
+from the machine."""
+OWN_DOMAINS = ("kubelet.kubernetes.io", "node.kubernetes.io")
+"""Domains, with their subdomains, of which it sets every label."""
+_KUBERNETES = ("kubernetes.io", "k8s.io")
+
+
+def kubelet_sets(key: str) -> bool:
+    """Whether a kubelet starts with this label under `--node-labels`."""
+    domain, slash, _ = key.partition("/")
+    if not slash or not _under(domain, _KUBERNETES):
+        return True
+    return key in WELL_KNOWN or _under(domain, OWN_DOMAINS)
+
+
+def _under(domain: str, parents: tuple[str, ...]) -> bool:
+    return any(domain == one or domain.endswith(f".{one}") for one in parents)

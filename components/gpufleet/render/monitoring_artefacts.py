@@ -4,13 +4,18 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+from gpufleet.fleet.manifest import manifest
 from gpufleet.fleet.model import Fleet
+from gpufleet.render.alerts import alerts
 from gpufleet.render.artefact import Artefact, files_in
 from gpufleet.render.dashboards import dashboard_config_maps, dashboards
-from gpufleet.render.rule_groups import rule_object
+from gpufleet.render.recording_rules import recording_rules
 from gpufleet.render.scrape_objects import scrape_objects
+from gpufleet.spec.monitoring import Monitoring, MonitoringBackend
 
 _file = files_in(__file__)
+
+RULES_NAME = "gpufleet"
 
 
 def monitoring_objects(fleet: Fleet) -> list[dict[str, Any]]:
@@ -40,3 +45,28 @@ def monitoring_files(fleet: Fleet) -> Iterator[Artefact]:
     for one in dashboards(fleet, monitoring):
         text = json.dumps(one, indent=1, sort_keys=True) + "\n"
         yield from _file("dashboards/{uid}.json", text, uid=one["uid"], title=one["title"])
+
+
+def rule_groups(fleet: Fleet, monitoring: Monitoring) -> list[dict[str, Any]]:
+    """Groups as any rule file holds them: what is recorded first, then the alerts on it."""
+    interval = f"{monitoring.interval_seconds}s"
+    recorded = [rule.as_dict() for rule in recording_rules(fleet, monitoring)]
+    found = [alert.as_dict() for alert in alerts(fleet, monitoring)]
+    groups = [{"name": "gpufleet-recorded", "interval": interval, "rules": recorded}]
+    if found:
+        groups.append({"name": "gpufleet-alerts", "interval": interval, "rules": found})
+    return groups
+
+
+def rule_object(fleet: Fleet, monitoring: Monitoring) -> dict[str, Any] | None:
+    """The object of the backend; None for backend none."""
+    kinds = {
+        MonitoringBackend.PROMETHEUS: ("monitoring.coreos.com/v1", "PrometheusRule"),
+        MonitoringBackend.VICTORIA_METRICS: ("operator.victoriametrics.com/v1beta1", "VMRule"),
+    }
+    if monitoring.backend not in kinds:
+        return None
+    api_version, kind = kinds[monitoring.backend]
+    spec = {"groups": rule_groups(fleet, monitoring)}
+    place, labels = monitoring.namespace, monitoring.labels
+    return manifest(api_version, kind, RULES_NAME, place, labels, spec=spec)

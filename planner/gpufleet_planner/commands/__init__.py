@@ -7,8 +7,8 @@ COMMANDS = {
         "pack": "shares onto GPUs and nodes at least cost, with a proof",
     },
     "money": {
-        "rightsize": "what pods used of their GPUs, and what would be enough",
-        "own": "rented against machines of your own, over years",
+        "rightsize": "use of GPUs by pods, and the sufficient devices",
+        "own": "rented compared with owned machines, over years",
     },
 }
 """Family -> name -> one line of help. The module of that name in this package holds `command`."""

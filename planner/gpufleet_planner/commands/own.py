@@ -25,7 +25,7 @@ from gpufleet_planner.own.own_or_rent import (
 @click.command()
 @click.argument("spec", metavar="SPEC")
 @click.argument("hardware", metavar="HARDWARE")
-@click.option("--prices", metavar="FILE", help="Prices of your own, as for `gpufleet compile`.")
+@click.option("--prices", metavar="FILE", help="Your own prices, as for `gpufleet compile`.")
 @format_option
 def command(spec: str, hardware: str, prices: str | None, output_format: str) -> None:
     """Compare renting a fleet with buying it: price, power, room, people, growth, over years.

@@ -139,7 +139,7 @@ def _part(milli: float, capacity: int) -> float | None:
     "--solver/--no-solver",
     "solver",
     default=None,
-    help="Require or leave out the integer program. Default: used where scipy is installed.",
+    help="Require or skip the integer program. Default: used where scipy is installed.",
 )
 @click.option(
     "--trace",
@@ -159,7 +159,7 @@ def _part(milli: float, capacity: int) -> float | None:
     show_default=True,
     help="With tasks: whether they leave at their deletion_time.",
 )
-@click.option("--svg", metavar="FILE", help="Also draw which share sits where into this SVG file.")
+@click.option("--svg", metavar="FILE", help="Also draw the place of each share into this SVG file.")
 @format_option
 def command(
     file: str,
@@ -296,7 +296,7 @@ def _verdict(packing: Packing) -> str:
     )
     bought = f"{packing.gpus} GPUs bought for {cost} {unit}"
     if not packing.complete:
-        return f"not everything has a place; {bought}"
+        return f"some shares have no place; {bought}"
     gap = f"gap {float(packing.gap):.2%} ({packing.method.value})"
     return f"{bought}; at least {bound} is needed, {gap}"
 

@@ -51,7 +51,7 @@ from gpufleet_planner.planning.spec_text import cost_line, plan_as_dict, spec_te
 @click.option("--html", "html", metavar="OUT", help="Also write a page with pictures.")
 @click.option("--explain", is_flag=True, help="Every number's formula, basis and source.")
 @as_of_option
-@click.option("--svg", metavar="FILE", help="Also draw what sits on which GPU into this SVG file.")
+@click.option("--svg", metavar="FILE", help="Also draw the contents of all GPUs into this SVG.")
 @format_option
 def command(
     file: str,

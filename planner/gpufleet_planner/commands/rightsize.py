@@ -1,4 +1,4 @@
-"""`gpufleet rightsize`: what pods used of their GPUs, and what would have been enough."""
+"""`gpufleet rightsize`: use of GPUs by pods, and the sufficient devices."""
 
 import sys
 from fractions import Fraction
@@ -67,7 +67,7 @@ HOURS_PER_MONTH = 730
     type=click.Choice([one.value for one in Isolation]),
     default=Isolation.MEMORY.value,
     show_default=True,
-    help="Least a pod must have for itself: hardware (whole GPU or MIG), memory (MPS too), none "
+    help="Minimum isolation of a pod: hardware (whole GPU or MIG), memory (MPS too), none "
     "(time-slicing too).",
 )
 @click.option(
@@ -84,7 +84,7 @@ HOURS_PER_MONTH = 730
     default=float(MAXIMUM_SLOWDOWN),
     show_default=True,
     metavar="TIMES",
-    help="The same work takes at most this many times as long on what is proposed.",
+    help="Maximum slow-down of the same work on a proposed device.",
 )
 @click.option("--write", "out", metavar="DIR", help="Write fleet.yaml and patches (needs --spec).")
 @click.option("--query", "show_query", is_flag=True, help="Print the query of the input.")
@@ -254,7 +254,7 @@ def _whole(micro_usd: float | None) -> int | None:
 
 
 def _print_text(answers: list[Advice]) -> None:
-    table = Table(title="What would have been enough")
+    table = Table(title="Sufficient devices")
     for name in ("workload", "holds", "used", "verdict", "instead"):
         table.add_column(name, overflow="fold")
     table.add_column("saves USD/h", justify="right")
@@ -279,7 +279,7 @@ def _print_text(answers: list[Advice]) -> None:
     click.echo(
         f"Saving: {total / 1e6:,.2f} USD/h, {month:,.0f} USD a month of {HOURS_PER_MONTH} h,"
     )
-    click.echo("once others use what becomes free, or its nodes go away.")
+    click.echo("once other pods use the free part, or its nodes are removed.")
     for one in answers:
         for risk in one.risks if one.verdict is not Conclusion.FITS else ():
             click.echo(f"{one.workload.namespace}/{one.workload.name}: {risk}")

@@ -136,7 +136,7 @@ def market_options(function: _Function) -> _Function:
         type=click.Choice([i.value for i in Isolation]),
         default=Isolation.MEMORY.value,
         show_default=True,
-        help="Least it must have for itself; memory allows MPS, none time-slicing too.",
+        help="Minimum isolation; memory allows MPS, none time-slicing too.",
     )
     @click.option("--interruptible", is_flag=True, help="Spot machines may be chosen.")
     @click.option("--most-gpus", type=click.IntRange(min=1), default=256, show_default=True)

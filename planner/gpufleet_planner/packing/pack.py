@@ -133,10 +133,10 @@ def explain(
     for name, count in unplaced.items():
         share = problem.by_name[name]
         if raised:
-            why = f"the limits in the way are {', '.join(limits)}"
+            why = f"the limiting settings are {', '.join(limits)}"
             fixes = [f"set {path} to {need}" for path, _, need in raised]
         else:
-            why = "nothing with room for them may be bought"
+            why = "no machine type with room for them may be bought"
             fixes = ["allow a machine type that serves them to be bought (maxNodes above 0)"]
         found.append(
             error(

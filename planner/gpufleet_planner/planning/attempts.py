@@ -84,7 +84,7 @@ def _dearer(least: float | None, ceiling: float | None, of: str) -> Miss | None:
     if ceiling is None or (least is not None and least <= ceiling):
         return None
     if least is None:
-        return Miss("dearer", "no price is known, and something with a price keeps the target")
+        return Miss("dearer", "its price is unknown, and a priced choice keeps the target")
     return Miss("dearer", f"{least:.2f} {of}, {ceiling:.2f} is enough", least)
 
 
@@ -250,7 +250,7 @@ def _taken_back(need: WorkloadNeed, reached: Reached, offer: OfferedMachine) -> 
     if need.interruptible or hours is None or most is None or hours <= most:
         return None
     text = (
-        f"the run takes {hours:.1f} h, and machines bought by {offer.buy} are taken back after "
+        f"the run takes {hours:.1f} h, and machines bought by {offer.buy} are reclaimed after "
         f"{most:g} h"
     )
     return Miss("taken-back", text, hours)

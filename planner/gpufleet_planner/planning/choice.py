@@ -183,7 +183,7 @@ def _contradiction(
     return error(
         "target-contradiction",
         path,
-        f"{' and '.join(names)} cannot be kept together by anything on the market for "
+        f"{' and '.join(names)} cannot be kept together by any offer on the market for "
         f"{need.name}; nearest for each: {'; '.join(shown)}",
         " or ".join(raised) or f"relax {' and '.join(names)}",
         targets=names,

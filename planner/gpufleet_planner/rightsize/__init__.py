@@ -1,1 +1,1 @@
-"""Right-sizing from measurements: what pods used of their GPUs, and what would have been enough."""
+"""Right-sizing from measurements: use of GPUs by pods, and the sufficient devices."""

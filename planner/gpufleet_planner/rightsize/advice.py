@@ -136,7 +136,7 @@ def advise(
         text = "other pods use the same devices, and DCGM counts by device"
         return replace(unknown, reason=text)
     if any(use.exceeds(device.usable_bytes) for use in workload.uses):
-        text = "samples are above what the device has: their unit is another one"
+        text = "samples exceed the device: they have another unit"
         return replace(unknown, reason=text)
     if all(most is not None and most <= IDLE for most in measured):
         risks = (*_coverage_risk(unknown), "work between two samples is not seen")
@@ -157,7 +157,7 @@ def advise(
     if option is None or price is None or option.micro_usd is None:
         return _fits(unknown, device, "no machine with a price in the market is enough")
     if float(price - option.micro_usd) < float(least_saving) * price:
-        return _fits(unknown, device, "nothing that is enough costs noticeably less")
+        return _fits(unknown, device, "no sufficient device costs noticeably less")
     slowdown = max(Fraction(1), *_stretches(device, option.share))
     fewer = option.share.label == device.label and (needed < each or busy_pods < pods)
     return replace(

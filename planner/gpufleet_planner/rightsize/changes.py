@@ -87,7 +87,7 @@ def _left(answers: Iterable[Advice]) -> Iterable[Finding]:
                 "no patch is written: Kubernetes allows no such namespace or name"
                 if scalable
                 else f"no patch is written for a {one.workload.kind}: its pods cannot be changed",
-                "see who wrote the samples" if scalable else "change the file that makes it",
+                "check the samples' source" if scalable else "change the file that creates it",
                 value=one.workload.kind,
             )
 

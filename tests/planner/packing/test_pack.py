@@ -160,7 +160,7 @@ def test_quota_names_the_limit_and_what_would_do() -> None:
     )
     assert finding.code == "pack-no-room"
     assert finding.message == (
-        "1 of 3 shares of 4g.40gb have no place: the limits in the way are machines[0].maxNodes = 2"
+        "1 of 3 shares of 4g.40gb have no place: the limiting settings are machines[0].maxNodes = 2"
     )
     assert finding.fix == "set machines[0].maxNodes to 3, or request at most 2 of 4g.40gb"
 

@@ -75,7 +75,7 @@ def test_what_a_fitting_workload_used_is_named() -> None:
     found = only(replace(SMALL, peak_gib=76, compute=0.95, bandwidth=0.95))
     assert found.verdict is Conclusion.FITS
     assert found.reason.startswith("peak of 76.")
-    assert "nothing that is enough costs noticeably less" in found.reason
+    assert "no sufficient device costs noticeably less" in found.reason
 
 
 def test_the_user_of_mps_pods_is_a_risk_that_is_named() -> None:

@@ -65,7 +65,7 @@ def test_json_adds_up(dump: str) -> None:
 def test_the_text_names_each_workload_and_the_condition_of_the_saving(dump: str) -> None:
     result = run(dump, "--platform", "eks", "--region", "us-east-1")
     assert result.exit_code == 0, result.output
-    assert "once others use what becomes free" in result.stdout
+    assert "once other pods use the free part" in result.stdout
     assert "work between two samples is not seen" in result.stdout
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from gpufleet.contract.kubelet_labels import kubelet_sets
+from gpufleet.fleet.pool_rules import kubelet_sets
 from gpufleet.platforms.compiled import compile_data
 
 EKS = {"platform": "eks", "cluster": {"name": "a", "region": "us-east-1"}}

@@ -9,8 +9,8 @@ import pytest
 from gpufleet.fleet import Fleet
 from gpufleet.render.alerts import alerts, validate_alerts
 from gpufleet.render.dcgm_metrics import COUNTERS, exported, exporter_csv
+from gpufleet.render.monitoring_artefacts import rule_groups, rule_object
 from gpufleet.render.recording_rules import recording_rules
-from gpufleet.render.rule_groups import rule_groups, rule_object
 from gpufleet.render.scrape_objects import scrape_objects
 from gpufleet.spec.monitoring import Monitoring
 from tests.unit.render.fleets import TEAMS, eks, watched
