@@ -58,6 +58,7 @@ def found(folder: Path, **parts: str) -> set[str]:
         (CPU, {"IMAGE": "ghcr.io/huggingface/text-embeddings-inference:cpu-1.5"}),
         (CPU, {"IMAGE": "ghcr.io/ggml-org/llama.cpp:server"}),
         (CPU, {"IMAGE": "tensorflow/serving:2.14.0"}),
+        (CPU, {"IMAGE": "ealen/echo-server:0.9.2"}),
         (CPU, {"IMAGE": "public.ecr.aws/q9t5s3a7/vllm-cpu-release-repo:v0.9.1"}),
         (RESOURCE, {"RESOURCE": "nvidia.com/mig-1g5gb"}),
         (RESOURCE, {"RESOURCE": "nvidia.com/gpu-memory"}),
@@ -120,3 +121,59 @@ def test_legal_servers_are_left_alone(tmp_path: Path, code: str, parts: dict[str
 )
 def test_tags_of_cuda_that_are_gone(tmp_path: Path, image: str, removed: bool):
     assert ("gpu-image-removed" in found(tmp_path, IMAGE=image)) is removed
+
+
+@pytest.mark.parametrize(
+    ("image", "cluster_ip", "read"),
+    [(VLLM, "", True), (VLLM, "clusterIP: None,", False), ("ealen/echo-server:0.9.2", "", False)],
+)
+def test_a_service_of_the_name_of_vllm(tmp_path: Path, image: str, cluster_ip: str, read: bool):
+    """katiki456/k8s-gpu-scheduling-lab: a container called vllm that runs another program."""
+    service = (
+        f"metadata: {{name: vllm, namespace: ml}}\nspec: {{{cluster_ip} ports: [{{port: 80}}]}}"
+    )
+    write(tmp_path, {"b.yaml": f"apiVersion: v1\nkind: Service\n{service}\n"})
+    assert ("vllm-port-of-service" in found(tmp_path, IMAGE=image)) is read
+
+
+KEDA = """\
+apiVersion: keda.sh/v1alpha1
+kind: ScaledObject
+metadata: {name: chat, namespace: ml}
+spec: {scaleTargetRef: {name: chat}, maxReplicaCount: 2, triggers: [{type: cron, metadata: {}}]}
+"""
+
+
+@pytest.mark.parametrize(("scaler", "validated"), [(KEDA, True), ("a: 1\n", False)])
+def test_a_server_that_an_autoscaler_starts_from_0(tmp_path: Path, scaler: str, validated: bool):
+    text = SERVER.replace("spec:\n  selector", "spec:\n  replicas: 0\n  selector", 1)
+    for name, value in (
+        ("GPU", T4),
+        ("IMAGE", VLLM),
+        ("ARGS", f"{QWEN}, --dtype=bfloat16"),
+        ("ENV", ""),
+    ):
+        text = text.replace(name, value)
+    write(tmp_path, {"a.yaml": text.replace("RESOURCE", "nvidia.com/gpu"), "b.yaml": scaler})
+    codes = {one["code"] for one in audit(tmp_path)["findings"]}
+    assert (REFUSED in codes) is validated
+
+
+@pytest.mark.parametrize(
+    ("kind", "toleration", "said"),
+    [
+        ("Deployment", "{key: nvidia.com/gpu, operator: Exists}", True),
+        ("Job", "{key: nvidia.com/gpu, operator: Exists}", False),
+        ("Deployment", "{key: dedicated, operator: Exists}", False),
+    ],
+)
+def test_the_taint_of_gpus_is_tolerated_without_a_gpu(
+    tmp_path: Path, kind: str, toleration: str, said: bool
+):
+    group = {"Deployment": "apps/v1", "Job": "batch/v1"}[kind]
+    spec = f"tolerations: [{toleration}], containers: [{{name: a, image: b}}]"
+    text = f"apiVersion: {group}\nkind: {kind}\nmetadata: {{name: a, namespace: ml}}\n"
+    text += f"spec: {{template: {{spec: {{restartPolicy: Never, {spec}}}}}}}\n"
+    write(tmp_path, {"a.yaml": text})
+    codes = {one["code"] for one in audit(tmp_path)["findings"]}
+    assert ("non-gpu-pod-on-gpu-pool" in codes) is said

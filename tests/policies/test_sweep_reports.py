@@ -30,7 +30,7 @@ def test_the_cause_is_said(report: dict[str, Any], tmp_path: Path):
 
 
 def test_most_are_said_and_the_others_say_why():
-    """At first 4 of 41 were."""
-    assert len({one["report"] for one in REPORTS}) == len(REPORTS) >= 41
-    assert len(SAID) >= 32
+    """At first 4 of 41 were, and 4 of the 7 that were found later."""
+    assert len({one["report"] for one in REPORTS}) == len(REPORTS) >= 48
+    assert len(SAID) >= 37
     assert all("code" not in one for one in REPORTS if "missed" in one)

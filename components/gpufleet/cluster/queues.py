@@ -28,8 +28,6 @@ class ClusterQueue(Subject):
     cohort: Fact[str]
     quotas: tuple[FlavorQuota, ...]
     """GPU-like resources only."""
-    selects_namespaces: bool = True
-    """Whether `namespaceSelector` is set, or may be: without it no namespace may use the queue."""
     covered: frozenset[str] | None = None
     """Every resource with quota; None: not known."""
 

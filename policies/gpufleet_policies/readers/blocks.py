@@ -112,6 +112,12 @@ def known_texts(value: Any) -> dict[str, str]:
     return {key: item for key, item in mapping(value).items() if isinstance(item, str)}
 
 
+def own_texts(document: Any) -> dict[str, str]:
+    """Labels and annotations of an object whose values are known."""
+    labels = known_texts(inside(document, "metadata.labels"))
+    return {**labels, **known_texts(inside(document, "metadata.annotations"))}
+
+
 def all_known(value: Any) -> bool:
     """Whether a map, or its absence, is fully readable."""
     if value is None:

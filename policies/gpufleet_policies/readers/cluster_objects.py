@@ -17,7 +17,7 @@ from gpufleet.cluster.program import Program
 from gpufleet.contract.relation import DEVICE_PLUGIN, NODE_TESTS
 from gpufleet.documents.shapes import items, mapping
 from gpufleet.findings.locator import Locator
-from gpufleet_policies.readers.blocks import inside, known_texts
+from gpufleet_policies.readers.blocks import inside, known_texts, own_texts
 from gpufleet_policies.readers.nvidia_objects import installed
 from gpufleet_policies.readers.options import read_options
 from gpufleet_policies.readers.raw_pods import natural
@@ -27,8 +27,7 @@ from gpufleet_policies.readers.reading import fact, text
 def namespace(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
     """core Namespace."""
     labels = known_texts(inside(document, "metadata.labels"))
-    merged = {**labels, **known_texts(inside(document, "metadata.annotations"))}
-    yield DeclaredNamespace(locator=locator, annotations=merged, labels=labels)
+    yield DeclaredNamespace(locator=locator, annotations=own_texts(document), labels=labels)
 
 
 def quota(document: dict[str, Any], locator: Locator) -> Iterator[Any]:

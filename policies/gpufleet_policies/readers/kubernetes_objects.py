@@ -6,8 +6,8 @@ from typing import Any
 from gpufleet.documents.shapes import is_mapping, items, mapping
 from gpufleet.findings.locator import Locator
 from gpufleet_policies.configurations.recognition import OBJECTS
-from gpufleet_policies.readers import autoscaler, claims, nodes, raw_objects
-from gpufleet_policies.readers.blocks import inside
+from gpufleet_policies.readers import autoscaler, claims, nodes
+from gpufleet_policies.readers.blocks import inside, own_texts
 from gpufleet_policies.readers.kubernetes_kinds import READERS
 from gpufleet_policies.readers.members import APP_WRAPPER, QUEUE, has_members, members_of
 from gpufleet_policies.readers.nvidia_objects import config_object
@@ -15,6 +15,8 @@ from gpufleet_policies.readers.object_shape import refused_shape
 from gpufleet_policies.readers.other_kinds import cannot_concern_gpus, is_validated_by_definition
 from gpufleet_policies.readers.placeholders import is_filled_in
 from gpufleet_policies.readers.pod_templates import KINDS
+from gpufleet_policies.readers.raw_objects import KINDS as RAW_KINDS
+from gpufleet_policies.readers.raw_objects import RawObject
 from gpufleet_policies.readers.reading import at, place_of
 from gpufleet_policies.readers.workload import workload_from
 from gpufleet_policies.wrappers.judged import NotJudged
@@ -29,7 +31,7 @@ def is_validated_kind(group: str, kind: str) -> bool:
         or found in OBJECTS
         or found in autoscaler.KINDS
         or found in claims.KINDS
-        or found in raw_objects.KINDS
+        or found in RAW_KINDS
     )
 
 
@@ -128,8 +130,8 @@ def facts_of_object(
     reader = READERS.get((group, locator.kind))
     if reader is not None:
         yield from reader(document, locator)
-    if (group, locator.kind) in raw_objects.KINDS:
-        yield raw_objects.RawObject(locator=locator, document=document)
+    if (group, locator.kind) in RAW_KINDS:
+        yield RawObject(locator=locator, document=document, annotations=own_texts(document))
     own = OBJECTS.get((group, locator.kind))
     by_definition = is_validated_by_definition(document, group, locator.kind)
     if own is None:

@@ -17,17 +17,9 @@ from gpufleet.cluster.queues import (
 )
 from gpufleet.documents.shapes import items, mapping
 from gpufleet.findings.locator import Locator
-from gpufleet_policies.readers.blocks import inside, known_texts, word
+from gpufleet_policies.readers.blocks import inside, known_texts, own_texts, word
 from gpufleet_policies.readers.quantities import whole_amount
 from gpufleet_policies.readers.reading import boolean, fact, whole
-
-
-def _texts(document: dict[str, Any]) -> dict[str, str]:
-    return {
-        **known_texts(inside(document, "metadata.labels")),
-        **known_texts(inside(document, "metadata.annotations")),
-    }
-
 
 _NO_LIMIT = 10**6
 """Quotas of at least this mean no limit: Kueue's own examples write 1000000000 where another
@@ -75,10 +67,9 @@ def cluster_queue(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
         cohort = word(document, "spec.cohort")
     yield ClusterQueue(
         locator=locator,
-        annotations=_texts(document),
+        annotations=own_texts(document),
         cohort=cohort,
         quotas=tuple(_quotas(document)),
-        selects_namespaces=inside(document, "spec.namespaceSelector") is not None,
         covered=_covered(document),
     )
 
@@ -88,7 +79,7 @@ def cohort(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
     parent = word(document, "spec.parentName")
     yield CohortFacts(
         locator=locator,
-        annotations=_texts(document),
+        annotations=own_texts(document),
         quotas=tuple(_quotas(document)),
         parent=word(document, "spec.parent") if parent.is_absent else parent,
     )
@@ -98,7 +89,7 @@ def local_queue(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
     """kueue.x-k8s.io LocalQueue."""
     yield LocalQueue(
         locator=locator,
-        annotations=_texts(document),
+        annotations=own_texts(document),
         cluster_queue=word(document, "spec.clusterQueue"),
     )
 
@@ -107,7 +98,7 @@ def resource_flavor(document: dict[str, Any], locator: Locator) -> Iterator[Any]
     """kueue.x-k8s.io ResourceFlavor."""
     yield ResourceFlavor(
         locator=locator,
-        annotations=_texts(document),
+        annotations=own_texts(document),
         node_labels=known_texts(inside(document, "spec.nodeLabels")),
         topology=word(document, "spec.topologyName"),
     )
@@ -143,7 +134,7 @@ def kai_queue(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
     gpu = inside(document, "spec.resources.gpu")
     yield KaiQueue(
         locator=locator,
-        annotations=_texts(document),
+        annotations=own_texts(document),
         quota=_signed(gpu, "quota"),
         limit=_signed(gpu, "limit"),
     )

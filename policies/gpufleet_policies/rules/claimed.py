@@ -3,7 +3,16 @@
 from dataclasses import replace
 from decimal import Decimal
 
-from gpufleet.cluster import Amount, Container, PodGroup, Surroundings, WorkloadFacts, known
+from gpufleet.cluster import (
+    Amount,
+    Autoscaler,
+    Container,
+    PodGroup,
+    Surroundings,
+    WorkloadFacts,
+    known,
+    unknown,
+)
 from gpufleet.cluster.claims import GPU_CLASS, DeviceClaim
 from gpufleet.cluster.container import GPU
 from gpufleet.cluster.pods import PodClaim
@@ -42,6 +51,18 @@ def with_claims(context: RuleContext, workload: WorkloadFacts) -> WorkloadFacts:
         groups = tuple(_counted(context, workload, group) for group in workload.pod_groups)
         context.memo[key] = replace(workload, pod_groups=groups)
     return context.memo[key]
+
+
+def with_pods(context: RuleContext, workload: WorkloadFacts) -> WorkloadFacts:
+    """A workload of no replicas that an autoscaler starts, with an unknown number of pods."""
+    own = (workload.locator.kind, workload.locator.name, workload.locator.namespace)
+    if all(group.pods.found != 0 for group in workload.pod_groups) or not any(
+        (one.target_kind.found, one.target_name.found, one.locator.namespace) == own
+        for one in context.anywhere(Autoscaler)
+    ):
+        return workload
+    groups = (replace(group, pods=unknown("spec.replicas")) for group in workload.pod_groups)
+    return replace(workload, pod_groups=tuple(groups))
 
 
 def _counted(context: RuleContext, workload: WorkloadFacts, group: PodGroup) -> PodGroup:

@@ -169,15 +169,18 @@ def without_gpu(context: RuleContext, workload: WorkloadFacts) -> Iterator[Findi
                 remediation=_without_pin(group, pin),
             )
             continue
-        tolerated = group.tolerations
-        everything = tolerated.is_known and any(t.tolerates_everything for t in tolerated.value)
-        if everything:
+        own = group.tolerations.found or ()
+        everything = any(one.tolerates_everything for one in own)
+        served = workload.locator.kind in ("Deployment", "StatefulSet")
+        if everything or (served and any(one.key == GPU for one in own)):
             yield finding(
                 where=f"{group.place}.tolerations",
-                found="requests no GPU and tolerates every taint",
+                found=f"requests no GPU and tolerates {'every taint' if everything else GPU}",
                 limit="it may run on a GPU node and prevent its removal",
-                alternative="name the taints it must tolerate",
-                evidence={"tolerates": "everything"},
+                alternative="name the taints it must tolerate"
+                if everything
+                else f"remove the toleration, or write `limits: {{{GPU}: 1}}`",
+                evidence={"tolerates": "everything" if everything else GPU},
                 at_most=Level.ADVISORY,
             )
 

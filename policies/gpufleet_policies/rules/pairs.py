@@ -28,6 +28,7 @@ from gpufleet_policies.configurations.groups import RELATIONS
 from gpufleet_policies.readers.raw_objects import RawObject
 from gpufleet_policies.readers.reading import holds_unknown
 from gpufleet_policies.readers.scheduling import uncovered
+from gpufleet_policies.rules.claimed import with_pods
 from gpufleet_policies.rules.fractions_of_gpus import FRACTIONS
 from gpufleet_policies.rules.placement import GPU_LABELS, named_gpu
 from gpufleet_policies.rules.written import rule_rows, written_rule
@@ -81,7 +82,7 @@ def _made(context: RuleContext, subject: Any) -> Iterator[tuple[str, _Side]]:
         data = {**written, "name": subject.name, "values": values, "complete": subject.complete}
         yield "Program", _Side(subject, data)
     elif isinstance(subject, WorkloadFacts):
-        for group in subject.pod_groups:
+        for group in with_pods(context, subject).pod_groups:
             if group.pods.found != 0:
                 yield "Pods", _Side(subject, _pods(subject, group), group.place)
         for _, one in subject.gpu_containers:
@@ -134,11 +135,12 @@ def _pods(workload: WorkloadFacts, group: PodGroup) -> dict[str, Any]:
         "volumes": list(group.volumes),
         "serviceLinks": group.service_links and workload.template_checked_on_creation,
         "runs": [
-            f"{one.name} {one.image.found} {one.words.found}"
+            f"{one.image.found} {one.words.found}"
             for one in group.containers
             if not one.init and "VLLM_PORT" not in one.variables
         ],
         "claims": [one.template.found or one.claim.found for one in group.claims] or None,
+        "hostIPC": group.host_ipc or None,
         "asks": bool(group.gpu_resources) or parts,
         "chosen": group.node_labels or None,
         "tolerations": UNKNOWN if tolerations.is_unknown else tolerations.found or (),

@@ -16,7 +16,7 @@ from gpufleet.cluster.queues import (
     QueueAdmissionCheck,
     ResourceFlavor,
 )
-from gpufleet.findings import Finding, Level, finding
+from gpufleet.findings import Finding, finding
 from gpufleet.rules.context import RuleContext
 from gpufleet_policies.money.pools import reach
 from gpufleet_policies.rules.placement import carries
@@ -174,18 +174,6 @@ def stranded(context: RuleContext, queue: ClusterQueue) -> Iterator[Finding]:
             "no LocalQueue leads to it",
             "make a LocalQueue, or remove the queue",
         )
-
-
-@written_rule("queue-selects-no-namespace", ClusterQueue)
-def no_namespace(context: RuleContext, queue: ClusterQueue) -> Iterator[Finding]:
-    """Advice in a cohort: the queue may only lend its quota."""
-    if queue.selects_namespaces or not queue.quotas:
-        return
-    yield finding(
-        where="spec.namespaceSelector",
-        found="is not written",
-        at_most=Level.MANDATORY if queue.cohort.is_absent else Level.ADVISORY,
-    )
 
 
 def _stranded(where: str, gpus: int, because: str, fix: str) -> Finding:

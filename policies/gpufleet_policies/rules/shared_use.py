@@ -8,7 +8,7 @@ from gpufleet.cluster import Container, PodGroup, Provenance, WorkloadFacts
 from gpufleet.findings import Finding, Level, finding
 from gpufleet.findings.money import AmountKind
 from gpufleet.rules.context import RuleContext
-from gpufleet_policies.rules.grants import GKE_STRATEGY, PoolGrant, shared_grants
+from gpufleet_policies.rules.grants import PoolGrant, shared_grants
 from gpufleet_policies.rules.hardware import held
 from gpufleet_policies.rules.model_memory import ROOM, gib, memory_need, model_weights
 from gpufleet_policies.rules.model_requests import held_memory, larger_share
@@ -44,20 +44,6 @@ def trains_on_shares(context: RuleContext, workload: WorkloadFacts) -> Iterator[
                 at_most=Level.MANDATORY if several else Level.ADVISORY,
                 evidence={"resource": share.grant.resource, "replicas": share.grant.replicas},
             )
-
-
-@written_rule("gke-mps-pod-without-host-ipc")
-def without_host_ipc(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
-    """The pod selects nodes by GKE's label of the MPS strategy. NVIDIA's own device plugin needs no
-    such field: it mounts the daemon's pipe into the pod.
-    """
-    for group in workload.running_groups():
-        if group.host_ipc or group.node_labels.get(GKE_STRATEGY) != frozenset({"mps"}):
-            continue
-        yield finding(
-            where=f"{group.place}.hostIPC",
-            found="selects nodes that share GPUs by MPS, and has no hostIPC",
-        )
 
 
 @written_rule("sharing-memory-oversubscribed")

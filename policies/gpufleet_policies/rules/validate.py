@@ -15,7 +15,7 @@ from gpufleet.rules.context import RuleContext, once
 from gpufleet.rules.rule import Found, Needs, Profile, Rule
 from gpufleet_policies.readers.workload import is_of_known_kind
 from gpufleet_policies.rule_evidence import is_over_budget
-from gpufleet_policies.rules.claimed import COUNTING, with_claims
+from gpufleet_policies.rules.claimed import COUNTING, with_claims, with_pods
 from gpufleet_policies.rules.exceptions import Exemption, exemptions
 from gpufleet_policies.rules.placement import pools_for
 from gpufleet_policies.rules.registry import (
@@ -52,6 +52,8 @@ def validate(
         return list(_of_compile(subject))
     if isinstance(subject, WorkloadFacts) and subject.locator.kind in _SHAPES:
         return []
+    if isinstance(subject, WorkloadFacts):
+        subject = with_pods(context, subject)
     longest = settings.thresholds.longest_waiver_days
     silenced = exemptions(subject, settings.exceptions, context.today, by_id(), longest)
     profile = settings.profile_for(context, subject)

@@ -83,4 +83,11 @@ CASES = (
         ADVICE,
         alongside=(FLEET, deployment(_PODS)),
     ),
+    Case(
+        "autoscaler-version-gone",
+        of_kind("PodDisruptionBudget", "policy/v1", "chat", {"minAvailable": 1}),
+        of_kind("PodDisruptionBudget", "policy/v1beta1", "chat", {"minAvailable": 1}),
+        "is written in policy/v1beta1",
+        ADVICE,
+    ),
 )
