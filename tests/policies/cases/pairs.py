@@ -184,7 +184,7 @@ CASES = (
         "exporter-may-not-read-pods",
         exporter("v26.7.0"),
         exporter("v25.10.1"),
-        "asks the exporter for labels of pods, and v25.10.1 gives it no right to read them",
+        "requests labels of pods from the exporter, and v25.10.1 gives it no permission",
         ADVICE,
         alongside=(),
     ),

@@ -152,7 +152,7 @@ CASES = (
         "hami-not-read",
         job({CHOSEN: "GPU-1"}),
         job({f"metadata.annotations.{CHOICE}": "GPU-1"}),
-        "chooses GPUs in annotations of its own, which its pods do not have",
+        "chooses GPUs in its own annotations, which its pods do not have",
         ADVICE,
     ),
     Case(
@@ -269,7 +269,7 @@ CASES = (
     in_values(
         hami({"devicePlugin": {"hostPIDBroker": {"enabled": True}}}),
         hami({"devicePlugin": {"hostPIDBroker": {"enabled": True}, "hostPID": False}}),
-        "asks the device plugin for host PIDs, and hostPID is false",
+        "requests host PIDs from the device plugin, and hostPID is false",
     ),
     in_values(
         hami({"devicePlugin": {"numaRefit": {"enabled": True}, "enableNumaTopology": True}}),

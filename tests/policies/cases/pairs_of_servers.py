@@ -72,7 +72,7 @@ CASES = (
                 f"{VLLM}0.9.2",
                 f"{VLLM}0.10.0",
                 ("--enable-reasoning", "--reasoning-parser", "qwen3"),
-                "v0.10.0 with --enable-reasoning, which this release does not know",
+                "v0.10.0 with --enable-reasoning, which this release does not have",
             ),
             (f"{VLLM}0.12.0", f"{VLLM}0.13.0", ("--task", "embed"), "v0.13.0 with --task,"),
             (
@@ -149,7 +149,7 @@ CASES = (
             "kserve",
         ),
         release("kserve-resources", "v0.15.2", {}, "kserve"),
-        "an image without CUDA, and InferenceService llama asks for GPUs",
+        "an image without CUDA, and InferenceService llama requests GPUs",
         ADVICE,
         alongside=(inference({}),),
     ),
