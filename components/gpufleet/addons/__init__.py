@@ -1,1 +1,1 @@
-"""Components that exist once per cluster: operators and what they read."""
+"""Cluster-wide components: operators and the objects that they read."""

@@ -1,4 +1,4 @@
-"""GpuAcceptance: tests that nodes pass before work, and their verdicts."""
+"""GpuAcceptance: tests of nodes before they run work, and their results."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -22,11 +22,11 @@ from gpufleet.spec.base import Ownership
 Figures = dict[str, dict[str, dict[str, str]]]
 """Node -> test -> `figure`, `expected`, `verdict`."""
 _MARGIN_MINUTES = 10
-"""For the images of the Job that waits."""
+"""Platform of the images of the Job that waits."""
 
 
 class _Verdicts(pulumi.CustomResource):
-    """The ConfigMap of a pool's verdicts, read from the cluster and not managed."""
+    """The ConfigMap of a pool's results, read from the cluster and not managed."""
 
     data: pulumi.Output[dict[str, str] | None]
 
@@ -37,19 +37,19 @@ class _Verdicts(pulumi.CustomResource):
 
 
 class GpuAcceptance(GpuComponent[FleetPlan]):
-    """Namespace, rights, a DaemonSet of tests for each pool, and a Job that waits for verdicts.
+    """Namespace, rights, a DaemonSet of tests for each pool, and a Job that waits for the results.
 
     A node keeps the taint `gpufleet.dev/not-accepted` until it has passed. Nodes must exist:
-    `depends_on` the pools. `GpuFleet` makes it when a pool has `acceptance`. With `strict` an
-    update ends with an error that has the figures of every refused node.
+    `depends_on` the pools. `GpuFleet` creates it when a pool has `acceptance`. With `strict` an
+    update ends with an error that contains the figures of every refused node.
     """
 
     accepted: pulumi.Output[dict[str, list[str]]]
-    """Pool -> nodes that have passed the present tests, by name. Depends on the tests: what uses it
-    is made after them."""
+    """Pool -> nodes that have passed the present tests, by name. It depends on the tests, so
+    resources that use it are created after them."""
     refused: pulumi.Output[dict[str, dict[str, dict[str, str]]]]
-    """Pool -> node -> test -> what was found and expected, of tests that failed. A node without a
-    verdict has the test `verdict`, and two nodes together the name `_between-nodes`."""
+    """Pool -> node -> test -> actual and expected value, of failed tests. A node without a result
+    has the test `verdict`, and two nodes together have the name `_between-nodes`."""
     figures: pulumi.Output[dict[str, Any]]
     """Pool -> node -> test -> `figure`, `expected`, `verdict` (`passed`, `refused`, `reported`)."""
 
@@ -84,7 +84,7 @@ class GpuAcceptance(GpuComponent[FleetPlan]):
     def _pool(
         self, name: str, fleet: Fleet, pool: Pool, before: Sequence[pulumi.Resource]
     ) -> pulumi.Output[dict[str, str] | None]:
-        """The objects of one pool, and what was written when they were done."""
+        """The objects of one pool, and the results of its tests."""
         (tests,) = [tests for one, tests in tested(fleet) if one.name == pool.name]
         # The tests write into it.
         own = pulumi.ResourceOptions(parent=self, depends_on=list(before), ignore_changes=["data"])
@@ -108,7 +108,7 @@ class GpuAcceptance(GpuComponent[FleetPlan]):
 def verdict(
     component: str, pool: str, key: str, data: Mapping[str, str] | None, *, strict: bool
 ) -> dict[str, Any]:
-    """What the entries of a pool say under the key of its present tests.
+    """The results of a pool under the key of its present tests.
 
     Raises InvalidArgumentsError when `strict` and a node has not passed.
     """

@@ -25,14 +25,14 @@ from gpufleet.spec.secrets import validate_secrets
 class DevicePlugin(ChartComponent[ReleasePlan]):
     """NVIDIA device plugin and GPU Feature Discovery: one Helm release, pinned.
 
-    For clusters whose images bring driver and container toolkit. It and the GPU Operator's device
-    plugin exclude each other on a node; `GpuAddons` sees to that.
+    For clusters whose images contain driver and container toolkit. It and the GPU Operator's device
+    plugin exclude each other on a node; `GpuAddons` ensures that.
     """
 
     release_name: pulumi.Output[str]
     """Name of the Helm release."""
     chart_version: pulumi.Output[str]
-    """Version of the chart that is asked for."""
+    """Requested version of the chart."""
 
     def __init__(self, name: str, args: DevicePluginArgs, opts: Options = None) -> None:
         self._construct(name, _planned(self.label(name), args), opts)

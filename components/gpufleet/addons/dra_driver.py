@@ -1,4 +1,4 @@
-"""DraDriver: NVIDIA's DRA driver, and the classes and claims that take the plugin's place."""
+"""DraDriver: NVIDIA's DRA driver, and the classes and claims that replace the device plugin."""
 
 from collections.abc import Mapping
 
@@ -24,20 +24,20 @@ from gpufleet.render.manifests import critical_pods_quota
 
 class DraDriver(GpuComponent[FleetPlan]):
     """NVIDIA's DRA driver: namespace, Helm release, one DeviceClass for each MIG profile, and in
-    the namespaces that pools name, claim templates or, where pods share a claim, the claims, and
+    the namespaces of the pools, claim templates or, if pods share a claim, the claims, and
     ComputeDomains.
 
-    One per cluster; `GpuAddons` makes it when a pool needs it. The GPU driver and its toolkit must
-    be on the nodes before. Where a GPUCluster of the operator runs the driver, only the classes and
-    claims are made.
+    One per cluster; `GpuAddons` creates it when a pool needs it. The nodes must already have the
+    GPU driver and its toolkit. If a GPUCluster of the operator runs the driver, only the classes
+    and claims are created.
     """
 
     namespace: pulumi.Output[str]
     """Namespace of the driver."""
     chart_version: pulumi.Output[str]
-    """Version of the chart that is asked for."""
+    """Requested version of the chart."""
     device_classes: pulumi.Output[list[str]]
-    """Names of the DeviceClasses made here; the chart makes `gpu.nvidia.com` next to them."""
+    """Names of the DeviceClasses of this component; the chart also creates `gpu.nvidia.com`."""
 
     def __init__(self, name: str, args: DraDriverArgs, opts: Options = None) -> None:
         self._construct(name, declared_fleet(self.label(name), DraDriverArgs, args), opts)
@@ -99,8 +99,8 @@ class DraDriver(GpuComponent[FleetPlan]):
 
 
 def _other_versions(manifest: Manifest) -> list[pulumi.Alias | pulumi.Input[str]]:
-    """The types that the object has in the other versions of its API. Without them an update of
-    Kubernetes to 1.34 would make the object and then delete it under its former type."""
+    """The object's types in the other versions of its API. Without them an update of Kubernetes to
+    1.34 would create the object and then delete it under its former type."""
     if not manifest["apiVersion"].startswith(GROUP):
         return []
     others = (f"{GROUP}{version}" for version in SERVED)

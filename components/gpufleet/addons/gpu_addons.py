@@ -1,4 +1,4 @@
-"""GpuAddons: what exists once per cluster so that its GPU pools work."""
+"""GpuAddons: the cluster-wide parts that GPU pools need."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -43,14 +43,14 @@ Outputs = dict[str, Any]
 
 
 class GpuAddons(GpuComponent[FleetPlan]):
-    """What exists once per cluster, in the order in which the parts need each other: the Network
-    Operator where RDMA is used; MIG layouts and sharing configurations as ConfigMaps, and the GPU
-    Operator that reads them, or the device plugin's own chart; the DRA driver; AWS Neuron's chart
-    for Trainium and Inferentia. On OpenShift the operators come by Operator Lifecycle Manager, with
-    their ClusterPolicy and NicClusterPolicy.
+    """Cluster-wide parts of GPU pools, in the order of their dependencies: the Network Operator if
+    RDMA is used; MIG layouts and sharing configurations as ConfigMaps, and the GPU Operator that
+    reads them, or the device plugin's own chart; the DRA driver; AWS Neuron's chart for Trainium
+    and Inferentia. On OpenShift, Operator Lifecycle Manager installs the operators, with their
+    ClusterPolicy and NicClusterPolicy.
 
-    Nodes must depend on it: their labels name configurations that have to exist before. An add-on
-    with `ownership: existing` or `gitops` is not created.
+    Nodes must depend on it: their labels name configurations that must exist before. An add-on with
+    `ownership: existing` or `gitops` is not created.
     """
 
     namespace: pulumi.Output[str | None]
@@ -62,10 +62,10 @@ class GpuAddons(GpuComponent[FleetPlan]):
     chart_version: pulumi.Output[str | None]
     """Version of the GPU Operator chart. Absent when nothing was created, and on OpenShift."""
     configurations: pulumi.Output[list[str]]
-    """Every MIG layout and sharing configuration that nodes may choose by their labels, by name:
-    pools of other stacks may use these only."""
+    """All MIG layouts and sharing configurations that nodes may select by their labels, by name:
+    pools of other stacks may use only these."""
     networks: pulumi.Output[list[str]]
-    """Secondary networks as pods' annotations name them: `<namespace>/<name>`."""
+    """Secondary networks in the form of pods' annotations: `<namespace>/<name>`."""
 
     def __init__(self, name: str, args: GpuAddonsArgs, opts: Options = None) -> None:
         self._construct(name, declared_fleet(self.label(name), GpuAddonsArgs, args), opts)
@@ -141,7 +141,7 @@ class GpuAddons(GpuComponent[FleetPlan]):
                 OperatorWiring(place, _name_of(plugin), _name_of(mig)),
                 addon.values,
             ),
-            # NIC drivers and Node Feature Discovery come with the Network Operator: first that.
+            # The Network Operator, with NIC drivers and Node Feature Discovery, is installed first.
             pulumi.ResourceOptions(parent=self, depends_on=allowed),
         )
         for manifest in nvidia_drivers(fleet):
@@ -189,7 +189,7 @@ class GpuAddons(GpuComponent[FleetPlan]):
         DraDriver.from_plan(
             f"{name}-dra-driver",
             FleetPlan(fleet=fleet),
-            # It looks for the GPU driver that the GPU Operator installs.
+            # It uses the GPU driver that the GPU Operator installs.
             pulumi.ResourceOptions(parent=self, depends_on=before),
         )
 

@@ -22,30 +22,30 @@ from gpufleet.render.scrape_objects import EXPORTER, installs_exporter
 from gpufleet.spec.monitoring import Monitoring, MonitoringBackend
 
 TIMEOUT_SECONDS = 300
-"""How long the exporter's release may take to become ready."""
+"""Timeout until the exporter's release is ready."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class MonitoringPlan(FleetPlan):
-    """A fleet that is monitored."""
+    """A monitored fleet."""
 
     monitoring: Monitoring
 
 
 class GpuMonitoring(GpuComponent[MonitoringPlan]):
-    """Namespace, recording rules, alerts, what is scraped, dashboards; and the DCGM exporter's own
-    chart where no GPU Operator brings it.
+    """Namespace, recording rules, alerts, scrape targets, dashboards; and the DCGM exporter's own
+    chart if no GPU Operator runs it.
 
-    One per cluster; `GpuFleet` makes it when the spec has `monitoring`. The definitions of the
-    backend (Prometheus operator or VictoriaMetrics operator) must be in the cluster.
+    One per cluster; `GpuFleet` creates it when the spec has `monitoring`. The cluster must have the
+    definitions of the backend (Prometheus operator or VictoriaMetrics operator).
     """
 
     namespace: pulumi.Output[str]
-    """Namespace of everything made here."""
+    """Namespace of all objects of this component."""
     alerts: pulumi.Output[list[str]]
     """Names of the alerts."""
     dashboards: pulumi.Output[list[str]]
-    """Ids of the dashboards, as Grafana's addresses have them: `/d/<id>`."""
+    """Ids of the dashboards in Grafana's addresses: `/d/<id>`."""
 
     def __init__(self, name: str, args: GpuMonitoringArgs, opts: Options = None) -> None:
         self._construct(name, _planned(self.label(name), args), opts)

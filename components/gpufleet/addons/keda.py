@@ -15,14 +15,14 @@ from gpufleet.spec.chart_components import DeclaredKeda
 class Keda(ChartInOwnNamespace):
     """KEDA: namespace and Helm release, pinned. One per cluster.
 
-    It takes the API service `external.metrics.k8s.io`; no other server of external metrics may be
-    in the cluster.
+    It owns the API service `external.metrics.k8s.io`; the cluster may have no other server of
+    external metrics.
     """
 
     namespace: pulumi.Output[str]
     """Namespace of the operator."""
     chart_version: pulumi.Output[str]
-    """Version of the chart that is asked for."""
+    """Requested version of the chart."""
 
     def __init__(self, name: str, args: KedaArgs, opts: Options = None) -> None:
         self._construct(name, _planned(self.label(name), args), opts)

@@ -24,20 +24,20 @@ _finding = findings_in(__file__)
 
 
 class KueueQueues(GpuComponent[FleetPlan]):
-    """Kueue's chart with its configuration, and on it the flavors, cohorts, queues, priorities,
+    """Kueue's chart with its configuration, and the flavors, cohorts, queues, priorities,
     topologies and admission checks that follow from pools and teams.
 
-    One per cluster; `GpuFleet` makes it when the spec has `queues`. Quotas are the resources that
+    One per cluster; `GpuFleet` creates it when the spec has `queues`. Quotas are the resources that
     nodes advertise, of the pools at their largest size.
     """
 
     namespace: pulumi.Output[str]
     """Namespace of the controller."""
     chart_version: pulumi.Output[str]
-    """Version of the chart that is asked for."""
+    """Requested version of the chart."""
     queues: pulumi.Output[dict[str, list[str]]]
-    """Team -> its queues, `<namespace>/<name>`, as the label `kueue.x-k8s.io/queue-name` in that
-    namespace names them."""
+    """Team -> its queues, `<namespace>/<name>`, in the form of the label
+    `kueue.x-k8s.io/queue-name` in that namespace."""
     quota: pulumi.Output[dict[str, dict[str, int]]]
     """Team -> resource -> nominal quota over all pools."""
 
@@ -53,7 +53,7 @@ class KueueQueues(GpuComponent[FleetPlan]):
             values = kueue_release_values(fleet)
             before.append(release_in_own_namespace(self, name, chart, values))
         for documents in kueue_objects(fleet).values():
-            # Each kind names objects of the one before: the webhook and the queues look for them.
+            # Each kind refers to objects of the previous kind, which the webhook and queues check.
             made = [self._object(name, document, before) for document in documents]
             before = [*before, *made] if made else before
         return {
@@ -72,7 +72,7 @@ class KueueQueues(GpuComponent[FleetPlan]):
             ManifestObject(
                 f"{name}-{place}",
                 {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": place}},
-                # What teams run there is theirs, whatever becomes of the quota.
+                # Workloads of the teams stay, even if the quota is removed.
                 pulumi.ResourceOptions(parent=self, retain_on_delete=True),
             )
             for place in places

@@ -24,7 +24,7 @@ from gpufleet.spec.components import DeclaredNetworkOperator
 
 CHART = "network-operator"
 POLICY_TIMEOUT_SECONDS = 3600
-"""How long the NicClusterPolicy may take to become ready: each node builds and loads a driver."""
+"""Timeout until the NicClusterPolicy is ready: each node builds and loads a driver."""
 READY = "jsonpath={.status.state}=ready"
 
 
@@ -36,24 +36,24 @@ class NetworkOperatorPlan(ComponentPlan):
     addons: Addons
     """The section of a FleetSpec with the settings."""
     network: NetworkPlan
-    """What the settings and the pools imply."""
+    """The plan that follows from the settings and the pools."""
     namespace: pulumi.Input[str] | None = None
-    """Namespace, which must exist. Default: one is made."""
+    """Namespace, which must exist. Default: one is created."""
 
 
 class NetworkOperator(GpuComponent[NetworkOperatorPlan]):
     """NVIDIA Network Operator: Helm release, NicClusterPolicy, secondary networks.
 
-    One per cluster. With `wait`, networks are made, and whatever depends on the component goes on,
-    only when the policy is ready.
+    One per cluster. With `wait`, networks are created, and dependent resources continue, only when
+    the policy is ready.
     """
 
     namespace: pulumi.Output[str]
     """Namespace of the operator."""
     chart_version: pulumi.Output[str]
-    """Version of the chart that is asked for."""
+    """Requested version of the chart."""
     networks: pulumi.Output[list[str]]
-    """Names of the secondary networks, as pods' annotations name them: `<namespace>/<name>`."""
+    """Names of the secondary networks in the form of pods' annotations: `<namespace>/<name>`."""
 
     def __init__(self, name: str, args: NetworkOperatorArgs, opts: Options = None) -> None:
         self._construct(name, _planned(self.label(name), args), opts)

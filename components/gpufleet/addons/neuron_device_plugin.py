@@ -28,13 +28,13 @@ class NeuronDevicePlugin(ChartComponent[NeuronPluginPlan]):
     """AWS Neuron's device plugin, and on request the scheduler extension: one Helm release.
 
     One per cluster. Nodes advertise `aws.amazon.com/neuron` (devices) and
-    `aws.amazon.com/neuroncore` (cores); a pod asks for one of the two.
+    `aws.amazon.com/neuroncore` (cores); a pod requests one of the two.
     """
 
     chart_version: pulumi.Output[str]
-    """Version of the chart that is asked for."""
+    """Requested version of the chart."""
     scheduler_name: pulumi.Output[str | None]
-    """What pods write as `schedulerName` to get neighbouring devices. Absent without the
+    """Value of `schedulerName` for pods that need adjacent devices. Absent without the
     extension."""
 
     def __init__(self, name: str, args: NeuronDevicePluginArgs, opts: Options = None) -> None:

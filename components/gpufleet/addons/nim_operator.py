@@ -18,7 +18,7 @@ class NimOperator(ChartInOwnNamespace):
     namespace: pulumi.Output[str]
     """Namespace of the operator."""
     chart_version: pulumi.Output[str]
-    """Version of the chart that is asked for."""
+    """Requested version of the chart."""
 
     def __init__(self, name: str, args: NimOperatorArgs, opts: Options = None) -> None:
         self._construct(name, _planned(self.label(name), args), opts)

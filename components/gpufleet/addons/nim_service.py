@@ -1,4 +1,4 @@
-"""NimService: one NIM, its model cached before it serves."""
+"""NimService: one NIM, whose model is cached before it serves."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from gpufleet.spec.nim import Nim
 
 READY = "jsonpath={.status.state}=Ready"
 CACHE_TIMEOUT_SECONDS = 7200
-"""How long the model may take to be fetched and built."""
+"""Timeout for downloading and building the model."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,9 +27,9 @@ class NimServicePlan(ComponentPlan):
 
 
 class NimService(GpuComponent[NimServicePlan]):
-    """A NIMCache, and once the model is there, the NIMService that reads it.
+    """A NIMCache, and after the model is cached, the NIMService that reads it.
 
-    The NIM operator must be in the cluster, and both Secrets in the namespace; they are named here
+    The cluster must have the NIM operator, and the namespace both Secrets; they are named here
     and never contained.
     """
 

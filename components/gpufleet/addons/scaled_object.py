@@ -19,18 +19,18 @@ from gpufleet.spec.scaling import KedaScaling
 
 @dataclass(frozen=True, kw_only=True)
 class ScaledObjectPlan(ComponentPlan):
-    """What is scaled, validated."""
+    """The scaled workload, validated."""
 
     scaling: KedaScaling
     job: dict[str, Any] | None
-    """Specification of the Job of a ScaledJob; None makes a ScaledObject."""
+    """Specification of the Job of a ScaledJob; None creates a ScaledObject."""
 
 
 class GpuScaledObject(GpuComponent[ScaledObjectPlan]):
     """KEDA's ScaledObject, or ScaledJob with `job`, and the TriggerAuthentication that it needs.
 
-    KEDA must be in the cluster: `addons.keda` of a fleet installs it. Only one autoscaler may have
-    a workload: no HorizontalPodAutoscaler next to it.
+    The cluster must have KEDA: `addons.keda` of a fleet installs it. A workload may have only one
+    autoscaler, so no HorizontalPodAutoscaler besides it.
     """
 
     scaler: pulumi.Output[str]

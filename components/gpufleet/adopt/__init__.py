@@ -1,4 +1,4 @@
-"""From resources that exist to the declaration that is already true."""
+"""From existing resources to the declaration that describes them."""
 
 from gpufleet.adopt.adoption import Adoption, adopt
 

@@ -1,4 +1,4 @@
-"""The declaration of what exists, what it takes to import it, and what it does not express."""
+"""Declaration of existing resources, values for their import, and what it cannot express."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -36,7 +36,7 @@ DERIVED_TAGS = ("k8s.io/cluster-autoscaler/", "gpufleet.dev/")
 
 @dataclass(frozen=True, slots=True)
 class NotExpressed:
-    """One thing that exists and that the declaration does not say."""
+    """An existing property that the declaration does not contain."""
 
     resource: str
     """Address of the resource."""
@@ -45,32 +45,32 @@ class NotExpressed:
     found: Any
     """Its value."""
     declared: Any
-    """What the declaration would make of it; None: nothing."""
+    """The value that the declaration would create; None: none."""
 
 
 @dataclass(frozen=True, slots=True)
 class Import:
-    """How a resource comes under a pool."""
+    """How a resource is imported into a pool."""
 
     pool: str
     type: str
     address: str
     id: str | None
-    """Id in the cloud, as `pulumi import` takes it; None: the input does not say."""
+    """Id in the cloud for `pulumi import`; None: not in the input."""
     import_id: str | None
-    """Value of the pool's `importId`; None where the platform takes none."""
+    """Value of the pool's `importId`; None if the platform has none."""
 
 
 @dataclass(frozen=True, slots=True)
 class Adoption:
-    """What was made of the resources."""
+    """The result of the adoption."""
 
     spec: Declaration | None
-    """The declaration; None where no GPU pool was found."""
+    """The declaration; None if no GPU pool was found."""
     imports: tuple[Import, ...]
     not_expressed: tuple[NotExpressed, ...]
     notes: tuple[str, ...]
-    """What could not be read or not be judged."""
+    """Facts that could not be read or validated."""
 
 
 def adopt(
@@ -80,12 +80,12 @@ def adopt(
     *,
     import_ids: bool = False,
 ) -> Adoption:
-    """The declaration that comes nearest to resources.
+    """The closest declaration to existing resources.
 
     Args:
-        seen: What exists.
-        platforms: Where it may be.
-        platform: Where it is. Default: the platform that knows one of the types.
+        seen: Existing resources.
+        platforms: Possible platforms.
+        platform: The platform. Default: the one that knows a type of the resources.
         import_ids: Write `importId` into pools that can be imported.
     """
     adoption = _adoption(seen, platforms, platform)
@@ -156,8 +156,8 @@ _NO_REGION = "cluster.region is not known from these resources: write it before 
 
 
 def _placed(frame: Declaration, platform: PlatformValue, proposals: list[ProposedPool]) -> bool:
-    """Put the region of the pools' zones where no resource states one, else an example to compile
-    with, which the declaration that is proposed does not hold: whether it is an example."""
+    """Set the region of the pools' zones if no resource has one, else an example for the
+    compilation, not in the proposed declaration. Returns whether it is an example."""
     example = platform.facts.example_region
     if example is None or "region" in frame["cluster"]:
         return False
@@ -168,7 +168,7 @@ def _placed(frame: Declaration, platform: PlatformValue, proposals: list[Propose
 
 
 def _matters(one: ObservedResource) -> bool:
-    """What is neither a part of a pool nor wiring around it: charts, reservations, other pools."""
+    """Resources that belong neither to a pool nor to its connection, such as charts."""
     return one.token.endswith((":Release", ":Reservation", ":CapacityReservation", ":Budget"))
 
 
@@ -184,7 +184,7 @@ def _adoption(
 def _frame(
     adoption: PlatformAdoption, seen: Observations, proposals: list[ProposedPool]
 ) -> Declaration:
-    """Everything of the declaration but pools and add-ons."""
+    """All of the declaration except pools and add-ons."""
     minor = seen.kubernetes_minor()
     version = {} if minor is None else {"kubernetesVersion": minor}
     frame: Declaration = {
@@ -247,7 +247,7 @@ _WRITTEN_BY_OTHERS = (
 
 
 def _is_derived(key: str) -> bool:
-    """Labels that gpufleet, GPU Operator, kubelet and clouds write themselves."""
+    """Labels that gpufleet, GPU Operator, kubelet and clouds write."""
     domain = key.partition("/")[0]
     return domain in _WRITTEN_BY_OTHERS or domain.endswith(("kubernetes.io", "k8s.io"))
 

@@ -1,4 +1,4 @@
-"""Add-ons of a declaration, from the releases and policies that a cluster has."""
+"""Add-ons of a declaration, from the releases and policies of a cluster."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -32,7 +32,7 @@ POLICY_SWITCHES = (
     *("driver", "toolkit", "devicePlugin", "gfd", "migManager", "dcgm", "dcgmExporter"),
     *("gds", "gdrcopy", "cdi"),
 )
-"""Sections of a ClusterPolicy that the values of the GPU Operator's chart switch (NVIDIA
+"""Sections of a ClusterPolicy that values of the GPU Operator's chart switch (NVIDIA
 gpu-operator v26.7.0 `deployments/gpu-operator/templates/clusterpolicy.yaml`)."""
 
 RELEASES = (
@@ -56,8 +56,8 @@ class AdoptedAddons:
 
 
 def adopted_addons(spec: Declaration, seen: Observations, known: Declaration) -> AdoptedAddons:
-    """The add-ons that make the declaration install what is there; `known` are those that the
-    platform read."""
+    """The add-ons with which the declaration installs the existing programs; `known` are those that
+    the platform read."""
     found = AdoptedAddons()
     _set(spec, found, known)
     present = dict(_present(seen))
@@ -90,7 +90,7 @@ def adopted_addons(spec: Declaration, seen: Observations, known: Declaration) ->
 
 
 def _set(spec: Declaration, found: AdoptedAddons, section: Declaration) -> bool:
-    """Takes a part of `addons` over where the declaration still compiles with it."""
+    """Adds a part of `addons` if the declaration still compiles with it."""
     wanted = merged(found.section, section)
     if not compile_data({**spec, "addons": wanted}).deployable:
         return False
@@ -135,12 +135,12 @@ def _values(
 
 
 def _is_default(key: str, value: Any) -> bool:
-    """Switches that every chart has on or off by itself are written out by gpufleet only."""
+    """Switches with the default of their chart are written only by gpufleet."""
     return key.endswith(".enabled") or value in ("", [], {}) or key.startswith("crds.")
 
 
 def _present(seen: Observations) -> Iterator[tuple[str, tuple[ObservedResource, str | None, Any]]]:
-    """Charts of ours among the releases, and the ClusterPolicy where no release says the same."""
+    """Known charts among the releases, and the ClusterPolicy if no release contains it."""
     known = False
     for one in seen.of(*RELEASES):
         chart = str(one.properties.get("chart") or one.name).rstrip("/").rsplit("/", 1)[-1]
@@ -164,7 +164,7 @@ def _present(seen: Observations) -> Iterator[tuple[str, tuple[ObservedResource, 
 
 
 def _release_values(properties: Mapping[str, Any]) -> dict[str, Any]:
-    """Values of a release: a mapping, or as Terraform has them a list of texts and `set` blocks."""
+    """Values of a release: a mapping, or in Terraform's form a list of texts and `set` blocks."""
     written = properties.get("values")
     values: dict[str, Any] = dict(written) if is_mapping(written) else {}
     for text in written if is_list(written) else []:
@@ -180,5 +180,5 @@ def _release_values(properties: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _typed(value: Any) -> Any:
-    """`set` takes text, and Helm reads it as YAML."""
+    """`set` has text, which Helm reads as YAML."""
     return {"true": True, "false": False}.get(value, value) if isinstance(value, str) else value

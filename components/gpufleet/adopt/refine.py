@@ -1,7 +1,7 @@
-"""From a proposal to the declaration that comes nearest: what is rendered from it is the measure.
+"""From a proposal to the closest declaration, measured by its rendered resources.
 
-A field that only shows in what is made of it (`intent`) is found by trying its values; inputs that
-no typed field gives go into the pool's raw ones where the rules of the platform take them.
+A field that shows only in rendered resources (`intent`) is found by trying its values; inputs
+without a typed field become raw arguments of the pool if the rules of the platform allow them.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,22 +21,22 @@ _KEPT = (
     *("name", "instanceTypes", "gpu", "gpusPerNode", "nodes", "zones", "sharing", "labels"),
     *("intent", "fabric", "taints", "gpuTaint", "team"),
 )
-"""Fields of a pool that are written also where nothing that is compared shows them."""
+"""Fields of a pool that are written even if no compared resource shows them."""
 
 Difference = tuple[str, str, Any, Any]
-"""Resource, path, value of the declaration, value that was found."""
+"""Resource, path, value of the declaration, existing value."""
 
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """A declaration, and in what it differs from the resources."""
+    """A declaration, and its differences from the resources."""
 
     pool: Declaration
     differences: tuple[Difference, ...]
     refused: tuple[str, ...] = ()
-    """Why it does not compile; empty: it does."""
+    """Why it does not compile; empty: it compiles."""
     left_out: tuple[str, ...] = ()
-    """Values that were found and are refused, each with the reason."""
+    """Existing values that are refused, each with the reason."""
 
     @property
     def weight(self) -> tuple[int, int]:
@@ -45,7 +45,7 @@ class Compared:
 
 
 def whole_numbers(value: Any) -> Any:
-    """Plain data as a provider's schema has it: numbers whole where they can be, nothing empty."""
+    """Plain data in the form of a provider's schema: integers if possible, no empty values."""
     if isinstance(value, Mapping):
         entries = cast("Mapping[str, Any]", value).items()
         kept = {str(key): whole_numbers(item) for key, item in entries}
@@ -58,7 +58,7 @@ def whole_numbers(value: Any) -> Any:
 
 
 def compiled_pool(frame: Declaration, pool: Declaration) -> tuple[Fleet | None, list[str]]:
-    """The fleet of one pool, or why there is none."""
+    """The fleet of one pool, or why it cannot be compiled."""
     result = compile_data({**frame, "pools": [pool]})
     refused = [f"{f.path}: {f.message}" for f in result.findings if f.severity.value == "error"]
     return (result.fleet if result.deployable else None), refused
@@ -67,7 +67,7 @@ def compiled_pool(frame: Declaration, pool: Declaration) -> tuple[Fleet | None, 
 def compared(
     frame: Declaration, proposed: ProposedPool, pool: Declaration, adoption: PlatformAdoption
 ) -> Compared:
-    """A declaration next to what was found."""
+    """A declaration and the existing resources, compared."""
     fleet, refused = compiled_pool(frame, pool)
     if fleet is None:
         return Compared(pool, (), tuple(refused))
@@ -79,7 +79,7 @@ def compared(
 def differences_of(
     fleet: Fleet, pool: Declaration, proposed: ProposedPool, adoption: PlatformAdoption
 ) -> tuple[Difference, ...]:
-    """A pool of a whole fleet next to what was found: labels may depend on its other pools."""
+    """A pool of a whole fleet, compared: labels may depend on its other pools."""
     if _makes_nothing(pool):
         return ()
     declared = registered(fleet, fleet.pool(pool["name"]))
@@ -91,7 +91,7 @@ def _makes_nothing(pool: Declaration) -> bool:
 
 
 def registered(fleet: Fleet, pool: Pool) -> Mapping[str, Mapping[str, Any]]:
-    """What the platform would register for a pool."""
+    """The resources that the platform would register for a pool."""
     return platform_rules(pool.platform).registered(fleet, pool)
 
 
@@ -115,7 +115,7 @@ def _differences(
 
 
 def refined(frame: Declaration, proposed: ProposedPool, adoption: PlatformAdoption) -> Compared:
-    """The nearest declaration that the choices of the platform lead to."""
+    """The closest declaration among the choices of the platform."""
     best = compared(frame, proposed, proposed.pool, adoption)
     if _makes_nothing(proposed.pool):
         return best
@@ -135,9 +135,9 @@ def refined_alike(
     adoption: PlatformAdoption,
     known: list[tuple[ProposedPool, Compared]],
 ) -> Compared:
-    """`refined`, without a search where the changes that brought another pool of the same resources
-    nearest, such as a NodePool of several machine families, bring this one as near. `known` are
-    those pools and what became of them; this one is added."""
+    """`refined`, without a search if the changes for another pool of the same resources, such as a
+    NodePool of several machine families, are as close for this one. `known` are those pools and
+    their results; this one is added."""
     for other, best in known:
         before, after = dict(leaves(other.pool)), dict(leaves(best.pool))
         changed = [p for p in {**before, **after} if before.get(p) != after.get(p)]
@@ -171,7 +171,7 @@ def _with_choices(
 def _accepted(
     frame: Declaration, proposed: ProposedPool, adoption: PlatformAdoption, best: Compared
 ) -> Compared:
-    """Without the values that are refused, one by one: each is named, and the others stay."""
+    """Without the refused values, one by one: each is named, and the others stay."""
     left_out: list[str] = []
     for path, value in leaves(best.pool):
         if not best.refused:
@@ -193,8 +193,8 @@ def _without_defaults(
     best: Compared,
     paths: Sequence[str] | None = None,
 ) -> Compared:
-    """Without every field, or every one of some, that changes nothing of what is made; unchanged
-    where it is refused, as nothing is made then."""
+    """Without every field, or every one of some, that has no effect on rendered resources;
+    unchanged if it is refused, as nothing is rendered then."""
     if best.refused:
         return best
     for path in [path for path, _ in leaves(best.pool)]:
@@ -224,7 +224,7 @@ def _chosen(
 def _with_raw(
     frame: Declaration, proposed: ProposedPool, adoption: PlatformAdoption, best: Compared
 ) -> Compared:
-    """Inputs that the declaration lacks, one by one, in the pool's raw ones."""
+    """Inputs that the declaration lacks, one by one, as raw arguments of the pool."""
     for name, path, ours, theirs in best.differences:
         head = path.split(".", 1)[0].split("[", 1)[0]
         field = adoption.raw.get(name.partition("/")[0])

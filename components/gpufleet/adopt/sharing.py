@@ -1,4 +1,4 @@
-"""How GPUs are shared, from the configurations that nodes choose by their labels."""
+"""Sharing of GPUs, from the configurations that nodes select by their labels."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -41,8 +41,8 @@ def sharing_of(
     gpu: Gpu | None,
     gpus: int | None,
 ) -> tuple[Declaration | None, list[str]]:
-    """`sharing` of nodes with these labels, and what of it was not found. Slices that the nodes
-    report count where no configuration says how their GPUs are cut."""
+    """`sharing` of nodes with these labels, and missing configurations. Slices that the nodes
+    report are used if no configuration describes the partitions."""
     partitions, plugins = configurations(seen)
     notes: list[str] = []
     cut = labels.get(MIG_CONFIG_LABEL, "all-disabled")
@@ -67,7 +67,7 @@ def sharing_of(
                 f"a node offers {text}, and no object says which of its GPUs holds what: add the "
                 "ConfigMap of the MIG manager to the input, or write `sharing.mig.layouts`"
             )
-        # A pool of whole GPUs would take them away: without layouts it is left out.
+        # A pool of whole GPUs would remove them: without layouts it is left out.
         return {"mig": {"layouts": found or [], **_strategy(labels)}}, notes
     found = mapping(plugins.get(shared))
     turns = _turns(mapping(found.get("sharing")))
@@ -87,7 +87,7 @@ def _strategy(labels: Mapping[str, str]) -> Declaration:
 def _cut(
     slices: Mapping[str, int], whole: int, gpu: Gpu | None, gpus: int | None
 ) -> list[Declaration] | None:
-    """The layout of the GPUs that are cut, where all of them can be cut alike; else None."""
+    """The layout of the partitioned GPUs, if one layout fits all of them; else None."""
     cut = (gpus or 0) - whole
     if gpu is None or gpu.mig is None or cut < 1 or any(n % cut for n in slices.values()):
         return None
@@ -98,7 +98,7 @@ def _cut(
 
 
 def _layouts(entries: list[Any], gpus: int | None) -> list[Declaration]:
-    """One layout for each entry; GPUs that stay whole at the end need none."""
+    """One layout for each entry; whole GPUs at the end need none."""
     found: list[tuple[int, int, Declaration]] = []
     for entry in entries:
         indices = mapping(entry).get("devices")

@@ -1,1 +1,1 @@
-"""From one fleet to another: what happens to nodes, in which order."""
+"""From one fleet to another: changes of nodes, and their order."""

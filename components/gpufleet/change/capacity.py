@@ -1,4 +1,4 @@
-"""What is offered while waves go through a pool: an exact walk, not an estimate."""
+"""Capacity during the waves of a change: an exact walk, not an estimate."""
 
 from collections.abc import Mapping, Sequence
 

@@ -13,14 +13,14 @@ _finding = findings_in(__file__)
 
 _SHOWN = 8
 _LONG = 60
-"""Characters of a value above which it is not repeated."""
+"""Length of a value in characters above which it is not repeated."""
 
 
 def unknown(
     found: Sequence[FieldDifference], path: str, who: str, reason: str | None
 ) -> Iterable[Finding]:
-    """One finding for all differences that no class explains: an error until it is accepted
-    with a reason."""
+    """One finding for all differences without a class: an error until it is accepted with a
+    reason."""
     fields = [one for one in found if one.leaf_class is LeafClass.UNKNOWN]
     if not fields:
         return
@@ -53,7 +53,7 @@ def validate_versions(old: Fleet, new: Fleet) -> Iterable[Finding]:
 
 
 def validate_addons(found: Sequence[FieldDifference]) -> Iterable[Finding]:
-    """Add-ons whose pods restart, and drivers that are loaded anew."""
+    """Add-ons whose pods restart, and drivers that are reloaded."""
     for leaf_class, code, text, fix in (
         (
             LeafClass.OPERAND,
@@ -82,8 +82,8 @@ def validate_addons(found: Sequence[FieldDifference]) -> Iterable[Finding]:
 
 
 def validate_refused(path: str, what: str, found: Sequence[FieldDifference]) -> Iterable[Finding]:
-    """Differences that the provider, or the API server, does not take: whatever is declared, or
-    without the word that the reason names."""
+    """Differences that the provider, or the API server, refuses: always, or without the setting
+    that the reason names."""
     fields = [one for one in found if one.leaf_class is LeafClass.REFUSED or one.refusal]
     if fields:
         shown = ", ".join(map(_short, fields[:_SHOWN]))
@@ -102,13 +102,13 @@ def validate_refused(path: str, what: str, found: Sequence[FieldDifference]) -> 
 
 
 def _short(one: FieldDifference) -> str:
-    """A difference with its values, where they are not long."""
+    """A difference with its values, if they are short."""
     long = max(len(one.old), len(one.new)) > _LONG
     return one.field if long else f"{one.field} ({one.old} -> {one.new})"
 
 
 def validate_ownership(old: Pool, new: Pool) -> Iterable[Finding]:
-    """Nodes that `pulumi up` deletes because it is to make them no longer, or elsewhere."""
+    """Nodes that `pulumi up` deletes because they are no longer declared, or declared elsewhere."""
     if old.platform != new.platform:
         yield _finding(
             "change-moves-platform",
@@ -129,7 +129,7 @@ def _addon(field: str) -> str:
 
 
 def validate_nodes(old: Pool, new: Pool, change: PoolChange) -> Iterable[Finding]:
-    """Machines that are powered off or go, and taints that evict pods."""
+    """Machines that are powered off or removed, and taints that evict pods."""
     if new.nodes.maximum < change.nodes:
         yield _finding(
             "change-removes-nodes",

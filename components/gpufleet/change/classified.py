@@ -1,4 +1,4 @@
-"""Every difference between two fleets with its class. What no class explains is unknown."""
+"""Every difference between two fleets with its class. A difference without a class is unknown."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -24,7 +24,7 @@ _KINDS = {
 }
 _RELOADS = ("addons.gpuOperator.version", "addons.gpuOperator.values")
 """Another image of the driver manager is another driver pod: a release of the operator reloads the
-driver, though its version stays (NVIDIA, Upgrading the GPU Operator, Prerequisites)."""
+driver even if its version stays (NVIDIA, Upgrading the GPU Operator, Prerequisites)."""
 _RANK = (
     NodeChangeKind.UNTOUCHED,
     NodeChangeKind.LIVE,
@@ -36,11 +36,11 @@ _RANK = (
     NodeChangeKind.NEW_NODES,
     NodeChangeKind.NEW_POOL,
 )
-"""From the least to the most; an unknown field does not hide that nodes are emptied anyway."""
+"""In ascending order of effect; an unknown field does not hide that nodes are drained anyway."""
 
 
 def cluster_differences(old: Fleet, new: Fleet) -> tuple[FieldDifference, ...]:
-    """What differs outside pools: fields, and rendered files."""
+    """Differences outside pools: fields, and rendered files."""
     found = [
         replace(
             one,
@@ -74,8 +74,8 @@ def pool_differences(
     cluster: Sequence[FieldDifference],
     inputs: Sequence[FieldDifference],
 ) -> tuple[FieldDifference, ...]:
-    """What differs of a pool that both have. `kind` is what its compiled partitions say, and
-    `inputs` what differs in the inputs of its resources."""
+    """Differences of a pool that both fleets have. `kind` follows from its compiled partitions, and
+    `inputs` are the differences in the inputs of its resources."""
     one, two = old.pool(name), new.pool(name)
     rules = platform_rules(two.platform)
     foreign = _foreign(one, two) or rules.same_node_group(one, two)
@@ -88,7 +88,7 @@ def pool_differences(
         if foreign:
             leaf_class = LeafClass.LIVE
         elif idle and leaf_class is LeafClass.COMPILED:
-            # Its inputs are the same; files of the pool that differ are a difference of their own.
+            # Its inputs are equal; different files of the pool are a separate difference.
             leaf_class = LeafClass.LIVE if shared else LeafClass.NONE
         found.append(replace(leaf, leaf_class=leaf_class))
     if not foreign:
@@ -100,18 +100,18 @@ def pool_differences(
 
 
 def _is_empty(leaf: FieldDifference) -> bool:
-    """Whether the difference is a section that has only defaults, where none was written, or the
-    reverse: whatever that does shows in files and inputs."""
+    """Whether the difference is a section with only defaults on one side and none on the other:
+    files and inputs show its effect."""
     return {leaf.old, leaf.new} == {"{}", ABSENT}
 
 
 def raised(kind: NodeChangeKind, found: Sequence[FieldDifference]) -> NodeChangeKind:
-    """What happens to the nodes, all differences counted."""
+    """The change of the nodes, from all differences."""
     classes = {one.leaf_class for one in found}
     kinds = [one for leaf_class, one in _KINDS.items() if leaf_class in classes]
     return max((kind, *kinds), key=_RANK.index)
 
 
 def _foreign(old: Pool, new: Pool) -> bool:
-    """Whether the nodes are not gpufleet's to change, before and after."""
+    """Whether gpufleet does not manage the nodes, before and after."""
     return old.ownership is Ownership.EXISTING is new.ownership

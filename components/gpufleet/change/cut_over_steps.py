@@ -1,9 +1,9 @@
-"""The cut-over of one node, step by step: what the plan says, and what a live node needs next.
+"""The cut-over of one node, step by step: the plan, and the next step of a live node.
 
-The next step follows from what the cluster shows alone: the node, the ResourceSlices of its DRA
-driver, and pods that hold its GPUs. Nothing is remembered, so whoever makes the steps can be ended
-at any moment and started again. Order: cordon, drain, stop the old advertiser, wait until it offers
-nothing, change the GPUs, start the new one, wait until it offers all, uncordon.
+The next step depends only on the cluster: the node, the ResourceSlices of its DRA driver, and pods
+that hold its GPUs. No state is stored, so the program that makes the steps can be stopped and
+restarted at any time. Order: cordon, drain, stop the old advertiser, wait until it offers nothing,
+change the GPUs, start the new one, wait until it offers all, uncordon.
 """
 
 from collections import Counter
@@ -26,18 +26,18 @@ _EMPTY = "a node offers its GPUs twice while both advertise them, so the old one
 
 @dataclass(frozen=True, slots=True)
 class NextStep:
-    """What one node needs now."""
+    """The next step of one node."""
 
     node: str
     act: Act | None
-    """None: nothing, its cut-over is done."""
+    """None: no step, its cut-over is done."""
     text: str
     labels: Labels
-    """To be set; None takes one away. Empty where no label changes."""
+    """Labels to set; None removes one. Empty if no label changes."""
 
     @property
     def command(self) -> str:
-        """The step as a command; empty while something is awaited, and at the end."""
+        """The step as a command; empty while it waits, and at the end."""
         if self.act is Act.CORDON:
             return f"kubectl cordon {self.node}"
         if self.act is Act.DRAIN:
@@ -50,14 +50,14 @@ class NextStep:
 
 
 def label_arguments(labels: Labels) -> str:
-    """Arguments of `kubectl label`: `key=value`, and `key-` for a label that goes."""
+    """Arguments of `kubectl label`: `key=value`, and `key-` for a removed label."""
     return " ".join(
         f"{key}-" if value is None else f"{key}={value}" for key, value in labels.items()
     )
 
 
 def cut_over_steps(cut: CutOver) -> tuple[Step, ...]:
-    """Everything that is done to one node, in order."""
+    """All steps of one node, in order."""
     plugin, driver = "the device plugin", "the DRA driver"
     old, new = (plugin, driver) if cut.to_dra else (driver, plugin)
     gone = (
@@ -71,7 +71,7 @@ def cut_over_steps(cut: CutOver) -> tuple[Step, ...]:
         else "until the node offers what is promised"
     )
     found = [
-        Step(Act.CORDON, "you", "no pod may come while the advertiser changes"),
+        Step(Act.CORDON, "you", "no pod may be scheduled while the advertiser changes"),
         Step(Act.DRAIN, "you", "pods keep the devices they were given; a claim goes with its pod"),
         Step(Act.LABEL, "you", f"{old} leaves: {label_arguments(cut.stop)}"),
         Step(Act.WAIT, old, f"{gone}; {_EMPTY}"),
@@ -90,7 +90,7 @@ def cut_over_steps(cut: CutOver) -> tuple[Step, ...]:
 
 
 def next_step(cut: CutOver, node: LiveNode, published: int, holders: int) -> NextStep:
-    """What the node needs now. `published`: devices in its ResourceSlices of the newest
+    """The next step of the node. `published`: devices in its ResourceSlices of the newest
     generation; `holders`: pods that hold its GPUs, by a resource or a claim."""
     offered = sum(n for name, n in node.offers.items() if name.startswith(_DEVICE))
     old_gone = offered == 0 if cut.to_dra else published == 0
@@ -167,7 +167,7 @@ def _holds(node: LiveNode, promised: Mapping[str, int]) -> bool:
     return all(node.offers.get(name, 0) >= count for name, count in promised.items())
 
 
-# What a cluster shows of a cut-over: devices that the DRA driver publishes, pods that hold GPUs.
+# State of a cut-over in a cluster: devices that the DRA driver publishes, pods that hold GPUs.
 #
 # Read from `kubectl get nodes,pods,resourceslices -A -o json`. ResourceSlices: resource.k8s.io/v1;
 # slices of an older generation of their pool do not count (kubernetes/kubernetes

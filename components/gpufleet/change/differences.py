@@ -1,4 +1,4 @@
-"""What differs between two fleets: fields of the declarations, and the files of a pool."""
+"""Differences between two fleets: fields of the declarations, and the files of a pool."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -24,7 +24,7 @@ def leaves(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
 
 
 def written(old: SpecModel, new: SpecModel, *, without: frozenset[str]) -> list[FieldDifference]:
-    """Fields that the declarations have differently; a default may be written or not."""
+    """Different fields of the declarations; a default may be written or not."""
     found, full = (
         [
             one.model_dump(

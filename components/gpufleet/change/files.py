@@ -1,5 +1,5 @@
-"""What differs in the rendered files, and what that does: files of single pools are left out, whose
-inputs show it."""
+"""Differences in the rendered files, and their effects; files of single pools are excluded, as
+their inputs show the differences."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -15,7 +15,7 @@ from gpufleet.render.artefacts import artefacts
 from gpufleet.render.platform_files import platform_files
 
 ABSENT = "none"
-"""What is shown where one side has no such field, or its default."""
+"""Text for a side without the field, or with its default."""
 
 _OPERANDS = ("cluster-policy.yaml", "nic-cluster-policy.yaml", "subscription.yaml")
 _CONTROLLERS = (
@@ -29,13 +29,13 @@ _LIVE = (
 )
 """Folders of objects that programs read while they run: ConfigMaps, queues, rules, quotas."""
 _OF_DRIVER = ("driver", "gds", "gdrcopy", "daemonsets", "ofedDriver")
-"""Parts of the operators' settings that the pods of a driver are made of: the operators replace
-such pods node by node when their DaemonSet differs (NVIDIA/k8s-operator-libs 355bbfc
+"""Parts of the operators' settings that determine the driver's pods: the operators replace such
+pods node by node when their DaemonSet differs (NVIDIA/k8s-operator-libs 355bbfc
 `pkg/upgrade/common_manager.go`, `podInSyncWithDS` compares the revisions)."""
 
 
 def file_differences(old: Fleet, new: Fleet) -> Iterator[FieldDifference]:
-    """Every file outside single pools that differs, by its uppermost keys."""
+    """Every different file outside single pools, by its top-level keys."""
     before, after = _shared(old), _shared(new)
     for path in dict.fromkeys((*before, *after)):
         one, two = before.get(path), after.get(path)
@@ -70,9 +70,9 @@ def _of_file(file: Artefact, old: Any, new: Any, *, drivers: bool) -> Iterator[F
 
 
 def file_class(path: str, kind: ArtefactKind) -> LeafClass:
-    """What another content of the file does."""
+    """The effect of a changed file."""
     if kind in {ArtefactKind.CONFIG, ArtefactKind.SNIPPET}:
-        return LeafClass.NONE  # nothing applies them: a manifest holds the same, or pods will
+        return LeafClass.NONE  # not applied: a manifest has the same content, or pods will
     if kind is ArtefactKind.VALUES or path.endswith(_OPERANDS) or path.startswith(_CONTROLLERS):
         return LeafClass.OPERAND
     return LeafClass.LIVE if path.startswith(_LIVE) else LeafClass.UNKNOWN

@@ -1,5 +1,5 @@
-"""change_plan: the way from one fleet to another. Pure: it subtracts two Fleets, and what is
-rendered of them."""
+"""change_plan: the change from one fleet to another. Pure: it compares two Fleets, and their
+rendered resources."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -57,12 +57,12 @@ def change_plan(
     *,
     accept_unknown: str | None = None,
 ) -> ChangePlan:
-    """What happens to every pool, in which order, at what cost, and when to stop.
+    """The change of every pool: order, cost, and conditions to stop.
 
-    `nodes` says how many nodes a pool has now, by name; by default a simulated pool has its
-    smallest number and any other the expected one. `accept_unknown` is the reason why differences
+    `nodes` is the present number of nodes of a pool, by name; by default a simulated pool has its
+    minimum number and any other the expected one. `accept_unknown` is the reason why differences
     of unknown effect are accepted; without one they are errors. Raises ValueError for a pool that
-    is not there and for a number below 0.
+    does not exist and for a number below 0.
     """
     counts = _counted(old, nodes or {})
     before = {pool.name: pool for pool in old.pools}
@@ -148,7 +148,7 @@ def _alone(pool: Pool | None, added: bool, nodes: int) -> PoolChange:
 def _with_radius(
     change: PoolChange, old: Pool, new: Pool, classes: Sequence[LeafClass | None]
 ) -> PoolChange:
-    """The change with its cost and the way back, and with the order of the one who makes it."""
+    """The change with its cost and rollback, and with the order of the program that makes it."""
     change = replace(change, back=BACK.get(change.kind, ""))
     if change.kind in OUTSIDE and change.nodes:
         change = with_blast_radius(change, old, new, classes)
@@ -162,8 +162,8 @@ def _managed(pool: Pool) -> bool:
 
 
 def _taken_over(old: Pool, new: Pool, fleets: tuple[Fleet, Fleet], nodes: int) -> PoolChange:
-    """A pool on another platform, or one that `pulumi up` begins or ceases to make: its nodes are
-    others, or go, unless a node group that exists is adopted."""
+    """A pool on another platform, or one that `pulumi up` starts or stops to create: its nodes are
+    replaced or removed, unless an existing node group is imported."""
     adopted = not _managed(old) and new.spec.import_id is not None
     moved = old.platform != new.platform
     kind = NodeChangeKind.LIVE if adopted and not moved else NodeChangeKind.NEW_POOL
@@ -243,12 +243,12 @@ def _change(
 
 
 def _relabelled(old: Pool, new: Pool) -> dict[str, str]:
-    """Labels that differ: those that choose configurations."""
+    """Different labels that select configurations."""
     return {key: value for key, value in new.labels.items() if old.labels.get(key) != value}
 
 
 _COMPUTED = ("gpu", "instanceTypes", "sharing", "nodes")
-"""Fields that are shown as they are compiled."""
+"""Fields that are shown in their compiled form."""
 _TIMEOUT = int(LayoutChange.model_fields["timeout_seconds"].default)
 
 
@@ -260,9 +260,9 @@ def _width(pool: Pool, nodes: int) -> int:
 def _kind(
     old: Pool, new: Pool, inputs: Sequence[FieldDifference], *, known: bool, alike: bool
 ) -> NodeChangeKind:
-    """What happens to the nodes by what is compiled, and by what differs in the inputs of their
-    resources. `known`: both have inputs, which say what other types do: a further one makes no
-    other nodes where a requirement lists it. `alike`: all inputs, and the files, are equal."""
+    """The change of the nodes from the compiled pools, and from differences in the inputs of their
+    resources. `known`: both have inputs, which show other machine types: an additional type changes
+    no nodes if a requirement lists it. `alike`: all inputs, and the files, are equal."""
     if old.ownership is not Ownership.MANAGED and new.ownership is not Ownership.MANAGED:
         return NodeChangeKind.UNTOUCHED
     rules = platform_rules(new.platform)
@@ -318,7 +318,7 @@ def _offers(pool: Pool) -> str:
 
 
 def _cuts(pool: Pool) -> str:
-    """What the GPUs of a node are cut into, equal neighbours together."""
+    """Partitions of a node's GPUs, equal neighbours together."""
     shown: list[tuple[str, int]] = []
     for gpu in pool.partition.gpus:
         text = " + ".join(f"{n} x {profile}" for profile, n in sorted(gpu.devices.items()))

@@ -1,4 +1,4 @@
-"""What differs in the inputs of the resources that nodes are made by, and what the engine does."""
+"""Differences in the inputs of the resources that create nodes, and the engine's operations."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -14,12 +14,12 @@ Resources = Mapping[str, Mapping[str, Any]]
 
 
 def input_differences(old: Fleet, new: Fleet, name: str) -> list[FieldDifference]:
-    """Every input of a pool's resources that differs, with its class."""
+    """Every different input of a pool's resources, with its class."""
     return [one for _, found in _by_resource(old, new, name) for one in found]
 
 
 def resource_changes(old: Fleet, new: Fleet, name: str) -> tuple[ResourceChange, ...]:
-    """What the engine does to each resource of a pool that differs."""
+    """The engine's operation on each different resource of a pool."""
     return tuple(
         ResourceChange(resource, _operation(resource, found, old, new, name))
         for resource, found in _by_resource(old, new, name)
@@ -28,8 +28,8 @@ def resource_changes(old: Fleet, new: Fleet, name: str) -> tuple[ResourceChange,
 
 
 def resources_of(fleet: Fleet, name: str) -> Resources:
-    """Resources that the fleet registers for a pool of that name; none where it has no such pool,
-    or where someone else makes its nodes."""
+    """Resources that the fleet registers for a pool of that name; none if it has no such pool, or
+    if its nodes already exist."""
     pool = next((one for one in fleet.pools if one.name == name), None)
     if pool is None or pool.ownership is Ownership.EXISTING:
         return {}
@@ -52,7 +52,7 @@ def _by_resource(old: Fleet, new: Fleet, name: str) -> Iterator[tuple[str, list[
 def _whole(
     rules: PlatformRules, resource: str, before: Resources, after: Resources
 ) -> InputDifference:
-    """A resource that comes or goes. Where no machine of a pool stays, its nodes are others."""
+    """An added or removed resource. If no machine of a pool stays, its nodes are replaced."""
     one, two = before.get(resource), after.get(resource)
     kind = _kind(resource)
     leaf_class = rules.input_class(kind, "", one, two)

@@ -1,4 +1,4 @@
-"""Which add-ons a fleet installs: settings of the others reach nothing."""
+"""The add-ons that a fleet installs: settings of the others have no effect."""
 
 from pydantic.alias_generators import to_snake
 
@@ -9,8 +9,8 @@ from gpufleet.spec.pool import Fabric, Provisioner
 
 
 def installed(fleet: Fleet, section: str) -> bool:
-    """Whether the add-on of a section of `addons` may be installed. Where only the platform decides
-    it, an add-on counts as installed unless it is switched off."""
+    """Whether the add-on of a section of `addons` may be installed. If only the platform decides
+    that, an add-on counts as installed unless it is switched off."""
     plans, addon = fleet.addons, declared_addon(fleet, section)
     provisioners = {pool.provisioner for pool in fleet.pools}
     decided = {
@@ -29,6 +29,6 @@ def installed(fleet: Fleet, section: str) -> bool:
 
 
 def declared_addon(fleet: Fleet, section: str) -> Addon:
-    """What the declaration says of an add-on."""
+    """The declared settings of an add-on."""
     addon: Addon = getattr(fleet.spec.addons, to_snake(section))
     return addon

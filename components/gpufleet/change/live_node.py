@@ -1,4 +1,4 @@
-"""LiveNode: what matters of a Node object, as `kubectl get nodes -o json` prints it."""
+"""LiveNode: facts of a Node object from `kubectl get nodes -o json`."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -18,20 +18,20 @@ UPGRADED = frozenset({"", "upgrade-done"})
 
 @dataclass(frozen=True, slots=True)
 class LiveNode:
-    """What matters of a Node object."""
+    """Facts of a Node object."""
 
     name: str
     labels: Mapping[str, str]
     offers: Mapping[str, int]
-    """Allocatable extended resources of NVIDIA, zeros included."""
+    """Allocatable extended resources of NVIDIA, including zeros."""
     cordoned: bool
     capacity: Mapping[str, int] = field(default_factory=dict[str, int])
-    """The same with unhealthy devices."""
+    """The same including unhealthy devices."""
     annotations: Mapping[str, str] = field(default_factory=dict[str, str])
     ready: bool = True
-    """Whether the condition Ready is True, or is not there."""
+    """Whether the condition Ready is True, or missing."""
     kubelet: str = ""
-    """Version; empty where it is not there."""
+    """Version; empty if it is missing."""
 
     @property
     def state(self) -> str:
@@ -55,7 +55,7 @@ def read_nodes(document: Mapping[str, Any]) -> tuple[LiveNode, ...]:
     kind = str(document.get("kind", ""))
     found = document.get("items") if kind in {"List", "NodeList"} else [document]
     if not is_list(found):
-        text = "a list of nodes is wanted, as `kubectl get nodes -o json` prints it"
+        text = "a list of nodes is required: the output of `kubectl get nodes -o json`"
         raise ValueError(text)
     nodes: list[LiveNode] = []
     for item in found:
@@ -63,7 +63,7 @@ def read_nodes(document: Mapping[str, Any]) -> tuple[LiveNode, ...]:
         if kind == "List" and str(mapping(item).get("kind")) in {"Pod", "ResourceSlice"}:
             continue
         if not is_mapping(item) or str(item.get("kind", "")) not in {"Node", ""}:
-            raise ValueError("only objects of kind Node are wanted")
+            raise ValueError("only objects of kind Node are accepted")
         nodes.append(live_node(item))
     return tuple(nodes)
 
@@ -90,7 +90,7 @@ def live_node(item: Mapping[str, Any]) -> LiveNode:
 
 
 def objects(found: object) -> list[dict[str, Any]]:
-    """The mappings of a list; empty where there is none."""
+    """The mappings of a list; empty if there is none."""
     return [one for one in items(found) if is_mapping(one)]
 
 

@@ -1,6 +1,6 @@
-"""Pods of a live cluster: what holds GPUs of which node, and what moves when a pool changes.
+"""Pods of a live cluster: pods that hold GPUs of a node, and pods that move when a pool changes.
 
-Read from `kubectl get nodes,pods -A -o json`. What a drain does to a pod of each kind of owner:
+Read from `kubectl get nodes,pods -A -o json`. How a drain handles pods by kind of owner:
 kubernetes/kubectl `pkg/drain/filters.go`.
 """
 
@@ -18,7 +18,7 @@ from gpufleet.fleet.config_names import POOL_LABEL
 _finding = findings_in(__file__)
 
 BARE = "none"
-"""Kind of owner of a pod that nothing makes again."""
+"""Kind of owner of a pod that no controller would create again."""
 _FINISHED = frozenset({"Succeeded", "Failed"})
 _STAY = frozenset({"DaemonSet", "Node"})
 """Owners whose pods a drain leaves: DaemonSets, and files of the kubelet (mirror pods)."""
@@ -40,24 +40,24 @@ _EMPTIED = frozenset(
         NodeChangeKind.NEW_POOL,
     }
 )
-"""Kinds of change that every pod of the pool's nodes leaves for."""
+"""Kinds of change for which every pod leaves the pool's nodes."""
 _IN_PLACE = frozenset({NodeChangeKind.RECUT, NodeChangeKind.CUT_OVER})
-"""Of those the kinds whose nodes stay: one that is done is not emptied again."""
+"""The kinds of these whose nodes stay: a node that is done is not drained again."""
 _SHOWN = 5
-"""Pods that a finding names."""
+"""Maximum number of pods in a finding."""
 
 
 @dataclass(frozen=True, slots=True)
 class LivePod:
-    """A pod that is bound to a node and has not ended."""
+    """A pod that is bound to a node and has not finished."""
 
     name: str
     """With its namespace: `lab/train-0`."""
     node: str
     owner: str
-    """Kind of the controller that makes it: `Deployment`, `Job`; `none` without one."""
+    """Kind of the controller that created it: `Deployment`, `Job`; `none` without one."""
     gpus: int
-    """Devices of NVIDIA's resources that its containers hold."""
+    """NVIDIA devices that its containers hold."""
     claims: int
 
     @property
@@ -78,12 +78,12 @@ class MovingPods:
 
     @property
     def then(self) -> str:
-        """What becomes of them."""
+        """The effect on them."""
         return _THEN.get(self.owner, f"as its {self.owner} decides")
 
 
 def read_pods(document: Mapping[str, Any]) -> tuple[LivePod, ...] | None:
-    """Pods of a List. None where it has none: what the nodes run is then not known."""
+    """Pods of a List. None if it has none: the nodes' pods are then not known."""
     pods = [one for one in objects(document.get("items")) if one.get("kind") == "Pod"]
     return tuple(_read(pods)) if pods else None
 
@@ -94,7 +94,7 @@ def moving_pods(
     reports: Sequence[NodeReport],
     pods: Sequence[LivePod],
 ) -> tuple[tuple[MovingPods, ...], list[Finding]]:
-    """Pods that leave, by pool and kind of owner, and findings about those that are lost."""
+    """Pods that leave, by pool and kind of owner, and findings about lost pods."""
     done = {report.name for report in reports if report.stage is Stage.CHANGED}
     found: list[MovingPods] = []
     findings: list[Finding] = []
@@ -141,7 +141,7 @@ def _read(pods: Iterable[Mapping[str, Any]]) -> Iterable[LivePod]:
         node = spec.get("nodeName")
         if not isinstance(node, str) or str(mapping_at(pod, "status").get("phase")) in _FINISHED:
             continue
-        # Containers run together, those that initialise one after the other and before them.
+        # Containers run together, init containers one after the other and before them.
         together = sum(map(_devices, objects(spec.get("containers"))))
         before = max(map(_devices, objects(spec.get("initContainers"))), default=0)
         owner = next(

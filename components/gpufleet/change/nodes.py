@@ -1,6 +1,6 @@
-"""Live nodes in the middle of a change: where each one is. `gpufleet doctor` says why one stopped.
+"""State of live nodes during a change. `gpufleet doctor` explains why one stopped.
 
-Nothing is asked of a cluster: nodes are what `kubectl get nodes -o json` prints.
+The cluster is not accessed: nodes are the output of `kubectl get nodes -o json`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,11 +20,11 @@ class Stage(StrEnum):
     """Where a node is."""
 
     WAITING = "waiting"
-    """It still is what it was; its wave has not come."""
+    """It has its old configuration; its wave has not come."""
     CHANGING = "changing"
     CHANGED = "changed"
     STOPPED = "stopped"
-    """It will not go on by itself."""
+    """It will not continue without intervention."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class NodeReport:
 
 
 def explain_nodes(fleet: Fleet, nodes: Sequence[LiveNode]) -> tuple[NodeReport, ...]:
-    """Where the nodes of the fleet are. Nodes of no pool of it have no report."""
+    """States of the fleet's nodes. Nodes outside its pools have no report."""
     pools = {pool.name: pool for pool in fleet.pools}
     found = ((pools.get(node.labels.get(POOL_LABEL, "")), node) for node in nodes)
     return tuple(_explain(pool, node) for pool, node in found if pool is not None)
@@ -63,8 +63,8 @@ def _explain(pool: Pool, node: LiveNode) -> NodeReport:
 
 
 def _is_stopped(node: LiveNode, *, busy: bool, holds: bool, promised: Mapping[str, int]) -> bool:
-    """Whether it will not go on: the layout or the driver failed, operands stay paused, nothing or
-    less is offered with nothing under way, or the kubelet is silent."""
+    """Whether it will not continue: the layout or the driver failed, operands stay paused, it
+    offers too few resources with no change in progress, or the kubelet does not report."""
     upgrade = node.labels.get(UPGRADE, "")
     skipped = node.labels.get("nvidia.com/gpu-driver-upgrade.skip") == "true"
     automatic = node.annotations.get("nvidia.com/gpu-driver-upgrade-enabled") == "true"

@@ -1,4 +1,4 @@
-"""ChangePlan: what it takes to get from one fleet to another. Plain frozen data."""
+"""ChangePlan: the change from one fleet to another. Plain frozen data."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,33 +11,33 @@ from gpufleet.fleet.rollout import Rollout
 
 
 class NodeChangeKind(StrEnum):
-    """What happens to the nodes of a pool."""
+    """Kind of change of a pool's nodes."""
 
     ADDED = "added"
     REMOVED = "removed"
     UNTOUCHED = "untouched"
-    """Nothing that is rendered or registered for it differs."""
+    """Its rendered and registered resources are equal."""
     LIVE = "live"
-    """Its nodes stay; only settings differ that change while they run."""
+    """Its nodes stay; only settings that change in place differ."""
     UNKNOWN = "unknown"
-    """Something differs of which it is not known what it does to nodes."""
+    """A difference has an unknown effect on nodes."""
     RESTART = "restart"
     """Each machine is powered off and on."""
     PLUGIN = "plugin"
     """The device plugin restarts with another configuration; running pods keep their GPUs."""
     RECUT = "recut"
-    """The GPUs get another partition or sharing: every pod on the node has to leave first."""
+    """The GPUs get another partition or sharing: every pod must leave the node first."""
     CUT_OVER = "cutOver"
-    """The GPUs are advertised by the DRA driver instead of the device plugin, or the reverse: every
-    pod on the node has to leave first, and each node is changed by itself."""
+    """The DRA driver advertises the GPUs instead of the device plugin, or the reverse: every pod
+    must leave the node first, and nodes are changed one by one."""
     NEW_NODES = "newNodes"
-    """Nodes are replaced by others, in the order of the one who provisions them."""
+    """Nodes are replaced, in the order of the provisioner."""
     NEW_POOL = "newPool"
-    """The platform makes a new pool and deletes the old one."""
+    """The platform creates a new pool and deletes the old one."""
 
 
 class Act(StrEnum):
-    """One thing that is done to a node."""
+    """One operation on a node."""
 
     CORDON = "cordon"
     DRAIN = "drain"
@@ -54,26 +54,26 @@ class Step:
 
     act: Act
     who: str
-    """Who does it: `you`, `pulumi up`, `mig-manager`, `the device plugin`."""
+    """Actor: `you`, `pulumi up`, `mig-manager`, `the device plugin`."""
     text: str
-    """What is done, and why it must be."""
+    """The operation, and its reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class FieldDifference:
-    """What is written differently."""
+    """A changed field."""
 
     field: str
     old: str
     new: str
     leaf_class: LeafClass | None = None
-    """What it does; None for a difference that `kind` explains."""
+    """Its effect; None for a difference that `kind` explains."""
     refusal: str = ""
-    """Why the provider refuses it, and what lets it; empty: it does not, or no reason is known."""
+    """Why the provider refuses it, and the setting that allows it; empty if allowed or unknown."""
 
 
 class ResourceOperation(StrEnum):
-    """What the engine does to one resource."""
+    """The engine's operation on one resource."""
 
     CREATE = "create"
     DELETE = "delete"
@@ -83,40 +83,40 @@ class ResourceOperation(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ResourceChange:
-    """One resource that a pool's nodes are made by, and that differs."""
+    """One different resource that creates a pool's nodes."""
 
     resource: str
-    """Its kind, and what is apart: `nodeGroup`, `machine/0`."""
+    """Its kind, and a distinguishing part: `nodeGroup`, `machine/0`."""
     operation: ResourceOperation
 
 
 @dataclass(frozen=True, slots=True)
 class ChangeCapacity:
-    """How much of one thing all nodes of a pool offer together, over the change."""
+    """Amount of one resource that all nodes of a pool offer together, over the change."""
 
     name: str
     before: int
     lowest: int
-    """The least that is offered at any time."""
+    """The minimum at any time."""
     after: int
 
 
 @dataclass(frozen=True, slots=True)
 class PoolChange:
-    """What happens to one pool."""
+    """The change of one pool."""
 
     name: str
     path: str
     kind: NodeChangeKind
     differences: tuple[FieldDifference, ...]
     nodes: int
-    """Nodes the plan counts on."""
+    """Number of nodes in the plan."""
     waves: tuple[tuple[int, ...], ...]
     """Ordinals that change together, wave by wave."""
     steps: tuple[Step, ...]
     """For each node, in order."""
     labels: Mapping[str, str]
-    """What each node's labels become. Empty where no node changes in place."""
+    """The new labels of each node. Empty if no node changes in place."""
     gpus: ChangeCapacity
     """Physical GPUs in service."""
     resources: tuple[ChangeCapacity, ...]
@@ -126,33 +126,33 @@ class PoolChange:
     gpu_hours_at_most: Decimal
     """The same if each node takes as long as it may before the change stops."""
     rollout: Rollout | None = None
-    """Who replaces or restarts the nodes, and in which order, where the waves are not declared."""
+    """Order of replacements or restarts, and its actor, if the waves are not declared."""
     seconds: int = 0
-    """Until the last node is back, if all goes well; 0 where no node leaves service."""
+    """Until the last node is back, if all goes well; 0 if no node leaves service."""
     usd: Decimal | None = None
-    """What the GPU-hours out of service cost; None without a price."""
+    """Cost of the GPU-hours out of service; None without a price."""
     back: str = ""
     """How to go back."""
     inputs: tuple[FieldDifference, ...] = ()
-    """What differs in the inputs of the resources that its nodes are made by."""
+    """Differences in the inputs of the resources that create its nodes."""
     engine: tuple[ResourceChange, ...] = ()
-    """What `pulumi up` does to those resources."""
+    """Operations of `pulumi up` on those resources."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChangePlan:
-    """The way from one fleet to another."""
+    """The change from one fleet to another."""
 
     pools: tuple[PoolChange, ...]
     stops: tuple[str, ...]
-    """When to stop: a condition and what it means, in the order in which they show."""
+    """Conditions to stop, each with its meaning, in the order in which they can occur."""
     findings: tuple[Finding, ...]
     cluster: tuple[FieldDifference, ...] = ()
-    """What differs outside pools."""
+    """Differences outside pools."""
 
     @property
     def safe(self) -> bool:
-        """Whether nothing speaks against it with the severity of an error."""
+        """Whether no finding against it is an error."""
         return not has_errors(self.findings)
 
     def pool(self, name: str) -> PoolChange:

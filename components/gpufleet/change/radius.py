@@ -1,5 +1,5 @@
-"""Blast radius of a pool's change: what leaves service, for how long, for how much, and the way
-back."""
+"""Blast radius of a pool's change: resources out of service, duration, cost, and the
+rollback."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -16,7 +16,7 @@ START_SECONDS = 600
 """Expected time until a new node offers its GPUs. Our estimate, as that of a reboot."""
 
 OUTSIDE = frozenset({NodeChangeKind.NEW_NODES, NodeChangeKind.NEW_POOL, NodeChangeKind.RESTART})
-"""Kinds whose order someone else decides."""
+"""Kinds whose order another program decides."""
 
 BACK = {
     NodeChangeKind.NEW_NODES: "write the old value: the nodes are replaced once more, in the same "
@@ -29,9 +29,9 @@ BACK = {
     NodeChangeKind.ADDED: "remove the pool: its nodes are drained and go",
     NodeChangeKind.LIVE: "write the old value",
 }
-"""Kind -> how to go back."""
+"""Kind -> how to roll back."""
 NO_WAY_BACK = "none: a control plane does not go back to an older minor version"
-"""With another version of Kubernetes."""
+"""Rollback with another version of Kubernetes."""
 
 
 def with_blast_radius(
@@ -68,7 +68,7 @@ def with_blast_radius(
 
 
 def usd(pool: Pool, hours: Decimal) -> Decimal | None:
-    """What so many GPU-hours of the pool cost; None where it has no price."""
+    """Cost of this number of GPU-hours of the pool; None if it has no price."""
     if pool.hourly_usd is None:
         return None
     return (pool.hourly_usd * hours / pool.gpus_per_node).quantize(Decimal("0.01"))

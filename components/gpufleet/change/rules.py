@@ -1,4 +1,4 @@
-"""What speaks against a change, or has to be known before it starts."""
+"""Findings against a change, and facts to know before it starts."""
 
 from collections.abc import Iterable, Iterator
 from typing import cast
@@ -32,7 +32,7 @@ _FULL = (
     "would only add to them"
 )
 STOPS = (_DRAIN, _FAILED, _PAUSED, _LESS, _FULL)
-"""When to stop. The first node that does not offer what is promised stops `pulumi up` by itself."""
+"""When to stop. The first node that does not offer the new resources stops `pulumi up`."""
 
 _WORSE = (
     "a new node does not become Ready, or offers less than promised: all that follow are made the "
@@ -47,7 +47,7 @@ NEW_STOPS = (_WORSE, _PENDING)
 
 
 def validate_cluster(old: Fleet, new: Fleet) -> Iterator[Finding]:
-    """What changes for every node at once, waves or not."""
+    """Changes of every node at once, with or without waves."""
     before, after = old.addons.gpu_operator, new.addons.gpu_operator
     cut = [p.name for p in old.pools if p.partition.mig_enabled]
     if {before.mig_strategy, after.mig_strategy} == {"single", "mixed"}:
@@ -106,7 +106,7 @@ def _previous(old: Pool, new: Pool, change: PoolChange) -> Iterable[Finding]:
 
 
 def _two_advertisers(old: Pool, new: Pool) -> Iterable[Finding]:
-    """Labels of a pool reach its nodes at once: the DRA driver comes while the plugin is there."""
+    """Labels reach all nodes of a pool at once: the DRA driver starts while the plugin runs."""
     dra = [pool.partition.dra is not None for pool in (old, new)]
     neither = old.previous is not None and (old.previous.partition.dra is not None) == dra[1]
     if dra[0] == dra[1] or new.previous is not None or neither:
@@ -202,7 +202,7 @@ def _pods(old: Pool, new: Pool, change: PoolChange) -> Iterable[Finding]:
 
 
 def _yaml(value: object) -> str:
-    """Plain data in YAML's flow style, as it can be pasted."""
+    """Plain data in YAML's flow style, ready to paste."""
     if isinstance(value, dict):
         mapping = cast("dict[str, object]", value)
         return "{" + ", ".join(f"{key}: {_yaml(one)}" for key, one in mapping.items()) + "}"

@@ -1,4 +1,4 @@
-"""What one node goes through, and how long that takes.
+"""Steps of one node, and their duration.
 
 Sources: NVIDIA mig-parted v0.15.0 `deployments/container` and `pkg/mig` (order of mig-manager,
 reset before reboot), klueska in NVIDIA/gpu-operator#262 (cordon, drain, label, wait, uncordon).
@@ -29,12 +29,12 @@ def changes_mode(old: Partition, new: Partition) -> bool:
 
 
 def changes_layout(old: Partition, new: Partition) -> bool:
-    """Whether any GPU of a node is cut differently."""
+    """Whether any GPU of a node is partitioned differently."""
     return [dict(g.devices) for g in old.gpus] != [dict(g.devices) for g in new.gpus]
 
 
 def kind_in_place(old: Partition, new: Partition) -> NodeChangeKind:
-    """What two partitions of the same machine are to each other."""
+    """Kind of change between two partitions of the same machine."""
     if changes_layout(old, new) or changes_mode(old, new) or "mps" in {old.mode, new.mode}:
         same = old.mode == new.mode and old.replicas == new.replicas
         return (
@@ -57,7 +57,7 @@ def steps(
     *,
     reboots: bool,
 ) -> tuple[Step, ...]:
-    """Everything that is done to one node, in order."""
+    """All operations on one node, in order."""
     labelling = platform.facts.relabelling
     label = Step(Act.LABEL, labelling.who, labelling.text)
     if kind is NodeChangeKind.PLUGIN:
@@ -72,7 +72,7 @@ def steps(
     if kind is not NodeChangeKind.RECUT:
         return ()
     return (
-        Step(Act.CORDON, "you", "no pod may come while the node is emptied"),
+        Step(Act.CORDON, "you", "no pod may be scheduled while the node is emptied"),
         Step(
             Act.DRAIN,
             "you",
@@ -109,7 +109,7 @@ def _mode(
 
 
 def expected_seconds(found: tuple[Step, ...]) -> int:
-    """How long a node is out of service if all goes well."""
+    """Time that a node is out of service if all goes well."""
     acts = {step.act for step in found}
     if Act.DRAIN not in acts:
         return PLUGIN_SECONDS
@@ -117,5 +117,5 @@ def expected_seconds(found: tuple[Step, ...]) -> int:
 
 
 def gpu_hours(nodes: int, gpus: int, seconds: int) -> Decimal:
-    """GPU-hours that so many nodes are out of service, to a hundredth."""
+    """GPU-hours that this number of nodes is out of service, to a hundredth."""
     return (Decimal(nodes * gpus * seconds) / 3600).quantize(Decimal("0.01"))

@@ -1,7 +1,7 @@
-"""What breaks on the way from one version to another, and changes that should not go together.
+"""Failures between two versions, and changes that should not be combined.
 
-Records are rows of the catalogue (`transitions.jsonl`), each with its source. A version that no row
-and no pin of the edition names is not recorded, and an error until it is accepted.
+Records are rows of the catalogue (`transitions.jsonl`), each with its source. A version without a
+row or a pin of the edition is not recorded, and an error until it is accepted.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -70,7 +70,7 @@ def validate_images(old: Fleet, new: Fleet, name: str) -> Iterator[Finding]:
 def validate_together(
     cluster: Sequence[FieldDifference], changes: Sequence[PoolChange]
 ) -> Iterator[Finding]:
-    """Changes that hide each other's failures: one at a time shows which one broke."""
+    """Changes that hide each other's failures: one at a time shows the cause."""
     classes = {one.leaf_class for one in cluster}
     kubernetes = LeafClass.CONTROL_PLANE in classes
     driver = LeafClass.DRIVER in classes

@@ -21,37 +21,37 @@ from gpufleet.messages import message, one_line
 
 FAMILIES = {
     "fleet": "the declaration",
-    "gate": "what is refused before it is made",
-    "plan": "what a model needs, and the machines for it",
-    "money": "who pays, what was used, what is wasted",
-    "live": "what is there now",
-    "catalogue": "the facts everything rests on",
+    "gate": "checks before anything is created",
+    "plan": "resources that a model needs, and machines for it",
+    "money": "cost, use and waste of GPUs",
+    "live": "the present state of clusters and nodes",
+    "catalogue": "hardware, prices and models, with sources",
     "sandbox": "try it on this machine",
 }
-"""Family of commands, in the order of the help -> what it is about."""
+"""Family of commands, in the order of the help -> its subject."""
 CORE = {
     "fleet": {
-        "compile": "what follows from a declaration, and every error",
-        "explain": "the same drawn for people: who asks for what, proofs, price",
+        "compile": "everything that follows from a declaration, and every error",
+        "explain": "the compiled fleet as text: requests, proofs, prices",
         "render": "manifests, Helm values and NVIDIA configuration as files",
-        "change": "from one declaration to another, node by node",
-        "mirror": "charts and images that a site without Internet copies",
-        "schema": "every key, and the JSON Schema for editors",
+        "change": "steps from one declaration to another, node by node",
+        "mirror": "charts and images to copy for a site without Internet access",
+        "schema": "all keys, and the JSON Schema for editors",
     },
-    "gate": {"preflight": "asks the real cloud: offered, quota, reservation; read-only"},
-    "plan": {"partition": "do these MIG instances fit that GPU? proof, or the nearest"},
+    "gate": {"preflight": "checks in the real cloud: offers, quota, capacity; read-only"},
+    "plan": {"partition": "whether MIG instances fit a GPU: a proof, or the nearest"},
     "money": {
         "cost": "cost of each pod, team and slice from metrics",
-        "calendar": "who has GPUs when: gaps, double bookings",
+        "calendar": "allocation of GPUs over time: gaps, double bookings",
     },
-    "live": {"vsphere": "what a vCenter offers, and which pools fit now"},
+    "live": {"vsphere": "resources that a vCenter offers, and pools that fit now"},
     "catalogue": {"catalogue": "GPUs, machines, prices, models, each with its source"},
     "sandbox": {"sandbox": "a local control plane with simulated GPU nodes"},
 }
-"""Family -> name -> one line of help. The module `gpufleet.cli.<name>` holds `command`."""
+"""Family -> name -> one line of help. The module `gpufleet.cli.<name>` contains `command`."""
 
 SHOW_THEMSELVES = ("sandbox",)
-"""Commands that show their progress in a way of their own."""
+"""Commands with their own progress output."""
 TABLES = "gpufleet.command_tables"
 """Entry points that are tables of commands like `CORE`, each in the package of its modules."""
 
@@ -61,7 +61,7 @@ class CommandRow:
     """A command of the program."""
 
     module: str
-    """Module that holds `command`."""
+    """Module that contains `command`."""
     family: str
     """Key of `FAMILIES`."""
     line: str
@@ -84,13 +84,13 @@ def _rows(package: str, table: Mapping[str, Mapping[str, str]]) -> Iterator[tupl
 
 
 class _LazyGroup(click.Group):
-    """Imports a command's module when the command is named, so that `--help` costs nothing."""
+    """Imports a command's module when the command is named, so that `--help` is fast."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(commands())
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        # The tables of other roots are read only where the core has no such command.
+        # The tables of other roots are read only if the core has no such command.
         if any(cmd_name in names for names in CORE.values()):
             return importlib.import_module(f"gpufleet.cli.{cmd_name}").command
         row = commands().get(cmd_name)
@@ -130,7 +130,7 @@ def _program() -> None:
     """One declaration of a GPU fleet: compiled, priced, rendered, validated. `pulumi up` deploys.
 
     Commands read `-` as standard input, take `--format text|json`, print all findings at once and
-    exit 0 (fine), 1 (an error was found) or 2 (unreadable, wrong usage, or nothing looked at).
+    exit 0 (fine), 1 (an error was found) or 2 (unreadable, wrong usage, or no input).
 
     \b
         gpufleet explain fleet.yaml     what nodes offer, and what they cost
@@ -139,37 +139,37 @@ def _program() -> None:
 
 
 def main() -> None:
-    """Entry point of the program: neither bad input nor a full disk ends in a traceback."""
+    """Entry point of the program: neither invalid input nor a full disk ends in a traceback."""
     _open_closed_streams()
-    # A run is short and keeps nearly all that it makes: the default looks for garbage 40 times as
+    # A run is short and keeps nearly all its objects: the default collects garbage 40 times as
     # often as is useful (mypy sets it in build.py, too).
     gc.set_threshold(20_000, 20, 20)
     try:
         try:
-            # click knows nothing of NO_COLOR (no-color.org); rich sees to it by itself.
+            # click does not support NO_COLOR (no-color.org); rich does.
             color = False if os.environ.get("NO_COLOR") else None
             name = one_line(sys.argv[1]) if len(sys.argv) > 1 else ""
             with nullcontext() if name in SHOW_THEMSELVES else sign_of_life(name):
                 _program(prog_name="gpufleet", color=color)
         finally:
-            sys.stdout.flush()  # what cannot be written shows here, not while Python ends
+            sys.stdout.flush()  # a write error is reported here, not while Python exits
     except UnreadableInputError as problem:
         _end(str(problem), 2)
     except FleetError as problem:
-        # Only what no command reads itself raises it here: the overlay of the environment.
+        # Only input that no command reads itself raises it here: the overlay of the environment.
         print_findings(problem.findings)
         sys.exit(2)
     except BrokenPipeError:
         _forget_output()
-        sys.exit(1)  # as click answers a reader that went away
+        sys.exit(1)  # as click does when the reader closed the pipe
     except OSError as problem:
-        # Commands name the files they were given; what is left is output that cannot be written.
+        # Commands report their own files; this is output that cannot be written.
         _forget_output()
         _end(one_line(f"{problem.filename or 'standard output'}: {problem.strerror or problem}"), 2)
 
 
 def _open_closed_streams() -> None:
-    """Output streams that the caller closed (`>&-`) lead nowhere, and text never breaks them."""
+    """Output to closed streams (`>&-`) is discarded, and text never breaks them."""
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
             nowhere = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115  open to the end
@@ -181,7 +181,7 @@ def _open_closed_streams() -> None:
 
 
 def _forget_output() -> None:
-    """Give up buffered text, which Python would otherwise try to write once more at its end."""
+    """Discard buffered text, which Python would otherwise try to write again at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

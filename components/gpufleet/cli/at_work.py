@@ -1,4 +1,4 @@
-"""A sign of life on standard error while a command works for long."""
+"""A progress line on standard error while a command works for a long time."""
 
 import sys
 import threading
@@ -8,12 +8,12 @@ from contextlib import contextmanager
 from typing import TextIO
 
 _AT_TERMINAL, _ELSEWHERE = 2.0, 120.0
-"""Seconds of silence before the first line, for a person and for a log."""
+"""Seconds without output before the first line, for a terminal and for a log."""
 _subject: list[str] = []
 
 
 def at_work(text: str) -> None:
-    """Say what is done right now, such as `file 12 of 400`: it is part of the next line."""
+    """Set the present step, such as `file 12 of 400`: it is part of the next line."""
     _subject[:] = [text]
 
 

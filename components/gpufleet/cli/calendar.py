@@ -1,4 +1,4 @@
-"""`gpufleet calendar`: which pools and teams have GPUs when, and what is paid for nothing."""
+"""`gpufleet calendar`: when pools and teams have GPUs, and what unused capacity costs."""
 
 import sys
 from datetime import UTC, datetime, timedelta
@@ -104,17 +104,17 @@ def command(
     """Draw when pools and teams have GPUs: Capacity Blocks, reservations, flex start, spot,
     maintenance and commitments of SPEC, from --at for --for.
 
-    It names gaps in what is promised, double bookings, jobs that are longer than their window, and
-    blocks that no team may use, with their cost. What is on demand, spot, flex start or queued is
-    drawn as what it is: an expectation. docs/calendar.md explains each field.
+    It reports gaps in commitments, double bookings, jobs that are longer than their window, and
+    blocks that no team may use, with their cost. On-demand, spot, flex-start and queued capacity is
+    drawn as an expectation. docs/calendar.md explains each field.
 
     \b
         gpufleet calendar fleet.yaml --at 2026-12-01 --for 30d
         gpufleet calendar fleet.yaml --zone Europe/Berlin --format svg > december.svg
 
     JSON: {"calendar": {"start", "end", "pools", "teams", "actions", "usd"} or null, "findings"}.
-    Exits 1 when a finding is an error, as a block is that has ended at --at; 2 when SPEC cannot be
-    read.
+    Exits 1 when a finding is an error, such as a block that has ended at --at; 2 when SPEC cannot
+    be read.
     """
     if at is None:
         try:
@@ -124,7 +124,7 @@ def command(
     compiled = compile_source(source, prices, at)
     findings = compiled.findings
     made: FleetCalendar | None = None
-    # An ended block is an error of the declaration, and yet there is a calendar to look at.
+    # An ended block is an error of the declaration, but the calendar is still printed.
     others = [f for f in findings if f.code not in {"capacity-block-ended", "reservation-ended"}]
     if compiled.fleet is not None and not has_errors(others):
         made = fleet_calendar(compiled.fleet, at, at + length)

@@ -1,4 +1,4 @@
-"""`gpufleet catalogue`: the facts everything rests on, each with its source and date."""
+"""`gpufleet catalogue`: the facts behind all results, each with its source and date."""
 
 import os
 import sys
@@ -18,7 +18,7 @@ from gpufleet.catalogue.instance import MICRO_USD
 from gpufleet.cli.output import exit_code, format_option, print_findings, print_json
 from gpufleet.findings import FleetError
 
-# Rows of `gpufleet catalogue`: what JSON carries, and which columns people see.
+# Rows of `gpufleet catalogue`: fields of the JSON, and columns of the text.
 
 Row = dict[str, Any]
 RowsOf = Callable[[Catalogue, str | None, str | None], Iterator[Row]]
@@ -28,7 +28,7 @@ GIB = 2**30
 
 
 def as_row(fact: Any, *leave_out: str) -> Row:
-    """A row of the catalogue as plain data, its source and date as fields of their own."""
+    """A row of the catalogue as plain data, with separate fields for source and date."""
     row: Row = {}
     for item in fields(fact):
         if item.name in leave_out or item.name == "source":
@@ -249,8 +249,8 @@ def command(
         gpufleet catalogue prices --gpu L4 --cloud aws --region eu-central-1
         gpufleet catalogue gpus --format json | jq '.[] | select(.mig_unknown)'
 
-    JSON: a list of rows with every field; what no source gives is null. Exits 1 when the price file
-    has errors, 2 for an unknown GPU or edition.
+    JSON: a list of rows with every field; a value without a source is null. Exits 1 when the price
+    file has errors, 2 for an unknown GPU or edition.
     """
     if gpu and table not in _BY_GPU:
         raise click.UsageError(f"--gpu has no meaning for {table}, only for {', '.join(_BY_GPU)}")
@@ -310,13 +310,13 @@ def _print_table(title: str, columns: Iterable[str], rows: Sequence[Row]) -> Non
 
 
 _FRAME = 3
-"""Characters of a column next to its text."""
+"""Width of a column besides its text, in characters."""
 _USUAL_WIDTH = 30
-"""Characters from which a text is folded rather than counted in full."""
+"""Length from which a text is wrapped, in characters."""
 
 
 def _columns_that_fit(cells: Mapping[str, Sequence[str]], width: int) -> list[str]:
-    """The first columns whose words need not be cut, at least two."""
+    """The first columns whose words fit uncut, at least two."""
     shown: list[str] = []
     left = width - 1
     for name, texts in cells.items():
@@ -329,7 +329,7 @@ def _columns_that_fit(cells: Mapping[str, Sequence[str]], width: int) -> list[st
 
 
 def _words(value: object) -> str:
-    """A value as a person reads it; nothing where no source gave one."""
+    """A value as text; empty if no source gives one."""
     if value is None or value == "":
         return ""
     if isinstance(value, bool):

@@ -1,4 +1,4 @@
-"""`gpufleet change`: what it takes to get from one declaration to another, node by node."""
+"""`gpufleet change`: the change from one declaration to another, node by node."""
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -30,9 +30,9 @@ from gpufleet.fleet import Fleet
 from gpufleet.messages import one_line
 
 _DIGITS = 9
-"""Of a number of nodes."""
+"""Maximum digits of a number of nodes."""
 _QUOTED = 80
-"""Characters of an argument that a message repeats."""
+"""Maximum characters of an argument in a message."""
 
 
 @click.command()
@@ -67,10 +67,10 @@ def command(
     reason: str | None,
     output_format: str,
 ) -> None:
-    """Plan the change from declaration OLD to declaration NEW: which nodes are emptied, reset,
-    rebooted or replaced, in which waves, what stays in service, and when to stop.
+    """Plan the change from declaration OLD to declaration NEW: which nodes are drained, reset,
+    rebooted or replaced, in which waves, which capacity stays in service, and when to stop.
 
-    Nothing is changed: the waves are made by `pulumi up` (docs/change.md). With pods
+    Nothing is changed: `pulumi up` makes the waves (docs/change.md). With pods
     and ResourceSlices among the live objects, a pool that goes from device plugin to DRA driver
     (or back) gets the next command of each node (docs/dra.md).
 
@@ -110,7 +110,7 @@ def command(
 
 
 def _fleet(source: str, which: str) -> tuple[Fleet | None, tuple[Finding, ...]]:
-    """The fleet of one side; its errors stop the plan, its warnings are of no interest here."""
+    """The fleet of one side; its errors stop the plan, its warnings are ignored here."""
     compiled = compile_source(source, None)
     if compiled.fleet is not None and not has_errors(compiled.findings):
         return compiled.fleet, ()
@@ -133,7 +133,7 @@ def _counts(given: tuple[str, ...]) -> dict[str, int]:
 
 @dataclass(frozen=True)
 class _Live:
-    """What a dump of the cluster shows. Pods and steps are None where it has no pods."""
+    """Contents of a dump of the cluster. Pods and steps are None if it has no pods."""
 
     reports: tuple[NodeReport, ...]
     findings: tuple[Finding, ...]
@@ -156,7 +156,7 @@ class _Live:
 
 
 def _live(plan: ChangePlan, fleet: Fleet, source: str) -> _Live:
-    """Where the nodes are; with pods also what moves and comes next."""
+    """States of the nodes; with pods also moved pods and next steps."""
     document = read_mapping(source)
     with refusing(ValueError, file=source):
         nodes, pods = read_nodes(document), read_pods(document)
@@ -188,11 +188,11 @@ def _finish(
     sys.exit(exit_code(found))
 
 
-# A change plan and the state of its nodes as plain data: what the command prints as JSON.
+# A change plan and the state of its nodes as plain data: the JSON of the command.
 
 
 def plan_as_dict(plan: ChangePlan) -> dict[str, Any]:
-    """The whole plan, findings left out. Hours are decimal text."""
+    """The whole plan, without findings. Hours are decimal text."""
     return {
         "pools": [_pool(pool) for pool in plan.pools],
         "stops": list(plan.stops),
@@ -201,7 +201,7 @@ def plan_as_dict(plan: ChangePlan) -> dict[str, Any]:
 
 
 def reports_as_dict(reports: Sequence[NodeReport]) -> list[dict[str, Any]]:
-    """Where the nodes are."""
+    """States of the nodes."""
     return [plain_data(report) for report in reports]
 
 
@@ -211,7 +211,7 @@ def pods_as_dict(moving: Sequence[MovingPods]) -> list[dict[str, Any]]:
 
 
 def next_as_dict(steps: Sequence[NextStep]) -> list[dict[str, Any]]:
-    """What each node of a cut-over needs now; `act` is null where nothing is left to do."""
+    """The next step of each node of a cut-over; `act` is null if nothing is left to do."""
     return [{**plain_data(one), "command": one.command or None} for one in steps]
 
 

@@ -1,4 +1,4 @@
-"""A change plan for people."""
+"""A change plan as text."""
 
 from collections.abc import Sequence
 
@@ -45,7 +45,7 @@ _COLOURS = {Stage.STOPPED: "red", Stage.CHANGING: "yellow", Stage.CHANGED: "gree
 
 
 def plan_text(plan: ChangePlan, new: Fleet) -> str:
-    """Pool by pool: what differs, what happens to each node, what stays in service."""
+    """Pool by pool: differences, changes of each node, capacity in service."""
     blocks = [_pool(pool, new) for pool in plan.pools]
     if plan.cluster:
         blocks.insert(0, "\n".join([click.style("cluster", bold=True), *_lines(plan.cluster)]))
@@ -80,7 +80,7 @@ def reports_text(reports: Sequence[NodeReport]) -> str:
 
 
 def pods_text(moving: Sequence[MovingPods]) -> str:
-    """What moves, by pool and kind of owner."""
+    """Moved pods, by pool and kind of owner."""
     lines = ["Pods that leave"]
     for one in moving:
         held = [f"{one.gpus} GPUs or shares"] if one.gpus else []
@@ -91,7 +91,7 @@ def pods_text(moving: Sequence[MovingPods]) -> str:
 
 
 def next_text(steps: Sequence[NextStep]) -> str:
-    """What each node of a cut-over needs now."""
+    """The next step of each node of a cut-over."""
     lines = ["Next"]
     for one in steps:
         act = "done" if one.act is None else one.act.value
@@ -130,11 +130,11 @@ def _pool(pool: PoolChange, new: Fleet) -> str:
 
 
 _INPUTS = 6
-"""Inputs of resources that are listed; the others are counted."""
+"""Maximum number of listed inputs of resources; the others are counted."""
 
 
 def _inputs(pool: PoolChange) -> list[str]:
-    """What the engine does, and the inputs that make it."""
+    """The engine's operations, and the inputs that cause them."""
     lines = [f"  pulumi up {one.operation.value}s {one.resource}" for one in pool.engine]
     changed = [one for one in pool.inputs if "." in one.field]
     lines += [f"    {line.strip()}" for line in _lines(changed[:_INPUTS])]

@@ -23,7 +23,7 @@ from gpufleet.fleet import fleet_as_dict
 @as_of_option
 @format_option
 def command(source: str, prices: str | None, as_of: datetime | None, output_format: str) -> None:
-    """Compile a FleetSpec: what every pool is, advertises and costs, and what is wrong with it.
+    """Compile a FleetSpec: resources and costs of every pool, and all errors.
 
     SPEC is a YAML or JSON file, a Pulumi stack file with `gpufleet:fleet`, or `-`.
 

@@ -1,4 +1,4 @@
-"""`gpufleet cost`: who held which part of which node, and what it cost, from a metrics dump."""
+"""`gpufleet cost`: which pod held which part of a node, and its cost, from a metrics dump."""
 
 import sys
 from collections.abc import Iterable, Mapping, Sequence
@@ -31,17 +31,17 @@ from gpufleet.cost.idle_power import IdleEnergy, idle_energy
 from gpufleet.cost.stopped import Stop, stops
 from gpufleet.findings import Finding, has_errors, ordered
 
-# Lines of attribution added up by whom one asks for.
+# Lines of attribution, summed by the requested key.
 
 
 class By(StrEnum):
-    """What rows are made of."""
+    """Key of the rows."""
 
     TEAM = "team"
     NAMESPACE = "namespace"
     POD = "pod"
     SLICE = "slice"
-    """The resource that was held: a GPU, a slice, a share."""
+    """The held resource: a GPU, a slice, a share."""
     POOL = "pool"
     NODE = "node"
 
@@ -51,7 +51,7 @@ class Row:
     """One row of a report."""
 
     name: str
-    """Whom `By` asks for; `idle` and `stranded` where it is no one's; `-` for pods of no team."""
+    """Value of the key; `idle` and `stranded` for unused parts; `-` for pods without a team."""
     use: Use
     micro_usd: int
     unit_seconds: int
@@ -59,7 +59,7 @@ class Row:
 
 
 def rows(lines: Iterable[CostLine], by: By, teams: Mapping[str, str]) -> list[Row]:
-    """Rows, dearest first, those of no one last; together they are all lines."""
+    """Rows, most expensive first, unused parts last; together they are all lines."""
     money: dict[tuple[Use, str], int] = {}
     seconds: dict[tuple[Use, str], int] = {}
     for line in lines:
@@ -113,8 +113,8 @@ def command(
     usd_per_kwh: float | None,
     output_format: str,
 ) -> None:
-    """Divide what nodes cost between the pods that held their GPUs, what was idle and what was
-    stranded. The rows always add up to the price of the nodes, to the micro-dollar.
+    """Divide the cost of nodes between the pods that held their GPUs, idle parts and stranded
+    parts. The rows always add up to the price of the nodes, to the micro-dollar.
 
     FILE is the answer of a range query, or the output of `promtool tsdb dump`:
 
@@ -123,9 +123,9 @@ def command(
           --data-urlencode 'query={__name__=~"gpu:node:pool|gpu:requested:count"}' > dump.json
         gpufleet cost dump.json --spec fleet.yaml --by team
 
-    For the ledger of notebooks that were stopped when idle, ask for
-    kube_deployment_spec_replicas|kube_statefulset_replicas too. Times are UTC. The table of idle
-    GPUs shows what they drew while no pod held them: part of the amounts above, not on top.
+    For the ledger of notebooks that were stopped when idle, also query
+    kube_deployment_spec_replicas|kube_statefulset_replicas. Times are UTC. The table of idle
+    GPUs shows their energy while no pod held them: part of the amounts above, not additional.
 
     JSON: {"rows": [{"name", "use", "microUsd", "unitSeconds"}], "totalMicroUsd", "nodeSeconds",
     "stopped": [{"notebook", "pool", "from", "to", "minutes", "units", "microUsd"}],

@@ -1,4 +1,4 @@
-"""`gpufleet explain`: a compiled fleet for people, with the proof of each MIG layout."""
+"""`gpufleet explain`: a compiled fleet as text, with the proof of each MIG layout."""
 
 import sys
 from collections.abc import Iterable, Iterator
@@ -55,8 +55,8 @@ def command(
         gpufleet explain fleet.yaml notebooks --svg notebooks.svg
         gpufleet explain fleet.yaml --html fleet.html
 
-    The page of --html holds everything in one file: findings, spend, the slots of each pool, and a
-    calendar from --as-of on (or from today) where the declaration has dates.
+    The page of --html contains all in one file: findings, spend, the slots of each pool, and a
+    calendar from --as-of on (or from today) if the declaration has dates.
     """
     compiled = compile_files(source, None, as_of)
     fleet = compiled.fleet
@@ -83,7 +83,7 @@ def command(
 
 
 def pools_as_text(fleet: Fleet, pools: Iterable[Pool], usd_per_kwh: float | None = None) -> str:
-    """What the command prints about pools of a fleet."""
+    """The output of the command for pools of a fleet."""
     terms = {pool.name: contract_of(pool, fleet) for pool in fleet.pools}
     return "\n\n".join(
         "\n".join([explain_pool(one, terms[one.name], usd_per_kwh), *_quotas(fleet, one)])

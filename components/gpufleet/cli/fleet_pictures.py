@@ -14,7 +14,7 @@ DAYS = 30
 
 
 def calendar_pictures(fleet: Fleet, start: datetime | None) -> tuple[Picture, ...]:
-    """The calendar of the days after a moment; none where the declaration has no dates."""
+    """The calendar of the days after a time; none if the declaration has no dates."""
     if not any(_is_dated(pool.spec) for pool in fleet.pools):
         return ()
     begin = (start or datetime.now(UTC)).replace(hour=0, minute=0, second=0, microsecond=0)
@@ -28,7 +28,7 @@ def calendar_pictures(fleet: Fleet, start: datetime | None) -> tuple[Picture, ..
 
 
 def _is_dated(pool: GpuPool) -> bool:
-    """Whether a pool has windows in which it is there, away or promised."""
+    """Whether a pool has windows, maintenance or commitments."""
     bought = (way.capacity_block or way.reserved for way in pool.capacity)
     dated = any(one is not None and one.until is not None for one in bought)
     return dated or bool(pool.maintenance) or bool(pool.commitments)

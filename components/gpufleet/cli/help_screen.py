@@ -1,5 +1,5 @@
-"""Help that fits one screen: `--help` has the options that people use first, each with the first
-sentence about it, and the text up to a form feed; `--help-all` has all."""
+"""Help that fits one screen: `--help` has the most used options, each with the first sentence about
+it, and the text up to a form feed; `--help-all` has everything."""
 
 import re
 from typing import Any
@@ -13,7 +13,7 @@ class ScreenCommand(click.Command):
     """A command whose `--help` shows the options of `first` only.
 
     Args:
-        first: Names of parameters, as the function gets them.
+        first: Names of parameters of the function.
     """
 
     def __init__(self, *arguments: Any, first: tuple[str, ...], **settings: Any) -> None:
@@ -24,7 +24,7 @@ class ScreenCommand(click.Command):
             raise ValueError(f"no such options: {', '.join(sorted(unknown))}")
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
-        """Those of the command, and `--help-all` before `--help`."""
+        """The command's options, and `--help-all` before `--help`."""
         *own, help_ = super().get_params(ctx)
         every = click.Option(
             ["--help-all"],

@@ -1,4 +1,4 @@
-"""`--html`: a fleet as one page that needs no other file, host or script."""
+"""`--html`: a fleet as one page without other files, hosts or scripts."""
 
 import base64
 from collections import Counter
@@ -35,11 +35,11 @@ def fleet_page(
     findings: Iterable[Finding],
     pictures: Iterable[Picture] = (),
 ) -> str:
-    """The page: what it costs, each pool with its GPUs and facts, further pictures, findings.
+    """The page: cost, each pool with its GPUs and facts, additional pictures, findings.
 
     Args:
         fleet: The compiled fleet.
-        pools: Those of its pools that are shown.
+        pools: The pools to show.
         findings: Findings of the declaration.
         pictures: Pictures of the whole fleet, after the pools.
     """
@@ -95,7 +95,7 @@ def _pool(pool: Pool) -> list[str]:
 
 
 def _picture(text: str, svg: str, narrow: str | None = None) -> str:
-    """A picture; on a telephone the narrow one, else it scrolls there."""
+    """A picture; on a telephone the narrow one, else it scrolls."""
     image = f'<img alt="{escape(text)}" src="{_data(svg)}">'
     if narrow is None:
         return f'<div class="wide">{image}</div>'
@@ -104,7 +104,7 @@ def _picture(text: str, svg: str, narrow: str | None = None) -> str:
 
 
 def _findings(found: Sequence[Finding]) -> list[str]:
-    """Findings of one kind with one text are one, with all their places."""
+    """Findings of one kind with one text as one finding with all places."""
     alike: dict[tuple[str, str, str, str], list[str]] = {}
     for one in found:
         kind = (one.severity.value, one.code, one.statement, one.fix or "")
@@ -121,7 +121,7 @@ def _findings(found: Sequence[Finding]) -> list[str]:
 
 
 def _month(bound: Money) -> str:
-    """What a bound is in a month of 730 hours."""
+    """A bound for a month of 730 hours."""
     if isinstance(bound, Unbounded):
         return "unknown"
     return f"{Decimal(bound) / MICRO_USD * _HOURS_PER_MONTH:,.0f}"
@@ -173,9 +173,9 @@ def _spend(fleet: Fleet, pools: Sequence[Pool]) -> list[str]:
 
 
 def _bars(pools: Sequence[Pool], length: int) -> str:
-    """From the least to the most that each pool can cost an hour, with the expected as a mark.
+    """Minimum to maximum cost of each pool an hour, with the expected cost as a mark.
 
-    The longest bar has `length` pixels; the pool's name is above its bar, where all of it fits.
+    The longest bar has `length` pixels; the pool's name is above its bar, where it fits.
     """
     left, width = 8, length + 128
     bounds = [
@@ -210,5 +210,5 @@ def _bars(pools: Sequence[Pool], length: int) -> str:
 
 
 def _data(svg: str) -> str:
-    """The picture as an address: styles and ids of two pictures do not meet."""
+    """The picture as a data URL, so that styles and ids of two pictures do not conflict."""
     return "data:image/svg+xml;base64," + base64.b64encode(svg.encode()).decode()

@@ -44,8 +44,8 @@ def command(
     """List every chart and image that a fleet pulls, for sites without Internet access.
 
     SPEC is a YAML or JSON file, a Pulumi stack file with `gpufleet:fleet`, or `-`. An image whose
-    tag cannot be read in the catalogue is named as not known. `addons.images.registry` says where
-    the fleet looks for the copies.
+    tag is not in the catalogue is listed as not known. `addons.images.registry` is the registry
+    from which the fleet pulls the copies.
 
     \b
         gpufleet mirror fleet.yaml
@@ -110,7 +110,7 @@ def _print_unknown(found: MirrorList, *, to_stderr: bool) -> None:
         click.echo(f"      fix: {one.fix}", err=to_stderr)
 
 
-# A mirror list in the formats of tools that carry images over an air gap.
+# A mirror list in the formats of tools that transfer images over an air gap.
 #
 # Hauler: kinds Images and Charts of `content.hauler.cattle.io/v1` (hauler-dev/hauler at 0475f71,
 # `testdata/hauler-manifest.yaml`). Zarf: ZarfPackageConfig of `zarf.dev/v1alpha1` (zarf-dev/zarf at
@@ -139,7 +139,7 @@ def _content(kind: str, name: str, spec: dict[str, Any]) -> dict[str, Any]:
 
 
 def _hauler_chart(release: FleetRelease) -> dict[str, str]:
-    """An OCI reference is divided: the chart's name, and the path before it."""
+    """An OCI reference is split into the chart's name and the path before it."""
     address, name = release.chart.repository, release.chart.name
     if address.startswith(_OCI):
         address, _, name = address.rpartition("/")
@@ -174,7 +174,7 @@ def zarf_package(found: MirrorList, name: str) -> str:
 
 
 def skopeo_script(found: MirrorList) -> str:
-    """A shell script that copies each image to the place where the fleet looks for it."""
+    """A shell script that copies each image to the fleet's registry."""
     copies = [
         f"skopeo copy --all --preserve-digests docker://{shlex.quote(_one_name(one.source))} "
         f"docker://{shlex.quote(_one_name(one.target))}"
@@ -186,7 +186,7 @@ def skopeo_script(found: MirrorList) -> str:
 
 
 def _one_name(reference: str) -> str:
-    """skopeo takes a tag or a digest, and refuses both."""
+    """skopeo accepts a tag or a digest, and refuses both."""
     name, _, digest = reference.partition("@")
     tagged, colon, tag = name.rpartition(":")
     return f"{tagged if colon and '/' not in tag else name}@{digest}" if digest else name

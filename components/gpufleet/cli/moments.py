@@ -1,4 +1,4 @@
-"""Moments as options take them: `2026-12-01`, `2026-12-01T09:00:00+01:00`."""
+"""Times as values of options: `2026-12-01`, `2026-12-01T09:00:00+01:00`."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -19,7 +19,7 @@ class MomentType(click.ParamType[datetime]):
     def convert(
         self, value: object, param: click.Parameter | None, ctx: click.Context | None
     ) -> datetime:
-        """The moment in UTC; a usage error for anything else."""
+        """The time in UTC; a usage error for anything else."""
         if isinstance(value, datetime):
             return value
         try:
@@ -34,7 +34,7 @@ class MomentType(click.ParamType[datetime]):
 
 
 def as_of_option(function: _Function) -> _Function:
-    """Add `--as-of`, handed on as a moment in UTC or None."""
+    """Add `--as-of`, passed as a time in UTC or None."""
     return click.option(
         "--as-of",
         metavar="DATE",

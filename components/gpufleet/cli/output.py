@@ -1,4 +1,4 @@
-"""What every command prints in the same way: findings, JSON, and the exit code."""
+"""Common output of all commands: findings, JSON, and the exit code."""
 
 import sys
 import textwrap
@@ -18,11 +18,11 @@ _COLOURS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.INFO: "c
 
 
 class UnreadableInputError(Exception):
-    """The input cannot be read at all: the program says why and exits 2.
+    """The input cannot be read: the program prints the reason and exits 2.
 
     Args:
-        lines: What is wrong, a line for each problem. A line feed in one of them, as names of files
-            can have, does not begin another line.
+        lines: The errors, one line each. A line feed in one of them, as in names of files, does not
+            start another line.
     """
 
     def __init__(self, *lines: str) -> None:
@@ -30,13 +30,13 @@ class UnreadableInputError(Exception):
 
 
 def require_something(looked_at: object, nothing: str) -> None:
-    """End the command with exit status 2 where it looked at nothing: that is never a success.
+    """End the command with exit status 2 if it had no input: that is never a success.
 
-    Every command calls it with what it read, asked or validated.
+    Every command calls it with the data that it read or validated.
 
     Args:
-        looked_at: What was looked at, or how much; nothing when it is false.
-        nothing: One sentence that says so, and what to do.
+        looked_at: The data, or its amount; empty when it is false.
+        nothing: One sentence that reports it, and what to do.
     """
     if not looked_at:
         raise UnreadableInputError(nothing)
@@ -44,9 +44,9 @@ def require_something(looked_at: object, nothing: str) -> None:
 
 @contextmanager
 def refusing(*problems: type[Exception], file: object = None) -> Generator[None, None, None]:
-    """End the command where a file cannot be used, or one of these problems is met.
+    """End the command if a file cannot be used, or one of these errors occurs.
 
-    `file` is what the caller named; None: the problem itself names it.
+    `file` is the name from the caller; None: the error itself names it.
     """
     try:
         yield
@@ -60,7 +60,7 @@ def refusing(*problems: type[Exception], file: object = None) -> Generator[None,
         text = f"{name or 'standard output'}: {why or problem.strerror or problem}"
         raise UnreadableInputError(text) from None
     except problems as problem:
-        if file is None:  # a line for each problem, which names no file on more than one
+        if file is None:  # one line for each error, none of which names the file twice
             raise UnreadableInputError(*str(problem).split("\n")) from None
         raise UnreadableInputError(f"{file}: {problem}") from None
 
@@ -72,7 +72,7 @@ def write_file(file: str | Path, text: str) -> None:
 
 
 def usd_per_kwh_option(function: _Function) -> _Function:
-    """Add `--usd-per-kwh`, handed on as a number or None."""
+    """Add `--usd-per-kwh`, passed as a number or None."""
     return click.option(
         "--usd-per-kwh",
         type=click.FloatRange(0, 10),
@@ -82,7 +82,7 @@ def usd_per_kwh_option(function: _Function) -> _Function:
 
 
 def format_option(function: _Function) -> _Function:
-    """Add `--format text|json`, handed on as `output_format`."""
+    """Add `--format text|json`, passed as `output_format`."""
     return click.option(
         "--format",
         "output_format",
@@ -99,8 +99,8 @@ def print_json(document: object) -> None:
 
 
 def fitted(line: str, width: int) -> str:
-    """The line in lines of at most `width` characters, the further ones indented. Words that are
-    longer stay whole."""
+    """The line in lines of at most `width` characters, continuations indented. Longer words stay
+    whole."""
     indent = " " * (len(line) - len(line.lstrip()) + 4)
     parts = textwrap.wrap(
         line, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
@@ -111,7 +111,7 @@ def fitted(line: str, width: int) -> str:
 def print_findings(
     findings: Iterable[Finding], *, to_stderr: bool = True, width: int | None = None
 ) -> None:
-    """Write findings for people: errors first, each with its place, its reasons and its fix, in
+    """Write findings as text: errors first, each with its place, its reasons and its fix, in
     lines of at most `width` characters."""
 
     def say(text: str) -> None:

@@ -1,4 +1,4 @@
-"""`gpufleet partition`: can these MIG instances be placed on that GPU?"""
+"""`gpufleet partition`: whether MIG instances can be placed on a GPU."""
 
 import re
 from pathlib import Path
@@ -49,8 +49,8 @@ from gpufleet.render.slots_svg import draw_placement_svg
 def command(key: str, want: str, gpus: int | None, svg: Path | None, output_format: str) -> None:
     """Can these MIG instances be placed on one GPU?
 
-    Prints the proof with start slots and what still fits, or why not and the nearest layouts.
-    With --gpus N also the number of such sets that a machine holds, each set on one GPU.
+    Prints the proof with start slots and the instances that still fit, or why not and the nearest
+    layouts. With --gpus N also the number of such sets on a machine, each set on one GPU.
     Exits 1 when they cannot be placed.
     """
     wanted = _wanted(want)
@@ -90,13 +90,13 @@ def _sets_on_one(gpu: Gpu, wanted: dict[str, Any], answer: MigPlacement | Refusa
 
 
 def _wanted(text: str) -> dict[str, Any]:
-    """The request, checked for shape; whether it is possible is validated later."""
+    """The request, checked for its form; placement is validated later."""
     if _COUNTED_LIST.fullmatch(text):
         text = ", ".join(f'"{name}": {count}' for name, count in _COUNTED.findall(text))
         text = f"{{{text}}}"
     given: str | bytes = text
     if text == "-":
-        from gpufleet.cli.source import read_bytes  # what reads declarations imports all of them
+        from gpufleet.cli.source import read_bytes  # the readers of declarations import all models
 
         given = read_bytes("-")
     try:

@@ -1,4 +1,4 @@
-"""What is so of one pool, for `gpufleet explain` and its page."""
+"""Facts of one pool, for `gpufleet explain` and its page."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from gpufleet.spec.base import Ownership
 
 @dataclass(frozen=True, slots=True)
 class PoolLine:
-    """A line of what is said of a pool, or a list of them under one heading."""
+    """A line about a pool, or a list of lines under one heading."""
 
     name: str
     text: str = ""
@@ -52,7 +52,7 @@ def pool_lines(
 
 
 def pool_title(pool: Pool) -> str:
-    """What follows the name: intent and ways of buying."""
+    """The text after the name: intent and capacity types."""
     return f"{pool.intent.value}, {_buying(pool)}"
 
 
@@ -100,7 +100,7 @@ def _price(pool: Pool) -> str:
 
 
 def _idle(pool: Pool, usd_per_kwh: float | None) -> str:
-    """What a node draws that no pod uses, for a month."""
+    """Energy of a node that no pod uses, for a month."""
     month = idle_month(pool)
     mode = " in MIG mode" if month.mig else ""
     if month.watts is None:

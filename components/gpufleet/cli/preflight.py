@@ -1,4 +1,4 @@
-"""`gpufleet preflight`: asks the real cloud whether a fleet would find what it needs."""
+"""`gpufleet preflight`: checks in the real cloud whether a fleet can be deployed."""
 
 import sys
 
@@ -37,10 +37,10 @@ from gpufleet.platforms.registry import PLATFORMS
 def command(
     source: str, subnets: tuple[str, ...], node_role: str | None, output_format: str
 ) -> None:
-    """Ask the real cloud: is it offered, is there quota, room and an address for every node?
+    """Check in the real cloud: offers, quotas, free capacity and addresses for every node.
 
-    Read-only, with the credentials of the environment. What may not be asked is reported as `could
-    not check`, never as fine. SPEC is a YAML or JSON file, a Pulumi stack file with
+    Read-only, with the credentials of the environment. A check without permission is reported as
+    `could not check`, never as fine. SPEC is a YAML or JSON file, a Pulumi stack file with
     `gpufleet:fleet`, or `-`.
 
     \b

@@ -13,7 +13,7 @@ from gpufleet.secret_text import masked
 TOKEN = "GPUFLEET_PROMETHEUS_TOKEN"  # noqa: S105  name of a variable
 """Environment variable with a bearer token."""
 _MOST_POINTS = 10_000
-"""Points of a series that one answer may have: Prometheus refuses more than 11,000."""
+"""Maximum points of a series in one answer: Prometheus refuses more than 11,000."""
 _TIMEOUT_S = 120
 _MOST_BYTES = 1 << 30
 
@@ -33,7 +33,7 @@ def query_range(url: str, query: str, seconds: int) -> str:
     if token := os.environ.get(TOKEN, "").strip():
         if not (token.isascii() and token.isprintable()):
             raise UnreadableInputError(f"{TOKEN}: a header cannot have its characters")
-        # Not sent on to the place that a redirection names.
+        # Not sent to the target of a redirection.
         request.add_unredirected_header("Authorization", f"Bearer {token}")
     try:
         with urllib.request.urlopen(request, timeout=_TIMEOUT_S) as answer:  # noqa: S310
@@ -52,7 +52,7 @@ def query_range(url: str, query: str, seconds: int) -> str:
 
 
 def _require_address(url: str) -> None:
-    """Refuse what is not an address of a server, and credentials in it, without repeating them."""
+    """Refuse an invalid server address, and credentials in it, without repeating them."""
     try:
         parts = urllib.parse.urlsplit(url)
         sound = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0

@@ -66,8 +66,8 @@ def command(
 
     SPEC is a YAML or JSON file, a Pulumi stack file with `gpufleet:fleet`, or `-`. The same SPEC
     (at the same --at) always gives the same bytes. With an error among the findings nothing is
-    written. Files of an earlier run that are no longer rendered are removed; files of anybody else
-    are never touched.
+    written. Files of an earlier run that are no longer rendered are removed; other files are
+    never changed.
 
     \b
         gpufleet render fleet.yaml --out deploy/gpu
@@ -107,7 +107,7 @@ def command(
 
 
 def _wired(fleet: Fleet) -> list[Finding]:
-    """Values that only deployed resources of a cloud give."""
+    """Values that only deployed resources of a cloud have."""
     return [
         warning(
             "gitops-value-open",

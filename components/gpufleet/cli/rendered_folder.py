@@ -1,8 +1,8 @@
-"""Rendered files on disk: nothing half-made, nothing of anybody else's touched.
+"""Rendered files on disk: no partial result, no changes of other files.
 
-A file `gpufleet-files.json` in the folder lists what is ours. A run works out everything first,
-writes all files next to their places, notes them in the list, and only then moves them into place;
-stopped anywhere, the next run puts the folder right.
+A file `gpufleet-files.json` in the folder lists the rendered files. A run first computes
+everything, writes all files next to their places, records them in the list, and only then moves
+them into place; if it is stopped, the next run repairs the folder.
 """
 
 import hashlib
@@ -27,7 +27,7 @@ _STAGING = ".gpufleet-staging-"
 
 @dataclass(frozen=True, slots=True)
 class FileChange:
-    """What a run does with one file."""
+    """Change of one file in a run."""
 
     path: str
     status: str
@@ -38,20 +38,20 @@ class FileChange:
 
 @dataclass(frozen=True, slots=True)
 class FolderPlan:
-    """All changes a run will make to a folder, and why it must not make them."""
+    """All changes of a run to a folder, and reasons against them."""
 
     folder: Path
     changes: tuple[FileChange, ...]
     ours: dict[str, str]
-    """Path -> digest of what earlier runs left, as far as it is still there."""
+    """Path -> digest of existing files of earlier runs."""
     findings: tuple[Finding, ...]
 
 
 def plan_folder(folder: Path, files: Sequence[Artefact]) -> FolderPlan:
     """Compare files with a folder, which need not exist. Writes nothing.
 
-    A file in our way that is not ours, and differs, is an error. A file of ours that is no longer
-    rendered goes, unless someone changed it: then it stays, with a warning.
+    An existing different file that is not in the list is an error. A listed file that is no longer
+    rendered is removed, unless it was changed: then it stays, with a warning.
 
     Raises UnreadableInputError when the folder or its list cannot be read.
     """
@@ -66,7 +66,7 @@ def apply_plan(plan: FolderPlan) -> None:
 
 
 def digest(data: bytes) -> str:
-    """How the list knows a file again: SHA-256, hexadecimal."""
+    """Digest of a file in the list: SHA-256, hexadecimal."""
     return hashlib.sha256(data).hexdigest()
 
 
@@ -120,7 +120,7 @@ def _plan(folder: Path, files: Sequence[Artefact]) -> FolderPlan:
 
 
 def _existing(folder: Path, path: str) -> tuple[bytes | None, str | None]:
-    """Bytes of a file, None where there is none; or what is in its way."""
+    """Bytes of a file, None if it does not exist; or the obstacle."""
     place = folder
     *parents, name = PurePosixPath(path).parts
     for part in parents:
@@ -134,7 +134,7 @@ def _existing(folder: Path, path: str) -> tuple[bytes | None, str | None]:
 
 
 def _read_index(index: Path) -> dict[str, str]:
-    """Path -> digest of the files earlier runs made."""
+    """Path -> digest of the files of earlier runs."""
     if not index.exists():
         return {}
     spoilt = UnreadableInputError(
@@ -160,7 +160,7 @@ def _read_index(index: Path) -> dict[str, str]:
 
 
 def _inside(path: str) -> bool:
-    """Whether a path of the list can only mean a file below the folder."""
+    """Whether a path of the list can only be a file below the folder."""
     parts = PurePosixPath(path).parts
     clean = bool(parts) and "/".join(parts) == path and "\\" not in path and "\0" not in path
     return clean and parts[0] != "/" and not {"..", "."} & set(parts)
@@ -169,7 +169,7 @@ def _inside(path: str) -> bool:
 def _apply(plan: FolderPlan) -> None:
     folder = plan.folder
     folder.mkdir(parents=True, exist_ok=True)
-    for left in folder.glob(f"{_STAGING}*"):  # of a run that was stopped
+    for left in folder.glob(f"{_STAGING}*"):  # from a stopped run
         shutil.rmtree(left)
     staging = Path(tempfile.mkdtemp(prefix=_STAGING, dir=folder))
     try:
@@ -181,7 +181,7 @@ def _apply(plan: FolderPlan) -> None:
         ]
         for number, file in enumerate(written):
             _write(staging / str(number), file.text.encode())
-        # Both runs' files are ours until the last one is in place.
+        # The files of both runs are listed until the last one is in place.
         now = {file.path: digest(file.text.encode()) for file in files}
         _move_index(folder, staging, {**plan.ours, **now}, files)
         for number, file in enumerate(written):
@@ -233,7 +233,7 @@ def _write(place: Path, data: bytes) -> None:
 
 
 def _remove(folder: Path, path: str) -> None:
-    """Remove a file of ours, and the folders it leaves empty."""
+    """Remove a listed file, and the folders that become empty."""
     place = folder / path
     place.unlink(missing_ok=True)
     for parent in place.parents:

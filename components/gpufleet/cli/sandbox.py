@@ -1,4 +1,4 @@
-"""`gpufleet sandbox`: the command of gpufleet-sandbox, or what to install to have it."""
+"""`gpufleet sandbox`: the command of gpufleet-sandbox, or how to install it."""
 
 import sys
 
@@ -10,7 +10,7 @@ _ANY_ARGUMENTS = {"ignore_unknown_options": True, "allow_extra_args": True}
 
 
 def _unavailable(reason: SandboxUnavailableError) -> click.Command:
-    """A command that takes any arguments, says the reason and exits 2."""
+    """A command that accepts any arguments, prints the reason and exits 2."""
 
     @click.command("sandbox", add_help_option=False, context_settings=_ANY_ARGUMENTS)
     def say_reason() -> None:

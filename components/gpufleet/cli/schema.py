@@ -38,7 +38,7 @@ def _models(model: type[BaseModel]) -> Iterator[type[BaseModel]]:
 
 
 def stack_schema() -> dict[str, Any]:
-    """JSON Schema of a Pulumi stack file that holds a FleetSpec under `gpufleet:fleet`."""
+    """JSON Schema of a Pulumi stack file with a FleetSpec under `gpufleet:fleet`."""
     fleet = fleet_schema()
     definitions = fleet.pop("$defs")
     fleet.pop("$schema")
@@ -80,7 +80,7 @@ def _table(part: dict[str, Any]) -> Iterator[str]:
 
 
 def _kind(rule: dict[str, Any]) -> str:
-    """What a key takes, in a few words."""
+    """The allowed values of a key, in a few words."""
     if "$ref" in rule:
         name = rule["$ref"].rsplit("/", 1)[-1]
         return f"[{name}](#{name.lower()})"

@@ -1,4 +1,4 @@
-"""Reading what a command is given: a file or `-`, with one sentence when it cannot be read."""
+"""Reading the input of a command: a file or `-`, with one sentence when it cannot be read."""
 
 import sys
 from dataclasses import replace
@@ -49,14 +49,14 @@ def read_text(source: str) -> str:
 
 
 def compile_source(source: str, prices: str | None, as_of: date | None = None) -> Compiled:
-    """Compile the declaration in a file or on standard input, with prices of one's own if named.
+    """Compile the declaration in a file or on standard input, with custom prices if given.
 
-    Raises UnreadableInputError when either file cannot be read; what is wrong in them comes back as
+    Raises UnreadableInputError when either file cannot be read; errors in them are returned as
     findings.
     """
     text = read_bytes(source)
     if prices is not None:
-        read_bytes(prices)  # the catalogue reads it only when the declaration got that far
+        read_bytes(prices)  # the catalogue reads it only after a successful parse
     try:
         return compile_document(text, prices=None if prices is None else Path(prices), as_of=as_of)
     except UnreadableDocumentError as problem:
@@ -66,8 +66,8 @@ def compile_source(source: str, prices: str | None, as_of: date | None = None) -
 
 
 def compile_files(source: str, prices: str | None, as_of: date | None = None) -> Compiled:
-    """`compile_source`, and what the targets of its files cannot hold, such as claims that Kueue
-    does not count."""
+    """`compile_source`, and errors of the targets of its files, such as claims that Kueue does not
+    count."""
     compiled = compile_source(source, prices, as_of)
     if compiled.fleet is None or not compiled.deployable:
         return compiled

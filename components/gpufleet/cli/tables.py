@@ -1,4 +1,4 @@
-"""Tables for people: pools, what they advertise, and what they cost."""
+"""Tables as text: pools, their resources, and their cost."""
 
 from collections.abc import Iterator
 from decimal import Decimal
@@ -20,7 +20,7 @@ from gpufleet.spec.sharing import VgpuScheduler
 
 
 def usd(bound: Money) -> str:
-    """A bound per hour as people read it: `12.34`, or `unknown` without a price."""
+    """A bound per hour as text: `12.34`, or `unknown` without a price."""
     if isinstance(bound, Unbounded):
         return "unknown"
     return f"{Decimal(bound) / MICRO_USD:,.2f}"
@@ -51,7 +51,7 @@ def _turns(partition: Partition) -> str:
 
 
 def _promise(made: VgpuCut) -> str:
-    """What the host's scheduler promises each vGPU."""
+    """The share that the host's scheduler guarantees each vGPU."""
     if made.scheduler is None:
         return ""
     words = {
@@ -63,7 +63,7 @@ def _promise(made: VgpuCut) -> str:
 
 
 def dra_line(made: DraCut) -> str:
-    """What claims can ask for, in a few words."""
+    """Devices that claims can request, in a few words."""
     how = "MIG devices made on demand" if made.on_demand else "whole GPUs"
     if made.devices == "mig" and not made.on_demand:
         how = ", ".join(f"{o.per_node} x {o.profile or 'whole GPU'}" for o in made.offers)
@@ -75,7 +75,7 @@ def dra_line(made: DraCut) -> str:
 
 
 def quota_lines(fleet: Fleet, queues: Queues, pool: str = "") -> Iterator[str]:
-    """What each team gets, of one pool or of all, and what their cohort has together."""
+    """Quota of each team, of one pool or of all, and the sum of their cohort."""
     totals: dict[tuple[str, str, str], int] = {}
     for one in team_quotas(fleet, queues):
         if pool in ("", one.pool.name):

@@ -1,4 +1,4 @@
-"""`gpufleet vsphere`: what a vCenter offers, which pools fit, and which machines are orphans."""
+"""`gpufleet vsphere`: offers of a vCenter, pools that fit, and orphaned machines."""
 
 import json
 import sys
@@ -24,14 +24,14 @@ from gpufleet.platforms.vsphere.machine_arguments import placed_machines
 
 @click.group("vsphere")
 def command() -> None:
-    """Ask a vCenter, read-only: hosts, GPUs, vGPU profiles, free slots, orphans.
+    """Query a vCenter, read-only: hosts, GPUs, vGPU profiles, free slots, orphans.
 
     The user name and password come from VSPHERE_USER and VSPHERE_PASSWORD.
     """
 
 
 def _where(command: Any) -> Any:
-    """Options that say which vCenter is asked, and how."""
+    """Options of the connection to vCenter."""
     for option in reversed(
         (
             click.option("--server", required=True, help="Host name or address of the vCenter."),
@@ -60,13 +60,13 @@ def inventory(
 ) -> None:
     """Print hosts, GPUs and profiles of a cluster, and which pools of SPEC fit now.
 
-    Each pool is validated alone, next to what already runs; machines of its own that are there
+    Each pool is validated alone, with the machines that already run; existing machines of its own
     count as fitting. SPEC is a FleetSpec, or `-`.
 
     \b
         gpufleet vsphere inventory fleet.yaml --server vc.example.com --datacenter DC1 --cluster gpu
 
-    With vGPU pools also what vGPUs need of each host, as far as the API shows it.
+    With vGPU pools also the requirements of vGPUs on each host, as far as the API shows them.
 
     JSON: {"hosts": [...], "pools": [...], "vgpu": [...]}. Exits 1 when a pool does not fit or SPEC
     has an error, 2 when SPEC cannot be read, vCenter cannot be asked or the cluster has no host.
@@ -111,11 +111,11 @@ def inventory(
 def orphans(
     states: tuple[str, ...], stacks: tuple[str, ...], output_format: str, **asked: Any
 ) -> None:
-    """Print machines that carry gpufleet's marks and that no STATE declares.
+    """Print machines with gpufleet's marks that no STATE declares.
 
-    STATE is what `pulumi stack export` writes, or `-`. Of stacks that are neither given nor named
-    nothing can be said: their machines are listed as such. Nothing is changed; removing a machine
-    is yours.
+    STATE is the output of `pulumi stack export`, or `-`. Machines of stacks that are neither given
+    nor named cannot be classified and are listed separately. Nothing is changed; you remove the
+    machines yourself.
 
     \b
         pulumi stack export | gpufleet vsphere orphans - --server vc.example.com --datacenter DC1
@@ -164,7 +164,7 @@ def _state(name: str) -> Any:
 
 @contextmanager
 def _library() -> Generator[None, None, None]:
-    """What lacks or fails on the way to vCenter, as an error of the command."""
+    """A missing or failing part of the connection to vCenter, as an error of the command."""
     try:
         from gpufleet_vcenter.errors import VsphereError
         from gpufleet_vcenter.session import (

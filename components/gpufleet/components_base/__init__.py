@@ -1,1 +1,1 @@
-"""What every component is made of: arguments, resources, releases of charts."""
+"""Common parts of all components: arguments, resources, releases of charts."""

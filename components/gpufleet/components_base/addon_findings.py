@@ -9,8 +9,8 @@ from gpufleet.findings import Finding
 def in_own_words(addon: str, findings: Iterable[Finding]) -> Iterator[Finding]:
     """The findings with the paths of a component's arguments.
 
-    `addon` is the section of a FleetSpec that paths begin with. A component takes the same settings
-    as `settings`, and raw values next to them as `values`.
+    `addon` is the section of a FleetSpec in the paths. A component has the same settings as
+    `settings`, and raw values as `values`.
     """
 
     def own_words(text: str) -> str:

@@ -1,4 +1,4 @@
-"""What a cloud was asked, and what is wrong: the same for every platform."""
+"""Checks in a cloud and their findings: common to every platform."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ Answer = TypeVar("Answer")
 
 @dataclass(frozen=True, slots=True)
 class Wiring:
-    """What a declaration does not hold and a question may need."""
+    """Values for checks that a declaration does not contain."""
 
     subnets: Mapping[str, str] = field(default_factory=dict[str, str])
     """Zone -> subnet. Empty: those of the cluster."""
@@ -23,24 +23,24 @@ class Wiring:
 
 @dataclass(slots=True)
 class Answers:
-    """Collects what was asked and what was found."""
+    """Collects checks and findings."""
 
     asked: list[str] = field(default_factory=list[str])
-    """Each question that got an answer, in words, in order."""
+    """Every completed check, in words, in order."""
     findings: list[Finding] = field(default_factory=list[Finding])
 
     def answered(self, question: str) -> None:
-        """A question that got an answer, good or bad."""
+        """A completed check, with or without findings."""
         self.asked.append(question)
 
     def could_not_check(self, path: str, question: str, reason: str, needs: str) -> None:
-        """A question without an answer: never taken for a good one.
+        """A check without an answer, which never counts as passed.
 
         Args:
-            path: Place of the declaration the question is about.
-            question: What was to be found out.
+            path: Place of the declaration.
+            question: The check.
             reason: Why there is no answer.
-            needs: What would have to be granted or installed.
+            needs: The missing permission or package.
         """
         what = f"could not check {question}: {reason}"
         self.findings.append(warning("could-not-check", path, what, needs, question=question))
@@ -48,10 +48,10 @@ class Answers:
     def answer(
         self, missing: Finding | None, ask: Callable[..., Answer], *given: Any, **named: Any
     ) -> Answer | None:
-        """What a client answers; None without an answer, which is reported.
+        """The result of a client's call; None without an answer, which is reported.
 
         Args:
-            missing: Reported where what was asked for does not exist; None: not a fault.
+            missing: Finding if the requested object does not exist; None: not an error.
             ask: Method of a client, which raises NotAnsweredError or MissingError.
             given: Its arguments.
             named: Its arguments by name.
@@ -77,24 +77,24 @@ class NotAnsweredError(Exception):
 
 
 class MissingError(Exception):
-    """What was asked for does not exist."""
+    """The requested object does not exist."""
 
 
 class CannotAskError(Exception):
-    """No question can be asked at all; the text says what is missing."""
+    """No check can be made; the text names what is missing."""
 
 
 class PlatformPreflight(Protocol):
-    """Questions to the real cloud before anything is made."""
+    """Checks in the real cloud before any resource is created."""
 
     def ask(self, fleet: Fleet, wiring: Wiring) -> Answers:
-        """What the cloud answers about every pool. Raises CannotAskError when it cannot be
-        reached at all."""
+        """Results of the cloud for every pool. Raises CannotAskError when it cannot be
+        reached."""
         ...
 
 
 def platform_preflight(platform: PlatformValue) -> PlatformPreflight | None:
-    """What asks the real cloud; None where there is none to ask. Uses the network."""
+    """The checks in the real cloud; None if there are none. Uses the network."""
     if not platform.has("preflight"):
         return None
     return cast("PlatformPreflight", platform.module("preflight"))

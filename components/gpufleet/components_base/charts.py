@@ -1,4 +1,4 @@
-"""Where the add-ons' charts come from."""
+"""Sources of the add-ons' charts."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,15 +26,15 @@ class ChosenChart:
     version: str
     """The pin's or another."""
     charts: Charts
-    """Where charts come from."""
+    """Source of charts."""
     images: Images = field(default_factory=Images)
-    """Where the images of the chart come from."""
+    """Source of the chart's images."""
 
 
 def chosen_chart(
     component: str, choice: ChartChoice, chart: str, images: Images | None = None
 ) -> ChosenChart:
-    """What a component's arguments choose.
+    """The chart from a component's arguments.
 
     Raises InvalidArgumentsError for an edition that does not exist.
     """
@@ -46,7 +46,7 @@ def chosen_chart(
 
 
 def fleet_chart(fleet: Fleet, chart: str, addon: Addon | None = None) -> ChosenChart:
-    """What a fleet's declaration chooses."""
+    """The chart from a fleet's declaration."""
     pin = pinned_chart(fleet, chart)
     version = pin.version if addon is None else addon.version or pin.version
     charts = Charts.model_validate(charts_of(fleet))
@@ -54,7 +54,7 @@ def fleet_chart(fleet: Fleet, chart: str, addon: Addon | None = None) -> ChosenC
 
 
 def chart_location(pin: Chart, charts: Charts) -> dict[str, Any]:
-    """Arguments of a Release that say where its chart is: repository, OCI registry or folder."""
+    """Arguments of a Release with the source of its chart: repository, OCI registry or folder."""
     source = charts.source
     if source is None and pin.repository.startswith(_OCI):
         return {"chart": pin.repository}
@@ -70,7 +70,7 @@ def chart_location(pin: Chart, charts: Charts) -> dict[str, Any]:
 def charts_of(fleet: Fleet) -> ChartsArgs:
     """The declared source, else the platform's own.
 
-    Raises InvalidArgumentsError where these are needed and are not installed.
+    Raises InvalidArgumentsError if these are needed and are not installed.
     """
     source = fleet.spec.addons.charts.source
     if source is not None:

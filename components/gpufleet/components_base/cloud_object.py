@@ -1,8 +1,8 @@
 """A cloud's resource from rendered arguments, without the cost of its SDK's modules.
 
 `pulumi_aws.ec2` takes 0.6 s to import and `pulumi_gcp.container` 0.7 s, at every start of a
-program. This class registers the very same resources. It takes arguments as the provider spells
-them, which is how `gpufleet.render` writes them; the SDK's own classes check them in the tests
+program. This class registers the same resources. Its arguments are in the provider's spelling, the
+form of `gpufleet.render`; the SDK's own classes check them in the tests
 (docs/decisions/2026-11-22-provider-resources.md).
 """
 
@@ -31,8 +31,8 @@ class CloudObject(pulumi.CustomResource):
             type_: Type token.
             name: Name of the resource, unique in its stack.
             arguments: Inputs in the provider's spelling; values may be outputs.
-            opts: Options: the parent that hands the provider on.
-            outputs: What only the provider knows, to be read with `output`.
+            opts: Options: the parent with the provider.
+            outputs: Outputs of the provider, to be read with `output`.
         """
         properties = {**dict.fromkeys(outputs), **arguments}
         self._names = frozenset(properties)
@@ -44,16 +44,16 @@ class CloudObject(pulumi.CustomResource):
         raise NotImplementedError
 
     def output(self, name: str) -> pulumi.Output[Any]:
-        """An input or output in the provider's spelling. Raises KeyError for one not asked for."""
+        """An input or output in the provider's spelling. KeyError if it was not requested."""
         if name not in self._names:
             raise KeyError(name)
         return cast("pulumi.Output[Any]", self.__dict__[name])
 
     def derived(self, name: str, compute: Callable[[Any], Value]) -> pulumi.Output[Value | None]:
-        """What follows from an output that only the provider knows.
+        """A value that is derived from an output of the provider.
 
-        None where it is absent, as under mocks that return the inputs of a resource
-        (`pulumi.runtime.Mocks`). Raises KeyError for an output not asked for.
+        None if it is absent, as under mocks that return the inputs of a resource
+        (`pulumi.runtime.Mocks`). Raises KeyError for an output that was not requested.
         """
         return self.output(name).apply(lambda found: None if found is None else compute(found))
 
@@ -66,8 +66,8 @@ def ready_output(
 ) -> pulumi.Output[Ready]:
     """The value, with a dependency on the resources.
 
-    What uses it is made after them and removed before them: in every language, and without
-    `dependsOn`.
+    Resources that use it are created after them and removed before them: in every language, and
+    without `dependsOn`.
     """
     return pulumi.Output.all(value, *(one.id for one in resources)).apply(_first)
 

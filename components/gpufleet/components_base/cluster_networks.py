@@ -1,4 +1,4 @@
-"""What clusters of every cloud share: arguments from a file, address ranges, the kubeconfig."""
+"""Shared parts of clusters of every cloud: arguments from a file, address ranges, kubeconfig."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,7 +15,7 @@ _finding = findings_in(__file__)
 
 
 def ipv4_network(text: str) -> IPv4Network | None:
-    """The range, written with its prefix; None where the text is none."""
+    """The range, written with its prefix; None if the text is not one."""
     try:
         found = ip_network(text)
     except ValueError:
@@ -33,8 +33,8 @@ def validate_public_access(cidrs: Sequence[str]) -> Iterator[Finding]:
 def kubeconfig_text(
     cluster: str, address: str, authority: str, command: Mapping[str, object]
 ) -> str:
-    """A kubeconfig without secrets: a command of the cloud gives a token to the user of the
-    program."""
+    """A kubeconfig without secrets: a command of the cloud gives the program's user a
+    token."""
     called = {"apiVersion": "client.authentication.k8s.io/v1beta1", **command}
     user = {"exec": {**called, "interactiveMode": "Never"}}
     server = {"server": address, "certificate-authority-data": authority}
@@ -52,8 +52,8 @@ def kubeconfig_text(
 
 
 def file_arguments(file: Path, known: Mapping[str, Any]) -> dict[str, Any]:
-    """Arguments of the resources of a cluster by kind, from a YAML file in which `$name` is a value
-    that is known."""
+    """Arguments of the resources of a cluster by kind, from a YAML file in which `$name` is a known
+    value."""
     return mapping(_filled(read_go(file.read_text(encoding="utf-8")).data, known))
 
 

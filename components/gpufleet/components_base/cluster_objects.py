@@ -4,9 +4,9 @@
 defines some thousand input and output types. These classes register the very same resources; they
 name only the inputs this library sets. docs/decisions/2026-11-21-core-objects.md has the figures.
 
-The SDK's own class for custom resources takes `spec` only, and some kinds keep what matters next to
-it (a WorkloadPriorityClass its `value`, a ConfigMap its `data`). This one registers the same types
-with the whole manifest.
+The SDK's own class for custom resources accepts only `spec`, and some kinds have other fields (a
+WorkloadPriorityClass its `value`, a ConfigMap its `data`). This one registers the same types with
+the whole manifest.
 """
 
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ from pulumi_kubernetes import _utilities as kubernetes_sdk
 
 
 class NodePatch(pulumi.CustomResource):
-    """Labels on a node that exists; deleting it takes away what it applied, and no more."""
+    """Labels on an existing node; deleting it removes only what it applied."""
 
     metadata: pulumi.Output[Any]
     """Metadata as the API server stores it: `metadata["name"]`."""
@@ -31,7 +31,7 @@ class NodePatch(pulumi.CustomResource):
 
 
 class ManifestObject(pulumi.CustomResource):
-    """One object; `apiVersion` and `kind` of the manifest choose the type."""
+    """One object; `apiVersion` and `kind` of the manifest select the type."""
 
     metadata: pulumi.Output[Any]
     """Metadata as the API server stores it: `metadata["name"]`."""
@@ -40,7 +40,7 @@ class ManifestObject(pulumi.CustomResource):
         self, name: str, manifest: Mapping[str, Any], opts: pulumi.ResourceOptions
     ) -> None:
         super().__init__(
-            # The group core has no name of its own: its types are `kubernetes:core/v1:...`.
+            # The core group has no name: its types are `kubernetes:core/v1:...`.
             f"kubernetes:{_group(manifest['apiVersion'])}:{manifest['kind']}",
             name,
             dict(manifest),
@@ -55,7 +55,7 @@ def _group(api_version: str) -> str:
 PRIVILEGED = {"pod-security.kubernetes.io/enforce": "privileged"}
 """NVIDIA's operands mount host paths and load kernel modules (documentation of both operators)."""
 OWNER = "gpufleet.dev/owner"
-"""Annotation: the component that made a namespace, `<project>/<stack>/<name>`."""
+"""Annotation with the component that created a namespace, `<project>/<stack>/<name>`."""
 
 
 def operator_namespace(
@@ -65,18 +65,18 @@ def operator_namespace(
     called: str,
     labels: Mapping[str, str] | None = None,
 ) -> ManifestObject:
-    """A namespace that admits privileged pods and belongs to one component of one stack.
+    """A namespace that allows privileged pods and belongs to one component of one stack.
 
-    With server-side apply, creating an object that exists succeeds: a second stack would share the
+    With server-side apply, creating an existing object succeeds: a second stack would share the
     namespace, fail on the Helm release in it, and delete both when it is destroyed. The owner's
-    name has another value there, so the API server answers with a conflict that names it, before
+    name has another value there, so the API server returns a conflict that names it, before
     anything is shared.
 
     Args:
         component: Parent of the namespace.
         owner: Name of the component that owns it.
         name: Name of the resource.
-        called: Name of the namespace.
+        called: Name of the namespace object.
         labels: More labels. Default: none.
     """
     maker = f"{pulumi.get_project()}/{pulumi.get_stack()}/{owner}"

@@ -1,8 +1,8 @@
 """The frame of every component: arguments become a plan, and a plan becomes resources.
 
 A constructor declares and validates its arguments, refuses them with all findings at once, and
-hands the plan that they mean to `GpuComponent`. Where another component of this package has
-validated and rendered everything already, it calls `from_plan` instead.
+passes the resulting plan to `GpuComponent`. If another component of this package has already
+validated and rendered everything, it calls `from_plan` instead.
 """
 
 import asyncio
@@ -21,10 +21,10 @@ from gpufleet.spec.base import SpecModel
 
 @dataclass(frozen=True, kw_only=True)
 class ComponentPlan:
-    """What a component will make: validated, and rendered as far as it can be without Outputs."""
+    """Plan of a component: validated, and rendered as far as possible without Outputs."""
 
     warnings: tuple[str, ...] = ()
-    """Shown by the component once it is registered."""
+    """Printed by the component once it is registered."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,7 +36,7 @@ class FleetPlan(ComponentPlan):
 
 @dataclass(frozen=True, kw_only=True)
 class PoolPlan(ComponentPlan):
-    """The plan of a component that makes the nodes of one pool."""
+    """The plan of a component that creates the nodes of one pool."""
 
     pool: Pool
 
@@ -44,30 +44,30 @@ class PoolPlan(ComponentPlan):
 Plan = TypeVar("Plan", bound=ComponentPlan)
 AnyPoolPlan = TypeVar("AnyPoolPlan", bound=PoolPlan)
 Options = pulumi.ResourceOptions | None
-"""What the constructor of a component takes as its `opts`."""
+"""Type of a component's `opts`."""
 
 
 class GpuComponent(pulumi.ComponentResource, Generic[Plan]):
     """A component of gpufleet: its type is `gpufleet:index:<class>`.
 
     A subclass has `_make`, and a constructor with typed `args`, which Pulumi's analyser reads and
-    which ends with `_construct`. All constructors are alike:
+    which ends with `_construct`. All constructors have the same arguments:
 
     Args:
         name: Name of the component, unique in its stack.
         args: Its inputs.
-        opts: Options; `provider` or `providers` must hold the cluster's Kubernetes provider, or
-            what the constructor names.
+        opts: Options; `provider` or `providers` must contain the cluster's Kubernetes provider, or
+            the provider that the constructor names.
 
     Raises:
-        InvalidArgumentsError: an argument cannot work; the text holds all problems.
+        InvalidArgumentsError: an argument is not valid; the text contains all errors.
     """
 
     def _construct(self, name: str, plan: Plan, opts: pulumi.ResourceOptions | None) -> None:
-        """Register the component and make its resources.
+        """Register the component and create its resources.
 
-        Not a constructor: the SDK counts those above its own to find the program's line that made
-        a component.
+        Not a constructor: the SDK counts constructors above its own to find the program's line
+        that created a component.
         """
         super().__init__(
             f"gpufleet:index:{type(self).__name__}", name, self._properties(plan), opts
@@ -82,14 +82,14 @@ class GpuComponent(pulumi.ComponentResource, Generic[Plan]):
 
     @classmethod
     def from_plan(cls, name: str, plan: Plan, opts: pulumi.ResourceOptions | None = None) -> Self:
-        """The component of a plan that another component of this package has made."""
+        """The component of a plan from another component of this package."""
         component = cls.__new__(cls)
         component._construct(name, plan, opts)
         return component
 
     @classmethod
     def label(cls, name: str) -> str:
-        """The component as error texts call it: `GpuFleet "fleet"`."""
+        """The component in error texts: `GpuFleet "fleet"`."""
         return f'{cls.__name__} "{name}"'
 
     def _properties(self, plan: Plan) -> dict[str, Any]:
@@ -98,7 +98,7 @@ class GpuComponent(pulumi.ComponentResource, Generic[Plan]):
         return {}
 
     def _make(self, name: str, plan: Plan) -> Mapping[str, object]:
-        """Make the resources.
+        """Create the resources.
 
         Returns the component's outputs by attribute: each is an Output, or plain data without any
         Output, resource or awaitable inside.
@@ -107,18 +107,18 @@ class GpuComponent(pulumi.ComponentResource, Generic[Plan]):
 
 
 class GpuPoolComponent(GpuComponent[AnyPoolPlan]):
-    """A component that makes the nodes of one pool."""
+    """A component that creates the nodes of one pool."""
 
     @property
     def spec(self) -> GpuPoolArgs:
-        """The pool's declaration, to hand on to other components: `GpuAddons` takes a list."""
+        """The pool's declaration, for other components: `GpuAddons` takes a list."""
         return pool_arguments(self._plan.pool)
 
 
 def accepted(component: str, findings: Iterable[Finding]) -> tuple[str, ...]:
     """Texts of the warnings. Raises InvalidArgumentsError with every finding when one is an error.
 
-    `component` is the component as its `label` calls it.
+    `component` is the component's `label`.
     """
     in_order = ordered(findings)
     if has_errors(in_order):
@@ -127,18 +127,18 @@ def accepted(component: str, findings: Iterable[Finding]) -> tuple[str, ...]:
 
 
 def warning_texts(findings: Iterable[Finding]) -> Iterable[str]:
-    """Texts of the warnings among findings, as a log shows them."""
+    """Texts of the warnings among findings, in the form of a log."""
     return (str(f).removeprefix("warning ") for f in findings if f.severity is Severity.WARNING)
 
 
 def pool_arguments(pool: Pool) -> GpuPoolArgs:
-    """The pool's declaration as components take it."""
+    """The pool's declaration in the form of arguments."""
     arguments: Any = written(pool.spec)
     return arguments
 
 
 def written(declaration: SpecModel) -> dict[str, Any]:
-    """Only what the author of a declaration wrote, in the spelling of arguments."""
+    """Only values that the author of a declaration wrote, in the spelling of arguments."""
     return declaration.model_dump(mode="json", exclude_unset=True, exclude_none=True)
 
 
@@ -150,11 +150,11 @@ Value = TypeVar("Value")
 
 
 def known_output(value: Value) -> pulumi.Output[Value]:
-    """The output of plain data: no output, resource or awaitable is anywhere inside `value`.
+    """The output of plain data: `value` contains no output, resource or awaitable.
 
-    `pulumi.Output.from_input` looks for outputs inside a value and makes an output, with a task of
-    its own, for each key and each entry it finds; the tasks of a fleet of 1,000 pools are ten
-    thousands. What is plain data through and through needs one.
+    `pulumi.Output.from_input` looks for outputs inside a value and creates an output, with its own
+    task, for each key and each entry; the tasks of a fleet of 1,000 pools are tens of thousands.
+    Plain data needs one.
     """
     return pulumi.Output(set(), _done(value), _done(True), _done(False))
 

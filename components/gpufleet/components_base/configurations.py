@@ -1,4 +1,4 @@
-"""Pools of other stacks may use only layouts and ways of sharing that their cluster's add-ons know.
+"""Pools of other stacks may only use layouts and ways of sharing of their cluster's add-ons.
 
 A node whose label names a configuration that is not in the ConfigMaps advertises nothing: the
 device plugin's pod stays in its init container, and mig-manager reports `failed`.
@@ -14,13 +14,13 @@ from gpufleet.findings import Finding, error
 from gpufleet.fleet.config_names import DEVICE_PLUGIN_CONFIG_LABEL, MIG_CONFIG_LABEL
 
 CHOOSING = (MIG_CONFIG_LABEL, DEVICE_PLUGIN_CONFIG_LABEL)
-"""Labels by which a node chooses a configuration."""
+"""Labels by which a node selects a configuration."""
 
 
 def validate_labels(
     labels: Mapping[str, str], configurations: Collection[str], pool: str
 ) -> list[Finding]:
-    """A finding for each label that names a configuration the add-ons do not have."""
+    """A finding for each label that names a configuration that the add-ons lack."""
     findings: list[Finding] = []
     for label in CHOOSING:
         wanted = labels.get(label)
@@ -47,7 +47,7 @@ def validate_labels(
 def validate_known_labels(
     labels: Mapping[str, str], configurations: pulumi.Input[list[str]] | None, pool: str
 ) -> list[Finding]:
-    """As `validate_labels`, where the configurations are known before deployment."""
+    """As `validate_labels`, if the configurations are known before deployment."""
     return validate_labels(labels, configurations, pool) if isinstance(configurations, list) else []
 
 
@@ -57,11 +57,11 @@ def checked_labels(
     labels: Mapping[str, str],
     configurations: pulumi.Input[list[str]] | None,
 ) -> pulumi.Input[Mapping[str, str]]:
-    """The labels, once they are known to name what the add-ons have.
+    """The labels, once they are known to name configurations of the add-ons.
 
-    Where they are known already or not compared, the labels come back at once: those are compared
-    by `validate_known_labels`. Raises InvalidArgumentsError when an Output is known: before the
-    node is made.
+    If the configurations are already known or not compared, the labels are returned at once:
+    `validate_known_labels` compares those. Raises InvalidArgumentsError when an Output is known:
+    before the node is created.
     """
     if configurations is None or isinstance(configurations, list):
         return labels

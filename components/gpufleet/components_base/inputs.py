@@ -1,8 +1,8 @@
-"""The boundary of every component: arguments in, plain validated data or one clear error out.
+"""The boundary of every component: from arguments to plain validated data or one clear error.
 
-Arguments are TypedDicts in Python's spelling (`gpufleet.arguments`); the spelling of files is
-accepted too. Type checkers catch a misspelt key, plain scripts and other languages do not; whole
-numbers arrive as floats from a component host. Both are put right here, once, before anything is
+Arguments are TypedDicts in Python's spelling (`gpufleet.arguments`); the spelling of files is also
+accepted. Type checkers detect a misspelt key, plain scripts and other languages do not; integers
+arrive as floats from a component host. This module corrects both, once, before any resource is
 registered.
 """
 
@@ -25,15 +25,15 @@ from gpufleet.spec.meant import folded, meant_key
 Model = TypeVar("Model", bound=BaseModel)
 
 to_camel = cache(_to_camel)
-"""Arguments have some hundred names, and a fleet spells them once more for each of its pools."""
+"""Arguments have some hundred names, and a fleet spells them again for each of its pools."""
 
 
 class InvalidArgumentsError(pulumi.InputPropertiesError, pulumi.RunError):
-    """Arguments of a component that cannot work: the text holds every finding.
+    """Invalid arguments of a component: the text contains every finding.
 
-    A component host passes on only the text of an exception, so nothing is left for its fields
-    alone. As a RunError it ends a program without a traceback: the arguments are wrong, not the
-    code that read them.
+    A component host transmits only the text of an exception, so all information is in it. As a
+    RunError it ends a program without a traceback: the arguments are wrong, not the code that read
+    them.
     """
 
     def __init__(self, component: str, findings: Iterable[Finding]) -> None:
@@ -52,8 +52,8 @@ def refuse(component: str, findings: Iterable[Finding]) -> NoReturn:
 
 
 def looked_at(component: str) -> datetime:
-    """The moment at which windows of capacity are open or not: the component's start, unless
-    GPUFLEET_AT names another. Raises InvalidArgumentsError when that names none."""
+    """The time at which windows of capacity are evaluated: the component's start, unless
+    GPUFLEET_AT gives another. Raises InvalidArgumentsError if its value is not valid."""
     try:
         return start_moment()
     except ValueError as problem:
@@ -61,9 +61,9 @@ def looked_at(component: str) -> datetime:
 
 
 def declared(component: str, args_type: type, args: Mapping[str, object]) -> dict[str, Any]:
-    """The arguments in the spelling of files, camelCase, with whole numbers as integers.
+    """The arguments in the spelling of files, camelCase, with integers as int.
 
-    Free mappings (labels, Helm values, MIG devices) keep their keys. Outputs are passed through.
+    Free mappings (labels, Helm values, MIG devices) keep their keys. Outputs are not changed.
     Raises InvalidArgumentsError for keys that `args_type` does not have and for missing ones.
     """
     findings: list[Finding] = []
@@ -76,9 +76,9 @@ def declared(component: str, args_type: type, args: Mapping[str, object]) -> dic
 def checked(
     component: str, args_type: type, args: Mapping[str, object], model: type[Model]
 ) -> Model:
-    """The arguments as a model. Raises InvalidArgumentsError with every problem at once.
+    """The arguments as a model. Raises InvalidArgumentsError with every error at once.
 
-    What the model has no field for is only wired through, and left out.
+    Keys without a field in the model are left out: the component uses them directly.
     """
     fields = {field.alias or name for name, field in model.model_fields.items()}
     given = declared(component, args_type, args)
@@ -138,7 +138,7 @@ def _mapping(
 
 @cache
 def _hints(args_type: type) -> dict[str, Any]:
-    """What each key holds. `typing.get_type_hints` cannot resolve `pulumi.Input`."""
+    """Type of each key. `typing.get_type_hints` cannot resolve `pulumi.Input`."""
     hints: dict[str, Any] = {}
     for key, hint in inspect.get_annotations(args_type).items():
         while typing.get_origin(hint) in (typing.NotRequired, typing.Required):
@@ -167,7 +167,7 @@ def _value(hint: Any, value: object, path: str, findings: list[Finding]) -> Any:
 
 
 def whole_numbers(value: Any) -> Any:
-    """The same plain data with integers where a component host delivered `4.0`."""
+    """The same plain data with integers instead of `4.0` from a component host."""
     if isinstance(value, float) and value.is_integer():
         return int(value)
     if isinstance(value, Mapping):
@@ -201,7 +201,7 @@ def _unknown(path: str, key: str, value: object, hints: Mapping[str, Any]) -> Fi
 
 
 def _takes(hint: Any, key: str) -> bool:
-    """Whether an argument is a mapping that takes a key."""
+    """Whether an argument is a mapping that accepts a key."""
     if not typing.is_typeddict(hint):
         return False
     return key in {spelt for name in _hints(hint) for spelt in (name, to_camel(name))}

@@ -1,4 +1,4 @@
-"""What a platform's module `components` defines, and what those modules have in common."""
+"""Contents of a platform's module `components`, and shared parts of these modules."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ from gpufleet.fleet import Fleet, Pool
 from gpufleet.spec.base import Ownership
 
 Connection = Mapping[str, Any]
-"""What other resources produce: `GpuFleetConnectionArgs`, in the spelling of files."""
+"""Values of other resources: `GpuFleetConnectionArgs`, in the spelling of files."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,27 +27,27 @@ class OperatorResources:
 
 @dataclass(frozen=True, kw_only=True)
 class PlatformFleet:
-    """A fleet that compiles, validated for its platform and rendered as far as it can be."""
+    """A fleet that compiles, validated for its platform and rendered as far as possible."""
 
     fleet: Fleet
     findings: tuple[Finding, ...] = ()
-    """What prevents deploying it. Nothing may be made when one is an error."""
+    """Errors that prevent its deployment. Nothing may be created when one is an error."""
     pools: Mapping[str, PoolPlan] = field(default_factory=dict[str, PoolPlan])
-    """Of each pool that gpufleet manages, by name."""
+    """Plan of each pool that gpufleet manages, by name."""
     makers: Mapping[type[PoolPlan], type[GpuPoolComponent[Any]]] = field(
         default_factory=dict[type[PoolPlan], type[GpuPoolComponent[Any]]]
     )
-    """Plan -> the component that makes the nodes of such a pool."""
+    """Plan -> the component that creates the nodes of such a pool."""
 
     def parts(self, parent: pulumi.ComponentResource, name: str) -> list[pulumi.Resource]:
-        """Make what the pools need once per cluster with `GpuAddons`; all pools depend on it."""
+        """Create the pools' cluster-wide parts with `GpuAddons`; all pools depend on it."""
         del parent, name
         return []
 
     def nodes(
         self, name: str, pool: Pool, opts: pulumi.ResourceOptions
     ) -> pulumi.ComponentResource:
-        """Make the component of the pool's nodes. `pool` is one that gpufleet manages."""
+        """Create the component of the pool's nodes. gpufleet manages `pool`."""
         plan = self.pools[pool.name]
         return self.makers[type(plan)].from_plan(name, plan, opts)
 
@@ -56,20 +56,20 @@ class PlatformComponents(Protocol):
     """The resources of one platform."""
 
     def platform_fleet(self, fleet: Fleet, connection: Connection) -> PlatformFleet:
-        """A fleet that compiles, validated for the platform: everything that prevents deploying it
-        is among its findings."""
+        """A fleet that compiles, validated for the platform: its findings contain everything that
+        prevents its deployment."""
         ...
 
     def platform_operators(
         self, parent: pulumi.ComponentResource, name: str, fleet: Fleet
     ) -> OperatorResources:
-        """What `GpuAddons` makes instead of the operators' charts; asked only where the platform
-        has a Lifecycle Manager."""
+        """Replacement of the operators' charts in `GpuAddons`; called only if the platform has a
+        Lifecycle Manager."""
         ...
 
     def platform_charts(self) -> str:
-        """Folder of the platform's own charts; asked only where `PlatformFacts.own_charts`.
-        Raises InvalidArgumentsError where they are not installed."""
+        """Folder of the platform's own charts; called only if `PlatformFacts.own_charts`.
+        Raises InvalidArgumentsError if they are not installed."""
         ...
 
 
@@ -79,10 +79,10 @@ def platform_components(platform: PlatformValue) -> PlatformComponents:
 
 
 def managed_pools(fleet: Fleet) -> list[Pool]:
-    """The pools whose nodes gpufleet makes."""
+    """The pools whose nodes gpufleet creates."""
     return [pool for pool in fleet.pools if pool.ownership is Ownership.MANAGED]
 
 
 def connection_missing(key: str, message: str, fix: str) -> Finding:
-    """That a pool cannot be made without a part of the connection."""
+    """The finding that a pool needs a missing part of the connection."""
     return error("connection-missing", f"connection.{key}", message, fix)

@@ -1,4 +1,4 @@
-"""Arguments of cloud resources that their provider refuses, before anything is registered."""
+"""Arguments of cloud resources that their provider refuses, before any resource is registered."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -13,12 +13,12 @@ _finding = findings_in(__file__)
 def refused_arguments(
     type_: str, arguments: Mapping[str, Any], place: str = ""
 ) -> Iterator[Finding]:
-    """What the provider refuses about the arguments of one resource.
+    """Errors in the arguments of one resource by its provider.
 
     Args:
         type_: Type of the resource, `aws:eks/nodeGroup:NodeGroup`.
         arguments: Its arguments, in the provider's spelling.
-        place: Path of the arguments in the declaration; empty where they have none.
+        place: Path of the arguments in the declaration; empty if they have none.
     """
     for found in (*unknown_inputs(type_, arguments), *violations(type_, arguments)):
         yield _finding(

@@ -1,4 +1,4 @@
-"""What every add-on is made of: the release of a pinned chart."""
+"""The Helm release of a pinned chart, the base of every add-on."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,8 +15,8 @@ from gpufleet.fleet.image_sources import image_values
 
 
 class HelmRelease(pulumi.CustomResource):
-    """A release of a chart, without the cost of the SDK's module for it, 0.1 s at every start of a
-    program. This class registers the very same resource; it names the inputs this library sets.
+    """A release of a chart, without the import of the SDK's module, 0.1 s at every start of a
+    program. This class registers the same resource, with the inputs that this library sets.
     docs/decisions/2026-11-21-core-objects.md has the figures."""
 
     name: pulumi.Output[str]
@@ -27,20 +27,20 @@ class HelmRelease(pulumi.CustomResource):
 
         Args:
             name: Name of the resource, unique in its stack.
-            inputs: As the provider spells them: `chart`, `name`, `namespace`, `values`, ...
+            inputs: Inputs in the provider's spelling: `chart`, `name`, `namespace`, `values`, ...
             opts: Options.
         """
         super().__init__(
             "kubernetes:helm.sh/v3:Release",
             name,
-            # What the SDK's own class sends along; without it a preview would show a difference.
+            # The SDK's own class also sends this; without it a preview would show a difference.
             {"compat": "true", **inputs},
             pulumi.ResourceOptions.merge(kubernetes_sdk.get_resource_opts_defaults(), opts),
         )
 
 
 TIMEOUT_SECONDS = 600
-"""How long a release may take to become ready: pulling the operator's images, not a GPU driver."""
+"""Timeout until a release is ready: pulling the operator's images, not a GPU driver."""
 
 
 def chart_release(
@@ -53,7 +53,7 @@ def chart_release(
     depends_on: Sequence[pulumi.Resource] = (),
     timeout_seconds: int = TIMEOUT_SECONDS,
 ) -> HelmRelease:
-    """The Helm release of an add-on, called as its chart is.
+    """The Helm release of an add-on, with its chart's name.
 
     Args:
         component: Its parent.
@@ -61,8 +61,8 @@ def chart_release(
         chart: The chart.
         namespace: Namespace, which must exist.
         values: Helm values, merged over those that take images from a mirror.
-        depends_on: What must be there before, next to what the arguments name. Default: nothing.
-        timeout_seconds: How long it may take to become ready. Default 600.
+        depends_on: Resources that must exist before, besides those in the arguments. Default: none.
+        timeout_seconds: Timeout until it is ready. Default 600.
     """
     return HelmRelease(
         name,
@@ -81,7 +81,7 @@ def chart_release(
 def release_in_own_namespace(
     component: pulumi.ComponentResource, name: str, chart: ChosenChart, values: Mapping[str, Any]
 ) -> HelmRelease:
-    """The release `<name>-release` in a namespace that is made for it, `<name>-namespace`."""
+    """The release `<name>-release` in a new namespace, `<name>-namespace`."""
     namespace = operator_namespace(component, name, f"{name}-namespace", chart.pin.namespace)
     return chart_release(
         component,
@@ -98,7 +98,7 @@ class ReleasePlan(ComponentPlan):
 
     chart: ChosenChart
     values: Mapping[str, Any]
-    """Helm values; they may hold Outputs."""
+    """Helm values; they may contain Outputs."""
     namespace: pulumi.Input[str] | None = None
     """Namespace, which must exist. Default: the chart's own."""
 
@@ -121,7 +121,7 @@ class ChartComponent(GpuComponent[AnyReleasePlan]):
 
 
 class ChartInOwnNamespace(GpuComponent[ReleasePlan]):
-    """An add-on that is one release in a namespace made for it, with the outputs `namespace` and
+    """An add-on that is one release in a new namespace, with the outputs `namespace` and
     `chart_version`."""
 
     def _make(self, name: str, plan: ReleasePlan) -> Mapping[str, object]:

@@ -1,8 +1,8 @@
-"""The package's resources over the engine's protocol, next to its components.
+"""The package's resources over the engine's protocol, in addition to its components.
 
-The SDK's server has components only (pulumi 3.272.0, `provider/server.py`). Here are the calls of
-custom resources: Check, Diff, Create, Read, Update and Delete, each in a thread of its own. What a
-resource does is a `pulumi.dynamic.ResourceProvider`: states of the former dynamic provider name it.
+The SDK's server only has components (pulumi 3.272.0, `provider/server.py`). This module has the
+calls of custom resources: Check, Diff, Create, Read, Update and Delete, each in its own thread. The
+implementation of a resource is a `pulumi.dynamic.ResourceProvider`, which older states name.
 """
 
 import asyncio
@@ -38,23 +38,23 @@ SIGNATURE = "4dabf18193072939515e22adb298388d"
 SECRET = "1b47061264138c4ac30d75fd1eb44270"  # noqa: S105 - how a secret is marked
 OUTPUT = "d0e6a833031e9bbcd3f4e8bde6ca49a4"
 UNKNOWN = "04da6b54-80e4-46f7-96ec-b56ff0331ba9"
-"""How the protocol writes secrets, outputs and what is not known yet (pulumi/pulumi,
+"""Marks of secrets, outputs and unknown values in the protocol (pulumi/pulumi,
 `sdk/go/common/resource/plugin/rpc.go` and `sdk/go/common/resource/sig`, 3.259.0)."""
 
 LARGEST_MESSAGE = 400 * 1024 * 1024
-"""As the engine has it (`sdk/go/common/util/rpcutil`)."""
+"""The engine's value (`sdk/go/common/util/rpcutil`)."""
 THREADS = 64
-"""Calls that are served at a time. The engine's `--parallel` bounds them, too."""
+"""Maximum number of simultaneous calls. The engine's `--parallel` also limits them."""
 
 PACKAGE = "gpufleet"
 CANCELLED = threading.Event()
-"""Set once the update was interrupted: what waits raises then, and nothing more is changed."""
+"""Set after the update was interrupted: waiting calls then raise, and nothing more is changed."""
 
 Inputs = Mapping[str, Any]
 
 
 class NotReadyError(Exception):
-    """A resource exists and is recorded, and the update fails: what it waits for did not come."""
+    """A resource exists and is recorded, but the awaited condition did not occur."""
 
     def __init__(self, text: str, id_: str, outs: Inputs) -> None:
         super().__init__(text)
@@ -62,17 +62,17 @@ class NotReadyError(Exception):
 
 
 class DetailedDiff(DiffResult):
-    """What differs between the state and the declaration of a resource."""
+    """Differences between the state and the declaration of a resource."""
 
     def __init__(
         self, changed: Sequence[str], *, added: Sequence[str] = (), removed: Sequence[str] = ()
     ) -> None:
-        """Say which properties differ.
+        """Set the different properties.
 
         Args:
-            changed: Paths of properties that have another value.
-            added: Paths that come.
-            removed: Paths that go.
+            changed: Paths of properties with another value.
+            added: Paths of new properties.
+            removed: Paths of removed properties.
         """
         kinds = provider_pb2.PropertyDiff
         self.rows = {
@@ -100,17 +100,17 @@ class ResourceServicer(ProviderServicer):
         self._loaded: dict[str, ResourceProvider] = {}
 
     async def CheckConfig(self, request: Any, context: Any) -> Any:
-        """Settings of the provider are read where they are used."""
+        """Settings of the provider are read on use."""
         del context
         return provider_pb2.CheckResponse(inputs=request.news)
 
     async def DiffConfig(self, request: Any, context: Any) -> Any:
-        """No setting makes another resource."""
+        """No setting needs a new resource."""
         del request, context
         return provider_pb2.DiffResponse(changes=provider_pb2.DiffResponse.DIFF_NONE)
 
     async def Configure(self, request: Any, context: Any) -> Any:
-        """Take the stack's settings of this package."""
+        """Store the stack's settings of this package."""
         del context
         self._settings = {f"{PACKAGE}:{key}": value for key, value in plain(request.args).items()}
         return provider_pb2.ConfigureResponse(
@@ -195,7 +195,7 @@ class ResourceServicer(ProviderServicer):
         return self._loaded[kind]
 
     async def _do(self, context: Any, call: Callable[[], Any], given: Any = None) -> Any:
-        """The answer of a call that blocks. What it raises ends the call with its text alone."""
+        """The result of a blocking call. An exception ends the call with only its text."""
         loop = asyncio.get_running_loop()
         try:
             return await loop.run_in_executor(self._threads, call)
@@ -207,7 +207,7 @@ class ResourceServicer(ProviderServicer):
                 reasons=[str(late)],
             )
             await _abort(context, str(late), detail)
-        except Exception as failure:  # noqa: BLE001 - whatever it is, the engine reports it
+        except Exception as failure:  # noqa: BLE001 - the engine reports every failure
             await _abort(context, str(failure) or repr(failure))
 
 
@@ -222,19 +222,19 @@ async def _abort(context: Any, text: str, detail: Any = None) -> None:
 
 
 def refusal(failure: CheckFailure) -> provider_pb2.CheckFailure:
-    """A failure of Check as the engine gets it: the property is named in the text alone.
+    """A failure of Check for the engine: only the text names the property.
 
-    The engine prints the whole value of a property that a failure names, secrets included
+    The engine prints the whole value of a property that a failure names, including secrets
     (pulumi/pulumi `pkg/resource/deploy/step_generator.go`, `issueCheckFailures`, 3.259.0): a
-    secret in a list is then readable. It has no value to print where none is named.
+    secret in a list is then readable. Without a named property it prints no value.
     """
     where = f"{failure.property}: " if failure.property else ""
     return provider_pb2.CheckFailure(reason=f"{where}{failure.reason}")
 
 
 def warn(text: str) -> None:
-    """Say something to the user that does not end the update: among the engine's warnings, or on
-    standard error where there is no engine."""
+    """Print a message that does not end the update: among the engine's warnings, or on standard
+    error if there is no engine."""
     if not _EngineAddress.value:
         sys.stderr.write(f"warning: {text}\n")
         return
@@ -245,7 +245,7 @@ def warn(text: str) -> None:
 
 
 class _EngineAddress:
-    """Where the engine of this process listens; empty: there is none."""
+    """Address of this process' engine; empty: there is none."""
 
     value = ""
 
@@ -267,13 +267,11 @@ def _plain(value: Any) -> Any:
 
 
 def marked(found: Inputs, before: Inputs, given: struct_pb2.Struct) -> struct_pb2.Struct:
-    """Properties for the engine. One that has not changed stays as it was given; one that was given
-    with a secret in it is a secret.
+    """Properties for the engine. An unchanged property is returned as it was given; a property that
+    was given with a secret stays a secret.
 
-    Args:
-        found: The properties.
-        before: The given ones, plain.
-        given: The given ones, as the engine sent them.
+    Args: found: The properties. before: The given ones, plain. given: The given ones, in the
+        engine's form.
     """
     answer = struct_pb2.Struct()
     originals = MessageToDict(given)
@@ -303,15 +301,15 @@ def _has_secret(value: Any) -> bool:
 
 
 def limited(props: dict[str, Any], seconds: float) -> dict[str, Any]:
-    """The inputs; the resource's `customTimeouts` bound each step."""
+    """The inputs; the resource's `customTimeouts` limit each step."""
     return {**props, "customTimeout": int(seconds)} if seconds >= 1 else props
 
 
 def serve_plugin(servicer: Callable[[list[str], str], ResourceServicer]) -> None:
-    """Answer the engine until it ends this process.
+    """Serve the engine until it ends this process.
 
     Args:
-        servicer: Makes the servicer from arguments and the engine's address.
+        servicer: Creates the servicer from arguments and the engine's address.
     """
     address = next((text for text in sys.argv[1:] if not text.startswith("-")), "")
 

@@ -99,5 +99,5 @@ def test_what_kubectl_prints_is_read() -> None:
     assert read_nodes({"kind": "List", "items": [item]}) == (wanted,)
     assert read_nodes(item) == (wanted,)
     for wrong in ({"kind": "List"}, {"kind": "Pod"}, {"kind": "List", "items": [1]}, {}):
-        with pytest.raises(ValueError, match=r"wanted|without metadata\.name"):
+        with pytest.raises(ValueError, match=r"required|accepted|without metadata\.name"):
             read_nodes(wrong)
