@@ -181,8 +181,8 @@ def test_g7_on_an_image_without_branch_595(image: str, branch: str, provisioner:
     assert found.severity is Severity.ERROR
     assert (found.path, found.evidence["found"]) == ("pools[0].image", branch)
     assert found.fix == (
-        "write `image: al2023-nvidia` (driver 595, releases from 20260917 on), or name an image "
-        "of yours"
+        "write `image: al2023-nvidia` (driver 595, releases from 20260917 on), or name your own "
+        "image"
     )
     # amazon-eks-ami issue 2768: v20260917 brings 595 for G7.
     assert "driver-not-for-gpu" not in codes(validated("eks", {**pool, "image": "al2023-nvidia"}))
