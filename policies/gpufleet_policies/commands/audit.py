@@ -147,7 +147,7 @@ FIRST = names("option of audit that --help shows")
     type=click.IntRange(0),
     default=0,
     metavar="N",
-    help="List only the N objects with most money, in text and html. 0: all.",
+    help="List only the N costliest objects, in text and html. 0: all.",
 )
 @click.option(
     "--output",
@@ -197,7 +197,7 @@ def command(
     **place: str | None,
 ) -> None:
     """Validate files by the policy rules: find waste and impossible settings before a deployment.
-    The object with most money comes first.
+    The costliest object comes first.
 
     PATH is a file, a folder, or `-`: Kubernetes manifests, Helm values and templates, `terraform
     show -json` plans, `pulumi preview --json`, `pulumi stack export`, `kubectl get -o json`,
