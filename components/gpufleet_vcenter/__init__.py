@@ -1,4 +1,4 @@
-"""Virtual machines with GPUs on vCenter: the resources of a group of them, which the plugin serves.
+"""Virtual machines with GPUs on vCenter: the resources of a group of them, for the plugin.
 
 Inputs are plain data, those of `settings.NodeSettings` for each machine. Of the product this
 package imports only what pyproject.toml lists; `gpufleet.platforms.vsphere` makes the inputs.

@@ -29,18 +29,18 @@ _Portgroup = vim.dvs.DistributedVirtualPortgroup
 
 @dataclass(frozen=True, slots=True)
 class FoundNetwork:
-    """A network, as an adapter on it speaks of it."""
+    """A network, with the values that an adapter on it needs."""
 
     reference: Any
     id: str
-    """As `on_network` spells it."""
+    """As `on_network` returns it."""
     name: str
     backing: Any
-    """What puts an adapter onto it."""
+    """Backing of an adapter on it."""
 
 
 def found_network(session: Session, network: Any) -> FoundNetwork:
-    """What an adapter needs to know of the network, asked once."""
+    """Properties of the network that an adapter needs, read once."""
     if network not in session.places:
         session.places[network] = _found(session, network)
     return session.places[network]
@@ -97,12 +97,12 @@ _ADDED_KEY = -50
 
 @dataclass(frozen=True, slots=True)
 class WantedAdapter:
-    """An adapter that a machine is to have."""
+    """A declared adapter of a machine."""
 
     network: FoundNetwork | None
-    """None: the network it is on."""
+    """None: its present network."""
     type: str | None
-    """None: whatever it is."""
+    """None: any type."""
 
 
 def adapter_type(adapter: Any | None) -> str:

@@ -1,4 +1,4 @@
-"""Whom to trust: the system's authorities, a file's, one fingerprint, or anybody."""
+"""Trust in the certificate of the server: system authorities, a file, one fingerprint, or none."""
 
 import hashlib
 import ssl
@@ -41,18 +41,18 @@ def _pinned(endpoint: Endpoint, fingerprint: str) -> ssl.SSLContext:
             "certificate/fingerprint", endpoint=endpoint, found=found, fingerprint=fingerprint
         )
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    context.check_hostname = False  # the one certificate is known; its names say nothing more
+    context.check_hostname = False  # the certificate is pinned, so its names are irrelevant
     context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
     context.load_verify_locations(cadata=offered)
     return context
 
 
 def untrusted(endpoint: Endpoint, problem: ssl.SSLError) -> VsphereError:
-    """That the certificate of the server is not trusted, and which one it offers."""
+    """Error: the certificate of the server is not trusted; includes the one that it offers."""
     try:
         offered = f"; it offers the SHA-256 fingerprint {_fingerprint(_offered(endpoint))}"
     except VsphereError:
-        offered = ""  # it does not speak TLS as we do, and offers nothing one could compare
+        offered = ""  # it does not speak TLS with this client: there is no certificate to compare
     return failed(
         "certificate/untrusted",
         endpoint=endpoint,
@@ -75,5 +75,5 @@ def _offered(endpoint: Endpoint) -> str:
 
 
 def unreachable(endpoint: Endpoint, problem: object) -> VsphereError:
-    """That the server could not be talked to, and why."""
+    """Error: no connection to the server, and the reason."""
     return failed("connection/unreachable", endpoint=endpoint, problem=problem)

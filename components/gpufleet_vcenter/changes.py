@@ -1,5 +1,5 @@
 # pyright: standard
-"""What a change of inputs means for a machine.
+"""Effects of a change of inputs on a machine.
 
 Compared are the inputs of the last run (`old`, with what a refresh found different in vCenter under
 `drifted`) and the inputs as they are now declared.
@@ -40,7 +40,7 @@ _OF_A_NEW_DISK = (
 
 
 def impossible_disks(old: Rows, new: Rows) -> str | None:
-    """Why a disk cannot become what it is to be, or None."""
+    """Reason why a disk cannot be changed as declared, or None."""
     before = {str(row.get("name")): row for row in old}
     wrong: list[str] = []
     for row in new:
@@ -61,23 +61,23 @@ def impossible_disks(old: Rows, new: Rows) -> str | None:
 
 @dataclass(slots=True)
 class MachineDifference:
-    """What a live machine lacks: parts of one reconfiguration that fixes it, and what none does."""
+    """Differences of a live machine: parts of one reconfiguration, and what none can change."""
 
     parts: dict[str, Any] = field(default_factory=dict[str, Any])
-    """Attributes of its `ConfigSpec`, but for devices and extra configuration."""
+    """Attributes of its `ConfigSpec` other than devices and extra configuration."""
     devices: list[Any] = field(default_factory=list[Any])
     """Changes of devices."""
     keys: dict[str, str] = field(default_factory=dict[str, str])
-    """Keys of the extra configuration that the machine is to have; an empty one goes."""
+    """Keys of the extra configuration that the machine needs; an empty value removes the key."""
     off: list[str] = field(default_factory=list[str])
-    """Properties, and what of them, that change only while the machine is off."""
+    """Properties, with details, that change only while the machine is off."""
     refused: list[str] = field(default_factory=list[str])
-    """What cannot be done, a sentence for each."""
+    """Changes that are impossible, a sentence for each."""
     upgrade: int | None = None
     """Virtual hardware version to upgrade to first, which no reconfiguration does."""
 
     def differs(self, path: str) -> None:
-        """Note a property that is changed in the way that its row says."""
+        """Add a property that is changed as its row says."""
         if PROPERTIES[path].kind is MachineChangeKind.POWERED_OFF:
             self.off.append(path)
 
@@ -93,7 +93,7 @@ class MachineChange:
 
     @property
     def unknown(self) -> bool:
-        """Whether the new value, or a part of it, is not known yet."""
+        """Whether the new value or a part of it is not known yet."""
         return has_unknown(self.new)
 
 
@@ -197,7 +197,7 @@ WORD = said("replacement-impossible/word")
 
 
 def impossible(change: MachineChange) -> str | None:
-    """Why nothing can make this change of a machine, or None."""
+    """Reason why this change of a machine is impossible, or None."""
     if change.unknown or (PROPERTIES[change.path].actual and change.old is None):
         return None
     if change.kind is MachineChangeKind.REFUSED:
@@ -213,12 +213,12 @@ def impossible(change: MachineChange) -> str | None:
 
 
 def older_hardware(has: int, wanted: int) -> str | None:
-    """Why a machine cannot have this version of virtual hardware, or None."""
+    """Reason why a machine cannot have this version of virtual hardware, or None."""
     return None if wanted >= has else said("unsupported/hardware", has=has, wanted=wanted)
 
 
 def smaller_disk(has_gib: int, wanted_gib: int, otherwise: str = "") -> str | None:
-    """Why a disk cannot have this size, or None."""
+    """Reason why a disk cannot have this size, or None."""
     if wanted_gib >= has_gib:
         return None
     return said("unsupported/disk", has=has_gib, wanted=wanted_gib, otherwise=otherwise)

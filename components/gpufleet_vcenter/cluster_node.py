@@ -1,6 +1,6 @@
 # pyright: standard
-"""The Kubernetes node on a machine: waiting for it, emptying it, and forgetting it; and the few
-requests to its cluster that need be, as plain JSON.
+"""The Kubernetes node of a machine: waiting for it, draining it, deleting it; with the few requests
+to its cluster as plain JSON.
 
 Every step can run again after an interruption at any point: it reads the cluster's present state.
 """
@@ -25,12 +25,12 @@ from gpufleet_vcenter.settings import KubernetesAccess, NodeSettings
 from gpufleet_vcenter.tasks import turns
 
 CALL_TIMEOUT = urllib3.Timeout(connect=10, read=30)
-"""Seconds a connection, and one answer, may take."""
+"""Seconds for a connection, and for one answer."""
 _PAGE = 500
 
 
 class ClusterApi:
-    """Requests to one cluster, as the kubeconfig's user. Nothing of the kubeconfig is kept."""
+    """Requests to one cluster as the user of the kubeconfig, which is not stored."""
 
     def __init__(self, access: KubernetesAccess) -> None:
         """Read the kubeconfig.
@@ -65,7 +65,7 @@ class ClusterApi:
         return list((self._ask("GET", "/api/v1/nodes") or {}).get("items") or [])
 
     def pods(self, node: str) -> list[Mapping[str, Any]]:
-        """Every pod on the node."""
+        """All pods on the node."""
         found: list[Mapping[str, Any]] = []
         more = ""
         while True:
@@ -78,18 +78,18 @@ class ClusterApi:
                 return found
 
     def patch_node(self, name: str, patch: Mapping[str, Any]) -> None:
-        """Merge a patch into the Node; one that is gone is fine."""
+        """Merge a patch into the Node; a missing Node is no error."""
         path = f"/api/v1/nodes/{quote(name)}"
         self._ask("PATCH", path, body=patch, kind="application/merge-patch+json", absent=(404,))
 
     def evict(self, pod: Mapping[str, Any]) -> bool:
-        """Ask the pod to leave. False: a disruption budget does not allow it now."""
+        """Evict the pod. False: a disruption budget does not allow it now."""
         meta = pod["metadata"]
         body = {
             "apiVersion": "policy/v1",
             "kind": "Eviction",
             "metadata": {"name": meta["name"], "namespace": meta["namespace"]},
-            # A pod of the same name that came meanwhile (of a StatefulSet) is not meant.
+            # A new pod of the same name (of a StatefulSet) is not evicted.
             "deleteOptions": {"preconditions": {"uid": meta["uid"]}},
         }
         path = f"/api/v1/namespaces/{quote(meta['namespace'])}/pods/{quote(meta['name'])}"
@@ -99,7 +99,7 @@ class ClusterApi:
         return found is None or found["metadata"]["uid"] != meta["uid"]
 
     def delete_node(self, node: Mapping[str, Any]) -> None:
-        """Delete exactly this Node object; one that is gone is fine."""
+        """Delete exactly this Node object; a missing one is no error."""
         meta = node["metadata"]
         body = {"preconditions": {"uid": meta["uid"]}}
         path = f"/api/v1/nodes/{quote(meta['name'])}"
@@ -120,7 +120,7 @@ class ClusterApi:
         absent: tuple[int, ...] = (),
     ) -> Any:
         """One request; None for an answer with a status of `absent`."""
-        # Who asks: a token that ends is renewed here.
+        # Credentials: a token that expires is renewed here.
         known = self._known.auth_settings().values()
         given = (one for one in known if one.get("in") == "header" and one.get("value"))
         asks = {str(one["key"]): str(one["value"]) for one in given}
@@ -152,7 +152,7 @@ class ClusterApi:
 
 
 def _message(answer: Any) -> str:
-    """What the API server says."""
+    """Error text of the API server."""
     try:
         return str(answer.json().get("message") or answer.reason)
     except (ValueError, AttributeError):
@@ -160,7 +160,7 @@ def _message(answer: Any) -> str:
 
 
 _NAMED = 5
-"""Pods that an error names."""
+"""Maximum number of pods in an error."""
 
 
 class ClusterNode:
@@ -172,10 +172,10 @@ class ClusterNode:
         settings: NodeSettings,
         bios_uuid: str,
     ) -> None:
-        """Name the node; nothing is asked yet.
+        """Set the node's name; no request is made yet.
 
         Args:
-            cluster: Where it is.
+            cluster: Its cluster.
             settings: Of the machine, with `kubernetes`.
             bios_uuid: Of the machine: a node that runs elsewhere is never touched.
         """
@@ -184,10 +184,10 @@ class ClusterNode:
         self._bios_uuid, self._ignition = bios_uuid, settings.user_data_format == "ignition"
 
     def await_ready(self) -> None:
-        """Until the node is Ready.
+        """Wait until the node is Ready.
 
         Raises:
-            VsphereError: it was not in time, and the text says what is lacking; or the update was
+            VsphereError: it was not in time (the text says what is missing), or the update was
                 interrupted.
         """
         seconds = self._access.ready_seconds
@@ -205,7 +205,7 @@ class ClusterNode:
         )
 
     def empty(self, machine: str) -> None:
-        """Cordon the node and evict its pods, as disruption budgets allow.
+        """Cordon the node and evict its pods as disruption budgets allow.
 
         Args:
             machine: Instance uuid, noted on the node: `reopen` undoes only this.
@@ -222,12 +222,12 @@ class ClusterNode:
             node = self._own()
             if node is None:
                 return
-            # Someone else's cordon stays someone else's.
+            # A cordon by others is not changed.
             if not node.get("spec", {}).get("unschedulable"):
                 self._patch(machine, True)
             left = [pod for pod in self._cluster.pods(self._name) if _must_leave(pod)]
             if not is_ready(node):
-                # No one there confirms that a pod has ended; that it was told so is all there is.
+                # Nothing there confirms that a pod has ended: only the eviction is known.
                 left = [pod for pod in left if not is_leaving(pod)]
             if not left:
                 return
@@ -255,14 +255,14 @@ class ClusterNode:
         return "" if down >= UNHEALTHY * len(nodes) else since
 
     def reopen(self, machine: str) -> None:
-        """Let pods come again, if it was this machine's change that kept them away."""
+        """Uncordon the node if the change of this machine cordoned it."""
         node = self._own()
         marks = {} if node is None else node.get("metadata", {}).get("annotations") or {}
         if marks.get(CORDONED_BY) == machine:
             self._patch(None, None)
 
     def forget(self) -> None:
-        """Delete the Node object of a machine that is gone."""
+        """Delete the Node object of a removed machine."""
         node = self._own()
         if node is not None:
             self._cluster.delete_node(node)
@@ -277,7 +277,7 @@ class ClusterNode:
         return node if node is not None and belongs(node, self._bios_uuid) else None
 
     def _until(self, seconds: int, doing: str, left: str) -> Iterator[float]:
-        """Turns of a wait, none once the update was interrupted.
+        """Turns of a wait; none after the update was interrupted.
 
         Raises:
             VsphereError: the update was interrupted.
@@ -299,7 +299,7 @@ def _listed(left: list[Mapping[str, Any]], held: set[str]) -> str:
 
 @contextmanager
 def node_of(settings: NodeSettings, bios_uuid: str) -> Iterator[ClusterNode | None]:
-    """The node of a machine; None when no cluster is given, or it is not to be asked now."""
+    """The node of a machine; None if no cluster is declared, or it is not to be accessed now."""
     access = settings.kubernetes
     if access is None or skipped(settings):
         yield None
@@ -327,7 +327,7 @@ cordons a node is not undone."""
 
 
 def is_ready(node: Mapping[str, Any]) -> bool:
-    """Whether the node's kubelet says that it takes pods."""
+    """Whether the kubelet of the node reports Ready."""
     return any(condition.get("status") == "True" for condition in _conditions(node, "Ready"))
 
 
@@ -337,7 +337,7 @@ def _conditions(node: Mapping[str, Any], kind: str) -> list[Mapping[str, Any]]:
 
 
 def belongs(node: Mapping[str, Any], bios_uuid: str) -> bool:
-    """Whether the node runs on the machine with this BIOS uuid, or does not say.
+    """Whether the node runs on the machine with this BIOS uuid, or reports no uuid.
 
     Firmware and kernels disagree on the byte order of the first three groups, so both count.
     """
@@ -348,7 +348,7 @@ def belongs(node: Mapping[str, Any], bios_uuid: str) -> bool:
 
 
 def both_spellings(bios_uuid: str) -> frozenset[str]:
-    """The uuid as vCenter writes it, and with the first three groups in the other byte order."""
+    """The uuid as vCenter writes it, and with its first three groups in the other byte order."""
     try:
         known = uuid.UUID(bios_uuid)
     except ValueError:
@@ -357,7 +357,7 @@ def both_spellings(bios_uuid: str) -> frozenset[str]:
 
 
 def _must_leave(pod: Mapping[str, Any]) -> bool:
-    """Whether a drain evicts the pod: not those of DaemonSets, the node's own, or finished ones."""
+    """Whether a drain evicts the pod: not pods of DaemonSets, mirror pods and finished pods."""
     meta = pod.get("metadata", {})
     if MIRROR in (meta.get("annotations") or {}):
         return False
@@ -381,7 +381,7 @@ def pod_name(pod: Mapping[str, Any]) -> str:
 
 
 def why_not_ready(node: Mapping[str, Any] | None, bios_uuid: str) -> str:
-    """What keeps a node from counting as Ready, in words."""
+    """Reason why a node does not count as Ready."""
     if node is None:
         return "no node of that name has registered"
     if not belongs(node, bios_uuid):

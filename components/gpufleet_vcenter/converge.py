@@ -26,15 +26,15 @@ from gpufleet_vcenter.specs import difference, mmio_of
 from gpufleet_vcenter.tasks import changed_until, in_words, run, step, turns, wait
 
 _ATTEMPTS = 4
-"""Times a reconfiguration is worked out anew when someone else changed the machine meanwhile."""
+"""Times a reconfiguration is computed again after others changed the machine meanwhile."""
 
 
 def converge(
     work: MachineWork, live: Observed, *, first_boot: bool, before: NodeSettings | None = None
 ) -> Observed:
-    """Reconfigure what differs. Returns the machine as it is afterwards.
+    """Reconfigure the differences. Returns the machine afterwards.
 
-    A machine that must be off for it, and may, is drained first and powered off.
+    A machine that must be off, and may be, is drained first and powered off.
 
     Args:
         first_boot: Whether its guest has not started yet.
@@ -87,7 +87,7 @@ def converge(
 def _lacks(
     work: MachineWork, live: Observed, first_boot: bool, before: NodeSettings | None
 ) -> MachineDifference:
-    """What differs between declaration and machine.
+    """Differences between declaration and machine.
 
     With high latency sensitivity all processor time must be reserved, else ESXi does not start the
     machine ("Invalid CPU reservation for the latency-sensitive VM, (sched.cpu.min) should be at
@@ -101,7 +101,7 @@ def _lacks(
 
 
 def _fixed_backings(work: MachineWork, host: Any) -> dict[str, Any]:
-    """Address -> backing of the host's device, for fixed passthrough; else nothing is asked."""
+    """Address -> backing of the host's device, for fixed passthrough; else nothing is read."""
     addresses, compute = work.settings.fixed_addresses, work.place.compute
     if not addresses:
         return {}
@@ -131,8 +131,8 @@ def _fixed_backings(work: MachineWork, host: Any) -> dict[str, Any]:
 
 
 def upgrade(session: Session, settings: NodeSettings, live: Observed, version: int) -> None:
-    """Upgrade the machine. The caller looks at it afterwards: a lost answer, and a machine that
-    has the version already, are fine.
+    """Upgrade the machine. The caller reads it afterwards: a lost answer, and a machine that
+    already has the version, are no errors.
 
     Raises:
         VsphereError: vCenter refuses, as for a version that no host of the cluster knows.
@@ -147,7 +147,7 @@ def upgrade(session: Session, settings: NodeSettings, live: Observed, version: i
 
 
 def move(work: MachineWork, live: Observed) -> None:
-    """Put the machine where it is declared to be. Safe to run again.
+    """Move the machine to its declared place. Safe to run again.
 
     Raises:
         VsphereError: the name is taken in the folder, or vCenter refuses.
@@ -181,7 +181,7 @@ a recommendation for a machine or cluster whose behaviour is `manual` (vSphere A
 ClusterPowerOnVmOption; openshift/machine-api-operator, `pkg/controller/vsphere/reconciler.go`)."""
 _LINK_LOCAL = ("169.254.", "fe80:", "127.", "::1")
 _LOST_SECONDS = 2.0
-"""How long a machine is watched after the answer to a call was lost, before it is repeated."""
+"""Seconds for which a machine is watched after a lost answer, before the call is repeated."""
 
 
 def power_on(work: MachineWork, live: Observed) -> Observed:
@@ -223,7 +223,7 @@ def _start(work: MachineWork, live: Observed) -> None:
     seconds = work.settings.timeouts.power_on
 
     def watch() -> None:
-        """A question holds the task up until someone answers it."""
+        """A question of vCenter blocks the task until it is answered."""
         now = still_there(session, live)
         if now.question:
             raise failed("question", live=now)
@@ -249,10 +249,10 @@ def _start(work: MachineWork, live: Observed) -> None:
 
 
 def power_off(work: MachineWork, live: Observed) -> Observed:
-    """The machine, off: by its guest first where the policy says so, else at once."""
+    """Power the machine off: by its guest first if the policy says so, else at once."""
     session, machine, seconds = work.session, live.reference, work.settings.timeouts.shutdown
     soft = work.settings.delete_policy is DeletePolicy.TRY_SOFT
-    # What refuses to go off is off already, or cannot be asked: then it is looked at again.
+    # A machine that cannot be powered off is off already or unreachable: it is read again.
     passes = (vim.fault.InvalidPowerState, vim.fault.ToolsUnavailable, OutcomeUnknownError)
     with in_words(f"powering off {live.name}", "shutdown", f"{live.name} still runs"):
         if soft and live.power == "poweredOn" and live.tools_running:
@@ -268,10 +268,10 @@ def power_off(work: MachineWork, live: Observed) -> Observed:
 
 
 def still_there(session: Session, live: Observed) -> Observed:
-    """The machine as it is now.
+    """The machine at present.
 
     Raises:
-        VsphereError: it is gone: someone removed it meanwhile.
+        VsphereError: it was removed meanwhile.
     """
     now = observe(session, live.reference)
     if now is None:
@@ -282,7 +282,7 @@ def still_there(session: Session, live: Observed) -> Observed:
 def until(
     session: Session, live: Observed, seconds: float, done: Callable[[Observed], bool]
 ) -> Observed:
-    """The machine once `done` holds, it asks a question, or the seconds are over.
+    """The machine once `done` is true, it asks a question, or the time is over.
 
     Raises:
         VsphereError: the update was interrupted before, or the machine is gone.
@@ -324,7 +324,7 @@ def _await_guest(work: MachineWork, live: Observed) -> Observed:
             return now.tools_running
         if settings.wait_for is VsphereWaitFor.JOINED:
             return now.extra_config.get(JOINED_KEY) == "done"
-        # An address that can be reached from elsewhere.
+        # An address that other machines can reach.
         return bool(now.address) and not now.address.startswith(_LINK_LOCAL)
 
     live = until(work.session, live, settings.timeouts.address, ready)
@@ -345,18 +345,18 @@ def _await_guest(work: MachineWork, live: Observed) -> Observed:
 
 
 def stays(live: Observed) -> str:
-    """What becomes of a machine that runs and is late."""
+    """Text about a machine that runs but was not ready in time."""
     return said("timeout/stays", live=live)
 
 
 def _emptied(work: MachineWork, live: Observed, keys: tuple[str, ...]) -> Observed:
-    """The machine without values of these keys in its configuration. Safe to run again.
+    """The machine without the values of these keys in its configuration. Safe to run again.
 
     Raises:
         VsphereError: vCenter refuses.
     """
     machine, now = live.reference, live
-    known = True  # how it is
+    known = True  # its state
 
     def lacking() -> Callable[[], Any] | None:
         nonlocal now, known

@@ -48,7 +48,7 @@ def create(work: MachineWork, rooms: Rooms | None = None) -> tuple[Observed, boo
         rooms: Inventory shared with machines that are made at the same time. Default: its own.
 
     Raises:
-        VsphereError: it cannot be made. What was made in this call is removed again, or the text
+        VsphereError: it cannot be created. What this call created is removed again, or the text
             says what was left.
     """
     try:
@@ -58,7 +58,7 @@ def create(work: MachineWork, rooms: Rooms | None = None) -> tuple[Observed, boo
             return run_declared(replace(work, known_uuid=taken.instance_uuid), taken), True
         begun = live = _begun(work)
         if live is not None:
-            release(work)  # it has its host
+            release(work)  # its host is assigned
             incomplete = bool(live.extra_config.get(PENDING))
             try:
                 live = run_declared(replace(work, pending=incomplete), live)
@@ -70,7 +70,7 @@ def create(work: MachineWork, rooms: Rooms | None = None) -> tuple[Observed, boo
         if live is None:
             live = _make(replace(work, pending=True), rooms or rooms_of(work))
     except Exception:
-        release(work)  # what fails claims no host
+        release(work)  # a failed machine claims no host
         raise
     return live, begun is not None
 
@@ -104,7 +104,7 @@ def _taken_over(work: MachineWork) -> Observed | None:
 
 
 def rooms_of(work: MachineWork) -> Rooms:
-    """Where machines of this place can go."""
+    """Possible hosts and datastores of machines of this place."""
     session, found = work.session, work.place
     return Rooms(
         lambda: read_inventory(session, found.datacenter, found.compute), session.server_id
@@ -116,7 +116,7 @@ def _make(work: MachineWork, rooms: Rooms) -> Observed:
     datastore of it that has most room."""
     live = work.named()
     if live is not None and work.is_begun(live):
-        destroy(work, live)  # for a declaration that has changed since
+        destroy(work, live)  # the declaration has changed since
     else:
         check_name(work, live)
     wish, machine = rooms.checked or check_before(work), work.uuid
@@ -145,7 +145,7 @@ def _make(work: MachineWork, rooms: Rooms) -> Observed:
             _clean_up(work, live, failure)
             if failure.code is not Code.GPU_CAPACITY:
                 raise
-            refused.add(name)  # another stack was faster there
+            refused.add(name)  # another stack took the room
             last = failure
         else:
             runs(work)

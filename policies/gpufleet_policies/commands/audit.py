@@ -115,7 +115,7 @@ FIRST = names("option of audit that --help shows")
 @click.option(
     "--fix",
     is_flag=True,
-    help="Make the changes of --patch in YAML files, comments kept; validate them again, and "
+    help="Make the changes of --patch in YAML files; keep comments, validate them again, and "
     "print what remains.",
 )
 @click.option("--diff", is_flag=True, help="With --fix: print a unified diff, and write nothing.")
@@ -147,7 +147,7 @@ FIRST = names("option of audit that --help shows")
     type=click.IntRange(0),
     default=0,
     metavar="N",
-    help="List only the N costliest objects, in text and html. 0: all.",
+    help="List only the N costliest objects; in text and html. 0: all.",
 )
 @click.option(
     "--output",
