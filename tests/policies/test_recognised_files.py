@@ -4,6 +4,7 @@ from gpufleet.cluster import FleetFacts
 from gpufleet.cluster.nvidia import MigLayouts, NvidiaConfig, OperatorChoices, SharingConfig
 from gpufleet.cluster.queues import ClusterQueue, KueueConfiguration
 from gpufleet_policies.readers.documents import facts_of_document
+from gpufleet_policies.readers.raw_objects import ReferencedObject
 from gpufleet_policies.wrappers.judged import NotJudged
 from tests.policies.cases.pools import KARPENTER
 from tests.policies.objects import summary
@@ -52,9 +53,12 @@ def test_bare_configurations_are_recognised():
         "metadata": {"name": "kueue-manager-config"},
         "data": {"controller_manager_config.yaml": "waitForPodsReady:\n  enable: false\n"},
     }
-    (found,) = facts_of_document(kueue)
-    assert isinstance(found, KueueConfiguration)
-    assert found.waits_for_ready.value is False
+    configuration, referenced = sorted(
+        facts_of_document(kueue), key=lambda fact: type(fact).__name__
+    )
+    assert isinstance(referenced, ReferencedObject)  # for rules about other objects
+    assert isinstance(configuration, KueueConfiguration)
+    assert configuration.waits_for_ready.value is False
 
 
 def test_lists_and_dumps_are_opened():

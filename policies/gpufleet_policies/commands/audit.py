@@ -197,7 +197,7 @@ def command(
     **place: str | None,
 ) -> None:
     """Validate files by the policy rules: find waste and impossible settings before a deployment.
-    The object with most money comes first.
+    The costliest object comes first.
 
     PATH is a file, a folder, or `-`: Kubernetes manifests, Helm values and templates, `terraform
     show -json` plans, `pulumi preview --json`, `pulumi stack export`, `kubectl get -o json`,

@@ -28,8 +28,7 @@ RESTRICTED = ("kubernetes.io/hostname", "karpenter.sh/nodepool")
 def validate_requirements(
     value: Any, place: str, report: CheckReport, allowed: tuple[str, ...] = ()
 ) -> None:
-    """Operators, values, labels that no pool may select by (except allowed ones), names of
-    GPUs."""
+    """Operators, values, labels that no pool may select by (except allowed ones), names of GPUs."""
     for index, entry in enumerate(as_list(value) or []):
         item, where = as_mapping(entry), child(place, index)
         if item is None:

@@ -16,7 +16,6 @@ from gpufleet_policies.readers.other_kinds import cannot_concern_gpus, is_valida
 from gpufleet_policies.readers.placeholders import is_filled_in
 from gpufleet_policies.readers.pod_templates import KINDS
 from gpufleet_policies.readers.raw_objects import KINDS as RAW_KINDS
-from gpufleet_policies.readers.raw_objects import RawObject
 from gpufleet_policies.readers.reading import at, place_of
 from gpufleet_policies.readers.workload import workload_from
 from gpufleet_policies.wrappers.judged import NotJudged
@@ -130,8 +129,8 @@ def facts_of_object(
     reader = READERS.get((group, locator.kind))
     if reader is not None:
         yield from reader(document, locator)
-    if (group, locator.kind) in RAW_KINDS:
-        yield RawObject(locator=locator, document=document, annotations=own_texts(document))
+    if raw := RAW_KINDS.get((group, locator.kind)):
+        yield raw(locator=locator, document=document, annotations=own_texts(document))
     own = OBJECTS.get((group, locator.kind))
     by_definition = is_validated_by_definition(document, group, locator.kind)
     if own is None:

@@ -1,5 +1,4 @@
-"""Objects as they are written, for relations: rows of `rules.jsonl` name their
-fields."""
+"""Objects as they are written, for relations: rows of `rules.jsonl` name their fields."""
 
 import csv
 from dataclasses import dataclass
@@ -8,17 +7,22 @@ from typing import Any
 
 from gpufleet.cluster.subject import Subject
 
-KINDS = frozenset(
-    (row["group"], row["kind"])
-    for row in csv.DictReader(
-        Path(__file__).with_suffix(".csv").read_text(encoding="utf-8").splitlines()
-    )
-)
-"""Group and kind, in any version."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RawObject(Subject):
     """One object of these kinds."""
 
     document: dict[str, Any]
+
+
+class ReferencedObject(RawObject):
+    """An object that is not validated: only rows about other objects look it up."""
+
+
+KINDS = {
+    (row["group"], row["kind"]): RawObject if row["validated"] == "yes" else ReferencedObject
+    for row in csv.DictReader(
+        Path(__file__).with_suffix(".csv").read_text(encoding="utf-8").splitlines()
+    )
+}
+"""Group and kind, in any version, and the type of their facts."""

@@ -1,4 +1,4 @@
-"""The object with most money first, one remedy for it, and GPUs that no pod requests."""
+"""The object with the costliest first, one remedy for it, and GPUs that no pod requests."""
 
 import json
 from pathlib import Path

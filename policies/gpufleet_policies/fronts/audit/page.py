@@ -1,4 +1,4 @@
-"""The audit as one HTML page: sums, the objects with most money, nodes."""
+"""The audit as one HTML page: sums, the costliest objects, nodes."""
 
 from collections.abc import Iterator
 from html import escape

@@ -1,4 +1,4 @@
-"""The objects of an audit, most money first, each with one remedy."""
+"""The objects of an audit, the costliest first, each with one remedy."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ _KINDS = (AmountKind.WASTE, AmountKind.STANDING, AmountKind.EXPOSURE)
 
 @dataclass(frozen=True, slots=True)
 class RankedObject:
-    """One object with its findings, most money first."""
+    """One object with its findings, the costliest first."""
 
     file: str
     object: str

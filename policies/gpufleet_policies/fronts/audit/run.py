@@ -109,8 +109,7 @@ class Audit:
 
     @property
     def looked_at(self) -> int:
-        """Number of objects and documents that were validated; 0 is not a
-        success."""
+        """Number of objects and documents that were validated; 0 is not a success."""
         return sum(file.objects + file.beside for file in self.files)
 
     @property

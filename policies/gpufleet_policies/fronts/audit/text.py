@@ -1,4 +1,4 @@
-"""The audit as text: the object with most money first, its cost, and how to keep a finding."""
+"""The audit as text: the costliest object first, its cost, and how to keep a finding."""
 
 from collections.abc import Callable, Iterator, Sequence
 
@@ -34,8 +34,8 @@ def as_text(
 ) -> Iterator[str]:
     """Line by line; `width` None wraps nothing, as for a file or another program.
 
-    `verbose` lists everything that was not validated; `top` is the number of listed objects, those
-    with most money first, 0 for all.
+    `verbose` lists everything that was not validated; `top` is the number of listed objects,
+    the costliest first, 0 for all.
     """
     objects = ranked(result.findings)
     shown = objects[:top] if top else objects
