@@ -15,8 +15,8 @@ def fabric_of(row: InstanceType) -> Fabric:
 
 
 _WATCHES = (
-    "what the node monitoring agent reports of GPUs, kernel, network, storage and container "
-    "runtime, and a silent kubelet"
+    "faults of GPUs, kernel, network, storage and container runtime that the node monitoring "
+    "agent reports, and a silent kubelet"
 )
 _AFTER = "10 minutes for a GPU, 30 minutes for the rest"
 _GUIDE = "awsdocs/amazon-eks-user-guide dbc0b72 latest/ug/nodes/node-repair.adoc"
