@@ -290,6 +290,8 @@ ALLOWED: tuple[Allowed, ...] = (
     *(
         Allowed(part, "*", place, "Texts for people are in plain English; nothing to do.")
         for part, place in (
+            ("compile", "/findings/*/message"),
+            ("resources", "*GpuFleet::fleet/inputs/findings/*/message"),
             ("render", "*/rules.yaml/*/annotations/description"),
             ("resources", "*/inputs/spec/validations/*/message"),
             ("resources", "*/inputs/spec/validations/*/messageExpression"),
