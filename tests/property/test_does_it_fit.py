@@ -94,7 +94,8 @@ def audited(fleet: FleetFacts, resource: str, model: str) -> Finding | None:
     container = {
         "name": "main",
         "image": "vllm/vllm-openai:v0.11.0",
-        "args": ["--model", model],
+        # All of the share, and next to no cache: the weights alone decide.
+        "args": ["--model", model, "--gpu-memory-utilization", "1", "--max-model-len", "16"],
         "resources": {"limits": {resource: 1}},
     }
     template = {
