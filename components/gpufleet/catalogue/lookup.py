@@ -1,4 +1,4 @@
-"""Finding a row by name: exact keys, aliases, and what to say when there is none."""
+"""Search for a row by name: exact keys, aliases, and nearest names for an unknown name."""
 
 import re
 from collections import Counter
@@ -19,7 +19,7 @@ _TYPE_FORMS = (
 )
 """How AWS and Google name machine types: `p5.48xlarge`, `a3-highgpu-8g`."""
 _SURE = 0.8
-"""Likeness from which a name is a slip of the pen, and not the name of another thing."""
+"""Similarity from which a name is a typing error and not another name."""
 _PRODUCT_SUFFIX = re.compile(r"(-MIG-[0-9a-zA-Z.]+)?(-SHARED)?$")
 
 
