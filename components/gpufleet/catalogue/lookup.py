@@ -61,7 +61,7 @@ def nearest_names(
 
 
 def nearest_fix(key: str, names: Collection[str], otherwise: str = "") -> str:
-    """What to write: the name that looks like the key, else `otherwise`, else one of all names."""
+    """Proposed fix: the name most similar to the key, else `otherwise`, else a list of names."""
     near = nearest_names(key, names, limit=1)
     return f"write `{near[0]}`" if near else otherwise or f"one of {', '.join(names)}"
 
