@@ -1,4 +1,4 @@
-"""Partition: what the GPUs of one node are cut into, and what the node then advertises, as data."""
+"""Partition of the GPUs of one node, and the resources that the node advertises, as data."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
