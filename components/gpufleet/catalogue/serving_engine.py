@@ -1,4 +1,4 @@
-"""Type and lines of the engine table: what an inference engine keeps of a GPU besides its cache."""
+"""Type and lines of the engine table: GPU memory of an inference engine besides its cache."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

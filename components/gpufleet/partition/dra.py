@@ -1,4 +1,4 @@
-"""Dynamic Resource Allocation: what the DRA driver serves on a node, and what a claim gets.
+"""Dynamic Resource Allocation: devices of the DRA driver on a node, and devices of a claim.
 
 Facts: kubernetes-sigs/dra-driver-nvidia-gpu v0.5.0. A claim is shared if several pods use one
 ResourceClaim; each claim made from a template has exclusive devices.
