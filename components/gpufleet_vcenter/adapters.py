@@ -121,16 +121,16 @@ def adapter_changes(
     *,
     all_told: bool,
 ) -> None:
-    """What to do so that the machine has these adapters. It must be off where one goes, or one with
-    SR-IOV changes: a type cannot change, so another type is another adapter.
+    """Changes that give the machine these adapters. The machine must be off to remove an adapter or
+    to change one with SR-IOV. A type cannot change: another type is another adapter.
 
-    An adapter that is as it should be is left, wherever it stands; one of ours that is not is put
-    onto the network that lacks one, and keeps its MAC address; only then are adapters added and
-    removed. What someone else added is left alone.
+    A correct adapter stays, in any position. An incorrect adapter of ours moves to the network that
+    lacks one and keeps its MAC address; only then are adapters added and removed. Adapters that
+    others added stay.
 
     Args:
-        found: What the machine lacks, to which it is added.
-        wanted: What is declared.
+        found: Differences of the machine, extended by this call.
+        wanted: The declared adapters.
         former: Ids of the networks of the adapters that were declared before, None for one that is
             not known; None instead of them: the guest has not started, and every adapter is the
             template's.

@@ -48,11 +48,11 @@ def _pinned(endpoint: Endpoint, fingerprint: str) -> ssl.SSLContext:
 
 
 def untrusted(endpoint: Endpoint, problem: ssl.SSLError) -> VsphereError:
-    """Error: the certificate of the server is not trusted; includes the one that it offers."""
+    """Error: the server's certificate is not trusted; its text has the offered fingerprint."""
     try:
         offered = f"; it offers the SHA-256 fingerprint {_fingerprint(_offered(endpoint))}"
     except VsphereError:
-        offered = ""  # it does not speak TLS with this client: there is no certificate to compare
+        offered = ""  # no TLS with this client: no certificate to compare
     return failed(
         "certificate/untrusted",
         endpoint=endpoint,

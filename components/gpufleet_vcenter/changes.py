@@ -193,7 +193,7 @@ def _ends(change: MachineChange) -> str:
 
 
 WORD = said("replacement-impossible/word")
-"""What lets a change end machines that run."""
+"""Permission with which a change can stop running machines."""
 
 
 def impossible(change: MachineChange) -> str | None:

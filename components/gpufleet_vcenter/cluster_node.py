@@ -78,7 +78,7 @@ class ClusterApi:
                 return found
 
     def patch_node(self, name: str, patch: Mapping[str, Any]) -> None:
-        """Merge a patch into the Node; a missing Node is no error."""
+        """Merge a patch into the Node; a missing Node is not an error."""
         path = f"/api/v1/nodes/{quote(name)}"
         self._ask("PATCH", path, body=patch, kind="application/merge-patch+json", absent=(404,))
 
@@ -99,7 +99,7 @@ class ClusterApi:
         return found is None or found["metadata"]["uid"] != meta["uid"]
 
     def delete_node(self, node: Mapping[str, Any]) -> None:
-        """Delete exactly this Node object; a missing one is no error."""
+        """Delete exactly this Node object; a missing Node is not an error."""
         meta = node["metadata"]
         body = {"preconditions": {"uid": meta["uid"]}}
         path = f"/api/v1/nodes/{quote(meta['name'])}"
@@ -241,8 +241,8 @@ class ClusterNode:
         raise failed("drain", name=self._name, seconds=seconds, pods=_listed(left, held))
 
     def lost_since(self, minutes: int) -> str:
-        """Since when the node has not been Ready, where that is longer than so many minutes; empty:
-        it is not lost. While most of the cluster's nodes are not Ready, none counts as lost."""
+        """Time since which the node is not Ready, if longer than `minutes`; empty: the node is not
+        lost. While most of the cluster's nodes are not Ready, no node counts as lost."""
         node = self._own()
         ready = [] if node is None else _conditions(node, "Ready")
         if not ready or ready[0].get("status") == "True":

@@ -282,7 +282,7 @@ def still_there(session: Session, live: Observed) -> Observed:
 def until(
     session: Session, live: Observed, seconds: float, done: Callable[[Observed], bool]
 ) -> Observed:
-    """The machine once `done` is true, it asks a question, or the time is over.
+    """The machine when `done` is true, it has a question, or the time has passed.
 
     Raises:
         VsphereError: the update was interrupted before, or the machine is gone.

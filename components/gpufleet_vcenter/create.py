@@ -178,7 +178,7 @@ def run_declared(work: MachineWork, live: Observed, before: NodeSettings | None 
 
 
 def _pool_and_folder(settings: NodeSettings) -> tuple[str | None, str | None]:
-    """What moves a machine when its declaration changes. Who else moves one is not undone."""
+    """Declared pool and folder, which move a machine. Moves by others are not reverted."""
     return settings.place.resource_pool, settings.place.folder
 
 
@@ -232,7 +232,7 @@ def _attempt(work: MachineWork, spec: Any, doing: str) -> Observed | None:
 
 
 def _in_flight(work: MachineWork) -> str:
-    """What exists of a machine whose clone was not waited for to its end."""
+    """State of a machine whose clone may still run, as text."""
     live = work.find()
     if live is None:
         return said("interrupted/clone", work=work)
@@ -259,10 +259,10 @@ NEXT = "-next"
 
 
 def clone_replacement(work: MachineWork, uuid: str) -> None:
-    """Clone the replacement of a machine that still runs next to the one that it replaces.
+    """Clone the replacement of a running machine next to that machine.
 
-    The replacement takes name and GPUs once the old machine has gone: both cannot have them. Where
-    the datastore has no room for both, or the replacement goes to another host, nothing is cloned.
+    The replacement gets name and GPUs after the old machine is removed: both cannot have them. If
+    the datastore has no room for both, or the replacement needs another host, nothing is cloned.
 
     Args:
         work: The replacement.

@@ -1,4 +1,4 @@
-"""Where the user name and password of a vCenter come from. They are held in memory only."""
+"""User name and password of a vCenter, and their sources. They are kept in memory only."""
 
 import os
 import threading
@@ -17,10 +17,10 @@ class Credentials:
     user: str = field(repr=False)
     password: str = field(repr=False)
     key: str = "vsphere"
-    """Where they are read from."""
+    """Key under which they are read."""
 
     def refused(self, server: str, fault: str) -> VsphereError:
-        """That a server does not let this user in."""
+        """The error for a server that refuses this user."""
         key = self.key
         return failed(
             "authentication/refused",

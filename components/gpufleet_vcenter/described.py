@@ -1,8 +1,8 @@
 # pyright: standard
-"""What people and other programs read of a machine: notes, custom attributes and tags.
+"""Descriptions of a machine for people and other programs: notes, custom attributes and tags.
 
-What is declared is there; what was declared and no longer is, goes; anything else that a machine
-has is left alone.
+Declared descriptions are written; descriptions that are no longer declared are removed; all others
+of a machine stay.
 """
 
 from collections.abc import Iterable, Mapping
@@ -40,8 +40,7 @@ def check_description(session: Session, settings: NodeSettings) -> None:
 def found_on(
     session: Session, settings: NodeSettings, live: Observed
 ) -> tuple[Mapping[str, str], frozenset[Tag]]:
-    """What the machine has of the attributes and tags that are declared; vCenter is asked for
-    nothing else."""
+    """Declared attributes and tags that the machine has; nothing else is read from vCenter."""
     attributes, tags = settings.custom_attributes, tags_of(settings)
     keys = _known_keys(session) if attributes else {}
     has = {name: live.custom_values.get(keys.get(name, -1), "") for name in attributes}

@@ -1,12 +1,10 @@
 # pyright: standard
-"""Disks of a machine next to its template's: each is known by a mark that says where it is plugged
-in.
+"""Disks of a machine in addition to its template's: a mark with the slot identifies each disk.
 
-The mark (`gpufleet.disk.<name>`) is written in the very reconfiguration that makes the disk, so a
-disk is never there without being known: the one who looks after a lost answer finds both or
-neither. File names and keys of devices would not do: Storage vMotion renames files, and vCenter
-chooses keys. A mark names its machine too: a template that was made of a machine has that
-machine's marks.
+The mark (`gpufleet.disk.<name>`) is written in the same reconfiguration that makes the disk, so a
+disk never exists without its mark: after a lost answer, both or neither are found. File names and
+device keys cannot identify a disk: Storage vMotion renames files, and vCenter chooses keys. A mark
+also names its machine, because a template made from a machine has that machine's marks.
 """
 
 import copy
@@ -49,21 +47,21 @@ class MarkedDisk:
     slot: Slot
     keep: bool
     device: Any | None
-    """None: the mark is there and the disk is not; someone took it away."""
+    """None: the mark exists and the disk does not, because it was removed outside."""
 
     @property
     def size_gib(self) -> int:
-        """Whole GiB it has; 0: it is not there."""
+        """Size in whole GiB; 0: the disk does not exist."""
         return disk_bytes(self.device) >> 30
 
     @property
     def file(self) -> str:
-        """`[datastore] folder/file.vmdk`, as vCenter says it now."""
+        """`[datastore] folder/file.vmdk`, the current path in vCenter."""
         return _file(self.device)
 
 
 def disk_bytes(disk: Any | None) -> int:
-    """Bytes that the guest sees; 0: there is no disk."""
+    """Bytes that the guest sees; 0: no disk."""
     if disk is None:
         return 0
     return int(disk.capacityInBytes or (disk.capacityInKB or 0) * 1024)
@@ -82,18 +80,18 @@ def marked_disks(live: Observed) -> dict[str, MarkedDisk]:
 
 
 def plugged_disks(live: Observed) -> list[MarkedDisk]:
-    """Those of them that are there."""
+    """The machine's own further disks that exist."""
     return [disk for disk in marked_disks(live).values() if disk.device is not None]
 
 
 def first_disk(live: Observed) -> Any | None:
-    """The disk that `diskGib` is about: the template's with the lowest place."""
+    """The disk that `diskGib` refers to: the template's disk in the lowest slot."""
     ours = {disk.slot for disk in marked_disks(live).values()}
     return min((d for d in live.disks if _slot(d) not in ours), key=_slot, default=None)
 
 
 def store_of(live: Observed) -> str:
-    """Name of the datastore that the first disk is on; empty: there is no disk."""
+    """Name of the datastore of the first disk; empty: no disk."""
     return _file(first_disk(live)).partition("]")[0].removeprefix("[")
 
 
@@ -108,11 +106,11 @@ def disk_changes(
     stores: Mapping[str, FoundStore],
     policy: Sequence[Any] = (),
 ) -> None:
-    """What to do so that the machine has these further disks and none of its own besides.
+    """Changes that give the machine exactly these further disks of its own.
 
     Args:
-        found: What the machine lacks, to which it is added.
-        wanted: What is declared.
+        found: Differences of the machine, extended by this call.
+        wanted: The declared disks.
         stores: Datastores that the declaration names.
         policy: Storage policy of disks that name no datastore. Default: the datastore's own.
     """

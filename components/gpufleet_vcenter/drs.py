@@ -72,16 +72,16 @@ class DrsCluster:
         lacking: Callable[[], Any | None],
         alone: AbstractContextManager[Any] = _CHANGING,
     ) -> None:
-        """Change the cluster until nothing lacks.
+        """Change the cluster until it is as declared.
 
         Args:
             what: What is changed, for errors.
-            lacking: Looks at the cluster and returns the change; None: it is as it should be.
-            alone: Held from the first look to the last. Default: no other change of this process
-                comes between.
+            lacking: Reads the cluster and returns the change; None: it is as declared.
+            alone: Lock held during the whole change. Default: the lock of all changes in this
+                process.
 
         Raises:
-            VsphereError: vCenter refuses, or someone else changes it again and again.
+            VsphereError: vCenter refuses, or others change the cluster repeatedly.
         """
 
         def start() -> Callable[[], Any] | None:
@@ -97,7 +97,7 @@ def _cluster(work: MachineWork) -> DrsCluster:
 
 
 def check_cluster(settings: NodeSettings, found: FoundPlace) -> None:
-    """Refuse what needs DRS where there is none.
+    """Refuse inputs that need DRS if the place has no DRS.
 
     Raises:
         VsphereError: the place is a standalone host.

@@ -10,7 +10,7 @@ from typing import cast
 
 
 class Code(StrEnum):
-    """What went wrong, stable for scripts and documentation."""
+    """Error codes, stable for scripts and documentation."""
 
     AUTHENTICATION = "vsphere-authentication"
     SESSION = "vsphere-session"
@@ -47,10 +47,10 @@ class Code(StrEnum):
     DRS_BEHAVIOR = "vsphere-drs-behavior"
     """A machine's own DRS setting cannot be written."""
     KUBERNETES = "vsphere-kubernetes"
-    """The cluster that the machine is a node of cannot be asked."""
+    """The Kubernetes cluster of the machine's node cannot be reached."""
     DRAIN = "vsphere-drain"
     FAULT = "vsphere-fault"
-    """A fault this table has no row for: its name is in the text."""
+    """A fault without a row in the table: its name is in the text."""
 
 
 class VsphereError(Exception):
@@ -98,7 +98,7 @@ def rows_of(table: str) -> Mapping[str, Mapping[str, str]]:
 
 
 Fact = object | Sequence[str]
-"""What a text names; of several the text has all, with commas, or `none`."""
+"""A value in a text; of a sequence the text has all values with commas, or `none`."""
 
 
 def failed(row: str, *, fault: str = "", left: str = "", **facts: Fact) -> VsphereError:
@@ -131,17 +131,17 @@ def said(row: str, part: str = "message", **facts: Fact) -> str:
 
 
 def interrupted(doing: str, left: str = "") -> VsphereError:
-    """That an interrupt ended a wait, which is neither its success nor its time-out.
+    """The error for a wait that an interrupt ended, which is neither success nor time-out.
 
     Args:
-        doing: What was under way.
-        left: What exists now. Default: nothing is said of it.
+        doing: The interrupted step.
+        left: What exists now. Default: the text does not state it.
     """
     return failed("interrupted", doing=doing, left=left)
 
 
 def near(wanted: str, names: Iterable[str]) -> str:
-    """`; near: gpu-a, gpu-b`, for a name that does not exist; empty: none is alike."""
+    """`; near: gpu-a, gpu-b`, for a name that does not exist; empty: no name is similar."""
     found = difflib.get_close_matches(wanted, sorted(set(names)), n=3, cutoff=0.5)
     return f"; near: {', '.join(found)}" if found else ""
 

@@ -1,8 +1,7 @@
 # pyright: standard
-"""What a group of machines is to do: its declaration, its state, and the machines that vCenter has,
-as one list of steps. Pure, and the same in a preview, an update and a removal. Declaration and
-state are read from the engine's properties of today, and from those of the resources that there
-were before."""
+"""The plan of a group of machines: one list of steps from its declaration, its state, and the
+machines in vCenter. Pure, and the same in a preview, an update and a removal. Declaration and state
+are read from the engine's current properties, and from those of former resource types."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -33,7 +32,7 @@ _KEPT = ("group", "life", "width", "rolloutWidth", "order", "after", "names", "p
 
 @dataclass(frozen=True, slots=True)
 class GroupInputs:
-    """What is declared of a group."""
+    """Declaration of a group."""
 
     group: str
     """`organisation/project/stack/group`."""
@@ -46,18 +45,18 @@ class GroupInputs:
     after: Mapping[str, list[str]]
     """Key -> keys of machines that are changed before it."""
     excluded: tuple[str, ...]
-    """Keys that the declaration says are to go."""
+    """Keys that the declaration excludes."""
     names: str
-    """What the names of the machines begin with."""
+    """Prefix of the names of the machines."""
     objects: Objects
-    """What names lead to."""
+    """vCenter's reference of each declared name."""
     plan: Mapping[str, str]
-    """What `check` found to do, by the names of machines."""
+    """Steps that `check` planned, by the names of machines."""
     given: Mapping[str, Any]
 
     @staticmethod
     def of(given: Mapping[str, Any]) -> "GroupInputs | None":
-        """The inputs; None: which machines there are is not known yet."""
+        """The inputs; None: the machines are not known yet."""
         nodes, order = given.get("nodes") or {}, given.get("order") or []
         if not isinstance(nodes, Mapping) or not isinstance(order, list) or has_unknown(order):
             return None
@@ -78,12 +77,12 @@ class GroupInputs:
         )
 
     def kept(self) -> dict[str, Any]:
-        """What the state keeps of it next to the machines."""
+        """Inputs of the group that the state keeps in addition to the machines."""
         return {key: self.given[key] for key in (*_KEPT, "objects") if key in self.given}
 
     def asks_later(self) -> bool:
-        """Whether nothing is asked in a preview: it is switched off, something is not known yet, or
-        no credentials are there, as in a preview that is only to show what would be done."""
+        """Whether a preview does not call vCenter: it is switched off, an input is not known yet,
+        or there are no credentials, as in a preview that only shows the plan."""
         if self.given.get("preflight") == "create":
             return True
         if any(has_unknown(placed(node)) for node in self.nodes.values()):
@@ -115,8 +114,8 @@ def placed(node: Machine) -> dict[str, Any]:
 
 
 def state_of(olds: Mapping[str, Any]) -> dict[str, Machine]:
-    """What a state has of each machine, by key. States of the former resources have a list of
-    machines, what they have in common next to it, and no uuids."""
+    """Machines in a state, by key. States of the former resources have a list of machines, their
+    common inputs next to it, and no uuids."""
     nodes, order = olds.get("nodes") or {}, olds.get("order") or []
     life = {"life": olds["life"]} if olds.get("life") not in (None, UNKNOWN) else {}
     if isinstance(nodes, list):
@@ -131,15 +130,15 @@ def state_of(olds: Mapping[str, Any]) -> dict[str, Machine]:
 
 
 LOST = ("nodeReady",)
-"""What makes a machine anew that is as it is declared."""
+"""Properties that cause the replacement of a machine that is as declared."""
 
 
 class StepKind(StrEnum):
-    """What is done with one machine."""
+    """Kind of a step for one machine."""
 
     MAKE = "make"
     TAKE = "complete"
-    """One that an earlier run began, or that another stack made, becomes this one."""
+    """A machine that an earlier run began, or another stack made, becomes this machine."""
     CHANGE = "change"
     REPLACE = "replace"
     REMOVE = "remove"
@@ -153,12 +152,12 @@ class GroupStep:
     name: str
     key: str
     new: Machine = field(default_factory=dict[str, Any])
-    """Inputs; empty: it goes."""
+    """Inputs; empty: the machine is removed."""
     old: Machine = field(default_factory=dict[str, Any])
-    """What the state has of it; empty: nothing."""
+    """The machine in the state; empty: it is not in the state."""
     changes: tuple[MachineChange, ...] = ()
     row: GroupMachine | None = None
-    """The machine as vCenter lists it; None: it is not there, or was not asked for."""
+    """The machine as vCenter lists it; None: it does not exist, or was not read."""
     next: GroupMachine | None = None
     """Its replacement that an earlier run prepared."""
 
@@ -170,7 +169,7 @@ class GroupStep:
 
     @property
     def text(self) -> str:
-        """What a preview says of it."""
+        """Text of the step in a preview."""
         if self.kind is StepKind.REMOVE and not self.old:
             state = "runs" if self.row is not None and self.row.powered_on else "is there"
             return f"remove: {self.name} {state}, and nothing declares it"
@@ -186,7 +185,7 @@ class GroupStep:
 
     @property
     def policy(self) -> str:
-        """What may be done with the machine that runs."""
+        """Update policy of the running machine."""
         return str(self.new.get("updatePolicy", VsphereUpdatePolicy.REFUSE.value))
 
     @property
@@ -198,14 +197,14 @@ class GroupStep:
 
     @property
     def refusals(self) -> list[tuple[str, str]]:
-        """Property and reason of what cannot be done, or not without a word."""
+        """Property and reason of changes that are impossible, or need a permission."""
         if self.kind is StepKind.REPLACE and not self.changes:
             if self.policy == VsphereUpdatePolicy.REPLACE.value:
                 return []
             made = "it runs, and was made for another declaration (generation)"
             return [("", f"{made}: {WORD}")]
         drifted: Mapping[str, Any] = self.old.get("drifted") or {}
-        # What someone changed in vCenter concerns this machine alone, and not the whole update.
+        # A property changed in vCenter affects this machine only, not the whole update.
         declared = tuple(change for change in self.changes if change.path not in drifted)
         return refused(declared, self.policy) if self.old else []
 
@@ -229,13 +228,13 @@ def steps_of(
     rows: Sequence[GroupMachine] | None,
     objects: Objects,
 ) -> tuple[GroupStep, ...]:
-    """Everything to be done, in the order of the declaration; what goes comes last.
+    """All steps, in the order of the declaration; removals are last.
 
     Args:
-        before: What the state has, by key: outputs, or inputs where a preview has no more.
+        before: Machines in the state, by key: outputs, or inputs where a preview has only these.
         wanted: The declaration, with generations settled.
-        rows: Machines of the group that vCenter has. None: it was not asked.
-        objects: What names lead to.
+        rows: Machines of the group in vCenter. None: they were not read.
+        objects: vCenter's reference of each declared name.
     """
     steps: list[GroupStep] = []
     used: set[str] = set()
@@ -344,7 +343,7 @@ def _step(
 def _without_state(
     step: GroupStep, current: GroupMachine | None, begun: GroupMachine | None
 ) -> GroupStep:
-    """What becomes of a machine that the declaration has and the state does not."""
+    """Step for a machine that is in the declaration and not in the state."""
     row = begun if current is None else current
     if row is None:
         return replace(step, kind=StepKind.TAKE) if step.new.get("adopt") else step
@@ -380,8 +379,8 @@ def _begun(
 
 
 def _comparable(old: Machine, new: Machine) -> Machine:
-    """What was declared of a machine. A state without digests of its first-boot data has them in
-    the generation: where that stays, the data does."""
+    """Declared inputs of a machine. If the state has no digests of the first-boot data, the
+    generation contains them: an equal generation means equal data."""
     kept = inputs_kept(old)
     if old.get("generation") == new.get("generation"):
         digests = ("userDataSha256", "vendorDataSha256", "bootSha256")

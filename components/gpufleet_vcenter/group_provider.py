@@ -48,11 +48,11 @@ class VsphereGpuNodeGroupProvider(VsphereProvider):
     """Make, read, change and remove the machines of a group."""
 
     def check(self, _olds: dict[str, Any], news: dict[str, Any]) -> CheckResult:
-        """Validate the inputs, and show what vCenter has to become, unless a setting prevents that
-        it is asked.
+        """Validate the inputs, and show the planned changes, unless a setting prevents calls to
+        vCenter.
 
-        The inputs come back with the generations of machines that stay, with vCenter's references
-        of what they name (`objects`), and with what is to be done (`plan`).
+        The returned inputs have the generations of machines that stay, vCenter's references of the
+        named objects (`objects`), and the planned steps (`plan`).
         """
         given, before = GroupInputs.of(normalised(news)), state_of(normalised(_olds))
         if given is None:
@@ -124,7 +124,7 @@ class VsphereGpuNodeGroupProvider(VsphereProvider):
         return made
 
     def read(self, id_: str, props: dict[str, Any]) -> ReadResult:
-        """What the machines are now; one that is gone is left out."""
+        """Current machines; a machine that no longer exists is left out."""
         outs = normalised(props)
         before = state_of(outs)
         if not before or len(_with_uuid(before)) < len(before):
@@ -135,17 +135,17 @@ class VsphereGpuNodeGroupProvider(VsphereProvider):
         return ReadResult(id_, {**outs, **_outs(machines)})
 
     def update(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> UpdateResult:
-        """Make the declared set from what is there.
+        """Change the existing machines into the declared set.
 
         Raises:
-            VsphereError: it is not possible, or would end machines that run without the word for
-                it; then nothing was changed.
+            VsphereError: it is not possible, or would stop running machines without the permission;
+                then nothing was changed.
             NotReadyError: a machine is not what is declared; the state has the others.
         """
         return UpdateResult(_reconciled(_known(_news), state_of(normalised(_olds)), _id))
 
     def delete(self, _id: str, _props: dict[str, Any]) -> None:
-        """Remove every machine of the group, also those that a killed run made."""
+        """Remove every machine of the group, also machines that a killed run made."""
         outs = normalised(_props)
         before = state_of(outs)
         if not before:
@@ -182,7 +182,7 @@ def _with_uuid(before: Mapping[str, Machine]) -> dict[str, Machine]:
 
 
 def _outs(machines: Mapping[str, Machine]) -> dict[str, Any]:
-    """What the state keeps of the machines, and the ids that other resources read."""
+    """Outputs of the machines for the state, and the ids that other resources read."""
     ids = ("instanceUuid", "providerId")
     return {
         "nodes": dict(machines),
@@ -218,7 +218,7 @@ def _known(props: dict[str, Any]) -> GroupInputs:
 def _looked_at(
     given: GroupInputs, before: Mapping[str, Machine], olds: Mapping[str, Any]
 ) -> tuple[Objects, tuple[GroupMachine, ...] | None, GroupRun | None]:
-    """What names lead to, and the machines of the group; nothing where vCenter is not asked."""
+    """References of names, and the machines of the group; empty if vCenter is not called."""
     known: Objects = {**(olds.get("objects") or {}), **given.objects}
     if given.asks_later() or not (given.nodes or before):
         return known, None, None
@@ -230,7 +230,7 @@ def _looked_at(
 def _objects(
     run: GroupRun, given: GroupInputs, before: Mapping[str, Machine], known: Objects
 ) -> Objects:
-    """What the names of both declarations lead to: what is known stays."""
+    """References of the names in both declarations; known references stay."""
     names: dict[str, tuple[str, str]] = {}
     for node in (*given.nodes.values(), *before.values()):
         names |= names_of(node)
@@ -329,7 +329,7 @@ class VsphereGpuNodeOwnerProvider(VsphereProvider):
         return UpdateResult({**_kept(normalised(_news)), "life": _id})
 
     def delete(self, _id: str, _props: dict[str, Any]) -> None:
-        """Remove what machines are left: those that a killed run made and no state has."""
+        """Remove the remaining machines, which a killed run made and no state has."""
         old = normalised(_props)
         width, group, common = int(old["width"]), str(old["group"]), old["common"]
         run = GroupRun(group, common, width, width)

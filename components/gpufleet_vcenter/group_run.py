@@ -39,17 +39,16 @@ from gpufleet_vcenter.tasks import in_words
 def make(
     given: Mapping[str, Any], known_uuid: str = "", rooms: Rooms | None = None
 ) -> tuple[dict[str, Any], VsphereError | None]:
-    """Make the machine, or go on with one that an earlier run began. Returns its outputs, and why
-    it is not ready, where it is late: it runs then and stays, because nothing is won by removing
-    it.
+    """Make the machine, or complete one that an earlier run began. Returns its outputs, and the
+    reason if it is not ready in time: it then runs and stays, because a removal gains nothing.
 
     Args:
         given: Inputs.
-        known_uuid: Of the one that an earlier run began. Default: it is computed.
+        known_uuid: Uuid of the machine that an earlier run began. Default: it is computed.
         rooms: Inventory shared with machines that are made at the same time. Default: its own.
 
     Raises:
-        VsphereError: it cannot be made; the text says what was left.
+        VsphereError: it cannot be made; the text states what remains.
     """
     work = _opened(given, known_uuid)
     with in_words(f"making {work.settings.name}"):
@@ -104,7 +103,7 @@ def change(
         return {**observed_of(olds), **inputs_kept(given)}
     work = _opened(given, uuid)
     settings = work.settings
-    # What `check` could not know: it sees the inputs of before, and not what vCenter has.
+    # Not known in `check`: it sees the previous inputs, and not the machines in vCenter.
     wrong = [f"{change.path}: {reason}" for change in found if (reason := impossible(change))]
     if wrong:
         raise VsphereError(Code.UNSUPPORTED, f"changing {settings.name}: {'; '.join(wrong)}")
@@ -128,7 +127,7 @@ def _opened(given: Mapping[str, Any], known_uuid: str = "") -> MachineWork:
 def _seen(work: MachineWork, live: Observed, olds: Mapping[str, Any]) -> MachineContext:
     session, host = work.session, live.host
     about = None if host is None else one(session, host, vim.HostSystem, ("name",))
-    # Names of the networks that the machine is on are asked only where adapters are declared.
+    # Names of the machine's networks are read only if adapters are declared.
     told = any(network is not None for network, _ in work.settings.place.adapters)
     networks = [found_network(session, network) for network in live.networks if told]
     return MachineContext(
@@ -141,8 +140,8 @@ def _seen(work: MachineWork, live: Observed, olds: Mapping[str, Any]) -> Machine
 
 
 def _with_node(work: MachineWork, live: Observed, seen: MachineContext) -> MachineContext:
-    """What the cluster says of the node, where a lost one is to be replaced: only if vCenter has
-    room for the new machine."""
+    """Adds the lost state of the node, if lost nodes are replaced: only if vCenter has room for the
+    new machine."""
     settings, minutes = work.settings, work.settings.replace_not_ready_minutes
     if minutes is None or settings.kubernetes is None:
         return seen
@@ -161,7 +160,7 @@ class GroupRun:
     group: str
     """Owner of the group."""
     common: Machine
-    """Inputs of one of the machines: how those are reached that only vCenter has."""
+    """Inputs of one of the machines: access to machines that only vCenter has."""
     creation_width: int
     """Machines that are made at a time."""
     rollout_width: int
@@ -169,9 +168,9 @@ class GroupRun:
     after: Mapping[str, Sequence[str]] = field(default_factory=dict[str, Sequence[str]])
     """Key -> keys of machines that are changed before it."""
     machines: dict[str, Machine] = field(default_factory=dict[str, Machine])
-    """Outputs of each machine, by key: of before, and in the end of what there is."""
+    """Outputs of each machine, by key: first the previous ones, at the end the current ones."""
     failures: dict[str, str] = field(default_factory=dict[str, str])
-    """Name of a machine -> why it is not what is declared."""
+    """Name of a machine -> reason why it is not as declared."""
     session: Session = field(init=False)
 
     def __post_init__(self) -> None:
@@ -182,8 +181,8 @@ class GroupRun:
         """Refuse the steps, before anything is done.
 
         Args:
-            steps: What is to be done.
-            excluded: Keys that the declaration says are to go.
+            steps: The planned steps.
+            excluded: Keys that the declaration excludes.
 
         Raises:
             VsphereError: a change is not possible, or ends machines that run without a word; the
@@ -202,13 +201,13 @@ class GroupRun:
             )
 
     def reasons(self, steps: Sequence[GroupStep]) -> list[str]:
-        """What prevents the steps that need a place, as vCenter is now."""
+        """Reasons that prevent the steps that need a place, in the current vCenter."""
         absent = [read_settings(placed(step.new)) for step in steps if step.needs_place]
         leaving = {step.uuid for step in steps if step.kind is not StepKind.MAKE} - {""}
         return validate_new(self.session, absent, frozenset(leaving))
 
     def carry_out(self, steps: Sequence[GroupStep]) -> None:
-        """Do all of it. What fails is in `failures`; nothing that others need is undone."""
+        """Carry out all steps. Failures are in `failures`; no step that others need is reverted."""
         begun = [step for step in steps if step.kind is StepKind.REMOVE and _is_pending(step)]
         gone = [step for step in steps if step.kind is StepKind.REMOVE and step not in begun]
         made = [step for step in steps if step.kind in (StepKind.MAKE, StepKind.TAKE)]
@@ -220,17 +219,17 @@ class GroupRun:
         self._roll(rolled)
         if gone and not self.failures.keys() & {step.name for step in rolled}:
             self._each(gone, self.rollout_width, self._remove)
-            # What had no place may have one now.
+            # A machine without a place may have one now.
             again = [step for step in made if self.failures.pop(step.name, None) is not None]
             self._each(again, self.creation_width, self._make)
 
     def sweep(self, life: str, names: str) -> None:
-        """Remove all machines of the group, also those that a killed run made. A copy that someone
-        made of one stays, and is named in a warning.
+        """Remove all machines of the group, also machines that a killed run made. A copy made
+        outside stays, and a warning names it.
 
         Args:
             life: Id of the stack; machines of another one stay.
-            names: What the names of the group's machines begin with; empty: unknown.
+            names: Prefix of the names of the group's machines; empty: unknown.
 
         Raises:
             VsphereError: one could not be removed; the others are.
@@ -280,7 +279,7 @@ class GroupRun:
             if step.kind is StepKind.MAKE and not step.old
         }
         with suppress(VsphereError), in_words(f"looking for the place of {steps[0].name}"):
-            # What prevents it is said of each machine that it concerns.
+            # The reasons are reported for each machine.
             if new:
                 rooms.checked = check_before(works[0], len(new))
                 rooms.assign(new, rooms.checked)

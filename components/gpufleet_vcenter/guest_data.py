@@ -1,4 +1,4 @@
-"""What a machine's guest is given at its first boot, and how it is packed into guestinfo.
+"""First-boot data of a machine's guest, and its encoding in guestinfo.
 
 Static addresses: cloud-init has them in the key `network` of its meta data, in version 2 of its
 network configuration (data source VMware, read 2026-11-23). CoreOS has them as arguments of its

@@ -12,7 +12,7 @@ NAMESPACE = uuid.UUID("6ed7a5f1-52b2-5b6c-9a7e-3b1f6f0c4d21")
 """This value must never change: with another value no existing machine would be recognised."""
 
 MARKS = "gpufleet."
-"""What each key of a mark begins with."""
+"""Prefix of each key of a mark."""
 OWNER = "gpufleet.owner"
 GENERATION = "gpufleet.generation"
 SCHEMA = "gpufleet.schema"
@@ -39,7 +39,7 @@ def uuid_of(server: str, owner: str, generation: str, life: str = "") -> str:
     Args:
         server: The vCenter's own instance uuid, so that a renamed server keeps its machines.
         owner: `organisation/project/stack/group/ordinal`.
-        generation: Short digest of what can only change by replacing the machine.
+        generation: Short digest of inputs that only a replacement can change.
         life: Id of the stack. Default: unknown, as in states that were written before there was
             one.
     """
@@ -48,30 +48,30 @@ def uuid_of(server: str, owner: str, generation: str, life: str = "") -> str:
 
 
 class Standing(Enum):
-    """What a machine of vCenter is to a group."""
+    """Relation of a machine in vCenter to a group."""
 
     OURS = "ours"
     """The group made it, and it is complete."""
     PENDING = "pending"
     """The group made it, and it is not complete."""
     COPY = "copy"
-    """Someone copied or restored it from a machine of the group."""
+    """A copy or a restored backup of a machine of the group."""
     FOREIGN = "foreign"
-    """It belongs to someone else."""
+    """It does not belong to the group."""
 
 
 def standing(
     server: str, group: str, life: str, instance_uuid: str, extra_config: Mapping[str, str]
 ) -> Standing:
-    """What a machine of vCenter is to a group: the one answer, for making, sweeping and reports.
+    """Relation of a machine in vCenter to a group, for creation, sweeping and reports.
 
     vCenter copies the extra configuration with the marks, and gives a copy an instance uuid of its
     own.
 
     Args:
         server: The vCenter's own instance uuid.
-        group: Owner of the group. It decides only where the group has no id.
-        life: Id of the group in its stack; empty: the state is of a time before there were ids.
+        group: Owner of the group. It is used only if the group has no id.
+        life: Id of the group in its stack; empty: the state is older than these ids.
         instance_uuid: The machine's.
         extra_config: The machine's.
     """

@@ -1,5 +1,5 @@
 # pyright: standard
-"""What a vCenter offers: hosts, their GPUs, and what machines already hold; read in few calls."""
+"""Inventory of a vCenter: hosts, their GPUs, and their use by machines; read in few calls."""
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
@@ -69,7 +69,7 @@ class Host:
     """Ids of the networks it is on."""
     core_mhz: int = 0
     cpu_mhz: int = 0
-    """Of all its cores."""
+    """Processor frequency of all its cores together, in MHz."""
     reserved_mhz: int = 0
     """Processor time reserved by machines that run."""
     nics: tuple[PhysicalGpu, ...] = ()
@@ -158,7 +158,7 @@ _DEVICES = paths_of("devices", "extra_config")
 
 
 def read_inventory(session: Session, datacenter: Any, compute: Any) -> Inventory:
-    """What the hosts of one cluster have and what is taken.
+    """Capacity of the hosts of one cluster, and its use.
 
     Machines are read for the whole datacenter: a host may run machines of folders the cluster's
     own machines are not in. Devices are the bulk of what a machine has, and are read only of those

@@ -1,6 +1,6 @@
 # pyright: standard
-"""What a cluster offers, which pools fit now, and whether its hosts can hand out vGPUs, as rows for
-people and programs, asked outside a deployment.
+"""Capacity of a cluster, pools that fit now, and whether its hosts can assign vGPUs, as rows for
+people and programs, read outside a deployment.
 
 Sources of what vGPUs need, read 2026-11-23: NVIDIA AI Enterprise User Guide, prerequisites (SR-IOV
 and VT-d or IOMMU in the BIOS) and vGPU Manager; NVIDIA Virtual GPU Software User Guide (graphics
@@ -101,7 +101,7 @@ def ask_inventory(
         pools: Machines of each pool. Each is placed alone: two may want the same GPU.
 
     Raises:
-        VsphereError: the vCenter cannot be asked, or a name is not found.
+        VsphereError: the vCenter cannot be reached, or a name is not found.
     """
     with asked(endpoint, datacenter, f"reading {cluster}") as (session, center):
         compute = by_name(session, center, "cluster", cluster)
@@ -136,10 +136,10 @@ SHARED_DIRECT = "sharedDirect"
 
 @dataclass(frozen=True, slots=True)
 class HostSetup:
-    """What a host is set to, next to its devices."""
+    """Settings of a host, without its devices."""
 
     version: str
-    """Of ESXi."""
+    """Version of ESXi."""
     default_graphics: str
     """Graphics type that new GPUs get; empty: not known."""
     licence: str | None
@@ -157,7 +157,7 @@ not; `notKnown`, the API did not answer, or shows no such setting."""
 
 
 def _check(row: str, **facts: object) -> Check:
-    """What a row of `vgpu_readiness.jsonl` says; after `/` is what distinguishes its answers."""
+    """A row of `vgpu_readiness.jsonl` as a check; the part after `/` selects its answer."""
     known = rows_of("vgpu_readiness")[row]
     found, fix = (known.get(name, "").format_map(facts) for name in ("found", "fix"))
     check = row.partition("/")[0]
@@ -165,7 +165,7 @@ def _check(row: str, **facts: object) -> Check:
 
 
 def vgpu_readiness(host: Host, setup: HostSetup, wanted: Iterable[str]) -> list[Check]:
-    """Every condition of one host; `wanted` are the vGPU types that pools ask for."""
+    """Every condition of one host; `wanted` are the vGPU types that pools request."""
     default = {"": "/unknown", SHARED_DIRECT: ""}.get(setup.default_graphics, "/other")
     packages = {None: "/unknown", (): "/none"}.get(setup.packages, "")
     return [

@@ -2,7 +2,7 @@
 """Finding objects by path or by name, machines by their instance uuid, and storage policies.
 
 Storage policies belong to a service of their own (`/pbm`), which knows a login of vCenter by its
-cookie. Cluster API asks it the same way (kubernetes-sigs/cluster-api-provider-vsphere,
+cookie. Cluster API calls it in the same way (kubernetes-sigs/cluster-api-provider-vsphere,
 `pkg/services/govmomi/vcenter/clone.go`: CheckRequirements, then the profile in the clone).
 """
 
@@ -185,7 +185,7 @@ def by_name(session: Session, root: Any, kind: str, wanted: str) -> Any:
     up once.
 
     Raises:
-        VsphereError: there is none, or more than one.
+        VsphereError: no object, or more than one, is found.
     """
     if (key := (root, kind, wanted)) not in session.places:
         session.places[key] = looked_up(session, root, kind, wanted)
@@ -246,14 +246,14 @@ def machines_with(session: Session, datacenter: Any, instance_uuid: str) -> list
 
 
 _VERSION = "pbm.version.version11"
-"""Of vSphere 6.5, the first that has CheckRequirements."""
+"""API version of vSphere 6.5, the first with CheckRequirements."""
 
 
 def policy_id(session: Session, name: str) -> str:
     """Id of the storage policy with this name.
 
     Raises:
-        VsphereError: there is none; the text has near names.
+        VsphereError: no such policy; the text has similar names.
     """
 
     def ask() -> dict[str, str]:

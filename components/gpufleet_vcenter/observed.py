@@ -1,5 +1,5 @@
 # pyright: standard
-"""What a machine is now, read from vCenter in one call."""
+"""Current state of a machine, read from vCenter in one call."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
@@ -35,7 +35,7 @@ class GpuDevice:
 
     @property
     def backing(self) -> Device:
-        """What decides whether two devices are the same wish."""
+        """Key by which two devices are equal: mode, device and label."""
         return (self.mode, self.what, self.label)
 
 
@@ -43,7 +43,7 @@ def _read(path: str, value: Callable[[Any], Any]) -> Any:
     """A field that is a property of the machine.
 
     Args:
-        path: Of the property.
+        path: Path of the property.
         value: Its value in the field; what is not set is None.
     """
     return field(default=None, metadata={"path": path, "value": value})
@@ -218,7 +218,7 @@ class Observed:
 
     @property
     def mac_addresses(self) -> tuple[str, ...]:
-        """Of the adapters."""
+        """MAC addresses of the adapters."""
         return tuple(str(card.macAddress) for card in self.adapters if card.macAddress)
 
 
@@ -238,7 +238,7 @@ def seen(machine: Any, found: Mapping[str, Any]) -> Observed:
 
 
 def observe(session: Session, machine: Any) -> Observed | None:
-    """What the machine is, or None when it is gone.
+    """Current state of the machine; None: it no longer exists.
 
     Raises:
         VsphereError: it exists, and vCenter cannot read its configuration: it leaves `config` out

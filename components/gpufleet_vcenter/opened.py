@@ -18,7 +18,7 @@ _OUTPUT_ONLY = OBSERVED | {"__provider", CUSTOM_TIMEOUT, *map(digest_name, SECRE
 
 
 class VsphereProvider(ResourceProvider):
-    """What the providers of vSphere have in common."""
+    """Base class of the providers of vSphere."""
 
     def configure(self, req: ConfigureRequest) -> None:
         """Keep the way to the stack's settings, of which nothing is read yet."""
@@ -73,7 +73,7 @@ def asked(
     """A login and the datacenter, outside a deployment.
 
     Raises:
-        VsphereError: the vCenter cannot be asked, or the name is not found.
+        VsphereError: the vCenter cannot be reached, or the name is not found.
     """
     session = logged_in(addressed(endpoint))
     with in_words(doing):

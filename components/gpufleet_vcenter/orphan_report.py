@@ -19,42 +19,41 @@ _OWNER = "gpufleet:vsphere:MachineOwner"
 
 
 class StateStanding(StrEnum):
-    """What a marked machine is to the states that were given, in the order of a report."""
+    """Relation of a marked machine to the given states, in the order of a report."""
 
     ORPHAN = "orphan"
-    """Its stack is known here, and declares it no more."""
+    """Its stack is known, and no longer declares it."""
     COPY = "copy"
-    """It carries the marks of a machine and another uuid: someone copied or restored it."""
+    """It has the marks of a machine and another uuid: a copy or a restored backup."""
     PENDING = "pending"
-    """An update was cut off, and the state has the id that the machine carries: the next
-    `pulumi up` completes or removes it, as the declaration says, and `pulumi destroy` removes
-    it."""
+    """An update was interrupted, and the state has the id in the machine's marks: the next `pulumi
+    up` completes or removes the machine, as declared, and `pulumi destroy` removes it."""
     ELSEWHERE = "elsewhere"
-    """It belongs to a stack whose state was not given: nothing can be said of it."""
+    """It belongs to a stack whose state was not given: its relation is unknown."""
     DECLARED = "declared"
     """A resource has it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """What states say of machines."""
+    """Machines and groups in the given states."""
 
     stacks: set[str]
     """`organisation/project/stack` of each state."""
     uuids: set[str]
     """Instance uuid of each machine that a resource has."""
     ids: set[str]
-    """Ids of groups: what carries one and no resource has is the next update's."""
+    """Ids of groups: the next update handles machines with such an id and without a resource."""
     groups: set[str]
     """Owners of groups, for machines that were made before there were ids."""
 
 
 def declared_by(states: Iterable[Mapping[str, Any]], stacks: Iterable[str] = ()) -> Declared:
-    """What exported states (`pulumi stack export`) declare.
+    """Machines and groups in exported states (`pulumi stack export`).
 
     Args:
         states: The documents.
-        stacks: Stacks that are known to declare nothing more, as `organisation/project/stack`.
+        stacks: Stacks that no longer declare machines, as `organisation/project/stack`.
 
     Raises:
         ValueError: a document is not an exported state.
@@ -74,7 +73,7 @@ def declared_by(states: Iterable[Mapping[str, Any]], stacks: Iterable[str] = ())
 
 
 def _read(resource: Mapping[str, Any], found: Declared) -> None:
-    """What a resource says of its group, where a state has it in readable form."""
+    """Add the group of a resource, if the state has it unencrypted."""
 
     def texts(name: str, *types: str) -> set[str]:
         parts = (resource.get("inputs") or {}, resource.get("outputs") or {})
@@ -103,12 +102,12 @@ def _uuids(resource: Mapping[str, Any]) -> set[str]:
 
 
 def state_standing(server: str, live: Observed, declared: Declared) -> StateStanding:
-    """What a machine is to the states.
+    """Relation of a machine to the states.
 
     Args:
         server: The vCenter's own instance uuid.
         live: The machine, with its marks.
-        declared: What the states say.
+        declared: Machines and groups in the states.
     """
     owner, life = live.extra_config[OWNER], live.extra_config.get(LIFE, "")
     own = standing(server, group_of(owner), life, live.instance_uuid, live.extra_config)
@@ -126,15 +125,15 @@ def state_standing(server: str, live: Observed, declared: Declared) -> StateStan
 def ask_orphans(
     endpoint: Mapping[str, Any], datacenter: str, declared: Declared
 ) -> list[dict[str, Any]]:
-    """Every machine with our marks in the datacenter, and what it is to the states; only reads.
+    """Every machine with our marks in the datacenter and its relation to the states; only reads.
 
     Args:
         endpoint: Fields of `Endpoint`, camelCase.
         datacenter: Name or inventory path.
-        declared: What states declare.
+        declared: Machines and groups in the states.
 
     Raises:
-        VsphereError: the vCenter cannot be asked, or the name is not found.
+        VsphereError: the vCenter cannot be reached, or the name is not found.
     """
     rows: list[dict[str, Any]] = []
     with asked(endpoint, datacenter, f"looking for machines in {datacenter}") as (session, center):

@@ -1,5 +1,5 @@
-"""What the state keeps of a machine: every input but the secret ones, what vCenter says, and where
-that is not what is declared: what a refresh shows and the next update fixes."""
+"""Outputs of a machine for the state: all inputs except secret ones, vCenter's values, and
+differences from the declaration, which a refresh shows and the next update fixes."""
 
 import hashlib
 from collections import Counter
@@ -27,17 +27,17 @@ class MachineContext:
     adopted: bool
     """Whether an earlier run had begun it."""
     firmware: str
-    """Firmware it was made with; empty: the one it has."""
+    """Firmware it was made with; empty: its current firmware."""
     attributes: Mapping[str, str] = field(default_factory=dict[str, str])
-    """What it has of the custom attributes that are declared."""
+    """Declared custom attributes that it has."""
     tags: frozenset[Tag] = frozenset()
-    """What it has of the tags that are declared."""
+    """Declared tags that it has."""
     networks: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Id of a network -> name, of those that its adapters are on; empty where none is declared."""
+    """Id -> name of its adapters' networks; empty if no network is declared."""
     node_lost_since: str = ""
-    """Since when its node is not Ready, where the machine is to be made anew for that."""
+    """Time since which its node is not Ready, if the machine is to be replaced for that."""
     cannot_be_replaced: str = ""
-    """Why it cannot be made anew although its node is lost; empty: it can."""
+    """Reason why it cannot be replaced although its node is lost; empty: it can."""
 
 
 def drifted(
@@ -140,7 +140,7 @@ SECRETS = ("userData", "vendorData")
 
 
 def digest(text: str) -> str:
-    """What the state keeps of user data instead of the data."""
+    """Digest that the state keeps instead of user data."""
     return hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -211,7 +211,7 @@ def outputs(
 
 def _warnings(settings: NodeSettings, live: Observed, seen: MachineContext) -> list[str]:
     strange = Counter(gpu.backing for gpu in live.gpus) - Counter(settings.devices)
-    # Where the declaration names all adapters, others are strange.
+    # If the declaration names all adapters, others are undeclared.
     _, cards = _matched(settings.place, told_adapters(live, seen.networks))
     cards = cards if settings.place.networks else []
     lost = bool(seen.node_lost_since and seen.cannot_be_replaced)

@@ -38,9 +38,9 @@ class MachineWork:
 
     session: Session
     settings: NodeSettings
-    """What is declared."""
+    """The declaration of the machine."""
     known_uuid: str = ""
-    """Its uuid, where the state has it. Default: it follows from the rest."""
+    """Its uuid in the state. Default: computed from the other fields."""
     pending: bool = False
     """Whether the machine is not complete yet. Default false."""
 
@@ -81,7 +81,7 @@ class MachineWork:
         return find_place(self.session, self.settings)
 
     def standing(self, live: Observed) -> Standing:
-        """What a machine of vCenter is to the group of this one."""
+        """Relation of a machine in vCenter to the group of this machine."""
         of, server = self.settings, self.session.server_id
         return standing(server, of.group, of.life, live.instance_uuid, live.extra_config)
 
@@ -90,17 +90,17 @@ class MachineWork:
         return self.standing(live) is Standing.PENDING and self.is_key(live)
 
     def named(self) -> Observed | None:
-        """The machine of this name in the declared folder, whosever it is."""
+        """The machine of this name in the declared folder, with any owner."""
         index, folder = self.session.content.searchIndex, self.place.folder
         found = self.session.call(lambda: index.FindChild(folder, self.settings.name))
         return observe(self.session, found) if isinstance(found, vim.VirtualMachine) else None
 
     def find(self, moref: str = "") -> Observed | None:
-        """Our machine as it is now, or None when there is none.
+        """Current state of our machine; None: it does not exist.
 
         Args:
-            moref: Its reference as it was last seen: a machine that is not found, and has it still,
-                is not gone. Default: it was never seen.
+            moref: Its last known reference: a machine that still has this reference exists even if
+                the search does not find it. Default: unknown.
 
         Raises:
             VsphereError: a machine with this uuid is not ours, there are several, or it is not
@@ -125,8 +125,8 @@ def _not_ours(work: MachineWork, found: Sequence[Observed]) -> VsphereError:
 
 
 def _check_gone(work: MachineWork, moref: str) -> None:
-    """Refuse to take a machine for gone that only the search does not show: the user may have lost
-    the rights to it, or someone changed its uuid."""
+    """Raise if a machine exists although the search does not find it: the user may have lost rights
+    to it, or its uuid was changed."""
     if not moref:
         return
     machine = work.session.object(vim.VirtualMachine, moref)
@@ -181,11 +181,11 @@ class RunningClone:
     task: Any
     source: Any
     names: frozenset[str]
-    """Of the machines that it may make. Empty: its event is not there yet, or may not be read."""
+    """Names that the new machine can have. Empty: its event is missing or not readable."""
 
 
 def running_clones(session: Session) -> list[RunningClone]:
-    """All of the vCenter."""
+    """All running clones of the vCenter."""
     manager = session.content.taskManager
     tasks = (one(session, manager, vim.TaskManager, ("recentTask",)) or {}).get("recentTask") or []
     paths = ("info.descriptionId", "info.state", "info.entity", "info.eventChainId")

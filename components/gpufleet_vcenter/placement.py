@@ -38,9 +38,9 @@ class Wish:
     group: DrsGroup | None = None
     """DRS group that the machines are to be in. Default: none is declared."""
     count: int = 1
-    """How many."""
+    """Number of machines."""
     disk_bytes: int = 0
-    """Of the disks of one machine on its own datastore."""
+    """Size of the disks of one machine on its own datastore."""
 
     @property
     def at_most_per_host(self) -> int | None:
@@ -79,18 +79,18 @@ class Wish:
 
 @dataclass(frozen=True, slots=True)
 class MachinePlacement:
-    """Where machines go."""
+    """Hosts for machines."""
 
     inventory: Inventory
     wish: Wish
     hosts: tuple[str, ...]
-    """A host for each machine that found a place, in order."""
+    """Host of each placed machine, in order."""
     slots: Mapping[str, Slots]
-    """What each host offered before this placement, by its name."""
+    """Free slots of each host before this placement, by its name."""
 
     @property
     def complete(self) -> bool:
-        """Whether every machine found a place."""
+        """Whether every machine is placed."""
         return len(self.hosts) == self.wish.count
 
     def refusal(self) -> str:
@@ -197,11 +197,11 @@ def place(inventory: Inventory, wish: Wish) -> MachinePlacement:
 def places(
     inventory: Inventory, absent: Sequence[NodeSettings], common: Wish
 ) -> Iterator[MachinePlacement]:
-    """Where machines of one group go together: a placement for each kind of them. What has found
-    its place counts for the next.
+    """Placements of the machines of one group, one for each kind of machine. Each placement takes
+    earlier ones into account.
 
     Args:
-        common: What all of them ask of a host.
+        common: Requirements of all of them on a host.
     """
     kinds: dict[tuple[GpuAttachment, tuple[str, ...]], list[NodeSettings]] = {}
     for settings in sorted(absent, key=most_bound_first):

@@ -1,5 +1,5 @@
-"""Everything that must hold before a machine is cloned: asked of vCenter in the preview and before
-cloning, validated without it."""
+"""Conditions for the clone of a machine: read from vCenter in the preview and before cloning, and
+validated without further calls."""
 
 import csv
 from collections.abc import Mapping, Sequence
@@ -100,11 +100,11 @@ def _name_taken(settings: NodeSettings, live: Observed) -> VsphereError:
 
 
 def check_before(work: MachineWork, count: int = 1) -> Wish:
-    """API, template, privileges and datastores for machines of this kind. Returns what they ask of
-    a host.
+    """Check API, template, privileges and datastores for machines of this kind. Returns their
+    requirements on a host.
 
     Raises:
-        VsphereError: something does not hold.
+        VsphereError: a condition is not met.
     """
     session, settings, found = work.session, work.settings, work.place
     check_api(session, settings)
@@ -125,7 +125,7 @@ def check_before(work: MachineWork, count: int = 1) -> Wish:
 def validate_new(
     session: Session, absent: Sequence[NodeSettings], leaving: frozenset[str]
 ) -> list[str]:
-    """What prevents making these machines of one group, each reason once.
+    """Reasons that prevent the creation of these machines of one group, each once.
 
     Args:
         absent: Machines that are to be made, replaced, or changed while they are off.

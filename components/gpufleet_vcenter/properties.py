@@ -1,7 +1,6 @@
 # pyright: standard
-"""What the provider knows of each property of a machine: the one table of it, `properties.csv`; and
-what the names of vCenter's objects in a declaration lead to: two names of one object are the same
-declaration."""
+"""Facts of each property of a machine, from the table `properties.csv`; and references of vCenter's
+objects by the names in a declaration: two names of one object are the same declaration."""
 
 import csv
 from collections import Counter
@@ -17,18 +16,18 @@ Rows = Sequence[Mapping[str, Any]]
 
 
 class MachineChangeKind(Enum):
-    """What happens to the machine when a property changes."""
+    """Effect of a changed property on the machine."""
 
     REPLACE = "replace"
-    """Another machine."""
+    """The machine is replaced."""
     POWERED_OFF = "poweredOff"
-    """In place, with the machine off."""
+    """The machine is changed in place while it is off."""
     IN_PLACE = "inPlace"
-    """In place, while it runs."""
+    """The machine is changed in place while it runs."""
     REFUSED = "refused"
-    """Not by this resource."""
+    """This resource cannot change it."""
     SETTING = "setting"
-    """Only how the provider behaves: vCenter is not called."""
+    """Only the provider's behaviour changes: vCenter is not called."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,19 +37,19 @@ class MachineProperty:
     path: str
     """Name of the input."""
     kind: MachineChangeKind
-    """What its change means."""
+    """Effect of its change."""
     read: str
-    """vCenter's path of what shows it; empty: no property of the machine alone does."""
+    """vCenter's path of the property; empty: no single property of the machine has it."""
     plain: str | None
-    """Where it is one value that `NodeSettings` and `Observed` have under the same name: the
-    attribute of vCenter's `ConfigSpec` that it is written into; empty: it is not written alone, or
-    not at all (`-` in the table). None: it is no such value."""
+    """If it is one value with the same name in `NodeSettings` and `Observed`: the attribute of
+    vCenter's `ConfigSpec` that it is written to; empty: it is not written alone, or not at all (`-`
+    in the table). None: it is not such a value."""
     names: str
-    """Kind of vCenter's object that it names; empty: it names none."""
+    """Kind of vCenter's object that it names; empty: it does not name an object."""
     names_in: tuple[str, str] | None
-    """Of a list of rows, the field that names an object, and the kind of the object."""
+    """For a list of rows: the field that names an object, and the kind of the object."""
     as_in_template: bool
-    """Left out, it is what the template has, and afterwards what the machine has."""
+    """Default: the template's value, and later the machine's value."""
     drift_only: bool
     """Whether it is not declared, and vCenter or the cluster shows it: all memory is always
     reserved, a machine always runs, its firmware is the one its guest was installed under, and its
@@ -58,12 +57,12 @@ class MachineProperty:
     first_boot: bool
     """Whether a guest reads it once: `ignoreUserDataChanges` leaves its changes alone."""
     actual: str
-    """Output with what the machine has of it, declared or not; empty: there is none."""
+    """Output with the machine's value, declared or not; empty: no such output."""
     because: str
-    """Why its change is refused."""
+    """Reason why its change is refused."""
 
     def takes_away(self, old: Rows, new: Rows) -> bool:
-        """Of a list of devices, whether a change takes one away: only while the machine is off."""
+        """Whether a change of a device list removes a device, which needs the machine off."""
         if self.path == "extraDisks":
             return disks_need_power_off(old, new)
         return self.path == "place.networks" and adapters_need_power_off(old, new)
@@ -137,7 +136,7 @@ def plain_differences(settings: Any, live: Any) -> Mapping[str, Any]:
 
 
 UNKNOWN = "04da6b54-80e4-46f7-96ec-b56ff0331ba9"
-"""What the engine hands on for a value it does not know yet (pulumi.runtime.rpc.UNKNOWN)."""
+"""Value that the engine passes for an unknown value (pulumi.runtime.rpc.UNKNOWN)."""
 
 
 Objects = Mapping[str, str]

@@ -1,6 +1,6 @@
 # pyright: standard
-"""Removing machines and their nodes: one that is declared no more, and those that carry the marks
-of a group and that no state has. Idempotent, and never a stranger's."""
+"""Removal of machines and their nodes: machines that are no longer declared, and machines with the
+marks of a group that no state has. Idempotent; machines of other owners are never removed."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -28,14 +28,14 @@ _ATTEMPTS = 3
 
 
 def remove(work: MachineWork, bios_uuid: str = "", moref: str = "") -> None:
-    """Drain the node, remove the machine, forget the node.
+    """Drain the node, remove the machine, delete the node.
 
     Args:
-        bios_uuid: Of the machine as it was last seen, for the node of one that is gone already.
-        moref: Its reference as it was last seen: one that has it still is not gone.
+        bios_uuid: Last known BIOS uuid, to find the node of a machine that no longer exists.
+        moref: Last known reference: a machine that still has it exists.
 
     Raises:
-        VsphereError: a machine with the uuid belongs to someone else, the node cannot be emptied,
+        VsphereError: a machine with the uuid has another owner, the node cannot be drained,
             a disk that is to be kept would be lost, or vCenter refuses.
     """
     live = work.find(moref)
@@ -52,7 +52,7 @@ def remove(work: MachineWork, bios_uuid: str = "", moref: str = "") -> None:
 
 
 def check_kept(live: Observed) -> None:
-    """Refuse to remove a machine whose disks would not outlive it, before anything is done.
+    """Refuse to remove a machine whose kept disks would be deleted, before any change.
 
     Raises:
         VsphereError: it has snapshots, and disks that are to be kept.
@@ -129,7 +129,7 @@ def marked_machines(session: Session, datacenter: Any) -> Iterator[Observed]:
 
 
 _OWN = ("adopt", "addresses", "userData", "vendorData", "moRef")
-"""What a machine of a group has alone, next to its marks, and its secret inputs."""
+"""Inputs that differ between machines of a group besides the marks, and secret inputs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +153,7 @@ class GroupMachine:
         return key_of(self.owner)
 
     def outputs(self, common: Mapping[str, Any]) -> dict[str, Any]:
-        """What a state would have of it.
+        """Outputs of the machine as a state would have them.
 
         Args:
             common: Inputs or outputs of another machine of the group.

@@ -1,9 +1,9 @@
-"""Where the machines of one group can go: a shared inventory, and the host slots they claimed.
+"""Places for the machines of one group: a shared inventory, and the claimed host slots.
 
-Two creates at once would both see the last free GPU. Each claims its host here before it clones,
-and reports when its machine runs. A claim counts against an inventory that was read before that,
-unless it shows the machine running already: so an old inventory may be used, and a newer one is
-believed.
+Two concurrent creates would both see the last free GPU. Each claims its host here before it clones,
+and reports when its machine runs. A claim counts against an inventory that was read before that
+report, unless the inventory already shows the machine running: so an old inventory can be used, and
+a newer one is trusted.
 """
 
 import threading
@@ -75,14 +75,13 @@ class Rooms:
         self._lock = threading.Lock()
         self._known: tuple[Inventory, float] | None = None
         self.checked: Wish | None = None
-        """What `check_before` returned for all machines of a group at once. Default: each machine
-        asks for itself."""
+        """Result of `check_before` for all machines of a group. Default: each machine calls it."""
 
     def host(self, name: str) -> Host:
         """The host of this name.
 
         Raises:
-            VsphereError: it is gone.
+            VsphereError: the host no longer exists.
         """
         (inventory, _), _ = self._inventory(None)
         found = inventory.by_name().get(name)
@@ -91,12 +90,12 @@ class Rooms:
         return found
 
     def assign(self, machines: Mapping[str, NodeSettings], common: Wish) -> None:
-        """Claim hosts for all machines that have room now, before any is made: one that can go
-        anywhere does not take the place of one that cannot. The others wait for theirs in `claim`.
+        """Claim hosts for all machines that fit now, before any is made: a machine that fits on any
+        host does not take the place of one that does not. The others wait in `claim`.
 
         Args:
             machines: Instance uuid -> declaration.
-            common: What all of them ask of a host.
+            common: Requirements of all of them on a host.
         """
         (inventory, read_at), _ = self._inventory(None)
         for machine in sorted(machines, key=lambda uuid: most_bound_first(machines[uuid])):
@@ -176,12 +175,12 @@ class Rooms:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """What a machine that is being made will hold of its host."""
+    """Resources of a host that a machine will use while it is being made."""
 
     host: str
     holding: Observed
     runs_since: float | None = None
-    """`time.monotonic()` when its maker saw it run. Default: not yet."""
+    """`time.monotonic()` when the machine was first seen running. Default: not yet."""
 
 
 _CLAIMED: dict[tuple[str, str], Claim] = {}

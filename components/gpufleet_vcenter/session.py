@@ -39,11 +39,11 @@ from gpufleet_vcenter.settings import Endpoint
 T = TypeVar("T")
 
 CALL_SECONDS = 60
-"""Longest one call may take before its connection counts as dead; pyVmomi's default is no limit."""
+"""Maximum duration of a call; then its connection counts as broken. pyVmomi has no limit."""
 
 PATIENCE_SECONDS = 300.0
-"""Longest that vCenter may be away, or a machine busy with a task of someone else, before a step
-fails: a restart of vCenter's services and a snapshot for a backup take minutes."""
+"""Maximum time that vCenter is unavailable, or a machine is busy with another user's task, before a
+step fails: a restart of vCenter's services and a snapshot for a backup take minutes."""
 
 
 def patience(state: RetryCallState) -> bool:
@@ -52,7 +52,7 @@ def patience(state: RetryCallState) -> bool:
 
 
 LOST = (OSError, http.client.HTTPException)
-"""What a connection that breaks raises. TLS failures are OSErrors too, and mean the same here."""
+"""Exceptions of a broken connection. TLS failures are OSErrors too, and are handled equally."""
 
 
 _PASSING = (
@@ -79,13 +79,13 @@ class Session:
         ends with it: who holds one starts again when this has grown."""
         self._known, self._renewing = known, threading.Lock()
         self.rest = Rest(endpoint, known)
-        """What SOAP cannot do."""
+        """Client for calls that SOAP does not have."""
         self.tag_ids: dict[tuple[str, str], str] = {}
         """Category and name of a tag -> id: they are looked up once."""
         self.places: dict[Any, Any] = {}
-        """Objects that names led to: they are looked up once."""
+        """Objects by their names: they are looked up once."""
         self.checked: set[Any] = set()
-        """What was found to be allowed: it is asked once."""
+        """Permissions that were granted: each is checked once."""
         self.service = self._connect()
         self.content: Any = self._retried(self.service.RetrieveContent)
 
@@ -102,7 +102,7 @@ class Session:
         )
 
     def object(self, kind: Any, reference: str) -> Any:
-        """The object of this kind with the reference, `vm-42`; nothing is asked."""
+        """The object of this kind with the reference, `vm-42`, without a call."""
         return kind(reference, self.content.rootFolder._stub)
 
     def call(self, operation: Callable[[], T], *, changes: bool = False) -> T:
@@ -225,14 +225,14 @@ class Rest:
         self._pool: urllib3.HTTPConnectionPool | None = None
 
     def get(self, path: str) -> Any:
-        """What is at a path below `/rest/com/vmware/cis`."""
+        """Result of GET on a path below `/rest/com/vmware/cis`."""
         return self._done("GET", path, None)
 
     def post(self, path: str, action: str, body: Any = None) -> Any:
-        """What an action on a path answers.
+        """Result of an action on a path.
 
         Raises:
-            VsphereError: vCenter refuses, or cannot be talked to.
+            VsphereError: vCenter refuses, or cannot be reached.
         """
         return self._done("POST", f"{path}?~action={quote(action)}", body)
 

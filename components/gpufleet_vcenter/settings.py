@@ -124,7 +124,7 @@ def nic_attachment(nics: VsphereNics) -> FixedPassthrough | DynamicPassthrough:
 
 
 class KubernetesAccess(SpecModel):
-    """The Kubernetes cluster that the machine is a node of, and how patiently it is asked."""
+    """The Kubernetes cluster that the machine is a node of, and the time-outs of its calls."""
 
     kubeconfig: str = Field(min_length=1, max_length=4096)
     """Path of a kubeconfig on the machine that runs Pulumi, `~` allowed. Its content never reaches
@@ -136,8 +136,8 @@ class KubernetesAccess(SpecModel):
     drain_seconds: int = Field(default=900, ge=1, le=86_400)
     """Longest a node may take to be emptied before its machine is removed. Default 900."""
     when_not_drained: Literal["refuse", "remove"] = "refuse"
-    """What becomes of a machine whose node was not empty in time: it stays and the update fails, or
-    it is removed with its pods. Default refuse."""
+    """Action if a machine's node is not drained in time: the machine stays and the update fails, or
+    it is removed with its pods. Default: refuse."""
 
     @model_validator(mode="after")
     def _is_a_path(self) -> Self:
@@ -178,7 +178,7 @@ class Endpoint(SpecModel):
 
 
 class Place(VspherePlaceOptions):
-    """Where in vCenter's inventory, by path or by name; a name that matches twice is an error."""
+    """Place in vCenter's inventory, by path or by name; an ambiguous name is an error."""
 
     datacenter: str = Field(min_length=1, max_length=200)
     cluster: str = Field(min_length=1, max_length=200)
@@ -251,7 +251,7 @@ class NodeSettings(VsphereMachineOptions):
     """Static addresses of its adapters. Default: DHCP."""
     kubernetes: KubernetesAccess | None = None
     """The cluster: a new machine counts once its node is Ready, and a node is drained before its
-    machine goes. Default: the cluster is not asked."""
+    machine goes. Default: the cluster is not read."""
 
     @property
     def attachments(self) -> tuple[GpuAttachment, ...]:
@@ -339,13 +339,13 @@ def problems_of(model: type[SpecModel], given: Mapping[str, Any]) -> list[tuple[
 
 
 def _reason(row: Any) -> str:
-    """pydantic's text, but for the one that quotes what was given."""
+    """pydantic's text, except for the text that quotes the input."""
     if row["type"] == "union_tag_invalid":
         return f"{row['ctx']['discriminator']} must be one of {row['ctx']['expected_tags']}"
     return row["msg"].removeprefix("Value error, ")
 
 
 def problems(properties: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Each thing wrong with the inputs: property and reason, never the value of a secret."""
+    """Errors of the inputs: property and reason, never the value of a secret."""
     found = problems_of(NodeSettings, normalised(properties))
     return [(path or "userData", reason) for path, reason in found]

@@ -13,27 +13,27 @@ from gpufleet_vcenter.inventory import Host, PassthroughState, PhysicalGpu, per_
 
 @dataclass(frozen=True, slots=True)
 class Slots:
-    """How many more machines of one kind a host can take, and what stops the next one."""
+    """Number of further machines of one kind that fit on a host, and limits of the next one."""
 
     free: int
     limits: tuple[str, ...] = ()
-    """What the host lacks, a phrase for each; empty when it has room."""
+    """Missing resources of the host, a phrase for each; empty: it has room."""
     certain: bool = True
-    """False: an upper bound, because the host does not say what its vGPUs hold."""
+    """False: an upper bound, because the host does not report the GPUs of its vGPUs."""
 
 
 @dataclass(frozen=True, slots=True)
 class Uses:
-    """What each GPU of a host is used for now."""
+    """Current use of each GPU of a host."""
 
     passthrough: dict[str, str]
-    """Address -> machine that holds it whole, also while that is off."""
+    """Address -> machine that holds the whole GPU, also while the machine is off."""
     placed: dict[str, list[str]]
-    """Address -> profiles that the host says run there."""
+    """Address -> profiles that the host reports there."""
     vgpus: dict[str, list[str]]
     """Address -> profiles. vGPUs that the host does not place are packed as closely as possible."""
     certain: bool
-    """Whether the host places all of them."""
+    """Whether the host reports the GPU of every vGPU."""
 
     def whole(self, address: str) -> bool:
         """Whether nothing uses the GPU."""
@@ -41,10 +41,10 @@ class Uses:
 
 
 def uses(host: Host) -> Uses:
-    """What the machines on a host use of its GPUs.
+    """Use of a host's GPUs by the machines on it.
 
-    vGPUs that the host does not place are laid next to their own kind, else on an empty GPU: the
-    fullest packing, so what is free is an upper bound.
+    vGPUs whose GPU the host does not report are placed next to their own type, else on an empty
+    GPU. This is the densest packing, so the free part is an upper bound.
     """
     held = {address: holding.name for holding in host.holdings for address in holding.held}
     gpus = [gpu for gpu in host.gpus if gpu.graphics_type == "sharedDirect"]
@@ -60,7 +60,7 @@ def uses(host: Host) -> Uses:
         else:
             unplaced.extend(holding.profiles)
     laid = {address: list(names) for address, names in placed.items()}
-    # What passthrough cannot have is laid on first: less is lost.
+    # GPUs that passthrough cannot use are filled first.
     order = sorted(gpus, key=lambda gpu: gpu.passthrough is PassthroughState.ACTIVE)
     able = [gpu.address for gpu in order if gpu.address not in held]
     for name in unplaced:
@@ -73,11 +73,11 @@ def uses(host: Host) -> Uses:
 
 
 def takeable(host: Host, free: Iterable[PhysicalGpu], wanted: Sequence[frozenset[str]]) -> int:
-    """How many of the wanted devices can be had at once next to those that machines wait for.
+    """Number of requested devices that are free together, besides those that machines wait for.
 
     Args:
         free: GPUs that nothing uses.
-        wanted: For each device, the addresses that will do.
+        wanted: For each device, the suitable addresses.
     """
     left = tuple(free)
     holders: dict[str, frozenset[str]] = {}
@@ -87,8 +87,8 @@ def takeable(host: Host, free: Iterable[PhysicalGpu], wanted: Sequence[frozenset
 
 
 def _waited_for(host: Host, free: Sequence[PhysicalGpu]) -> list[frozenset[str]]:
-    """For each dynamic device that a machine will want and that has no address yet, the free GPUs
-    that will do."""
+    """Suitable free GPUs for each dynamic device that a machine will need and that has no address
+    yet."""
     active = _active(free)
     return [
         frozenset(
@@ -102,8 +102,8 @@ def _waited_for(host: Host, free: Sequence[PhysicalGpu]) -> list[frozenset[str]]
 
 
 def _give(ask: frozenset[str], holders: dict[str, frozenset[str]], tried: set[str]) -> bool:
-    """Give the ask an address; who has it moves to another that will do for it (an augmenting path
-    of a matching), so that no one loses what is given."""
+    """Assign an address to the request; its holder moves to another suitable address (an augmenting
+    path of a matching), so that no request loses its device."""
     for address in sorted(ask - tried):
         tried.add(address)
         if address not in holders or _give(holders[address], holders, tried):

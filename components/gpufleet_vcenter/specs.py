@@ -39,7 +39,7 @@ def _cpu_allocation(settings: NodeSettings, live: Observed, least_mhz: int) -> A
     level = str(settings.cpu_shares or live.cpu_shares)
     if (mhz, level) == (live.cpu_reservation_mhz, live.cpu_shares):
         return None
-    # A level decides, whatever the number; a number of someone's own is left alone.
+    # The level decides, not the number; a custom number stays.
     shares = vim.SharesInfo(level=level, shares=0) if level not in ("", "custom") else None
     return vim.ResourceAllocationInfo(reservation=mhz, shares=shares)
 
@@ -97,20 +97,20 @@ def difference(
     before: NodeSettings | None,
     cpu_mhz: int,
 ) -> MachineDifference:
-    """What to change on a live machine.
+    """Changes of an existing machine.
 
     Args:
-        live: What it is now.
+        live: Its current state.
         devices: Address -> fixed backing of the host's device; only for fixed passthrough.
         first_boot: Whether the guest has not started yet: only then is first-boot data written.
-        before: What was declared before. After the first boot this and nothing else is removed;
-            anything else that a machine has beyond its declaration is someone's who added it.
+        before: The previous declaration. After the first boot only its parts are removed; all other
+            undeclared parts of a machine were added outside and stay.
         cpu_mhz: Processor time that must be reserved.
     """
     settings, place, found = work.settings, work.place, MachineDifference()
     parts, keys = found.parts, found.keys
     if first_boot and live.name != settings.name:
-        parts["name"] = settings.name  # it was cloned next to the one that it replaces
+        parts["name"] = settings.name  # it was cloned next to the machine that it replaces
     for path in plain_differences(settings, live):
         if attribute := PROPERTIES[path].plain:
             parts |= _written(attribute, getattr(settings, to_snake(path)))

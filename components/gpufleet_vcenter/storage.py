@@ -71,12 +71,12 @@ def sizes(settings: NodeSettings, template: Observed) -> Mapping[str | None, int
 
 
 def check_storage(work: MachineWork, template: Observed, count: int) -> tuple[frozenset[str], ...]:
-    """Refuse datastores that cannot take the disks of so many machines.
+    """Refuse datastores without room for the disks of `count` machines.
 
     Returns sets of ids: of each, a host must mount one.
 
     Raises:
-        VsphereError: there is not enough room, or a datastore is not to be used now.
+        VsphereError: a datastore has not enough room, or cannot be used now.
     """
     session, settings, found = work.session, work.settings, work.place
     needed = sizes(settings, template)
@@ -103,8 +103,8 @@ def check_storage(work: MachineWork, template: Observed, count: int) -> tuple[fr
 def check_datastore(
     settings: NodeSettings, size: int, store: DatastoreRoom, count: int = 1
 ) -> None:
-    """Refuse a datastore without room, or that takes nothing. All memory is reserved, so no swap
-    file is counted."""
+    """Refuse a datastore without room, or one that cannot be used now. All memory is reserved, so
+    no swap file is counted."""
     if store.shut:
         raise failed("datastore-state", store=store)
     needed = with_reserve(size) * count
@@ -117,8 +117,8 @@ def check_datastore(
 def check_pod(
     settings: NodeSettings, rooms: Sequence[DatastoreRoom], size: int, count: int
 ) -> None:
-    """Refuse a datastore cluster whose datastores cannot take so many machines, each whole on one
-    of them."""
+    """Refuse a datastore cluster without room for `count` machines, each completely on one
+    datastore."""
     each = with_reserve(size)
     fit = sum(room.free_bytes // each for room in rooms if not room.shut) if each else count
     if fit >= count:
@@ -143,7 +143,7 @@ def members(session: Session, found: FoundPlace) -> list[DatastoreRoom]:
 def datastore_rooms(
     session: Session, stores: Sequence[Any], policy: str | None = None
 ) -> list[DatastoreRoom]:
-    """What each datastore has free; one that is gone meanwhile is left out.
+    """Free space of each datastore; a datastore that no longer exists is left out.
 
     Args:
         stores: The datastores.
@@ -174,7 +174,7 @@ _LOCK = threading.Lock()
 def chosen_store(
     work: MachineWork, rooms: Sequence[DatastoreRoom], mounted: frozenset[str], size: int
 ) -> Iterator[Any]:
-    """The datastore with most room among those that the host mounts, taken while the machine is
+    """The datastore with most room among those that the host mounts, reserved while the machine is
     made.
 
     Args:
@@ -183,7 +183,7 @@ def chosen_store(
         size: Bytes of the machine's disks.
 
     Raises:
-        VsphereError: none has room; the text says what each has.
+        VsphereError: no datastore has room; the text states the room of each.
     """
     settings, server, machine = work.settings, work.session.server_id, work.uuid
     with _LOCK:

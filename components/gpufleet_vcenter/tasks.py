@@ -95,7 +95,7 @@ def wait(session: Session, task: Any, seconds: int, watch: Callable[[], None] | 
     """The result of a task.
 
     Args:
-        seconds: Longest it may take.
+        seconds: Maximum duration.
         watch: Called now and then while the task takes long; what it raises ends the wait.
             Default: nothing is.
 
@@ -187,12 +187,12 @@ def step(
     left: str,
     mmio_gib: int | None = None,
 ) -> None:
-    """One step whose outcome the caller looks at: an answer that is lost, and someone who changed
-    or upgraded the object meanwhile, are nothing to report.
+    """One step whose outcome the caller checks: a lost answer, or a concurrent change or upgrade of
+    the object, is not an error.
 
     Args:
         start: Starts the task.
-        seconds: Longest it may take.
+        seconds: Maximum duration.
         doing: The step and its object, for errors.
         left: What exists if it takes longer.
         mmio_gib: MMIO window of the machine, where a fault may mean that it is too small.
@@ -218,18 +218,18 @@ def changed_until(
     what: str,
     kind: str,
 ) -> None:
-    """Change an object until nothing lacks. Someone else who changes it meanwhile, or an answer
-    that is lost, only makes it look again.
+    """Change an object until it is as declared. After a concurrent change or a lost answer the
+    object is read again.
 
     Args:
-        lacking: Looks at the object and returns what starts the task that changes it; None: it is
-            as it should be.
-        seconds: Longest one change may take.
-        what: What is changed, for errors.
-        kind: Of the object, for errors.
+        lacking: Reads the object and returns the function that starts the change; None: the object
+            is as declared.
+        seconds: Maximum duration of one change.
+        what: Name of the object, for errors.
+        kind: Kind of the object, for errors.
 
     Raises:
-        VsphereError: vCenter refuses, or someone else changes it again and again.
+        VsphereError: vCenter refuses, or others change it repeatedly.
     """
     for _ in range(_ATTEMPTS):
         start = lacking()

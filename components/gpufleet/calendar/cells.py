@@ -50,9 +50,9 @@ class CalendarGrid:
     """Rows over the same cells."""
 
     unit: str
-    """What one cell is: `hour`, `day`, `week`."""
+    """Size of one cell: `hour`, `day`, `week`."""
     edges: tuple[datetime, ...]
-    """Where cells begin, and where the last one ends, in the zone."""
+    """Start of each cell, and the end of the last one, in the time zone."""
     pools: tuple[CalendarRow, ...]
     teams: tuple[CalendarRow, ...]
 

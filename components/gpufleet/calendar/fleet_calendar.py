@@ -56,7 +56,7 @@ def calendar_of(pools: Sequence[PoolWindows], start: datetime, end: datetime) ->
 
 
 def pool_windows(fleet: Fleet) -> tuple[PoolWindows, ...]:
-    """What the calendars of a fleet's pools follow from."""
+    """Facts from which the calendars of a fleet's pools are computed."""
     queues = fleet.spec.queues
     shares: Mapping[str, float] | None = (
         None if queues is None else {team.name: team.share for team in queues.teams}

@@ -11,7 +11,7 @@ from gpufleet.spec.capacity import Capacity, MaintenanceWindow, TeamCommitment
 
 @dataclass(frozen=True, slots=True)
 class PoolWindows:
-    """What the calendar of one pool follows from."""
+    """Facts from which the calendar of one pool is computed."""
 
     name: str
     path: str
@@ -26,7 +26,7 @@ class PoolWindows:
     maintenance: tuple[MaintenanceWindow, ...] = ()
     commitments: tuple[TeamCommitment, ...] = ()
     prices: tuple[tuple[int | None, int | None], ...] = ()
-    """Of each way of buying: lowest and highest micro-dollars of a node and hour."""
+    """For each purchase option: lowest and highest price of a node, micro-dollars an hour."""
     shares: Mapping[str, float] | None = None
     """Team -> part of what is not promised; None: there are no queues."""
     separately: bool = False
@@ -56,7 +56,7 @@ class CalendarSpan:
     paid: int
     """Instances that are bought for this time, used or not."""
     unused: int
-    """Of them, instances that no team may use."""
+    """Instances among them that no team may use."""
     least: int | None
     """Micro-dollars an hour that are paid whatever runs; None: not known."""
     most: int | None
@@ -92,7 +92,7 @@ class TeamSpan:
     end: datetime
     gpus: int
     sure: int
-    """Of them, bought or owned."""
+    """Nodes among them that are bought or owned."""
 
 
 @dataclass(frozen=True, slots=True)

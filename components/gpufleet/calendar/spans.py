@@ -123,7 +123,7 @@ def _used(pool: PoolWindows, promised: Mapping[str, int]) -> int:
 
 
 def _price(pool: PoolWindows, *, highest: bool) -> int | None:
-    """Of nodes that are not bought beforehand, the dearest or the cheapest way."""
+    """Highest or lowest price of nodes that are not bought in advance; None: unknown."""
     found: list[int | None] = []
     for entry, (low, high) in zip(pool.capacity, pool.prices, strict=True):
         if bought_window(entry, pool.machine) is None:

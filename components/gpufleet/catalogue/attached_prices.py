@@ -55,7 +55,7 @@ def with_host(
 
 
 def regions(row: InstanceType, option: str, table: AttachedPrices) -> set[str]:
-    """Where both the GPUs and the machine have a price."""
+    """Regions in which both the GPUs and the machine have a price."""
     gpus = table.get((row.gke_accelerator_type or "", option))
     host = table.get((HOST, option))
     return set() if gpus is None or host is None else gpus[0].keys() & host[0].keys()

@@ -44,9 +44,9 @@ from gpufleet.catalogue.transitions import Transition, transition_table
 
 @dataclass(frozen=True, eq=False)
 class Catalogue:
-    """All facts of one edition. Immutable; every table is parsed when it is first asked for.
+    """All facts of one edition. Immutable; every table is parsed at first use.
 
-    Two threads that ask at once may parse a table twice; both get equal rows.
+    Two concurrent threads can parse a table twice; both get equal rows.
     """
 
     edition: str
@@ -77,7 +77,7 @@ class Catalogue:
 
     @cached_property
     def about(self) -> Edition:
-        """What the edition says about itself: name, date, notes."""
+        """Name, date and notes of the edition."""
         return read_edition(self.folder)
 
     @cached_property
@@ -119,7 +119,7 @@ class Catalogue:
 
     @cached_property
     def clouds(self) -> Mapping[str, Cloud]:
-        """Who sells machine types, by key."""
+        """Clouds that sell machine types, by key."""
         rows = read_rows(self.folder, "clouds")
         return frozen({raw["key"]: source_rows.sourced(Cloud, raw, self.sources) for raw in rows})
 
@@ -243,7 +243,7 @@ class Catalogue:
 
     @cached_property
     def transitions(self) -> Mapping[str, tuple[Transition, ...]]:
-        """What breaks on the way from one version to another, by chart, image or `kubernetes`."""
+        """Breaking changes between versions, by chart, image or `kubernetes`."""
         return transition_table(read_rows(self.folder, "transitions"), self.sources)
 
     def gpu(self, key: str) -> Gpu:
@@ -271,7 +271,7 @@ class Catalogue:
         return find_row(self.images, "node image", key)
 
     def find_gpu(self, text: str) -> Gpu:
-        """The GPU someone means: key, alias, product name, cloud accelerator type, in any case.
+        """The GPU with this key, alias, product name or cloud accelerator type, in any case.
 
         `A100-80`, `h100`, `nvidia-l4` and `NVIDIA L4` are understood. Raises AmbiguousKeyError
         (an UnknownKeyError) listing the candidates for `A100`, and UnknownKeyError for the rest.
@@ -294,11 +294,11 @@ class Catalogue:
     def instances_with_gpu(
         self, gpu_key: str, cloud: str | None = None, *, fractional: bool = False
     ) -> tuple[InstanceType, ...]:
-        """Machine types that carry this GPU, cheapest on-demand price first, unpriced ones last.
+        """Machine types with this GPU, cheapest on-demand price first, those without a price last.
 
         Whole GPUs only, unless `fractional` adds the types that carry a slice of one. `cloud` None
         (default): all clouds. Unpriced ones are ordered by spot price, then by name.
-        Raises UnknownKeyError when there is no such GPU.
+        Raises UnknownKeyError for an unknown GPU.
         """
         self.gpu(gpu_key)
         found = [

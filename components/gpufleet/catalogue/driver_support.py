@@ -8,7 +8,7 @@ from gpufleet.catalogue.source import Source
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GenerationSupport:
-    """What supports all GPUs of one compute capability."""
+    """Drivers, CUDA and kernel modules for all GPUs of one compute capability."""
 
     first_cuda: str
     """First CUDA toolkit that compiles for it: `12.9`."""
@@ -23,7 +23,7 @@ class GenerationSupport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GpuSupport:
-    """What supports one GPU. None: not sourced."""
+    """First driver and GPU Operator that support one GPU. None: not sourced."""
 
     first_driver: str | None = None
     """Oldest driver that NVIDIA documents for it: `580.82.07`."""
@@ -32,7 +32,7 @@ class GpuSupport:
     first_device_plugin: str | None = None
     """Device plugin of that release."""
     kernel_modules: str | None = None
-    """Where it differs from its compute capability."""
+    """Kernel modules of this GPU; None: those of its compute capability."""
     source: Source
     notes: str = ""
 

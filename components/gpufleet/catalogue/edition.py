@@ -17,7 +17,7 @@ RawRow = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Edition:
-    """What the edition says about itself."""
+    """Name, date and notes of an edition."""
 
     edition: str
     date: date
@@ -26,7 +26,7 @@ class Edition:
 
 
 class UnknownEditionError(UnknownKeyError):
-    """There is no such edition: `nearest` lists those there are."""
+    """The edition does not exist; `nearest` lists the existing editions."""
 
     def __init__(self, kind: str, key: str, nearest: tuple[str, ...] = ()) -> None:
         super().__init__(kind, key, nearest)

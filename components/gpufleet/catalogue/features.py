@@ -15,14 +15,14 @@ Release = tuple[int, ...]
 
 
 class FeatureKind(StrEnum):
-    """What a row of the table is about."""
+    """Kind of a row of the table."""
 
     GATE = "gate"
     """A feature gate."""
     VALUE = "value"
     """A value of the program's chart, as a dotted path."""
     FIELD = "field"
-    """A field of an API that a gate keeps: the server drops it where the gate is off."""
+    """A field of an API that needs a gate: the server drops the field while the gate is off."""
     LIMIT = "limit"
     """Maximum number of entries of a list of an API."""
     VERSION = "version"
@@ -47,13 +47,13 @@ class Feature:
     changed: Mapping[str, bool] = field(default_factory=dict[str, bool])
     """Later releases that changed the default, oldest first."""
     gone: str | None = None
-    """First release that does not have it any more."""
+    """First release without it; None: no release removed it."""
     locked: str | None = None
-    """First release in which a gate cannot be changed: a program that is told to does not start."""
+    """First release in which a gate cannot be changed: a program does not start with it changed."""
     gate: str = ""
-    """Of a field: the gate that keeps it."""
+    """For a field: the gate without which the server drops it."""
     limit: int = 0
-    """Of a limit: the number."""
+    """For a limit: the maximum number of entries."""
     source: Source
 
     def is_in(self, release: Release) -> bool:
@@ -78,7 +78,7 @@ class Feature:
 
 @dataclass(frozen=True, slots=True)
 class FeatureTable:
-    """What is known of the releases of one program."""
+    """Known features and release lines of one program."""
 
     gates: Mapping[str, Feature] = field(default_factory=dict[str, Feature])
     values: Mapping[str, Feature] = field(default_factory=dict[str, Feature])

@@ -20,8 +20,8 @@ def region_of_google_zone(zone: str) -> str | None:
 
 
 def is_zone_of(zone: str, region: str | None) -> bool | None:
-    """Whether it is a zone of the region, of any where that is not stated; None where the region
-    fits and the ending is none that is known."""
+    """Whether the zone is in the region; `region` None: in any region. None if the region fits and
+    the ending of the zone is unknown."""
     if region is not None and not zone.startswith(f"{region}-"):
         return False
     found = region_of_google_zone(zone)
@@ -29,7 +29,7 @@ def is_zone_of(zone: str, region: str | None) -> bool | None:
 
 
 def nearest_zone(zone: str, region: str | None) -> str:
-    """The name of that form in the region that looks most like it."""
+    """The valid zone name in the region that is most similar to `zone`."""
     region = region or "us-central1"
     near = nearest_names(zone, [f"{region}-{ending}" for ending in _ENDINGS], limit=1)
     return near[0] if near else f"{region}-a"

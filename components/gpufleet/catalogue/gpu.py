@@ -58,12 +58,12 @@ class MigProfile:
     profile_id: int | None = None
     """Id in `nvidia-smi mig -lgip` (not the NVML enumeration)."""
     figures_source: str | None = None
-    """What the memory, multiprocessor and engine figures rest on, where that is not `source`."""
+    """Source of the memory, multiprocessor and engine figures; None: `source`."""
     notes: str = ""
 
     @property
     def attributes(self) -> frozenset[str]:
-        """What follows the memory in the name: `+me`, `+gfx`, `+me.all`, `-me`."""
+        """Suffixes after the memory in the name: `+me`, `+gfx`, `+me.all`, `-me`."""
         for sign in "+-":
             _, found, tail = self.name.partition(sign)
             if found:
@@ -83,7 +83,7 @@ class MigProfile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MigGeometry:
-    """What one GPU can be cut into."""
+    """MIG profiles and layouts of one GPU."""
 
     compute_slices: int
     memory_slots: int
@@ -103,7 +103,7 @@ class MigGeometry:
     min_driver: str | None = None
     """Oldest driver (branch) that offers MIG on this GPU; None where not sourced."""
     known: str = ""
-    """What the evidence rests on, in words: names, sizes and placements may differ in it."""
+    """Basis of the evidence, in words; it can differ between names, sizes and placements."""
     notes: str = ""
 
 
@@ -129,7 +129,7 @@ class Rates:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IdlePower:
-    """What one GPU draws while nothing runs on it, as nvidia-smi showed it; None: not sourced."""
+    """Power of one GPU while nothing runs on it, as nvidia-smi shows it; None: not sourced."""
 
     watts: int | None = None
     """With MIG mode off."""
@@ -141,16 +141,16 @@ class IdlePower:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VgpuBoard:
-    """The vGPU types of one GPU: what a hypervisor can hand to machines."""
+    """The vGPU types of one GPU, which a hypervisor can assign to machines."""
 
     names: tuple[str, ...]
     """How type names begin, in NVIDIA's spelling: `A100D`, `RTX6000-Ada`."""
     types: Mapping[str, int] = field(hash=False)
-    """What follows in the name, `20C`, `3-40C` or `1-10CME` -> maximum number of vGPUs of that type
-    on one GPU, all of them that type. Series that the table lacks have no entry."""
+    """End of the type name, `20C`, `3-40C` or `1-10CME` -> maximum number of vGPUs on one GPU if
+    all are of that type. Series that the table lacks have no entry."""
     source: Source
     printed: str = ""
-    """What nvidia-smi prints before the name: `RTX Pro 6000 Blackwell `. Default: nothing."""
+    """Prefix that nvidia-smi prints before the name: `RTX Pro 6000 Blackwell `. Default: empty."""
     mixed_size: Mapping[int, int] | None = field(default=None, hash=False)
     """Maximum number of vGPUs of a size where the host allows mixed sizes, for the sizes that lose
     some. Empty: the GPU cannot mix sizes. None: not sourced."""
@@ -163,7 +163,7 @@ class VgpuBoard:
 
     @property
     def time_sliced(self) -> Mapping[int, int]:
-        """Frame buffer in GB -> maximum number on one GPU, of the time-sliced compute types."""
+        """Time-sliced compute types: frame buffer in GB -> maximum number on one GPU."""
         return {
             int(n[:-1]): most for n, most in self.types.items() if n[:-1].isdigit() and "C" in n
         }
@@ -174,9 +174,9 @@ class Gpu:
     """One GPU model, or another vendor's accelerator, as the fleet names it."""
 
     key: str
-    """`A100-80GB`, `L4`, `H100-80GB`: what specs, commands and findings write."""
+    """Name in specs, commands and findings: `A100-80GB`, `L4`, `H100-80GB`."""
     name: str
-    """As people write it: `NVIDIA A100 80 GB`."""
+    """Name for readers: `NVIDIA A100 80 GB`."""
     vendor: str
     """`nvidia`, `amd`, `aws`, `google`, `habana`, `qualcomm`, `xilinx`."""
     architecture: str
@@ -186,18 +186,18 @@ class Gpu:
     nominal_gb: int | None = None
     """Marketing size; None where not sourced."""
     memory_bytes: int | None
-    """What the driver reports; None where not sourced."""
+    """Memory that the driver reports; None: not sourced."""
     product_names: tuple[str, ...] = ()
-    """What NVML calls the boards; GFD's label is the first with spaces as hyphens."""
+    """Names of the boards in NVML; GFD's label is the first one, with hyphens for spaces."""
     pci_device_ids: tuple[str, ...]
     """Device and vendor, `0x20B210DE`, as a mig-parted device filter wants them."""
     rates: Mapping[str, Rates] = field(hash=False)
     """By board (`sxm`, `pcie`, `nvl`, ...); the first is the one cloud instances carry. Empty where
     not sourced."""
     tdp_watts: int | None
-    """Of the first board."""
+    """Power limit of the first board, in watts."""
     nvlink_bytes_per_second: int
-    """Of the first board, both directions together; 0 without NVLink."""
+    """NVLink rate of the first board, both directions together; 0 without NVLink."""
     mig: MigGeometry | None
     """None: no MIG, unless `mig_unknown` says that it exists."""
     mps_max_clients: int
@@ -223,7 +223,7 @@ class Gpu:
     confidential: bool = False
     """Whether NVIDIA supports it in confidential computing: whole, passed through to one VM."""
     cores: int | None = None
-    """Neuron: cores of one device, which pods may ask for one by one. None for other makers."""
+    """Neuron: cores of one device, which pods can request one by one. None for other vendors."""
     aliases: tuple[str, ...] = ()
     """Other names `Catalogue.find_gpu` understands: clouds' accelerator types, short forms."""
     karpenter_name: str | None = None

@@ -24,15 +24,15 @@ AWS, GCP = "aws", "gcp"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cloud:
-    """Who sells machine types."""
+    """A cloud that sells machine types."""
 
     key: str
     title: str
-    """As sentences name it."""
+    """Name in texts."""
     sold: str
     """`table`: machine types are in `instances-KEY.jsonl`; `offers`: in `offers.jsonl`."""
     regions: tuple[str, ...] = ()
-    """Regions by name; empty: those that prices name."""
+    """Names of the regions; empty: the regions that the prices name."""
     labels: tuple[str, ...] = ()
     """Prefixes of labels that only its nodes carry."""
     blocks: Mapping[str, Any] = field(default_factory=FrozenDict[str, Any], hash=False)
@@ -47,7 +47,7 @@ class Cloud:
 
 
 class PriceStatus(StrEnum):
-    """Whether a price is known. What is not sold is a different thing from an unknown price."""
+    """Whether a price is known. "Not sold" differs from "unknown price"."""
 
     PRICED = "priced"
     NOT_SOLD = "not-sold"
@@ -74,7 +74,7 @@ class Price:
 
     @property
     def usd_per_hour(self) -> Decimal | None:
-        """The price in dollars, or None when there is none."""
+        """The price in dollars; None if the price is unknown."""
         if self.micro_usd_per_hour is None:
             return None
         return Decimal(self.micro_usd_per_hour) / MICRO_USD
@@ -82,7 +82,7 @@ class Price:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Accelerator:
-    """What an instance type carries."""
+    """Accelerators of an instance type."""
 
     gpu: str
     """Key of `Catalogue.gpus`."""
@@ -96,8 +96,7 @@ class Accelerator:
     (`Catalogue.device_memory` falls back to the GPU)."""
     interconnect: str | None = None
     api_count: int | None = None
-    """What the cloud's API calls the number of GPUs: 0 for fractional types on AWS. None where not
-    sourced."""
+    """Number of GPUs in the cloud's API: 0 for fractional types on AWS. None: not sourced."""
     nominal_gb: int | None = None
     """Marketing size of each device."""
 
@@ -130,14 +129,14 @@ class InstanceType:
     """Maximum number of EFA interfaces; one per network card at most. 0: none; None: not
     sourced."""
     efa_cards: tuple[int, ...] | None = None
-    """Network cards that get an EFA, where EC2 recommends fewer than there may be; None: as many as
-    `efa_interfaces`."""
+    """Network cards that get an EFA, where EC2 recommends fewer than the maximum; None: on
+    `efa_interfaces` cards."""
     local_nvme_bytes: int | None
     on_demand: Price
     spot: Price
     purchase_options: frozenset[str]
-    """What is known to be on sale: `onDemand`, `spot`, `reserved`, `capacityBlock`, `flexStart`,
-    `queued`. Empty: not sourced."""
+    """Purchase options known to exist: `onDemand`, `spot`, `reserved`, `capacityBlock`,
+    `flexStart`, `queued`. Empty: not sourced."""
     gke_accelerator_type: str | None = None
     """Google's name of the accelerator, `nvidia-l4`; None on AWS."""
     attachable: bool = False
@@ -175,7 +174,7 @@ class InstanceType:
     edition has any, because no dated list is published: they come from price overrides."""
 
     def price(self, option: str) -> Price:
-        """The price of a purchase option; `unknown` where there is none."""
+        """The price of a purchase option; `unknown` if the row has no price for it."""
         if option == "onDemand":
             return self.on_demand
         if option == "spot":

@@ -32,7 +32,7 @@ class Model:
     notes: str = ""
     source: Source
     released_weights: str | None = None
-    """Format its maker publishes the weights in, by its name in `sizing`; None: 16 bit."""
+    """Format in which the vendor publishes the weights, by its name in `sizing`; None: 16 bit."""
     weights_source: str = ""
     """Key of the source that says so; empty in an overlay whose own source says it. Rows of an
     edition have one."""

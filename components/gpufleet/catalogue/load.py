@@ -23,13 +23,13 @@ def load(
     prices: PriceTable | Path | None = None,
     overlay: str | Path | None = None,
 ) -> Catalogue:
-    """The catalogue of an edition; tables are parsed when first asked for.
+    """The catalogue of an edition; tables are parsed at first use.
 
     `prices` replaces prices of the edition: a file (`docs/catalogue.md` has the format), or parsed
     prices by instance type and purchase option. Default: the edition's own prices. `overlay` is a
-    file or folder of facts of one's own, from the working directory; default: what the environment
-    variable GPUFLEET_CATALOGUE_OVERLAY names, else none. Without `prices` the same object is
-    returned every time, as long as the files of the overlay stay the same.
+    file or folder of the user's own facts, relative to the working directory; default: the path in
+    the environment variable GPUFLEET_CATALOGUE_OVERLAY, else none. Without `prices` the same object
+    is returned every time, as long as the files of the overlay stay the same.
 
     Raises UnknownEditionError for an unknown edition, FleetError with every problem of the overlay
     or price file at once, and OSError when the price file cannot be read.

@@ -1,4 +1,4 @@
-"""Finding a row by name: exact keys, aliases, and what to say when there is none."""
+"""Search for a row by name: exact keys, aliases, and nearest names for an unknown name."""
 
 import re
 from collections import Counter
@@ -19,7 +19,7 @@ _TYPE_FORMS = (
 )
 """How AWS and Google name machine types: `p5.48xlarge`, `a3-highgpu-8g`."""
 _SURE = 0.8
-"""Likeness from which a name is a slip of the pen, and not the name of another thing."""
+"""Similarity from which a name is a typing error and not another name."""
 _PRODUCT_SUFFIX = re.compile(r"(-MIG-[0-9a-zA-Z.]+)?(-SHARED)?$")
 
 
@@ -61,7 +61,7 @@ def nearest_names(
 
 
 def nearest_fix(key: str, names: Collection[str], otherwise: str = "") -> str:
-    """What to write: the name that looks like the key, else `otherwise`, else one of all names."""
+    """Proposed fix: the name most similar to the key, else `otherwise`, else a list of names."""
     near = nearest_names(key, names, limit=1)
     return f"write `{near[0]}`" if near else otherwise or f"one of {', '.join(names)}"
 

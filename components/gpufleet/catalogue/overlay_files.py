@@ -144,7 +144,7 @@ class _Reader:
 
 
 def _message(problem: Any) -> str:
-    """What is wrong with a field, with the value found."""
+    """Error text of a field, with its value."""
     if problem["type"] == "missing":
         return "is needed"
     if problem["type"] == "extra_forbidden":

@@ -1,4 +1,4 @@
-"""What an overlay changes in the edition: facts of hardware, and prices in odd regions."""
+"""Warnings about an overlay: facts of hardware that it changes, and prices in unknown regions."""
 
 from collections.abc import Iterator
 
@@ -52,7 +52,7 @@ def _replaced(catalogue: Catalogue, edition: Catalogue) -> Iterator[Finding]:
 
 
 def _changed(row: RawRow, old: RawRow, fields: tuple[str, ...]) -> Iterator[str]:
-    """What differs. What the overlay's row leaves out is no longer known."""
+    """Fields that differ. A field that the overlay's row omits is unknown."""
     for field in fields:
         if row.get(field) != old.get(field):
             here, there = (str(one.get(field, "none"))[:60] for one in (row, old))

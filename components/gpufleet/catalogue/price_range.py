@@ -9,25 +9,25 @@ PUBLISHED_WAYS = ("onDemand", "spot", "reserved", "flexStart", "queued")
 def price_range(
     row: InstanceType, way: str, cap_micro_usd: int | None = None
 ) -> tuple[int | None, int | None]:
-    """Lowest and highest micro-dollars one machine can cost an hour; None where no one knows.
+    """Lowest and highest price of one machine, micro-dollars an hour; None: unknown.
 
-    `way` is one of PUBLISHED_WAYS, `cap_micro_usd` the most that is bid for spot.
+    `way` is one of PUBLISHED_WAYS, `cap_micro_usd` the maximum bid for spot.
     """
     listed = row.on_demand.micro_usd_per_hour
     if way == "spot":
         return _spot(row, cap_micro_usd)
     if way in ("flexStart", "queued"):
-        # Where no public list carries the discount, the list price bounds it.
+        # No public list has the discount: the list price is the upper bound.
         flex = row.price("flexStart").micro_usd_per_hour
         return flex, listed if flex is None or way == "queued" else flex
     return listed, listed
 
 
 def planned_price(row: InstanceType, way: str, cap_micro_usd: int | None = None) -> int | None:
-    """What one machine is planned to cost, micro-dollars an hour; None where no one knows.
+    """Planned price of one machine, micro-dollars an hour; None: unknown.
 
-    Spot: the price of the region's dearest zone, as no one chooses the zone, within the range;
-    other ways: the highest price of the range.
+    Spot: the price of the region's most expensive zone, because the zone is not chosen, within the
+        range. Other options: the highest price of the range.
     """
     low, high = price_range(row, way, cap_micro_usd)
     if way != "spot":

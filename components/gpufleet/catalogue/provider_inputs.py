@@ -1,4 +1,4 @@
-"""What the providers of AWS and Google Cloud refuse about the inputs of a resource.
+"""Constraints of the AWS and Google Cloud providers on the inputs of a resource.
 
 `providers/<cloud>.jsonl` holds one constraint a line, each with its source. `tools/
 provider_inputs.py` writes the files from the providers' own schemas. Which inputs exist, and of
@@ -19,7 +19,7 @@ FOLDER = Path(__file__).parent / "providers"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InputConstraint:
-    """What one input of a resource must be."""
+    """Constraint on one input of a resource."""
 
     type: str
     """`gcp:container/nodePool:NodePool`."""
@@ -48,12 +48,12 @@ class InputConstraint:
 
     @property
     def group(self) -> tuple[str, ...]:
-        """Paths of which one has to be given; empty where there is no such demand."""
+        """Paths of which one must be set; empty: no such constraint."""
         return self.exactly_one_of or self.at_least_one_of
 
     @property
     def refuses(self) -> bool:
-        """Whether some input breaks it."""
+        """Whether the constraint limits any input."""
         bounds = (self.minimum, self.maximum, self.most_items, self.least_items, self.longest)
         named = (self.one_of, self.pattern, self.format, self.conflicts_with, self.group)
         return any(one is not None for one in bounds) or any(named)
@@ -97,13 +97,13 @@ def of_type(token: str) -> tuple[InputConstraint, ...]:
 
 
 def violations(token: str, inputs: Mapping[str, Any]) -> list[InputViolation]:
-    """Everything that the provider refuses about the inputs of a resource.
+    """All violations of the provider's constraints by the inputs of a resource.
 
-    Values that are not plain data (outputs, secrets, what is not known yet) are not judged.
+    Values that are not plain data (outputs, secrets, unknown values) are not checked.
 
     Args:
         token: Type of the resource.
-        inputs: Its inputs, as the provider spells them.
+        inputs: Its inputs, in the provider's spelling.
     """
     return [found for one in _refusing(token) for found in _violations(one, inputs)]
 

@@ -77,7 +77,7 @@ _SCALARS = {
 
 
 def _converts(kind: str, value: Any) -> bool:
-    """Whether the provider takes a value as one of a kind; what is not plain data is not judged."""
+    """Whether the provider accepts a value as this type; values that are not plain data pass."""
     if isinstance(value, list | tuple | Mapping):
         return False
     if not isinstance(value, str | int | float) or kind == "string":

@@ -1,8 +1,8 @@
 """Schemas of Kubernetes' kinds and of custom resources, as their vendors publish them.
 
 One file for each API group in `data/<edition>/schemas`, without prose, written by
-`tools/schemas/generate.py`; each file names its repository, release and date. A file is read when a
-kind of it is first asked for.
+`tools/schemas/generate.py`; each file names its repository, release and date. A file is read at the
+first use of one of its kinds.
 """
 
 import json
@@ -21,7 +21,7 @@ METADATA = "metadata"
 
 @dataclass(frozen=True, slots=True)
 class SchemaSource:
-    """Where the schemas of a file come from."""
+    """Source of the schemas of a file."""
 
     repository: str
     release: str
@@ -48,7 +48,7 @@ def schema_file(name: str) -> Mapping[str, Any]:
 
 
 def schema_source(api_version: str, kind: str) -> SchemaSource | None:
-    """Where the schema of a kind comes from; None where there is none."""
+    """Source of the schema of a kind; None: the kind has no schema."""
     name = schema_kinds().get(api_version, {}).get(kind)
     return None if name is None else SchemaSource(**schema_file(name)["source"])
 

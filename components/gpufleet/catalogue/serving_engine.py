@@ -15,14 +15,14 @@ _GIB = 1 << 30
 
 
 class CacheRule(StrEnum):
-    """Of what the engine's memory fraction is a part."""
+    """The memory that the engine's memory fraction refers to."""
 
     GPU = "gpu"
-    """Of the GPU: weights, activations and the rest come out of the part too."""
+    """The whole GPU: weights, activations and the rest are inside the part."""
     FREE_BEFORE_WEIGHTS = "free-before-weights"
-    """Of what is free before the weights are loaded: only they come out of the part."""
+    """Memory that is free before the weights are loaded: only the weights are inside the part."""
     LEFT = "left"
-    """Of what weights, activations and the rest leave."""
+    """Memory that weights, activations and the rest leave free."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,18 +45,18 @@ class ServingEngine:
 
     key: str
     releases: str
-    """Which releases these figures are of."""
+    """Releases that these figures apply to."""
     cache_rule: CacheRule
     fraction: Fraction | None
     """Default of its memory fraction; None: by the memory of the GPU, see `defaults`."""
     sampler_bytes: int
-    """Of each logit, while the most sequences are sampled."""
+    """Bytes of each logit while the maximum number of sequences is sampled."""
     sampler_divided: bool
     """Whether tensor ranks divide these logits."""
     alone_bytes: int
-    """Context, libraries and CUDA graphs on one GPU: the upper end of what was measured."""
+    """Context, libraries and CUDA graphs on one GPU: the highest measured value."""
     large_bytes: int
-    """The same of models of more than `large_parameters`."""
+    """The same for models with more than `large_parameters` parameters."""
     large_parameters: int = 0
     parallel_bytes: int
     """The same with several GPUs, NCCL too."""
@@ -71,17 +71,17 @@ class ServingEngine:
     """Part of the output still to come of running sequences for which it keeps room when it starts
     another: the first, the least, and the steps in which one becomes the other."""
     server_step_seconds: float
-    """Scheduling that its server adds to a step; 0: none was seen."""
+    """Scheduling time that its server adds to a step; 0: none was measured."""
     server_sequence_seconds: float
-    """Sampling and answering that it adds for each sequence of a step."""
+    """Sampling and response time that it adds for each sequence of a step."""
     spread: str = ""
-    """What was measured, lowest to highest; empty: not known."""
+    """Measured values, lowest to highest; empty: unknown."""
     defaults: tuple[EngineDefault, ...]
     source: Source
     notes: str = ""
 
     def default_of(self, gpu_bytes: int) -> EngineDefault | None:
-        """Its defaults on a GPU with so much memory; None where they do not depend on it."""
+        """Defaults on a GPU with this memory; None: they do not depend on the memory."""
         for row in self.defaults:
             if row.below_bytes is None or gpu_bytes < row.below_bytes:
                 return row

@@ -15,10 +15,9 @@ class ChartImage:
     """Dotted key of the value that names the registry, the repository without the image, or the
     whole repository."""
     default: str
-    """What the key holds by default; empty where the chart names no public image."""
+    """Default value of the key; empty: the chart names no public image."""
     name: str = ""
-    """What follows the key's value in the reference; empty where the value is the whole
-    repository."""
+    """Part of the reference after the key's value; empty: the value is the whole repository."""
     tag: str = ""
     """Default tag; empty where it was not read."""
     tag_key: str = ""
@@ -28,7 +27,7 @@ class ChartImage:
     when: Mapping[str, bool] = field(default_factory=FrozenDict[str, bool], hash=False)
     """Dotted keys that must all be true for the image to be used -> default of each."""
     per_node: str = ""
-    """What the operator adds to the tag: `os` (operating system of the node); empty: nothing."""
+    """Suffix that the operator adds to the tag: `os` (the node's operating system); empty: none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,10 +37,10 @@ class Chart:
     name: str
     version: str
     app_version: str = ""
-    """What the chart deploys by default; empty where not sourced."""
+    """Version of the program that the chart deploys by default; empty: not sourced."""
     repository: str
-    """Where the vendor publishes it: address of a chart repository, or with `oci://` the complete
-    reference of the chart. `charts.source` replaces it."""
+    """The vendor's address: a chart repository, or with `oci://` the complete reference of the
+    chart. `charts.source` replaces it."""
     namespace: str
     """Default namespace of the installation."""
     min_kubernetes: str = ""
@@ -52,9 +51,9 @@ class Chart:
     components: Mapping[str, str] = field(default_factory=FrozenDict[str, str], hash=False)
     """Versions of the parts the chart deploys by default: `driver`, `device-plugin`, ..."""
     dependencies: Mapping[str, str] = field(default_factory=FrozenDict[str, str], hash=False)
-    """Charts it brings along, with their versions: what must not be installed twice."""
+    """Charts that it includes, with their versions; these must not be installed twice."""
     images: tuple[ChartImage, ...] | None = None
-    """What it deploys; None where its values were not read."""
+    """Images that it deploys; None: its values were not read."""
     notes: str = ""
 
 
@@ -67,9 +66,9 @@ class Package:
     package: str
     """Its name in the catalogue."""
     catalog: str
-    """Whose catalogue: `certified` or `redhat`."""
+    """Name of the catalogue: `certified` or `redhat`."""
     namespace: str
-    """Where its vendor puts it."""
+    """Namespace that its vendor uses."""
     group: str
     """Name of its OperatorGroup."""
     source: Source
@@ -80,7 +79,7 @@ class Package:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeImage:
-    """What a node image brings, so that nothing is installed twice."""
+    """Parts of the GPU stack in a node image, so that nothing is installed twice."""
 
     key: str
     """`al2023-nvidia`, `bottlerocket-nvidia`, `cos`, `ubuntu`, ..."""
@@ -122,7 +121,7 @@ class NodeImage:
     fips_because: str = ""
     """Why; empty: not known."""
     evidence: str = ""
-    """What was not verified about this row; empty: all of it was read in the source."""
+    """Facts of this row that were not verified; empty: all were read in the source."""
 
     @property
     def brings(self) -> frozenset[str]:

@@ -1,4 +1,4 @@
-"""Where a fact comes from. Every row of the catalogue carries one."""
+"""Source of a fact. Every row of the catalogue has one."""
 
 from dataclasses import dataclass
 from datetime import date
@@ -6,7 +6,7 @@ from datetime import date
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where a row comes from: an entry of the edition's source table and the fact's day."""
+    """Source of a row: an entry of the edition's source table and the date of the fact."""
 
     key: str
     """Key of the edition's table of sources (`Catalogue.sources`), or `override:<file>`."""

@@ -1,4 +1,4 @@
-"""What breaks on the way from one version to another: lines of transitions.jsonl."""
+"""Breaking changes between two versions: lines of transitions.jsonl."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -19,19 +19,19 @@ class Transition:
     """First version that breaks it; for node images the release, or the key of another image."""
     breaks: str
     first: str
-    """What to do before."""
+    """Action before the change."""
     source: Source
     fixed: str | None = None
-    """First version that does not break it any more."""
+    """First version in which the problem is fixed."""
     driver: bool = False
     """Only where the GPU Operator installs the driver."""
     switches: str | None = None
     """Value of the chart: only where the same change switches it on."""
     platform: str | None = None
-    """Only there; None: on every platform."""
+    """Platform on which it applies; None: all platforms."""
 
     def applies(self, old: str, new: str) -> bool:
-        """Whether the way from one version to the other leads through it."""
+        """Whether a change from version `old` to `new` reaches or passes it."""
         if self.fixed is not None and ordinal(new) >= ordinal(self.fixed):
             return False
         return ordinal(old) < ordinal(self.at) <= ordinal(new)

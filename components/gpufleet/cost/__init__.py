@@ -1,1 +1,1 @@
-"""Who pays for a node."""
+"""Allocation of the cost of nodes to teams."""

@@ -16,7 +16,7 @@ SECONDS_PER_HOUR = 3600
 
 
 class Use(StrEnum):
-    """What a part of a node was."""
+    """Use of a part of a node."""
 
     POD = "pod"
     IDLE = "idle"
@@ -71,7 +71,7 @@ class CostLine:
     """Empty where it is not a pod's."""
     pod: str
     resource: str
-    """Empty where it is stranded, or idle on devices that are cut when asked for."""
+    """Empty: the part is stranded, or idle on devices that are partitioned on request."""
     micro_usd: int
     unit_seconds: int
     """Units held, times seconds; 0 where it is not a pod's."""
@@ -148,7 +148,7 @@ def _parts(history: NodeHistory, present: Sequence[PodHolding]) -> dict[_Key, Fr
     held = sum(parts.values(), Fraction(0))
     whole = {name: weights.get(name, Fraction(0)) * n for name, n in history.capacity.items()}
     offered = sum(whole.values(), Fraction(0))
-    if offered > 1:  # kinds that represent each other: cut when asked for
+    if offered > 1:  # kinds that replace each other: partitioned on request
         if held > 1:
             parts = {key: part / held for key, part in parts.items()}
         elif held < 1:

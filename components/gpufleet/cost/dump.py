@@ -25,7 +25,7 @@ REPLICA_SERIES = {
     "Deployment": ("kube_deployment_spec_replicas", "deployment"),
     "StatefulSet": ("kube_statefulset_replicas", "statefulset"),
 }
-"""Kind of a workload -> series of the replicas that are asked for, and the label with its name
+"""Kind of a workload -> series of its requested replicas, and the label with its name
 (kubernetes/kube-state-metrics v2)."""
 QUERY = (
     f'{{__name__=~"{NODE_SERIES}|{HELD_SERIES}|'
@@ -94,7 +94,7 @@ def histories(
     """One history for each node and stretch of time it was there, and what could not be used.
 
     A sample holds until the next of its series, at most one step; without `step` that is the
-    smallest distance between two samples. Raises UnreadableDumpError when nothing can be told.
+    smallest distance between two samples. Raises UnreadableDumpError if no series is usable.
     """
     known = list(series)
     nodes = united(known, NODE_SERIES, ("node", "pool"))

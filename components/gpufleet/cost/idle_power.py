@@ -14,7 +14,7 @@ HOURS_PER_MONTH = 730
 
 @dataclass(frozen=True, slots=True)
 class IdleEnergy:
-    """What GPUs of one pool draw over a time in which no pod holds them."""
+    """Energy of GPUs of one pool while no pod holds them."""
 
     pool: Pool
     gpu_hours: Fraction

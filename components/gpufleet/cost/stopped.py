@@ -1,7 +1,7 @@
-"""The ledger of notebooks that went to zero: when, for how long, and what their parts are worth.
+"""The ledger of notebooks scaled to zero: when, for how long, and the cost of their devices.
 
-A notebook was stopped while kube-state-metrics reported that no replica of it is asked for. What it
-would have held is what its last pod before held, else its first one after.
+A notebook was stopped while kube-state-metrics reported zero requested replicas. The units that it
+would have held are those of its last pod before, else of its first pod after.
 """
 
 import re
@@ -43,15 +43,15 @@ class Stop:
     units: dict[str, int]
     """Resource -> units that it did not hold. Empty where the dump has no pod of it."""
     micro_usd: int | None
-    """What these units cost for that time; None where units or price are not known. It is saved
-    once others use them, or the nodes go."""
+    """Cost of these units for that time; None: units or price are unknown. It is saved once others
+    use the units, or the nodes are removed."""
 
 
 def stops(
     fleet: Fleet, series: Iterable[Series], step: int | None
 ) -> tuple[list[Stop], list[Finding]]:
     """Every stop of the notebooks that the declaration may stop, the earliest first, and notebooks
-    of which the dump has no replicas. Raises UnreadableDumpError when no step can be told."""
+    of which the dump has no replicas. Raises UnreadableDumpError if the step is unknown."""
     notebooks = [(pool, one) for pool, _, one in stoppable(fleet.pools)]
     if not notebooks:
         return [], []
@@ -97,7 +97,7 @@ def _unknown(silent: Sequence[str]) -> list[Finding]:
 
 
 def _held(holding: Sequence[Series], notebook: IdleNotebook, step: int) -> list[PodHolding]:
-    """What pods of a notebook held, in order of time."""
+    """Units that pods of a notebook held, in order of time."""
     pods = re.compile(pod_pattern(notebook.target))
     return sorted(
         (
@@ -119,7 +119,7 @@ def _held(holding: Sequence[Series], notebook: IdleNotebook, step: int) -> list[
 
 
 def _units(held: Sequence[PodHolding], moment: int, pool: Pool) -> dict[str, int]:
-    """What the last pod before a moment held at its end, else the first after at its beginning."""
+    """Units at the end of the last pod before a moment, else at the start of the first after it."""
     spelling = {sanitised(name): name for name in unit_weights(pool)}
     before = [one for one in held if one.start < moment]
     edge = max((one.start for one in before), default=min((one.start for one in held), default=0))

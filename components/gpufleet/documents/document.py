@@ -38,7 +38,7 @@ class Document:
         return "\n".join(lines[max(self.line - self.above, 1) - 1 :])
 
     def comment(self) -> str:
-        """The comment that stands directly above it; empty where there is none."""
+        """The comment directly above it; empty: no comment."""
         lines = self.piece.split("\n")[: max(self.line - self.above, 1) - 1]
         first = len(lines)
         while first and lines[first - 1].startswith("#"):

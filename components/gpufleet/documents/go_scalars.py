@@ -92,7 +92,7 @@ _KINDS: dict[str, type | None] = {
 
 
 def resolve(text: str) -> bool | int | float | str | None:
-    """What an untagged plain scalar represents."""
+    """Value of an untagged plain scalar."""
     if text in _FIXED:
         found: Any = _FIXED[text]
         return found

@@ -66,7 +66,7 @@ _PLAIN_WORDS = {
     "found undefined alias": "`*` refers to a value with `&` that is not there: put a text that "
     "begins with `*` in quotes",
 }
-"""What libyaml reports -> what to do."""
+"""Message of libyaml -> proposed fix."""
 
 
 def as_reported(problem: str, mark: Any) -> str:  # noqa: ARG001

@@ -16,7 +16,7 @@ _FACTORS = {
 }
 _MOST_DIGITS = 40
 _SMALLEST = Fraction(1, 10**9)
-"""What Kubernetes rounds smaller amounts up to."""
+"""Smallest amount: Kubernetes rounds smaller amounts up to it."""
 LARGEST = 2**63 - 1
 """Above it, Kubernetes computes with another number (`apimachinery` quantity.go)."""
 

@@ -1,4 +1,4 @@
-"""What the strict mode adds: scalars of YAML 1.1, and keys that are text and written once."""
+"""Additional checks of the strict mode: no YAML 1.1 scalars, and keys are unique texts."""
 
 from typing import Any
 
@@ -27,7 +27,7 @@ _KINDS = {
 
 
 def kind_in_yaml(data: object) -> str:
-    """What a value is, in the words of YAML rather than of Python."""
+    """Type name of a value in YAML's terms."""
     name = type(data).__name__
     return _KINDS.get(name, f"a {name}")
 

@@ -1,4 +1,4 @@
-"""Memory that a model needs on GPUs, slices and shares: what rules and compile ask of sizing.
+"""Memory that a model needs on GPUs, slices and shares, for the rules and for compile.
 
     from gpufleet.models.inference import serving_ledger
 

@@ -121,11 +121,11 @@ class LinearMixer:
     state_elements: int
     """Recurrent and convolution state of one sequence; kept in FP32."""
     width: int
-    """Elements of one token's widest projection: what stands where d_q + 2*d_kv does elsewhere."""
+    """Elements of one token's widest projection, used in place of d_q + 2*d_kv."""
 
 
 NO_MIXER = LinearMixer(0, 0, 0)
-"""Of a layer that is a feed-forward alone (Nemotron-H)."""
+"""Mixer of a layer that is only a feed-forward block (Nemotron-H)."""
 
 
 Mixer = Attention | LatentAttention | CompressedAttention | LinearMixer
@@ -149,7 +149,7 @@ class ExpertFeedForward:
     size: int
     """Feed-forward size of one expert."""
     shared_size: int = 0
-    """Of all shared experts together."""
+    """Feed-forward size of all shared experts together."""
     gated: bool = True
     latent: int | None = None
     """Width that the routed experts work in, where it is not the model's (Nemotron 3): two
@@ -158,7 +158,7 @@ class ExpertFeedForward:
 
 @dataclass(frozen=True, slots=True)
 class LayerGroup:
-    """So many layers of one kind. Their order in the model does not matter to memory."""
+    """`count` layers of one kind. Their order in the model does not affect memory."""
 
     count: int
     mixer: Mixer
@@ -171,7 +171,7 @@ class StoredMatrices:
     """Bytes of the matrices of a checkpoint that keeps some of them in other formats."""
 
     form: str
-    """Name of the weight format that the checkpoint is of."""
+    """Name of the checkpoint's weight format."""
     mixers: Fraction
     feed_forward: Fraction
     """Dense blocks and shared experts."""
@@ -189,9 +189,9 @@ class Architecture:
     """Whether the head shares the embeddings' matrix."""
     groups: tuple[LayerGroup, ...]
     basis: Basis
-    """`modelled`: the shape is published. `assumed`: parts of it were stated by no one."""
+    """`modelled`: the shape is published. `assumed`: parts of it have no source."""
     source: str
-    """Where the shape comes from: a row of the catalogue, a file, a statement."""
+    """Source of the shape: a row of the catalogue, a file, a statement."""
     assumptions: tuple[str, ...] = ()
     layer_norm: bool = False
     """Fused LayerNorm instead of RMSNorm: trains with smaller saved inputs."""
@@ -204,11 +204,11 @@ class Architecture:
     stated_parameters: int | None = None
     """Total that is known better than the shape: the difference is put into the feed-forward."""
     stated_active: int | None = None
-    """Parameters read per token, where the shape cannot say."""
+    """Parameters read per token, if they do not follow from the shape."""
     stored: StoredMatrices | None = None
-    """None: every matrix is in the format that the weights are sized in, by its habit."""
+    """None: every matrix is in the format in which the weights are sized."""
     max_context: int | None = None
-    """Longest context the model was made for; None: not stated."""
+    """Maximum context length of the model; None: not stated."""
 
     def __hash__(self) -> int:
         # Looked up by the ten thousand where choices are tried: the layers need not be hashed.

@@ -35,7 +35,7 @@ better source."""
 def find_catalogue_model(
     text: str, catalogue: Catalogue, path: str = "model"
 ) -> Architecture | Finding:
-    """The model someone means: exact name, or as the Hugging Face Hub names its releases
+    """The model with this name: exact, or as the Hugging Face Hub names its releases
     (`meta-llama/Llama-3.1-8B-Instruct`). An unknown one is an error with the nearest names."""
     names = {name.lower(): name for name in catalogue.models}
     for row in catalogue.models.values():

@@ -28,16 +28,16 @@ class ConfigFields:
     path: str = ""
     findings: list[Finding] = field(default_factory=list[Finding])
     read: set[str] = field(default_factory=set[str])
-    """Names that were looked for, whether they are there or not."""
+    """Names that were read, present or not."""
 
     def value(self, name: str) -> object:
-        """What the configuration holds under this name; None when it is not there."""
+        """Value of this name in the configuration; None: the name is absent."""
         self.read.add(name)
         return self.data.get(name)
 
     def part(self, name: str) -> "ConfigFields | None":
-        """A mapping inside, sharing the list of problems; None when there is none, or something
-        else is in its place, which is noted."""
+        """A nested mapping with the same list of findings; None if it is absent, or is not a
+        mapping, which is reported."""
         value = self.value(name)
         if value is None:
             return None
@@ -53,9 +53,9 @@ class ConfigFields:
         return any(self.data.get(name) is not None for name in names)
 
     def number(self, *names: str, least: int = 1) -> int | None:
-        """The first of the names that has a value, as a whole number of at least `least`.
+        """The first of the names that has a value, as an integer of at least `least`.
 
-        None when none has one, or it is no such number, which is noted.
+        None if no name has a value, or the value is not such a number, which is reported.
         """
         for name in names:
             value = _agreed(self.value(name))
@@ -71,7 +71,7 @@ class ConfigFields:
         return None
 
     def required(self, *names: str) -> int:
-        """Like `number`, but its absence is noted; 1 then, so that reading goes on."""
+        """Like `number`, but its absence is reported; then returns 1, so that reading continues."""
         before = len(self.findings)
         value = self.number(*names)
         if value is None and len(self.findings) == before:
@@ -81,7 +81,7 @@ class ConfigFields:
         return value or 1
 
     def flag(self, name: str) -> bool | None:
-        """A true or false value; None when it is not there."""
+        """A true or false value; None: absent or another type."""
         value = self.value(name)
         return value if isinstance(value, bool) else None
 
@@ -94,7 +94,7 @@ class ConfigFields:
         return ""
 
     def texts(self, name: str) -> list[str] | None:
-        """A list of texts; None when it is not there, or is no such list, which is noted."""
+        """A list of texts; None if it is absent, or is not a list, which is reported."""
         value = self.value(name)
         if value is None:
             return None

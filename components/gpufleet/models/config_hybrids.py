@@ -21,7 +21,7 @@ _finding = findings_in(__file__)
 Layer = tuple[Mixer, FeedForward | ExpertFeedForward | None]
 _WIDEST = 64
 _LETTERS = {"M": "mamba", "*": "attention", "-": "mlp", "E": "moe"}
-"""Of `hybrid_override_pattern` (NVIDIA Nemotron-H)."""
+"""Letters of `hybrid_override_pattern` (NVIDIA Nemotron-H)."""
 
 
 def read_single_blocks(config: ConfigFields, hidden: int) -> list[Layer] | None:

@@ -26,8 +26,8 @@ unsloth_version use_bidirectional_attention vocab_size_per_layer_input window_si
 word_embed_proj_dim
 """
 _HARMLESS = frozenset(_NAMES.split())
-"""Keys that change no size where the formulas do not ask for them: of training and generation, of
-kernels, and names that another key of the same configuration replaces."""
+"""Keys that change no size unless a formula reads them: training, generation and kernel options,
+and names that another key of the same configuration replaces."""
 _HARMLESS_PARTS = re.compile(
     r"token|rope|rotary|label|beam|version|softmax|chunk|time_step|topk|top_k|mtp|nextn|dropout|"
     r"(^|_)(bias|norm|scale|seed|init|id|ids|index|factor|multipliers?|parallel|kernels|freq|eps)(_|$)|"

@@ -52,7 +52,7 @@ _RATIOS = {
     "compressed_sparse_attention": 4,
     "heavily_compressed_attention": 128,
 }
-"""Of the layer types that Transformers names (DeepSeek-V4)."""
+"""Values for the layer types that Transformers names (DeepSeek-V4)."""
 
 
 def _compressed(config: ConfigFields, layers: int) -> list[Mixer]:
@@ -228,7 +228,7 @@ def read_attention(config: ConfigFields, hidden: int) -> Attention:
         kv = 1
     head = config.number("head_dim", "kv_channels", "attention_head_dim") or -(-hidden // heads)
     family = config.text("model_type")
-    if kv and heads > 1 and heads % kv:  # 1 represents a number that is missing, and said so
+    if kv and heads > 1 and heads % kv:  # 1 replaces a missing number, which is reported
         disagree = _finding("config-heads-disagree", config.path, value=kv, limit=heads)
         if disagree not in config.findings:
             config.findings.append(disagree)

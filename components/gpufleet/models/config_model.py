@@ -138,8 +138,8 @@ def _unreachable(family: str) -> Finding:
 
 
 def _language_part(whole: ConfigFields) -> ConfigFields:
-    """What describes the language model, completed by the defaults of its family where it is a part
-    of something else."""
+    """Fields of the language model, completed by the defaults of its family if it is a part of a
+    larger model."""
     for name in ("text_config", "llm_config"):
         part = whole.part(name)
         if part is not None:
@@ -158,7 +158,7 @@ def _generates(text: ConfigFields, whole: ConfigFields) -> bool:
 
 
 def _tied(whole: ConfigFields, text: ConfigFields, family: str, notes: list[str]) -> bool:
-    # Of a composite the outer one counts (huggingface/transformers 5.23, `tie_weights`).
+    # The outer flag of a composite counts (huggingface/transformers 5.23, `tie_weights`).
     # LFM2 writes tie_embedding.
     names = ("tie_word_embeddings", "tie_embedding")
     flags = [part.flag(name) for part in (whole, text) for name in names]
@@ -191,7 +191,7 @@ def _other_parameters(text: ConfigFields, hidden: int, encoder: bool) -> int:
 
 
 def _per_layer_inputs(text: ConfigFields, hidden: int) -> int:
-    """Embeddings of each token for each layer, and what mixes them in (Gemma 3n and 4)."""
+    """Embeddings of each token for each layer, and their projections (Gemma 3n and 4)."""
     each = text.number("hidden_size_per_layer_input", least=0) or 0
     layers = text.number(*_LAYERS) or 0
     words = text.number("vocab_size_per_layer_input") or text.number("vocab_size") or 0
@@ -199,14 +199,14 @@ def _per_layer_inputs(text: ConfigFields, hidden: int) -> int:
 
 
 def _bert_extras(text: ConfigFields, hidden: int) -> int:
-    """What encoders of BERT's kind have next to their matrices: biases, shifts of the norms, the
-    norm of the embeddings, the pooler."""
+    """Parameters of BERT encoders besides their matrices: biases, shifts of the norms, the norm of
+    the embeddings, the pooler."""
     layers = text.number("num_hidden_layers") or 0
     size = text.number("intermediate_size") or 4 * hidden
     return layers * (7 * hidden + size) + hidden + hidden * (hidden + 1)
 
 
-# What a configuration has next to its language model: vision towers, projectors, other parts.
+# Parts of a configuration besides its language model: vision towers, projectors, others.
 
 _SMALL = 0.02
 """Part of the language model that a tower of an unknown kind may have: half of it is an error below
@@ -216,8 +216,8 @@ the 3 % that sizes are right within."""
 def tower_parameters(whole: ConfigFields, hidden: int, text: int, notes: list[str]) -> int:
     """Parameters of everything next to a language model of `text` parameters.
 
-    A part without a formula is noted as an error, and a tower of an unknown kind where its estimate
-    is no small part of the model.
+    A part without a formula is reported as an error, and so is a tower of an unknown kind if its
+    estimate is a large part of the model.
     """
     # Parts of image preprocessing, not of the model.
     _ = [whole.part(name) for name in ("img_token_compression_config",)]

@@ -22,8 +22,8 @@ def quantisation_of(config: ConfigFields) -> ConfigFields | None:
 
 
 def stored_format(config: ConfigFields) -> str | None:
-    """Name of the weight format; None when the configuration does not say. An unknown quantisation
-    is an error: its size would be a guess."""
+    """Name of the weight format; None if the configuration does not state it. An unknown
+    quantisation is an error: its size would be a guess."""
     quantisation = quantisation_of(config)
     if quantisation is None:
         inner = config.part("text_config")
@@ -47,7 +47,7 @@ def stored_format(config: ConfigFields) -> str | None:
 
 
 def _plain(config: ConfigFields, name: str) -> str | None:
-    """Of weights that are not quantised. FP8 without a quantisation has no scales to read it by."""
+    """Format of weights that are not quantised. FP8 without a quantisation has no scales."""
     value: object = config.data[name]
     dtype = value.removeprefix("torch.") if isinstance(value, str) else None
     if dtype == "auto":
@@ -59,7 +59,7 @@ def _plain(config: ConfigFields, name: str) -> str | None:
 
 
 def quantised_format(config: ConfigFields) -> str | None:
-    """Name of the format that most matrices are in; None: not known here."""
+    """Name of the format of most matrices; None: unknown."""
     method = config.text("quant_method").lower()
     algorithm = config.text("quant_algo").lower()
     bits = config.number("bits", "w_bit", "weight_bits")
@@ -90,8 +90,8 @@ def quantised_format(config: ConfigFields) -> str | None:
 
 
 def _grouped(name: str, config: ConfigFields) -> str | None:
-    """The format with its group size: scales of small groups weigh. 128 is the usual one; without
-    groups (-1) there is even less than that."""
+    """The format with its group size: scales of small groups need memory. The usual size is 128;
+    without groups (-1) the scales need even less memory."""
     size = config.data.get("group_size", config.data.get("q_group_size"))
     if size in (32, 64):
         return f"{name}-g{size}"

@@ -35,7 +35,7 @@ _BYTES = {
 }
 """Bytes of a parameter by ModelOpt's name of the format, scales included."""
 _EXPERT_DTYPES = {"fp4": "MXFP4", "fp8": "FP8"}
-"""Of DeepSeek-V4: blocks of 32 with a scale of one byte."""
+"""Formats of DeepSeek-V4: blocks of 32 with a scale of one byte."""
 _ROOT = re.compile(r"^(model\.|language_model\.|backbone\.)+")
 _LONGEST_PATTERN = 500
 _LAYER = re.compile(r"layers\.([0-9]+)(?:\.|\*?$)")
@@ -97,8 +97,8 @@ def expert_format(text: ConfigFields) -> str:
 
 
 def _of_any(rule: Rule, index: int, parts: tuple[str, ...]) -> Fraction:
-    """Bytes of a feed-forward of which one of the names is the right one: rules name no others, so
-    the one that is not as usual decides."""
+    """Bytes of a feed-forward block whose module name is unknown: rules name only the right one, so
+    the first name with an unusual format decides."""
     usual = rule("layers.-1.nothing")
     names = (f"layers.{index}.{one}{part}.down_proj" for one in _FEED_FORWARDS for part in parts)
     return next((found for found in map(rule, names) if found != usual), usual)
@@ -171,7 +171,7 @@ def _rule(quantisation: ConfigFields, usual: Fraction) -> Rule | None:
 
 
 def _is_pattern(text: str) -> bool:
-    """Whether an expression is one, and of those that take no time: without repeated groups."""
+    """Whether a text is a regular expression without repeated groups, which could be slow."""
     if len(text) > _LONGEST_PATTERN or re.search(r"\)[*+{]", text):
         return False
     try:
@@ -182,7 +182,7 @@ def _is_pattern(text: str) -> bool:
 
 
 def _aliases(names: list[str]) -> Callable[[str], list[str]]:
-    """A module's name in the words that the list uses (`mixer.q_proj` for `self_attn.q_proj`)."""
+    """Names of a module with the list's words (`mixer.q_proj` for `self_attn.q_proj`)."""
     words = {word for word in (*_ATTENTION, *_LINEAR) if any(f".{word}" in one for one in names)}
 
     def aliases(module: str) -> list[str]:
@@ -195,7 +195,7 @@ def _aliases(names: list[str]) -> Callable[[str], list[str]]:
 
 
 def _pattern(names: list[str]) -> re.Pattern[str]:
-    """One expression that finds any of the modules: names, their beginnings, wildcards, `re:`."""
+    """One expression that matches all listed modules: names, prefixes, wildcards, `re:`."""
     parts: list[str] = []
     for name in names:
         if name.startswith("re:"):
@@ -211,7 +211,7 @@ def _pattern(names: list[str]) -> re.Pattern[str]:
 
 
 def _by_layer(listed: Mapping[str, object], rest: Fraction) -> Rule:
-    """Formats of each module, by name; `rest`: of those that are not named."""
+    """Bytes of each module by name; `rest`: value for modules that are not named."""
     sizes: dict[str, Fraction] = {}
     for name, entry in listed.items():
         found = cast("dict[str, object]", entry) if isinstance(entry, dict) else {}

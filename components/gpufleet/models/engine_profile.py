@@ -13,18 +13,18 @@ _MIB, _GIB = 1 << 20, 1 << 30
 
 
 class InferenceEngine(StrEnum):
-    """What runs the model."""
+    """Program that runs the model."""
 
     TRANSFORMERS = "transformers"
     """Hugging Face Transformers `generate`: the cache grows with the batch, nothing is reserved."""
     VLLM = "vllm"
-    """V1. Reserves a share of the GPU and assigns blocks of what the weights leave."""
+    """V1. Reserves a share of the GPU, and assigns blocks of the rest after the weights."""
     VLLM_V0 = "vllm-v0"
     """The engine of releases up to 0.10."""
     TENSORRT_LLM = "tensorrt-llm"
-    """Takes a share of what weights and one forward pass leave."""
+    """Takes a share of the memory that weights and one forward pass leave free."""
     SGLANG = "sglang"
-    """Takes weights and cache out of a share of what is free at the start."""
+    """Takes weights and cache from a share of the memory that is free at the start."""
 
 
 @cache
@@ -73,7 +73,7 @@ def cache_room(
         left = floor(left * fraction)
     else:
         free = usable_bytes - profile.before_bytes
-        # What the rest of the GPU does not hold ends the first large step, not the start.
+        # If the rest of the GPU is too small, the first large step fails, not the start.
         left = min(floor(free * fraction) - weights, left)
     return max(left, 0)
 

@@ -1,4 +1,4 @@
-"""Number formats of weights and KV cache: exact bytes, what they leave alone, what can run them.
+"""Number formats of weights and KV cache: exact bytes, unquantised parts, GPUs that support them.
 
 Sizes are exact fractions: a group of 128 4-bit weights with a 2-byte scale and a 4-bit zero point
 is not "half a byte" each.
@@ -33,9 +33,9 @@ class WeightFormat:
 
     name: str
     bytes_per_parameter: Fraction
-    """Of a quantised (or plain) matrix, scales and zero points included."""
+    """Bytes per parameter of a matrix, quantised or not, with scales and zero points."""
     other_bytes: int
-    """Of what the format leaves alone: embeddings, head, norms, routers."""
+    """Bytes per parameter of unquantised parts: embeddings, head, norms, routers."""
     compute: Compute
     """Peak rate that applies. Weight-only formats multiply in BF16."""
     min_capability: tuple[int, int]
@@ -116,13 +116,13 @@ _KV_ALIASES = {"bfloat16": "bf16", "float16": "fp16", "fp8_e4m3": "fp8", "fp8_e5
 
 
 def find_weight_format(text: str, path: str = "weights") -> WeightFormat | Finding:
-    """The format someone means, or the error with the nearest names."""
+    """The format with this name, or the error with the nearest names."""
     name = _WEIGHT_ALIASES.get(_folded(text), _folded(text))
     return WEIGHT_FORMATS.get(name) or _unknown("weight-format-unknown", text, path, WEIGHT_FORMATS)
 
 
 def find_kv_format(text: str, path: str = "kvCache") -> KvFormat | Finding:
-    """The KV cache format someone means, or the error with the nearest names."""
+    """The KV cache format with this name, or the error with the nearest names."""
     name = _KV_ALIASES.get(_folded(text), _folded(text))
     return KV_FORMATS.get(name) or _unknown("kv-format-unknown", text, path, KV_FORMATS)
 

@@ -29,7 +29,7 @@ _LARGE_MIXTURE = 50 * 10**9
 
 @dataclass(frozen=True, slots=True)
 class Serving:
-    """What one replica must serve."""
+    """Load of one replica."""
 
     context: int
     """Longest sequence in tokens, prompt and output together (`max_model_len`)."""
@@ -174,7 +174,7 @@ def weight_items(model: Architecture, serving: Serving, parallel: Parallelism) -
 
 
 def engine_items(model: Architecture, serving: Serving, parallel: Parallelism) -> list[Item]:
-    """What an engine takes besides weights and cache: A and X."""
+    """Memory of an engine besides weights and cache: A and X."""
     tensor = parallel.tensor
     tokens = serving.step_tokens
     part = -(-tokens // parallel.context)
@@ -219,8 +219,8 @@ def engine_items(model: Architecture, serving: Serving, parallel: Parallelism) -
 
 
 def _sampler(model: Architecture, serving: Serving, tokens: int, before: int) -> tuple[int, str]:
-    """What the warm-up of vLLM's sampler takes above the peak of the forward pass, of which only
-    the hidden states are left then."""
+    """Memory of the warm-up of vLLM's sampler above the peak of the forward pass; only the hidden
+    states of that pass remain then."""
     rows = serving.max_sequences if model.has_head else 0
     width = 4 if serving.computes_in_fp32 else 2
     each = profile_of(serving.engine).sampler_bytes

@@ -96,10 +96,10 @@ def sequence_bytes(
     parallel: Parallelism | None = None,
     chunk: int = 0,
 ) -> int:
-    """Bytes of one sequence of so many tokens on the fullest GPU.
+    """Bytes of one sequence of `tokens` tokens on the fullest GPU.
 
     A sliding-window layer holds min(window + chunk, tokens), where `chunk` is what the engine
-    prefills at once. `tokens` are taken as given: round to blocks before.
+    prefills at once. `tokens` is not rounded: round it to blocks before.
     """
     if not model.causal:
         return 0
@@ -113,7 +113,7 @@ def sequence_bytes(
             held = tokens
         held = -(-held // parallel.context)
         each = layer_token_bytes(mixer, cache, parallel.tensor)
-        # Nearly always whole bytes, and this is asked ten thousand times for a plan.
+        # Nearly always whole bytes, and a plan calls this ten thousand times.
         layer = held * (each.numerator if each.denominator == 1 else each)
         if isinstance(mixer, CompressedAttention):
             near = min(mixer.window + chunk, tokens) * mixer.head_dim

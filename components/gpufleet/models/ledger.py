@@ -27,12 +27,12 @@ _RANK = {basis: rank for rank, basis in enumerate(Basis)}
 
 
 def weakest(bases: Iterable[Basis]) -> Basis:
-    """The worst-known of several: what their sum may claim. `measured` for none."""
+    """Basis of a sum: the weakest basis of its terms; `measured` for no terms."""
     return max(bases, key=_RANK.__getitem__, default=Basis.MEASURED)
 
 
 def modelled(inputs: Basis) -> Basis:
-    """What a formula's result may claim: `modelled` at best, and never more than its inputs."""
+    """Basis of a formula's result: `modelled`, or the basis of its inputs if that is weaker."""
     return weakest((Basis.MODELLED, inputs))
 
 
@@ -46,9 +46,9 @@ class Item:
     """Never negative."""
     basis: Basis
     formula: str
-    """The arithmetic in words and numbers, for people."""
+    """The arithmetic in words and numbers, for readers."""
     at_peak: bool = True
-    """Whether it is alive at the moment of highest use. Gradients of a single GPU are not when
+    """Whether it is allocated at the moment of highest use. Gradients of a single GPU are not when
     activations are larger: they grow while activations are freed."""
     in_allocator: bool = True
     """Whether the framework's own counter sees it; the CUDA context, for one, is outside."""
@@ -62,7 +62,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Margin:
-    """What planning adds to the need: need * (100 + percent) / 100 + fixed_bytes."""
+    """Reserve that planning adds: need * (100 + percent) / 100 + fixed_bytes."""
 
     percent: int
     fixed_bytes: int

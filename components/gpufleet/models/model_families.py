@@ -1,4 +1,4 @@
-"""What the `model_type` of a Hugging Face configuration says about families of models."""
+"""Facts of model families, by the `model_type` of a Hugging Face configuration."""
 
 import json
 from pathlib import Path
@@ -28,9 +28,9 @@ STATE_SPACE: tuple[str, ...] = tuple(_NAMED["state_space"])
 KNOWN = PLAIN | GATED | frozenset(STATE_SPACE)
 """Families whose fields were compared with their code. Figures of any other are assumed."""
 DEFAULTS: dict[str, dict[str, int]] = _NAMED["defaults"]
-"""What Transformers takes where the language part of a vision-language model leaves a size out
+"""Defaults of Transformers if the language part of a vision-language model omits a size
 (huggingface/transformers `configuration_llama.py`, `configuration_mistral.py`,
-`configuration_gemma3.py`, 2026-11-22): such parts hold only what differs from it."""
+`configuration_gemma3.py`, 2026-11-22): such parts have only values that differ."""
 TIED: tuple[str, ...] = tuple(_NAMED["tied"])
 """Prefixes of families that tie the head where the configuration does not say (defaults of the
 configuration classes of Transformers 5.23.0)."""

@@ -16,7 +16,7 @@ _finding = findings_in(__file__)
 
 
 class Sharding(StrEnum):
-    """What data-parallel ranks divide among themselves."""
+    """State that data-parallel ranks divide among themselves."""
 
     NONE = "none"
     """Every rank holds everything (DDP)."""

@@ -39,9 +39,9 @@ class ParameterCount:
     """Those of `active` that a token is multiplied with: the lookup of an input embedding is no
     arithmetic, a tied one is the output projection too."""
     largest_matrix: int
-    """Of the layers or the head: what bitsandbytes dequantises at most."""
+    """Size of the largest matrix of layers and head, which bitsandbytes dequantises."""
     largest_layer: int
-    """Parameters of the largest layer with all its experts: what FSDP gathers at once."""
+    """Parameters of the largest layer with all its experts, which FSDP gathers at once."""
 
     @property
     def total(self) -> int:
@@ -59,7 +59,7 @@ class ParameterCount:
 
     @property
     def matrices(self) -> int:
-        """What quantisation touches."""
+        """Parameters that quantisation changes."""
         return self.mixers + self.feed_forward + self.experts
 
 

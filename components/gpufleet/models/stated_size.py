@@ -18,7 +18,7 @@ MAX_PARAMETERS = 10**14
 
 
 def stated_parameters(text: str) -> int | None:
-    """The number in `8B`, `1.5b`, `350M` or `7000000000`; None when the text is no such number."""
+    """The number in `8B`, `1.5b`, `350M` or `7000000000`; None if the text is not such a number."""
     match = _STATED.match(text.strip())
     try:
         number = Decimal(match[1] if match else text.strip())

@@ -32,12 +32,12 @@ _finding = findings_in(__file__)
 
 @dataclass(frozen=True, slots=True)
 class DraCut:
-    """What the DRA driver does on the nodes of a pool."""
+    """Configuration of the DRA driver on the nodes of a pool."""
 
     devices: str
     """`gpu` or `mig`."""
     on_demand: bool
-    """MIG devices are cut when a claim asks for them, not beforehand."""
+    """MIG devices are created when a claim requests them, not in advance."""
     sharing: ClaimSharing
     """How pods share one of the claims for a kind of device."""
     gates: tuple[str, ...]
@@ -48,7 +48,7 @@ class DraCut:
     compute_domain: bool = False
     """Whether each of them gets a ComputeDomain too."""
     channel_for_all: bool = False
-    """Whether the pods of every claim get a channel, not only of those that need the domain."""
+    """Whether the pods of every claim get a channel, not only those that need the domain."""
     needs: tuple[NeededDevices, ...] = ()
     """Claims by what they need, in order of the declaration."""
     consumable_shares: str | None = None
@@ -66,7 +66,7 @@ class Found:
 
     cut: DraCut
     gpus: tuple[Cut, ...]
-    """What each GPU of the node is cut into beforehand."""
+    """Partition of each GPU of the node that is created in advance."""
     findings: list[Finding]
 
 
@@ -79,10 +79,10 @@ def cut(
     fraction: Fraction = Fraction(1),
     find_gpu: FindGpu | None = None,
 ) -> Found:
-    """What the driver serves, with every finding about the declaration.
+    """The devices that the driver serves, with every finding about the declaration.
 
     `memory`: bytes of one device, None when it was not sourced. A device that is a `fraction` of a
-    GPU is served as it is, and cannot be cut further.
+    GPU is served whole and cannot be partitioned.
     """
     findings = [*_check_fields(declared, place)]
     whole: Cut = (frozen({}), None)

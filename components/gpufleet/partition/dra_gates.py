@@ -30,9 +30,9 @@ NEEDS: tuple[tuple[str, str], ...] = (
 
 
 def conflicts(enabled: Iterable[str], known: Collection[str] | None = None) -> list[str]:
-    """What the driver would refuse of the gates that are on, one sentence each.
+    """Reasons why the driver refuses the enabled gates, one sentence each.
 
-    `known`: the gates that its release has; others are refused too. None: not looked at. Gates that
+    `known`: the gates of its release; others are refused too. None: not checked. Gates that
     are on by default count only when they are given.
     """
     given = set(enabled)

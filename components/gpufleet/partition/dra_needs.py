@@ -1,4 +1,4 @@
-"""Claims by what they need: which devices of a pool meet each, and the needs that none meets.
+"""Claims with needs: the devices of a pool that meet each, and needs that no device meets.
 
 Attributes and capacities are those that the driver publishes: kubernetes-sigs/dra-driver-nvidia-gpu
 `cmd/gpu-kubelet-plugin/deviceinfo.go` and `mig.go` (0545e9e; the same names in v0.4.1). Multi-
@@ -113,7 +113,7 @@ def find_needs(
 
 @dataclass(frozen=True, slots=True)
 class _Finder:
-    """What the needs of one pool are compared with."""
+    """Facts of one pool that its needs are compared with."""
 
     gpu: Gpu
     declared: Dra

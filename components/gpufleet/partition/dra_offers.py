@@ -35,12 +35,12 @@ class ClaimSharing:
     interval: str | None
     """Length of a turn in the driver's words; None: the driver's default."""
     division: Division = UNDIVIDED
-    """What each client gets of a device, with the MPS limits that the declaration names."""
+    """Part of a device that each client gets, with the declared MPS limits."""
 
 
 @dataclass(frozen=True, slots=True)
 class DraOffer:
-    """One kind of device that a claim can ask for."""
+    """One kind of device that a claim can request."""
 
     profile: str | None
     """MIG profile; None: a whole GPU."""
@@ -48,7 +48,7 @@ class DraOffer:
     extended_resource: str | None
     """Classic resource name that the DeviceClass answers; None without `extendedResource`."""
     per_node: int
-    """Devices of this kind per node; of kinds that are cut on demand, as many as fit alone."""
+    """Devices of this kind per node; if created on demand, the number without other kinds."""
     memory_bytes: int | None
     multiprocessors: int | None = None
     """Published of MIG devices only; None: a whole GPU, or not sourced."""
@@ -61,7 +61,7 @@ def mig_class(profile: str) -> str:
 
 
 def claim_sharing(declared: ClaimTerms) -> ClaimSharing:
-    """What the terms mean, defaults filled in."""
+    """Sharing that the terms declare, with defaults."""
     shared = declared.sharing is not DraSharing.EXCLUSIVE
     clients = (declared.clients or DEFAULT_CLIENTS) if shared else 1
     memory = declared.pinned_memory_mib
@@ -115,7 +115,7 @@ def validate_terms(declared: ClaimTerms, place: str, *, mig: bool) -> Iterator[F
 def validate_shares(
     gpu: Gpu, sharing: ClaimSharing, offers: Sequence[DraOffer], place: str, fraction: Fraction
 ) -> Iterator[Finding]:
-    """Whether each of these devices can be shared by so many clients, within their limits."""
+    """Findings if a device cannot be shared by the declared number of clients and limits."""
     if sharing.clients == 1:
         return
     if sharing.mode is DraSharing.MPS:
@@ -152,7 +152,7 @@ def _memory_limit(
 def _slice_clients(
     gpu: Gpu, sharing: ClaimSharing, offers: Sequence[DraOffer], place: str
 ) -> list[Finding]:
-    """Of the clients MPS takes on a GPU, a MIG device takes its part of the compute slices (NVIDIA
+    """A MIG device accepts its part, by compute slices, of the GPU's maximum of MPS clients (NVIDIA
     MIG user guide, CUDA MPS on MIG; read 2026-11-21)."""
     if gpu.mig is None:
         return []

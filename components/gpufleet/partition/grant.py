@@ -1,7 +1,7 @@
-"""Grant: what one unit of a requested resource gives, and the one function that makes it.
+"""Grant: the part of a GPU that one unit of a resource gives, and the function that makes it.
 
-Compile, the sizes of models, the planner and the audit ask it; none of them computes a share's
-memory by itself.
+Compile, the sizes of models, the planner and the audit use it; none of them computes the memory of
+a share.
 """
 
 from dataclasses import dataclass
@@ -57,7 +57,7 @@ UNDIVIDED = Division()
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """What a pod asks for with one unit of a resource, and what it gets."""
+    """One unit of a resource that a pod requests, and the part of a GPU that it gets."""
 
     resource: str
     """Extended resource name, exactly as the node publishes it. Of a `dra` pool: what the scheduler
@@ -65,7 +65,7 @@ class Grant:
     gpu: str
     """Key of the GPU in the catalogue; empty where it is not known."""
     per_node: int
-    """Units that a node has. Of devices that are cut on demand: as many as fit alone."""
+    """Units of a node. For devices that are created on demand: the number without other kinds."""
     part: Fraction
     """Part of one GPU, as the node has it, that others can no longer have: of a slice the larger of
     its compute and its memory part, divided by the replicas."""
@@ -109,7 +109,7 @@ def grant(
     division: Division = UNDIVIDED,
     device_class: str | None = None,
 ) -> Grant:
-    """What one unit of a resource gives on nodes with `devices` devices of this kind.
+    """Grant of one unit of a resource on nodes with `devices` devices of this kind.
 
     `gpu`: None where it is not known; then only `device_bytes` says how much memory there is.
     `profile`: MIG profile of the devices, None for whole GPUs. `resource`: name before shares are

@@ -98,7 +98,7 @@ def _gpus(layout: MigLayout, gpus_per_node: int) -> int:
 
 
 def _divides(name: str) -> bool:
-    """Whether the name asks for a compute instance smaller than its GPU instance."""
+    """Whether the name is a compute instance smaller than its GPU instance."""
     parsed = parse(name)
     return (
         parsed is not None

@@ -14,7 +14,7 @@ from gpufleet.partition.vgpu import VgpuCut
 
 @dataclass(frozen=True, slots=True)
 class GpuLayout:
-    """What one GPU of a node is cut into."""
+    """Partition of one GPU of a node."""
 
     index: int
     """GPU index, as NVML and a mig-parted file count."""
@@ -49,16 +49,16 @@ class Partition:
     rename: bool
     """Whether shared resources carry the suffix `.shared`."""
     fail_requests_greater_than_one: bool
-    """Whether a pod that asks for several shares is refused."""
+    """Whether a pod that requests several shares is refused."""
     shares: tuple[Grant, ...]
-    """What can be asked for, whole GPUs first, then profiles by name."""
+    """Resources that pods can request, whole GPUs first, then profiles by name."""
     advertised: Mapping[str, int]
     """Extended resource -> amount per node, exactly what the device plugin publishes. Of a `dra`
     pool with `extendedResource`: what the scheduler answers; nothing is in the node's status."""
     dra: DraCut | None = None
-    """What the DRA driver serves; None in every other mode."""
+    """Devices that the DRA driver serves; None in every other mode."""
     vgpu: VgpuCut | None = None
-    """What the hypervisor hands each machine; None in every other mode."""
+    """vGPUs that the hypervisor gives each machine; None in every other mode."""
 
     @property
     def mig_enabled(self) -> bool:

@@ -35,7 +35,7 @@ def nearest_layouts(
     *,
     limit: int = 3,
 ) -> tuple[NearestLayout, ...]:
-    """The closest legal layouts next to what is there: fewest changes, then least waste.
+    """The legal layouts closest to the request: fewest changes, then least waste.
 
     `wanted` is the request as far as the geometry knows its profiles; `substitutes` are the known
     profiles closest to the ones it does not know, and count as a change each. Equal distances are
@@ -123,7 +123,7 @@ def better_layout(
 ) -> NearestLayout | None:
     """The nearest layout that uses more compute slices and shrinks nothing.
 
-    Nothing shrinks: every instance asked for keeps its compute and memory or gets more, and
+    Nothing shrinks: every requested instance keeps its compute and memory or gets more, and
     instances with attributes (`+me`, ...) are kept as they are. Least unused compute first, then
     fewest instances replaced, fewest changes, profiles with attributes no one asked for, unused
     memory. None: there is no better one.

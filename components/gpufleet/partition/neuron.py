@@ -10,7 +10,7 @@ CORE = "aws.amazon.com/neuroncore"
 
 
 def in_cores(partition: Partition, cores: int) -> Partition:
-    """The same devices, asked for by the core. `cores`: of one device."""
+    """The same devices, requested by core. `cores`: cores of one device."""
     (whole,) = partition.shares
     memory = None if whole.memory_bytes is None else whole.memory_bytes // cores
     share = replace(

@@ -1,4 +1,4 @@
-"""What the GPUs of one node of a pool are cut into, and what the node then advertises."""
+"""Partition of the GPUs of one node of a pool, and the resources that the node advertises."""
 
 from fractions import Fraction
 
@@ -178,13 +178,13 @@ def _division(sliced: TimeSlicing | Mps | None) -> Division:
 
 def _partitioned(gpu: Gpu, gpus: tuple[GpuLayout, ...], mig: Mig, memory: int | None) -> Partition:
     """MIG: one resource per profile under mixed, `nvidia.com/gpu` for all of them under single."""
-    # Where nothing was cut there is nothing to slice, and the node needs no strategy.
+    # Without MIG devices nothing can be time-sliced, and the node needs no strategy.
     slicing = mig.time_slicing if any(layout.mig_enabled for layout in gpus) else None
     division = _division(slicing)
     whole = sum(not layout.mig_enabled for layout in gpus)
     shares: list[Grant] = []
     if whole:
-        # Whole GPUs next to MIG keep their name and are not shared: only slices were asked to be.
+        # Whole GPUs next to MIG keep their name and are not shared: sharing is for slices only.
         shares.append(grant(gpu, whole, device_bytes=memory))
     single = mig.strategy is MigStrategy.SINGLE
     shares += [

@@ -22,7 +22,7 @@ from gpufleet.partition.slot_table import SlotTable, slot_table
 
 @dataclass(slots=True)
 class MigRequest:
-    """What was asked for, in the geometry's own names."""
+    """The request in the geometry's own names."""
 
     counts: dict[str, int] = field(default_factory=dict[str, int])
     """GPU instances by the geometry's own names."""
@@ -136,7 +136,7 @@ class MigPlacement:
     instances: tuple[PlacedInstance, ...]
     """The requested instances by start slot."""
     occupied: tuple[PlacedInstance, ...]
-    """What was there before, by start slot."""
+    """Instances that existed before, by start slot."""
     free: Mapping[str, int]
     """How many more instances of each profile fit, each taken alone; left out where none."""
     completions: tuple[Mapping[str, int], ...]
@@ -186,10 +186,10 @@ def place(
     devices: Mapping[str, int],
     occupied: Sequence[PlacedInstance] = (),
 ) -> MigPlacement | Refusal:
-    """Decide whether the GPU can hold these instances, next to those that are already there.
+    """Decide whether the GPU can hold these instances together with the existing ones.
 
-    `devices` maps profile names, NVIDIA's spelling, to counts; a count of zero asks for nothing.
-    `1c.3g.40gb` asks for a compute instance: compute instances of one profile share as few GPU
+    `devices` maps profile names, NVIDIA's spelling, to counts; a count of zero requests nothing.
+    `1c.3g.40gb` requests a compute instance: compute instances of one profile share as few GPU
     instances as can hold them. Names that `geometry.alternate_names` knows are resolved and
     reported. The answer depends on the multiset only, never on the order of the mapping.
     """
@@ -314,7 +314,7 @@ def _placement(
 
 @dataclass(frozen=True, slots=True)
 class _Room:
-    """What is left on a GPU; the fields are those of `MigPlacement`."""
+    """Free part of a GPU; the fields are those of `MigPlacement`."""
 
     free: Mapping[str, int]
     completions: tuple[Mapping[str, int], ...]
@@ -326,8 +326,8 @@ class _Room:
 
 @lru_cache(maxsize=8192)
 def _room(geometry: MigGeometry, used: int, total: int) -> _Room:
-    """What is left next to a multiset of instances on these cells: the same for every node of a
-    fleet that is cut alike, so it is worked out once."""
+    """Free part of a GPU with these instances on these cells. Equal for all nodes with one layout,
+    so it is computed once."""
     table = slot_table(geometry)
     bits = table.fitting(used, total)
     names = tuple(geometry.profiles)

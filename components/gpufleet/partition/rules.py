@@ -1,7 +1,7 @@
-"""What is wrong with a sharing declaration before any GPU is cut: which way goes with which GPU.
+"""Findings about a sharing declaration before partitioning: which GPU supports which mode.
 
-Sources: NVIDIA/k8s-device-plugin (`api/config/v1`, `cmd/mps-control-daemon`), the rules its own
-code applies only once the plugin runs on the node.
+Sources: NVIDIA/k8s-device-plugin (`api/config/v1`, `cmd/mps-control-daemon`), rules that the
+plugin's code applies only on the node.
 """
 
 from collections.abc import Iterator
@@ -58,7 +58,7 @@ def check_mps(
     memory: int | None,
     key: str = "replicas",
 ) -> list[Finding]:
-    """Why this GPU cannot have so many MPS clients. `key` is what the author calls their number."""
+    """Findings if the GPU cannot have `replicas` MPS clients. `key`: field with that number."""
     most = gpu.mps_max_clients
     if most == 0:
         return [_finding("mps-unsupported", place, gpu=gpu.key, replicas=replicas)]

@@ -1,4 +1,4 @@
-"""What a GPU, a slice or a turn on either is called and how much memory it has."""
+"""Resource name and memory of a GPU, a slice or a share of either."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -18,7 +18,7 @@ RESOURCES: Mapping[str, str] = MappingProxyType(
 """Vendor -> extended resource its device plugin publishes for whole devices."""
 
 SHARED_SUFFIX = ".shared"
-"""What `renameByDefault` appends; the device plugin knows no other new name."""
+"""Suffix that `renameByDefault` appends; the device plugin has no other new name."""
 
 MIB = 1 << 20
 GIB = 1 << 30

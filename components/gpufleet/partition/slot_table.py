@@ -1,4 +1,4 @@
-"""Every set of GPU instances one geometry can hold, as bit masks: built once, asked often.
+"""All sets of GPU instances that one geometry can hold, as bit masks: built once, read often.
 
 A GPU holds at most eight instances, so all of its legal layouts can be listed: about a hundred
 multisets of profiles on the seven-slice parts. Layouts get a number; sets of layouts are integers
@@ -76,8 +76,8 @@ class SlotTable:
         self.profile_starts = tuple(p.starts for p in profiles)
         self.profile_max = tuple(p.max_instances for p in profiles)
         self.attributed = tuple(i for i, p in enumerate(profiles) if p.attributes)
-        """Profiles with `+me`, `-me`, ...: never offered to someone who did not ask for them
-        while there is a plain one as good."""
+        """Profiles with `+me`, `-me`, ...: not proposed unless requested, if a plain profile is
+        equally good."""
         # Twice the largest legal count plus one must fit, for the sum of two multisets.
         self._width = (2 * max(self.profile_max, default=0) + 1).bit_length()
         self.unit = tuple(1 << (self._width * i) for i in range(len(profiles)))
@@ -219,7 +219,7 @@ class SlotTable:
         return bits
 
     def in_common(self, asked: Sequence[tuple[int, int]]) -> tuple[int, ...]:
-        """By layout: how many of the asked instances (profile, count) it holds."""
+        """By layout: how many of the requested instances (profile, count) it holds."""
         columns: list[tuple[int, ...]] = []
         for profile, count in asked:
             key = (profile, min(count, self.profile_max[profile]))

@@ -23,8 +23,8 @@ def validate_layout(
 ) -> tuple[MigPlacement | Refusal | None, tuple[Finding, ...]]:
     """One layout on one GPU: the proof or refusal, and every finding about it.
 
-    None when the GPU cannot be partitioned at all. `where` is the place of the layout in the
-    author's text. An error is among the findings exactly when there is no placement.
+    None when the GPU cannot be partitioned at all. `where` is the path of the layout in the
+    declaration. An error is among the findings exactly when there is no placement.
     """
     unable = rules.check_mig(gpu, where, Fraction(1))
     if unable or gpu.mig is None:
@@ -83,7 +83,7 @@ def _refusals(
 
 
 def _renamings(renamed: Mapping[str, str], gpu: Gpu, where: str) -> list[Finding]:
-    """What was read as another name, for the author to confirm."""
+    """Findings for profile names that were replaced by the geometry's own names."""
     return [
         _finding("mig-profile-renamed", f'{where}["{name}', value=name, resolved=own, gpu=gpu.key)
         for name, own in renamed.items()

@@ -47,17 +47,17 @@ class VgpuType:
     series: str
     """`c`, `q`, `b` or `a`."""
     attribute: str = ""
-    """Of the MIG slice behind it: `me`, `nome`, `meall` or `gfx`; empty: none."""
+    """Attribute of the MIG slice behind it: `me`, `nome`, `meall` or `gfx`; empty: none."""
     prefix: str = field(default="grid_", compare=False)
-    """What the name began with: hosts of newer releases list `nvidia_`."""
+    """Prefix of the name: hosts of newer releases list `nvidia_`."""
     printed: str = field(default="", compare=False)
-    """What nvidia-smi prints before the board, from the table."""
+    """Prefix that nvidia-smi prints before the board, from the table."""
     spelling: str = field(default="", compare=False)
     """The board as the table spells it; empty where no table has it."""
 
     @property
     def tail(self) -> str:
-        """What follows the board: `20C`, `1-10CME`."""
+        """Part of the name after the board: `20C`, `1-10CME`."""
         slices = "" if self.slices is None else f"{self.slices}-"
         return f"{slices}{self.gigabytes}{self.series}{self.attribute}".upper()
 
@@ -74,7 +74,7 @@ class VgpuType:
 
 @dataclass(frozen=True, slots=True)
 class VgpuCut:
-    """What the hypervisor hands each machine of a pool."""
+    """vGPUs that the hypervisor gives each machine of a pool."""
 
     type: VgpuType
     per_gpu: int | None
@@ -123,8 +123,8 @@ _SCHEDULERS = {
 
 
 def parse_type(name: str) -> VgpuType | None:
-    """A vGPU type name as vCenter, nvidia-smi, node labels or KubeVirt write it, in any case, with
-    or without its prefix; None when it is none."""
+    """A vGPU type name in the spelling of vCenter, nvidia-smi, node labels or KubeVirt, in any
+    case, with or without prefix; None: not such a name."""
     match = _NAME.fullmatch(name.lower())
     if match is None or (match["attribute"] and match["slices"] is None):
         return None
@@ -160,7 +160,7 @@ def boards_of(gpus: Iterable[Gpu], name: str) -> list[tuple[Gpu, VgpuType]]:
 
 
 def cut(gpu: Gpu, count: int, declared: Vgpu, place: str) -> tuple[VgpuCut | None, list[Finding]]:
-    """What machines with `count` vGPUs of this type each see; None when a finding is an error."""
+    """Partition of machines with `count` vGPUs of this type; None if a finding is an error."""
     where = f"{place}.profile"
     found = parse_type(declared.profile)
     if found is None:

@@ -48,7 +48,7 @@ SHARED_MEMORY = "/dev/shm"  # noqa: S108 - of the container
 FORWARD = {
     Fabric.EFA: "-x FI_PROVIDER=efa -x FI_EFA_USE_DEVICE_RDMA=1 -x FI_EFA_FORK_SAFE=1",
 }
-"""What mpirun hands to the other node (NVIDIA/aicr, file above)."""
+"""Options with which mpirun sets variables on the other node (NVIDIA/aicr, file above)."""
 
 
 def tested(fleet: Fleet) -> list[tuple[Pool, Acceptance]]:
@@ -84,7 +84,7 @@ def common_objects() -> list[Manifest]:
 
 
 def verdicts(pool: Pool) -> Manifest:
-    """Where the verdict of each node is written, by the node's name."""
+    """ConfigMap with the verdict of each node, by the node's name."""
     name, labels = f"verdicts-{pool.name}", {POOL_LABEL: pool.name}
     return manifest("v1", "ConfigMap", name, NAMESPACE, labels)
 
@@ -104,7 +104,7 @@ def pool_objects(fleet: Fleet, pool: Pool, tests: Acceptance) -> list[Manifest]:
 
 
 def _sees_all(pool: Pool, one: Manifest) -> Manifest:
-    """A container that sees every GPU of the node without asking for one, as NVIDIA's DCGM does."""
+    """A container that sees every GPU of the node without requesting one, as NVIDIA's DCGM does."""
     seen = {"NVIDIA_VISIBLE_DEVICES": "all", "NVIDIA_DRIVER_CAPABILITIES": "compute,utility"}
     env = [*one["env"], *({"name": k, "value": v} for k, v in seen.items())]
     mounts = [*one["volumeMounts"], {"name": "dshm", "mountPath": SHARED_MEMORY}]
@@ -177,7 +177,7 @@ def _daemon_set(fleet: Fleet, pool: Pool, tests: Acceptance, key: str) -> Manife
 
 
 def _affinity(pool: Pool, key: str) -> Manifest:
-    """Nodes of the pool that have not passed, and those that NVSentinel has taken out."""
+    """Nodes of the pool that have not passed, and nodes that NVSentinel has quarantined."""
     ours = {"key": POOL_LABEL, "operator": "In", "values": [pool.name]}
     new = {"key": ACCEPTED_LABEL, "operator": "NotIn", "values": [key]}
     sick = {"key": NVSENTINEL_STATE, "operator": "Exists"}
@@ -310,7 +310,7 @@ def _wait(fleet: Fleet, pool: Pool, tests: Acceptance, key: str) -> Manifest:
 
 
 def _job(name: str, pool: Pool, template: Manifest, completions: int = 1) -> Manifest:
-    # A node that is drained or replaced meanwhile is no failed try.
+    # A node that is drained or replaced meanwhile does not count as a failed try.
     drained = {"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget"}]}
     spec: Manifest = {
         "backoffLimit": 3,

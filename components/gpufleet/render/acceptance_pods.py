@@ -44,7 +44,7 @@ def scripts_name() -> str:
 
 
 def environment(pool: Pool, key: str, **more: object) -> list[Manifest]:
-    """What every script knows, and what one needs; None is left out."""
+    """Environment of every script, and the variables of one script; None is left out."""
     plain = {"POOL": pool.name, "KEY": key, "NAMESPACE": NAMESPACE, **more}
     fields = {"NODE": "spec.nodeName", "POD": "metadata.name", "POD_UID": "metadata.uid"}
     return [

@@ -29,7 +29,7 @@ class Alert:
     summary: str
     """One sentence; may use Prometheus' `{{ $labels.x }}`."""
     remedy: str
-    """What to do."""
+    """Action for the operator of the fleet."""
 
     def as_dict(self) -> dict[str, Any]:
         """As rule files write it."""

@@ -20,7 +20,7 @@ from gpufleet.findings.rows import filled
 
 
 class ArtefactKind(StrEnum):
-    """What is done with a file."""
+    """Use of a file."""
 
     MANIFEST = "manifest"
     """Applied to the cluster."""
@@ -42,7 +42,7 @@ class Artefact:
     """Relative, with `/`; made of the pool's name and nothing that changes with a layout."""
     kind: ArtefactKind
     purpose: str
-    """What it is for, in one line."""
+    """Purpose of the file, in one line."""
     text: str
 
 

@@ -55,7 +55,7 @@ _file = files_in(__file__)
 def artefacts(fleet: Fleet) -> tuple[Artefact, ...]:
     """All files of a fleet without errors, in order of path.
 
-    What is `existing` is left out, except that its pools count in quotas and can be asked for.
+    Parts that are `existing` are left out, but their pools count in quotas and can be requested.
     """
     found = [
         *platform_files(fleet.platform).cluster_files(fleet),
@@ -77,7 +77,7 @@ def artefacts(fleet: Fleet) -> tuple[Artefact, ...]:
 
 
 def validate_artefacts(fleet: Fleet) -> list[Finding]:
-    """What the targets cannot hold though the declaration is legal."""
+    """Findings about a valid declaration that the targets cannot express."""
     own = platform_files(fleet.platform).validate_files(fleet)
     return [*validate_queues(fleet), *validate_alerts(fleet), *own]
 
@@ -153,7 +153,7 @@ def _shares(
     enforced = {"timeSlicing": " if all take an even part", "mps": " enforced"}
     for share in pool.partition.shares:
         if share.resource not in pool.advertised:
-            continue  # claimed, not asked for by name
+            continue  # claimed, not requested by name
         note = enforced.get(pool.partition.mode, "")
         yield yaml_text(
             {**head, "spec": pod_spec(pool, share, network, images)},

@@ -1,6 +1,6 @@
 """Dashboards, alerts and recording rules as data: files in `monitoring/`, filled in for one fleet.
 
-`[[name]]` in a text stands for a parameter or for one of the file's own `texts`. A part with
+`[[name]]` in a text is replaced by a parameter or by one of the file's own `texts`. A part with
 `if: name` is left out where that parameter is None, empty or false.
 """
 
@@ -18,7 +18,7 @@ OBJECTS = Path(__file__).parent / "objects"
 """The same for objects of other programs."""
 
 Parameters = Mapping[str, Any]
-"""Name -> text or number that a file's `[[name]]` stands for, or what decides about its parts."""
+"""Name -> text or number that replaces `[[name]]` in a file, or condition of its parts."""
 
 _NAME = re.compile(r"\[\[([a-z_]+)\]\]")
 

@@ -1,9 +1,9 @@
-"""What the DCGM exporter is asked to measure: one complete list, written for the alerts we make.
+"""Metrics of the DCGM exporter: one complete list, written for the alerts of this library.
 
 Names, kinds and which of them the exporter's own list has on: NVIDIA/dcgm-exporter 4.8.2
-`etc/default-counters.csv` (read 2026-11-21). A list of one's own replaces the exporter's, it does
-not add to it. The fields of throttling, ECC and NVLink errors, and the exporter's own counts, are
-off by default: an alert on them could never fire.
+`etc/default-counters.csv` (read 2026-11-21). A custom list replaces the exporter's list; it is not
+added to it. The fields of throttling, ECC and NVLink errors, and the exporter's own counts, are off
+by default: an alert on them could never fire.
 """
 
 from dataclasses import dataclass
@@ -39,7 +39,7 @@ class Counter:
 
 
 COUNTERS = tuple(Counter(**row) for row in read_rows(FOLDER, "dcgm_counters"))
-"""Everything asked for, in the order of the file."""
+"""All requested metrics, in the order of the file."""
 
 
 def exported(monitoring: Monitoring) -> tuple[Counter, ...]:
@@ -119,10 +119,10 @@ def exporter_chart_values(fleet: Fleet, monitoring: Monitoring) -> dict[str, Any
 
 
 def _with_driver_of(folder: str, values: dict[str, Any]) -> dict[str, Any]:
-    """What the exporter needs where no NVIDIA runtime hands the driver to containers: the
-    platform leaves it in a folder of the node, and only a privileged container sees the devices.
+    """Values of the exporter if no NVIDIA runtime gives the driver to containers: the driver is in
+    a folder of the node, and only a privileged container sees the devices.
 
-    The chart's own mount, that of the counters, is written again: lists of a chart are replaced.
+    The chart's own mount of the counters is repeated, because values replace a chart's lists.
     """
     driver = "nvidia-install-dir-host"
     counters = "default-counters.csv"

@@ -13,7 +13,7 @@ from gpufleet.partition.partition import Partition
 from gpufleet.partition.shares import SHARED_SUFFIX
 
 MPS_ROOT = "/run/nvidia/mps"
-"""Where the MPS control daemon keeps its pipes: the default of the GPU Operator and the chart."""
+"""Folder of the MPS control daemon's pipes: the default of the GPU Operator and the chart."""
 
 
 def device_plugin_config(partition: Partition) -> dict[str, Any]:

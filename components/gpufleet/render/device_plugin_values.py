@@ -84,7 +84,7 @@ def plugin_values(settings: PluginSettings) -> dict[str, Any]:
 
 
 def planned_plugin_settings(addons: Addons, plan: DevicePluginPlan) -> PluginSettings:
-    """What a declaration and its pools ask of the chart."""
+    """Settings of the chart that a declaration and its pools need."""
     data: dict[str, Any] = {
         "migStrategy": None if plan.mig_strategy == "none" else plan.mig_strategy,
         "pools": plan.pools,

@@ -162,8 +162,8 @@ def claim_name(pool: Pool, claimed: DraOffer | NeededDevices) -> str:
 
 
 def pod_claim(pool: Pool, claimed: DraOffer | NeededDevices) -> dict[str, Any]:
-    """What a pod of the claim's namespace writes: `resourceClaims` of its spec, and `claims` of
-    its container's resources."""
+    """Fields of a pod in the claim's namespace: `resourceClaims` of its spec, and `claims` of its
+    container's resources."""
     made = pool.partition.dra
     assert made is not None
     if isinstance(claimed, NeededDevices):
@@ -318,7 +318,7 @@ def _of_boards(names: Sequence[str]) -> str:
 
 
 def _of_need(need: NeededDevices) -> str:
-    """The boards, and what is asked of each device. A profile is in the selector too, because
+    """The boards, and the conditions on each device. A profile is in the selector too, because
     other pools can serve its class with other boards, and the class of all MIG devices."""
     terms = [_of_boards(need.product_names)]
     if need.profile is not None:

@@ -24,7 +24,7 @@ CHART = "dra-driver-nvidia-gpu"
 
 
 def dra_driver_values(fleet: Fleet) -> Values:
-    """What the pools of a fleet ask of the driver, every switch written out.
+    """Values of the driver that the pools of a fleet need, with every switch.
 
     `gpuResourcesEnabledOverride` says that no device plugin serves the selected nodes; without it
     the chart refuses to serve GPUs.
@@ -90,8 +90,8 @@ def dra_release_values(fleet: Fleet) -> Values:
 
 
 def needs_dra_driver(fleet: Fleet) -> bool:
-    """Whether the driver's own chart is to be there: some pool uses claims and no GPUCluster of the
-    operator runs the driver, or the declaration asks for it."""
+    """Whether the driver's own chart is installed: a pool uses claims and no GPUCluster of the
+    operator runs the driver, or the declaration enables it."""
     addons = fleet.spec.addons
     if addons.dra_driver.enabled is not None:
         return addons.dra_driver.enabled

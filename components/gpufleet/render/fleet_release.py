@@ -16,13 +16,13 @@ class FleetRelease:
     chart: Chart
     """The pin."""
     version: str
-    """The pin's, or the declared one."""
+    """Version of the pin, or the declared version."""
     namespace: str
-    """Where it is installed."""
+    """Namespace of the installation."""
     values: Values
     """All values, images from the declared mirror included."""
     address: str
-    """Where the chart comes from: the vendor's repository, or the declared `charts.source`."""
+    """Address of the chart: the vendor's repository, or the declared `charts.source`."""
     wired: tuple[str, ...] = ()
     """Dotted keys of values that only the deployed cloud resources give: a role, a queue."""
 

@@ -36,12 +36,12 @@ class GitOpsStep:
     release: FleetRelease | None = None
     """None: a folder."""
     folder: str = ""
-    """Of the rendered folder; empty for a release."""
+    """Path of the rendered folder; empty for a release."""
 
 
 @dataclass(frozen=True, slots=True)
 class GitPlace:
-    """Where the rendered folder is in Git."""
+    """Place of the rendered folder in Git."""
 
     repository: str
     path: str

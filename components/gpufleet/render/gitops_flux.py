@@ -37,7 +37,7 @@ def flux_files(fleet: Fleet, place: GitPlace) -> Iterator[Artefact]:
 
 
 def git_repository(name: str, place: GitPlace) -> dict[str, Any]:
-    """Where the rendered folder is."""
+    """Flux source of the rendered folder."""
     spec = {"interval": INTERVAL, "url": place.repository, "ref": {"branch": place.revision}}
     return _object("source.toolkit.fluxcd.io/v1", "GitRepository", name, spec)
 
@@ -69,7 +69,7 @@ def kustomization(step: GitOpsStep, source: str, path: str) -> dict[str, Any]:
 
 
 def helm_repository(step: GitOpsStep) -> dict[str, Any]:
-    """Where the chart comes from; of an OCI reference the path before the chart's name."""
+    """Flux source of the chart; for an OCI reference the path before the chart's name."""
     release = step.release
     assert release is not None, "a folder has no chart"
     address, spec = release.address, dict[str, Any]()

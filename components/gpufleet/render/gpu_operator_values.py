@@ -37,7 +37,7 @@ class ConfigFiles:
 
 
 def fleet_operator_settings(fleet: Fleet) -> OperatorSettings:
-    """What the pools of a fleet, its overrides and its monitoring ask of the operator."""
+    """Settings of the operator from a fleet's pools, overrides and monitoring."""
     planned = planned_settings(fleet.spec.addons, fleet.addons.gpu_operator)
     claims = {"claims": any(True for _ in claim_cuts(fleet)), "claim_gates": claim_gates(fleet)}
     asked = planned.model_copy(update=claims)
@@ -48,7 +48,7 @@ def fleet_operator_settings(fleet: Fleet) -> OperatorSettings:
     declared = asked.settings.dcgm_exporter.model_dump(by_alias=True, exclude_unset=True)
     exporter = DcgmExporter.model_validate(merged(implied, declared))
     settings = asked.settings.model_copy(update={"dcgm_exporter": exporter})
-    # What is copied in counts as written, as if it stood in the declaration.
+    # Copied settings count as declared.
     settings.model_fields_set.add("dcgm_exporter")
     return asked.model_copy(update={"settings": settings})
 
@@ -63,9 +63,9 @@ def exporter_files(fleet: Fleet) -> ConfigFiles | None:
 
 
 def mig_parted_files(fleet: Fleet) -> ConfigFiles:
-    """What mig-manager can apply: every layout of the fleet's pools, and `all-disabled`.
+    """Configurations of mig-manager: every layout of the fleet's pools, and `all-disabled`.
 
-    Also the layouts that nodes still have while a change goes through in waves.
+    Also the layouts that nodes still have during a change in waves.
     """
     entries = {
         mig_config_name(pool.name, partition): (pool.gpu, partition)
@@ -75,7 +75,7 @@ def mig_parted_files(fleet: Fleet) -> ConfigFiles:
 
 
 def plugin_files(fleet: Fleet) -> ConfigFiles:
-    """What the device plugin can apply: every way of sharing of the pools, and `default`."""
+    """Configurations of the device plugin: every sharing mode of the pools, and `default`."""
     entries = {
         device_plugin_config_name(pool.name, partition): partition
         for pool, partition in _partitions(fleet)
@@ -84,7 +84,7 @@ def plugin_files(fleet: Fleet) -> ConfigFiles:
 
 
 def configuration_names(fleet: Fleet) -> list[str]:
-    """Every name that a node's label may choose: MIG layouts and ways of sharing."""
+    """All values of a node's configuration labels: MIG layouts and sharing modes."""
     names = {ALL_DISABLED, DEFAULT_PLUGIN_CONFIG}
     for pool, partition in _partitions(fleet):
         names |= {
@@ -95,8 +95,8 @@ def configuration_names(fleet: Fleet) -> list[str]:
 
 
 def _partitions(fleet: Fleet) -> Iterator[tuple[Pool, Partition]]:
-    """What nodes are or become: a plugin that finds no entry for its node's label advertises
-    nothing, and mig-manager fails."""
+    """Current and planned partitions of nodes. Without an entry for its node's label, a plugin
+    advertises nothing, and mig-manager fails."""
     for pool in fleet.pools:
         yield pool, pool.partition
         if pool.previous is not None:

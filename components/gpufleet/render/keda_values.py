@@ -35,6 +35,6 @@ def keda_release_values(fleet: Fleet) -> dict[str, Any]:
 
 
 def installs_keda(fleet: Fleet) -> bool:
-    """Whether a fleet brings KEDA: only where it is asked for."""
+    """Whether a fleet installs KEDA: only if the declaration enables it."""
     addon = fleet.spec.addons.keda
     return addon.enabled is True and addon.ownership is Ownership.MANAGED

@@ -33,8 +33,8 @@ _CONCURRENCY = {
 def kueue_configuration(fleet: Fleet) -> dict[str, Any]:
     """The `Configuration` of the controller.
 
-    Quotas cover GPUs only, and Kueue would otherwise admit no job that asks for a resource without
-    quota, processors and memory included: hence `IgnoreUndeclared`.
+    Quotas cover GPUs only. Without `IgnoreUndeclared`, Kueue admits no job that requests a resource
+    without quota, such as processors or memory.
     """
     queues = fleet.spec.queues
     assert queues is not None, "a fleet without queues needs no Kueue"
@@ -120,7 +120,7 @@ def _classes(fleet: Fleet) -> dict[str, Any]:
 
 
 def _weights(fleet: Fleet) -> dict[str, float]:
-    """Only GPUs count as use; each unit by its part of a node, so that slices weigh as slices."""
+    """Weights of resources: only GPUs count as use, each unit by its part of a node."""
     weights: dict[str, float] = {"cpu": 0.0, "memory": 0.0}
     for pool in quota_pools(fleet):
         for resource, amount in pool_units(pool, fleet).items():

@@ -18,9 +18,8 @@ def resource_flavor(pool: Pool, fleet: Fleet) -> dict[str, Any]:
     """The flavor of one pool: its label, its taints, and the toleration of the accelerator's.
 
     Jobs admitted to the flavor tolerate the accelerator's taint by it, and the taints that go with
-    labels of the platform; taints of the pool's own keep away those that do not tolerate them
-    themselves. Kueue places by topology without knowing what webhooks add, so the tolerations must
-    stand here.
+    labels of the platform; the pool's own taints repel jobs that do not tolerate them. Kueue's
+    topology placement does not see what webhooks add, so the tolerations must be here.
     """
     selected = platform_rules(pool.platform).pod_selector(pool)
     own = {key: value for key, value in selected.items() if key in pool.labels}
@@ -43,7 +42,7 @@ def resource_flavor(pool: Pool, fleet: Fleet) -> dict[str, Any]:
 
 
 def node_taints(pool: Pool) -> list[dict[str, str]]:
-    """The taints Kueue counts: those that keep pods away for certain."""
+    """Taints that Kueue respects: taints that prevent scheduling."""
     return [
         {"key": taint.key, "value": taint.value, "effect": taint.effect}
         for taint in pool.work_taints

@@ -1,4 +1,4 @@
-"""Jobs that wait for all their nodes at once: admission checks that ask the autoscaler first.
+"""Jobs that wait for all their nodes: admission checks that call the autoscaler first.
 
 Kueue's controller `kueue.x-k8s.io/provisioning-request` makes a ProvisioningRequest for a job that
 got quota, and admits it when the nodes are there. GKE's queued provisioning and Cluster Autoscaler
@@ -46,7 +46,7 @@ def admission_checks(fleet: Fleet) -> list[dict[str, Any]]:
 
 
 def check_strategy(fleet: Fleet) -> dict[str, Any] | None:
-    """What a ClusterQueue says of them: each check only for its own flavor. None without checks."""
+    """Admission checks of a ClusterQueue, each only for its own flavor. None: no checks."""
     checked = checked_pools(fleet)
     if not checked:
         return None

@@ -125,7 +125,7 @@ def cohorts(fleet: Fleet) -> list[dict[str, Any]]:
 
 
 def priority_classes(fleet: Fleet) -> list[dict[str, Any]]:
-    """What jobs name by a label; the priority of their pods is another matter."""
+    """WorkloadPriorityClasses, which jobs name by a label. Pod priority is independent."""
     queues = fleet.spec.queues
     made: list[dict[str, Any]] = []
     for one in () if queues is None else queues.priorities:
@@ -181,8 +181,8 @@ def _weight(team: Team) -> Fraction:
 def _cohort_fair_sharing(queues: Queues, group: Cohort) -> dict[str, Any]:
     """The weight of all teams in the group, also those of groups inside it.
 
-    Kueue compares a group with the teams beside it by its own weight, which is 1 where none is
-    written (kubernetes-sigs/kueue 02c5bf4 `pkg/cache/scheduler/fair_sharing.go`).
+    Kueue compares a group with the teams next to it by its own weight. Default of Kueue: 1
+    (kubernetes-sigs/kueue 02c5bf4 `pkg/cache/scheduler/fair_sharing.go`).
     """
     if queues.fair_sharing is None:
         return {}

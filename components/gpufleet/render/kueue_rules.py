@@ -1,4 +1,4 @@
-"""What of a legal declaration Kueue cannot hold, or would never admit."""
+"""Parts of a valid declaration that Kueue cannot express, or would never admit."""
 
 from collections.abc import Iterator, Sequence
 

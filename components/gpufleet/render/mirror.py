@@ -27,17 +27,17 @@ class ImageReference:
     repository: str
     """Registry, path and name; empty: not known."""
     tag: str
-    """Tag, or what the operator completes; empty: not known, or a digest stands for it."""
+    """Tag, or its part that the operator completes; empty: unknown, or a digest replaces it."""
     digest: str = ""
     """`sha256:...`, where one is written."""
     user: str = ""
     """The chart, or the rendered file."""
     key: str = ""
-    """Where it is written: key of the chart's values, or of the object."""
+    """Key of the chart's values, or of the object, with the reference."""
     suffix: str = ""
-    """What the operator adds to the tag: `os`, `os-arch`, `kernel-os`; empty: nothing."""
+    """Suffix that the operator adds to the tag: `os`, `os-arch`, `kernel-os`; empty: none."""
     unread: str = ""
-    """Why more is not known; empty: nothing is missing."""
+    """Reason why a part is unknown; empty: nothing is missing."""
 
 
 def chart_images(release: FleetRelease) -> Iterator[ImageReference]:
@@ -80,7 +80,7 @@ def _chart_image(release: FleetRelease, image: ChartImage) -> ImageReference:
 
 
 def _written(values: Mapping[str, Any], key: str, default: Any) -> Any:
-    """What values say at a dotted key, else the chart's default."""
+    """Value at a dotted key, else the chart's default."""
     return value_at(values, key, absent=default, unreadable=default) if key else default
 
 
@@ -124,7 +124,7 @@ def _named(
 
 
 def written_reference(text: str, user: str, key: str) -> ImageReference:
-    """A reference that stands in one text: `registry/path:tag@digest`."""
+    """A reference in one text: `registry/path:tag@digest`."""
     rest, _, digest = text.partition("@")
     head, colon, tag = rest.rpartition(":")
     tagged = bool(colon) and "/" not in tag
@@ -153,7 +153,7 @@ class MirroredImage:
 
 @dataclass(frozen=True, slots=True)
 class UnknownImage:
-    """What a fleet pulls and this list cannot name in full."""
+    """An image that a fleet pulls and whose full name is unknown."""
 
     image: str
     """As much of it as is known."""
@@ -165,7 +165,7 @@ class UnknownImage:
 
 @dataclass(frozen=True, slots=True)
 class MirrorList:
-    """What to mirror."""
+    """Charts and images to mirror."""
 
     charts: tuple[FleetRelease, ...]
     images: tuple[MirroredImage, ...]

@@ -1,4 +1,4 @@
-"""What the data files of monitoring (`monitoring/*.yaml`) ask of a fleet: their parameters."""
+"""Parameters of the data files of monitoring (`monitoring/*.yaml`), computed from a fleet."""
 
 from collections.abc import Iterable
 
@@ -76,7 +76,7 @@ def _either(names: Iterable[str]) -> str:
 
 
 def _quota(fleet: Fleet) -> tuple[str, str]:
-    """Expressions: quota that someone raised by hand, and nodes that offer less than promised."""
+    """Expressions: quota raised by hand, and nodes with less capacity than declared."""
     capacity: dict[str, int] = {}
     fixed: dict[str, bool] = {}
     for pool in quota_pools(fleet):

@@ -27,7 +27,7 @@ TOLERATIONS: tuple[Mapping[str, str], ...] = (
 )
 """The chart's own, which a list in the values replaces."""
 SCHEDULER_NAME = "my-scheduler"
-"""What the chart calls its scheduler, and pods write as `schedulerName`."""
+"""Name of the chart's scheduler, which pods set as `schedulerName`."""
 
 
 def neuron_values(
@@ -60,7 +60,7 @@ def neuron_values(
 
 
 def neuron_arguments(fleet: Fleet) -> dict[str, Any]:
-    """What a fleet's declaration and its pools decide about the chart."""
+    """Settings of the chart from a fleet's declaration and its pools."""
     plan = fleet.addons.neuron
     pools = [one for one in fleet.pools if is_neuron(one.gpu) and not one.served_by_platform]
     return {

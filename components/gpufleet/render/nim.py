@@ -15,12 +15,12 @@ API_VERSION = "apps.nvidia.com/v1alpha1"
 PROBE_SECONDS = 10
 DIGEST_LENGTH = 8
 ANY_NODE = {"kubernetes.io/os": "linux"}
-"""Where the model is fetched. Without a selector the operator asks for a node with an NVIDIA device
+"""Nodes that fetch the model. Without a selector the operator requires a node with an NVIDIA device
 (`GetNodeSelectors` of its `nimcache_types.go`), whose taint its job does not tolerate: it would
 wait for ever."""
 ZONE_LABEL = "topology.kubernetes.io/zone"
 SCRAPE_INTERVAL = "30s"
-"""Something must be said of the monitor: the operator's admission refuses an empty one."""
+"""The monitor needs a field: the operator's admission refuses an empty monitor."""
 QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
 
 

@@ -1,4 +1,4 @@
-"""Values of NVIDIA's NVSentinel, by what pools ask of it: monitors, then quarantine, then repair.
+"""Values of NVIDIA's NVSentinel by the modes of the pools: monitor, quarantine, repair.
 
 Keys: NVIDIA/NVSentinel `distros/kubernetes/nvsentinel`, 073b2f4 `values-full.yaml`, 2083bfa
 `Chart.yaml` (which switch installs which part), 469f12c `charts/janitor-provider/values.yaml` (read
@@ -36,7 +36,7 @@ def nvsentinel_files(fleet: Fleet) -> Iterator[Artefact]:
 
 
 def nvsentinel_values(fleet: Fleet) -> dict[str, Any] | None:
-    """What the chart is given; None where no pool names NVSentinel."""
+    """Values of the chart; None if no pool names NVSentinel."""
     watched = by_nvsentinel(fleet.pools)
     if not watched:
         return None

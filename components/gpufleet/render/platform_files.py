@@ -1,4 +1,4 @@
-"""What `gpufleet render` writes on one platform only.
+"""Files that `gpufleet render` writes for one platform only.
 
 A platform's folder has one instance, `FILES` in its module `artefacts`.
 """
@@ -28,7 +28,7 @@ class PlatformFiles:
         return ()
 
     def validate_files(self, fleet: Fleet) -> Iterable[Finding]:
-        """What the targets cannot hold though the declaration is legal."""
+        """Findings about a valid declaration that the targets cannot express."""
         return ()
 
 

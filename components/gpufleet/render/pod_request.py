@@ -1,6 +1,6 @@
-"""What a pod must say to land on a pool and get one of its shares: the part a user pastes.
+"""Part of a pod template that selects a pool and requests one of its shares, to paste.
 
-Resource name, node selector, tolerations, and what the way of sharing needs of the pod.
+Resource name, node selector, tolerations, and fields that the sharing mode needs.
 """
 
 from collections.abc import Mapping
@@ -153,7 +153,7 @@ def _with_fabric(spec: dict[str, Any], pool: Pool, images: Images) -> dict[str, 
 
 
 def requested_units(pool: Pool, share: Grant) -> int:
-    """How many of a share one pod asks for."""
+    """Number of units of a share that one pod requests."""
     return share.per_node if takes_whole_nodes(pool) else 1
 
 

@@ -17,7 +17,7 @@ from gpufleet.spec.monitoring import Monitoring
 DEVICE = "node, gpu, UUID, GPU_I_ID, GPU_I_PROFILE, modelName, workload_namespace, workload_pod"
 """Labels of every recorded measure of a GPU or slice."""
 _MEASURE = re.compile(r"device\(([^()]*)\)")
-"""Of the data file: a series of the exporter, which gets these labels."""
+"""Form in the data file: a series of the exporter, which gets these labels."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ def _teams(fleet: Fleet) -> list[RecordingRule]:
 
 
 def _prices(fleet: Fleet) -> Iterator[RecordingRule]:
-    """What a node of each pool and each unit of it cost an hour, as the fleet was compiled."""
+    """Price of a node of each pool and of each unit, per hour, when the fleet was compiled."""
     for pool in fleet.pools:
         if pool.hourly_micro_usd is None:
             continue

@@ -70,7 +70,7 @@ def _planned(
     addon: Addon,
     values: Callable[[Fleet], dict[str, Any]],
 ) -> Iterator[FleetRelease]:
-    """The release that a plan asks for, unless Operator Lifecycle Manager installs the program."""
+    """The release that a plan needs, unless Operator Lifecycle Manager installs the program."""
     if plan.rendered and fleet.addons.subscription(chart) is None:
         yield fleet_release(fleet, chart, values(fleet), addon, namespace=plan.namespace)
 

@@ -7,7 +7,7 @@ from gpufleet.fleet.scaling_rules import DEFAULT_TARGETS
 from gpufleet.spec.scaling import KedaScaling, ScaleOn, ScalingTarget, Signal
 
 PROMETHEUS = "http://prometheus-operated.monitoring:9090"
-"""Where the Prometheus operator's service is unless someone moved it."""
+"""Default address of the Prometheus operator's service."""
 MAX_PERIOD = 1800
 """Longest period of a scaling policy (autoscaling/v2)."""
 MAX_WINDOW = 3600
@@ -20,7 +20,7 @@ LEAST_WINDOW = 300
 
 @dataclass(frozen=True, slots=True)
 class PodMetric:
-    """Where a signal comes from."""
+    """Source of a signal."""
 
     series: str
     namespace_label: str = "namespace"

@@ -1,4 +1,4 @@
-"""What is scraped, as the objects of a backend: ServiceMonitor or VMServiceScrape.
+"""Scrape targets as objects of a backend: ServiceMonitor or VMServiceScrape.
 
 Only one kind is made: the operator of VictoriaMetrics converts those of Prometheus by default,
 and both together would scrape everything twice.
@@ -31,7 +31,7 @@ class ScrapeTarget:
     port: str
     """Name of its port."""
     https: bool = False
-    """Whether it serves TLS with a certificate of its own, and asks for a token."""
+    """Whether it serves TLS with its own certificate and requires a token."""
     job_label: str = "app.kubernetes.io/name"
     """Label of the Service whose value becomes `job`."""
     honor_labels: bool = field(default=False)
@@ -43,8 +43,8 @@ def runs_operator_exporter(fleet: Fleet) -> bool:
 
 
 def exporter_pools(fleet: Fleet) -> list[Pool]:
-    """Pools whose nodes get the exporter by its own chart: all with NVIDIA GPUs, or beside the
-    operator's those that its operands stay off."""
+    """Pools whose nodes get the exporter from its own chart: all with NVIDIA GPUs, or next to the
+    operator the pools without its operands."""
     watched = [pool for pool in fleet.pools if pool.gpu.vendor == "nvidia"]
     if not runs_operator_exporter(fleet):
         return watched
@@ -63,7 +63,7 @@ def kueue_monitors_itself(monitoring: Monitoring) -> bool:
 
 
 def targets(fleet: Fleet, monitoring: Monitoring) -> list[ScrapeTarget]:
-    """What a fleet exports: the GPUs, and Kueue unless its chart makes the ServiceMonitor."""
+    """Scrape targets of a fleet: GPUs, and Kueue unless its chart makes the ServiceMonitor."""
     honor = monitoring.honor_labels
     found: list[ScrapeTarget] = []
     if runs_operator_exporter(fleet):

@@ -33,7 +33,7 @@ class Segment:
 
 
 def draw_partition(gpu: Gpu, partition: Partition) -> str:
-    """Every distinct layout of a node's GPUs, with what can be asked for."""
+    """Every distinct layout of a node's GPUs, with the resources that pods can request."""
     blocks: list[str] = []
     for layouts in alike(partition.gpus):
         head = f"{indices(layouts)}  {gpu.key}"
@@ -98,7 +98,7 @@ def indices(gpus: Sequence[GpuLayout]) -> str:
 
 
 def balance(geometry: MigGeometry, placement: MigPlacement) -> str:
-    """What the instances use of the GPU, and what is lost for good."""
+    """Used parts of the GPU, free parts, and parts that no instance can use, as text."""
     text = (
         f"{placement.used_compute} of {geometry.compute_slices} compute slices, "
         f"{placement.used_memory} of {geometry.memory_slots} memory slots"
@@ -112,7 +112,7 @@ def balance(geometry: MigGeometry, placement: MigPlacement) -> str:
 
 
 def unpartitioned(partition: Partition) -> str:
-    """What a machine has of a GPU without MIG layout."""
+    """State of a GPU without MIG layout, as text."""
     share = next((one for one in partition.shares if one.profile is None), None)
     if share is not None and share.replicas > 1:
         return f"{share.replicas} {'MPS clients' if partition.mode == 'mps' else SLICED}"
@@ -150,7 +150,7 @@ def whole_gpu(gpu: Gpu, partition: Partition) -> tuple[str, str]:
 
 
 def offer(partition: Partition) -> str:
-    """What a node offers: advertised resources; where there are none, what claims name."""
+    """Advertised resources of a node, as text; if there are none, the device classes of claims."""
     advertised = [f"{name} x {count}" for name, count in partition.advertised.items()]
     claimed = [f"claims of {share.resource}" for share in partition.shares]
     return ", ".join(advertised or claimed)

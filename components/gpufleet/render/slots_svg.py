@@ -48,7 +48,7 @@ _HATCHING = (
 
 
 def draw_partition_svg(gpu: Gpu, partition: Partition, title: str, width: int = WIDE) -> str:
-    """Every distinct layout of a node's GPUs, with what can be asked for.
+    """Every distinct layout of a node's GPUs, with the resources that pods can request.
 
     `title` names the pool, `width` is in pixels. Every text is escaped; each box carries a
     `<title>` for screen readers and pointers; unused slots are hatched, so that the picture does
@@ -79,13 +79,13 @@ def draw_placement_svg(gpu: Gpu, placement: MigPlacement) -> str:
 
 @dataclass(frozen=True, slots=True)
 class GpuPart:
-    """Part of one GPU that something has."""
+    """Part of one GPU with its owner."""
 
     start: Fraction
-    """Where it begins, from 0 to 1."""
+    """Start of the part, from 0 to 1."""
     size: Fraction
     owner: str | None
-    """Share or workload; None: it was there already, or no one has it yet."""
+    """Share or workload; None: an existing instance, or a free part."""
     text: str
     """`1g.10gb`, `1/4`, `GPU`."""
 

@@ -46,8 +46,8 @@ def command(
         values of a chart (gpu-operator-values.yaml)
 
     The declaration goes to standard output. Settings without a FleetSpec key, the ids for the
-    import of resources, and unreadable parts go to standard error. Compare before you deploy:
-    `pulumi preview --json | gpufleet change SPEC SPEC --preview -` (docs/adopt.md).
+    import of resources, and unreadable parts go to standard error. Before you deploy,
+    `pulumi preview --diff` shows what the engine would replace or delete (docs/adopt.md).
 
     JSON: {"spec": {...} | null, "imports": [{"pool", "type", "address", "id", "importId"}],
     "notExpressed": [{"resource", "path", "found", "declared"}], "notes": [...]}. Exits 1 when no

@@ -22,7 +22,7 @@ API_VERSION = "eks.amazonaws.com/v1"
 GROUP = "eks.amazonaws.com"
 KIND = "NodeClass"
 IMAGE = "eks-auto"
-"""Image of the catalogue: the one that AWS chooses."""
+"""Node image in the catalogue that AWS chooses."""
 
 LIFETIME_HOURS = 21 * 24
 """Maximum age of a node. AWS enforces it, including expiry and grace period."""

@@ -12,8 +12,8 @@ from gpufleet.render.monitoring_parameters import monitoring_parameters
 from gpufleet.spec.monitoring import Monitoring
 
 OPENSHIFT_NAMESPACE = "openshift-config-managed"
-"""Where OpenShift's console looks for dashboards, with the label below (OpenShift documentation,
-Monitoring, 4.x)."""
+"""Namespace in which OpenShift's console finds dashboards with the label below (OpenShift
+documentation, Monitoring, 4.x)."""
 OPENSHIFT_LABEL = {"console.openshift.io/dashboard": "true"}
 
 

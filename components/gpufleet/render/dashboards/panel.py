@@ -30,9 +30,9 @@ class Panel:
     description: str = ""
     stacked: bool = False
     limits: Mapping[str, float] = field(default_factory=dict[str, float])
-    """Colour -> value from which on it holds."""
+    """Colour -> lowest value with this colour."""
     most: float | None = None
-    """Upper end of the axis. Default: as the data asks."""
+    """Upper end of the axis. Default: chosen from the data."""
 
 
 def dashboard(content: Mapping[str, Any]) -> dict[str, Any]:
