@@ -1,5 +1,4 @@
-"""Blast radius of a pool's change: resources out of service, duration, cost, and the
-rollback."""
+"""Blast radius of a pool's change: resources out of service, duration, cost, and the rollback."""
 
 from collections.abc import Sequence
 from dataclasses import replace

@@ -88,8 +88,7 @@ class PlatformPreflight(Protocol):
     """Checks in the real cloud before any resource is created."""
 
     def ask(self, fleet: Fleet, wiring: Wiring) -> Answers:
-        """Results of the cloud for every pool. Raises CannotAskError when it cannot be
-        reached."""
+        """Results of the cloud for every pool. Raises CannotAskError when it cannot be reached."""
         ...
 
 

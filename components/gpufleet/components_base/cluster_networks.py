@@ -33,8 +33,7 @@ def validate_public_access(cidrs: Sequence[str]) -> Iterator[Finding]:
 def kubeconfig_text(
     cluster: str, address: str, authority: str, command: Mapping[str, object]
 ) -> str:
-    """A kubeconfig without secrets: a command of the cloud gives the program's user a
-    token."""
+    """A kubeconfig without secrets: a command of the cloud gives the program's user a token."""
     called = {"apiVersion": "client.authentication.k8s.io/v1beta1", **command}
     user = {"exec": {**called, "interactiveMode": "Never"}}
     server = {"server": address, "certificate-authority-data": authority}

@@ -91,8 +91,7 @@ def _pool(pool: NodePool, gpu: Gpu, cluster: ClusterModel) -> Iterator[Broken]:
 
 
 def _other_image(pool: NodePool, gpu: Gpu, cluster: ClusterModel) -> str:
-    """Images of the same platform whose driver supports the GPU of a pool; empty: none is
-    known."""
+    """Images of the same platform whose driver supports the GPU of a pool; empty: none is known."""
     fitting: list[str] = []
     own = cluster.catalogue.images.get(pool.image.found or "")
     for image in cluster.catalogue.images.values():

@@ -99,8 +99,7 @@ class MachineRequest(RequestModel):
     usd_per_hour: Annotated[Decimal, Field(ge=0, le=1_000_000)] | None = None
     """Price of one node, instead of the catalogue's."""
     max_nodes: Annotated[int, Field(ge=0, le=1_000_000)] | None = None
-    """Maximum number of nodes to buy; 0: existing nodes only. Default: no
-    limit."""
+    """Maximum number of nodes to buy; 0: existing nodes only. Default: no limit."""
     mig_strategy: Annotated[str, Field(pattern="^(mixed|single)$")] = "mixed"
     """`single`: all GPUs of a node are partitioned into one profile."""
     modes: tuple[Mode, ...] = tuple(Mode)

@@ -28,7 +28,7 @@ from gpufleet_policies.fronts.audit.unjudged import Unjudged
 from gpufleet_policies.readers.blocks import inside, known_texts
 from gpufleet_policies.readers.document_text import each_document
 from gpufleet_policies.rules.checked import verdict
-from gpufleet_policies.rules.registry import PACK_RULES, validating
+from gpufleet_policies.rules.registry import PACK_RULES, type_of, validating
 from gpufleet_policies.rules.settings import RuleSettings
 from gpufleet_policies.wrappers.files import KUSTOMIZATIONS, is_kustomization_file
 
@@ -141,7 +141,7 @@ def check_file(
         audit.waived,
         (kind is not None or audit.looked_at > 0)
         and any(
-            isinstance(fact, UncompiledFleet) or validating(type(fact)) for fact in reading.facts
+            isinstance(fact, UncompiledFleet) or validating(type_of(fact)) for fact in reading.facts
         ),
     )
 

@@ -19,10 +19,9 @@ class ReferencedObject(RawObject):
     """An object that is not validated: only rows about other objects look it up."""
 
 
-KINDS = {
-    (row["group"], row["kind"]): RawObject if row["validated"] == "yes" else ReferencedObject
-    for row in csv.DictReader(
-        Path(__file__).with_suffix(".csv").read_text(encoding="utf-8").splitlines()
-    )
-}
+with Path(__file__).with_suffix(".csv").open(encoding="utf-8", newline="") as _file:
+    KINDS = {
+        (row["group"], row["kind"]): RawObject if row["validated"] == "yes" else ReferencedObject
+        for row in csv.DictReader(_file)
+    }
 """Group and kind, in any version, and the type of their facts."""

@@ -70,8 +70,7 @@ def wrong_type(
     types: Sequence[str],
     known: Sequence[str],
 ) -> tuple[str, str, str | None]:
-    """Message, fix, and the value if it may be shown. `known`: fields of the required
-    mapping."""
+    """Message, fix, and the value if it may be shown. `known`: fields of the required mapping."""
     name = field_name(steps)
     displayed = visible(document, steps, value)
     needed = " or ".join(_NOUNS[one] for one in types if one in _NOUNS)

@@ -205,8 +205,7 @@ def _from_machine_config_server(
 
 
 def _unit(command: str) -> str:
-    """Once: the mark is written only after a successful join, and the unit retries until
-    then."""
+    """Once: the mark is written only after a successful join, and the unit retries until then."""
     return "\n".join(
         (
             "[Unit]",
