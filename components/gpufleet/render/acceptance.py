@@ -1,8 +1,8 @@
-"""Objects of the tests of nodes before work: what runs on each node that has not passed.
+"""Objects of the tests of nodes before work, which run on each node that has not passed.
 
 A DaemonSet of each pool runs on the nodes without the label of the tests' key: a node that passed
-loses the pod and the taint. Sources of images and arguments: NVIDIA GPU Operator documentation,
-cuda-sample; NVIDIA DCGM user guide; NVIDIA/aicr 6f68935
+then has neither the pod nor the taint. Sources of images and arguments: NVIDIA GPU Operator
+documentation, cuda-sample; NVIDIA DCGM user guide; NVIDIA/aicr 6f68935
 `validators/performance/testdata/h100/eks/runtime.yaml` (nccl-tests); cloud-native-docs
 `gpu-operator-rdma.rst` (ib_write_bw); kubeflow/mpi-operator v1 (`kubectl exec` as remote shell).
 """
@@ -205,7 +205,7 @@ def _gpu_tests(fleet: Fleet, pool: Pool, tests: Acceptance, key: str) -> Iterato
 
 
 def _work(fleet: Fleet, pool: Pool, key: str) -> Manifest:
-    """One container for each resource, and one with a claim; what they need of their pod."""
+    """One container for each resource, and one with a claim; with the pod fields they need."""
     image = mirrored(SAMPLE_IMAGE, fleet.spec.addons.images)
     containers: list[Manifest] = []
     pod: Manifest = {}

@@ -32,7 +32,7 @@ NCCL_IMAGE = (
 
 @cache
 def scripts() -> Mapping[str, str]:
-    """File name -> text of what the containers run."""
+    """File name -> text of the script that the containers run."""
     return {file.name: file.read_text() for file in sorted(FOLDER.glob("*.sh"))}
 
 
@@ -63,7 +63,7 @@ def environment(pool: Pool, key: str, **more: object) -> list[Manifest]:
 def container(
     name: str, image: str, script: str, env: list[Manifest], *, kubectl: bool = False
 ) -> Manifest:
-    """A container that runs a script; those with kubectl have a shell from the tools."""
+    """A container that runs a script; with `kubectl` its shell comes from the tools volume."""
     shell = ["/tools/busybox", "sh"] if kubectl else ["/bin/sh"]
     return {
         "name": name,
@@ -79,14 +79,14 @@ def container(
 
 
 def tools(fleet: Fleet) -> Manifest:
-    """Copies a shell for the containers whose image has none."""
+    """Container that copies a shell for containers whose image has no shell."""
     made = container("tools", mirrored(TOOLS_IMAGE, fleet.spec.addons.images), "", [])
     install = "cp /bin/busybox /tools/busybox && /tools/busybox --install /tools"
     return {**made, "command": ["/bin/sh", "-c", install]}
 
 
 def volumes() -> list[Manifest]:
-    """Those that `container` mounts."""
+    """Volumes that `container` mounts."""
     return [
         {"name": "tools", "emptyDir": {}},
         {"name": "results", "emptyDir": {}},

@@ -25,7 +25,7 @@ class Alert:
     minutes: int
     """How long the expression must hold; 0: at once."""
     severity: Literal["critical", "warning", "info"]
-    """critical: jobs fail or data is lost; warning: money or time is; info: worth a look."""
+    """critical: jobs fail or data is lost; warning: money or time is lost; info: for review."""
     summary: str
     """One sentence; may use Prometheus' `{{ $labels.x }}`."""
     remedy: str
@@ -46,7 +46,7 @@ _finding = findings_in(__file__)
 
 
 def alerts(fleet: Fleet, monitoring: Monitoring) -> list[Alert]:
-    """The alerts of a declaration, without those it leaves out."""
+    """The alerts of a declaration, without disabled ones."""
     if not monitoring.alerts.enabled:
         return []
     left_out = set(monitoring.alerts.without)

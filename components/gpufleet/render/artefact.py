@@ -1,4 +1,4 @@
-"""One rendered file: where it belongs and what it is for.
+"""One rendered file: its path and its purpose.
 
 `files.jsonl` of a folder has a row for each file that the modules there write:
 
@@ -55,12 +55,12 @@ class FileWriter(Protocol):
         content: Mapping[str, Any] | Sequence[Mapping[str, Any]] | str | None,
         **facts: object,
     ) -> tuple[Artefact, ...]:
-        """The file of a row; none without content.
+        """The file of a row; empty without content.
 
         Args:
             row: Its `path`.
             content: One document, several, or the text itself.
-            facts: What path, purpose and comment tell.
+            facts: Values in path, purpose and comment.
         """
         ...
 

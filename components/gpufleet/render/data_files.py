@@ -24,7 +24,7 @@ _NAME = re.compile(r"\[\[([a-z_]+)\]\]")
 
 
 def data_file(name: str, parameters: Parameters, folder: Path = FOLDER) -> dict[str, Any] | None:
-    """The content of a file; None where its own `if` leaves it out."""
+    """The content of a file; None: its own `if` is not fulfilled."""
     content = _content(folder / f"{name}.yaml")
     known = dict(parameters)
     for key, text in content.get("texts", {}).items():

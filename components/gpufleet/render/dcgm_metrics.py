@@ -28,7 +28,7 @@ class Counter:
     field: str
     """DCGM's name, which is the series' name too."""
     kind: str
-    """`gauge`, `counter`, or `label` for what every series carries."""
+    """`gauge`, `counter`, or `label` for a label of every series."""
     meaning: str
     on_by_default: bool = True
 
@@ -69,12 +69,10 @@ def exporter_settings(monitoring: Monitoring, config_map: str | None) -> dict[st
 def exporter_chart_values(fleet: Fleet, monitoring: Monitoring) -> dict[str, Any]:
     """Values of the exporter's own chart (dcgm-exporter 4.8.2), where no GPU Operator brings it.
 
-    It runs wherever the fleet has NVIDIA GPUs without the operator's, so it tolerates what these
-    nodes are tainted with.
-    `SYS_ADMIN` is only given where profiling needs it, and on images with a plugin of their
-    own, which hand GPUs to a container that requests none only with it (bottlerocket-os/
-    bottlerocket#3992; NVIDIA/nvidia-container-toolkit b5bea48
-    `internal/config/image/privileged.go`).
+    It runs on all NVIDIA nodes without the operator's exporter, so it tolerates the taints of these
+    nodes. `SYS_ADMIN` is only set if profiling needs it, and on images with their own plugin, which
+    give GPUs to a container without a GPU request only with it (bottlerocket-os/ bottlerocket#3992;
+    NVIDIA/nvidia-container-toolkit b5bea48 `internal/config/image/privileged.go`).
     """
     watched = exporter_pools(fleet)
     tolerated = [

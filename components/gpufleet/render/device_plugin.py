@@ -20,7 +20,7 @@ def device_plugin_config(partition: Partition) -> dict[str, Any]:
     """The document for one pool.
 
     The MIG strategy is a setting of the whole cluster, and the operator's environment variable
-    overrides any file; only documents that name MIG resources repeat what they rest on. A resource
+    overrides any file; only documents that name MIG resources repeat the strategy. A resource
     is written by its plain name; `renameByDefault` adds the suffix `.shared`, and whole GPUs next
     to time-sliced MIG slices stay unshared by not being listed.
     """

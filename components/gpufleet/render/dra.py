@@ -33,9 +33,9 @@ MOST_SHARED_CLAIMS = 256
 
 
 def device_classes(fleet: Fleet) -> list[Manifest]:
-    """One DeviceClass for each MIG profile that some pool serves, by name.
+    """One DeviceClass for each MIG profile that a pool serves, by name.
 
-    A class holds for the cluster: it carries its classic name as soon as one pool says so.
+    A class is cluster-wide: it has its classic name if at least one pool declares this.
     """
     offers: dict[str, DraOffer] = {}
     for _, made in claim_cuts(fleet):
@@ -82,7 +82,7 @@ def claims(fleet: Fleet) -> list[Manifest]:
 
 def _as_served(manifest: Manifest, api: str) -> Manifest:
     """The object in another version of the API. In v1beta1 the fields of `exactly` are those of
-    the request; of what is made here, nothing else differs (k8s.io/api v0.32.3, v0.33.3
+    the request; the other fields used here are equal (k8s.io/api v0.32.3, v0.33.3
     `resource/v1beta1/types.go`, `v1beta2/types.go`)."""
     made = {**manifest, "apiVersion": api}
     if api.endswith("/v1beta1") and manifest["kind"] != "DeviceClass":
@@ -145,7 +145,7 @@ def claim_template(pool: Pool, claimed: DraOffer | NeededDevices, namespace: str
 def shared_claim(
     pool: Pool, claimed: DraOffer | NeededDevices, namespace: str, number: int
 ) -> Manifest:
-    """A claim: the pods that name it share its devices, as its configuration says."""
+    """A claim: the pods that name it share its devices according to its configuration."""
     name, labels = f"{claim_name(pool, claimed)}-{number}", {POOL_LABEL: pool.name}
     spec = _claim_spec(pool, claimed)
     return manifest(API, "ResourceClaim", name, namespace, labels, spec=spec)

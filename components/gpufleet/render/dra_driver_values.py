@@ -26,7 +26,7 @@ CHART = "dra-driver-nvidia-gpu"
 def dra_driver_values(fleet: Fleet) -> Values:
     """Values of the driver that the pools of a fleet need, with every switch.
 
-    `gpuResourcesEnabledOverride` says that no device plugin serves the selected nodes; without it
+    `gpuResourcesEnabledOverride` states that no device plugin serves the selected nodes; without it
     the chart refuses to serve GPUs.
     """
     cuts = list(claim_cuts(fleet))
@@ -72,7 +72,7 @@ def _after_layouts() -> dict[str, Any]:
     The driver reads its devices once, when it starts (kubernetes-sigs/dra-driver-nvidia-gpu 1191eaa
     `cmd/gpu-kubelet-plugin/driver.go` NewDriver), and MIG manager stops and starts only
     clients that it knows (NVIDIA/mig-parted `pkg/mig/reconfigure/reconfigure.go`). DaemonSets
-    follow labels: the pod goes when a change begins, and the next one finds the new devices.
+    follow labels: the pod is removed when a change begins, and the next pod reads the new devices.
     """
     terms: list[dict[str, Any]] = [
         {"key": MIG_CONFIG_LABEL, "operator": "DoesNotExist"},

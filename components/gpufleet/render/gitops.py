@@ -49,8 +49,8 @@ class GitPlace:
 
 
 def step_of(path: str) -> str:
-    """The step that a manifest is applied in: what charts name comes before them, and what needs
-    their definitions after them."""
+    """The step in which a manifest is applied: objects that charts name come before the charts, and
+    objects that need their definitions after them."""
     parts = path.split("/")
     if parts[-1] == "namespace.yaml" or parts[1] in ("gpu-operator", "nvidia-device-plugin"):
         return _BEFORE

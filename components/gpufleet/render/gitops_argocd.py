@@ -42,7 +42,7 @@ _POLICY = """\
 
 
 def argocd_files(fleet: Fleet, place: GitPlace) -> Iterator[Artefact]:
-    """The Applications, and what `argocd-cm` must hold for them to wait for each other."""
+    """The Applications, and the entries of `argocd-cm` that make them wait for each other."""
     documents = [application(step, place) for step in gitops_steps(fleet)]
     yield from _file("argocd/applications.yaml", documents)
     yield from _file("argocd/argocd-cm.yaml", health_config())

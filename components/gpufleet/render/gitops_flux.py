@@ -81,7 +81,7 @@ def helm_repository(step: GitOpsStep) -> dict[str, Any]:
 
 
 def helm_release(step: GitOpsStep) -> dict[str, Any]:
-    """The release; what differs from the chart is corrected, but for certificates."""
+    """The release; Flux corrects differences from the chart, except for certificates."""
     release = step.release
     assert release is not None, "a folder has no chart"
     chart = release.address.rpartition("/")[2]

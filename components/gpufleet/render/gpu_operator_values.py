@@ -54,8 +54,8 @@ def fleet_operator_settings(fleet: Fleet) -> OperatorSettings:
 
 
 def exporter_files(fleet: Fleet) -> ConfigFiles | None:
-    """The counters of the DCGM exporter that the operator brings; None where nothing is monitored,
-    or the declaration names a ConfigMap of its own."""
+    """Counters of the operator's DCGM exporter; None: no monitoring, or the declaration names its
+    own ConfigMap."""
     own = fleet.spec.addons.gpu_operator.dcgm_exporter.metrics
     if fleet.spec.monitoring is None or own is not None or not fleet.addons.gpu_operator.enabled:
         return None

@@ -1,12 +1,12 @@
-"""Idle to zero: a ScaledObject for each notebook, and what kube-state-metrics must tell of leases.
+"""Idle to zero: a ScaledObject for each notebook, and metrics of leases for kube-state-metrics.
 
 A notebook is in use while its lease holds, or while it has a pod that is not seen to be idle: one
-that has run for the whole time with a figure of each minute, none above the limit. What is not
-known stops nothing: without figures of its GPU a pod is in use, and without the series of the
-lease the query has no answer, which is an error for KEDA, that then changes nothing
-(kedacore/keda v2.20.2 `pkg/scalers/prometheus_scaler.go`,
-`pkg/scaling/executor/scale_scaledobjects.go`). Therefore these objects have no fallback. Series:
-kubernetes/kube-state-metrics v2.18.0 `pkg/customresourcestate/registry_factory.go`.
+that has run for the whole time with a figure of each minute, none above the limit. Missing data
+stops nothing: without figures of its GPU a pod is in use, and without the series of the lease the
+query has no answer, which is an error for KEDA, that then changes nothing (kedacore/keda v2.20.2
+`pkg/scalers/prometheus_scaler.go`, `pkg/scaling/executor/scale_scaledobjects.go`). Therefore these
+objects have no fallback. Series: kubernetes/kube-state-metrics v2.18.0
+`pkg/customresourcestate/registry_factory.go`.
 """
 
 from collections.abc import Iterator

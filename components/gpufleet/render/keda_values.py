@@ -12,8 +12,8 @@ CHART = "keda"
 
 
 def keda_values(*, watched: bool) -> dict[str, Any]:
-    """The values: a webhook that keeps wrong objects out, instead of letting them pass while it is
-    away, and ServiceMonitors of its own metrics where those are wanted."""
+    """The values: a webhook that refuses objects while it is unavailable, instead of admitting them
+    unchecked, and ServiceMonitors of its own metrics if `watched`."""
     scraped = {"enabled": watched, "serviceMonitor": {"enabled": watched}}
     return {
         "crds": {"install": True},

@@ -21,7 +21,7 @@ from gpufleet.render.kueue_provisioning import check_strategy
 from gpufleet.spec.queues import Cohort, QueueingStrategy, Queues, Reclaim, Team, WithinQueue
 
 DEFAULT_QUEUE = "default"
-"""LocalQueue of jobs that name none (Kueue uses it where it exists)."""
+"""LocalQueue of jobs without a queue name (Kueue uses it if it exists)."""
 
 _STRATEGY = {
     QueueingStrategy.BEST_EFFORT_FIFO: "BestEffortFIFO",

@@ -30,9 +30,9 @@ def operator_namespace(fleet: Fleet) -> dict[str, Any]:
 
 
 def critical_pods_quota(fleet: Fleet, name: str, namespace: str) -> dict[str, Any] | None:
-    """Leave for the pods of a namespace to be critical, as those of the GPU Operator and of
-    NVIDIA's DRA driver are by the defaults of their charts; None where none is needed: some
-    platforms admit pods of the two system priority classes only where a quota counts them."""
+    """Quota that permits critical pods in a namespace; pods of the GPU Operator and of NVIDIA's DRA
+    driver are critical by the defaults of their charts. None: not needed. Some platforms admit pods
+    of the two system priority classes only if a quota counts them."""
     if not fleet.platform.facts.quota_for_critical_pods:
         return None
     classes = ["system-node-critical", "system-cluster-critical"]

@@ -20,7 +20,7 @@ def mig_parted_config(entries: Mapping[str, tuple[Gpu, Partition]]) -> dict[str,
     Every GPU of a node is listed by index exactly once, whole ones with `mig-enabled: false`:
     mig-parted refuses a node with a GPU that no entry matches. There is no `device-filter`, as all
     GPUs of one pool are the same model. `all-disabled` is always there, for nodes without MIG;
-    pools that cut nothing use it and add no configuration.
+    pools without MIG devices use it and add no configuration.
     """
     configs: dict[str, list[dict[str, Any]]] = {
         ALL_DISABLED: [{"devices": "all", "mig-enabled": False}]

@@ -144,9 +144,9 @@ class MirroredImage:
     source: str
     """Reference at the vendor, with tag and digest."""
     target: str
-    """Reference in the declared mirror; the source where none is declared."""
+    """Reference in the declared mirror; without a mirror: the source."""
     digest: str | None
-    """Digest that the chart or the object pins; None: it pins none."""
+    """Digest that the chart or the object pins; None: no pinned digest."""
     users: tuple[str, ...]
     """Charts and rendered files that name it."""
 
@@ -178,7 +178,7 @@ def mirror_list(fleet: Fleet, node_os: Sequence[str] = ()) -> MirrorList:
     Args:
         fleet: The fleet.
         node_os: Operating systems of its nodes as NVIDIA's operators write them in tags of driver
-            images: `ubuntu24.04`, `rhcos4.21`. Without one those images are not known.
+            images: `ubuntu24.04`, `rhcos4.21`. Without one these images are unknown.
     """
     addons = fleet.spec.addons.model_copy(
         update={"images": Images(profile=fleet.spec.addons.images.profile)}

@@ -48,7 +48,7 @@ def monitoring_files(fleet: Fleet) -> Iterator[Artefact]:
 
 
 def rule_groups(fleet: Fleet, monitoring: Monitoring) -> list[dict[str, Any]]:
-    """Groups as any rule file holds them: what is recorded first, then the alerts on it."""
+    """Groups in the format of rule files: recording rules first, then alerts."""
     interval = f"{monitoring.interval_seconds}s"
     recorded = [rule.as_dict() for rule in recording_rules(fleet, monitoring)]
     found = [alert.as_dict() for alert in alerts(fleet, monitoring)]
@@ -59,7 +59,7 @@ def rule_groups(fleet: Fleet, monitoring: Monitoring) -> list[dict[str, Any]]:
 
 
 def rule_object(fleet: Fleet, monitoring: Monitoring) -> dict[str, Any] | None:
-    """The object of the backend; None for backend none."""
+    """The object of the backend; None for backend `none`."""
     kinds = {
         MonitoringBackend.PROMETHEUS: ("monitoring.coreos.com/v1", "PrometheusRule"),
         MonitoringBackend.VICTORIA_METRICS: ("operator.victoriametrics.com/v1beta1", "VMRule"),

@@ -19,7 +19,7 @@ NEAR_BUDGET = 0.8
 
 
 def monitoring_parameters(fleet: Fleet, monitoring: Monitoring) -> Parameters:
-    """Name -> text or number; None or False where the fleet does not have it."""
+    """Name -> text or number; None or False: the fleet does not have it."""
     limits, queues = monitoring.alerts, fleet.spec.queues is not None
     budget = None if fleet.spec.budget is None else float(fleet.spec.budget.usd_per_hour)
     over, under = _quota(fleet) if queues else (None, None)
@@ -97,7 +97,7 @@ def _quota(fleet: Fleet) -> tuple[str, str]:
 
 
 def _counted_otherwise(fleet: Fleet) -> str:
-    """Takes out what Neuron nodes publish next to their pool's unit: it is the same hardware."""
+    """Excludes further resources of Neuron nodes: they are the hardware of their pool's unit."""
     text = ""
     for resource in (RESOURCES["aws"], CORE):
         pools = [

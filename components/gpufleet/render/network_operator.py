@@ -24,7 +24,7 @@ def network_release_values(fleet: Fleet) -> dict[str, Any]:
 
 
 def nic_cluster_policy(fleet: Fleet) -> dict[str, Any] | None:
-    """Its NicClusterPolicy; None where nothing needs one."""
+    """Its NicClusterPolicy; None: not needed."""
     return policy(fleet.spec.addons, fleet.addons.network_operator)
 
 

@@ -45,7 +45,7 @@ def neuron_values(
         node_problem_detector: Watch the devices' errors.
         node_recovery: Replace nodes whose devices fail; needs the detector, and rights in EC2.
         tolerations: Taints that the device plugin tolerates next to the chart's own.
-        instance_types: Types of the nodes it runs on; none: the chart's own list.
+        instance_types: Types of the nodes it runs on; empty: the chart's own list.
     """
     listed = {"neuronInstances": sorted(set(instance_types))} if instance_types else {}
     return {

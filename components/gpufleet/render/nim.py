@@ -25,10 +25,10 @@ QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
 
 
 def cache_name(nim: Nim) -> str:
-    """Name of the cache: the service's, and a digest of what is fetched and where it is kept.
+    """Name of the cache: the service's name, and a digest of the model and its storage.
 
     The operator fills a cache once and refuses changes to it, so another model, tag or volume is
-    another cache: it is filled before the service moves to it, and the old one goes last.
+    another cache: it is filled before the service uses it, and the old cache is removed last.
     """
     content = json.dumps(_cache_spec(nim), sort_keys=True).encode()
     return f"{nim.name}-{hashlib.sha256(content).hexdigest()[:DIGEST_LENGTH]}"

@@ -21,8 +21,8 @@ NVIDIA = "nvcr.io/nvidia"
 
 
 def nvidia_drivers(fleet: Fleet) -> list[dict[str, Any]]:
-    """One object for each pool whose driver the GPU Operator installs; none where one kind of
-    driver is enough."""
+    """One object for each pool whose driver the GPU Operator installs; empty if one kind of driver
+    is enough."""
     if not fleet.addons.gpu_operator.separate_drivers:
         return []
     settings = fleet_operator_settings(fleet).settings

@@ -40,10 +40,9 @@ def pod_spec(
     """The fragment of a pod's `spec`, with one container called `main`.
 
     Pools with a fabric are for jobs over several nodes: one pod takes a whole node, with its
-    network interfaces where they are resources. So it does where the platform says so.
-    `network_resources` are those of the Network
-    Operator (`fleet.rdma_request`), with how many. Containers next to the job's come from the
-    mirror of `images`.
+    network interfaces if they are resources. So do pods on platforms that require it.
+    `network_resources` are those of the Network Operator (`fleet.rdma_request`), with how many.
+    Containers next to the job's come from the mirror of `images`.
     """
     amount = requested_units(pool, share)
     limits = {share.resource: str(amount)}
@@ -96,8 +95,8 @@ def pod_annotations(pool: Pool, queues: Queues | None) -> dict[str, str]:
 
 def topology_hint(pool: Pool, queues: Queues | None) -> dict[str, str]:
     """Annotations of the pods of one job by which Kueue places them close together: in one domain
-    of the level above the single node where that has room, else in as few as possible. Empty for
-    pools in no topology of the queues, and for those whose pods need no network between them.
+    of the level above the single node if it has room, else in the minimum number of domains. Empty
+    for pools in no topology of the queues, and for pools without a fabric.
     """
     if queues is None or pool.fabric is Fabric.NONE:
         return {}
@@ -109,7 +108,7 @@ def topology_hint(pool: Pool, queues: Queues | None) -> dict[str, str]:
 
 
 def _selector(pool: Pool) -> dict[str, str]:
-    """The pool's label, and those by which the platform places pods on it."""
+    """The pool's label, and labels by which the platform places pods on it."""
     return {POOL_LABEL: pool.name, **platform_rules(pool.platform).pod_selector(pool)}
 
 
@@ -121,8 +120,8 @@ def _tolerations(pool: Pool) -> list[dict[str, str]]:
 def _add_network(
     container: dict[str, Any], pool: Pool, network_resources: Mapping[str, str]
 ) -> None:
-    """The network interfaces, and the right to lock memory, which what is registered with them
-    must be."""
+    """Add the network interfaces, and the right to lock memory, because registered memory must be
+    locked."""
     asked = platform_rules(pool.platform).fabric_request(pool)
     if asked.requests:
         container["resources"]["requests"] = dict(asked.requests)
@@ -169,7 +168,7 @@ def _toleration(taint: NodeTaint, *, any_value: bool) -> dict[str, str]:
 
 
 def _for_mps(pool: Pool) -> dict[str, Any]:
-    """One user for all clients, and what the platform's own plugin needs.
+    """One user for all clients, and fields that the platform's own plugin needs.
 
     NVIDIA's device plugin mounts pipe and shared memory of its control daemon into the pod, so the
     pod needs neither the host's IPC nor its process namespace (k8s-device-plugin v0.20.0

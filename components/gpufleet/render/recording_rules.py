@@ -38,7 +38,7 @@ class RecordingRule:
 
 
 def recording_rules(fleet: Fleet, monitoring: Monitoring) -> list[RecordingRule]:
-    """Every recorded series of a fleet, in an order in which each finds those it needs."""
+    """Every recorded series of a fleet, each after the series that it needs."""
     parameters = monitoring_parameters(fleet, monitoring)
     groups = data_file("recording_rules", parameters) or {}
     return [
@@ -70,7 +70,7 @@ def _copied(series: str, source: str, target: str) -> str:
 
 
 def _teams(fleet: Fleet) -> list[RecordingRule]:
-    """Which team a namespace is of: what a dashboard of a team needs."""
+    """Team of each namespace, for the dashboards of teams."""
     return [
         RecordingRule("gpu:team:info", "vector(1)", {"namespace": namespace, "team": team})
         for namespace, team in fleet.team_of_namespaces().items()

@@ -30,7 +30,7 @@ _file = files_in(__file__)
 
 
 def releases(fleet: Fleet) -> tuple[FleetRelease, ...]:
-    """The releases of a fleet without errors; what is `existing` is left out."""
+    """The releases of a fleet without errors; `existing` programs are left out."""
     return tuple(_releases(fleet))
 
 

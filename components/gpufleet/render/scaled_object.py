@@ -13,11 +13,11 @@ LEAST_COOLDOWN = 300
 
 
 def scaled_object(scaling: KedaScaling) -> dict[str, Any]:
-    """A ScaledObject, called like its target.
+    """A ScaledObject with the name of its target.
 
-    An empty answer is an error, not a zero: a dead exporter must not end a service. While the
-    signal cannot be read the fallback holds. But what the pods themselves tell is nothing where
-    there are none: an error of it at 0 replicas would start the fallback's, for ever.
+    An empty answer is an error, not a zero: a failed exporter must not stop a service. While the
+    signal cannot be read, the fallback applies. Signals of the pods themselves are empty at 0
+    replicas: as an error this would keep the fallback's replicas running forever.
     """
     target = scaling.target
     fallback = scaling.fallback or Fallback(replicas=max(scaling.min, 1))
@@ -45,7 +45,7 @@ def scaled_object(scaling: KedaScaling) -> dict[str, Any]:
 
 
 def scaled_job(scaling: KedaScaling, job: dict[str, Any]) -> dict[str, Any]:
-    """A ScaledJob: one Job for each `target` of the queue, and none is ended before it is done."""
+    """A ScaledJob: one Job for each `target` of the queue; no Job is stopped before it is done."""
     spec = {
         "jobTargetRef": job,
         "pollingInterval": scaling.polling_seconds,
@@ -60,7 +60,7 @@ def scaled_job(scaling: KedaScaling, job: dict[str, Any]) -> dict[str, Any]:
 
 
 def trigger_authentication(scaling: KedaScaling) -> dict[str, Any] | None:
-    """The object that names Secrets; None where nothing is to be made."""
+    """The object that names Secrets; None: not needed."""
     if not scaling.secrets:
         return None
     named = [

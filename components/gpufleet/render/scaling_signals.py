@@ -51,8 +51,8 @@ def target_of(on: ScaleOn) -> float:
 def query_of(scaling: KedaScaling, on: ScaleOn) -> str:
     """One number over all replicas: the sum, which KEDA divides by the target of one.
 
-    With two thresholds it is the wanted number of replicas: twice, half, or all of those there are.
-    `behaviour` adds and removes few of them at a time.
+    With two thresholds it is the target number of replicas: twice, half, or equal to the current
+    number. `behaviour` adds and removes few of them at a time.
     """
     if on.query is not None:
         return on.query
@@ -74,11 +74,11 @@ def query_of(scaling: KedaScaling, on: ScaleOn) -> str:
 
 
 def pod_pattern(target: ScalingTarget) -> str:
-    """Regular expression of the names of the target's pods, and of no other's: pods of `vllm-large`
-    begin with `vllm-` too.
+    """Regular expression of the names of the target's pods, and of no other target: names of pods
+    of `vllm-large` begin with `vllm-` too.
 
-    A Deployment's are `<name>-<hash>-<5 characters>`, a StatefulSet's `<name>-<number>`. Names of
-    pods are cut at 63 characters, so of a Deployment with a long name less is known.
+    A Deployment's are `<name>-<hash>-<5 characters>`, a StatefulSet's `<name>-<number>`. Pod names
+    are truncated to 63 characters, so the pattern of a long Deployment name is wider.
     """
     if target.kind == "StatefulSet":
         return f"{target.name}-[0-9]+"
@@ -88,10 +88,10 @@ def pod_pattern(target: ScalingTarget) -> str:
 
 
 def behaviour(scaling: KedaScaling) -> dict[str, Any]:
-    """Add two replicas at a time, and no more until they answer; remove one at a time, late.
+    """Add two replicas at a time, and more after they answer; remove one at a time, late.
 
-    Faster would add again before the first had any effect, and remove what costs minutes to get
-    back. Two thresholds name the time themselves.
+    A faster scaler would add again before the first replicas have an effect, and remove replicas
+    that take minutes to restart. Two thresholds include the time themselves.
     """
     period = min(MAX_PERIOD, max(15, scaling.load.total))
     window = min(MAX_WINDOW, max(LEAST_WINDOW, 2 * period))

@@ -16,7 +16,7 @@ from gpufleet.spec.monitoring import Monitoring, MonitoringBackend, ServerScrape
 STANDALONE_PORT = "metrics"
 OPERATOR_PORT = "gpu-metrics"
 EXPORTER = "dcgm-exporter"
-"""Release of the exporter's own chart, on nodes where the GPU Operator brings none."""
+"""Release of the exporter's own chart, on nodes without the GPU Operator's exporter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class ScrapeTarget:
 
 
 def runs_operator_exporter(fleet: Fleet) -> bool:
-    """Whether the GPU Operator brings the exporter."""
+    """Whether the GPU Operator installs the exporter."""
     return fleet.addons.gpu_operator.enabled and fleet.addons.gpu_operator.dcgm_exporter
 
 
@@ -106,7 +106,7 @@ def targets(fleet: Fleet, monitoring: Monitoring) -> list[ScrapeTarget]:
 
 
 def scrape_objects(fleet: Fleet, monitoring: Monitoring) -> list[dict[str, Any]]:
-    """The objects of the backend, of Services first, of pods after; none for backend none."""
+    """The objects of the backend, for Services first, then for pods; empty for backend `none`."""
     kinds = {
         MonitoringBackend.PROMETHEUS: ("monitoring.coreos.com/v1", "ServiceMonitor", "PodMonitor"),
         MonitoringBackend.VICTORIA_METRICS: (

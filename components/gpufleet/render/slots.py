@@ -172,7 +172,7 @@ def _split_attributes(profile: str) -> tuple[str, str]:
 
 
 def _box(cells: Sequence[tuple[int, str, str]]) -> str:
-    """Boxes of the given widths side by side: title and detail on two lines, cut to fit."""
+    """Boxes of the given widths side by side: title and detail on two lines, truncated to fit."""
     top = "┌" + "┬".join("─" * (width - 1) for width, _, _ in cells) + "┐"
     low = "└" + "┴".join("─" * (width - 1) for width, _, _ in cells) + "┘"
     titles = [_inside(width - 1, title, title) for width, title, _ in cells]

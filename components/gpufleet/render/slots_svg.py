@@ -30,7 +30,7 @@ _LETTERS = 120
 _LETTER = 7
 """Pixels of a letter in a box, surely (13 px sans serif); of small text 6."""
 _TINY = 5
-"""The same of the smallest text (9 px), which is cut where even it does not fit."""
+"""The same of the smallest text (9 px), which is truncated if it does not fit."""
 _FILLS = ("#1f6feb", "#0a7d5c", "#8250df", "#9a4d00", "#0b6e99", "#a3245a", "#57606a")
 """By size of the instance, one hue per profile; white text on each has a contrast above 4.5:1."""
 _STYLE = (
@@ -93,8 +93,8 @@ class GpuPart:
 def draw_owners_svg(
     title: str, description: str, rows: Iterable[tuple[str, str, Sequence[GpuPart]]]
 ) -> str:
-    """GPUs with who has which part of them, free parts hatched; a colour for each owner, which come
-    again after six. A row: its head, a remark, and what is on one GPU."""
+    """GPUs with the owner of each part, free parts hatched; each owner has a colour, and colours
+    repeat after six. A row: its head, a remark, and the parts of one GPU."""
     page, colours = _Page(title, description), dict[str, str]()
     for head, remark, parts in rows:
         page.row(head, remark)
@@ -106,7 +106,7 @@ def draw_owners_svg(
 
 
 class _Page:
-    """Rows from top to bottom; the height follows from what was drawn."""
+    """Rows from top to bottom; the height follows from the drawn rows."""
 
     def __init__(self, title: str, description: str, width: int = WIDE) -> None:
         self._width = width
@@ -125,7 +125,7 @@ class _Page:
             self._top += 15
 
     def row(self, head: str, remark: str) -> None:
-        """Begin a row: what it shows, and what to know about it."""
+        """Begin a row with its head and a remark."""
         self._top += 16
         if head:
             self._parts.append(_text(_MARGIN, self._top + 10, head, "head"))
@@ -204,7 +204,7 @@ def _rectangle(
     used: bool = True,
     spoken: str = "",
 ) -> str:
-    """A box with one or two centred lines. `spoken`: its title; default: what is in it."""
+    """A box with one or two centred lines. `spoken`: its title; default: its lines."""
     spoken = spoken or f"{title} {detail}".strip() + (f", memory {which}" if which else "")
     kind = "used" if used else "unused"
     size = "" if len(title) * _LETTER <= width - 2 else " tiny"

@@ -27,7 +27,7 @@ def dashboards(fleet: Fleet, monitoring: Monitoring) -> list[dict[str, Any]]:
 
 def dashboard_config_maps(fleet: Fleet, monitoring: Monitoring) -> list[dict[str, Any]]:
     """One ConfigMap per dashboard for Grafana's sidecar, and on OpenShift one more for its console,
-    which draws panels of its own kinds. None when dashboards are off."""
+    which has its own kinds of panels. Empty if dashboards are off."""
     settings = monitoring.dashboards
     if not settings.enabled:
         return []

@@ -16,9 +16,9 @@ KINDS: Mapping[str, str] = {
     "bargauge": "grafana-piechart-panel",
     "table": "table",
 }
-"""Grafana's kind of panel -> the console's. What it calls a pie chart is drawn as bars."""
+"""Grafana's kind of panel -> the console's. The console draws its pie charts as bars."""
 UNITS: Mapping[str, str] = {"currencyUSD": "USD", "celsius": "°C", "watt": "W"}
-"""Units the console does not know, as a title says them."""
+"""Units that the console lacks -> words in a title."""
 ALERT_LABELS = ("alertname", "severity", "node", "gpu", "resource", "cluster_queue")
 """Columns of a table of alerts."""
 
@@ -97,7 +97,7 @@ def _thresholds(steps: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _columns(panel: Mapping[str, Any], unit: str, told: str) -> list[dict[str, Any]]:
-    """The labels that the query keeps, and the value where it says something."""
+    """The labels that the query keeps, and the value if it has a meaning."""
     (target,) = panel["targets"]
     kept = _BY.search(target["expr"])
     labels = [one.strip() for one in kept[1].split(",")] if kept else list(ALERT_LABELS)
