@@ -70,7 +70,7 @@ def _found(session: Session, network: Any) -> FoundNetwork:
 
 def on_network(adapter: Any) -> str:
     """Id of the network that an adapter is on: the key of a distributed port group, NSX's id of an
-    opaque network, vCenter's reference of another; empty: of none."""
+    opaque network, vCenter's reference of another; empty: no network."""
     backing = adapter.backing
     port = getattr(backing, "port", None)
     if port is not None:
@@ -173,8 +173,8 @@ def adapter_changes(
 def unmatched(
     wanted: Iterable[W], cards: Iterable[C], fits: Callable[[C, W], bool]
 ) -> tuple[list[W], list[C]]:
-    """Wishes that no adapter fulfils, and adapters that no wish takes. Each takes the first that
-    fits: wishes that name a network come first, and what names none takes what is left."""
+    """Declared adapters without a match, and adapters without a declaration. Each takes the first
+    match: those with a network come first, and the others take the remaining adapters."""
     free, lacking = list(cards), list[W]()
     for wish in wanted:
         card = next((card for card in free if fits(card, wish)), None)

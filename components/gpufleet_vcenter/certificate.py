@@ -12,8 +12,8 @@ CONNECT_SECONDS = 20
 def tls_context(endpoint: Endpoint) -> ssl.SSLContext:
     """A context for the endpoint.
 
-    With a fingerprint, the certificate the server offers is compared first and is then the only
-    one this context accepts, so that no one slips in between comparing and talking. pyVmomi's own
+    With a fingerprint, the certificate the server offers is compared first and is then the only one
+    that this context accepts, so that no attacker can replace it afterwards. pyVmomi's own
     `thumbprint` is consulted only when ordinary verification fails, and never for localhost.
 
     Raises:

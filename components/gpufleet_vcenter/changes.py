@@ -1,8 +1,6 @@
 # pyright: standard
-"""Effects of a change of inputs on a machine.
-
-Compared are the inputs of the last run (`old`, with what a refresh found different in vCenter under
-`drifted`) and the inputs as they are now declared.
+"""Effects of a change of inputs on a machine. It compares the inputs of the last run (`old`, with
+the differences that a refresh found in vCenter under `drifted`) and the currently declared inputs.
 """
 
 from collections.abc import Mapping
@@ -24,8 +22,8 @@ from gpufleet_vcenter.properties import (
 
 
 def by_name(rows: Any) -> Any:
-    """Disks in the order of their names: the order they are written in decides only where new ones
-    are plugged in. What is not a list is given back."""
+    """Disks in the order of their names: the declared order decides only the slots of new disks. A
+    value that is not a list is returned unchanged."""
     if not isinstance(rows, list):
         return rows
     listed: list[Any] = rows
@@ -61,7 +59,7 @@ def impossible_disks(old: Rows, new: Rows) -> str | None:
 
 @dataclass(slots=True)
 class MachineDifference:
-    """Differences of a live machine: parts of one reconfiguration, and what none can change."""
+    """Differences of a live machine: parts of one reconfiguration, and impossible changes."""
 
     parts: dict[str, Any] = field(default_factory=dict[str, Any])
     """Attributes of its `ConfigSpec` other than devices and extra configuration."""
@@ -105,8 +103,8 @@ def changes(
     Args:
         old: Inputs or outputs of before.
         new: Inputs.
-        objects: What the names of both lead to: two names of one object do not differ. Default:
-            names are compared as they are written.
+        objects: References of the names of both: two names of one object do not differ. Default:
+            names are compared as texts.
     """
     objects = objects or {}
     found: list[MachineChange] = []
@@ -162,11 +160,9 @@ def is_same_machine(
 
 
 def refused(found: tuple[MachineChange, ...], policy: str) -> list[tuple[str, str]]:
-    """Property and reason of each change that would fail later, before anything is changed, and of
-    each that would end a machine without the word for it.
-
-    What the state does not say (inputs do not say what a machine has of its template) refuses
-    nothing yet.
+    """Property and reason of each change that would fail later, before any change is made, and of
+    each that would stop a machine without the permission. Facts that the state lacks (inputs do not
+    contain the template's values) refuse nothing yet.
     """
     replaced = replaces(found, policy)
     if replaced and policy != UpdatePolicy.REPLACE.value:

@@ -176,8 +176,8 @@ class ClusterNode:
 
         Args:
             cluster: Its cluster.
-            settings: Of the machine, with `kubernetes`.
-            bios_uuid: Of the machine: a node that runs elsewhere is never touched.
+            settings: Settings of the machine, with `kubernetes`.
+            bios_uuid: BIOS uuid of the machine: a node on another machine is never changed.
         """
         assert settings.kubernetes is not None
         self._cluster, self._access, self._name = cluster, settings.kubernetes, settings.name

@@ -1,7 +1,6 @@
 # pyright: standard
-"""Making a machine what is declared, from whatever state it is in: reconfiguring, starting and
-stopping it, how far its guest and its node have come, and clearing what it no longer needs. Safe to
-run again and again."""
+"""Changes of a machine to its declaration, from any state: reconfiguration, start and stop,
+progress of its guest and node, and removal of data that is no longer needed. Safe to repeat."""
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -38,7 +37,7 @@ def converge(
 
     Args:
         first_boot: Whether its guest has not started yet.
-        before: What was declared before, and goes if it is not wanted. Default: nothing.
+        before: The previous declaration; parts no longer declared are removed. Default: none.
 
     Raises:
         VsphereError: a difference cannot be fixed, or needs the machine off and the update
@@ -132,7 +131,7 @@ def _fixed_backings(work: MachineWork, host: Any) -> dict[str, Any]:
 
 def upgrade(session: Session, settings: NodeSettings, live: Observed, version: int) -> None:
     """Upgrade the machine. The caller reads it afterwards: a lost answer, and a machine that
-    already has the version, are no errors.
+    already has the version, are not errors.
 
     Raises:
         VsphereError: vCenter refuses, as for a version that no host of the cluster knows.

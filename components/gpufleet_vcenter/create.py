@@ -41,8 +41,8 @@ _ATTEMPTS = 3
 def create(work: MachineWork, rooms: Rooms | None = None) -> tuple[Observed, bool]:
     """The machine, powered on. Returns it, and whether it existed before.
 
-    Can be run again after being killed anywhere: it finds its own half-made machine by uuid, waits
-    for its own clone in flight, and does what is left.
+    Can be repeated after a kill at any point: it finds its own incomplete machine by uuid, waits
+    for its own running clone, and completes the rest.
 
     Args:
         rooms: Inventory shared with machines that are made at the same time. Default: its own.
@@ -156,7 +156,7 @@ def run_declared(work: MachineWork, live: Observed, before: NodeSettings | None 
     """The machine as declared, powered on.
 
     Args:
-        before: What was declared before. Default: nothing, it is new.
+        before: The previous declaration. Default: none, the machine is new.
     """
     settings, machine = work.settings, live.reference
     first = before is None and live.power == "poweredOff"
@@ -186,7 +186,7 @@ def clone(work: MachineWork, host: Any, datastore: Any | None) -> Observed:
     """Clone the template to the host and the datastore. Returns our machine, off.
 
     Raises:
-        VsphereError: it was not cloned, or not in time; the text says what exists.
+        VsphereError: it was not cloned, or not in time; the text states what exists.
     """
     spec = clone_spec(work, host, datastore)
     doing = f"cloning {work.settings.name} from {work.settings.place.template}"

@@ -64,7 +64,7 @@ def forget_refusals() -> None:
 
 
 class StackSettings:
-    """The stack's settings, as the engine hands them to this process."""
+    """The stack's settings, as the engine passes them to this process."""
 
     read: Callable[[str], Any] | None = None
 

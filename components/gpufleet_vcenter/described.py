@@ -23,7 +23,7 @@ Tag = tuple[str, str]
 
 
 def tags_of(settings: NodeSettings | None) -> frozenset[Tag]:
-    """Tags that are declared; of None, no tags."""
+    """Declared tags; None: no tags."""
     return frozenset((tag.category, tag.name) for tag in (settings.tags if settings else ()))
 
 
@@ -49,11 +49,11 @@ def found_on(
 
 
 def describe(work: MachineWork, live: Observed, before: NodeSettings | None) -> None:
-    """Make attributes and tags what is declared; notes are written with the machine's other
-    settings, and go here. Safe to run again.
+    """Write the declared attributes and tags. Notes are written with the machine's other settings,
+    and removed here. Safe to repeat.
 
     Args:
-        before: What was declared before; None: nothing.
+        before: The previous declaration; None: none.
 
     Raises:
         VsphereError: an attribute or a tag does not exist, or vCenter refuses.
@@ -158,7 +158,7 @@ def _unknown(what: str, wanted: str, names: Iterable[str]) -> VsphereError:
 
 
 def attached(session: Session, live: Observed, ids: dict[Tag, str]) -> frozenset[Tag]:
-    """Those of the tags that the machine has."""
+    """Tags among `tags` that the machine has."""
     there = _tagged(session, live, "", "list-attached-tags")
     return frozenset(tag for tag, key in ids.items() if key in (there or ()))
 

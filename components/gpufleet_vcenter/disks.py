@@ -149,10 +149,10 @@ def profiles(policy: str | None) -> list[Any]:
 
 
 def not_to_be_kept(live: Observed, gone: Iterable[MarkedDisk]) -> list[str]:
-    """Why disks that are to be kept cannot be taken off: a sentence for each.
+    """Reasons why kept disks cannot be detached, a sentence for each.
 
-    A snapshot has the disk, too: what is taken off is then the part written since, and the rest of
-    it is deleted with the snapshot, at the latest with the machine.
+    A snapshot has the disk, too: the detached part is then only the data written since, and the
+    rest is deleted with the snapshot, at the latest with the machine.
     """
     return [
         said("unsupported/kept-disk", disk=disk, live=live)
@@ -162,7 +162,7 @@ def not_to_be_kept(live: Observed, gone: Iterable[MarkedDisk]) -> list[str]:
 
 
 def removal(disk: MarkedDisk) -> Any:
-    """Taking the disk off its machine: its file goes, unless it is to be kept."""
+    """Device change that detaches the disk and deletes its file, unless it is kept."""
     change = _Change(operation=_Change.Operation.remove, device=disk.device)
     if not disk.keep:
         change.fileOperation = _Change.FileOperation.destroy
@@ -170,7 +170,7 @@ def removal(disk: MarkedDisk) -> Any:
 
 
 def disk_drift(wanted: tuple[VsphereDisk, ...], live: Observed) -> list[dict[str, Any]] | None:
-    """Further disks as they are, where that is not what is declared; None: nothing differs."""
+    """Actual further disks, if they differ from the declaration; None: no difference."""
     has = {disk.name: disk_bytes(disk.device) for disk in plugged_disks(live)}
     if has == {disk.name: disk.size_gib << 30 for disk in wanted}:
         return None
@@ -230,8 +230,8 @@ def _addition(disk: VsphereDisk, slot: Slot, key: int, stores: Mapping[str, Foun
 def grow(
     name: str, disk: Any, wanted_gib: int, found: MachineDifference, otherwise: str = ""
 ) -> None:
-    """Give a disk this size, or say why not. The disk itself stays as it was observed: a change
-    that was lost is worked out from it again."""
+    """Give a disk this size, or report why this is impossible. The observed disk object stays
+    unchanged, so that a lost change can be computed from it again."""
     size = wanted_gib << 30
     if size == disk_bytes(disk):
         return

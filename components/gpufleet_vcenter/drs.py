@@ -1,5 +1,5 @@
 # pyright: standard
-"""DRS of a cluster: groups of machines and their rules, what DRS may do with one machine, and the
+"""DRS of a cluster: groups of machines and their rules, the DRS behaviour of one machine, and the
 rule that keeps the machines of a group on different hosts.
 
 All are settings of the cluster, which other people and programs change as well.
@@ -32,7 +32,7 @@ _CHANGING = threading.Lock()
 
 @dataclass(frozen=True, slots=True)
 class DrsGroup:
-    """A group of virtual machines and what the cluster's mandatory rules say of it."""
+    """A group of virtual machines and its mandatory rules in the cluster."""
 
     name: str
     machines: tuple[Any, ...]
@@ -118,7 +118,7 @@ def drs_group(work: MachineWork, name: str) -> DrsGroup:
     """The group as it is now.
 
     Raises:
-        VsphereError: the cluster has no such group; the text names those it has.
+        VsphereError: the cluster has no such group; the text names its groups.
     """
 
     def hosts_of(group: Any) -> frozenset[str]:
@@ -152,11 +152,11 @@ def group_of(work: MachineWork) -> DrsGroup | None:
 
 
 def regroup(work: MachineWork, name: str, *, inside: bool, machine: Any) -> None:
-    """Put a machine into the group, or take it out; one that is as it is to be is fine, and so is
-    a group that is gone, for a machine that is to be out.
+    """Add a machine to the group, or remove it. A machine that is already as declared is not an
+    error; nor is a missing group when a machine is to be removed.
 
     Raises:
-        VsphereError: the group is gone, or vCenter refuses.
+        VsphereError: the group no longer exists, or vCenter refuses.
     """
 
     def lacking() -> Any | None:
@@ -176,8 +176,8 @@ def regroup(work: MachineWork, name: str, *, inside: bool, machine: Any) -> None
 
 
 def behave(work: MachineWork, live: Observed) -> None:
-    """Write the machine's override, or remove it where none is declared. Safe to run again: each
-    machine has an override of its own, so no one's is lost.
+    """Write the machine's override, or remove it if none is declared. Safe to repeat: each machine
+    has its own override, so no other override is lost.
 
     Raises:
         VsphereError: vCenter refuses.
@@ -195,7 +195,7 @@ def behave(work: MachineWork, live: Observed) -> None:
 
 
 def override_change(wanted: DrsBehavior | None, now: Any | None, live: Observed) -> Any | None:
-    """The change of the cluster that makes the override what is wanted; None: it is."""
+    """The change of the cluster that writes the declared override; None: it is as declared."""
     enabled = wanted is not DrsBehavior.DISABLED
     if wanted is None:
         if now is None:
@@ -237,8 +237,8 @@ class RuleName:
 
 def keep_apart(work: MachineWork, machines: Sequence[Any]) -> None:
     """Write the rule that keeps exactly these machines on different hosts; without a declaration it
-    goes. The group writes it whole, and a machine that is made later adds itself. A rule
-    needs two machines; vCenter takes a machine that is destroyed out of it."""
+    is removed. The group writes the whole rule, and a machine that is made later adds itself. A
+    rule needs two machines; vCenter removes a destroyed machine from it."""
     of = work.settings
     wanted = of.separate_hosts if len(machines) > 1 else None
     _write_rule(_cluster(work), RuleName(of.group, of.life), wanted, lambda _: machines)
@@ -253,7 +253,7 @@ def add(work: MachineWork, machine: Any) -> None:
 
 
 def remove_rule(session: Session, compute: Any, group: str, life: str) -> None:
-    """Remove the rule of a group; one that is gone is fine."""
+    """Remove the rule of a group; a missing rule is not an error."""
     _write_rule(DrsCluster(session, compute, 300), RuleName(group, life), None, lambda _: ())
 
 
@@ -266,9 +266,9 @@ def _write_rule(
     """Write the rule, or remove it.
 
     Args:
-        name: Of the rule.
+        name: Name of the rule.
         wanted: `required` or `preferred`; None: no rule.
-        members: Machines that the rule has -> those it is to have; of none a rule is not made.
+        members: Machines that the rule has -> machines that it is to have; empty: no rule is made.
     """
 
     def lacking() -> Any | None:

@@ -1,4 +1,4 @@
-"""VsphereError: what a person sees when a machine cannot be made, changed or removed."""
+"""VsphereError: the error for a machine that cannot be made, changed or removed."""
 
 import difflib
 import json
@@ -23,7 +23,7 @@ class Code(StrEnum):
     """A machine exists, and vCenter cannot or may not show it."""
     TEMPLATE = "vsphere-template"
     REPLACEMENT = "vsphere-replacement-impossible"
-    """Machines that run cannot be replaced or changed as declared; none was touched."""
+    """Running machines cannot be replaced or changed as declared; no machine was changed."""
     NAME_TAKEN = "vsphere-name-taken"
     FOREIGN = "vsphere-foreign-machine"
     DATASTORE_FULL = "vsphere-datastore-full"
@@ -40,7 +40,7 @@ class Code(StrEnum):
     QUESTION = "vsphere-question"
     TIMEOUT = "vsphere-timeout"
     INTERRUPTED = "vsphere-interrupted"
-    """The update was interrupted: what was waited for may come yet, and nothing more is changed."""
+    """The update was interrupted: the awaited step may still finish; nothing more is changed."""
     NEEDS_POWER_OFF = "vsphere-needs-power-off"
     UNSUPPORTED = "vsphere-unsupported"
     DRS_GROUP = "vsphere-drs-group"
@@ -62,12 +62,12 @@ class VsphereError(Exception):
     def __init__(
         self, code: Code, summary: str, remedy: str = "", fault: str = "", left: str = ""
     ) -> None:
-        """Say what happened.
+        """Build the failure.
 
         Args:
-            code: Which kind of failure.
+            code: Kind of failure.
             summary: What was found and which limit it breaks, with the names of the objects.
-            remedy: What a person can do. Default: nothing is suggested.
+            remedy: Action for the user. Default: no suggestion.
             fault: vCenter's type name of the fault. Default: vCenter raised none.
             left: What exists now because the work stopped here. Default: nothing was left.
         """
@@ -86,7 +86,7 @@ class VsphereError(Exception):
         return " ".join(part if part.endswith((".", "]", "?")) else part + "." for part in parts)
 
     def with_left(self, left: str) -> "VsphereError":
-        """The same failure, saying what exists now because of it."""
+        """The same failure, with a text of what exists now because of it."""
         return VsphereError(self.code, self.summary, self.remedy, self.fault, left)
 
 
@@ -108,7 +108,7 @@ def failed(row: str, *, fault: str = "", left: str = "", **facts: Fact) -> Vsphe
         row: Its name: the code without `vsphere-`, and after `/` what distinguishes its texts.
         fault: vCenter's type name of the fault. Default: vCenter raised none.
         left: What exists now because the work stopped here. Default: what the row says.
-        facts: What the texts name.
+        facts: Values in the texts.
     """
     code = Code(f"vsphere-{row.partition('/')[0]}")
     message, fix, stays = (said(row, part, **facts) for part in ("message", "fix", "left"))
@@ -121,7 +121,7 @@ def said(row: str, part: str = "message", **facts: Fact) -> str:
     Args:
         row: Its name.
         part: `message`, `fix` or `left`. Default: the message.
-        facts: What the text names.
+        facts: Values in the text.
     """
     told: dict[str, object] = {}
     for name, fact in facts.items():
@@ -149,5 +149,5 @@ def near(wanted: str, names: Iterable[str]) -> str:
 class OutcomeUnknownError(Exception):
     """A call that changes something lost its answer: it may or may not have been carried out.
 
-    Never shown: the caller looks at the world and goes on from what it sees.
+    Never shown: the caller reads the current state and continues from it.
     """

@@ -279,11 +279,11 @@ def formerly(
 
 
 def refusals_of(steps: Sequence[GroupStep], excluded: Collection[str] = ()) -> list[str]:
-    """Each reason once, with the machines that it holds for.
+    """Each reason once, with the machines that it applies to.
 
     Args:
-        steps: What is to be done.
-        excluded: Keys that the declaration says are to go (`vsphere.exclude`). Default: none.
+        steps: The planned steps.
+        excluded: Keys that the declaration excludes (`vsphere.exclude`). Default: none.
     """
     found: dict[tuple[str, str], list[str]] = {}
     for step in steps:
@@ -353,7 +353,7 @@ def _without_state(
 
 
 def _current(old: Machine, mine: Sequence[GroupMachine]) -> GroupMachine | None:
-    """The machine that the state means; without a uuid in it, the complete one."""
+    """The machine that the state refers to; without a uuid in it, the complete one."""
     uuid = str(old.get("instanceUuid") or "")
     known = [row for row in mine if row.uuid == uuid]
     complete = [row for row in mine if row.standing is Standing.OURS]

@@ -162,8 +162,8 @@ _MADE: set[str] = set()
 
 
 def _refuse_rename(group: str, before: Mapping[str, Machine]) -> None:
-    """Refuse to end a group whose place another one takes in the same update, which is what another
-    name of a pool does, without the word for it.
+    """Refuse to remove a group that another group replaces in the same update, as with a renamed
+    pool, unless this is permitted.
 
     Raises:
         VsphereError: its machines run, and the pool had no `updatePolicy: replace`.
@@ -177,7 +177,7 @@ def _refuse_rename(group: str, before: Mapping[str, Machine]) -> None:
 
 
 def _with_uuid(before: Mapping[str, Machine]) -> dict[str, Machine]:
-    """Machines of which the state has the uuid: not those of the former resources."""
+    """Machines whose uuid is in the state: not machines of the former resources."""
     return {key: node for key, node in before.items() if node.get("instanceUuid")}
 
 
@@ -244,7 +244,7 @@ def _objects(
 def _rows(
     run: GroupRun, given: GroupInputs, before: Mapping[str, Machine]
 ) -> tuple[GroupMachine, ...] | None:
-    """The machines of the group; those without an id only where the state has them without one."""
+    """The machines of the group; machines without an id only if the state has them without one."""
     if given.life == UNKNOWN_LIFE and not before:
         return None  # the id is yet to be made: no machine carries it
     places = {
@@ -262,14 +262,14 @@ def _rows(
 
 
 def _in_flight(run: GroupRun, given: GroupInputs) -> dict[str, str]:
-    """Clones that an update that was cut off has begun: nothing is known of them yet."""
+    """Clones that an interrupted update has begun, of which the state has nothing yet."""
     names = clones_in_flight(run.session) if given.names else ()
     ours = (name for name in names if name.startswith(given.names))
     return dict.fromkeys(ours, "complete: its clone is in flight")
 
 
 def _reconciled(given: GroupInputs, before: Mapping[str, Machine], id_: str) -> dict[str, Any]:
-    """The outputs, once the machines are what is declared."""
+    """The outputs, after the machines are as declared."""
     nodes = settled(before, given.nodes, given.objects)
     steps = steps_of(before, nodes, None, given.objects)
     known = bool(before) and len(_with_uuid(before)) == len(before)
@@ -355,11 +355,10 @@ def _kept(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class FormerResourceProvider(VsphereProvider):
-    """A record of what the group has now, in states of earlier versions until the next update:
-    nothing differs, and its removal forgets it.
-
-    Its machine carries the id of the group: an update has that group, which keeps or removes it,
-    and a destroy removes the resource of the id next, with every machine that carries it.
+    """A record of a machine that the group has now, in states of earlier versions until the next
+    update: nothing differs, and its removal deletes only the record. Its machine has the id of the
+    group in its marks: an update has that group, which keeps or removes it, and a destroy removes
+    the resource of the id next, with every machine that has the id.
     """
 
     def create(self, props: dict[str, Any]) -> CreateResult:

@@ -35,7 +35,7 @@ def declared(properties: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def read_settings(given: Mapping[str, Any]) -> NodeSettings:
-    """The inputs of a machine, or what was kept of them.
+    """The inputs of a machine, or the part of them in the state.
 
     Raises:
         VsphereError: they are not usable; the text names each problem and no secret.
@@ -84,10 +84,10 @@ def addressed(endpoint: Mapping[str, Any]) -> Endpoint:
     """The vCenter that these fields name.
 
     Args:
-        endpoint: Fields of `Endpoint`, camelCase; None represents absent.
+        endpoint: Fields of `Endpoint`, camelCase; None: absent.
 
     Raises:
-        VsphereError: a field cannot be; the text names each.
+        VsphereError: a field is invalid; the text names each.
     """
     given = {k: v for k, v in endpoint.items() if v is not None}
     if found := problems_of(Endpoint, given):

@@ -92,7 +92,7 @@ def told_adapters(live: Observed, networks: Mapping[str, str]) -> list[dict[str,
 
 
 def adapter_drift(place: Place, told: Sequence[Mapping[str, str]]) -> dict[str, Any]:
-    """Which of the declared adapters the machine has not got, and what it has instead."""
+    """Declared adapters that the machine lacks, and its other adapters, as text."""
     lacking, _ = _matched(place, told)
     if not lacking:
         return {}

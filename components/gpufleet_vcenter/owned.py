@@ -147,8 +147,8 @@ def await_clones(
     the call and the machine's appearance nothing can be found by uuid, and no marks are seen.
 
     Args:
-        seconds: Longest that one may take.
-        doing: What waits, for errors.
+        seconds: Maximum duration of one clone.
+        doing: The waiting step, for errors.
         left: What exists if one takes longer.
         is_ours: Whether a clone is one of those.
 
@@ -208,7 +208,7 @@ def running_clones(session: Session) -> list[RunningClone]:
 
 
 def _clone_events(session: Session, source: Any) -> list[Any]:
-    """The latest events of clones that began; none of a machine that is not this user's to see."""
+    """The latest events of started clones, without machines that the user may not see."""
     events = session.content.eventManager
     wanted = vim.event.EventFilterSpec(
         entity=vim.event.EventFilterSpec.ByEntity(

@@ -36,7 +36,7 @@ class Wish:
     networks: frozenset[str] = frozenset()
     """Ids of networks: the host must be on all of them."""
     group: DrsGroup | None = None
-    """DRS group that the machines are to be in. Default: none is declared."""
+    """Declared DRS group of the machines. Default: none is declared."""
     count: int = 1
     """Number of machines."""
     disk_bytes: int = 0
@@ -57,7 +57,7 @@ class Wish:
     def holding(
         self, machine: str, host: Host, name: str = "a machine that is being made"
     ) -> Observed:
-        """A machine of the wish once it runs on the host it goes to.
+        """A machine of the wish in the state in which it will run on its host.
 
         Args:
             machine: Its instance uuid.
@@ -103,7 +103,7 @@ class MachinePlacement:
         return f"{self.wish.count} machines need a place, {len(self.hosts)} fit: {listed}"
 
     def failure(self) -> VsphereError:
-        """That not every machine found a place; the text says what each host lacks."""
+        """The error that not every machine has a host; the text states what each host lacks."""
         gpu, count, hosts = self.wish.settings.gpu, self.wish.count, self.inventory.hosts
         offered, row = {profile for host in hosts for profile in host.profiles}, "gpu-capacity"
         if not any(host.gpus for host in hosts):
@@ -118,7 +118,7 @@ class MachinePlacement:
 
 
 def slots_of(host: Host, wish: Wish) -> Slots:
-    """How many machines of the wish the host can take, with everything it lacks."""
+    """Number of machines of the wish that fit on the host, with all that it lacks."""
     settings, where = wish.settings, wish.settings.place
     states = {
         "not connected": not host.connected,
@@ -180,7 +180,7 @@ def _counted(lacking: int, wanted: int, what: str) -> str:
 def place(inventory: Inventory, wish: Wish) -> MachinePlacement:
     """Hosts for the machines of one wish: the emptiest first, so that a host's failure costs least.
 
-    Ties go by name: the same inventory always gives the same answer.
+    Ties are ordered by name: the same inventory always gives the same answer.
     """
     slots = {host.name: slots_of(host, wish) for host in inventory.hosts}
     left = {name: row.free for name, row in slots.items()}

@@ -31,7 +31,7 @@ LABEL_API = (7, 0, 2)
 
 
 def check_api(session: Session, settings: NodeSettings) -> None:
-    """Refuse what the server's API would silently drop.
+    """Refuse inputs that the server's API would silently drop.
 
     pyVmomi leaves out fields that are newer than the server, and the machine would come up
     without its GPU.
@@ -93,7 +93,7 @@ def check_name(work: MachineWork, live: Observed | None) -> None:
 
 
 def _name_taken(settings: NodeSettings, live: Observed) -> VsphereError:
-    """That the name belongs to another machine, and whose it is."""
+    """The error that another machine has the name, with its owner."""
     owner = live.extra_config.get(OWNER, "an unknown owner")
     folder = settings.place.folder or "the root of the datacenter"
     return failed("name-taken", settings=settings, live=live, owner=owner, folder=folder)

@@ -87,13 +87,13 @@ def _property(row: Mapping[str, str]) -> MachineProperty:
 
 
 def disks_need_power_off(old: Rows, new: Rows) -> bool:
-    """Whether a disk goes: a guest may have it mounted."""
+    """Whether a disk is removed: a guest may have it mounted."""
     return bool(_names(old) - _names(new))
 
 
 def adapters_need_power_off(old: Rows, new: Rows) -> bool:
-    """Whether an adapter goes: there are fewer, or one is to be of another type; or one of the
-    host's functions comes, moves or goes."""
+    """Whether an adapter is removed: there are fewer, or one gets another type; or a function of
+    the host is added, moved or removed."""
     functions = [
         sorted(str(row.get("network")) for row in rows if row.get("adapter") == "sriov")
         for rows in (old, new)
@@ -119,10 +119,10 @@ change version)."""
 
 
 def plain_differences(settings: Any, live: Any) -> Mapping[str, Any]:
-    """Plain values that a machine has where they are not what is declared, by path.
+    """Plain values of a machine that differ from the declaration, by path.
 
     Args:
-        settings: `NodeSettings`; what is not declared is None.
+        settings: `NodeSettings`; undeclared values are None.
         live: `Observed`.
     """
     found: dict[str, Any] = {}
@@ -198,7 +198,7 @@ def plain_value(value: Any) -> Any:
 
 
 def has_unknown(value: Any) -> bool:
-    """Whether the engine does not know some part of it yet."""
+    """Whether a part of it is still unknown to the engine."""
     if isinstance(value, Mapping):
         return any(has_unknown(item) for item in value.values())
     if isinstance(value, list):

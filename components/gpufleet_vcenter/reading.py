@@ -48,7 +48,7 @@ def properties(
 
 
 def one(session: Session, item: Any, kind: type, paths: Sequence[str]) -> Mapping[str, Any] | None:
-    """The properties of one object, or None when it is gone."""
+    """The properties of one object; None: it no longer exists."""
     try:
         for _, found in properties(session, [item], kind, paths):
             return found

@@ -113,7 +113,7 @@ def _detach_kept(work: MachineWork, live: Observed) -> None:
 
 _FEW = paths_of("name", "instance_uuid", "is_template", "power", "bios_uuid")
 _PAGE = 200
-"""Machines whose extra configuration is held at once: it is the bulk of what a machine has."""
+"""Machines whose extra configuration is in memory at once: it is most of a machine's data."""
 
 
 def marked_machines(session: Session, datacenter: Any) -> Iterator[Observed]:
@@ -169,7 +169,7 @@ def machines_of(
     """The machines of a group that vCenter has, and copies of them, in the order of their names.
 
     Args:
-        datacenter: Where they are.
+        datacenter: Their datacenter.
         group: Owner of the group: decides for a machine that was made before there were ids.
         life: Id of the stack.
     """
@@ -194,7 +194,7 @@ def machines_of(
 
 
 def drop(uuid: str, outs: Mapping[str, Any]) -> None:
-    """Remove a machine. One that is gone already is fine.
+    """Remove a machine. A missing machine is not an error.
 
     Args:
         uuid: Its instance uuid.
@@ -214,7 +214,7 @@ def await_clones_of(session: Session, common: Mapping[str, Any], group: str, nam
     Args:
         common: Inputs of the group's machines, or of one of them.
         group: Owner of the group.
-        names: What the names of its machines begin with; empty: unknown. A killed run may have had
+        names: Prefix of the names of its machines; empty: unknown. A killed run may have had
             another template declared.
     """
     template = last_name(str(common["place"]["template"]))

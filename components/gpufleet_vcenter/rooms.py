@@ -22,8 +22,8 @@ from gpufleet_vcenter.settings import NodeSettings
 
 
 def check_still_fits(work: MachineWork, live: Observed) -> None:
-    """Refuse a host that another process has taken meanwhile: claims are known to one process only,
-    and devices that are attached are known to all.
+    """Refuse a host that another process has used meanwhile: claims are known in one process only,
+    and attached devices are known to all.
 
     Each process looks after it has attached its devices. Of two machines that are not complete, the
     one that was changed first has the host: the other one sees it.
@@ -60,7 +60,7 @@ _LONGEST_PAUSE = 10.0
 class Rooms:
     """Reads the inventory when it must, and claims a host for one machine after the other.
 
-    An old inventory does no harm: what has been claimed since is known. It is read again when it
+    An old inventory does no harm: later claims are known. It is read again when it
     shows no room, because machines may have gone.
     """
 
@@ -109,7 +109,7 @@ class Rooms:
         clone may take.
 
         Raises:
-            VsphereError: no host has room; the text says what each lacks.
+            VsphereError: no host has room; the text states what each lacks.
         """
         assigned = _CLAIMED.get((self._server, machine))
         if assigned is not None and assigned.runs_since is None and assigned.host not in refused:
@@ -149,8 +149,8 @@ class Rooms:
     def _claimed(
         self, machine: str, inventory: Inventory, read_at: float, wish: Wish, refused: set[str]
     ) -> str | None:
-        """The host that has most left, claimed; None when all are claimed. What others claimed
-        counts as what it is: a GPU that one of them will have by passthrough runs no vGPU.
+        """The host with the most free room, claimed; None: all are claimed. Claims of others count
+        by their kind: a GPU that one of them will have by passthrough runs no vGPU.
 
         Args:
             read_at: `time.monotonic()` when reading the inventory began.
@@ -197,6 +197,6 @@ def runs(work: MachineWork) -> None:
 
 
 def release(work: MachineWork) -> None:
-    """Forget what a machine claimed: it failed, or it is gone."""
+    """Release the claim of a machine that failed or no longer exists."""
     with _LOCK:
         _CLAIMED.pop((work.session.server_id, work.uuid), None)

@@ -1,5 +1,5 @@
 # pyright: standard
-"""One login per vCenter and user, kept for the life of the process and renewed when it ends.
+"""One login per vCenter and user, kept until the process ends and renewed when it expires.
 
 Two shapes of a lost session exist: a call raises NotAuthenticated, or a read answers with every
 property missing. Both lead here (`reading` raises for the second). A call that was refused for
@@ -76,7 +76,7 @@ class Session:
         """The vCenter."""
         self.logins = 0
         """Times the session was renewed. What belongs to a session (views, pages of a long answer)
-        ends with it: who holds one starts again when this has grown."""
+        ends with it: its user starts again when this number has grown."""
         self._known, self._renewing = known, threading.Lock()
         self.rest = Rest(endpoint, known)
         """Client for calls that SOAP does not have."""
@@ -211,7 +211,7 @@ class Session:
 _ROOT = "/rest/com/vmware/cis"
 """Every vCenter from 6.5 has it; newer versions have `/api` too."""
 _AGAIN = urllib3.Retry(4, backoff_factor=0.2, allowed_methods=None, redirect=False)
-"""Every call there may be repeated: none does more when it is done twice."""
+"""Every call there can be repeated: a second call has no further effect."""
 
 
 class Rest:
@@ -274,7 +274,7 @@ class Rest:
     def _answer(
         self, method: str, path: str, body: Any = None, login: Any = None
     ) -> tuple[int, Any]:
-        """Status and content; None: it is empty, or a page for people."""
+        """Status and content; None: empty, or an HTML page."""
         pool = self._pool = self._pool or self._connected()
         session = {"vmware-api-session-id": self._token} if self._token else {}
         kinds = {"Accept": "application/json", "Content-Type": "application/json"}

@@ -327,7 +327,7 @@ def _normal(value: Any) -> Any:
 
 
 def problems_of(model: type[SpecModel], given: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Each thing that is wrong: property and reason, never a value."""
+    """Errors: property and reason, never a value."""
     try:
         model.model_validate(given)
     except ValidationError as invalid:

@@ -1,7 +1,7 @@
-"""How many more machines of one kind a host's GPUs take, and what stops the next one.
+"""Number of further machines of one kind that fit on a host's GPUs, and limits of the next one.
 
 One physical GPU serves either passthrough, whole, or vGPUs: one that a machine holds runs no vGPU,
-and one that runs vGPUs cannot be handed over. A machine that is off keeps its fixed devices and
+and one that runs vGPUs cannot be passed through. A machine that is off keeps its fixed devices and
 will want its dynamic ones back; of vGPUs only running machines count.
 """
 
@@ -169,7 +169,7 @@ def dynamic_slots(host: Host, device_ids: tuple[str, ...], label: str, count: in
 
 
 def profile_slots(host: Host, profile: str, count: int) -> Slots:
-    """How many machines with `count` vGPUs of the profile still fit.
+    """Number of machines with `count` vGPUs of the profile that still fit.
 
     A GPU that runs vGPUs takes only the same profile, and is either MIG-backed or time-sliced,
     never both. One that a machine holds by passthrough takes none.

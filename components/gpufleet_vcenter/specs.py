@@ -1,5 +1,5 @@
 # pyright: standard
-"""Declarations as vCenter's specs: the clone, and what still differs from a live machine."""
+"""Declarations as vCenter's specs: the clone, and the differences of a live machine."""
 
 from collections.abc import Collection, Sequence
 from typing import Any
@@ -60,7 +60,7 @@ def mmio_of(settings: NodeSettings) -> int:
 
 
 def wanted_extra_config(work: MachineWork) -> dict[str, str]:
-    """Extra configuration the machine is to have, without what its guest may clear."""
+    """Declared extra configuration, without keys that the guest may clear."""
     return {
         **work.settings.extra_config,
         **work.marks,
@@ -174,7 +174,7 @@ def _gpu_changes(
     devices: dict[str, Any],
     own: Collection[Device] | None,
 ) -> None:
-    """Add what lacks and remove what is ours (None: all) and not wanted; matched by backing,
+    """Add missing devices and remove undeclared ones of ours (None: all); matched by backing,
     removed by key."""
     lacking, free = unmatched(settings.devices, live.gpus, lambda gpu, wish: gpu.backing == wish)
     surplus = [gpu for gpu in free if own is None or gpu.backing in own]

@@ -27,7 +27,7 @@ _PATHS = ("name", "summary.freeSpace", "summary.accessible", "summary.maintenanc
 
 @dataclass(frozen=True, slots=True)
 class DatastoreRoom:
-    """A datastore, what is free on it, and whether it takes anything."""
+    """A datastore, its free space, and whether it can be used."""
 
     reference: Any
     name: str
@@ -60,7 +60,7 @@ def with_reserve(size: int) -> int:
 
 def sizes(settings: NodeSettings, template: Observed) -> Mapping[str | None, int]:
     """Bytes of a machine's disks on each datastore that the declaration names; None: on the
-    machine's own. Thin disks count whole: they may be written full."""
+    machine's own. Thin disks count with their full size."""
     first = first_disk(template)
     own = sum(disk_bytes(disk) for disk in template.disks if disk is not first)
     size = max(disk_bytes(first), (settings.disk_gib or 0) << 30)

@@ -1,6 +1,6 @@
 # pyright: standard
-"""Waiting for a task of vCenter, with a deadline: pyVmomi's own waiter has none that holds. And its
-faults in a person's words."""
+"""Wait for a task of vCenter with a deadline, because pyVmomi's own deadline is not reliable. Plain
+texts for its faults."""
 
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -52,7 +52,7 @@ def translated(fault: Any, doing: str, mmio_gib: int | None = None) -> VsphereEr
     """The failure of one step.
 
     Args:
-        fault: What vCenter raised.
+        fault: The exception of vCenter.
         doing: The step and its object, `cloning ml-gpu-0 from gpu-template`.
         mmio_gib: The MMIO window that was set, for a power-on.
     """
@@ -79,7 +79,7 @@ def translated(fault: Any, doing: str, mmio_gib: int | None = None) -> VsphereEr
 
 
 _WATCHED_FROM = 0.5
-"""Pause from which a task is long enough under way to look at what it works on, too."""
+"""Pause from which the object of a long task is checked, too."""
 _PATHS = ("info.state", "info.error", "info.progress", "info.result", "info.cancelable")
 
 
@@ -96,8 +96,7 @@ def wait(session: Session, task: Any, seconds: int, watch: Callable[[], None] | 
 
     Args:
         seconds: Maximum duration.
-        watch: Called now and then while the task takes long; what it raises ends the wait.
-            Default: nothing is.
+        watch: Called repeatedly during a long task; its exceptions end the wait. Default: no call.
 
     Raises:
         OutcomeUnknownError: vCenter does not know the task: it was restarted, or the task is long
@@ -130,8 +129,8 @@ def turns(
 
     Args:
         seconds: Longest it may take; the last turn is then.
-        doing: What waits, for errors.
-        left: What exists if the wait is cut short.
+        doing: The waiting step, for errors.
+        left: What exists if the wait is interrupted.
         pauses: First and longest pause.
 
     Raises:
@@ -250,7 +249,7 @@ def changed_until(
 def in_words(
     doing: str, setting: str = "", left: str = "", mmio_gib: int | None = None
 ) -> Iterator[None]:
-    """Whatever vCenter raises inside, as one paragraph.
+    """Exceptions of vCenter inside the block, as one paragraph.
 
     Args:
         doing: The step and its object.
@@ -278,7 +277,7 @@ def in_words(
 
 
 def _in_flight(session: Session, task: Any) -> str:
-    """`: VirtualMachine.createSnapshot, 40 % done`; empty when vCenter does not say."""
+    """`: VirtualMachine.createSnapshot, 40 % done`; empty: vCenter does not report it."""
     paths = ("info.descriptionId", "info.progress")
     found = None if task is None else one(session, task, vim.Task, paths)
     if not found or not found.get("info.descriptionId"):
@@ -287,7 +286,7 @@ def _in_flight(session: Session, task: Any) -> str:
 
 
 def timed_out(step: str, problem: TaskTimeoutError, setting: str, exists: str) -> VsphereError:
-    """A step that took too long, what exists now, and which setting allows more."""
+    """The error for a step that took too long, with what exists now and the setting to raise."""
     progress = "" if problem.progress is None else f" at {problem.progress} %"
     progress += f" ({problem.task})" if problem.task else ""
     return failed(

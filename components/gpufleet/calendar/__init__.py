@@ -1,1 +1,1 @@
-"""Capacity as a calendar: what pools and teams have when, what is missing, what it costs."""
+"""Capacity as a calendar: GPUs of pools and teams over time, shortages and costs."""

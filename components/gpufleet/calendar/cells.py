@@ -120,7 +120,7 @@ def _letters(
     moments: Sequence[datetime],
     letter: Callable[[CalendarSpan | TeamSpan], str],
 ) -> Iterable[str]:
-    """What is true of the whole cell; maintenance of any part of it; else `/`."""
+    """Value for the whole cell; maintenance if any part of it has maintenance; else `/`."""
     for start, end in pairwise(moments):
         found = {letter(one) for one in spans if one.start < end and start < one.end}
         if len(found) == 1:

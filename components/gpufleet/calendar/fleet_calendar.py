@@ -1,4 +1,4 @@
-"""fleet_calendar: what pools and teams of a fleet have over a time. Pure: time is an argument."""
+"""fleet_calendar: GPUs of a fleet's pools and teams over a time. Pure: time is an argument."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime

@@ -28,7 +28,7 @@ class PoolWindows:
     prices: tuple[tuple[int | None, int | None], ...] = ()
     """For each purchase option: lowest and highest price of a node, micro-dollars an hour."""
     shares: Mapping[str, float] | None = None
-    """Team -> part of what is not promised; None: there are no queues."""
+    """Team -> part of the uncommitted GPUs; None: no queues."""
     separately: bool = False
     """Whether each way of buying may reach the largest size by itself."""
     named: bool = True
@@ -52,13 +52,13 @@ class CalendarSpan:
     promised: Mapping[str, int]
     """Team -> GPUs by commitments."""
     teams: Mapping[str, int]
-    """Team -> GPUs it can use; `` is what no team has."""
+    """Team -> GPUs it can use; ``: GPUs of no team."""
     paid: int
     """Instances that are bought for this time, used or not."""
     unused: int
     """Instances among them that no team may use."""
     least: int | None
-    """Micro-dollars an hour that are paid whatever runs; None: not known."""
+    """Micro-dollars an hour that are paid for any use; None: unknown."""
     most: int | None
     """Micro-dollars an hour at the largest size; None: not known."""
     unused_cost: int | None
@@ -112,11 +112,11 @@ class FleetCalendar:
     end: datetime
     pools: tuple[PoolCalendar, ...]
     teams: Mapping[str, tuple[TeamSpan, ...]]
-    """Team -> its spans; `` is what no team has."""
+    """Team -> its spans; ``: GPUs of no team."""
     actions: tuple[CalendarAction, ...]
     findings: tuple[Finding, ...]
     least: Fraction | None
-    """Micro-dollars that are paid whatever runs; None: not known."""
+    """Micro-dollars that are paid for any use; None: unknown."""
     most: Fraction | None
     """Micro-dollars at the largest size; None: not known."""
     unused: Fraction | None

@@ -32,7 +32,7 @@ def validate_pool(pool: PoolWindows, calendar: PoolCalendar, start: datetime) ->
 
 
 def validate_teams(teams: dict[str, tuple[TeamSpan, ...]]) -> Iterator[Finding]:
-    """Times in which a team has nothing, between times in which it has GPUs."""
+    """Times without GPUs for a team, between times in which it has GPUs."""
     for team, spans in teams.items():
         having = [index for index, one in enumerate(spans) if one.gpus]
         if team == NO_TEAM or not having:
@@ -216,7 +216,7 @@ def _unused(pool: PoolWindows, calendar: PoolCalendar) -> Iterable[Finding]:
 
 
 def integral(parts: Iterable[tuple[int | None, int]]) -> Fraction | None:
-    """Micro-dollars of rates an hour over seconds; None where a rate is not known."""
+    """Micro-dollars of hourly rates over seconds; None: a rate is unknown."""
     total = Fraction(0)
     for rate, seconds in parts:
         if rate is None:

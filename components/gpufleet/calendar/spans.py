@@ -23,7 +23,7 @@ def pool_calendar(pool: PoolWindows, start: datetime, end: datetime) -> PoolCale
 def team_spans(
     calendars: Sequence[PoolCalendar], start: datetime, end: datetime
 ) -> dict[str, tuple[TeamSpan, ...]]:
-    """Team -> what it has over time, all pools together; equal neighbours are one span."""
+    """Team -> its GPUs over time, all pools together; equal neighbours are one span."""
     moments = sorted({start, end, *(one.start for pool in calendars for one in pool.spans)})
     names = dict.fromkeys(t for pool in calendars for one in pool.spans for t in one.teams)
     found: dict[str, list[TeamSpan]] = {name: [] for name in names}
@@ -49,8 +49,8 @@ def team_spans(
 
 
 def teams_at(pool: PoolWindows, gpus: int, promised: Mapping[str, int]) -> dict[str, int]:
-    """Team -> GPUs it can use of those there are. The owner has all; else commitments come first,
-    in order, and the shares of the queues divide the rest."""
+    """Team -> GPUs it can use. An owner has all; else commitments come first, in order, and the
+    shares of the queues divide the rest."""
     if pool.team is not None:
         return {pool.team: gpus}
     found: dict[str, int] = {}
@@ -93,7 +93,7 @@ def _span(pool: PoolWindows, start: datetime, end: datetime) -> CalendarSpan:
 def _bought(
     pool: PoolWindows, promised: Mapping[str, int], at: datetime
 ) -> tuple[int, int, int | None, int | None]:
-    """Instances that are paid for, those of them that no team may use, and what both cost."""
+    """Paid instances, those of them that no team may use, and the cost of both."""
     paid, unused = 0, 0
     cost: int | None = 0
     wasted: int | None = 0

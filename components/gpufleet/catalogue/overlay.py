@@ -1,4 +1,4 @@
-"""Overlay: the validated rows that lie on top of an edition."""
+"""Overlay: validated rows that extend or replace those of an edition."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -15,12 +15,12 @@ _FACTS = {
     "instances": ("gpu", "count", "vcpu", "memory_gib", "architecture", "network_gbps"),
     "models": ("layers", "hidden", "kv_heads", "head_dim", "parameters_billion"),
 }
-"""Table -> fields that decide what fits and how fast it is."""
+"""Table -> fields that decide size and speed."""
 
 
 def review_overlay(catalogue: Catalogue) -> list[Finding]:
-    """A warning for each row of the edition that the overlay gives other facts, and for each region
-    of its prices that the cloud is not known to have. Empty without an overlay."""
+    """A warning for each row of the edition whose facts the overlay changes, and for each unknown
+    region of its prices. Empty without an overlay."""
     if not catalogue.overlay.sources:
         return []
     edition = Catalogue(catalogue.edition, catalogue.folder)

@@ -209,7 +209,7 @@ class _Reader:
 
 
 def _figure(value: object) -> tuple[int | None, str]:
-    """Micro-dollars of a figure as written, or None and what is wrong with it."""
+    """Micro-dollars of a figure as written, or None and the error text."""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return None, f"{_kind(value)} is not a figure"
     try:

@@ -1,9 +1,9 @@
-"""Between which prices a machine can be bought, as far as its row of the catalogue says."""
+"""Range of prices of a machine, from its row of the catalogue."""
 
 from gpufleet.catalogue.instance import InstanceType
 
 PUBLISHED_WAYS = ("onDemand", "spot", "reserved", "flexStart", "queued")
-"""Ways of buying whose price follows from public lists; the others state their own."""
+"""Purchase options with a price from public lists; the others state their own price."""
 
 
 def price_range(

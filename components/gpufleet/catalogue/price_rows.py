@@ -20,7 +20,7 @@ PriceTable = Mapping[tuple[str, str], tuple[Price, ...]]
 def micro_usd(text: str) -> int:
     """A decimal figure in US dollars as micro-dollars.
 
-    Raises ValueError for what is not a finite figure below a trillion, and for digits below a
+    Raises ValueError for anything except a finite figure below a trillion, and for digits below a
     micro-dollar.
     """
     try:
@@ -37,7 +37,7 @@ def micro_usd(text: str) -> int:
 
 
 def unknown_price(source: Source) -> Price:
-    """The price of what no line speaks of."""
+    """The price of an option without a line."""
     return Price(PriceStatus.UNKNOWN, None, None, source)
 
 
@@ -84,8 +84,8 @@ def price_in_region(prices: tuple[Price, ...], region: str, *, estimate: bool) -
     """The price that counts in a region.
 
     `estimate`: where the region has none, the reference price with its own region, but never across
-    partitions; otherwise the price is unknown there. What is not sold, or has no known price
-    anywhere, stays so.
+    partitions; otherwise the price is unknown there. Options that are not sold, or have no known
+    price anywhere, stay so.
     """
     here = next((price for price in prices if price.region == region), None)
     if here is not None:

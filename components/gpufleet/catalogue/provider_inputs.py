@@ -92,7 +92,7 @@ def provider_rows(cloud: str) -> Sequence[Mapping[str, Any]]:
 
 
 def of_type(token: str) -> tuple[InputConstraint, ...]:
-    """Constraints of a resource type; none for a type that no file knows."""
+    """Constraints of a resource type; empty for a type that is in no file."""
     return constraints(token.partition(":")[0]).get(token, ())
 
 
@@ -110,7 +110,7 @@ def violations(token: str, inputs: Mapping[str, Any]) -> list[InputViolation]:
 
 @cache
 def _refusing(token: str) -> tuple[InputConstraint, ...]:
-    """Constraints of a type that refuse inputs; others only say what a change of one replaces."""
+    """Constraints of a type that refuse inputs; others only state what a change replaces."""
     return tuple(one for one in of_type(token) if one.refuses)
 
 

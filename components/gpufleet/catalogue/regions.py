@@ -1,8 +1,8 @@
-"""Regions of the clouds by name, to tell a slip of the pen from a region.
+"""Regions of the clouds by name, to distinguish a typing error from a region.
 
 Rows of `clouds.jsonl` list them; regions that priced machine types of the catalogue name are known
-besides. A cloud opens regions between editions, so an unknown name is doubted, never refused; one
-of another cloud is refused.
+besides. A cloud opens regions between editions, so an unknown name is a warning, never an error; a
+region of another cloud is an error.
 """
 
 from collections.abc import Collection
@@ -41,7 +41,7 @@ def known_regions(cloud: str, catalogue: Catalogue) -> frozenset[str]:
 def check_region(
     region: str | None, clouds: Collection[str], catalogue: Catalogue, path: str
 ) -> tuple[Finding, ...]:
-    """A warning for a region that none of the clouds is known to have, with the nearest names; an
+    """A warning for a region that is unknown in all of the clouds, with the nearest names; an
     error for one that only another cloud has, with the nearest place. No cloud and no region are
     not validated."""
     if region is None or not clouds:

@@ -1,4 +1,4 @@
-"""Type and lines of the engine table: what an inference engine keeps of a GPU besides its cache."""
+"""Type and lines of the engine table: GPU memory of an inference engine besides its cache."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -63,8 +63,8 @@ class ServingEngine:
     before_bytes: int
     """Context and libraries before the weights are loaded."""
     keeps_whole: bool = False
-    """Whether a sequence starts only when there is room for the whole of it, its longest output
-    included, so that none is ever paused."""
+    """Whether a sequence starts only if there is room for all of it, its longest output included,
+    so that no sequence is paused."""
     mixes: bool = False
     """Whether prompts and decoded tokens of a step share one pass over the weights."""
     reserved_output: tuple[float, float, int]

@@ -62,7 +62,7 @@ class Package:
     """An operator in the catalogues of Operator Lifecycle Manager, on OpenShift."""
 
     name: str
-    """Name of the chart that brings the same operator elsewhere, or of the operator."""
+    """Name of the chart with the same operator on other platforms, or of the operator."""
     package: str
     """Its name in the catalogue."""
     catalog: str
@@ -134,5 +134,5 @@ class NodeImage:
         return frozenset(part for part, there in parts.items() if there)
 
     def branch_for(self, gpu: str) -> str | None:
-        """Branch of the driver that a GPU gets in the newest release; None: not known."""
+        """Driver branch of a GPU in the newest release; None: unknown."""
         return self.branches[gpu][0] if gpu in self.branches else self.driver_branch

@@ -45,7 +45,7 @@ def ordinal(version: str) -> tuple[int, ...]:
 def transition_table(
     rows: Iterable[RawRow], sources: SourceTable
 ) -> Mapping[str, tuple[Transition, ...]]:
-    """Subject -> what breaks, in the order of the file."""
+    """Subject -> its breaking changes, in the order of the file."""
     found: dict[str, list[Transition]] = {}
     for raw in rows:
         found.setdefault(raw["subject"], []).append(sourced(Transition, raw, sources))

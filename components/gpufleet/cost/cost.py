@@ -20,7 +20,7 @@ class Use(StrEnum):
 
     POD = "pod"
     IDLE = "idle"
-    """Advertised, and held by no one."""
+    """Advertised, and held by no pod."""
     STRANDED = "stranded"
     """Part of the node that cannot be given out."""
 
@@ -39,7 +39,7 @@ class PodHolding:
 
 @dataclass(frozen=True, slots=True)
 class NodeHistory:
-    """A node over a time, and what was held on it."""
+    """A node over a time, and the units that pods held on it."""
 
     node: str
     pool: str
@@ -85,8 +85,8 @@ _Key = tuple[Use, str, str, str]
 def attribute(history: NodeHistory) -> tuple[CostLine, ...]:
     """The lines of one node, pods first; they add up to `history.micro_usd`.
 
-    More units than there are (records overlap while a pod is replaced) are paid in proportion: a
-    node never costs more than its price.
+    If pods hold more units than the node has (records overlap while a pod is replaced), they pay in
+    proportion: a node never costs more than its price.
     """
     parts: dict[_Key, Fraction] = {}
     held_seconds: dict[_Key, int] = {}
@@ -118,7 +118,7 @@ def _order(key: _Key) -> tuple[int, str, str, str]:
 
 
 def _segments(history: NodeHistory) -> list[tuple[int, int, list[PodHolding]]]:
-    """Times between two changes, each with what was held; nothing outside the node's own time."""
+    """Times between two changes, each with the held units, within the node's own time."""
     inside = [h for h in history.holdings if h.end > history.start and h.start < history.end]
     edges = {history.start, history.end}
     for holding in inside:

@@ -1,8 +1,8 @@
 """Samples from Prometheus or VictoriaMetrics as node histories.
 
-Two recorded series say it all: `gpu:node:pool` (a node of a pool was there) and
-`gpu:requested:count` (a pod held so many units on it). They are read from the answer of a range
-query, or from the lines of `promtool tsdb dump`.
+Two recorded series are enough: `gpu:node:pool` (a node of a pool existed) and `gpu:requested:count`
+(number of units that a pod held on it). They are read from the answer of a range query, or from the
+lines of `promtool tsdb dump`.
 """
 
 import json
@@ -42,7 +42,7 @@ _YEARS_1_TO_9999 = range(-62_135_596_800, 253_402_300_800)
 
 
 class UnreadableDumpError(ValueError):
-    """The text is not a dump; the message says what was expected and what was found."""
+    """The text is not a dump; the message has the expected and the actual content."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ def _series(text: str) -> list[Series]:
 def histories(
     fleet: Fleet, series: Iterable[Series], step: int | None
 ) -> tuple[list[NodeHistory], list[Finding]]:
-    """One history for each node and stretch of time it was there, and what could not be used.
+    """One history for each node and period in which it existed, and findings about unused series.
 
     A sample holds until the next of its series, at most one step; without `step` that is the
     smallest distance between two samples. Raises UnreadableDumpError if no series is usable.
@@ -240,7 +240,7 @@ def stretches(
 
 
 def merged(stretches: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Times without those that meet or overlap: these are one."""
+    """Times, with adjacent and overlapping ones merged."""
     found: list[tuple[int, int]] = []
     for start, end in sorted(stretches):
         if found and start <= found[-1][1]:

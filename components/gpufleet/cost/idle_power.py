@@ -18,7 +18,7 @@ class IdleEnergy:
 
     pool: Pool
     gpu_hours: Fraction
-    """Hours of one GPU; half a GPU that is held by no one for an hour is half an hour."""
+    """Hours of one GPU; half a GPU that no pod holds for an hour counts as half an hour."""
 
     @property
     def mig(self) -> bool:
@@ -40,8 +40,8 @@ class IdleEnergy:
         return round(Decimal(round(self.gpu_hours * self.watts)) / 1000, 3)
 
     def usd(self, usd_per_kwh: float | None) -> Decimal | None:
-        """Price of the energy on hardware of one's own; None where the price of a machine, which
-        has it already, is all that is paid, or where a figure is missing."""
+        """Price of the energy on the user's own hardware; None if the price of the machine includes
+        it, or if a figure is missing."""
         own = any(entry.on_prem is not None for entry in self.pool.capacity)
         if not own or usd_per_kwh is None or self.kwh is None:
             return None

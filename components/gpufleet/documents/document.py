@@ -24,13 +24,13 @@ class Document:
     line: int = 1
     """Line it starts in, from 1."""
     node: Any = field(default=None, repr=False, compare=False)
-    """The node of libyaml it was read from; None where no lines are known, as for JSON."""
+    """The node of libyaml that it was read from; None: no lines are known, as for JSON."""
     is_template: bool = False
     """Whether a template tool fills in any of it."""
     above: int = 0
     """Lines of the whole text above the piece that it was read from."""
     piece: str = field(default="", repr=False, compare=False)
-    """The text that it was read from, with what follows it there; empty: not known."""
+    """The text that it was read from and the text after it; empty: unknown."""
 
     def written(self) -> str:
         """Its text, with the documents that follow it; empty where that is not known."""

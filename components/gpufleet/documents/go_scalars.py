@@ -18,7 +18,7 @@ PLAIN = "plain"
 """Tag of a scalar that is written without quotes and without a tag."""
 TAG = "tag:yaml.org,2002:"
 STR = TAG + "str"
-"""Tag of a scalar that is text whatever it says."""
+"""Tag of a scalar that is text with any content."""
 _INT64 = range(-(1 << 63), 1 << 63)
 _UINT64 = range(1 << 64)
 _FIXED: dict[str, object] = {

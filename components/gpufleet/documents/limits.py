@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 
 class UnreadableDocumentError(ValueError):
-    """The text is malformed or beyond the limits; the message says where and why."""
+    """The text is malformed or beyond the limits; the message has place and reason."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Text to the nodes of libyaml, with one wording for what is malformed."""
+"""Text to the nodes of libyaml, with one wording for malformed text."""
 
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
@@ -76,7 +76,7 @@ def as_reported(problem: str, mark: Any) -> str:  # noqa: ARG001
 
 @contextmanager
 def readable(explain: Callable[[str, Any], str] = as_reported) -> Generator[None]:
-    """Raise what libyaml cannot read as UnreadableDocumentError, with line and column.
+    """Raise errors of libyaml as UnreadableDocumentError, with line and column.
 
     `explain` may replace the words of libyaml; it gets them and their mark, None without one.
     """

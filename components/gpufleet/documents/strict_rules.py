@@ -59,7 +59,7 @@ def strict_scalar(tag: str, text: str) -> Any:
 def check_strictly(node: Any) -> None:
     """Refuse keys that are not text or are written twice; merge keys come first in a mapping.
 
-    So what a mapping writes itself has precedence over what it merges. Raises
+    So a mapping's own keys have precedence over merged keys. Raises
     UnreadableDocumentError with the line.
     """
     expected = "map" if type(node) is MappingNode else "seq"

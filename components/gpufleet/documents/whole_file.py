@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all.
+"""Files that are written completely or not at all.
 
 The content goes into a new file of the same folder, which then takes the place of the old one. A
 full disk, a stopped program or a failed check leaves the old file as it was.
@@ -18,7 +18,7 @@ class FileChangedError(Exception):
 
 
 def write_whole(path: Path, content: bytes, *, replaces: bytes | None = None) -> None:
-    """Write a file whole or not at all. Access rights of an existing file stay.
+    """Write a file completely or not at all. Access rights of an existing file stay.
 
     A symbolic link is followed inside its own folder only. Devices and pipes are written directly.
 
@@ -63,7 +63,7 @@ def _is_special(path: Path) -> bool:
 
 
 def _target(path: Path) -> Path:
-    """The file that a path means. Raises OSError for a link that leads out of its folder."""
+    """The file that a path refers to. Raises OSError for a link that leads out of its folder."""
     if not path.is_symlink():
         return path
     folder = path.parent.resolve()
@@ -92,7 +92,7 @@ def _require(target: Path, content: bytes | None) -> None:
 
 
 def _keep_name(folder: Path) -> None:
-    """Make the new name survive a power cut, where the file system can."""
+    """Make the new name durable against a power failure, if the file system supports it."""
     with suppress(OSError):
         number = os.open(folder, os.O_RDONLY)
         try:

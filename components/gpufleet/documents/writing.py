@@ -1,7 +1,7 @@
 """Plain data as YAML whose bytes depend on nothing but the data.
 
-Block style, keys in the order given, no line breaking; strings that some reader of YAML 1.1 or 1.2
-could take for something else are in double quotes.
+Block style, keys in the order given, no line breaking; strings that a reader of YAML 1.1 or 1.2
+could interpret as another type are in double quotes.
 """
 
 import json
@@ -30,7 +30,7 @@ class ListOnOneLine(list[Any]):
 
 
 class _Dumper(_Base):
-    """Writes out what occurs twice: no anchors, no aliases."""
+    """Writes repeated objects in full: no anchors, no aliases."""
 
     def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002
         """Every value."""

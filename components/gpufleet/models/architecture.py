@@ -1,7 +1,7 @@
-"""The shape of a model as memory and speed see it: groups of equal layers, embeddings, head.
+"""The shape of a model for memory and speed: groups of equal layers, embeddings, head.
 
 One type serves the catalogue, Hugging Face configurations and stated parameter counts; the formulas
-know nothing of where a shape came from.
+do not depend on the source of a shape.
 """
 
 from dataclasses import dataclass
@@ -18,13 +18,13 @@ class Attention:
     kv_heads: int
     head_dim: int
     window: int | None = None
-    """Tokens a sliding-window layer holds; None: all of them."""
+    """Number of tokens that a sliding-window layer holds; None: all tokens."""
     per_head_norm: bool = False
     """Queries and keys are normalised per head (Qwen3, OLMo2, Gemma 3)."""
     output_gate: bool = False
     """A second query-sized projection gates the output (Qwen3-Next)."""
     value_dim: int | None = None
-    """Elements of a value where they are not those of a key (MiMo); None: `head_dim`."""
+    """Elements of a value, if not equal to those of a key (MiMo); None: `head_dim`."""
     keys_are_values: bool = False
     """One projection gives keys and values (layers of Gemma 4 with full attention); both are
     cached."""
@@ -74,7 +74,7 @@ class LatentAttention:
 
     @property
     def kv_width(self) -> int:
-        """Elements of one token's keys once decompressed: what training saves."""
+        """Elements of one token's decompressed keys, which training saves."""
         return self.heads * (self.nope_dim + self.rope_dim)
 
 

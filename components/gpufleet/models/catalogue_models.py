@@ -68,7 +68,7 @@ _FORMATS = (
 
 
 def named_format(text: str) -> tuple[str, str] | None:
-    """A release's name without the format at its end, and the format; None where it names none."""
+    """A release's name without the format at its end, and the format; None: no format in it."""
     plain = text.strip()
     for ending, form in _FORMATS:
         if plain.lower().endswith(ending):

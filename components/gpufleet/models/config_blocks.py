@@ -44,8 +44,8 @@ _PER_TOKEN = (
 
 
 def is_gated(config: ConfigFields) -> bool:
-    """Whether the feed-forward has three matrices. An unknown family is validated by its activation
-    and noted; where that says nothing either, it is an error."""
+    """Whether the feed-forward has three matrices. An unknown family is decided by its activation
+    and noted; without a known activation it is an error."""
     family = config.text("model_type")
     activation = config.text("hidden_act", "hidden_activation", "activation_function")
     if family in PLAIN and activation not in GLU:
@@ -74,7 +74,7 @@ def is_gated(config: ConfigFields) -> bool:
 def read_blocks(
     config: ConfigFields, mixers: list[Mixer], hidden: int
 ) -> list[FeedForward | ExpertFeedForward | None]:
-    """One feed-forward for each mixer; None in models that are all Mamba."""
+    """One feed-forward for each mixer; None in models with Mamba layers only."""
     layers = len(mixers)
     if config.text("model_type") in STATE_SPACE:
         return [None] * layers
@@ -110,7 +110,7 @@ def _reuses(mixer: Mixer) -> bool:
 
 
 def _adjusted(config: ConfigFields, size: int) -> int:
-    """The feed-forward of LFM2: two thirds of what is stated, rounded up."""
+    """The feed-forward of LFM2: two thirds of the stated size, rounded up."""
     share = config.value("block_ffn_dim_multiplier")
     size = int((share if isinstance(share, int | float) else 1) * (2 * size // 3))
     step = config.number("block_multiple_of") or 1

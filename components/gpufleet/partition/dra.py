@@ -1,7 +1,7 @@
-"""Dynamic Resource Allocation: what the DRA driver serves on a node, and what a claim gets.
+"""Dynamic Resource Allocation: devices of the DRA driver on a node, and devices of a claim.
 
-Facts: kubernetes-sigs/dra-driver-nvidia-gpu v0.5.0. A claim is shared by letting several pods use
-the one ResourceClaim; each claim made from a template has its devices to itself.
+Facts: kubernetes-sigs/dra-driver-nvidia-gpu v0.5.0. A claim is shared if several pods use one
+ResourceClaim; each claim made from a template has exclusive devices.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -50,13 +50,13 @@ class DraCut:
     channel_for_all: bool = False
     """Whether the pods of every claim get a channel, not only those that need the domain."""
     needs: tuple[NeededDevices, ...] = ()
-    """Claims by what they need, in order of the declaration."""
+    """Claims with needs, in order of the declaration."""
     consumable_shares: str | None = None
     """`memory`, `unlimited` or a number: how several claims share a device; None: they do not."""
 
     @property
     def clients(self) -> int:
-        """Pods that one claim for a kind of device is meant for; 1 when claims are exclusive."""
+        """Number of pods of one claim for a kind of device; 1: claims are exclusive."""
         return self.sharing.clients
 
 

@@ -45,7 +45,7 @@ FindGpu = Callable[[str], Gpu]
 
 @dataclass(frozen=True, slots=True)
 class NeededDevices:
-    """One claim by what it needs."""
+    """One claim with its needs."""
 
     name: str
     mig: bool
@@ -81,7 +81,7 @@ def find_needs(
     on_demand: bool,
     find_gpu: FindGpu | None,
 ) -> tuple[tuple[NeededDevices, ...], list[Finding]]:
-    """Each claim of the declaration with the devices that meet it, and what is wrong with it."""
+    """Each claim of the declaration with the devices that meet it, and its findings."""
     needs: list[NeededDevices] = []
     findings: list[Finding] = []
     if declared.claims and not declared.namespaces:
@@ -159,7 +159,7 @@ class _Finder:
         return made, found
 
     def choices(self, need: DeviceNeed, path: str) -> tuple[list[NeededDevices], list[Finding]]:
-        """The ways in which a need can be met; an error where the pool offers none of them."""
+        """The ways in which a need can be met; an error if the pool has no such way."""
         made: list[NeededDevices] = []
         findings: list[Finding] = []
         for index, choice in enumerate(need.first_available):

@@ -31,7 +31,7 @@ class ClaimSharing:
 
     mode: DraSharing
     clients: int
-    """Pods that one claim is meant for; 1 when claims are exclusive."""
+    """Number of pods of one claim; 1: claims are exclusive."""
     interval: str | None
     """Length of a turn in the driver's words; None: the driver's default."""
     division: Division = UNDIVIDED

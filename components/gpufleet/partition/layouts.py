@@ -20,7 +20,7 @@ Cut = tuple[Mapping[str, int], MigPlacement | None]
 
 
 def lay_out(gpu: Gpu, gpus_per_node: int, mig: Mig, path: str) -> tuple[list[Cut], list[Finding]]:
-    """The cut of every GPU of a node by index, and every finding about the layouts."""
+    """The partition of every GPU of a node by index, and every finding about the layouts."""
     findings = [*_check_distribution(mig, gpus_per_node, path)]
     cuts: list[Cut] = []
     for number, layout in enumerate(mig.layouts):
@@ -108,7 +108,7 @@ def _divides(name: str) -> bool:
 
 
 def _check_slicing(gpu: Gpu, mig: Mig, path: str) -> Iterator[Finding]:
-    """Time-sliced MIG slices whose turns are left with too little memory."""
+    """Time-sliced MIG slices whose shares have too little memory."""
     if mig.time_slicing is None:
         return
     for name in sorted({name for layout in mig.layouts for name in layout.devices}):

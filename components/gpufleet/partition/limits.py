@@ -27,9 +27,9 @@ class Reason:
 def broken_limits(
     geometry: MigGeometry, counts: Mapping[str, int], occupied: Iterable[str]
 ) -> list[Reason]:
-    """The limits the instances break together with what is there; at least one.
+    """Limits that the instances and the existing ones break together; at least one.
 
-    `occupied` names the profile of each instance that is there.
+    `occupied` names the profile of each existing instance.
     """
     there = Counter(occupied)
     total = Counter(there)

@@ -1,4 +1,4 @@
-"""Partition: what the GPUs of one node are cut into, and what the node then advertises, as data."""
+"""Partition of the GPUs of one node, and the resources that the node advertises, as data."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -53,8 +53,8 @@ class Partition:
     shares: tuple[Grant, ...]
     """Resources that pods can request, whole GPUs first, then profiles by name."""
     advertised: Mapping[str, int]
-    """Extended resource -> amount per node, exactly what the device plugin publishes. Of a `dra`
-    pool with `extendedResource`: what the scheduler answers; nothing is in the node's status."""
+    """Extended resource -> amount per node, exactly what the device plugin publishes. For a `dra`
+    pool with `extendedResource`: provided by the scheduler, not in the node's status."""
     dra: DraCut | None = None
     """Devices that the DRA driver serves; None in every other mode."""
     vgpu: VgpuCut | None = None

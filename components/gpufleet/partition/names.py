@@ -1,4 +1,4 @@
-"""Declared profile names: what they are called as resources, and how layouts of them add up."""
+"""Declared profile names: their names as resources, and sums of their layouts."""
 
 from collections.abc import Iterable, Mapping
 

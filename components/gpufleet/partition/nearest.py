@@ -37,10 +37,10 @@ def nearest_layouts(
 ) -> tuple[NearestLayout, ...]:
     """The legal layouts closest to the request: fewest changes, then least waste.
 
-    `wanted` is the request as far as the geometry knows its profiles; `substitutes` are the known
-    profiles closest to the ones it does not know, and count as a change each. Equal distances are
-    settled by profiles with attributes (`+me`, ...) no one asked for, unused compute, unused
-    memory, instances added and dropped in all, and the names. Never offers an empty GPU.
+    `wanted` is the part of the request with known profiles; `substitutes` are the known profiles
+    closest to the unknown ones, and count as a change each. Equal distances are ordered by
+    unrequested profiles with attributes (`+me`, ...), unused compute, unused memory, instances
+    added and dropped in all, and the names. Never offers an empty GPU.
     """
     names = tuple(geometry.profiles)
     asked = tuple(
@@ -125,8 +125,8 @@ def better_layout(
 
     Nothing shrinks: every requested instance keeps its compute and memory or gets more, and
     instances with attributes (`+me`, ...) are kept as they are. Least unused compute first, then
-    fewest instances replaced, fewest changes, profiles with attributes no one asked for, unused
-    memory. None: there is no better one.
+    fewest instances replaced, fewest changes, unrequested profiles with attributes, unused memory.
+    None: no better layout.
     """
     names = tuple(geometry.profiles)
     best = _better(table, tuple((i, devices[n]) for i, n in enumerate(names) if devices.get(n)))

@@ -27,7 +27,7 @@ def cut(
     device_memory_bytes: int | None = None,
     find_gpu: FindGpu | None = None,
 ) -> tuple[Partition | None, tuple[Finding, ...]]:
-    """Work out what every node of a pool advertises, and everything that is wrong with it.
+    """Compute the resources that every node of a pool advertises, and all findings about them.
 
     `gpus_per_node` counts devices the operating system sees, at least 1. `path` is where the
     sharing is in the declaration (`pools[2].sharing`). `fraction` is the share of a physical
@@ -100,7 +100,7 @@ def _dynamic(
     memory: int | None,
     find_gpu: FindGpu | None,
 ) -> tuple[Partition | None, list[Finding]]:
-    """Resource claims: what the DRA driver serves, and what a claim for each kind of it gets."""
+    """Resource claims: devices of the DRA driver, and the grant of a claim for each kind."""
     found = dra.cut(gpu, count, declared, f"{path}.dra", memory, fraction, find_gpu)
     if has_errors(found.findings):
         return None, found.findings
@@ -161,7 +161,7 @@ def _virtual(
 
 
 def _division(sliced: TimeSlicing | Mps | None) -> Division:
-    """How each device is shared, as the declaration says."""
+    """Declared sharing of each device."""
     if sliced is None:
         return UNDIVIDED
     if not isinstance(sliced, Mps):

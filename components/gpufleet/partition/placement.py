@@ -34,7 +34,7 @@ class MigRequest:
 
 
 def read_request(geometry: MigGeometry, devices: Mapping[str, int]) -> MigRequest:
-    """The request, with a reason for every name or count that cannot be meant."""
+    """The request, with a reason for every invalid name or count."""
     request = MigRequest()
     parts: dict[str, list[tuple[int, str]]] = {}
     for name, count in sorted(devices.items()):
@@ -131,14 +131,14 @@ class PlacedInstance:
 
 @dataclass(frozen=True, slots=True)
 class MigPlacement:
-    """Proof that a layout can exist, and what it leaves."""
+    """Proof that a layout can exist, and the free part of the GPU."""
 
     instances: tuple[PlacedInstance, ...]
     """The requested instances by start slot."""
     occupied: tuple[PlacedInstance, ...]
     """Instances that existed before, by start slot."""
     free: Mapping[str, int]
-    """How many more instances of each profile fit, each taken alone; left out where none."""
+    """Number of further instances of each profile that fit, each profile alone; 0 is left out."""
     completions: tuple[Mapping[str, int], ...]
     """The largest sets of further instances that fit together; empty when nothing more fits."""
     free_slots: tuple[int, ...]
@@ -171,7 +171,7 @@ class Refusal:
     """The limits broken, in the order profiles, counts, compute, memory, media; engines and starts
     only where nothing else explains the refusal."""
     alternatives: tuple[NearestLayout, ...]
-    """Nearest legal layouts, best first; empty when none is near."""
+    """Nearest legal layouts, best first; empty: no layout is near."""
     evidence: Evidence
     renamed: Mapping[str, str] = field(default_factory=FrozenDict[str, str])
 
@@ -228,7 +228,7 @@ def place(
 def _read_occupied(
     geometry: MigGeometry, table: SlotTable, occupied: Sequence[PlacedInstance]
 ) -> tuple[int, int, list[Reason]]:
-    """Cells and packed multiset of the instances that are there, and what is wrong with them."""
+    """Cells and packed multiset of the existing instances, and reasons why they are invalid."""
     used = present = 0
     counts: Counter[str] = Counter()
     reasons: list[Reason] = []

@@ -1,7 +1,7 @@
 """MIG layouts by the names of NVIDIA's default mig-parted configuration, such as `all-balanced`.
 
 Source: NVIDIA/mig-parted v0.15.0 `deployments/systemd/config-default.yaml`, and `pkg/mig/builder`
-for the names that mig-manager makes from what the driver lists on a node.
+for the names that mig-manager makes from the profiles of the driver.
 """
 
 from gpufleet.catalogue.gpu import Gpu, MigGeometry

@@ -28,7 +28,7 @@ SMALLEST_USEFUL_SHARE = GIB
 def check(
     gpu: Gpu, sharing: Sharing, path: str, fraction: Fraction, memory: int | None
 ) -> list[Finding]:
-    """Findings about the way of sharing on this GPU. `memory`: bytes of one device, None when
+    """Findings about the sharing mode on this GPU. `memory`: bytes of one device, None when
     it was not sourced."""
     mode = sharing.mode
     place = f"{path}.{mode}"

@@ -22,7 +22,7 @@ _CACHE: "dict[tuple[object, ...], SlotTable]" = {}
 
 @lru_cache(maxsize=256)
 def slot_table(geometry: MigGeometry) -> "SlotTable":
-    """The table of a geometry, built on first use and shared by GPUs cut the same way."""
+    """The table of a geometry, built on first use and shared by GPUs of equal geometry."""
     key = (
         geometry.compute_slices,
         geometry.memory_slots,
@@ -50,7 +50,7 @@ def takes_media_extension(profile: MigProfile) -> bool:
 
 
 def engine_budget(geometry: MigGeometry) -> dict[str, int]:
-    """Media engines of the whole GPU: what its largest profile holds, where that was sourced."""
+    """Media engines of the whole GPU: those of its largest profile, if sourced."""
     whole = [p for p in geometry.profiles.values() if p.memory_slots == geometry.memory_slots]
     budget: dict[str, int] = {}
     for engine in MEDIA_ENGINES:
@@ -208,7 +208,7 @@ class SlotTable:
 
     def alongside(self, packed: int) -> int:
         """Layouts whose instances may join this multiset under the count and engine limits, as
-        bits. Slots are not looked at."""
+        bits. Slots are not checked."""
         bits = self._alongside.get(packed)
         if bits is None:
             bits = 0

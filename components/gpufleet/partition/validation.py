@@ -1,4 +1,4 @@
-"""One layout on one GPU: proof or refusal as findings, and what it wastes."""
+"""One layout on one GPU: proof or refusal as findings, and its waste."""
 
 from collections.abc import Iterator, Mapping
 from fractions import Fraction

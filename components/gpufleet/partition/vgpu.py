@@ -1,4 +1,4 @@
-"""vGPU types: what a name promises, how many fit on one GPU, what the machine then sees.
+"""vGPU types: meaning of a name, number on one GPU, devices that the machine sees.
 
 A name is `<board>[-<slices>]-<GB><series>[<attribute>]`; a number of slices makes the type
 MIG-backed (NVIDIA/vgpu-device-manager `pkg/types/vgpu_type.go`). Which types a board has, its row
@@ -78,8 +78,7 @@ class VgpuCut:
 
     type: VgpuType
     per_gpu: int | None
-    """Maximum number of vGPUs of this type on one GPU, all of one size; None where no table
-    says."""
+    """Maximum number of vGPUs of this type on one GPU, all of one size; None: not in a table."""
     fraction: Fraction
     """Share of a physical GPU that one vGPU is: one of `per_gpu`, else its part of the memory."""
     memory_bytes: int
@@ -93,8 +92,8 @@ class VgpuCut:
 
     @property
     def promised_time(self) -> Fraction | None:
-        """Least part of the GPU's time that a vGPU gets; None: none is promised, or it is not
-        known. An equal share is smallest when the GPU is full."""
+        """Minimum part of the GPU's time that a vGPU gets; None: no guarantee, or unknown. An equal
+        share is smallest when the GPU is full."""
         shared = (VgpuScheduler.EQUAL_SHARE, VgpuScheduler.FIXED_SHARE)
         if self.scheduler not in shared or self.per_gpu is None:
             return None
@@ -139,7 +138,7 @@ def parse_type(name: str) -> VgpuType | None:
 
 
 def of_board(board: VgpuBoard, found: VgpuType) -> VgpuType | None:
-    """The type in the spelling of a board's row; None where the name is of another board."""
+    """The type in the spelling of a board's row; None: the name is of another board."""
     for name in board.names:
         full = squeezed(board.printed + name)
         if found.board in (full, squeezed(name)):
