@@ -140,7 +140,7 @@ class VsphereGpuNodeGroupProvider(VsphereProvider):
         Raises:
             VsphereError: it is not possible, or would stop running machines without the permission;
                 then nothing was changed.
-            NotReadyError: a machine is not what is declared; the state has the others.
+            NotReadyError: a machine is not as declared; the state has the others.
         """
         return UpdateResult(_reconciled(_known(_news), state_of(normalised(_olds)), _id))
 
@@ -307,8 +307,8 @@ _KEPT = ("group", "common", "width", "names")
 
 
 class VsphereGpuNodeOwnerProvider(VsphereProvider):
-    """Give a group of machines its id. It is made before any machine, so that a run that is killed
-    leaves no machine that the next run, or a destroy, does not know."""
+    """Id of a group of machines. It is made before any machine, so that a killed run leaves no
+    machine that the next run, or a destroy, cannot find."""
 
     def check(self, _olds: dict[str, Any], news: dict[str, Any]) -> CheckResult:
         """The group's own resource validates these inputs."""
