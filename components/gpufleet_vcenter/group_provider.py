@@ -149,7 +149,7 @@ class VsphereGpuNodeGroupProvider(VsphereProvider):
         outs = normalised(_props)
         before = state_of(outs)
         if not before:
-            return  # the resource of the id removes what carries it
+            return  # the resource of the id removes machines with the id
         some, group = next(iter(before.values())), str(outs["group"])
         _refuse_rename(group, before)
         width = int(outs.get("rolloutWidth") or outs["width"])
@@ -356,9 +356,10 @@ def _kept(given: Mapping[str, Any]) -> dict[str, Any]:
 
 class FormerResourceProvider(VsphereProvider):
     """A record of a machine that the group has now, in states of earlier versions until the next
-    update: nothing differs, and its removal deletes only the record. Its machine has the id of the
-    group in its marks: an update has that group, which keeps or removes it, and a destroy removes
-    the resource of the id next, with every machine that has the id.
+    update: nothing differs, and its removal deletes only the record.
+
+    Its machine has the id of the group in its marks: an update has that group, which keeps or
+    removes it, and a destroy removes the resource of the id next, with all machines of the id.
     """
 
     def create(self, props: dict[str, Any]) -> CreateResult:

@@ -88,8 +88,9 @@ def change(
     given: Mapping[str, Any],
     found: tuple[MachineChange, ...] | None = None,
 ) -> dict[str, Any]:
-    """Change a machine where it differs from its declaration; safe to repeat. If only the
-    provider's own behaviour changes, vCenter is not called.
+    """Change a machine where it differs from its declaration; safe to repeat.
+
+    If only the provider's own behaviour changes, vCenter is not called.
 
     Args:
         uuid: Its instance uuid.

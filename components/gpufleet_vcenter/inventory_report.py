@@ -58,14 +58,15 @@ def host_row(host: Host) -> dict[str, Any]:
 
 
 def _free(host: Host, profile: str) -> int:
-    """Number of machines with one vGPU of the profile that still fit."""
+    """Number of machines with one vGPU of the profile that still fit; 0 also if unknown."""
     slots = profile_slots(host, profile, 1)
     return slots.free if slots.certain and host.connected and not host.maintenance else 0
 
 
 def pool_row(pool: str, machines: Sequence[NodeSettings], inventory: Inventory) -> dict[str, Any]:
-    """Number of a pool's machines that exist or fit now, next to the running ones. A machine with
-    our marks and the name of a machine of the pool belongs to the pool.
+    """Number of a pool's machines that exist or fit now, next to the running ones.
+
+    A machine with our marks and the name of a machine of the pool belongs to the pool.
     """
     running = {
         held.name: (host.name, held.group)

@@ -183,7 +183,7 @@ class Observed:
 
     @property
     def held(self) -> tuple[str, ...]:
-        """Addresses of the host's devices that it has whole: fixed ones also while it is off."""
+        """Addresses of its passthrough devices on the host; fixed ones also while it is off."""
         on = [gpu.assigned for gpu in self.gpus if gpu.assigned and self.is_on]
         return (*(gpu.what for gpu in self.gpus if gpu.mode == "fixed"), *on)
 

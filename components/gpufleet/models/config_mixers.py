@@ -200,7 +200,7 @@ def _of_kind(config: ConfigFields, kind: str, full: Mixer, hidden: int) -> Mixer
         window = config.required(*names)
         heads = config.number("swa_num_key_value_heads")
         if heads is None:
-            # MiMo's windowed layers have twice the heads where nothing says how many.
+            # MiMo's windowed layers have twice the heads if no field states their number.
             twice = 2 if config.text("model_type") == "mimo_v2_flash" else 1
             heads = twice * full.kv_heads
         return replace(

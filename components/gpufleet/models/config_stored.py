@@ -130,7 +130,7 @@ def _rule(quantisation: ConfigFields, usual: Fraction) -> Rule | None:
     """Bytes of a parameter of a module, by its name from `layers.` on."""
     listed = quantisation.part("quantized_layers")
     if listed is not None:
-        # DeepSeek-V4 of ModelOpt: what it did not touch stays in the FP8 of the release.
+        # DeepSeek-V4 of ModelOpt: modules that it did not change stay in the FP8 of the release.
         rest = Fraction(1) if quantisation.text("quant_method") == "fp8" else _PLAIN
         return _by_layer(listed.data, rest)
     names: list[str] = []

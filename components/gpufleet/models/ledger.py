@@ -51,7 +51,7 @@ class Item:
     """Whether it is allocated at the moment of highest use. Gradients of a single GPU are not when
     activations are larger: they grow while activations are freed."""
     in_allocator: bool = True
-    """Whether the framework's own counter sees it; the CUDA context, for one, is outside."""
+    """Whether the framework's own counter includes it; the CUDA context, say, is outside."""
 
     def __post_init__(self) -> None:
         if self.bytes < 0:
