@@ -1,4 +1,4 @@
-"""Virtual machines with GPUs on vCenter: the resources of a group of them, for the plugin.
+"""Resources of a group of virtual machines with GPUs on vCenter, for the plugin.
 
 Inputs are plain data, those of `settings.NodeSettings` for each machine. Of the product this
 package imports only what pyproject.toml lists; `gpufleet.platforms.vsphere` makes the inputs.

@@ -77,7 +77,7 @@ class MachineDifference:
     """Virtual hardware version to upgrade to first, which no reconfiguration does."""
 
     def differs(self, path: str) -> None:
-        """Add a property that is changed as its row says."""
+        """Add a property that is changed according to its row."""
         if PROPERTIES[path].kind is MachineChangeKind.POWERED_OFF:
             self.off.append(path)
 

@@ -248,7 +248,7 @@ def _start(work: MachineWork, live: Observed) -> None:
 
 
 def power_off(work: MachineWork, live: Observed) -> Observed:
-    """Power the machine off: by its guest first if the policy says so, else at once."""
+    """Power the machine off: by its guest first if the policy requires it, else at once."""
     session, machine, seconds = work.session, live.reference, work.settings.timeouts.shutdown
     soft = work.settings.delete_policy is DeletePolicy.TRY_SOFT
     # A machine that cannot be powered off is off already or unreachable: it is read again.
@@ -284,7 +284,7 @@ def until(
     """The machine when `done` is true, it has a question, or the time has passed.
 
     Raises:
-        VsphereError: the update was interrupted before, or the machine is gone.
+        VsphereError: the update was interrupted before, or the machine no longer exists.
     """
     doing = f"waiting for {live.name}"
     for _ in turns(seconds, doing, f"{live.name} ({live.moref}) stays"):

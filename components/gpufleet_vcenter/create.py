@@ -87,7 +87,7 @@ def _begun(work: MachineWork) -> Observed | None:
 
 
 def _taken_over(work: MachineWork) -> Observed | None:
-    """The machine of another stack that the declaration names by its uuid; None: it is gone.
+    """The machine of another stack that the declaration names by its uuid; None: it does not exist.
 
     Raises:
         VsphereError: gpufleet did not make it, it has another name, or there are several.
@@ -240,8 +240,8 @@ def _in_flight(work: MachineWork) -> str:
 
 
 def _clean_up(work: MachineWork, live: Observed, failure: VsphereError) -> None:
-    """Remove what this call made, unless it waits for a person's answer or the update was
-    interrupted; a failure to do so never hides the first one."""
+    """Remove the machine that this call made, unless it has an open question or the update was
+    interrupted; a failure of the removal never hides the first failure."""
     keep, left = work.settings.on_create_failure, said("interrupted/kept", live=live)
     if keep is CreateFailure.KEEP or failure.code is Code.QUESTION or CANCELLED.is_set():
         raise failure.with_left(left) from None

@@ -75,7 +75,7 @@ class DrsCluster:
         """Change the cluster until it is as declared.
 
         Args:
-            what: What is changed, for errors.
+            what: Name of the changed setting, for errors.
             lacking: Reads the cluster and returns the change; None: it is as declared.
             alone: Lock held during the whole change. Default: the lock of all changes in this
                 process.
@@ -146,7 +146,7 @@ def drs_group(work: MachineWork, name: str) -> DrsGroup:
 
 
 def group_of(work: MachineWork) -> DrsGroup | None:
-    """The group that the machine is to be in; None: none is declared."""
+    """The declared DRS group of the machine; None: not declared."""
     name = work.settings.vm_group
     return None if name is None else drs_group(work, name)
 

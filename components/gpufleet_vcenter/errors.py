@@ -54,7 +54,7 @@ class Code(StrEnum):
 
 
 class VsphereError(Exception):
-    """One failure in one paragraph: what, where, what to do, and vCenter's name for it.
+    """One failure in one paragraph: fact, place, fix, and vCenter's name of the fault.
 
     Never holds a password, user data or a SOAP dump.
     """
@@ -105,9 +105,9 @@ def failed(row: str, *, fault: str = "", left: str = "", **facts: Fact) -> Vsphe
     """The failure of a row of `failures.jsonl`, which has the texts: each is written once.
 
     Args:
-        row: Its name: the code without `vsphere-`, and after `/` what distinguishes its texts.
+        row: Its name: the code without `vsphere-`, and after `/` the variant of its texts.
         fault: vCenter's type name of the fault. Default: vCenter raised none.
-        left: What exists now because the work stopped here. Default: what the row says.
+        left: What exists now because the work stopped here. Default: the text of the row.
         facts: Values in the texts.
     """
     code = Code(f"vsphere-{row.partition('/')[0]}")

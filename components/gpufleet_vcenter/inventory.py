@@ -127,7 +127,7 @@ class Inventory:
 
 
 CATALOGUE = "2026.11"
-"""Edition whose vGPU tables say how many fit on a GPU; the hosts say which profiles exist."""
+"""Edition whose vGPU tables have the maximum per GPU; the hosts report the existing profiles."""
 
 
 def per_gpu(profile: str) -> int | None:

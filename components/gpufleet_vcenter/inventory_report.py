@@ -152,8 +152,8 @@ class HostSetup:
 
 Check = dict[str, str]
 """One condition of a host: its name (`check`), what is known (`state`), what was `found`, and the
-`fix`. States: `ok`; `wrong`, vGPUs do not start like this; `hint`, a possible cause where they do
-not; `notKnown`, the API did not answer, or shows no such setting."""
+`fix`. States: `ok`; `wrong`, vGPUs do not start with it; `hint`, a possible cause if they do not
+start; `notKnown`, the API did not answer, or shows no such setting."""
 
 
 def _check(row: str, **facts: object) -> Check:

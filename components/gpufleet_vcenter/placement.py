@@ -1,7 +1,7 @@
-"""Which host each new machine goes to, and which host fails which requirement.
+"""Host of each new machine, and the unmet requirements of the other hosts.
 
-All machines of one call are alike, so what a host can take is a number, and filling hosts by number
-is exact: no order of machines fits more.
+All machines of one call are equal, so the capacity of a host is a number, and filling hosts by
+number is exact: no other order fits more machines.
 """
 
 import sys

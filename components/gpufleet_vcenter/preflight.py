@@ -168,7 +168,7 @@ def _validate_name(work: MachineWork, reasons: list[str]) -> None:
 
 @cache
 def _privileges() -> tuple[tuple[str, str, str], ...]:
-    """Kind of object, what must hold, and the privilege that a user then needs on it."""
+    """Kind of object, condition, and the privilege that the user then needs on it."""
     with Path(__file__).with_name("privileges.csv").open(encoding="utf-8") as file:
         return tuple((row["object"], row["when"], row["privilege"]) for row in csv.DictReader(file))
 
@@ -224,7 +224,7 @@ def _stores(found: FoundPlace, template: Observed) -> list[Any]:
 
 
 def _granted(session: Session, items: list[Any], privileges: set[str]) -> set[tuple[str, str]]:
-    """Object and privilege, for what the user has."""
+    """Object and privilege, for each privilege that the user has."""
     manager = session.content.authorizationManager
 
     def ask() -> Any:

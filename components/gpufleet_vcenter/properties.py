@@ -114,8 +114,8 @@ with Path(__file__).with_name("properties.csv").open(encoding="utf-8") as _file:
     PROPERTIES: Mapping[str, MachineProperty] = {
         row["path"]: _property(row) for row in csv.DictReader(_file)
     }
-"""By path. A property that is not here is not compared: what may move by itself (host, addresses,
-change version)."""
+"""Properties by path. Other properties are not compared, because they change by themselves (host,
+addresses, change version)."""
 
 
 def plain_differences(settings: Any, live: Any) -> Mapping[str, Any]:

@@ -16,7 +16,7 @@ from gpufleet_vcenter.errors import failed
 from gpufleet_vcenter.session import Session
 
 _PAGE = 500
-"""Objects per answer: bounds what a large inventory holds in memory at once."""
+"""Objects per answer: limits the memory for a large inventory."""
 
 _collector = vmodl.query.PropertyCollector
 
@@ -104,7 +104,7 @@ def checked(answer: Any) -> Any:
 
     Raises:
         VsphereError: a property may not be read.
-        vim.fault.NotAuthenticated: the session is lost: reads say so for each property.
+        vim.fault.NotAuthenticated: the session is lost, which reads report for each property.
     """
     if answer is None:
         return None

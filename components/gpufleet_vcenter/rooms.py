@@ -58,10 +58,10 @@ _LONGEST_PAUSE = 10.0
 
 
 class Rooms:
-    """Reads the inventory when it must, and claims a host for one machine after the other.
+    """Reads the inventory if needed, and claims a host for one machine after the other.
 
-    An old inventory does no harm: later claims are known. It is read again when it
-    shows no room, because machines may have gone.
+    An old inventory does no harm: later claims are known. It is read again when it shows no room,
+    because machines may have been removed.
     """
 
     def __init__(self, read: Callable[[], Inventory], server: str) -> None:

@@ -191,7 +191,7 @@ class Place(VspherePlaceOptions):
     """Type of the first adapter; another type is another adapter, with another MAC address.
     Default: the template's."""
     networks: Annotated[tuple[VsphereAdapter, ...], Field(max_length=MOST_NETWORKS)] = ()
-    """All adapters, 1 to 10, in place of `network` and `adapter`. Default: as these say."""
+    """All adapters, 1 to 10, in place of `network` and `adapter`. Default: from these two."""
 
     @property
     def adapters(self) -> tuple[tuple[str | None, str | None], ...]:
@@ -215,7 +215,7 @@ class NodeSettings(VsphereMachineOptions):
     owner: str = Field(min_length=1, max_length=400)
     """`organisation/project/stack/group/ordinal`: part of the machine's id."""
     generation: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{12}$")]
-    """Digest of what replaces the machine: part of the machine's id."""
+    """Digest of the inputs that replace the machine: part of the machine's id."""
     life: str = Field(default="", max_length=64)
     """Id of the stack, made once and kept in its state: part of the machine's id. Default: unknown,
     as for machines that were made before there was one."""
@@ -238,8 +238,8 @@ class NodeSettings(VsphereMachineOptions):
     user_data: str | None = Field(default=None, repr=False)
     """cloud-init user data, or Ignition: secret, never in outputs. Default: none."""
     boot_sha256: str = Field(default="", max_length=64)
-    """Digest of the first-boot data without what expires, such as a join token: where it is given,
-    it decides in place of the data whether this is another machine. Default: the data decides."""
+    """Digest of the first-boot data without expiring parts, such as a join token: if given, it
+    decides in place of the data whether the machine is replaced. Default: the data decides."""
     user_data_format: Literal["cloudInit", "ignition"] = "cloudInit"
     vendor_data: str | None = Field(default=None, repr=False)
     """cloud-init vendor data, which user data overrides: secret, never in outputs. Default:
@@ -251,7 +251,7 @@ class NodeSettings(VsphereMachineOptions):
     """Static addresses of its adapters. Default: DHCP."""
     kubernetes: KubernetesAccess | None = None
     """The cluster: a new machine counts once its node is Ready, and a node is drained before its
-    machine goes. Default: the cluster is not read."""
+    machine is removed. Default: the cluster is not read."""
 
     @property
     def attachments(self) -> tuple[GpuAttachment, ...]:
@@ -306,10 +306,9 @@ class NodeSettings(VsphereMachineOptions):
 
 
 def normalised(properties: Mapping[str, Any]) -> dict[str, Any]:
-    """Properties as they were written: whole floats are integers again, nulls are absent, and what
-    is not known yet is `UNKNOWN`, for which the SDK has an object (pulumi 3.272.0, `output.py`).
-
-    The engine hands every number on as a float, and pyVmomi refuses a float for an int.
+    """Properties as declared: whole floats become integers, nulls are absent, and unknown values
+    are `UNKNOWN`, for which the SDK has an object (pulumi 3.272.0, `output.py`). The engine passes
+    every number as a float, and pyVmomi refuses a float for an int.
     """
     return {key: _normal(value) for key, value in properties.items() if value is not None}
 

@@ -32,8 +32,8 @@ _ADDED_KEY = -100
 
 
 def _cpu_allocation(settings: NodeSettings, live: Observed, least_mhz: int) -> Any | None:
-    """Reservation and shares of processor time, both: whether one alone leaves the other is not
-    documented. None: they are what is declared."""
+    """Reservation and shares of processor time, both: it is not documented whether one alone keeps
+    the other. None: both are as declared."""
     declared = settings.cpu_reservation_mhz
     mhz = max(least_mhz, live.cpu_reservation_mhz if declared is None else declared)
     level = str(settings.cpu_shares or live.cpu_shares)

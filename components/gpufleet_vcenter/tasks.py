@@ -99,8 +99,8 @@ def wait(session: Session, task: Any, seconds: int, watch: Callable[[], None] | 
         watch: Called repeatedly during a long task; its exceptions end the wait. Default: no call.
 
     Raises:
-        OutcomeUnknownError: vCenter does not know the task: it was restarted, or the task is long
-            over. What the task was to do may be done or not, so it says nothing of its object.
+        OutcomeUnknownError: vCenter does not know the task: it was restarted, or the task ended
+            long ago. What the task was to do may be done or not, so it says nothing of its object.
         TaskTimeoutError: it was not done after `seconds`.
         VsphereError: the update was interrupted; the task goes on.
         vmodl.MethodFault: the fault it ended with.
@@ -253,8 +253,8 @@ def in_words(
 
     Args:
         doing: The step and its object.
-        setting: Timeout that allows more, for one step. Default: for many steps, each of which says
-            what an interrupt leaves.
+        setting: Timeout that allows more, for one step. Default: for many steps, each with its own
+            text after an interrupt.
         left: What exists if it takes longer.
         mmio_gib: MMIO window of the machine, where a fault may mean that it is too small.
 

@@ -1,4 +1,4 @@
-"""Feature gates of NVIDIA's DRA driver: what needs them, which exclude others.
+"""Feature gates of NVIDIA's DRA driver: features that need them, and conflicts.
 
 Source: kubernetes-sigs/dra-driver-nvidia-gpu v0.5.0 `pkg/featuregates/featuregates.go`. The chart
 checks none of this: a conflict renders, and the driver's pods crash. Which release has which gate

@@ -60,8 +60,8 @@ class Grant:
     """One unit of a resource that a pod requests, and the part of a GPU that it gets."""
 
     resource: str
-    """Extended resource name, exactly as the node publishes it. Of a `dra` pool: what the scheduler
-    answers through a DeviceClass, or without `extendedResource` the DeviceClass a claim names."""
+    """Extended resource name, exactly as the node publishes it. For a `dra` pool: the name that a
+    DeviceClass provides, or without `extendedResource` the DeviceClass of a claim."""
     gpu: str
     """Key of the GPU in the catalogue; empty where it is not known."""
     per_node: int
@@ -75,7 +75,7 @@ class Grant:
     """How many shares each device (GPU or slice) is divided into; 1: not divided."""
     memory_bytes: int | None
     """Usable memory of one share in bytes: of the whole device when exclusive, an enforced limit
-    under MPS, an even part that nothing enforces under time-slicing. None where not sourced."""
+    under MPS, an even part without enforcement under time-slicing. None: not sourced."""
     device_bytes: int | None
     """Usable memory of the device that the shares divide, in bytes. None where not sourced."""
     is_enforced: bool
@@ -84,7 +84,7 @@ class Grant:
     threads_percent: int = 100
     """MPS: maximum active threads of one client, percent of the GPU."""
     device_class: str | None = None
-    """DeviceClass of claims for it; None where a device plugin advertises it."""
+    """DeviceClass of claims for it; None: a device plugin advertises it."""
 
     @property
     def is_whole_gpu(self) -> bool:
@@ -93,8 +93,8 @@ class Grant:
 
     @property
     def most_bytes(self) -> int | None:
-        """Maximum memory that a program can allocate: its share where that is enforced, else all
-        that the device has. None where not sourced."""
+        """Maximum memory that a program can allocate: its share if it is enforced, else the whole
+        device. None: not sourced."""
         return self.memory_bytes if self.is_enforced else self.device_bytes
 
 
@@ -111,7 +111,7 @@ def grant(
 ) -> Grant:
     """Grant of one unit of a resource on nodes with `devices` devices of this kind.
 
-    `gpu`: None where it is not known; then only `device_bytes` says how much memory there is.
+    `gpu`: None if unknown; then only `device_bytes` states the memory.
     `profile`: MIG profile of the devices, None for whole GPUs. `resource`: name before shares are
     renamed; default: the vendor's for whole GPUs, the one of the strategy `mixed` for slices. On
     GKE, slices and shares are published as `nvidia.com/gpu`: name it, without `rename`.

@@ -1,4 +1,4 @@
-"""NVIDIA's spelling of MIG profiles: parsing it, and finding the profile an author meant.
+"""NVIDIA's spelling of MIG profiles: parser, and search of the most similar profile.
 
 Grammar: NVIDIA/go-nvlib `pkg/nvlib/device/mig_profile.go` and NVIDIA/mig-parted `pkg/types`.
 """
@@ -36,7 +36,7 @@ class ProfileName:
 
 @lru_cache(maxsize=512)
 def parse(name: str) -> ProfileName | None:
-    """The parts of a profile name, or None where NVIDIA's tools would refuse its spelling."""
+    """The parts of a profile name; None: NVIDIA's tools refuse its spelling."""
     match = _GRAMMAR.fullmatch(name)
     if match is None:
         return None

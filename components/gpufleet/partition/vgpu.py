@@ -1,8 +1,8 @@
 """vGPU types: meaning of a name, number on one GPU, devices that the machine sees.
 
 A name is `<board>[-<slices>]-<GB><series>[<attribute>]`; a number of slices makes the type
-MIG-backed (NVIDIA/vgpu-device-manager `pkg/types/vgpu_type.go`). Which types a board has, its row
-of the catalogue says; which a host offers, only the host.
+MIG-backed (NVIDIA/vgpu-device-manager `pkg/types/vgpu_type.go`). The types of a board are in its
+row of the catalogue; those of a host are known only to the host.
 """
 
 import difflib
@@ -204,8 +204,8 @@ def cut(gpu: Gpu, count: int, declared: Vgpu, place: str) -> tuple[VgpuCut | Non
 
 
 def most_per_gpu(gpus: Iterable[Gpu], name: str) -> int | None:
-    """Maximum number of vGPUs of the type on one GPU, all of one size, or None when no table
-    says, or two boards of that name differ."""
+    """Maximum number of vGPUs of the type on one GPU, all of one size; None: in no table, or two
+    boards of that name differ."""
     found = {
         gpu.vgpu.types[known.tail]
         for gpu, known in boards_of(gpus, name)
@@ -301,7 +301,7 @@ def _check_scheduler(found: VgpuType, whole: bool, declared: Vgpu, place: str) -
 
 def _check_turns(found: VgpuType, declared: Vgpu, place: str) -> Iterable[Finding]:
     """Time-slicing works in machines with vGPUs (NVIDIA/cloud-native-docs 04d43c1
-    `gpu-operator/gpu-sharing.rst`), which says nothing of MIG-backed ones."""
+    `gpu-operator/gpu-sharing.rst`), which does not mention MIG-backed ones."""
     slicing = declared.time_slicing
     if slicing is None:
         return

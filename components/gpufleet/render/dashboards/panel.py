@@ -1,7 +1,7 @@
 """Parts of a Grafana dashboard, placed in rows of 24 columns.
 
-Format: Grafana's dashboard JSON, schema version 39 (Grafana 10.3 and later read it). Only what our
-dashboards use is written; Grafana fills in the rest.
+Format: Grafana's dashboard JSON, schema version 39 (Grafana 10.3 and later read it). Only fields
+that our dashboards use are written; Grafana adds the rest.
 """
 
 from collections.abc import Mapping
