@@ -141,11 +141,11 @@ class HostSetup:
     version: str
     """Version of ESXi."""
     default_graphics: str
-    """Graphics type that new GPUs get; empty: not known."""
+    """Graphics type that new GPUs get; empty: unknown."""
     licence: str | None
-    """Name of the licence that is assigned to the host; None: not known."""
+    """Name of the licence that is assigned to the host; None: unknown."""
     packages: tuple[str, ...] | None
-    """Installed packages of NVIDIA, name and version; None: not known."""
+    """Installed packages of NVIDIA, name and version; None: unknown."""
     without_sriov: tuple[str, ...]
     """Addresses of the devices that report no SR-IOV although they have a report of it."""
 

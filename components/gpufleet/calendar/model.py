@@ -60,9 +60,9 @@ class CalendarSpan:
     least: int | None
     """Micro-dollars an hour that are paid for any use; None: unknown."""
     most: int | None
-    """Micro-dollars an hour at the largest size; None: not known."""
+    """Micro-dollars an hour at the largest size; None: unknown."""
     unused_cost: int | None
-    """Micro-dollars an hour of the unused instances; None: not known."""
+    """Micro-dollars an hour of the unused instances; None: unknown."""
 
     @property
     def gpus(self) -> int:
@@ -118,6 +118,6 @@ class FleetCalendar:
     least: Fraction | None
     """Micro-dollars that are paid for any use; None: unknown."""
     most: Fraction | None
-    """Micro-dollars at the largest size; None: not known."""
+    """Micro-dollars at the largest size; None: unknown."""
     unused: Fraction | None
-    """Micro-dollars of blocks and reservations that no team may use; None: not known."""
+    """Micro-dollars of blocks and reservations that no team may use; None: unknown."""

@@ -105,7 +105,7 @@ class Catalogue:
         return driver_rows.driver_table(read_rows(self.folder, "drivers"), self.sources)
 
     def operator_driver(self, version: str) -> str | None:
-        """The driver that a release of the GPU Operator installs by default; None: not known."""
+        """The driver that a release of the GPU Operator installs by default; None: unknown."""
         chart = self.chart("gpu-operator")
         if version.removeprefix("v") == chart.version.removeprefix("v"):
             return chart.components["driver"]
@@ -311,7 +311,7 @@ class Catalogue:
         return tuple(sorted(found, key=_cheapest_first))
 
     def device_memory(self, instance: InstanceType) -> int | None:
-        """Bytes of memory one device of this instance offers; None where not sourced.
+        """Bytes of memory one device of this instance offers; None: not sourced.
 
         A whole GPU: what its driver reports (clouds state the slightly larger nominal size). A
         slice: what the cloud states, else the GPU's memory times the fraction.

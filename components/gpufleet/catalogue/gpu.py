@@ -43,9 +43,9 @@ class MigProfile:
     nominal_gb: int
     """The number in the name. Not the usable memory."""
     usable_bytes: int | None = None
-    """Memory column of `nvidia-smi mig -lgip`; None where it was not sourced."""
+    """Memory column of `nvidia-smi mig -lgip`; None: not sourced."""
     multiprocessors: int | None = None
-    """Streaming multiprocessors; None where not sourced."""
+    """Streaming multiprocessors; None: not sourced."""
     engines: Mapping[str, int | None] = field(
         default_factory=FrozenDict[str, "int | None"], hash=False
     )
@@ -101,7 +101,7 @@ class MigGeometry:
     shape: str = ""
     """Compute slices x memory slots: GPUs of one shape have equal placements."""
     min_driver: str | None = None
-    """Oldest driver (branch) that offers MIG on this GPU; None where not sourced."""
+    """Oldest driver (branch) that offers MIG on this GPU; None: not sourced."""
     known: str = ""
     """Basis of the evidence, in words; it can differ between names, sizes and placements."""
     notes: str = ""
@@ -184,7 +184,7 @@ class Gpu:
     other vendors the product line."""
     compute_capability: tuple[int, int] | None
     nominal_gb: int | None = None
-    """Marketing size; None where not sourced."""
+    """Marketing size; None: not sourced."""
     memory_bytes: int | None
     """Memory that the driver reports; None: not sourced."""
     product_names: tuple[str, ...] = ()
@@ -217,9 +217,9 @@ class Gpu:
     idle: IdlePower | None = None
     """Power without work; None: not sourced, which differs from 0."""
     generation: GenerationSupport | None = None
-    """Drivers and CUDA of its compute capability; None where not sourced."""
+    """Drivers and CUDA of its compute capability; None: not sourced."""
     support: GpuSupport | None = None
-    """First driver and first GPU Operator for it; None where not sourced."""
+    """First driver and first GPU Operator for it; None: not sourced."""
     confidential: bool = False
     """Whether NVIDIA supports it in confidential computing: whole, passed through to one VM."""
     cores: int | None = None
@@ -244,7 +244,7 @@ class Gpu:
         return None if self.generation is None else self.generation.kernel_modules
 
     def idle_watts(self, *, mig: bool) -> int | None:
-        """Watts without work, in MIG mode or not; None: not known."""
+        """Watts without work, in MIG mode or not; None: unknown."""
         return None if self.idle is None else self.idle.mig_watts if mig else self.idle.watts
 
     @property

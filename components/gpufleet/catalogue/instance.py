@@ -87,7 +87,7 @@ class Accelerator:
     gpu: str
     """Key of `Catalogue.gpus`."""
     count: int | None = None
-    """Devices the operating system sees; a fractional GPU counts as one. None where not sourced:
+    """Devices the operating system sees; a fractional GPU counts as one. None: not sourced:
     nothing can be planned on such a type."""
     fraction: Fraction
     """Share of one physical GPU each device is: 1, or 1/8, 1/4, 1/2 for g6f and g4 slices."""
@@ -149,7 +149,7 @@ class InstanceType:
     Which of them work: `offered_partition_sizes`.
     """
     spot_interruption: str | None
-    """AWS spot advisor band, `5-10%`; None where not sourced."""
+    """AWS spot advisor band, `5-10%`; None: not sourced."""
     notes: str = ""
     source: Source
     spot_saving_percent: int | None = None
@@ -203,7 +203,7 @@ class InstanceType:
 
     @property
     def gpus(self) -> Fraction | None:
-        """Physical GPUs of the instance: count times fraction; None where not sourced."""
+        """Physical GPUs of the instance: count times fraction; None: not sourced."""
         if self.accelerator.count is None:
             return None
         return self.accelerator.count * self.accelerator.fraction

@@ -119,7 +119,7 @@ class NodeImage:
     """Whether its kernel runs in FIPS mode; None: it follows from how the image or the cluster was
     made."""
     fips_because: str = ""
-    """Why; empty: not known."""
+    """Why; empty: unknown."""
     evidence: str = ""
     """Facts of this row that were not verified; empty: all were read in the source."""
 

@@ -29,12 +29,12 @@ class IdleEnergy:
 
     @property
     def watts(self) -> int | None:
-        """Idle power of one GPU; None: not known."""
+        """Idle power of one GPU; None: unknown."""
         return self.pool.gpu.idle_watts(mig=self.mig)
 
     @property
     def kwh(self) -> Decimal | None:
-        """Kilowatt-hours, to the watt-hour; None: not known."""
+        """Kilowatt-hours, to the watt-hour; None: unknown."""
         if self.watts is None:
             return None
         return round(Decimal(round(self.gpu_hours * self.watts)) / 1000, 3)

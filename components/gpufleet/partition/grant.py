@@ -77,7 +77,7 @@ class Grant:
     """Usable memory of one share in bytes: of the whole device when exclusive, an enforced limit
     under MPS, an even part without enforcement under time-slicing. None: not sourced."""
     device_bytes: int | None
-    """Usable memory of the device that the shares divide, in bytes. None where not sourced."""
+    """Usable memory of the device that the shares divide, in bytes. None: not sourced."""
     is_enforced: bool
     """Whether a program is held to `memory_bytes`. False where programs share the memory of the
     device without a limit: time-slicing, compute instances of one GPU instance."""

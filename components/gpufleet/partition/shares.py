@@ -30,7 +30,7 @@ def shared_name(resource: str, replicas: int, rename: bool) -> str:
 
 
 def slice_memory(gpu: Gpu, profile: str) -> int | None:
-    """Usable memory of one MIG instance in bytes, None where it was not sourced."""
+    """Usable memory of one MIG instance in bytes; None: not sourced."""
     if gpu.mig is None:
         return None
     found = gpu.mig.profiles.get(gpu.mig.alternate_names.get(profile, profile))

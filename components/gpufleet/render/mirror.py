@@ -25,7 +25,7 @@ class ImageReference:
     """One image of one user."""
 
     repository: str
-    """Registry, path and name; empty: not known."""
+    """Registry, path and name; empty: unknown."""
     tag: str
     """Tag, or its part that the operator completes; empty: unknown, or a digest replaces it."""
     digest: str = ""
