@@ -63,7 +63,7 @@ def _found(session: Session, network: Any) -> FoundNetwork:
     else:
         known = one(session, network, vim.Network, ("name",)) or {}
         key, name = str(network._moId), known.get("name", "")
-        # As vCenter says it, escapes included: so govmomi writes it, too (object/network.go, 0.56).
+        # vCenter's spelling with escapes, as govmomi writes it (object/network.go, 0.56).
         backing = _Card.NetworkBackingInfo(network=network, deviceName=name)
     return FoundNetwork(network, key, unquote(str(known.get("name", ""))), backing)
 

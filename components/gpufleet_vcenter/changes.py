@@ -1,6 +1,8 @@
 # pyright: standard
-"""Effects of a change of inputs on a machine. It compares the inputs of the last run (`old`, with
-the differences that a refresh found in vCenter under `drifted`) and the currently declared inputs.
+"""Effects of a change of inputs on a machine.
+
+It compares the inputs of the last run (`old`, with the differences that a refresh found in vCenter
+under `drifted`) and the currently declared inputs.
 """
 
 from collections.abc import Mapping
@@ -161,8 +163,9 @@ def is_same_machine(
 
 def refused(found: tuple[MachineChange, ...], policy: str) -> list[tuple[str, str]]:
     """Property and reason of each change that would fail later, before any change is made, and of
-    each that would stop a machine without the permission. Facts that the state lacks (inputs do not
-    contain the template's values) refuse nothing yet.
+    each that would stop a machine without the permission.
+
+    Facts that the state lacks (inputs do not contain the template's values) refuse nothing yet.
     """
     replaced = replaces(found, policy)
     if replaced and policy != UpdatePolicy.REPLACE.value:
@@ -183,7 +186,7 @@ def refused(found: tuple[MachineChange, ...], policy: str) -> list[tuple[str, st
 
 
 def _ends(change: MachineChange) -> str:
-    first_boot = PROPERTIES[change.path].first_boot  # what it holds may be secret
+    first_boot = PROPERTIES[change.path].first_boot  # its content may be secret
     row = "replacement-impossible/first-boot" if first_boot else "replacement-impossible/other"
     return said(row, change=change, word=WORD)
 

@@ -193,7 +193,7 @@ def power_on(work: MachineWork, live: Observed) -> Observed:
     if live.power == "suspended":
         raise failed("host-state/suspended", live=live)
     if live.is_on:
-        return still_there(work.session, live)  # as it is after what was changed
+        return still_there(work.session, live)  # the machine after the changes
     doing, mmio = f"powering on {live.name}", mmio_of(work.settings)
     with in_words(doing, "powerOn", f"{live.name} exists", mmio):
         for _ in range(_CALLS):
@@ -233,8 +233,8 @@ def _start(work: MachineWork, live: Observed) -> None:
     if not found.is_cluster:
         run(session, machine.PowerOnVM_Task, seconds, watch)
         return
-    # The call that lets DRS place what is free to move. Its own success says nothing of the
-    # machine: that is in the task of the one attempt.
+    # The call lets DRS place movable machines. Its own success does not state the result of the
+    # machine: that is in the task of the single attempt.
     outcome = run(session, start, seconds, watch)
     for attempt in getattr(outcome, "notAttempted", None) or []:
         raise attempt.fault

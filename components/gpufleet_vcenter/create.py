@@ -278,7 +278,7 @@ def clone_replacement(work: MachineWork, uuid: str) -> None:
             wish = check_before(work)
         except VsphereError as failure:
             if failure.code is Code.DATASTORE_FULL:
-                return  # validated with the old machine gone
+                return  # validated without the old machine
             raise
         host = read_host(session, old.host).without((uuid,))
         if work.place.pod is None and slots_of(host, wish).free:

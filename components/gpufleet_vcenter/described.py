@@ -71,7 +71,7 @@ def describe(work: MachineWork, live: Observed, before: NodeSettings | None) -> 
         gone = tag_ids(session, former - wanted, of_all=False)
         ids = tag_ids(session, wanted)
         there = attached(session, live, {**gone, **ids})
-        # A category may allow one tag only: the old one goes first.
+        # A category may allow one tag only: the old tag is removed first.
         for tag in sorted(there & gone.keys()):
             _tagged(session, live, f"/id:{gone[tag]}", "detach")
         for tag in sorted(ids.keys() - there):  # one that is as wanted is fine
@@ -83,7 +83,7 @@ def _set_attributes(
 ) -> None:
     keys, known = _keys(session, wanted), _known_keys(session)
     values = {keys[name]: value for name, value in wanted.items()}
-    # A value cannot be removed, only emptied; an attribute that is gone took its values along.
+    # A value cannot be removed, only cleared; the values of a deleted attribute are deleted too.
     gone = former.keys() - wanted.keys()
     values.update({known[name]: "" for name in gone if name in known})
     manager = session.content.customFieldsManager

@@ -323,10 +323,10 @@ def _step(
     if current is not None and (
         current.standing is Standing.PENDING or known not in ("", current.uuid)
     ):
-        return _without_state(step, current, begun)  # an update that was cut off replaced it
+        return _without_state(step, current, begun)  # an interrupted update replaced it
     found = changes(_comparable(old, new), inputs_kept(new), objects)
     if current is not None and current.generation == new.get("generation"):
-        # It is what is declared, whatever the state has of it.
+        # It is as declared, although the state differs.
         replace_kind = MachineChangeKind.REPLACE
         found = tuple(one for one in found if one.kind is not replace_kind or one.path in LOST)
     step = replace(step, old=old, changes=found, row=current)
@@ -334,7 +334,7 @@ def _step(
         if begun is not None:
             return replace(step, kind=StepKind.TAKE, old={}, changes=(), row=begun)
         if not replaces(found, step.policy):
-            return replace(step, changes=())  # it is gone
+            return replace(step, changes=())  # it no longer exists
     if replaces(found, step.policy):
         return replace(step, kind=StepKind.REPLACE, next=begun)
     return replace(step, kind=StepKind.CHANGE)

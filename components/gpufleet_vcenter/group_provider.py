@@ -140,7 +140,7 @@ class VsphereGpuNodeGroupProvider(VsphereProvider):
         Raises:
             VsphereError: it is not possible, or would stop running machines without the permission;
                 then nothing was changed.
-            NotReadyError: a machine is not what is declared; the state has the others.
+            NotReadyError: a machine is not as declared; the state has the others.
         """
         return UpdateResult(_reconciled(_known(_news), state_of(normalised(_olds)), _id))
 
@@ -149,7 +149,7 @@ class VsphereGpuNodeGroupProvider(VsphereProvider):
         outs = normalised(_props)
         before = state_of(outs)
         if not before:
-            return  # the resource of the id removes what carries it
+            return  # the resource of the id removes machines with the id
         some, group = next(iter(before.values())), str(outs["group"])
         _refuse_rename(group, before)
         width = int(outs.get("rolloutWidth") or outs["width"])
@@ -307,8 +307,8 @@ _KEPT = ("group", "common", "width", "names")
 
 
 class VsphereGpuNodeOwnerProvider(VsphereProvider):
-    """Give a group of machines its id. It is made before any machine, so that a run that is killed
-    leaves no machine that the next run, or a destroy, does not know."""
+    """Id of a group of machines. It is made before any machine, so that a killed run leaves no
+    machine that the next run, or a destroy, cannot find."""
 
     def check(self, _olds: dict[str, Any], news: dict[str, Any]) -> CheckResult:
         """The group's own resource validates these inputs."""
@@ -356,9 +356,10 @@ def _kept(given: Mapping[str, Any]) -> dict[str, Any]:
 
 class FormerResourceProvider(VsphereProvider):
     """A record of a machine that the group has now, in states of earlier versions until the next
-    update: nothing differs, and its removal deletes only the record. Its machine has the id of the
-    group in its marks: an update has that group, which keeps or removes it, and a destroy removes
-    the resource of the id next, with every machine that has the id.
+    update: nothing differs, and its removal deletes only the record.
+
+    Its machine has the id of the group in its marks: an update has that group, which keeps or
+    removes it, and a destroy removes the resource of the id next, with all machines of the id.
     """
 
     def create(self, props: dict[str, Any]) -> CreateResult:

@@ -1,6 +1,6 @@
 # pyright: standard
-"""Carrying out the steps of a group: many machines at a time, and none that runs is lost. What is
-done with one machine (make, look, change) can be run again."""
+"""Execution of the steps of a group: many machines at a time, without loss of a running one. The
+functions for one machine (make, look, change) can be repeated."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -63,11 +63,11 @@ def make(
 
 
 def look(uuid: str, given: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The outputs of a machine as it is now; None: it is gone.
+    """The current outputs of a machine; None: it no longer exists.
 
     Args:
         uuid: Its instance uuid.
-        given: Inputs, or the outputs of before.
+        given: Inputs, or the previous outputs.
     """
     work = _opened(given, uuid)
     with in_words(f"reading {work.settings.name}"):
@@ -88,15 +88,15 @@ def change(
     given: Mapping[str, Any],
     found: tuple[MachineChange, ...] | None = None,
 ) -> dict[str, Any]:
-    """Change what differs between declaration and machine; safe to run again.
+    """Change a machine where it differs from its declaration; safe to repeat.
 
-    Where only the provider's own behaviour changes, vCenter is not called.
+    If only the provider's own behaviour changes, vCenter is not called.
 
     Args:
         uuid: Its instance uuid.
-        olds: Outputs of before.
+        olds: Previous outputs.
         given: Inputs.
-        found: What differs. Default: it is compared.
+        found: Differences. Default: they are computed.
     """
     found = changes(olds, inputs_kept(given)) if found is None else found
     if all(one.kind is MachineChangeKind.SETTING for one in found):
@@ -301,7 +301,7 @@ class GroupRun:
             raise late
 
     def _remove(self, step: GroupStep) -> None:
-        """The machine that runs goes, by what the state has of it, or by its marks."""
+        """Remove the running machine, found by its state or by its marks."""
         if step.old and step.uuid:
             drop(step.uuid, step.old)
         elif step.row is not None:
@@ -342,7 +342,7 @@ class GroupRun:
         clone_replacement(work, step.uuid)
 
     def _prepare(self, steps: Sequence[GroupStep]) -> None:
-        """Clone the replacements, while what they replace still runs.
+        """Clone the replacements while the old machines still run.
 
         Raises:
             VsphereError: one cannot be made; then nothing was changed.
@@ -360,8 +360,7 @@ class GroupRun:
 def each(
     steps: Sequence[GroupStep], width: int, do: Callable[[GroupStep], object]
 ) -> dict[str, str]:
-    """Do all, `width` at a time, whatever becomes of one; none is begun once the update was
-    interrupted.
+    """Run all steps, `width` at a time, also after a failure; no step begins after an interrupt.
 
     Returns name of the machine -> failure.
     """

@@ -100,7 +100,7 @@ USER_DATA_KEYS = (
     "guestinfo.ignition.config.data",
     "guestinfo.ignition.config.data.encoding",
 )
-"""Keys that may hold secrets: emptied once the node is ready, and never compared."""
+"""Keys that may contain secrets: cleared after the node is ready, and never compared."""
 
 
 JOINED_KEY = "guestinfo.gpufleet.join"
@@ -113,7 +113,7 @@ def packed(text: str) -> str:
 
 
 META_DATA_KEYS = frozenset(("instance-id", "local-hostname", "redact"))
-"""Keys of the meta data that follow from the machine, and that no one else may write."""
+"""Keys of the meta data that follow from the machine; the user may not set them."""
 
 
 def meta_data(instance_id: str, host_name: str, more: Mapping[str, Any]) -> str:
@@ -144,7 +144,7 @@ def guest_keys(instance_id: str, of: "NodeSettings", macs: Sequence[str] = ()) -
 
     Args:
         instance_id: Of the machine.
-        of: What is declared of it.
+        of: Its declaration.
         macs: MAC address of each adapter that it has.
     """
     keys: dict[str, str] = {}

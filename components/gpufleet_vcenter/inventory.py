@@ -38,13 +38,13 @@ class PhysicalGpu:
     """As `device_kind` names it: four hexadecimal digits of a GPU."""
     name: str
     memory_mib: int
-    """0: the host does not say."""
+    """0: the host does not report it."""
     passthrough: PassthroughState
     label: str
     graphics_type: str
-    """`sharedDirect` is what vGPU needs; empty: not a graphics device of the host."""
+    """vGPU needs `sharedDirect`; empty: not a graphics device of the host."""
     machines: tuple[str, ...]
-    """Ids of the machines whose vGPUs run on it, where the host says."""
+    """Ids of the machines whose vGPUs run on it, if the host reports them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class Host:
     profiles: tuple[str, ...]
     """vGPU profiles the host offers."""
     holdings: tuple[Observed, ...]
-    """Its machines with GPUs; of their devices, those."""
+    """Its machines with GPUs, with their GPU devices."""
     datastores: frozenset[str]
     """Ids of the datastores it mounts."""
     networks: frozenset[str] = frozenset()
@@ -107,8 +107,8 @@ class Inventory:
     hosts: tuple[Host, ...]
 
     def with_holdings(self, more: Mapping[str, Sequence[Observed]]) -> "Inventory":
-        """The same once these machines, by name of their host, run there: what the inventory shows
-        of one that is still off is left out."""
+        """The inventory with these machines, by name of their host, running there: their entries as
+        powered-off machines are left out."""
         hosts: list[Host] = []
         for host in self.hosts:
             coming = more.get(host.name, ())
@@ -131,8 +131,7 @@ CATALOGUE = "2026.11"
 
 
 def per_gpu(profile: str) -> int | None:
-    """Maximum number of vGPUs of a profile on one GPU, all of one size; None where no table
-    says."""
+    """Maximum number of vGPUs of a profile on one GPU, all of one size; None: in no table."""
     return most_per_gpu(load(CATALOGUE).gpus.values(), profile)
 
 
@@ -160,9 +159,9 @@ _DEVICES = paths_of("devices", "extra_config")
 def read_inventory(session: Session, datacenter: Any, compute: Any) -> Inventory:
     """Capacity of the hosts of one cluster, and its use.
 
-    Machines are read for the whole datacenter: a host may run machines of folders the cluster's
-    own machines are not in. Devices are the bulk of what a machine has, and are read only of those
-    that reserve memory: without a reservation of it all, none starts with a GPU.
+    Machines are read for the whole datacenter: a host may run machines of other folders. Devices
+    are most of a machine's data, and are read only for machines that reserve memory: without a
+    reservation of all memory, no machine starts with a GPU.
     """
     hosts = children(session, compute, vim.HostSystem, _HOST_PATHS)
     machines = children(session, datacenter, vim.VirtualMachine, _MACHINE_PATHS)
@@ -170,7 +169,7 @@ def read_inventory(session: Session, datacenter: Any, compute: Any) -> Inventory
 
 
 def read_host(session: Session, host: Any) -> Host:
-    """One host, and what is taken of it."""
+    """One host and its use."""
     hosts = list(properties(session, [host], vim.HostSystem, (*_HOST_PATHS, "vm")))
     (_, found) = hosts[0]
     there = list(found.get("vm") or ())

@@ -32,7 +32,7 @@ Machines = Sequence[Mapping[str, Any]]
 def host_row(host: Host) -> dict[str, Any]:
     """One host: its state, its GPUs, and how many more machines with one of each kind fit.
 
-    Memory is not counted here: how much a machine reserves is the pool's to say.
+    Memory is not counted: the pool decides how much a machine reserves.
     """
     held = uses(host).passthrough
     return {
@@ -58,15 +58,15 @@ def host_row(host: Host) -> dict[str, Any]:
 
 
 def _free(host: Host, profile: str) -> int:
-    """Machines with one vGPU of the profile that still fit; 0 when the host takes none."""
+    """Number of machines with one vGPU of the profile that still fit; 0 also if unknown."""
     slots = profile_slots(host, profile, 1)
     return slots.free if slots.certain and host.connected and not host.maintenance else 0
 
 
 def pool_row(pool: str, machines: Sequence[NodeSettings], inventory: Inventory) -> dict[str, Any]:
-    """How many of a pool's machines are there or find a place now, next to what already runs.
+    """Number of a pool's machines that exist or fit now, next to the running ones.
 
-    A machine that carries our marks and the name of one of the pool's is the pool's.
+    A machine with our marks and the name of a machine of the pool belongs to the pool.
     """
     running = {
         held.name: (host.name, held.group)
@@ -205,7 +205,7 @@ def _types(host: Host, wanted: Iterable[str]) -> Iterator[Check]:
 
 
 def _bios(host: Host, setup: HostSetup) -> Iterator[Check]:
-    """Settings of the BIOS are not in the API: what devices report of their effect is."""
+    """BIOS settings are not in the API; their effects on the devices are."""
     without = [gpu.address for gpu in host.gpus if gpu.passthrough is PassthroughState.NONE]
     if without:
         yield _check("iommu", gpus=", ".join(without))
@@ -231,7 +231,7 @@ _REFUSED = (
 
 
 def read_setups(session: Session, compute: Any) -> dict[str, HostSetup]:
-    """Id of each host of a cluster -> what it is set to."""
+    """Id of each host of a cluster -> its settings."""
     return {
         str(host._moId): _setup(session, host, found)
         for host, found in children(session, compute, vim.HostSystem, _PATHS)
@@ -280,7 +280,7 @@ def _assigned_licence(session: Session, host: Any) -> str | None:
 
 
 def _answered(session: Session, ask: Callable[[], T]) -> T | None:
-    """The answer, or None where vCenter refuses it to this user or has no such method."""
+    """The answer; None: vCenter refuses this user, or has no such method."""
     try:
         return session.call(ask)
     except _REFUSED:

@@ -1,8 +1,8 @@
 # pyright: standard
-"""Finding objects by path or by name, machines by their instance uuid, and storage policies.
+"""Search of objects by path or by name, machines by their instance uuid, and storage policies.
 
-Storage policies belong to a service of their own (`/pbm`), which knows a login of vCenter by its
-cookie. Cluster API calls it in the same way (kubernetes-sigs/cluster-api-provider-vsphere,
+Storage policies are in a separate service (`/pbm`), which accepts the cookie of a vCenter login.
+Cluster API calls it in the same way (kubernetes-sigs/cluster-api-provider-vsphere,
 `pkg/services/govmomi/vcenter/clone.go`: CheckRequirements, then the profile in the clone).
 """
 
@@ -154,8 +154,8 @@ def _network(session: Session, datacenter: Any, wanted: str) -> FoundNetwork:
 def former_networks(
     session: Session, datacenter: Any, former: Sequence[tuple[str | None, str | None]]
 ) -> tuple[str | None, ...]:
-    """Ids of the networks of adapters that were declared before; None for one that is gone, or was
-    left to the template."""
+    """Ids of the networks of previously declared adapters; None: a network that no longer exists,
+    or the template's."""
     found: list[str | None] = []
     for name, _ in former:
         try:

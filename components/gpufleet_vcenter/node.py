@@ -11,12 +11,12 @@ from gpufleet_vcenter.outputs import digest
 
 GROUP = "gpufleet:vsphere:MachineGroup"
 """Type of the machines of a pool. Its inputs `nodes` have those of each machine by key (fields of
-`settings.py`, camelCase), and `boot` their secret first-boot data. Destroying it does not remove
-Kubernetes Nodes unless `kubernetes` is given: `VsphereGpuNodeGroup` says how."""
+`settings.py`, camelCase), and `boot` their secret first-boot data. Its destruction does not remove
+Kubernetes Nodes unless `kubernetes` is given; see `VsphereGpuNodeGroup`."""
 OWNER = "gpufleet:vsphere:MachineOwner"
 """Type of the id of a group: which stack, of which backend, its machines belong to. It is in the
-state before the first machine is made, so that a kill leaves none that is not known. Removing it
-removes all machines that carry the id."""
+state before the first machine is made, so that a kill leaves no unknown machine. Its removal
+removes all machines with the id."""
 MACHINE, BATCH = "gpufleet:vsphere:Machine", "gpufleet:vsphere:MachineBatch"
 """Types in states of earlier versions."""
 
@@ -46,8 +46,8 @@ class VcenterResource(pulumi.CustomResource):
 
 
 def formerly(name: str) -> pulumi.ResourceOptions:
-    """That a group takes the place of a batch of earlier versions, whose state has what every
-    machine was declared as.
+    """Alias for a group that replaces a batch of earlier versions, whose state has the declaration
+    of every machine.
 
     Args:
         name: Name of the batch.
@@ -57,8 +57,7 @@ def formerly(name: str) -> pulumi.ResourceOptions:
 
 
 def generation(given: Mapping[str, Any]) -> Any:
-    """Digest of everything whose change means another machine, 12 hexadecimal digits; not secret
-    itself.
+    """Digest of all inputs whose change replaces the machine, 12 hexadecimal digits; not secret.
 
     Args:
         given: Inputs of the machine, without the digest.

@@ -44,13 +44,13 @@ def _read(path: str, value: Callable[[Any], Any]) -> Any:
 
     Args:
         path: Path of the property.
-        value: Its value in the field; what is not set is None.
+        value: Its value in the field; None: not set.
     """
     return field(default=None, metadata={"path": path, "value": value})
 
 
 def _shown(path: str, value: Callable[[Any], Any]) -> Any:
-    """The same of a declared property: its row says where vCenter shows it."""
+    """The same for a declared property, whose row has vCenter's path."""
     return _read(PROPERTIES[path].read, value)
 
 
@@ -134,7 +134,7 @@ class Observed:
     guest_id: str = _shown("guestId", _text)
     annotation: str = _shown("annotation", _text)
     cores_per_socket: int = _shown("coresPerSocket", _number)
-    """0: vCenter does not say."""
+    """0: vCenter does not report it."""
     custom_values: Mapping[int, str] = _shown("customAttributes", _custom_values)
     """Key of a custom attribute -> value; vCenter's custom attributes manager has the names."""
     networks: tuple[Any, ...] = _shown("place.network", _listed)
@@ -169,9 +169,8 @@ class Observed:
 
     @property
     def slim(self) -> "Observed":
-        """The same without the bulk of it, to hold many in memory: its devices next to GPUs, and
-        what others have in its configuration. A dynamic device that it had before it went off is
-        not its own."""
+        """The same machine without large data, to hold many in memory: without devices other than
+        GPUs and others' configuration. A dynamic device from before a power-off is not its own."""
         marks = {key: value for key, value in self.extra_config.items() if key.startswith(MARKS)}
         gpus = self.gpus if self.is_on else tuple(replace(gpu, assigned="") for gpu in self.gpus)
         return replace(self, devices=(), extra_config=marks, gpus=gpus)
@@ -184,13 +183,13 @@ class Observed:
 
     @property
     def held(self) -> tuple[str, ...]:
-        """Addresses of the host's devices that it has whole: fixed ones also while it is off."""
+        """Addresses of its passthrough devices on the host; fixed ones also while it is off."""
         on = [gpu.assigned for gpu in self.gpus if gpu.assigned and self.is_on]
         return (*(gpu.what for gpu in self.gpus if gpu.mode == "fixed"), *on)
 
     @property
     def waiting(self) -> tuple[GpuDevice, ...]:
-        """Dynamic devices that it has not got: off, it will want them back."""
+        """Dynamic devices that it lacks: a powered-off machine will need them again."""
         dynamic = (gpu for gpu in self.gpus if gpu.mode == "dynamic")
         return tuple(gpu for gpu in dynamic if not (self.is_on and gpu.assigned))
 
@@ -232,7 +231,7 @@ def paths_of(*names: str) -> tuple[str, ...]:
 
 
 def seen(machine: Any, found: Mapping[str, Any]) -> Observed:
-    """The machine as these of its properties show it; what was not read is as if it were unset."""
+    """The machine from these properties; properties that were not read count as unset."""
     read = {row.name: row.metadata["value"](found.get(row.metadata["path"])) for row in _FIELDS}
     return Observed(machine, **read)
 

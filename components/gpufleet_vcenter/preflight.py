@@ -150,8 +150,8 @@ def validate_new(
 
 
 def _validate_name(work: MachineWork, reasons: list[str]) -> None:
-    """A stranger with the machine's name is a reason. A machine that is being cloned may be shown
-    without its configuration (API reference of VirtualMachine.config): a later step waits."""
+    """A machine of another owner with its name is a reason. A running clone may have no
+    configuration yet (API reference of VirtualMachine.config): a later step waits."""
     settings = work.settings
     try:
         live = work.named()

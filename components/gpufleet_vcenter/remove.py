@@ -88,7 +88,7 @@ def destroy(work: MachineWork, live: Observed, *, spare: bool = False) -> None:
                     return
                 raise
             except OutcomeUnknownError:
-                continue  # look whether it is gone
+                continue  # check whether it still exists
             except vim.fault.InvalidPowerState:
                 if attempt == _ATTEMPTS - 1:
                     raise

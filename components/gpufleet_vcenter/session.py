@@ -59,7 +59,7 @@ _PASSING = (
     ConnectionError,
     TimeoutError,
     http.client.HTTPException,
-    vim.fault.HostConnectFault,  # what pyVmomi makes of a connection that breaks while it logs in
+    vim.fault.HostConnectFault,  # raised by pyVmomi for a connection that breaks during login
 )
 
 
@@ -181,7 +181,7 @@ class Session:
         endpoint = self.endpoint
         context = None if endpoint.plain_http else tls_context(endpoint)
         attempts = Retrying(
-            # An untrusted certificate stays one: only what may pass is tried again.
+            # An untrusted certificate stays untrusted: only temporary errors are retried.
             retry=retry_if_exception_type(_PASSING),
             stop=stop_after_attempts(4),
             wait=wait_random_exponential(multiplier=0.2, max=5),
@@ -291,7 +291,7 @@ class Rest:
         if to.plain_http:
             return urllib3.HTTPConnectionPool(to.server, to.port, **options)
         trust = tls_context(to)
-        # A pinned certificate is known: its names say nothing more.
+        # A pinned certificate is known: its names are not checked.
         options |= {"ssl_context": trust, "assert_hostname": trust.check_hostname and None}
         return urllib3.HTTPSConnectionPool(to.server, to.port, **options)
 

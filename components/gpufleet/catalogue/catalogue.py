@@ -63,7 +63,7 @@ class Catalogue:
     """Whether the reference price counts where the region has none. Otherwise it is unknown."""
 
     overlay: Overlay = field(default_factory=Overlay, repr=False)
-    """Rows that replace those of the edition, or come on top."""
+    """Rows that replace those of the edition, or are added to them."""
 
     def rows(self, table: str) -> list[RawRow]:
         """The rows of a table; those of the overlay replace rows of their name."""
@@ -229,7 +229,7 @@ class Catalogue:
         return frozen({one.name: machine_offer.machine(one, self.region) for one in self.offers})
 
     def sold(self, name: str) -> InstanceType | None:
-        """A machine type of any cloud; None where no list has it."""
+        """A machine type of any cloud; None: not in a list."""
         return self.instances.get(name) or self.offered.get(name)
 
     @cached_property

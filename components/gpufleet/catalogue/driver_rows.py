@@ -23,8 +23,7 @@ def capability_of(text: str | None) -> tuple[int, int] | None:
 
 
 def driver_table(rows: Iterable[RawRow], sources: SourceTable) -> DriverTable:
-    """The rows by what they are about: a compute capability, a GPU, a release of the operator or a
-    branch."""
+    """The rows by subject: a compute capability, a GPU, a release of the operator or a branch."""
     generations: dict[tuple[int, int], GenerationSupport] = {}
     gpus: dict[str, GpuSupport] = {}
     operators: dict[str, OperatorRelease] = {}

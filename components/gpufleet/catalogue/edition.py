@@ -10,7 +10,7 @@ from gpufleet.catalogue.lookup import UnknownKeyError, nearest_names
 
 DATA = Path(__file__).parent / "data"
 DEFAULT_EDITION = "2026.11"
-"""The edition used where none is named."""
+"""The default edition."""
 
 RawRow = dict[str, Any]
 
@@ -39,7 +39,7 @@ def editions() -> tuple[str, ...]:
 
 
 def edition_folder(edition: str) -> Path:
-    """The folder of an edition. Raises UnknownEditionError that lists those there are."""
+    """The folder of an edition. Raises UnknownEditionError with a list of the editions."""
     known = editions()
     if edition not in known:
         close = nearest_names(edition, known, limit=len(known)) or known

@@ -71,7 +71,7 @@ class Feature:
 
     @property
     def on_since(self) -> str | None:
-        """First release in which it is on by default; None: in none of them."""
+        """First release in which it is on by default; None: in no release."""
         stages = {self.since: self.on, **self.changed}
         return next((release for release, on in stages.items() if on), None)
 
@@ -134,6 +134,6 @@ def feature_tables(rows: Iterable[RawRow], sources: SourceTable) -> FrozenDict[s
 
 
 def numbers(release: str) -> Release:
-    """The numbers of a release: `v26.7.0`, `0.5`; of a line of them those of the first: `0.4.x`."""
+    """The numbers of a release: `v26.7.0`, `0.5`; for a release line, `0.4.x`, of its first."""
     first = re.sub(r"\.[xX*]", ".0", release.partition("-")[0])
     return tuple(int(part) for part in re.findall(r"[0-9]+", first))

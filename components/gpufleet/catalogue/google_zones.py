@@ -2,7 +2,7 @@
 
 A zone is a region and a letter, `us-central1-a`; an AI zone is a region, `ai`, a number and a
 letter, `us-south1-ai1b` (Compute Engine documentation, regions-zones and regions-zones/ai-zones,
-read 2026-11-28). Google invents names, so another ending is doubted, never refused.
+read 2026-11-28). Google adds names, so another ending is a warning, never an error.
 """
 
 import re
@@ -14,7 +14,7 @@ _ENDINGS = (*"abcdef", *(f"ai{number}{letter}" for number in (1, 2) for letter i
 
 
 def region_of_google_zone(zone: str) -> str | None:
-    """The region that a zone is in; None where the name is not known as one of a zone."""
+    """The region that a zone is in; None: the name is not a known form of a zone."""
     found = _ZONE.fullmatch(zone)
     return None if found is None else found["region"]
 

@@ -1,4 +1,4 @@
-"""Types of the GPU table: what a board is, what it can be cut into, how well that is known.
+"""Types of the GPU table: boards, their partitions, and the evidence of both.
 
 Units: memory is integer bytes, rates are per second. Marketing figures keep the unit in their name
 (`nominal_gb`).
@@ -30,7 +30,7 @@ EVIDENCE_ORDER = (Evidence.VERIFIED, Evidence.PARTLY_VERIFIED, Evidence.INFERRED
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MigProfile:
-    """One GPU instance profile of one GPU: what it occupies and where it may start."""
+    """One GPU instance profile of one GPU: its size and its possible start slots."""
 
     name: str
     """NVIDIA's spelling in a mig-parted file: `1g.10gb`, `1g.10gb+me`, `2g.48gb-me`."""
@@ -99,7 +99,7 @@ class MigGeometry:
     """Names some boards or drivers report for the same profile -> our name."""
     source: Source
     shape: str = ""
-    """Compute slices x memory slots: GPUs of one shape place alike."""
+    """Compute slices x memory slots: GPUs of one shape have equal placements."""
     min_driver: str | None = None
     """Oldest driver (branch) that offers MIG on this GPU; None where not sourced."""
     known: str = ""
@@ -213,9 +213,9 @@ class Gpu:
     pci_boards: Mapping[str, str] = field(default_factory=FrozenDict[str, str], hash=False)
     """PCI device id -> the board that has it."""
     vgpu: VgpuBoard | None = None
-    """vGPU types of the GPU; None where none were sourced."""
+    """vGPU types of the GPU; None: not sourced."""
     idle: IdlePower | None = None
-    """Power without work; None where it was not sourced, which is not 0."""
+    """Power without work; None: not sourced, which differs from 0."""
     generation: GenerationSupport | None = None
     """Drivers and CUDA of its compute capability; None where not sourced."""
     support: GpuSupport | None = None
@@ -228,7 +228,7 @@ class Gpu:
     """Other names `Catalogue.find_gpu` understands: clouds' accelerator types, short forms."""
     karpenter_name: str | None = None
     """Value of Karpenter's label `karpenter.k8s.aws/instance-gpu-name`, without the memory, so both
-    A100 have one. None for GPUs that no machine of AWS has, and for other makers."""
+    A100 have one. None for GPUs that no machine of AWS has, and for other vendors."""
     notes: str = ""
 
     @property
@@ -238,7 +238,7 @@ class Gpu:
 
     @property
     def kernel_modules(self) -> str | None:
-        """`open` or `proprietary` where only these drive it, `either`, or None: not known."""
+        """`open` or `proprietary` if only these support it, `either`, or None: unknown."""
         if self.support is not None and self.support.kernel_modules is not None:
             return self.support.kernel_modules
         return None if self.generation is None else self.generation.kernel_modules

@@ -1,4 +1,4 @@
-"""Types of the instance table: machine types of the clouds and what they cost.
+"""Types of the instance table: machine types of the clouds and their prices.
 
 Money is integer micro-dollars (1 USD = 1_000_000) for one hour of one instance; memory is integer
 bytes.
@@ -40,7 +40,7 @@ class Cloud:
     at the latest, maximum `instances` and `days`, time of day (UTC) when each `ends`."""
     managed: Mapping[str, str | None] = field(default_factory=FrozenDict[str, Any], hash=False)
     """Families of machines that its own provisioner starts (EKS Auto Mode) -> its fee for each, as
-    a part of the list price on demand; None where no source has it."""
+    a part of the list price on demand; None: not sourced."""
     same_place: Mapping[str, str] = field(default_factory=FrozenDict[str, Any], hash=False)
     """Region -> one of another cloud in the same town, state or country, for proposed fixes."""
     source: Source
@@ -66,10 +66,10 @@ class Price:
     region: str | None
     source: Source
     high_micro_usd_per_hour: int | None = None
-    """For spot: the highest over the region's zones; None when there is one figure."""
+    """For spot: the highest over the region's zones; None: only one figure."""
     list_micro_usd_per_hour: int | None = None
-    """A figure the cloud's price list carries for something that cannot be ordered (offer
-    `not-sold`). Shown, never counted with."""
+    """A figure in the cloud's price list for an option that cannot be ordered (offer `not-sold`).
+    Shown, never used in sums."""
     notes: str = ""
 
     @property

@@ -34,7 +34,7 @@ class Model:
     released_weights: str | None = None
     """Format in which the vendor publishes the weights, by its name in `sizing`; None: 16 bit."""
     weights_source: str = ""
-    """Key of the source that says so; empty in an overlay whose own source says it. Rows of an
+    """Key of the source of this fact; empty in an overlay whose own source states it. Rows of an
     edition have one."""
     hub: tuple[str, ...] = ()
     """Repositories of the Hugging Face Hub that hold this shape in the released format, as their
@@ -59,7 +59,7 @@ class Model:
     dense_layers: int = 0
     """Leading layers without experts."""
     dense_intermediate: int | None = None
-    """Feed-forward size of those."""
+    """Feed-forward size of the leading dense layers."""
     config: Mapping[str, Any] | None = field(default=None, hash=False)
     """The sizes of its `config.json`, where the fields above cannot hold its shape: layers with a
     state instead of a cache, an indexer, a vision tower. Sizing reads it; the fields above are then

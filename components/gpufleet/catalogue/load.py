@@ -58,7 +58,7 @@ _State = tuple[tuple[str, int, int], ...]
 
 def _state(path: Path) -> _State:
     """Names, times and sizes of the files of an overlay: another state is read again."""
-    # Only who has an overlay pays for importing the reader.
+    # Import the reader only for an overlay, to save import time.
     from gpufleet.catalogue.overlay_files import files_of
 
     known = ((file, file.stat()) for file in files_of(path))

@@ -67,8 +67,8 @@ def nearest_fix(key: str, names: Collection[str], otherwise: str = "") -> str:
 
 
 def nearest_gpus(text: str, gpus: Mapping[str, Gpu]) -> tuple[str, ...]:
-    """Keys of GPUs that look like a name: those of its series (`MI`, `RTX`, `H`), else those of the
-    vendor of the series. A name of a series that no GPU has is near to hardly any."""
+    """Keys of GPUs that are similar to a name: those of its series (`MI`, `RTX`, `H`), else those
+    of the vendor of the series. A name of an unknown series has few similar keys."""
     short = len(plain(text)) < 3 or plain(text).isalpha()
     part = [key for key in gpus if not short and plain(key).endswith(plain(text))]
     if part:
@@ -78,7 +78,7 @@ def nearest_gpus(text: str, gpus: Mapping[str, Gpu]) -> tuple[str, ...]:
     kin = [key for key in gpus if _series(key) == series]
     if not kin:
         return nearest_names(text, gpus, likeness=_SURE)
-    # Two makers have a series V: the one with most of it.
+    # Two vendors have a series V: take the vendor with most GPUs in it.
     vendor, _ = Counter(gpus[key].vendor for key in kin).most_common(1)[0]
     kin = [key for key in kin if gpus[key].vendor == vendor]
     near = nearest_names(text, kin, likeness=0.3)
@@ -159,7 +159,7 @@ def alias_index(gpus: Mapping[str, Gpu]) -> dict[str, tuple[str, ...]]:
 def resolve_gpu(gpus: Mapping[str, Gpu], index: Mapping[str, tuple[str, ...]], text: str) -> Gpu:
     """The GPU meant by a key, alias, product name or cloud accelerator type.
 
-    Raises AmbiguousKeyError when several fit and UnknownKeyError when none does.
+    Raises AmbiguousKeyError if several GPUs match and UnknownKeyError if no GPU matches.
     """
     if text in gpus:
         return gpus[text]

@@ -75,8 +75,8 @@ _PARTITIONS = {
 
 
 def partition(region: str) -> str | None:
-    """The part of AWS that has a price list, and China a currency, of its own (partitions of
-    botocore's endpoint table, read 2026-11-21); None of all other regions, whatever the cloud."""
+    """AWS partition with its own price list, in China also with its own currency (partitions of
+    botocore's endpoint table, read 2026-11-21); None for all other regions of any cloud."""
     return next((name for start, name in _PARTITIONS.items() if region.startswith(start)), None)
 
 

@@ -1,4 +1,4 @@
-"""Which inputs a resource has and of which type they are, where a declaration may write them raw.
+"""Names and types of a resource's inputs, for resources whose inputs a declaration can write raw.
 
 The rows `inputs` of `providers/<cloud>.jsonl`, from the SDK of the provider: an object is a
 mapping, a list a list of its one shape, `*` any name, and a null what is not checked.
@@ -28,9 +28,9 @@ def inputs_of(token: str) -> Mapping[str, Any]:
 
 
 def unknown_inputs(token: str, inputs: Mapping[str, Any]) -> Iterator[InputViolation]:
-    """Inputs that the resource does not have, or that cannot become what they are in it.
+    """Inputs that the resource does not have, or that cannot be converted to its type.
 
-    The provider converts numbers, texts and truth values into each other where they say the same.
+    The provider converts numbers, texts and truth values into each other if the value stays equal.
 
     Args:
         token: Type of the resource. A type without a row has no violations.

@@ -91,8 +91,8 @@ def check_region(
 
 
 def _nearest_place(region: str, known: Collection[str], catalogue: Catalogue) -> str | None:
-    """The region of other names in the same place, else one on the same continent whose
-    name is most like it."""
+    """The region of another cloud in the same place, else one on the same continent with the most
+    similar name."""
     pairs = (pair for cloud in catalogue.clouds.values() for pair in cloud.same_place.items())
     same = next((b if a == region else a for a, b in pairs if region in (a, b)), None)
     if same in known:

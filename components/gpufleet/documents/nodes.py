@@ -9,7 +9,7 @@ import yaml
 from gpufleet.documents.go_scalars import PLAIN, STR, TAG
 from gpufleet.documents.limits import Limits, UnreadableDocumentError
 
-_yaml: Any = yaml  # PyYAML's type stubs leave most of what is used here unknown
+_yaml: Any = yaml  # PyYAML's type stubs leave most names used here unknown
 _Base: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 ScalarNode: Any = yaml.ScalarNode
 MappingNode: Any = yaml.MappingNode

@@ -8,7 +8,7 @@ from gpufleet.documents.go_scalars import PLAIN, STR, TAG
 from gpufleet.documents.limits import UnreadableDocumentError
 from gpufleet.documents.nodes import MappingNode, ScalarNode, is_merge, line_of
 
-_yaml: Any = yaml  # PyYAML's type stubs leave most of what is used here unknown
+_yaml: Any = yaml  # PyYAML's type stubs leave most names used here unknown
 _RESOLVER: Any = _yaml.resolver.Resolver()
 _CONSTRUCTOR: Any = _yaml.constructor.SafeConstructor()
 _COLLECTIONS = {"map", "seq", "set", "omap", "pairs"}

@@ -13,7 +13,7 @@ import yaml
 
 from gpufleet.documents.go_scalars import TAG
 
-_yaml: Any = yaml  # PyYAML's type stubs leave most of what is used here unknown
+_yaml: Any = yaml  # PyYAML's type stubs leave most names used here unknown
 _Base: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 _PLAIN = re.compile(r"[A-Za-z_/][A-Za-z0-9_./-]*\Z")
 _WORDS = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null"})

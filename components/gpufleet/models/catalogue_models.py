@@ -21,7 +21,7 @@ from gpufleet.models.parameters import count_parameters
 
 _finding = findings_in(__file__)
 
-# The table does not say which families normalise queries and keys per head.
+# The table does not list the families that normalise queries and keys per head.
 _PER_HEAD_NORM = ("Qwen3", "OLMo-2", "Gemma-3")
 # DeepSeek V2 and V3 share these; the table gives only the ranks.
 _LATENT_NOPE = _LATENT_VALUE = 128

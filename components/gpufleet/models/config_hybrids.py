@@ -1,4 +1,4 @@
-"""Configurations whose layers are no pairs of one mixer and one feed-forward."""
+"""Configurations whose layers are not pairs of one mixer and one feed-forward."""
 
 from collections.abc import Callable
 from typing import cast
@@ -25,7 +25,7 @@ _LETTERS = {"M": "mamba", "*": "attention", "-": "mlp", "E": "moe"}
 
 
 def read_single_blocks(config: ConfigFields, hidden: int) -> list[Layer] | None:
-    """Layers of Nemotron-H, each a mixer or a feed-forward alone; None of other families."""
+    """Layers of Nemotron-H, each only a mixer or only a feed-forward; None for other families."""
     if config.text("model_type") != "nemotron_h":
         return None
     kinds = config.texts("layers_block_type") or config.texts("layer_types")
@@ -63,7 +63,7 @@ def read_single_blocks(config: ConfigFields, hidden: int) -> list[Layer] | None:
 
 
 def read_block_configs(config: ConfigFields, hidden: int) -> list[Layer] | None:
-    """Layers with sizes of their own (Llama-Nemotron); None of other families."""
+    """Layers with individual sizes (Llama-Nemotron); None for other families."""
     listed = config.value("block_configs")
     if not isinstance(listed, list):
         return None

@@ -18,7 +18,7 @@ _REPEATED = {
 
 
 def linear_mixer(config: ConfigFields, kind: str, hidden: int) -> LinearMixer:
-    """One such layer, by the fields that give its sizes; noted as an error where there are none."""
+    """One linear layer, by the fields with its sizes; reports an error if they are missing."""
     if kind == "conv" and config.has("conv_L_cache"):
         # Two gates and a value in, a short convolution, one projection out (LFM2).
         kernel = config.required("conv_L_cache")
@@ -76,8 +76,8 @@ def _gated_delta(config: ConfigFields, hidden: int) -> LinearMixer:
 
 
 def _kimi_delta(config: ConfigFields, hidden: int) -> LinearMixer:
-    """Kimi delta attention: queries, keys and values through short convolutions, two gates
-    of low rank: of what is forgotten and of the output."""
+    """Kimi delta attention: queries, keys and values through short convolutions, two gates of low
+    rank: the forget gate and the output gate."""
     sizes = config.part("linear_attn_config") or config
     heads = sizes.required("num_heads", "linear_num_heads")
     each = sizes.required("head_dim", "linear_head_dim")
@@ -146,7 +146,7 @@ def _first_mamba(hidden: int, inner: int, *, state: int, rank: int, kernel: int)
 def _second_mamba(
     hidden: int, inner: int, state: int, groups: int, heads: int, kernel: int
 ) -> LinearMixer:
-    """Mamba 2: one projection of everything in, one out, a convolution over what is mixed."""
+    """Mamba 2: one input projection, one output projection, a convolution over the mixed part."""
     mixed = inner + 2 * groups * state
     return LinearMixer(
         parameters=hidden * (inner + mixed + heads) + inner * hidden + kernel * mixed,

@@ -17,7 +17,7 @@ from gpufleet.models.model_families import (
 _finding = findings_in(__file__)
 
 _OWN_WORDS = ("block_types",)
-"""Keys that say which layers do not cache every token, in words that are not understood here."""
+"""Keys that name layers without a full cache, in a format that is not supported."""
 _FULL = ("full_attention", "attention", "global")
 _INDEXED = ("deepseek_sparse_attention", "indexed_attention")
 _WINDOWED = ("sliding_attention", "chunked_attention")
@@ -56,7 +56,7 @@ _RATIOS = {
 
 
 def _compressed(config: ConfigFields, layers: int) -> list[Mixer]:
-    """Layers of DeepSeek-V4; the ratios of its drafting layers come behind those of the model."""
+    """Layers of DeepSeek-V4; the ratios of its drafting layers follow those of the model."""
     ratios = config.numbers("compress_ratios")[:layers]
     if not ratios:
         ratios = [_RATIOS.get(kind, -1) for kind in config.texts("layer_types") or ()]
@@ -132,8 +132,8 @@ def _sharing(config: ConfigFields, mixers: list[Mixer], kinds: list[str]) -> lis
 
 
 def _refuse_unknown_hybrids(config: ConfigFields) -> None:
-    """Configurations that say in words of their own which layers do not cache every token: read as
-    plain attention they would give a wrong answer instead of none."""
+    """Refuse configurations that name layers without a full cache in their own format: read as
+    plain attention they would give a wrong result."""
     family = config.text("model_type")
     named = next((name for name in _OWN_WORDS if config.has(name)), None)
     if named is not None:
@@ -200,7 +200,7 @@ def _of_kind(config: ConfigFields, kind: str, full: Mixer, hidden: int) -> Mixer
         window = config.required(*names)
         heads = config.number("swa_num_key_value_heads")
         if heads is None:
-            # MiMo's windowed layers have twice the heads where nothing says how many.
+            # MiMo's windowed layers have twice the heads if no field states their number.
             twice = 2 if config.text("model_type") == "mimo_v2_flash" else 1
             heads = twice * full.kv_heads
         return replace(

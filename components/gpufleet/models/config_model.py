@@ -263,8 +263,8 @@ def _vision_tower(whole: ConfigFields, vision: ConfigFields, hidden: int, notes:
 
 
 def _projector(vision: ConfigFields, width: int, hidden: int) -> int:
-    """Between tower and language model: patches are merged by fours and projected twice, or where
-    nothing says that they are merged, projected once."""
+    """Between tower and language model: patches are merged by fours and projected twice, or
+    projected once if no field states a merge."""
     merge = vision.number("spatial_merge_size")
     if merge is None:
         return width * hidden + (hidden * hidden if vision.text("model_type") == "pixtral" else 0)

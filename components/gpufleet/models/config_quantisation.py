@@ -12,7 +12,7 @@ _DTYPES = {"float32": "fp32", "bfloat16": "bf16", "float16": "fp16"}
 
 
 def quantisation_of(config: ConfigFields) -> ConfigFields | None:
-    """The part that says how matrices are quantised: of the whole model or of its language part."""
+    """The part with the quantisation of the whole model, or of its language part."""
     for part in (config, config.part("text_config"), config.part("llm_config")):
         for name in ("quantization_config", "compression_config"):
             found = part.part(name) if part is not None else None

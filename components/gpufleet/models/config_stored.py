@@ -51,7 +51,7 @@ Rule = Callable[[str], Fraction]
 def stored_matrices(
     text: ConfigFields, quantisation: ConfigFields, layers: Sequence[Layer], hidden: int
 ) -> StoredMatrices | None:
-    """Bytes by role; None where nothing says that modules differ, or the format is not known."""
+    """Bytes by role; None: no field states that modules differ, or the format is unknown."""
     form = quantised_format(quantisation)
     if form is None:
         return None
@@ -89,7 +89,7 @@ def _always(size: Fraction) -> Rule:
 
 
 def expert_format(text: ConfigFields) -> str:
-    """ModelOpt's name of the format of routed experts; empty where they have none of their own."""
+    """ModelOpt's name of the format of routed experts; empty: they have no own format."""
     value = text.data.get("expert_dtype")
     if not isinstance(value, str) or value not in _EXPERT_DTYPES:
         return ""  # not read: refused as a key that is not understood
@@ -130,7 +130,7 @@ def _rule(quantisation: ConfigFields, usual: Fraction) -> Rule | None:
     """Bytes of a parameter of a module, by its name from `layers.` on."""
     listed = quantisation.part("quantized_layers")
     if listed is not None:
-        # DeepSeek-V4 of ModelOpt: what it did not touch stays in the FP8 of the release.
+        # DeepSeek-V4 of ModelOpt: modules that it did not change stay in the FP8 of the release.
         rest = Fraction(1) if quantisation.text("quant_method") == "fp8" else _PLAIN
         return _by_layer(listed.data, rest)
     names: list[str] = []

@@ -43,14 +43,14 @@ class Serving:
     weights: WeightFormat = WEIGHT_FORMATS["bf16"]
     kv_cache: KvFormat = KV_FORMATS["bf16"]
     head_apart: bool | None = None
-    """Whether the checkpoint stores a tied head; None: the habit of the format."""
+    """Whether the checkpoint stores a tied head; None: as is usual for the format."""
     stored_bytes: int | None = None
-    """Bytes of the checkpoint in exactly this format, where it is at hand; None: computed."""
+    """Bytes of an existing checkpoint in exactly this format; None: computed."""
     utilisation: Fraction | None = None
     """The engine's memory fraction: `gpu_memory_utilization` of vLLM, `free_gpu_memory_fraction` of
     TensorRT-LLM, `mem_fraction_static` of SGLang. None: its default (`memory_fraction`)."""
     batched_tokens: int = 8192
-    """`max_num_batched_tokens`: what one step may prefill. `max_model_len` without chunking."""
+    """`max_num_batched_tokens`: maximum prefill of one step. `max_model_len` without chunking."""
     max_sequences: int = 256
     """`max_num_seqs`: rows of logits the sampler keeps."""
     chunked_prefill: bool = True
@@ -79,8 +79,8 @@ class Serving:
 
     @property
     def kept_tokens(self) -> int:
-        """Tokens of the cache that one running sequence keeps from the others: the mean it holds,
-        or its whole length where the engine starts only what can end without being paused."""
+        """Cache tokens that one running sequence occupies: its mean, or its whole length if the
+        engine starts only sequences that can end without a pause."""
         prompt, output, mean = self.prompt_tokens, self.output_tokens, self.mean_tokens
         if prompt is None or output is None or self.engine is InferenceEngine.TRANSFORMERS:
             return mean

@@ -68,7 +68,7 @@ def linear_state_bytes(mixer: LinearMixer, tensor: int = 1) -> Fraction:
 
 
 def unknown_start(model: Architecture) -> str | None:
-    """Why the memory of a model's cache in an engine is not known; None where it is computed."""
+    """Reason why the memory of a model's cache in an engine is unknown; None: it is computed."""
     if not any(isinstance(group.mixer, CompressedAttention) for group in model.groups):
         return None
     return (
@@ -98,8 +98,8 @@ def sequence_bytes(
 ) -> int:
     """Bytes of one sequence of `tokens` tokens on the fullest GPU.
 
-    A sliding-window layer holds min(window + chunk, tokens), where `chunk` is what the engine
-    prefills at once. `tokens` is not rounded: round it to blocks before.
+    A sliding-window layer holds min(window + chunk, tokens), where `chunk` is the number of tokens
+    that the engine prefills at once. `tokens` is not rounded: round it to blocks before.
     """
     if not model.causal:
         return 0

@@ -1,7 +1,7 @@
-"""The itemised account of one GPU's memory: what every answer about memory is made of.
+"""The itemised account of one GPU's memory, on which every result about memory is based.
 
-Bytes are integers. Each item says how its figure is known and by which formula, so that a reader
-can disagree with one line instead of with the sum.
+Bytes are integers. Each item states the basis of its figure and the formula, so that a reader can
+check each line separately.
 """
 
 from collections.abc import Iterable
@@ -20,7 +20,7 @@ class Basis(StrEnum):
     MODELLED = "modelled"
     """Computed from sourced inputs by a formula that was checked against measurements."""
     ASSUMED = "assumed"
-    """A planning constant, or computed from an input no one stated."""
+    """A planning constant, or computed from an assumed input."""
 
 
 _RANK = {basis: rank for rank, basis in enumerate(Basis)}
@@ -51,7 +51,7 @@ class Item:
     """Whether it is allocated at the moment of highest use. Gradients of a single GPU are not when
     activations are larger: they grow while activations are freed."""
     in_allocator: bool = True
-    """Whether the framework's own counter sees it; the CUDA context, for one, is outside."""
+    """Whether the framework's own counter includes it; the CUDA context, say, is outside."""
 
     def __post_init__(self) -> None:
         if self.bytes < 0:
@@ -69,7 +69,7 @@ class Margin:
 
 
 INFERENCE_MARGIN = Margin(5, GIB // 2)
-"""5 % and 0.5 GiB: fragmentation with expandable segments, and what no formula names."""
+"""5 % and 0.5 GiB: fragmentation with expandable segments, and use without a formula."""
 TRAINING_MARGIN = Margin(10, GIB)
 """10 % and 1 GiB: training fragments more and its communication buffers are larger."""
 
@@ -83,7 +83,7 @@ class Ledger:
 
     @property
     def total_bytes(self) -> int:
-        """The need at the peak: the sum of the items alive then."""
+        """The need at the peak: the sum of the items that are allocated then."""
         return sum(item.bytes for item in self.items if item.at_peak)
 
     @property

@@ -20,7 +20,7 @@ PER_HEAD_NORM: tuple[str, ...] = tuple(_NAMED["per_head_norm"])
 """Prefixes of families that normalise queries and keys per head."""
 LATENT: tuple[str, ...] = tuple(_NAMED["latent"])
 """Families that cache one compressed vector per token: without their latent fields (kv_lora_rank
-and the like) a configuration says nothing of their attention."""
+and the like) a configuration does not describe their attention."""
 NOT_READ: dict[str, str] = _NAMED["not_read"]
 """Families that other keys would make look like plain ones."""
 STATE_SPACE: tuple[str, ...] = tuple(_NAMED["state_space"])
@@ -32,7 +32,7 @@ DEFAULTS: dict[str, dict[str, int]] = _NAMED["defaults"]
 (huggingface/transformers `configuration_llama.py`, `configuration_mistral.py`,
 `configuration_gemma3.py`, 2026-11-22): such parts have only values that differ."""
 TIED: tuple[str, ...] = tuple(_NAMED["tied"])
-"""Prefixes of families that tie the head where the configuration does not say (defaults of the
+"""Prefixes of families that tie the head if the configuration does not state it (defaults of the
 configuration classes of Transformers 5.23.0)."""
 FULL_ATTENTION_EVERY: dict[str, int] = _NAMED["full_attention_every"]
 """One layer in this many has full attention by default; the rest have a window."""

@@ -76,7 +76,7 @@ def heads_per_gpu(kv_heads: int, tensor: int) -> int:
 def check_parallelism(
     model: Architecture, parallel: Parallelism, path: str = "parallelism", *, training: bool = False
 ) -> tuple[Finding, ...]:
-    """Every reason why the model cannot be spread like this, and what is wasted where it can."""
+    """Every reason why the model cannot be divided like this, and warnings about waste."""
     findings: list[Finding] = []
     for name in ("tensor", "pipeline", "expert", "context", "data"):
         value = getattr(parallel, name)

@@ -36,8 +36,8 @@ class ParameterCount:
     """Read for one token, embeddings and head included (vendors often leave the former out); towers
     and position embeddings are not."""
     multiplied: int
-    """Those of `active` that a token is multiplied with: the lookup of an input embedding is no
-    arithmetic, a tied one is the output projection too."""
+    """Parameters among `active` that multiply a token: the lookup of an input embedding is not
+    arithmetic; a tied embedding is also the output projection."""
     largest_matrix: int
     """Size of the largest matrix of layers and head, which bitsandbytes dequantises."""
     largest_layer: int

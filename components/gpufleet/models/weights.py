@@ -58,10 +58,10 @@ def weight_bytes(
 ) -> WeightBytes:
     """Weights of a whole model in a format.
 
-    `head_apart` says whether the checkpoint stores the head although the model ties it; None
-    (default) takes the habit of the format. No format is planned larger than the next wider one:
-    where embeddings outweigh the layers, a head stored apart or a working copy would say otherwise,
-    and no one would choose that format then.
+    `head_apart`: whether the checkpoint stores the head although the model ties it; None (default):
+    as is usual for the format. No format is planned larger than the next wider one: where
+    embeddings outweigh the layers, a head stored apart or a working copy would say otherwise, and
+    no one would choose that format then.
     """
     count = count_parameters(model)
     apart = weights.head_apart if head_apart is None else head_apart

@@ -144,7 +144,7 @@ def _offers(
     offers: list[DraOffer] = []
     on_demand = declared.devices == "mig" and not declared.layouts
     if whole:
-        # GPUs of which MIG devices are cut on demand can be claimed whole while nothing is cut.
+        # GPUs with MIG devices on demand can be claimed whole while they have no MIG device.
         resource = RESOURCES["nvidia"] if declared.extended_resource else None
         offers.append(DraOffer(None, GPU_CLASS, resource, whole, memory))
     for profile, count in _slices(gpu, gpus, on_demand).items():

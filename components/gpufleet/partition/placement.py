@@ -208,7 +208,7 @@ def place(
             )
         reasons = broken_limits(geometry, request.counts, [i.profile for i in occupied])
     elif request.unknown:
-        # The rest of the request may be wrong too: say everything at once.
+        # The rest of the request may be wrong too: report all reasons at once.
         known = [request.counts.get(name, 0) for name in geometry.profiles]
         if not _representable(table, known) or table.pack(known) not in table.number:
             reasons += broken_limits(geometry, request.counts, ())

@@ -74,7 +74,7 @@ def claiming_pod_spec(
     container: dict[str, Any] = {"name": "main", "resources": claim["resources"]}
     _add_network(container, pool, network_resources)
     spec: dict[str, Any] = {
-        # A claim that several kinds of GPU meet decides itself which pool its pod goes to.
+        # A claim that several GPU models meet decides the pool of its pod by itself.
         **({} if _ways(claimed) else {"nodeSelector": _selector(pool)}),
         "tolerations": _tolerations(pool),
         "resourceClaims": claim["resourceClaims"],
@@ -140,7 +140,7 @@ def _with_fabric(spec: dict[str, Any], pool: Pool, images: Images) -> dict[str, 
         if items:
             main[key] = [dict(one) for one in items]
     if asked.sidecars:
-        # Beside a job that ends: an init container that restarts does not keep its pod alive
+        # Next to a job that ends: a restartable init container does not keep its pod running
         # (Kubernetes documentation, sidecar containers, "Jobs with sidecar containers").
         spec["initContainers"] = [
             {**one, "image": mirrored(one["image"], images), "restartPolicy": "Always"}

@@ -97,7 +97,7 @@ def _constant(value: object) -> str:
     return f"vector({value})"
 
 
-# Price of one unit of a resource: what recording rules multiply by.
+# Price of one unit of a resource, the factor of recording rules.
 
 _NANO = Decimal("0.000000001")
 

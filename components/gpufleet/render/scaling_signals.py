@@ -97,7 +97,7 @@ def behaviour(scaling: KedaScaling) -> dict[str, Any]:
     window = min(MAX_WINDOW, max(LEAST_WINDOW, 2 * period))
     quiet = [60 * on.thresholds.minutes for on in scaling.on if on.thresholds is not None]
     if quiet:
-        # Kubernetes removes what was too much during the whole window.
+        # Kubernetes removes only replicas that were unneeded during the whole window.
         window = max(quiet) if len(quiet) == len(scaling.on) else max(window, *quiet)
     return {
         "scaleUp": {
