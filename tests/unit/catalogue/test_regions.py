@@ -99,4 +99,4 @@ def test_fleets_plans_and_sizes_say_so() -> None:
         assert found.path == "cluster.region"
     arguments = ["size", "--model", "Llama-3.2-1B", "--context", "2048", "--region", "us-eats-1"]
     shown = CliRunner().invoke(command, arguments[1:])
-    assert "no region 'us-eats-1' of aws or gcp is known" in shown.stderr
+    assert "region 'us-eats-1' is not in the catalogue" in shown.stderr

@@ -118,7 +118,7 @@ def test_a_pool_hands_its_declaration_on(run: Any) -> None:
     def program() -> None:
         fleet = GpuFleet("fleet", {"spec": spec()})
         found.update(chat=fleet.pool("chat"), old=fleet.pool("old"))
-        with pytest.raises(KeyError, match="no pool 'chats'; there is chat, notebooks, old"):
+        with pytest.raises(KeyError, match="no pool 'chats'; the pools are chat, notebooks, old"):
             fleet.pool("chats")
 
     run(program)

@@ -161,7 +161,7 @@ def test_what_somebody_else_installs_is_not_installed(run: Any) -> None:
         (
             {"pools": [{**POOLS[1], "labels": {f"example.com/l{i}": "x" for i in range(40)}}]},
             {},
-            "tags of the 50 an Auto Scaling group may have",
+            "an Auto Scaling group may have 50",
         ),
         (
             {

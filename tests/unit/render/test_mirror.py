@@ -146,6 +146,7 @@ def test_the_path_of_an_image_stays() -> None:
 def test_these_specs_need_every_chart_that_a_fleet_installs() -> None:
     installed = {one.chart.name for name in SPECS for one in releases(mirror_fleet(name))}
     never = {"kube-prometheus-stack", "victoria-metrics-operator", "kai-scheduler", "volcano"}
+    never |= {"prometheus-adapter"}  # autoscalers by it are read
     own_component = {"k8s-nim-operator"}
     asked_for = {"karpenter-crd"}
     assert installed == set(load("2026.11").charts) - never - own_component - asked_for

@@ -76,7 +76,7 @@ def test_a_node_pool_is_one_nvlink_domain() -> None:
 def test_who_applies_the_file_by_hand_is_told_of_the_policy() -> None:
     files = {one.path: one.text for one in artefacts(compiled().fleet)}
     head = files["clouds/gke/wide.yaml"].splitlines()[:2]
-    assert head[0].startswith("# Make this resource policy first")
+    assert head[0].startswith("# Create this resource policy first")
     assert head[1] == (
         "# ml-wide, workloadPolicy of type HIGH_THROUGHPUT, acceleratorTopology 1x72"
     )
