@@ -33,7 +33,7 @@ class FoundNetwork:
 
     reference: Any
     id: str
-    """As `on_network` returns it."""
+    """Id of its network, as `on_network` returns it."""
     name: str
     backing: Any
     """Backing of an adapter on it."""
@@ -92,7 +92,7 @@ ADAPTERS = tuple(_TYPES)
 """Types of adapter that can be declared."""
 
 _ADDED_KEY = -50
-"""Keys of devices that do not exist yet are negative, each its own."""
+"""First key of new devices: each has a different negative key."""
 
 
 @dataclass(frozen=True, slots=True)

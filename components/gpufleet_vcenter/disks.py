@@ -26,7 +26,7 @@ _VALUE = re.compile(r"(\d+):(\d+) ([0-9a-f-]{36})( keep)?")
 
 _Change = vim.vm.device.VirtualDeviceSpec
 _ADDED_KEY = -300
-"""Keys of devices that do not exist yet are negative, each its own."""
+"""First key of new devices: each has a different negative key."""
 _SCSI, _SATA, _NVME = (
     vim.vm.device.VirtualSCSIController,
     vim.vm.device.VirtualSATAController,

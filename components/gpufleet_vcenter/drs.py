@@ -56,7 +56,7 @@ class DrsCluster:
     """Longest one change may take."""
 
     def rows(self, part: str) -> list[Any]:
-        """The cluster's `group`, `rule` or `drsVmConfig` as they are now."""
+        """The cluster's current `group`, `rule` or `drsVmConfig`."""
         path = f"configurationEx.{part}"
         known = one(self.session, self.compute, vim.ClusterComputeResource, (path,)) or {}
         return list(known.get(path) or ())
@@ -115,7 +115,7 @@ def check_cluster(settings: NodeSettings, found: FoundPlace) -> None:
 
 
 def drs_group(work: MachineWork, name: str) -> DrsGroup:
-    """The group as it is now.
+    """The current group.
 
     Raises:
         VsphereError: the cluster has no such group; the text names its groups.

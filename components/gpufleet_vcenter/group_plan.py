@@ -266,7 +266,7 @@ def formerly(
     rows: Sequence[GroupMachine],
     steps: Sequence[GroupStep],
 ) -> tuple[GroupStep, ...]:
-    """Machines that only the state of a former resource has: they are looked at, as they are."""
+    """Machines that only the state of a former resource has: their current state is read."""
     busy = {step.key for step in steps}
     alone = [key for key in wanted if key not in busy and not before[key].get("instanceUuid")]
     taken: list[GroupStep] = []

@@ -92,7 +92,7 @@ class VsphereGpuNodeGroupProvider(VsphereProvider):
         return CheckResult(checked, [CheckFailure("", reason) for reason in reasons])
 
     def diff(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> DiffResult:
-        """Which machines come, go, or are to be other ones."""
+        """Machines that are added, removed or replaced."""
         olds, given = normalised(_olds), GroupInputs.of(normalised(_news))
         if given is None:
             return DetailedDiff(["nodes"])

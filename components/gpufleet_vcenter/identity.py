@@ -23,7 +23,7 @@ LIFE = "gpufleet.stack"
 the same name."""
 
 UNKNOWN_LIFE = "unknown"
-"""In place of an id that a preview does not know yet."""
+"""Replaces an id that is unknown in a preview."""
 
 UUID = "gpufleet.uuid"
 """The machine's instance uuid when it was made: a copy of the machine has another."""

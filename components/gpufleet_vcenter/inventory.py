@@ -18,7 +18,7 @@ from gpufleet_vcenter.settings import MELLANOX, NVIDIA, device_kind
 
 
 class PassthroughState(StrEnum):
-    """How far a device is on its way to passthrough."""
+    """Passthrough state of a device."""
 
     NONE = "none"
     CAPABLE = "capable"
@@ -35,7 +35,7 @@ class PhysicalGpu:
     address: str
     """`0000:3b:00.0`"""
     device_id: str
-    """As `device_kind` names it: four hexadecimal digits of a GPU."""
+    """Device id as in `device_kind`: four hexadecimal digits for a GPU."""
     name: str
     memory_mib: int
     """0: the host does not report it."""

@@ -31,7 +31,7 @@ class FoundStore:
 
     reference: Any
     name: str
-    """As vCenter writes it into paths of files."""
+    """Name as vCenter writes it in paths of files."""
 
 
 class FoundPlace:
@@ -292,7 +292,7 @@ def not_compliant(session: Session, policy: str, stores: Sequence[Any]) -> Mappi
 
 
 def _content(session: Session) -> Any:
-    """The service, with the login of this session as it is now."""
+    """The service with the current login of this session."""
     endpoint = session.endpoint
     (login,) = SimpleCookie(session.service._stub.cookie).values()
     stub = SoapStubAdapter(

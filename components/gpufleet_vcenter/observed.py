@@ -177,8 +177,8 @@ class Observed:
 
     @property
     def group(self) -> str:
-        """Id of the stack's group that it belongs to, or the owner of the group where it was made
-        before there was an id; empty: not gpufleet's."""
+        """Id of its group in the stack, or the owner of the group for machines from before these
+        ids; empty: not made by gpufleet."""
         return self.extra_config.get(LIFE) or group_of(self.extra_config.get(OWNER, ""))
 
     @property

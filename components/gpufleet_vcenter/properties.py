@@ -189,7 +189,7 @@ def value_at(properties: Mapping[str, Any], path: str) -> Any:
 
 
 def plain_value(value: Any) -> Any:
-    """A value as it is compared."""
+    """A value in the form for comparison."""
     if isinstance(value, tuple):
         return [plain_value(item) for item in value]
     if value in ({}, [], ""):

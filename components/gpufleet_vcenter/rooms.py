@@ -184,7 +184,7 @@ class Claim:
 
 
 _CLAIMED: dict[tuple[str, str], Claim] = {}
-"""By vCenter and instance uuid of the machine."""
+"""Claims by vCenter and instance uuid of the machine."""
 _LOCK = threading.Lock()
 
 

@@ -215,8 +215,8 @@ _AGAIN = urllib3.Retry(4, backoff_factor=0.2, allowed_methods=None, redirect=Fal
 
 
 class Rest:
-    """A login to vCenter's REST interface, for tags, which no other interface has: made at the
-    first call, renewed when it ends, shared by all threads."""
+    """A login to vCenter's REST interface, the only one with tags: made at the first call, renewed
+    when it expires, shared by all threads."""
 
     def __init__(self, endpoint: Endpoint, known: Credentials) -> None:
         """Nothing is called yet."""

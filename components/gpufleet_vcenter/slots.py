@@ -139,7 +139,7 @@ def fixed_slots(host: Host, addresses: tuple[str, ...]) -> Slots:
 
 
 def dynamic_slots(host: Host, device_ids: tuple[str, ...], label: str, count: int) -> Slots:
-    """How many machines with `count` such devices still fit."""
+    """Number of machines with `count` such devices that still fit."""
     of_kind = [gpu for gpu in host.gpus if gpu.device_id in device_ids]
     if not of_kind:
         has = ", ".join(sorted({f"{gpu.name} ({gpu.device_id})" for gpu in host.gpus})) or "none"

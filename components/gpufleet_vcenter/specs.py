@@ -28,7 +28,7 @@ too."""
 _Device = vim.vm.device.VirtualPCIPassthrough
 _Change = vim.vm.device.VirtualDeviceSpec
 _ADDED_KEY = -100
-"""Keys of devices that do not exist yet are negative, each its own."""
+"""First key of new devices: each has a different negative key."""
 
 
 def _cpu_allocation(settings: NodeSettings, live: Observed, least_mhz: int) -> Any | None:

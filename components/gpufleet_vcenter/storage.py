@@ -1,5 +1,5 @@
 # pyright: standard
-"""Which datastores the disks of a machine go to, and whether they can take them."""
+"""Datastores for the disks of a machine, and checks of their room and state."""
 
 import threading
 from collections import defaultdict

@@ -71,7 +71,7 @@ class CalendarSpan:
 
     @property
     def seconds(self) -> int:
-        """How long it is."""
+        """Length of the span."""
         return int((self.end - self.start).total_seconds())
 
 

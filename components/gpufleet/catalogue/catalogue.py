@@ -114,7 +114,7 @@ class Catalogue:
 
     @cached_property
     def vgpu_boards(self) -> Mapping[str, VgpuBoard]:
-        """vGPU types by GPU key, where they are known."""
+        """vGPU types by GPU key, if known."""
         return gpu_rows.vgpu_table(self.rows("vgpu"), self.sources)
 
     @cached_property

@@ -64,6 +64,6 @@ class DriverTable:
     generations: Mapping[tuple[int, int], GenerationSupport]
     gpus: Mapping[str, GpuSupport]
     operators: Mapping[str, OperatorRelease]
-    """By version, without the chart's `v`."""
+    """Operator releases by version, without the chart's `v`."""
     branches: Mapping[str, DriverBranch]
-    """By major version: `580`. A branch without row is not known."""
+    """Branches by major version: `580`. A branch without a row is unknown."""

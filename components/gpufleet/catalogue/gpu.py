@@ -14,14 +14,14 @@ from gpufleet.catalogue.source import Source
 
 
 class Evidence(StrEnum):
-    """How well a MIG placement is known. Carried to every answer that rests on it."""
+    """Evidence of a MIG placement. Every result that depends on it has it."""
 
     VERIFIED = "verified"
     """Seen in real nvidia-smi output, or in two NVIDIA tables that agree."""
     PARTLY_VERIFIED = "partly-verified"
     """One emulator table, consistent with a published hardware session."""
     INFERRED = "inferred"
-    """By the geometry all published parts of this kind share; no output of this board was found."""
+    """From the geometry that all published parts of this kind share; no output of this board."""
 
 
 EVIDENCE_ORDER = (Evidence.VERIFIED, Evidence.PARTLY_VERIFIED, Evidence.INFERRED)
@@ -52,7 +52,7 @@ class MigProfile:
     """Media and copy engines by name: copy, nvdec, nvenc, jpeg, ofa. None, or an empty mapping: not
     sourced."""
     evidence: Evidence
-    """How well the placement is known; its sources are those of `source`."""
+    """Evidence of the placement, from the sources in `source`."""
     source: Source
     min_driver: str | None = None
     profile_id: int | None = None
@@ -88,7 +88,7 @@ class MigGeometry:
     compute_slices: int
     memory_slots: int
     profiles: Mapping[str, MigProfile] = field(hash=False)
-    """By name, smallest first."""
+    """Profiles by name, smallest first."""
     balanced: Mapping[str, int] = field(hash=False)
     """The layout mig-parted's `all-balanced` gives this GPU."""
     evidence: Evidence
@@ -132,9 +132,9 @@ class IdlePower:
     """Power of one GPU while nothing runs on it, as nvidia-smi shows it; None: not sourced."""
 
     watts: int | None = None
-    """With MIG mode off."""
+    """Power with MIG mode off."""
     mig_watts: int | None = None
-    """With MIG mode on."""
+    """Power with MIG mode on."""
     source: Source
     notes: str = ""
 
@@ -144,7 +144,7 @@ class VgpuBoard:
     """The vGPU types of one GPU, which a hypervisor can assign to machines."""
 
     names: tuple[str, ...]
-    """How type names begin, in NVIDIA's spelling: `A100D`, `RTX6000-Ada`."""
+    """Prefixes of type names, in NVIDIA's spelling: `A100D`, `RTX6000-Ada`."""
     types: Mapping[str, int] = field(hash=False)
     """End of the type name, `20C`, `3-40C` or `1-10CME` -> maximum number of vGPUs on one GPU if
     all are of that type. Series that the table lacks have no entry."""
@@ -192,8 +192,8 @@ class Gpu:
     pci_device_ids: tuple[str, ...]
     """Device and vendor, `0x20B210DE`, as a mig-parted device filter wants them."""
     rates: Mapping[str, Rates] = field(hash=False)
-    """By board (`sxm`, `pcie`, `nvl`, ...); the first is the one cloud instances carry. Empty where
-    not sourced."""
+    """Rates by board (`sxm`, `pcie`, `nvl`, ...); the first is that of cloud instances. Empty: not
+    sourced."""
     tdp_watts: int | None
     """Power limit of the first board, in watts."""
     nvlink_bytes_per_second: int
@@ -209,7 +209,7 @@ class Gpu:
     mig_published: Mapping[str, int | None] = field(
         default_factory=FrozenDict[str, "int | None"], hash=False
     )
-    """With `mig_unknown`: profile name -> most instances (None: not sourced)."""
+    """With `mig_unknown`: profile name -> maximum number of instances (None: not sourced)."""
     pci_boards: Mapping[str, str] = field(default_factory=FrozenDict[str, str], hash=False)
     """PCI device id -> the board that has it."""
     vgpu: VgpuBoard | None = None

@@ -92,8 +92,8 @@ class Accelerator:
     fraction: Fraction
     """Share of one physical GPU each device is: 1, or 1/8, 1/4, 1/2 for g6f and g4 slices."""
     memory_bytes: int | None
-    """Memory of each device as the cloud's API states it; None where it states none
-    (`Catalogue.device_memory` falls back to the GPU)."""
+    """Memory of each device as the cloud's API states it; None: not stated
+    (`Catalogue.device_memory` then takes the GPU's)."""
     interconnect: str | None = None
     api_count: int | None = None
     """Number of GPUs in the cloud's API: 0 for fractional types on AWS. None: not sourced."""

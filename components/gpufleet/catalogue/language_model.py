@@ -20,11 +20,11 @@ class Model:
     head_dim: int | None = None
     """None with multi-head latent attention."""
     intermediate: int
-    """Feed-forward size; of one expert where there are experts."""
+    """Feed-forward size; for models with experts, of one expert."""
     vocabulary: int
     tied_embeddings: bool
     parameters: int
-    """As published, rounded to hundredths or tenths of a billion: the shape gives it exactly."""
+    """Published number, rounded to hundredths or tenths of a billion; the shape is exact."""
     active_parameters: int
     """Read for one token, embeddings and head included; equal to `parameters` without experts."""
     kv_bytes_per_token: int

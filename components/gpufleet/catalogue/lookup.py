@@ -17,7 +17,7 @@ _TYPE_FORMS = (
     re.compile(r"[a-z][a-z0-9-]*\.[a-z0-9-]+"),
     re.compile(r"[a-z][a-z0-9]*-[a-z]+-[a-z0-9*+-]+"),
 )
-"""How AWS and Google name machine types: `p5.48xlarge`, `a3-highgpu-8g`."""
+"""Forms of machine type names of AWS and Google: `p5.48xlarge`, `a3-highgpu-8g`."""
 _SURE = 0.8
 """Similarity from which a name is a typing error and not another name."""
 _PRODUCT_SUFFIX = re.compile(r"(-MIG-[0-9a-zA-Z.]+)?(-SHARED)?$")
@@ -50,7 +50,7 @@ class AmbiguousKeyError(UnknownKeyError):
 def nearest_names(
     key: str, names: Iterable[str], limit: int = 3, *, likeness: float = 0.5
 ) -> tuple[str, ...]:
-    """At most `limit` names that look like the key, best first, whatever the case."""
+    """At most `limit` names similar to the key, best first, in any case."""
     import difflib  # only errors need it
 
     by_folded: dict[str, str] = {}

@@ -43,7 +43,7 @@ def schema_kinds() -> Mapping[str, Mapping[str, str]]:
 
 @cache
 def schema_file(name: str) -> Mapping[str, Any]:
-    """A file as it is: `kinds` (with names, scope and versions, or references) and `$defs`."""
+    """Content of a file: `kinds` (with names, scope and versions, or references) and `$defs`."""
     return _read(name)
 
 

@@ -9,7 +9,7 @@ from gpufleet.catalogue.source import Source
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChartImage:
-    """One image that a chart deploys, and the value that says where it comes from."""
+    """One image that a chart deploys, and the value with its address."""
 
     key: str
     """Dotted key of the value that names the registry, the repository without the image, or the
@@ -19,7 +19,7 @@ class ChartImage:
     name: str = ""
     """Part of the reference after the key's value; empty: the value is the whole repository."""
     tag: str = ""
-    """Default tag; empty where it was not read."""
+    """Default tag; empty: not read."""
     tag_key: str = ""
     """Dotted key of the value that replaces the tag; empty: none."""
     digest_key: str = ""
@@ -44,7 +44,7 @@ class Chart:
     namespace: str
     """Default namespace of the installation."""
     min_kubernetes: str = ""
-    """Lowest Kubernetes minor the chart's kubeVersion admits; empty where it states none."""
+    """Lowest Kubernetes minor that the chart's kubeVersion admits; empty: not stated."""
     source: Source
     documented_kubernetes: tuple[str, str] | None = None
     """First and last Kubernetes minor the vendor documents as supported."""
@@ -73,7 +73,7 @@ class Package:
     """Name of its OperatorGroup."""
     source: Source
     channel: str = ""
-    """Channel of updates; empty where it is called as the minor version, `v26.7`."""
+    """Channel of updates; empty: the channel is the minor version, `v26.7`."""
     notes: str = ""
 
 
@@ -108,7 +108,7 @@ class NodeImage:
     """Label or field of a node -> the expression that its value begins with on such nodes; of
     several rows that fit, the first is what the provider makes by default."""
     operator_may_install_driver: bool = True
-    """Whether the GPU Operator can install the driver on this image when it has none."""
+    """Whether the GPU Operator can install the driver on this image if it has no driver."""
     vendors: tuple[str, ...] = ("nvidia",)
     """Accelerator vendors the image serves."""
     operator_supported: bool = True

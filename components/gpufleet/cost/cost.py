@@ -68,13 +68,13 @@ class CostLine:
     pool: str
     use: Use
     namespace: str
-    """Empty where it is not a pod's."""
+    """Namespace of the pod; empty: the part is not a pod's."""
     pod: str
     resource: str
     """Empty: the part is stranded, or idle on devices that are partitioned on request."""
     micro_usd: int
     unit_seconds: int
-    """Units held, times seconds; 0 where it is not a pod's."""
+    """Units held, times seconds; 0: the part is not a pod's."""
     node_seconds: Fraction
     """Part of the node, times seconds."""
 
@@ -167,8 +167,8 @@ def _parts(history: NodeHistory, present: Sequence[PodHolding]) -> dict[_Key, Fr
 
 
 def _whole(parts: Mapping[_Key, Fraction], total: int) -> dict[_Key, int]:
-    """Micro-dollars of each part: the whole part of its due, and the rest to the largest
-    remainders, the earlier key first where they are equal."""
+    """Micro-dollars of each part: its share rounded down; the rest goes to the largest remainders,
+    on a tie to the earlier key."""
     everything = sum(parts.values(), Fraction(0))
     if not everything:
         return {}

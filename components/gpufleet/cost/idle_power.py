@@ -55,7 +55,7 @@ class IdleEnergy:
         return "not known without --usd-per-kwh" if own else "in the price of the machine"
 
     def as_dict(self, usd_per_kwh: float | None) -> dict[str, Any]:
-        """For JSON."""
+        """The row for JSON."""
         usd = self.usd(usd_per_kwh)
         return {
             "pool": self.pool.name,

@@ -39,7 +39,7 @@ class Stop:
     start: int
     """Seconds since 1970."""
     end: int
-    """The end of the dump where it was not started again."""
+    """End of the stop; the end of the dump if it was not started again."""
     units: dict[str, int]
     """Resource -> units that it did not hold. Empty where the dump has no pod of it."""
     micro_usd: int | None

@@ -46,7 +46,7 @@ class Document:
         return "\n".join(lines[first:])
 
     def member(self, steps: Sequence[str | int], data: Any) -> "Document":
-        """A part of it as a document of its own."""
+        """A part of it as a separate document."""
         depth, line, node = _followed(self, steps)
         known = node if depth == len(steps) else None
         return Document(data, line, known, self.is_template, self.above)
@@ -77,7 +77,7 @@ class GoDocument(Document):
 def _followed(document: Document, steps: Sequence[str | int]) -> tuple[int, int, Any]:
     """How many steps are written, the line of the last of them, and its node.
 
-    Steps lead on into the text of a value, where that is a document of its own.
+    Steps continue into the text of a value, if that text is a document.
     """
     node, line = document.node, document.line
     for depth, step in enumerate(steps):

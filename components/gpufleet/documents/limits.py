@@ -1,4 +1,4 @@
-"""How much is read at most, so that no document can hold up or exhaust the program."""
+"""Limits of documents, so that no document can block or exhaust the program."""
 
 from dataclasses import dataclass, replace
 
@@ -21,7 +21,7 @@ class Limits:
     def decoded(self, text: str | bytes) -> str:
         """The text as characters.
 
-        Raises UnreadableDocumentError where it is too large or not UTF-8.
+        Raises UnreadableDocumentError if it is too large or not UTF-8.
         """
         raw = text if isinstance(text, bytes) else text.encode(errors="surrogatepass")
         self.check_size(len(raw))

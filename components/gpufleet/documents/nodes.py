@@ -70,7 +70,7 @@ _PLAIN_WORDS = {
 
 
 def as_reported(problem: str, mark: Any) -> str:  # noqa: ARG001
-    """The words of libyaml, in plain ones where they name only a token."""
+    """The message of libyaml, reworded if it names only a token."""
     return _PLAIN_WORDS.get(problem, problem)
 
 

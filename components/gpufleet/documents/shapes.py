@@ -15,22 +15,22 @@ def is_list(value: Any) -> TypeGuard[list[Any]]:
 
 
 def as_mapping(value: Any) -> dict[str, Any] | None:
-    """The value as a mapping with text keys, None where it is something else."""
+    """The value as a mapping with text keys; None: another type."""
     return cast("dict[str, Any]", value) if isinstance(value, dict) else None
 
 
 def as_list(value: Any) -> list[Any] | None:
-    """The value as a list, None where it is something else."""
+    """The value as a list; None: another type."""
     return cast("list[Any]", value) if isinstance(value, list) else None
 
 
 def mapping(value: Any) -> dict[str, Any]:
-    """The value when it is a mapping, else an empty one."""
+    """The value if it is a mapping, else an empty mapping."""
     return value if is_mapping(value) else {}
 
 
 def items(value: Any) -> list[Any]:
-    """The value when it is a list, else an empty one."""
+    """The value if it is a list, else an empty list."""
     return value if is_list(value) else []
 
 

@@ -44,7 +44,7 @@ def _text(dumper: Any, text: str) -> Any:
 
 
 def _number(dumper: Any, number: float) -> Any:
-    """As JSON writes it, where readers take that for a number: 0.5, but 1.0e+30."""
+    """JSON's form if readers interpret it as a number: 0.5, but 1.0e+30."""
     written = json.dumps(number)
     if "e" in written and "." not in written:
         written = written.replace("e", ".0e")

@@ -152,8 +152,8 @@ class ExpertFeedForward:
     """Feed-forward size of all shared experts together."""
     gated: bool = True
     latent: int | None = None
-    """Width that the routed experts work in, where it is not the model's (Nemotron 3): two
-    projections of each layer lead to it and back."""
+    """Width of the routed experts, if it is not the model's (Nemotron 3): two projections of each
+    layer convert to it and back."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,7 +64,7 @@ _FORMATS = (
     ("-fp8", "fp8"),
     ("-nvfp4", "nvfp4"),
 )
-"""How releases in another format are called on the Hub, and the format; groups are of 128."""
+"""Suffix of releases in another format on the Hub, and the format; groups are of 128."""
 
 
 def named_format(text: str) -> tuple[str, str] | None:

@@ -86,7 +86,7 @@ class ConfigFields:
         return value if isinstance(value, bool) else None
 
     def text(self, *names: str) -> str:
-        """The first of the names that holds text; empty when none does."""
+        """The text of the first name that has one; empty: no name has a text."""
         for name in names:
             value = self.value(name)
             if isinstance(value, str):
@@ -104,7 +104,7 @@ class ConfigFields:
         return [str(item) for item in cast("list[object]", value)]
 
     def numbers(self, name: str) -> list[int]:
-        """A list of whole numbers; empty when it is not there."""
+        """A list of whole numbers; empty: absent."""
         value = self.value(name)
         if not isinstance(value, list):
             return []

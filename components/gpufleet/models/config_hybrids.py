@@ -114,8 +114,8 @@ def _experts(config: ConfigFields) -> ExpertFeedForward:
 
 
 def with_parallel_mixers(config: ConfigFields, pairs: list[Layer], hidden: int) -> list[Layer]:
-    """Layers of Falcon-H1 have attention and Mamba next to each other: the latter are counted as
-    layers of their own, without a feed-forward."""
+    """Layers of Falcon-H1 have attention and Mamba next to each other: the Mamba parts count as
+    separate layers without a feed-forward."""
     if config.text("model_type") != "falcon_h1":
         return pairs
     return [*pairs, *[(linear_mixer(config, "mamba", hidden), None)] * len(pairs)]

@@ -118,7 +118,7 @@ def _named_second_mamba(config: ConfigFields, hidden: int) -> LinearMixer:
 
 
 def state_space(config: ConfigFields, hidden: int) -> LinearMixer:
-    """A layer of a model that is all Mamba (`state_size` and the like)."""
+    """A layer of a model with Mamba layers only (`state_size` and related fields)."""
     state = config.required("state_size")
     kernel = config.number("conv_kernel") or 4
     inner = (config.number("expand") or 2) * hidden

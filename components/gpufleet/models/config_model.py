@@ -171,7 +171,7 @@ def _tied(whole: ConfigFields, text: ConfigFields, family: str, notes: list[str]
 
 
 def _other_parameters(text: ConfigFields, hidden: int, encoder: bool) -> int:
-    """Position embeddings, and inputs that each layer has of its own."""
+    """Parameters of position embeddings, and of inputs of each layer."""
     other = 0
     rotary = text.has(
         "rope_theta",

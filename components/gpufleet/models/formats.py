@@ -29,7 +29,7 @@ class Compute(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class WeightFormat:
-    """How the matrices of a model are stored."""
+    """Storage format of the matrices of a model."""
 
     name: str
     bytes_per_parameter: Fraction
@@ -77,8 +77,8 @@ def _weight_format(row: RawRow) -> WeightFormat:
 
 
 WEIGHT_FORMATS = {row["name"]: _weight_format(row) for row in _ROWS if row["use"] == "weights"}
-"""By name. AWQ and GPTQ are group 128 unless the name says otherwise; NF4 blocks are 64, double
-quantisation groups 256 of them."""
+"""Formats by name. AWQ and GPTQ have group 128 unless the name has another; NF4 blocks are 64,
+double quantisation groups 256 of them."""
 
 _WEIGHT_ALIASES = {
     "float32": "fp32",
@@ -95,12 +95,12 @@ _WEIGHT_ALIASES = {
 
 @dataclass(frozen=True, slots=True)
 class KvFormat:
-    """How keys and values are stored."""
+    """Storage format of keys and values."""
 
     name: str
     bytes_per_element: Fraction
     scale_bytes_per_head: int = 0
-    """For each token and head, once for K and once for V."""
+    """Bytes for each token and head, once for K and once for V."""
 
     def __hash__(self) -> int:
         return hash(self.name)
@@ -111,7 +111,7 @@ KV_FORMATS = {
     for row in _ROWS
     if row["use"] == "kv"
 }
-"""By name. Plain `fp8` has one scale per tensor, too small to count."""
+"""KV cache formats by name. Plain `fp8` has one scale per tensor, which is not counted."""
 _KV_ALIASES = {"bfloat16": "bf16", "float16": "fp16", "fp8_e4m3": "fp8", "fp8_e5m2": "fp8"}
 
 

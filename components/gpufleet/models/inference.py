@@ -72,7 +72,7 @@ class Serving:
 
     @property
     def mean_tokens(self) -> int:
-        """Tokens a sequence holds on average, 10 % spare; `context` where no mean is stated."""
+        """Mean number of tokens of a sequence, with 10 % spare; `context` if no mean is stated."""
         if self.prompt_tokens is None or self.output_tokens is None:
             return self.context
         return min(-(-11 * (2 * self.prompt_tokens + self.output_tokens) // 20), self.context)
@@ -148,7 +148,7 @@ def context_item(processes: int = 1) -> Item:
 
 
 def weight_items(model: Architecture, serving: Serving, parallel: Parallelism) -> list[Item]:
-    """Weights of the fullest GPU, and bitsandbytes' dequantised matrix where there is one."""
+    """Weights of the fullest GPU, and bitsandbytes' dequantised matrix if it is used."""
     form = serving.weights
     whole = weight_bytes(model, form, serving.head_apart)
     basis = model.basis if serving.stored_bytes is None else Basis.MEASURED

@@ -13,7 +13,7 @@ GIB = 1 << 30
 
 
 class Basis(StrEnum):
-    """How well a figure is known, best first."""
+    """Basis of a figure, best first."""
 
     MEASURED = "measured"
     """Read from a published measurement, a driver or the checkpoint itself."""
@@ -94,7 +94,7 @@ class Ledger:
 
     @property
     def basis(self) -> Basis:
-        """How well the total is known: as well as the weakest item that is above 1 % of it."""
+        """Basis of the total: the weakest basis of items above 1 % of it."""
         floor = self.total_bytes // 100
         return weakest(i.basis for i in self.items if i.at_peak and i.bytes > floor)
 

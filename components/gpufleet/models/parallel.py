@@ -1,4 +1,4 @@
-"""How one model is spread over GPUs, and which spreads are possible."""
+"""Division of one model over GPUs, and checks whether it is possible."""
 
 from dataclasses import dataclass
 from enum import StrEnum

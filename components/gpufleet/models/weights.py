@@ -22,7 +22,7 @@ class WeightBytes:
     embeddings: Fraction
     head: Fraction
     other: Fraction
-    """Vision tower and the like: every GPU of the first stage may hold all of it."""
+    """Vision tower and similar parts: every GPU of the first stage may hold all of them."""
     working_copy: Fraction
     """bitsandbytes' dequantised matrix: once per GPU, never divided."""
 

@@ -179,7 +179,7 @@ class _Finder:
 
 
 def _beside_choices(need: DeviceNeed, path: str) -> Iterator[Finding]:
-    """Fields that each choice has of its own."""
+    """Fields that each choice sets separately."""
     written = {
         "products": need.products,
         "count": need.count > 1,

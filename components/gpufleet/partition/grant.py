@@ -21,7 +21,7 @@ from gpufleet.partition.shares import (
 
 @dataclass(frozen=True, slots=True)
 class Division:
-    """How several programs use one device at a time; the default: one program has it."""
+    """Use of one device by several programs at a time. Default: one program."""
 
     replicas: int = 1
     """Shares of each device."""
@@ -63,7 +63,7 @@ class Grant:
     """Extended resource name, exactly as the node publishes it. For a `dra` pool: the name that a
     DeviceClass provides, or without `extendedResource` the DeviceClass of a claim."""
     gpu: str
-    """Key of the GPU in the catalogue; empty where it is not known."""
+    """Key of the GPU in the catalogue; empty: unknown."""
     per_node: int
     """Units of a node. For devices that are created on demand: the number without other kinds."""
     part: Fraction
@@ -72,7 +72,7 @@ class Grant:
     profile: str | None
     """MIG profile behind the resource, None for whole or time-sliced whole GPUs."""
     replicas: int
-    """How many shares each device (GPU or slice) is divided into; 1: not divided."""
+    """Number of shares of each device (GPU or slice); 1: not divided."""
     memory_bytes: int | None
     """Usable memory of one share in bytes: of the whole device when exclusive, an enforced limit
     under MPS, an even part without enforcement under time-slicing. None: not sourced."""

@@ -87,6 +87,6 @@ class Partition:
 
     @property
     def evidence(self) -> Evidence:
-        """The weakest evidence of any placement; verified when nothing is partitioned."""
+        """The weakest evidence of all placements; verified if nothing is partitioned."""
         known = [g.placement.evidence for g in self.gpus if g.placement is not None]
         return max(known, key=EVIDENCE_ORDER.index, default=Evidence.VERIFIED)

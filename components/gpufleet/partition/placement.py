@@ -140,7 +140,7 @@ class MigPlacement:
     free: Mapping[str, int]
     """Number of further instances of each profile that fit, each profile alone; 0 is left out."""
     completions: tuple[Mapping[str, int], ...]
-    """The largest sets of further instances that fit together; empty when nothing more fits."""
+    """The largest sets of further instances that fit together; empty: nothing more fits."""
     free_slots: tuple[int, ...]
     """Memory slots no instance uses."""
     used_compute: int
@@ -168,8 +168,8 @@ class Refusal:
     """Why a layout cannot exist, and the nearest ones that can."""
 
     reasons: tuple[Reason, ...]
-    """The limits broken, in the order profiles, counts, compute, memory, media; engines and starts
-    only where nothing else explains the refusal."""
+    """The broken limits, in the order profiles, counts, compute, memory, media; engines and starts
+    only if nothing else explains the refusal."""
     alternatives: tuple[NearestLayout, ...]
     """Nearest legal layouts, best first; empty: no layout is near."""
     evidence: Evidence

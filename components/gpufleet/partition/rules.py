@@ -28,8 +28,8 @@ SMALLEST_USEFUL_SHARE = GIB
 def check(
     gpu: Gpu, sharing: Sharing, path: str, fraction: Fraction, memory: int | None
 ) -> list[Finding]:
-    """Findings about the sharing mode on this GPU. `memory`: bytes of one device, None when
-    it was not sourced."""
+    """Findings about the sharing mode on this GPU. `memory`: bytes of one device, None: not
+    sourced."""
     mode = sharing.mode
     place = f"{path}.{mode}"
     if gpu.vendor not in RESOURCES:
@@ -128,7 +128,7 @@ def _check_client_limits(gpu: Gpu, mps: Mps, place: str, memory: int | None) -> 
 
 
 def check_mig(gpu: Gpu, place: str, fraction: Fraction) -> list[Finding]:
-    """Why this GPU cannot be partitioned at all; empty when it can."""
+    """Findings if this GPU cannot be partitioned at all."""
     if gpu.mig is None and gpu.mig_unknown is not None:
         return [
             _finding(

@@ -53,7 +53,7 @@ class VgpuType:
     printed: str = field(default="", compare=False)
     """Prefix that nvidia-smi prints before the board, from the table."""
     spelling: str = field(default="", compare=False)
-    """The board as the table spells it; empty where no table has it."""
+    """The board in the table's spelling; empty: in no table."""
 
     @property
     def tail(self) -> str:
@@ -68,7 +68,7 @@ class VgpuType:
 
     @property
     def vcenter(self) -> str:
-        """As vCenter lists it: `grid_a100d-3-40c`, `nvidia_rtx_pro_6000_blackwell_dc-1-2q`."""
+        """Name in vCenter: `grid_a100d-3-40c`, `nvidia_rtx_pro_6000_blackwell_dc-1-2q`."""
         return f"{self.prefix}{self.printed}{self.name}".lower().replace(" ", "_")
 
 
@@ -87,8 +87,7 @@ class VgpuCut:
     scheduler: VgpuScheduler | None = None
     time_slice_ms: int | None = None
     whole_slice: bool = False
-    """Whether each vGPU has a MIG slice of its own: where the slice is larger, several take turns
-    on it."""
+    """Whether each vGPU has its own MIG slice; on a larger slice several vGPUs take turns."""
 
     @property
     def promised_time(self) -> Fraction | None:

@@ -23,7 +23,7 @@ class Alert:
     """Begins with Gpu."""
     expression: str
     minutes: int
-    """How long the expression must hold; 0: at once."""
+    """Minutes for which the expression must hold; 0: fires at once."""
     severity: Literal["critical", "warning", "info"]
     """critical: jobs fail or data is lost; warning: money or time is lost; info: for review."""
     summary: str
@@ -32,7 +32,7 @@ class Alert:
     """Action for the operator of the fleet."""
 
     def as_dict(self) -> dict[str, Any]:
-        """As rule files write it."""
+        """The alert in the format of rule files."""
         return {
             "alert": self.name,
             "expr": self.expression,

@@ -31,7 +31,7 @@ class ArtefactKind(StrEnum):
     ARGUMENTS = "arguments"
     """Arguments of a cloud resource."""
     SNIPPET = "snippet"
-    """For the user to paste into a pod template."""
+    """Fragment that the user pastes into a pod template."""
 
 
 @dataclass(frozen=True, slots=True)

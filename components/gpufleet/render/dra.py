@@ -24,7 +24,7 @@ from gpufleet.spec.cluster import minor_of
 from gpufleet.spec.device_needs import DeviceToleration, DraSharing, NvlinkReach
 
 API = "resource.k8s.io/v1"
-"""As which objects are made, before `_as_served` writes them in the cluster's version."""
+"""API version in which objects are made, before `_as_served` converts them."""
 CONFIG_API = "resource.nvidia.com/v1beta1"
 PCIE_ROOT = "resource.kubernetes.io/pcieRoot"
 """Attribute of Kubernetes' own domain that the driver publishes of GPUs and MIG devices."""
@@ -135,7 +135,7 @@ def channel_name(pool: Pool) -> str:
 
 
 def claim_template(pool: Pool, claimed: DraOffer | NeededDevices, namespace: str) -> Manifest:
-    """A template: each pod that names it gets devices of its own."""
+    """A template: each pod that names it gets its own devices."""
     spec = {"spec": _claim_spec(pool, claimed)}
     labels = {POOL_LABEL: pool.name}
     name = claim_name(pool, claimed)
@@ -185,7 +185,7 @@ def pod_claim(pool: Pool, claimed: DraOffer | NeededDevices) -> dict[str, Any]:
 
 
 def device_config(made: DraCut, offer: DraOffer) -> dict[str, Any] | None:
-    """GpuConfig or MigDeviceConfig of a shared claim for a kind of device; None where nothing is
+    """GpuConfig or MigDeviceConfig of a shared claim for a kind of device; None: nothing is
     shared."""
     memory = made.sharing.division.share_memory(offer.memory_bytes)
     return _config(made.sharing, memory, mig=offer.profile is not None)

@@ -22,7 +22,7 @@ _READY = (("nvidia.com/v1", "ClusterPolicy"), ("mellanox.com/v1alpha1", "NicClus
 
 
 def flux_files(fleet: Fleet, place: GitPlace) -> Iterator[Artefact]:
-    """The source, one Kustomization for each step, and the releases in folders of their own."""
+    """The source, one Kustomization for each step, and the releases in separate folders."""
     steps, source = gitops_steps(fleet), f"{fleet.spec.cluster.name}-gpu"
     documents = [git_repository(source, place)]
     for step in steps:

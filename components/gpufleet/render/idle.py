@@ -27,8 +27,8 @@ _file = files_in(__file__)
 LEASE = "gpufleet.dev/lease-until"
 """Annotation of a notebook's ScaledObject: a time as RFC 3339 writes it."""
 LEASE_SERIES = "gpufleet_lease_until"
-"""Seconds since 1970 until which a notebook is leased; 0 without the annotation, and not there
-where it cannot be read."""
+"""Seconds since 1970 until which a notebook is leased; 0 without the annotation; absent if the
+annotation is unreadable."""
 _POLLING = 30
 """Seconds between two questions, KEDA's own default."""
 
@@ -59,7 +59,7 @@ def lease_metrics() -> dict[str, Any]:
 
 def in_use(idle: IdlePolicy, notebook: IdleNotebook) -> str:
     """PromQL: more than 0 while the notebook is leased or not seen to be idle, 0 when it may stop;
-    without an answer where the lease is not known."""
+    no result if the lease is unknown."""
     pattern = pod_pattern(notebook.target)
     source, minutes = SOURCES[Signal.GPU_UTILISATION], idle.after_minutes
     pods = f'namespace="{notebook.namespace}", pod=~"{pattern}"'

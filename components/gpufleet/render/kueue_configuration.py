@@ -19,7 +19,7 @@ CONFIG_API = "config.kueue.x-k8s.io/v1beta2"
 FRAMEWORKS = ("batch/job", "pod")
 """Kinds that every cluster has. Services stay unmanaged: they scale by their own signal."""
 SAMPLING = "5m0s"
-"""How often past use is counted (Kueue's default)."""
+"""Interval of the count of past use (Kueue's default)."""
 _CONCURRENCY = {
     "ClusterQueue.kueue.x-k8s.io": 5,
     "Job.batch": 5,

@@ -113,7 +113,7 @@ def local_queues(fleet: Fleet) -> list[dict[str, Any]]:
 
 
 def cohorts(fleet: Fleet) -> list[dict[str, Any]]:
-    """The groups of teams, when there are any next to the fleet's own, which needs no object."""
+    """The groups of teams, without the fleet's own group, which needs no object."""
     queues = fleet.spec.queues
     if queues is None:
         return []

@@ -156,7 +156,7 @@ class UnknownImage:
     """An image that a fleet pulls and whose full name is unknown."""
 
     image: str
-    """As much of it as is known."""
+    """Known part of its name."""
     user: str
     """The chart, the rendered file or the operator."""
     reason: str

@@ -29,7 +29,7 @@ class RecordingRule:
     labels: dict[str, str] = field(default_factory=dict[str, str])
 
     def as_dict(self) -> dict[str, Any]:
-        """As rule files write it."""
+        """The rule in the format of rule files."""
         return {
             "record": self.record,
             "expr": self.expression,

@@ -25,7 +25,7 @@ from gpufleet.spec.addons import Addon
 from gpufleet.spec.base import Ownership
 
 _FILES = {DRA_DRIVER: "dra-driver", NEURON: "neuron"}
-"""Chart -> name of the file of its values, where it is not the chart's."""
+"""Chart -> name of its values file, if it differs from the chart's name."""
 _file = files_in(__file__)
 
 

@@ -124,7 +124,7 @@ def unpartitioned(partition: Partition) -> str:
 
 
 def share_segments(gpu: Gpu, partition: Partition) -> list[tuple[str, str]]:
-    """The boxes of a GPU without MIG, two lines each: one for each share where they are few."""
+    """The boxes of a GPU without MIG, two lines each: one for each share if there are few."""
     share = next((one for one in partition.shares if one.profile is None), None)
     if share is None or not 1 < share.replicas <= MOST_BOXES:
         return [whole_gpu(gpu, partition)]
@@ -157,7 +157,7 @@ def offer(partition: Partition) -> str:
 
 
 def sliced(partition: Partition) -> str:
-    """How MIG slices are shared further; empty when they are not."""
+    """Sharing of MIG slices, as text; empty: not shared."""
     if partition.replicas == 1 or not partition.mig_enabled:
         return ""
     return f"; each slice in {partition.replicas} time-sliced shares"

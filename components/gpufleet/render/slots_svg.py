@@ -32,7 +32,7 @@ _LETTER = 7
 _TINY = 5
 """The same of the smallest text (9 px), which is truncated if it does not fit."""
 _FILLS = ("#1f6feb", "#0a7d5c", "#8250df", "#9a4d00", "#0b6e99", "#a3245a", "#57606a")
-"""By size of the instance, one hue per profile; white text on each has a contrast above 4.5:1."""
+"""Colours by size of the instance, one hue per profile; contrast to white text above 4.5:1."""
 _STYLE = (
     "text{font-family:system-ui,sans-serif;font-size:13px;fill:#1f2328}"
     ".head{font-weight:600}.title{font-size:16px;font-weight:700}"
