@@ -307,8 +307,9 @@ class NodeSettings(VsphereMachineOptions):
 
 def normalised(properties: Mapping[str, Any]) -> dict[str, Any]:
     """Properties as declared: whole floats become integers, nulls are absent, and unknown values
-    are `UNKNOWN`, for which the SDK has an object (pulumi 3.272.0, `output.py`). The engine passes
-    every number as a float, and pyVmomi refuses a float for an int.
+    are `UNKNOWN`, for which the SDK has an object (pulumi 3.272.0, `output.py`).
+
+    The engine passes every number as a float, and pyVmomi refuses a float for an int.
     """
     return {key: _normal(value) for key, value in properties.items() if value is not None}
 

@@ -81,7 +81,7 @@ def cut(
 ) -> Found:
     """The devices that the driver serves, with every finding about the declaration.
 
-    `memory`: bytes of one device, None when it was not sourced. A device that is a `fraction` of a
+    `memory`: bytes of one device; None: not sourced. A device that is a `fraction` of a
     GPU is served whole and cannot be partitioned.
     """
     findings = [*_check_fields(declared, place)]

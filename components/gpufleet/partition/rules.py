@@ -28,7 +28,7 @@ SMALLEST_USEFUL_SHARE = GIB
 def check(
     gpu: Gpu, sharing: Sharing, path: str, fraction: Fraction, memory: int | None
 ) -> list[Finding]:
-    """Findings about the sharing mode on this GPU. `memory`: bytes of one device, None: not
+    """Findings about the sharing mode on this GPU. `memory`: bytes of one device; None: not
     sourced."""
     mode = sharing.mode
     place = f"{path}.{mode}"
