@@ -317,23 +317,23 @@ def _narrowed(
 
 def _pair(row: Mapping[str, Any]) -> Rule:
     """The rule of a row."""
-    kind = row["pairs"][0]["at"]["kind"]
-    beside = [{one["kind"] for one in pair.get("beside", ())} for pair in row["pairs"]]
+    pairs: dict[str, list[tuple[set[str], Mapping[str, Any]]]] = {}
+    for one in row["pairs"]:
+        needed = {other["kind"] for other in one.get("beside", ())}
+        pairs.setdefault(one["at"]["kind"], []).append((needed, one))
 
     def check(context: RuleContext, subject: Any) -> Iterator[Finding]:
-        if not any(_kinds(context).issuperset(kinds) for kinds in beside):
-            return
+        there = _kinds(context)
         for name, at in _sides(context, subject):
-            for pair in (one for one in row["pairs"] if one["at"]["kind"] == name):
-                found = _beside(context, pair, at)
-                if found is not None:
+            for pair in (one for needed, one in pairs.get(name, ()) if needed <= there):
+                if (found := _beside(context, pair, at)) is not None:
                     yield _found(pair, at, found)
                     if not row.get("each"):
                         return
 
     check.__doc__ = row["detail"]
-    made = written_rule(row["id"], _SUBJECTS.get(kind, RawObject))(check)
-    return replace(made, group=RELATIONS)
+    subject = _SUBJECTS.get(next(iter(pairs)), RawObject)
+    return replace(written_rule(row["id"], subject)(check), group=RELATIONS)
 
 
 @once
