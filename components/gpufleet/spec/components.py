@@ -21,7 +21,7 @@ from gpufleet.spec.scaling import KedaScaling
 
 
 class DeclaredFleetPart(SpecModel):
-    """The fleet of one cluster, as an add-on is told of it."""
+    """Facts of one cluster that add-ons receive."""
 
     catalogue: str
     """Edition of facts and pins, `"2026.11"`."""

@@ -35,7 +35,7 @@ def _lines(result: Audit, top: int) -> Iterator[str]:
         f"{counted(len(result.waived), 'finding')} waived; "
         f"{counted(len(result.not_judged), 'thing')} not validated.</p>"
     )
-    yield "<h2>Most money first</h2><table>"
+    yield "<h2>Costliest first</h2><table>"
     yield '<tr><th class="n">USD per month</th><th>What</th></tr>'
     for one in shown:
         yield _row(one)
