@@ -1,5 +1,5 @@
-"""The add-ons that a fleet installs, as settings of the others have no effect; and classes of fields
-whose effect no input of a resource shows, or that do more than files show.
+"""The add-ons that a fleet installs, as settings of the others have no effect; and classes of
+fields whose effect no input of a resource shows, or that do more than files show.
 
 For every other field the inputs and the rendered files are compared. Charts: an upgrade patches the
 objects that differ (helm/helm `pkg/kube/client.go`, `updateResource`), and the controllers of

@@ -1,5 +1,5 @@
-"""Kueue's objects: a ResourceFlavor per pool, topologies, admission checks; a ClusterQueue per team,
-its LocalQueues, cohorts and priority classes.
+"""Kueue's objects: a ResourceFlavor for each pool, topologies, admission checks; a ClusterQueue for
+each team, its LocalQueues, cohorts and priority classes.
 
 Format: kubernetes-sigs/kueue v0.19.2 `kueue.x-k8s.io/v1beta2`. Quotas come from `kueue_quota`.
 """
