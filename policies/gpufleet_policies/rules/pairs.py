@@ -116,15 +116,13 @@ def _pods(workload: WorkloadFacts, group: PodGroup) -> dict[str, Any]:
     tolerations = group.tolerations
     written = (item for c in group.containers for item in (*c.requests.items(), *c.limits.items()))
     wants = {name for name, one in written if "/" in name and one.found and one.found.number}
-    parts = not notes.keys().isdisjoint(FRACTIONS)
-    known = _written(
-        pods=group.pods,
-        schedulerName=group.scheduler,
-        runtimeClassName=group.runtime_class,
-        nodeName=group.node_name,
-    )
     return {
-        **known,
+        **_written(
+            pods=group.pods,
+            schedulerName=group.scheduler,
+            runtimeClassName=group.runtime_class,
+            nodeName=group.node_name,
+        ),
         "workload": workload.locator.kind,
         "group": workload.api_group,
         "containers": [one.name for one in group.containers if not one.init]
@@ -147,7 +145,7 @@ def _pods(workload: WorkloadFacts, group: PodGroup) -> dict[str, Any]:
         ],
         "claims": [one.template.found or one.claim.found for one in group.claims] or None,
         "hostIPC": group.host_ipc or None,
-        "asks": bool(group.gpu_resources) or parts,
+        "asks": bool(group.gpu_resources) or not notes.keys().isdisjoint(FRACTIONS),
         "chosen": group.node_labels or None,
         "tolerations": UNKNOWN if tolerations.is_unknown else tolerations.found or (),
         "complete": workload.metadata_known,
