@@ -38,11 +38,16 @@ class PlatformValue:
         A package inside another platform's package shares the modules that it lacks. Raises
         ModuleNotFoundError if the module does not exist.
         """
-        return import_module(_named(self.package, half) or f"{self.package}.{half}")
+        return _module(self.package, half)
 
     def has(self, half: str) -> bool:
         """Whether the module exists."""
         return _named(self.package, half) is not None
+
+
+@cache
+def _module(package: str, half: str) -> ModuleType:
+    return import_module(_named(package, half) or f"{package}.{half}")
 
 
 @cache
