@@ -278,56 +278,52 @@ def beside_slices(key: PoolKey, option: Option) -> PoolKey | None:
     return replace(key, kind=DeviceShare.MIG)
 
 
+def room(key: PoolKey, item: str | int) -> tuple[str | int, int, int]:
+    """What of a pool an item is on machines with, its units there, and the units of one machine.
+
+    Sizes of copies are powers of two: whatever a larger one leaves free on a machine is a multiple
+    of the smaller ones. A copy of a machine or more has its own machines, and so has a stated size
+    that does not divide a machine.
+    """
+    gpus, mig = key.machine.gpus, key.machine.gpu.mig
+    if isinstance(item, str):
+        assert mig is not None
+        return item, 1, mig.profiles[item].max_instances * gpus
+    if key.kind is not DeviceShare.WHOLE:
+        return "", 1, key.replicas * gpus
+    if item < gpus and gpus % item == 0:
+        return "", item, gpus
+    return item, ceil(item / gpus), max(gpus // item, 1)
+
+
 def filled_pools(key: PoolKey, members: Members) -> Iterator[FilledPool]:
-    """The pools that hold all members: one, or for MIG one for each layout of the nodes."""
-    slices: Counter[str] = Counter()
-    sizes: Counter[int] = Counter()
+    """The pools that hold all members: one, or for mixed slices one for each layout of the
+    nodes."""
+    demand: Counter[str | int] = Counter()
     for item, count in (item_of(option) for _, option in members):
-        if isinstance(item, str):
-            slices[item] += count
-        else:
-            sizes[item] += count
-    if key.kind is not DeviceShare.MIG:
-        gpus = key.machine.gpus
-        nodes = _whole_nodes(gpus, sizes)
-        if key.kind is not DeviceShare.WHOLE:
-            nodes = ceil(sizes.total() / (key.replicas * gpus))
-        yield FilledPool(key, nodes, members, None)
+        demand[item] += count
+    gpus = key.machine.gpus
+    if key.kind is DeviceShare.MIG and key.profile is None:
+        sizes = [item for item in demand if isinstance(item, int)]
+        wanted = {item: n for item, n in demand.items() if isinstance(item, str)}
+        if sizes:
+            wanted[WHOLE_GPU] = sum(size * demand[size] for size in sizes)
+        # Large copies first, as nodes are filled.
+        ordered = sorted(members, key=lambda row: -row[1].reached.gpus_each)
+        for layout in lay_out_pools(key.machine.gpu, wanted, gpus, max(sizes, default=1)):
+            own = [row for row in ordered if (row[1].share.profile or WHOLE_GPU) in layout.asked]
+            kind = DeviceShare.MIG if layout.gpus else DeviceShare.WHOLE
+            yield FilledPool(replace(key, kind=kind), layout.nodes, tuple(own), layout)
         return
+    units: Counter[str | int] = Counter()
+    full: dict[str | int, int] = {}
+    for item, count in demand.items():
+        group, each, full[group] = room(key, item)
+        units[group] += each * count
+    nodes = sum(ceil(count / full[group]) for group, count in units.items())
+    layout = None
     if key.profile is not None:
-        layouts: Iterable[NodeLayout] = (_one_profile(key.machine, slices),)
-    else:
-        whole = sum(size * copies for size, copies in sizes.items())
-        wanted = {**slices, **({WHOLE_GPU: whole} if whole else {})}
-        gpus = key.machine.gpus
-        layouts = lay_out_pools(key.machine.gpu, wanted, gpus, max(sizes, default=1))
-    # Large copies first, as nodes are filled.
-    ordered = sorted(members, key=lambda row: -row[1].reached.gpus_each)
-    for layout in layouts:
-        own = tuple(row for row in ordered if (row[1].share.profile or WHOLE_GPU) in layout.asked)
-        kind = DeviceShare.MIG if layout.gpus else DeviceShare.WHOLE
-        yield FilledPool(replace(key, kind=kind), layout.nodes, own, layout)
-
-
-def _one_profile(machine: OfferedMachine, wanted: Mapping[str, int]) -> NodeLayout:
-    assert machine.gpu.mig is not None
-    ((profile, count),) = wanted.items()
-    full = machine.gpu.mig.profiles[profile].max_instances
-    nodes = ceil(count / (full * machine.gpus))
-    cut = (({profile: full}, machine.gpus),)
-    return NodeLayout(nodes, cut, dict(wanted), ceil(count / full))
-
-
-def _whole_nodes(gpus: int, sizes: Mapping[int, int]) -> int:
-    """Copies of some GPUs each, largest first; exact, because sizes are powers of two: whatever a
-    larger one leaves free on a node is a multiple of the smaller ones."""
-    whole = small = 0
-    for size, copies in sizes.items():
-        if size >= gpus:
-            whole += copies * ceil(size / gpus)
-        elif gpus % size:
-            # A stated size that does not divide the node: the rounded number to a node.
-            whole += ceil(copies / (gpus // size))
-        else:
-            small += copies * size
-    return whole + ceil(small / gpus)
+        each = full[key.profile] // gpus
+        bound, asked = ceil(units[key.profile] / each), {key.profile: units[key.profile]}
+        layout = NodeLayout(nodes, (({key.profile: each}, gpus),), asked, bound)
+    yield FilledPool(key, nodes, members, layout)
