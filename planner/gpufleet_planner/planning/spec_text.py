@@ -49,8 +49,7 @@ def derivation(pool: FilledPool, members: list[PlacedWorkload]) -> Iterator[str]
     if pool.joined and len(zones) > 1:
         yield f"in {zones[0]}, the first of {', '.join(zones)}: its machines work on one job"
     if pool.layout is not None and pool.layout.gpus:
-        cut, bound = pool.layout.gpus_cut, pool.layout.bound
-        yield f"{cut} GPUs partitioned, at least {bound} needed by compute and memory"
+        yield f"{pool.layout.gpus_cut} GPUs partitioned"
     if pool.spare_gpus:
         yield f"{float(pool.spare_gpus):.3g} GPUs of {pool.nodes * machine.gpus} stay free"
 
