@@ -15,7 +15,7 @@ from gpufleet.catalogue import Gpu
 from gpufleet.catalogue.instance import MICRO_USD
 from gpufleet.partition.placement import MigPlacement, place
 from gpufleet_planner.packing.pack import pack
-from gpufleet_planner.packing.patterns import Pattern
+from gpufleet_planner.packing.patterns import Pattern, maximal_patterns
 from gpufleet_planner.packing.problem import Mode, PackingMachine, PackingProblem, ShareClass
 from gpufleet_planner.planning.offers import OfferedMachine
 from gpufleet_planner.planning.option import Option
@@ -101,17 +101,15 @@ def _packed(gpu: Gpu, wanted: Demand, gpus_per_node: int) -> list[tuple[Pattern,
     held: dict[tuple[str, int], Counter[str]] = defaultdict(Counter)
     for one in packing.assignments:
         held[one.node, one.gpus[0]].update([one.profile] if one.profile is not None else [])
-    order = list(gpu.mig.profiles)
-    of = {key: tuple((n, found[n]) for n in order if found[n]) for key, found in held.items()}
-    # A GPU that is not full has the layout of one that holds the same and more.
-    kinds = sorted({*of.values(), ()}, key=lambda kind: -sum(n for _, n in kind))
-    larger = {
-        kind: next(other for other in kinds if Counter(dict(kind)) <= Counter(dict(other)))
-        for kind in kinds
-        if kind
-    }
-    each = [[of.get((node.name, i), ()) for i in range(gpus_per_node)] for node in packing.nodes]
-    return [tuple(sorted(larger.get(kind, kind) for kind in node)) for node in each]
+    slices = [item for item, _ in wanted if isinstance(item, str)]
+    patterns = {one: Counter(dict(one)) for one in maximal_patterns(gpu.mig, slices)}
+    each = [[held[node.name, i] for i in range(gpus_per_node)] for node in packing.nodes]
+    # A GPU that is not full takes the layout that most of the others can have too.
+    common = sorted(patterns, key=lambda p: -sum(one <= patterns[p] for one in held.values()))
+    return [
+        tuple(sorted(next(p for p in common if one <= patterns[p]) if one else () for one in node))
+        for node in each
+    ]
 
 
 @lru_cache(maxsize=4096)
