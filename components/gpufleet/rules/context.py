@@ -105,6 +105,9 @@ class RuleContext:
     """The config, or key of a ConfigMap, that a node uses."""
     memo: dict[Any, Any] = field(default_factory=dict[Any, Any], compare=False, repr=False)
     """Results that rules of one family compute once for an object and share."""
+    run: "RuleContext | None" = field(default=None, compare=False, repr=False)
+    """The context of all facts of the run, where `surroundings` are those of one of its clusters
+    and more of the facts may belong to it."""
 
     @property
     def catalogue(self) -> Catalogue:
@@ -116,8 +119,9 @@ class RuleContext:
         return () if self.surroundings is None else self.surroundings.of(kind)
 
     def anywhere(self, kind: type[T]) -> tuple[T, ...]:
-        """`Surroundings.anywhere`; empty if each object is checked alone."""
-        return () if self.surroundings is None else self.surroundings.anywhere(kind)
+        """Facts of one type that are, or may be, of the same cluster: an object that is not among
+        them is certainly missing. Empty if each object is checked alone."""
+        return (self.run or self).declared(kind)
 
     def environment_of(self, subject: Any) -> Fact[str]:
         """Environment of a subject: its own, else that of its fleet, else that of the settings."""

@@ -9,6 +9,7 @@ not say which release reads them; so it is with `does`, what is done with it in 
 """
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -37,9 +38,15 @@ def refused_by_code(document: Mapping[str, Any]) -> Iterator[SchemaProblem]:
     """The problems of an object that is valid by its definition and has no nulls."""
     version, kind = str(document.get("apiVersion")), str(document.get("kind"))
     group, rows = version.rpartition("/")[0], refusals()
+    held: dict[str, list[tuple[_Steps, Any]]] = {}
     contexts: dict[tuple[int, bool], Any] = {}  # converting values for CEL is slow
-    for row in (*rows.get(f"{group}/{kind}", ()), *rows.get(f"{version}/{kind}", ())):
-        for steps, value in (one for path in row["at"] for one in _all(document, path)):
+    about = (*rows.get(f"{group}/{kind}", ()), *rows.get(f"{version}/{kind}", ()))
+    for row, path in ((row, path) for row in about for path in row["at"]):
+        if path not in held:
+            held[path] = list(_all(document, _keys(path)))
+        for steps, value in held[path]:
+            if not all(any(True for _ in _all(value, keys)) for keys in _needed(row["rule"])):
+                continue
             key = (id(value), "object" in row["rule"])
             if key not in contexts:
                 names = {"self": value, **({"object": document} if key[1] else {})}
@@ -51,6 +58,36 @@ def refused_by_code(document: Mapping[str, Any]) -> Iterator[SchemaProblem]:
                 found = visible(document, place, at_steps(document, place))
                 message = f"{row['says'].format(found=found)}; {by} {row.get('does', 'refuses it')}"
                 yield SchemaProblem(what, path_of(place), message, row.get("fix"), place, found)
+
+
+_NEEDED = re.compile(
+    r"!\(?(?:has\()?self\.(?P<at>[\w.]+?)"
+    r"(?:(?:\[0\]|\.exists\(\w+, has\(\w+)\.(?P<item>\w+))?\)(?: && [^|]*\))?"
+    r"|!\('(?P<key>[^']+)' in self(?P<map>[\w.]*)\)"
+    r"|self\.(?P<list>\w+)\.all\(\w+, !has\(\w+\.(?P<each>[\w.]+)\)(?: \|\| .*)?\)"
+)
+"""An alternative of a rule that holds, or cannot be evaluated, where something is absent."""
+
+
+@cache
+def _needed(rule: str) -> tuple[Sequence[str], ...]:
+    """Keys below `self` without any of which no object breaks a rule: it is not evaluated then."""
+    parts, depth = [""], 0
+    for word in re.findall(r"'[^']*'|\|\||[()?]|[^'|()?]+", rule):
+        depth += {"(": 1, ")": -1}.get(word, 0)
+        if word == "?" and not depth:
+            return ()
+        if word == "||" and not depth:
+            parts.append("")
+        else:
+            parts[-1] += word
+    found = [one for part in parts if (one := _NEEDED.fullmatch(part.strip()))]
+    return tuple(
+        [*one["map"].split(".")[1:], one["key"]]
+        if one["key"]
+        else _keys("[].".join(filter(None, (one["at"] or one["list"], one["item"] or one["each"]))))
+        for one in found
+    )
 
 
 def _is_refused(rule: str, context: Any) -> bool:
@@ -68,14 +105,19 @@ def _there(value: Any, path: str) -> Iterator[str]:
         yield key
 
 
-def _all(value: Any, path: str, steps: _Steps = ()) -> Iterator[tuple[_Steps, Any]]:
+def _keys(path: str) -> tuple[str, ...]:
+    return tuple(path.split(".")) if path else ()
+
+
+def _all(value: Any, keys: Sequence[str], steps: _Steps = ()) -> Iterator[tuple[_Steps, Any]]:
     """Every value at a path, with its steps."""
-    key, _, rest = path.partition(".")
+    if not keys:
+        yield steps, value
+        return
+    key, *rest = keys
     name = key.removesuffix("[]")
     held = as_mapping(value) or {}
-    if not key:
-        yield steps, value
-    elif name == key and name in held:
+    if name == key and name in held:
         yield from _all(held[name], rest, (*steps, name))
     elif name != key:
         for index, one in enumerate(as_list(held.get(name)) or []):
