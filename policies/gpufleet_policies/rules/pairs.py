@@ -312,22 +312,19 @@ def _narrowed(
 
 
 def _pair(row: Mapping[str, Any]) -> Rule:
-    """The rule of a row."""
-
     def check(context: RuleContext, subject: Any) -> Iterable[Finding]:
         return _by_row(context, subject).get(row["id"], ())
 
     check.__doc__ = row["detail"]
     subject = _SUBJECTS.get(row["pairs"][0]["at"]["kind"], RawObject)
-    made = written_rule(row["id"], subject)(check)
-    return replace(made, found_by=_by_row, group=RELATIONS)
+    return replace(written_rule(row["id"], subject)(check), found_by=_by_row, group=RELATIONS)
 
 
 def _by_row(context: RuleContext, subject: Any) -> Mapping[str, list[Finding]]:
     """What the pairs of all rows find at one object, by row: only those of its kind are looked at,
     and of them those whose other kinds are present."""
     found: dict[str, list[Finding]] = {}
-    there = _kinds(context)
+    there = _by_kind(context).keys()
     for name, at in _sides(context, subject):
         for row, needed, pair in _pairs_of(name):
             if (row["id"] in found and not row.get("each")) or not needed <= there:
@@ -346,15 +343,6 @@ def _pairs_of(kind: str) -> list[tuple[Mapping[str, Any], set[str], Mapping[str,
         for pair in row.get("pairs", ())
         if pair["at"]["kind"] == kind
     ]
-
-
-@once
-def _kinds(context: RuleContext) -> set[str]:
-    """Names of all that is declared and that pairs may be of."""
-    names = {subject: name for name, subject in (*_SUBJECTS.items(), ("Nodes", ObservedNode))}
-    around = context.surroundings or ()
-    raw = {one.locator.kind for one in around if isinstance(one, RawObject)}
-    return raw | {names[type(one)] for one in around if type(one) in names}
 
 
 def _beside(context: RuleContext, pair: Mapping[str, Any], at: _Side) -> list[_Side] | None:

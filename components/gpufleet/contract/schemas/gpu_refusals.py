@@ -12,6 +12,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -37,13 +38,13 @@ def refusals() -> Mapping[str, Sequence[Mapping[str, Any]]]:
 def refused_by_code(document: Mapping[str, Any]) -> Iterator[SchemaProblem]:
     """The problems of an object that is valid by its definition and has no nulls."""
     version, kind = str(document.get("apiVersion")), str(document.get("kind"))
-    group, rows = version.rpartition("/")[0], refusals()
+    groups = version.rpartition("/")[0], version
     held: dict[str, list[tuple[_Steps, Any]]] = {}
     contexts: dict[tuple[int, bool], Any] = {}  # converting values for CEL is slow
-    about = (*rows.get(f"{group}/{kind}", ()), *rows.get(f"{version}/{kind}", ()))
-    for row, path in ((row, path) for row in about for path in row["at"]):
+    about = chain.from_iterable(refusals().get(f"{one}/{kind}", ()) for one in groups)
+    for row, path in ((one, path) for one in about for path in one["at"]):
         if path not in held:
-            held[path] = list(_all(document, _keys(path)))
+            held[path] = list(_all(document, [*filter(None, path.split("."))]))
         for steps, value in held[path]:
             if not all(any(True for _ in _all(value, keys)) for keys in _needed(row["rule"])):
                 continue
@@ -61,8 +62,9 @@ def refused_by_code(document: Mapping[str, Any]) -> Iterator[SchemaProblem]:
 
 
 _NEEDED = re.compile(
-    r"!\(?(?:has\()?self\.(?P<at>[\w.]+?)"
-    r"(?:(?:\[0\]|\.exists\(\w+, has\(\w+)\.(?P<item>\w+))?\)(?: && [^|]*\))?"
+    r"!(?P<not>\()?(?:has\()?self\.(?P<at>[\w.]+?)"
+    r"(?:(?:\[0\]|(?P<any>\.exists\(\w+, has\(\w+))\.(?P<item>\w+))?\)"
+    r"(?(not) && [^|]*\)|(?(any) && [^|]*\)))"
     r"|!\('(?P<key>[^']+)' in self(?P<map>[\w.]*)\)"
     r"|self\.(?P<list>\w+)\.all\(\w+, !has\(\w+\.(?P<each>[\w.]+)\)(?: \|\| .*)?\)"
 )
@@ -82,11 +84,12 @@ def _needed(rule: str) -> tuple[Sequence[str], ...]:
         else:
             parts[-1] += word
     found = [one for part in parts if (one := _NEEDED.fullmatch(part.strip()))]
+    of_lists = [(one["at"] or one["list"], one["item"] or one["each"]) for one in found]
     return tuple(
         [*one["map"].split(".")[1:], one["key"]]
         if one["key"]
-        else _keys("[].".join(filter(None, (one["at"] or one["list"], one["item"] or one["each"]))))
-        for one in found
+        else "[].".join(filter(None, path)).split(".")
+        for one, path in zip(found, of_lists, strict=True)
     )
 
 
@@ -103,10 +106,6 @@ def _there(value: Any, path: str) -> Iterator[str]:
         if (value := (as_mapping(value) or {}).get(key)) is None:
             return
         yield key
-
-
-def _keys(path: str) -> tuple[str, ...]:
-    return tuple(path.split(".")) if path else ()
 
 
 def _all(value: Any, keys: Sequence[str], steps: _Steps = ()) -> Iterator[tuple[_Steps, Any]]:
