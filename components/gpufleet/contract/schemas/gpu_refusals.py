@@ -18,10 +18,8 @@ from typing import Any
 
 from gpufleet.contract.programs.dra_cel_functions import cel, compiled, functions
 from gpufleet.contract.schemas.problems import SchemaProblem, SchemaProblemKind, path_of, visible
-from gpufleet.documents.paths import at_steps
-from gpufleet.documents.shapes import as_list, as_mapping
-
-_Steps = tuple[str | int, ...]
+from gpufleet.documents.paths import at_steps, values_at
+from gpufleet.documents.shapes import as_mapping
 
 
 @cache
@@ -39,14 +37,14 @@ def refused_by_code(document: Mapping[str, Any]) -> Iterator[SchemaProblem]:
     """The problems of an object that is valid by its definition and has no nulls."""
     version, kind = str(document.get("apiVersion")), str(document.get("kind"))
     groups = version.rpartition("/")[0], version
-    held: dict[str, list[tuple[_Steps, Any]]] = {}
+    held: dict[str, list[tuple[tuple[str | int, ...], Any]]] = {}
     contexts: dict[tuple[int, bool], Any] = {}  # converting values for CEL is slow
     about = chain.from_iterable(refusals().get(f"{one}/{kind}", ()) for one in groups)
     for row, path in ((one, path) for one in about for path in one["at"]):
         if path not in held:
-            held[path] = list(_all(document, [*filter(None, path.split("."))]))
+            held[path] = list(values_at(document, path))
         for steps, value in held[path]:
-            if not all(any(True for _ in _all(value, keys)) for keys in _needed(row["rule"])):
+            if not all(any(True for _ in values_at(value, k)) for k in _needed(row["rule"])):
                 continue
             key = (id(value), "object" in row["rule"])
             if key not in contexts:
@@ -106,18 +104,3 @@ def _there(value: Any, path: str) -> Iterator[str]:
         if (value := (as_mapping(value) or {}).get(key)) is None:
             return
         yield key
-
-
-def _all(value: Any, keys: Sequence[str], steps: _Steps = ()) -> Iterator[tuple[_Steps, Any]]:
-    """Every value at a path, with its steps."""
-    if not keys:
-        yield steps, value
-        return
-    key, *rest = keys
-    name = key.removesuffix("[]")
-    held = as_mapping(value) or {}
-    if name == key and name in held:
-        yield from _all(held[name], rest, (*steps, name))
-    elif name != key:
-        for index, one in enumerate(as_list(held.get(name)) or []):
-            yield from _all(one, rest, (*steps, name, index))
