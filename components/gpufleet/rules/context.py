@@ -106,8 +106,7 @@ class RuleContext:
     memo: dict[Any, Any] = field(default_factory=dict[Any, Any], compare=False, repr=False)
     """Results that rules of one family compute once for an object and share."""
     run: "RuleContext | None" = field(default=None, compare=False, repr=False)
-    """The context of all facts of the run, where `surroundings` are those of one of its clusters
-    and more of the facts may belong to it."""
+    """The context of the whole run, if more of its facts may belong to this cluster."""
 
     @property
     def catalogue(self) -> Catalogue:
@@ -119,8 +118,7 @@ class RuleContext:
         return () if self.surroundings is None else self.surroundings.of(kind)
 
     def anywhere(self, kind: type[T]) -> tuple[T, ...]:
-        """Facts of one type that are, or may be, of the same cluster: an object that is not among
-        them is certainly missing. Empty if each object is checked alone."""
+        """Facts of one type that are or may be of the same cluster: no others can be."""
         return (self.run or self).declared(kind)
 
     def environment_of(self, subject: Any) -> Fact[str]:
