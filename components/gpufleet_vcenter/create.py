@@ -14,7 +14,6 @@ from gpufleet_vcenter.converge import converge, move, power_on
 from gpufleet_vcenter.described import describe
 from gpufleet_vcenter.drs import add, behave, regroup
 from gpufleet_vcenter.errors import (
-    Code,
     OutcomeUnknownError,
     VsphereError,
     failed,
@@ -63,7 +62,7 @@ def create(work: MachineWork, rooms: Rooms | None = None) -> tuple[Observed, boo
             try:
                 live = run_declared(replace(work, pending=incomplete), live)
             except VsphereError as failure:
-                if not incomplete or failure.code is not Code.GPU_CAPACITY:
+                if not incomplete or failure.code != "vsphere-gpu-capacity":
                     raise
                 _clean_up(work, live, failure)  # its host is full: begin on another
                 live = None
@@ -143,7 +142,7 @@ def _make(work: MachineWork, rooms: Rooms) -> Observed:
             if live is None:
                 raise
             _clean_up(work, live, failure)
-            if failure.code is not Code.GPU_CAPACITY:
+            if failure.code != "vsphere-gpu-capacity":
                 raise
             refused.add(name)  # another stack took the room
             last = failure
@@ -214,7 +213,7 @@ def _attempt(work: MachineWork, spec: Any, doing: str) -> Observed | None:
         # It is not cancelled: the next run adopts it.
         raise timed_out(f"cloning {settings.name}", problem, "clone", _in_flight(work)) from None
     except VsphereError as failure:
-        if failure.code is Code.INTERRUPTED:
+        if failure.code == "vsphere-interrupted":
             raise interrupted(doing, _in_flight(work)) from None
         raise
     except vim.fault.DuplicateName:
@@ -243,7 +242,7 @@ def _clean_up(work: MachineWork, live: Observed, failure: VsphereError) -> None:
     """Remove the machine that this call made, unless it has an open question or the update was
     interrupted; a failure of the removal never hides the first failure."""
     keep, left = work.settings.on_create_failure, said("interrupted/kept", live=live)
-    if keep is CreateFailure.KEEP or failure.code is Code.QUESTION or CANCELLED.is_set():
+    if keep is CreateFailure.KEEP or failure.code == "vsphere-question" or CANCELLED.is_set():
         raise failure.with_left(left) from None
     try:
         destroy(work, live)
@@ -277,7 +276,7 @@ def clone_replacement(work: MachineWork, uuid: str) -> None:
         try:
             wish = check_before(work)
         except VsphereError as failure:
-            if failure.code is Code.DATASTORE_FULL:
+            if failure.code == "vsphere-datastore-full":
                 return  # validated without the old machine
             raise
         host = read_host(session, old.host).without((uuid,))

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from gpufleet_vcenter.errors import Code, VsphereError, failed
+from gpufleet_vcenter.errors import VsphereError, failed
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ def one_login(server: str, port: int, known: Credentials) -> Generator[None]:
         try:
             yield
         except VsphereError as failure:
-            if failure.code is Code.AUTHENTICATION:
+            if failure.code == "vsphere-authentication":
                 _REFUSED[key] = failure
             raise
 

@@ -15,7 +15,7 @@ from typing import Any
 from pyVmomi import vim
 
 from gpufleet.spec.platforms.vsphere_devices import DrsBehavior
-from gpufleet_vcenter.errors import Code, VsphereError, failed
+from gpufleet_vcenter.errors import VsphereError, failed
 from gpufleet_vcenter.lookup import FoundPlace
 from gpufleet_vcenter.observed import Observed
 from gpufleet_vcenter.owned import MachineWork
@@ -171,7 +171,7 @@ def regroup(work: MachineWork, name: str, *, inside: bool, machine: Any) -> None
     try:
         _cluster(work).change(f"the DRS group {name}", lacking)
     except VsphereError as problem:
-        if inside or problem.code is not Code.DRS_GROUP:
+        if inside or problem.code != "vsphere-drs-group":
             raise
 
 

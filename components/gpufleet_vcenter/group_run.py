@@ -18,7 +18,7 @@ from gpufleet_vcenter.converge import await_ready, stays, still_there
 from gpufleet_vcenter.create import clone_replacement, create, rooms_of, run_declared
 from gpufleet_vcenter.described import check_description, found_on
 from gpufleet_vcenter.drs import check_cluster, keep_apart
-from gpufleet_vcenter.errors import Code, VsphereError, failed, interrupted, said
+from gpufleet_vcenter.errors import VsphereError, failed, interrupted, said
 from gpufleet_vcenter.group_plan import GroupStep, Machine, StepKind, placed, refusals_of, steps_of
 from gpufleet_vcenter.identity import Standing
 from gpufleet_vcenter.lookup import datacenter_of, looked_up
@@ -106,7 +106,7 @@ def change(
     # Not known in `check`: it sees the previous inputs, and not the machines in vCenter.
     wrong = [f"{change.path}: {reason}" for change in found if (reason := impossible(change))]
     if wrong:
-        raise VsphereError(Code.UNSUPPORTED, f"changing {settings.name}: {'; '.join(wrong)}")
+        raise VsphereError("vsphere-unsupported", f"changing {settings.name}: {'; '.join(wrong)}")
     with in_words(f"changing {settings.name}"):
         live = work.find(str(olds.get("moRef") or ""))
         if live is None:

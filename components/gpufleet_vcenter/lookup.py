@@ -19,7 +19,7 @@ from pyVmomi.SoapAdapter import SoapStubAdapter
 
 from gpufleet_vcenter.adapters import FoundNetwork, WantedAdapter, found_network
 from gpufleet_vcenter.certificate import tls_context
-from gpufleet_vcenter.errors import Code, VsphereError, failed, near
+from gpufleet_vcenter.errors import VsphereError, failed, near
 from gpufleet_vcenter.reading import children, one, properties
 from gpufleet_vcenter.session import CALL_SECONDS, Session
 from gpufleet_vcenter.settings import NodeSettings, Place
@@ -161,7 +161,7 @@ def former_networks(
         try:
             found.append(None if name is None else _network(session, datacenter, name).id)
         except VsphereError as problem:
-            if problem.code not in (Code.NOT_FOUND, Code.AMBIGUOUS):
+            if problem.code not in ("vsphere-not-found", "vsphere-ambiguous"):
                 raise
             found.append(None)
     return tuple(found)
@@ -330,7 +330,7 @@ def references(
             if kind != "datacenter":
                 item = by_name(session, center, kind, name)
         except VsphereError as problem:
-            if problem.code not in (Code.NOT_FOUND, Code.AMBIGUOUS):
+            if problem.code not in ("vsphere-not-found", "vsphere-ambiguous"):
                 raise
             continue
         found[key] = str(item._moId)

@@ -8,7 +8,7 @@ from typing import Any
 
 from pyVmomi import vim, vmodl
 
-from gpufleet_vcenter.errors import Code, OutcomeUnknownError, VsphereError, failed
+from gpufleet_vcenter.errors import OutcomeUnknownError, VsphereError, failed
 from gpufleet_vcenter.identity import (
     GENERATION,
     LIFE,
@@ -162,7 +162,7 @@ def await_clones(
             with in_words(doing, "clone", left), suppress(OutcomeUnknownError):
                 wait(session, clone.task, seconds)
         except VsphereError as failure:
-            if failure.code in (Code.INTERRUPTED, Code.TIMEOUT, Code.CONNECTION):
+            if failure.code in ("vsphere-interrupted", "vsphere-timeout", "vsphere-connection"):
                 raise  # any other is the clone's own failure
     return bool(ours)
 

@@ -14,7 +14,7 @@ from gpufleet.spec.platforms.vsphere import DYNAMIC_HARDWARE, NUMA_HARDWARE
 from gpufleet_vcenter.described import check_description
 from gpufleet_vcenter.disks import disk_bytes, first_disk
 from gpufleet_vcenter.drs import check_cluster, group_of
-from gpufleet_vcenter.errors import Code, VsphereError, failed, said
+from gpufleet_vcenter.errors import VsphereError, failed, said
 from gpufleet_vcenter.identity import OWNER, Standing
 from gpufleet_vcenter.inventory import read_inventory
 from gpufleet_vcenter.lookup import FoundPlace, inventory_path
@@ -156,7 +156,7 @@ def _validate_name(work: MachineWork, reasons: list[str]) -> None:
     try:
         live = work.named()
     except VsphereError as failure:
-        unreadable = failure.code is Code.UNREADABLE
+        unreadable = failure.code == "vsphere-unreadable-machine"
         if unreadable and settings.name in clones_in_flight(work.session):
             return
         raise

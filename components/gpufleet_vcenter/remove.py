@@ -13,7 +13,7 @@ from gpufleet.spec.platforms.vsphere_policy import VsphereTimeouts
 from gpufleet_vcenter.cluster_node import node_of
 from gpufleet_vcenter.converge import power_off
 from gpufleet_vcenter.disks import MARK, marked_disks, not_to_be_kept, plugged_disks, removal
-from gpufleet_vcenter.errors import Code, OutcomeUnknownError, VsphereError, failed
+from gpufleet_vcenter.errors import OutcomeUnknownError, VsphereError, failed
 from gpufleet_vcenter.identity import GENERATION, LIFE, OWNER, Standing, key_of, standing
 from gpufleet_vcenter.lookup import last_name
 from gpufleet_vcenter.observed import Observed, observe, paths_of, seen
@@ -59,7 +59,7 @@ def check_kept(live: Observed) -> None:
     """
     wrong = not_to_be_kept(live, marked_disks(live).values())
     if wrong:
-        raise VsphereError(Code.UNSUPPORTED, f"removing {live.name}: {'; '.join(wrong)}")
+        raise VsphereError("vsphere-unsupported", f"removing {live.name}: {'; '.join(wrong)}")
 
 
 def destroy(work: MachineWork, live: Observed, *, spare: bool = False) -> None:
@@ -84,7 +84,7 @@ def destroy(work: MachineWork, live: Observed, *, spare: bool = False) -> None:
             except vmodl.fault.ManagedObjectNotFound:
                 return
             except VsphereError as failure:
-                if failure.code is Code.NOT_FOUND:
+                if failure.code == "vsphere-not-found":
                     return
                 raise
             except OutcomeUnknownError:

@@ -11,7 +11,7 @@ from pyVmomi import vim, vmodl
 from tenacity import Retrying, retry_if_exception_type, sleep_using_event, wait_random_exponential
 
 from gpufleet.components_base.resource_plugin import CANCELLED
-from gpufleet_vcenter.errors import Code, OutcomeUnknownError, VsphereError, failed, interrupted
+from gpufleet_vcenter.errors import OutcomeUnknownError, VsphereError, failed, interrupted
 from gpufleet_vcenter.reading import last_event, one
 from gpufleet_vcenter.session import Session, patience
 
@@ -267,7 +267,7 @@ def in_words(
     except TaskTimeoutError as problem:
         raise timed_out(doing, problem, setting, left) from None
     except VsphereError as failure:
-        if setting and failure.code is Code.INTERRUPTED and not failure.left:
+        if setting and failure.code == "vsphere-interrupted" and not failure.left:
             raise interrupted(doing) from None
         raise
     except vmodl.MethodFault as fault:
