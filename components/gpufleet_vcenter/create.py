@@ -20,7 +20,6 @@ from gpufleet_vcenter.errors import (
     interrupted,
     said,
 )
-from gpufleet_vcenter.identity import OWNER, PENDING
 from gpufleet_vcenter.inventory import read_host, read_inventory
 from gpufleet_vcenter.lookup import machines_with
 from gpufleet_vcenter.observed import Observed, observe
@@ -58,7 +57,7 @@ def create(work: MachineWork, rooms: Rooms | None = None) -> tuple[Observed, boo
         begun = live = _begun(work)
         if live is not None:
             release(work)  # its host is assigned
-            incomplete = bool(live.extra_config.get(PENDING))
+            incomplete = live.is_pending
             try:
                 live = run_declared(replace(work, pending=incomplete), live)
             except VsphereError as failure:
@@ -96,7 +95,7 @@ def _taken_over(work: MachineWork) -> Observed | None:
     live = observe(work.session, listed[0]) if len(listed) == 1 else None
     if live is None and not listed:
         return None
-    if live is None or OWNER not in live.extra_config or live.name != name:
+    if live is None or not live.owner or live.name != name:
         which = f"{live.name} ({live.moref})" if live else f"{len(listed)} machines"
         raise failed("foreign-machine/adopt", uuid=uuid, which=which, name=name)
     return live

@@ -240,8 +240,8 @@ class GroupRun:
             found = machines_of(session, datacenter_of(session, place), self.group, life)
         rows = [row for row in found if row.life == life]
         for row in rows:
-            if row.standing is Standing.COPY and row.uuid not in session.checked:
-                session.checked.add(row.uuid)
+            if row.standing is Standing.COPY and row.instance_uuid not in session.checked:
+                session.checked.add(row.instance_uuid)
                 warn(said("foreign-machine/copy", machine=row))
         steps = steps_of(dict(self.machines), {}, rows, {})
         self._each(steps, self.rollout_width, self._remove)
@@ -286,7 +286,7 @@ class GroupRun:
         return rooms
 
     def _make(self, step: GroupStep, rooms: Rooms | None = None) -> None:
-        known = "" if step.row is None else step.row.uuid
+        known = "" if step.row is None else step.row.instance_uuid
         if step.old and not known:  # the state has it, and vCenter does not list it
             seen = look(step.uuid, step.old) if step.uuid else None
             if seen is not None:
@@ -305,7 +305,7 @@ class GroupRun:
         if step.old and step.uuid:
             drop(step.uuid, step.old)
         elif step.row is not None:
-            drop(step.row.uuid, step.row.outputs(step.new or self.common))
+            drop(step.row.instance_uuid, _outputs_of(step.row, step.new or self.common))
         if step.old:
             self.machines.pop(step.key, None)
 
@@ -335,7 +335,7 @@ class GroupRun:
 
     def _replace(self, step: GroupStep) -> None:
         self._remove(step)
-        self._made(step, "" if step.next is None else step.next.uuid)
+        self._made(step, "" if step.next is None else step.next.instance_uuid)
 
     def _clone(self, step: GroupStep) -> None:
         work = MachineWork(self.session, read_settings(step.new), pending=True)
@@ -378,6 +378,17 @@ def each(
         for done in [pool.submit(attempt, step) for step in steps]:
             done.result()
     return failures
+
+
+_OWN = ("adopt", "addresses", "userData", "vendorData", "moRef")
+"""Inputs that differ between machines of a group besides the marks, and secret inputs."""
+
+
+def _outputs_of(row: Observed, common: Mapping[str, Any]) -> dict[str, Any]:
+    """Outputs of a machine as a state would have them, from those of another one of its group."""
+    known = {key: value for key, value in common.items() if key not in _OWN}
+    own = {"name": row.name, "owner": row.owner, "generation": row.generation}
+    return {**known, **own, "life": row.life, "biosUuid": row.bios_uuid}
 
 
 def _is_pending(step: GroupStep) -> bool:

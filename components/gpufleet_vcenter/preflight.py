@@ -15,7 +15,7 @@ from gpufleet_vcenter.described import check_description
 from gpufleet_vcenter.disks import disk_bytes, first_disk
 from gpufleet_vcenter.drs import check_cluster, group_of
 from gpufleet_vcenter.errors import VsphereError, failed, said
-from gpufleet_vcenter.identity import OWNER, Standing
+from gpufleet_vcenter.identity import Standing
 from gpufleet_vcenter.inventory import read_inventory
 from gpufleet_vcenter.lookup import FoundPlace, inventory_path
 from gpufleet_vcenter.observed import NUMA_API, Observed, observe
@@ -94,7 +94,7 @@ def check_name(work: MachineWork, live: Observed | None) -> None:
 
 def _name_taken(settings: NodeSettings, live: Observed) -> VsphereError:
     """The error that another machine has the name, with its owner."""
-    owner = live.extra_config.get(OWNER, "an unknown owner")
+    owner = live.owner or "an unknown owner"
     folder = settings.place.folder or "the root of the datacenter"
     return failed("name-taken", settings=settings, live=live, owner=owner, folder=folder)
 

@@ -3,7 +3,7 @@
 marks of a group that no state has. Idempotent; machines of other owners are never removed."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any
 from urllib.parse import unquote
 
@@ -14,7 +14,7 @@ from gpufleet_vcenter.cluster_node import node_of
 from gpufleet_vcenter.converge import power_off
 from gpufleet_vcenter.disks import MARK, marked_disks, not_to_be_kept, plugged_disks, removal
 from gpufleet_vcenter.errors import OutcomeUnknownError, VsphereError, failed
-from gpufleet_vcenter.identity import GENERATION, LIFE, OWNER, Standing, key_of, standing
+from gpufleet_vcenter.identity import Standing
 from gpufleet_vcenter.lookup import last_name
 from gpufleet_vcenter.observed import Observed, observe, paths_of, seen
 from gpufleet_vcenter.opened import logged_in, read_settings
@@ -124,48 +124,11 @@ def marked_machines(session: Session, datacenter: Any) -> Iterator[Observed]:
         page = listed[start : start + _PAGE]
         for machine, found in properties(session, page, vim.VirtualMachine, extra):
             live = seen(machine, {**machines[machine], **found}).slim
-            if live.extra_config.get(OWNER) and not live.is_template:
+            if live.owner and not live.is_template:
                 yield live
 
 
-_OWN = ("adopt", "addresses", "userData", "vendorData", "moRef")
-"""Inputs that differ between machines of a group besides the marks, and secret inputs."""
-
-
-@dataclass(frozen=True, slots=True)
-class GroupMachine:
-    """A machine of a group as vCenter lists it."""
-
-    name: str
-    owner: str
-    generation: str
-    life: str
-    uuid: str
-    """Its instance uuid."""
-    bios_uuid: str
-    standing: Standing
-    """Ours, incomplete, or a copy of one of ours."""
-    powered_on: bool
-
-    @property
-    def key(self) -> str:
-        """Its key in the group."""
-        return key_of(self.owner)
-
-    def outputs(self, common: Mapping[str, Any]) -> dict[str, Any]:
-        """Outputs of the machine as a state would have them.
-
-        Args:
-            common: Inputs or outputs of another machine of the group.
-        """
-        known = {key: value for key, value in common.items() if key not in _OWN}
-        own = {"name": self.name, "owner": self.owner, "generation": self.generation}
-        return {**known, **own, "life": self.life, "biosUuid": self.bios_uuid}
-
-
-def machines_of(
-    session: Session, datacenter: Any, group: str, life: str
-) -> tuple[GroupMachine, ...]:
+def machines_of(session: Session, datacenter: Any, group: str, life: str) -> tuple[Observed, ...]:
     """The machines of a group that vCenter has, and copies of them, in the order of their names.
 
     Args:
@@ -173,23 +136,11 @@ def machines_of(
         group: Owner of the group: decides for a machine that was made before there were ids.
         life: Id of the stack.
     """
-    rows: list[GroupMachine] = []
+    rows: list[Observed] = []
     for live in marked_machines(session, datacenter):
-        marks = live.extra_config
-        known = standing(session.server_id, group, life, live.instance_uuid, marks)
+        known = live.standing_in(session.server_id, group, life)
         if known is not Standing.FOREIGN:
-            rows.append(
-                GroupMachine(
-                    live.name,
-                    marks[OWNER],
-                    marks.get(GENERATION, ""),
-                    marks.get(LIFE, ""),
-                    live.instance_uuid,
-                    live.bios_uuid,
-                    known,
-                    live.is_on,
-                )
-            )
+            rows.append(replace(live, standing=known))
     return tuple(sorted(rows, key=lambda row: row.name))
 
 

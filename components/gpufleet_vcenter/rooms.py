@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 
 from gpufleet.components_base.resource_plugin import CANCELLED
 from gpufleet_vcenter.errors import failed, interrupted
-from gpufleet_vcenter.identity import PENDING
 from gpufleet_vcenter.inventory import Host, Inventory, read_host
 from gpufleet_vcenter.observed import Observed
 from gpufleet_vcenter.owned import MachineWork
@@ -38,7 +37,7 @@ def check_still_fits(work: MachineWork, live: Observed) -> None:
     others: list[Observed] = []
     claimed = 0
     for held in host.holdings:
-        coming = held.extra_config.get(PENDING) and not held.is_on
+        coming = held.is_pending and not held.is_on
         theirs = (held.change_version, held.instance_uuid)
         if held.instance_uuid == mine[1] or (coming and theirs > mine):
             continue
