@@ -5,7 +5,6 @@ to its cluster as plain JSON.
 Every step can run again after an interruption at any point: it reads the cluster's present state.
 """
 
-import json
 import os
 import uuid
 from collections.abc import Iterator, Mapping
@@ -20,7 +19,7 @@ from urllib3.exceptions import HTTPError
 from yaml import YAMLError
 
 from gpufleet.components_base.resource_plugin import CANCELLED
-from gpufleet_vcenter.errors import failed, interrupted, said
+from gpufleet_vcenter.errors import failed, said
 from gpufleet_vcenter.settings import KubernetesAccess, NodeSettings
 from gpufleet_vcenter.tasks import turns
 
@@ -128,7 +127,7 @@ class ClusterApi:
             answer = self._pool.request(
                 method,
                 f"{self._known.host}{path}" + (f"?{urlencode(query)}" if query else ""),
-                body=None if body is None else json.dumps(body).encode(),
+                json=body,
                 headers={"Accept": "application/json", "Content-Type": kind, **asks},
                 retries=False,
                 timeout=CALL_TIMEOUT,
@@ -283,7 +282,7 @@ class ClusterNode:
             VsphereError: the update was interrupted.
         """
         if CANCELLED.is_set():
-            raise interrupted(doing, left)
+            raise failed("interrupted", doing=doing, left=left)
         return turns(seconds, doing, left)
 
 

@@ -339,13 +339,8 @@ def _await_guest(work: MachineWork, live: Observed) -> Observed:
         tools="run" if live.tools_running else "do not run",
         address=live.address or "none",
         joined=joined,
-        left=stays(live),
+        left=said("timeout/stays", live=live),
     )
-
-
-def stays(live: Observed) -> str:
-    """Text about a machine that runs but was not ready in time."""
-    return said("timeout/stays", live=live)
 
 
 def _emptied(work: MachineWork, live: Observed, keys: tuple[str, ...]) -> Observed:

@@ -17,7 +17,6 @@ from gpufleet_vcenter.errors import (
     OutcomeUnknownError,
     VsphereError,
     failed,
-    interrupted,
     said,
 )
 from gpufleet_vcenter.inventory import read_host, read_inventory
@@ -31,7 +30,7 @@ from gpufleet_vcenter.rooms import Rooms, check_still_fits, release, runs
 from gpufleet_vcenter.settings import NodeSettings
 from gpufleet_vcenter.specs import clone_spec
 from gpufleet_vcenter.storage import chosen_store, members
-from gpufleet_vcenter.tasks import TaskTimeoutError, in_words, run, timed_out, translated
+from gpufleet_vcenter.tasks import TaskTimeoutError, in_words, run, translated
 
 _ATTEMPTS = 3
 
@@ -210,10 +209,11 @@ def _attempt(work: MachineWork, spec: Any, doing: str) -> Observed | None:
         return _begun(work)  # it was carried out, is under way, or never arrived
     except TaskTimeoutError as problem:
         # It is not cancelled: the next run adopts it.
-        raise timed_out(f"cloning {settings.name}", problem, "clone", _in_flight(work)) from None
+        step, left = f"cloning {settings.name}", _in_flight(work)
+        raise failed("timeout", left=left, step=step, problem=problem, setting="clone") from None
     except VsphereError as failure:
         if failure.code == "vsphere-interrupted":
-            raise interrupted(doing, _in_flight(work)) from None
+            raise failed("interrupted", doing=doing, left=_in_flight(work)) from None
         raise
     except vim.fault.DuplicateName:
         live = work.find()

@@ -21,15 +21,8 @@ class Credentials:
 
     def refused(self, server: str, fault: str) -> VsphereError:
         """The error for a server that refuses this user."""
-        key = self.key
-        return failed(
-            "authentication/refused",
-            server=server,
-            user=self.user,
-            prefix=key.upper(),
-            key=key,
-            fault=fault,
-        )
+        row, prefix = "authentication/refused", self.key.upper()
+        return failed(row, fault=fault, server=server, known=self, prefix=prefix)
 
 
 _REFUSED: dict[tuple[str, int, Credentials], VsphereError] = {}

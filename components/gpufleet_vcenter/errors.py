@@ -86,16 +86,6 @@ def said(row: str, part: str = "message", **facts: Fact) -> str:
     return rows_of("failures")[row].get(part, "").format_map(told)
 
 
-def interrupted(doing: str, left: str = "") -> VsphereError:
-    """The error for a wait that an interrupt ended, which is neither success nor time-out.
-
-    Args:
-        doing: The interrupted step.
-        left: What exists now. Default: the text does not state it.
-    """
-    return failed("interrupted", doing=doing, left=left)
-
-
 def near(wanted: str, names: Iterable[str]) -> str:
     """`; near: gpu-a, gpu-b`, for a name that does not exist; empty: no name is similar."""
     found = difflib.get_close_matches(wanted, sorted(set(names)), n=3, cutoff=0.5)

@@ -311,10 +311,6 @@ class VsphereGpuNodeOwnerProvider(VsphereProvider):
     """Id of a group of machines. It is made before any machine, so that a killed run leaves no
     machine that the next run, or a destroy, cannot find."""
 
-    def check(self, _olds: dict[str, Any], news: dict[str, Any]) -> CheckResult:
-        """The group's own resource validates these inputs."""
-        return CheckResult(news, [])
-
     def diff(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> DiffResult:
         """Whether the machines are to be found or removed in another way."""
         old, new = _decides(normalised(_olds)), _decides(normalised(_news))

@@ -14,11 +14,11 @@ from gpufleet.components_base.resource_plugin import CANCELLED, warn
 from gpufleet_vcenter.adapters import found_network
 from gpufleet_vcenter.changes import MachineChange, changes, impossible
 from gpufleet_vcenter.cluster_node import node_of
-from gpufleet_vcenter.converge import await_ready, stays, still_there
+from gpufleet_vcenter.converge import await_ready, still_there
 from gpufleet_vcenter.create import clone_replacement, create, rooms_of, run_declared
 from gpufleet_vcenter.described import check_description, found_on
 from gpufleet_vcenter.drs import check_cluster, keep_apart
-from gpufleet_vcenter.errors import VsphereError, failed, interrupted, said
+from gpufleet_vcenter.errors import VsphereError, failed, said
 from gpufleet_vcenter.group_plan import GroupStep, Machine, StepKind, placed, refusals_of, steps_of
 from gpufleet_vcenter.identity import Standing
 from gpufleet_vcenter.lookup import datacenter_of, looked_up
@@ -57,7 +57,8 @@ def make(
         try:
             live = await_ready(work, live)
         except VsphereError as failure:
-            live, late = still_there(work.session, live), failure.with_left(stays(live))
+            late = failure.with_left(said("timeout/stays", live=live))
+            live = still_there(work.session, live)
         seen = _seen(work, live, {"adopted": adopted})
     return outputs(given, work.settings, live, seen), late
 
@@ -208,20 +209,21 @@ class GroupRun:
 
     def carry_out(self, steps: Sequence[GroupStep]) -> None:
         """Carry out all steps. Failures are in `failures`; no step that others need is reverted."""
-        begun = [step for step in steps if step.kind is StepKind.REMOVE and _is_pending(step)]
-        gone = [step for step in steps if step.kind is StepKind.REMOVE and step not in begun]
+        gone = [step for step in steps if step.kind is StepKind.REMOVE]
+        begun = [step for step in gone if step.row and step.row.standing is Standing.PENDING]
+        gone = [step for step in gone if step not in begun]
         made = [step for step in steps if step.kind in (StepKind.MAKE, StepKind.TAKE)]
         rolled = [step for step in steps if step.kind in (StepKind.CHANGE, StepKind.REPLACE)]
         self._prepare([step for step in rolled if step.kind is StepKind.REPLACE])
-        self._each(begun, self.rollout_width, self._remove)
+        self.failures |= each(begun, self.rollout_width, self._remove)
         rooms = self._rooms(made)
-        self._each(made, self.creation_width, lambda step: self._make(step, rooms))
+        self.failures |= each(made, self.creation_width, lambda step: self._make(step, rooms))
         self._roll(rolled)
         if gone and not self.failures.keys() & {step.name for step in rolled}:
-            self._each(gone, self.rollout_width, self._remove)
+            self.failures |= each(gone, self.rollout_width, self._remove)
             # A machine without a place may have one now.
             again = [step for step in made if self.failures.pop(step.name, None) is not None]
-            self._each(again, self.creation_width, self._make)
+            self.failures |= each(again, self.creation_width, self._make)
 
     def sweep(self, life: str, names: str) -> None:
         """Remove all machines of the group, also machines that a killed run made. A copy made
@@ -244,7 +246,7 @@ class GroupRun:
                 session.checked.add(row.instance_uuid)
                 warn(said("foreign-machine/copy", machine=row))
         steps = steps_of(dict(self.machines), {}, rows, {})
-        self._each(steps, self.rollout_width, self._remove)
+        self.failures |= each(steps, self.rollout_width, self._remove)
         if self.failures:
             listed = "; ".join(f"{name}: {text}" for name, text in sorted(self.failures.items()))
             raise failed("fault/sweep", group=self.group, listed=listed)
@@ -262,11 +264,6 @@ class GroupRun:
         with in_words(f"separating the machines of {self.group}"):
             owned = (work.find() for work in works)
             keep_apart(works[0], [live.reference for live in owned if live is not None])
-
-    def _each(
-        self, steps: Sequence[GroupStep], width: int, do: Callable[[GroupStep], object]
-    ) -> None:
-        self.failures |= each(steps, width, do)
 
     def _rooms(self, steps: Sequence[GroupStep]) -> Rooms | None:
         if not steps:
@@ -369,7 +366,7 @@ def each(
     def attempt(step: GroupStep) -> None:
         try:
             if CANCELLED.is_set():
-                raise interrupted("the next machine")
+                raise failed("interrupted", doing="the next machine")
             do(step)
         except VsphereError as failure:
             failures[step.name] = str(failure)
@@ -389,7 +386,3 @@ def _outputs_of(row: Observed, common: Mapping[str, Any]) -> dict[str, Any]:
     known = {key: value for key, value in common.items() if key not in _OWN}
     own = {"name": row.name, "owner": row.owner, "generation": row.generation}
     return {**known, **own, "life": row.life, "biosUuid": row.bios_uuid}
-
-
-def _is_pending(step: GroupStep) -> bool:
-    return step.row is not None and step.row.standing is Standing.PENDING

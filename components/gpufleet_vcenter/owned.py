@@ -13,7 +13,7 @@ from gpufleet_vcenter.errors import OutcomeUnknownError, VsphereError, failed
 from gpufleet_vcenter.identity import Standing
 from gpufleet_vcenter.lookup import FoundPlace, find_place, machines_with
 from gpufleet_vcenter.observed import Observed, observe, seen
-from gpufleet_vcenter.reading import one, properties
+from gpufleet_vcenter.reading import events, one, properties
 from gpufleet_vcenter.session import Session
 from gpufleet_vcenter.settings import NodeSettings
 from gpufleet_vcenter.tasks import in_words, wait
@@ -197,14 +197,7 @@ def running_clones(session: Session) -> list[RunningClone]:
 
 def _clone_events(session: Session, source: Any) -> list[Any]:
     """The latest events of started clones, without machines that the user may not see."""
-    events = session.content.eventManager
-    wanted = vim.event.EventFilterSpec(
-        entity=vim.event.EventFilterSpec.ByEntity(
-            entity=source, recursion=vim.event.EventFilterSpec.RecursionOption.self
-        ),
-        eventTypeId=[CLONE_STARTS],
-    )
     try:
-        return list(session.call(lambda: events.QueryEvents(wanted)))
+        return events(session, source, (CLONE_STARTS,))
     except (vim.fault.NoPermission, vmodl.fault.ManagedObjectNotFound):
         return []

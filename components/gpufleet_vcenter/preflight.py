@@ -36,10 +36,10 @@ def check_api(session: Session, settings: NodeSettings) -> None:
     pyVmomi leaves out fields that are newer than the server, and the machine would come up
     without its GPU.
     """
-    needed: list[tuple[str, tuple[int, ...], str]] = []
-    for devices in settings.dynamic:
-        api = LABEL_API if devices.label else DYNAMIC_API
-        needed.append(("dynamic passthrough", api, "use fixed passthrough"))
+    needed: list[tuple[str, tuple[int, ...], str]] = [
+        ("dynamic passthrough", LABEL_API if one.label else DYNAMIC_API, "use fixed passthrough")
+        for one in settings.dynamic
+    ]
     if settings.cores_per_numa_node is not None:
         needed.append(("coresPerNumaNode", NUMA_API, "leave it out"))
     for what, api, remedy in needed:

@@ -17,7 +17,7 @@ from gpufleet_vcenter.opened import addressed
 from gpufleet_vcenter.placement import Wish, place
 from gpufleet_vcenter.reading import checked
 from gpufleet_vcenter.settings import NodeSettings
-from gpufleet_vcenter.tasks import TaskTimeoutError, in_words, timed_out, translated
+from gpufleet_vcenter.tasks import TaskTimeoutError, in_words, translated
 
 TESTS = Path(__file__).parents[1]
 MIB = 1 << 20
@@ -157,7 +157,12 @@ def test_what_is_left_stands_between_summary_and_fix() -> None:
 
 def test_a_step_that_takes_too_long_names_its_task() -> None:
     late = TaskTimeoutError(600, 30, "task-42")
-    assert str(timed_out("powering on gpu-0", late, "powerOn", "gpu-0 exists")) == (
+    with (
+        pytest.raises(VsphereError) as caught,
+        in_words("powering on gpu-0", "powerOn", "gpu-0 exists"),
+    ):
+        raise late
+    assert str(caught.value) == (
         "vsphere-timeout: powering on gpu-0 was not done after 600 s at 30 % (task-42). gpu-0 "
         "exists. fix: look at the task in vCenter; allow more with timeouts.powerOn."
     )
