@@ -135,7 +135,7 @@ def events(session: Session, entity: Any, kinds: Sequence[str] = ()) -> list[Any
     """
     recursion = vim.event.EventFilterSpec.RecursionOption.self
     of = vim.event.EventFilterSpec.ByEntity(entity=entity, recursion=recursion)
-    wanted = vim.event.EventFilterSpec(entity=of, eventTypeId=kinds)
+    wanted = vim.event.EventFilterSpec(entity=of, eventTypeId=list(kinds))
     return list(session.call(lambda: session.content.eventManager.QueryEvents(wanted)) or ())
 
 
