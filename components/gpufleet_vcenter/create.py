@@ -167,16 +167,14 @@ def run_declared(work: MachineWork, live: Observed, before: NodeSettings | None 
     if settings.drs_behavior is not (None if before is None else before.drs_behavior):
         behave(work, live)
     describe(work, live, before)
-    if before is not None and _pool_and_folder(before) != _pool_and_folder(settings):
-        move(work, live)
+    if before is not None:
+        was, place = before.place, settings.place
+        # Moves by others are not reverted.
+        if (was.resource_pool, was.folder) != (place.resource_pool, place.folder):
+            move(work, live)
     if work.pending and live.power == "poweredOff" and live.host is not None:
         check_still_fits(work, live)
     return power_on(work, live)
-
-
-def _pool_and_folder(settings: NodeSettings) -> tuple[str | None, str | None]:
-    """Declared pool and folder, which move a machine. Moves by others are not reverted."""
-    return settings.place.resource_pool, settings.place.folder
 
 
 def clone(work: MachineWork, host: Any, datastore: Any | None) -> Observed:

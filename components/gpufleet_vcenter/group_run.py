@@ -134,7 +134,7 @@ def _seen(work: MachineWork, live: Observed, olds: Mapping[str, Any]) -> Machine
     return MachineContext(
         "" if about is None else str(about["name"]),
         bool(olds.get("adopted", False)),
-        str(olds.get("firmware") or ""),
+        str(olds.get("firmware") or live.firmware),
         *found_on(session, work.settings, live),
         {network.id: network.name for network in networks},
     )

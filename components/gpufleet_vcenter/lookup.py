@@ -17,7 +17,7 @@ from pydantic.alias_generators import to_snake
 from pyVmomi import pbm, vim
 from pyVmomi.SoapAdapter import SoapStubAdapter
 
-from gpufleet_vcenter.adapters import FoundNetwork, WantedAdapter, found_network
+from gpufleet_vcenter.adapters import WantedAdapter, found_network
 from gpufleet_vcenter.certificate import tls_context
 from gpufleet_vcenter.errors import VsphereError, failed, near
 from gpufleet_vcenter.reading import children, one, properties
@@ -55,9 +55,6 @@ class FoundPlace:
         if name is None:
             return None
         return by_name(self._session, root or self.datacenter, kind, name)
-
-    def _network(self, name: str) -> FoundNetwork:
-        return found_network(self._session, self._named("network", name))
 
     @cached_property
     def datacenter(self) -> Any:
@@ -108,9 +105,9 @@ class FoundPlace:
     @cached_property
     def adapters(self) -> tuple[WantedAdapter, ...]:
         """An adapter for each that is declared."""
+        named = ((self._named("network", name), kind) for name, kind in self._place.adapters)
         return tuple(
-            WantedAdapter(None if name is None else self._network(name), kind)
-            for name, kind in self._place.adapters
+            WantedAdapter(item and found_network(self._session, item), kind) for item, kind in named
         )
 
     @cached_property

@@ -27,28 +27,35 @@ from gpufleet_vcenter.tasks import in_words, run
 _ATTEMPTS = 3
 
 
-def remove(work: MachineWork, bios_uuid: str = "", moref: str = "") -> None:
-    """Drain the node, remove the machine, delete the node.
+def drop(uuid: str, outs: Mapping[str, Any]) -> None:
+    """Drain the node, remove the machine, delete the node. A missing machine is not an error.
 
     Args:
-        bios_uuid: Last known BIOS uuid, to find the node of a machine that no longer exists.
-        moref: Last known reference: a machine that still has it exists.
+        uuid: Its instance uuid.
+        outs: Its outputs. With the BIOS uuid in them the node of a machine that no longer exists is
+            found; a machine that still has the reference exists.
 
     Raises:
         VsphereError: a machine with the uuid has another owner, the node cannot be drained,
             a disk that is to be kept would be lost, or vCenter refuses.
     """
-    live = work.find(moref)
-    if live is not None:
-        check_kept(live)
-    with node_of(work.settings, bios_uuid if live is None else live.bios_uuid) as node:
+    name = str(outs["name"])
+    # An administrator may have given it a name that no node can have.
+    settings = read_settings({**outs, "name": "machine"}).model_copy(update={"name": name})
+    with in_words(f"removing {name}"):
+        work = MachineWork(logged_in(settings.endpoint), settings, uuid)
+        live = work.find(str(outs.get("moRef") or ""))
         if live is not None:
-            if node is not None and live.power == "poweredOn":
-                node.empty(work.uuid)
-            destroy(work, live, spare=True)
-        if node is not None:
-            node.forget()
-    release(work)
+            check_kept(live)
+        bios_uuid = str(outs.get("biosUuid") or "") if live is None else live.bios_uuid
+        with node_of(settings, bios_uuid) as node:
+            if live is not None:
+                if node is not None and live.power == "poweredOn":
+                    node.empty(uuid)
+                destroy(work, live, spare=True)
+            if node is not None:
+                node.forget()
+        release(work)
 
 
 def check_kept(live: Observed) -> None:
@@ -142,21 +149,6 @@ def machines_of(session: Session, datacenter: Any, group: str, life: str) -> tup
         if known is not Standing.FOREIGN:
             rows.append(replace(live, standing=known))
     return tuple(sorted(rows, key=lambda row: row.name))
-
-
-def drop(uuid: str, outs: Mapping[str, Any]) -> None:
-    """Remove a machine. A missing machine is not an error.
-
-    Args:
-        uuid: Its instance uuid.
-        outs: Its outputs.
-    """
-    name = str(outs["name"])
-    # An administrator may have given it a name that no node can have.
-    settings = read_settings({**outs, "name": "machine"}).model_copy(update={"name": name})
-    with in_words(f"removing {name}"):
-        work = MachineWork(logged_in(settings.endpoint), settings, uuid)
-        remove(work, str(outs.get("biosUuid") or ""), str(outs.get("moRef") or ""))
 
 
 def await_clones_of(session: Session, common: Mapping[str, Any], group: str, names: str) -> None:
