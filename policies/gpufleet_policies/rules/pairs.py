@@ -2,13 +2,15 @@
 
 A row has `pairs`, of which the first match counts, or `each`. A pair has `at`, the reported object;
 `beside`, a second object that must exist; `without`, an object that must not exist: mappings of
-paths to the required values. Texts name `{at}`, `{one}`, `{two}` (objects found by `beside`) and
-the values of `say`. An unreadable value matches nothing, and is never missing.
+paths to the required values. With `of`, a path through lists, it is asked for each value there, as
+`it`. Texts name `{at}`, `{one}`, `{two}` (objects found by `beside`) and the values of `say`. An
+unreadable value matches nothing, and is never missing.
 """
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from difflib import SequenceMatcher
 from itertools import chain
 from typing import Any
 
@@ -20,6 +22,7 @@ from gpufleet.cluster.pods import PodToleration
 from gpufleet.cluster.pool import NodePool
 from gpufleet.cluster.program import Program
 from gpufleet.cluster.surroundings import Surroundings
+from gpufleet.documents.paths import values_at
 from gpufleet.documents.shapes import is_list, is_mapping, items, mapping
 from gpufleet.findings import Finding, Level, finding
 from gpufleet.rules.context import RuleContext, once
@@ -113,15 +116,13 @@ def _pods(workload: WorkloadFacts, group: PodGroup) -> dict[str, Any]:
     tolerations = group.tolerations
     written = (item for c in group.containers for item in (*c.requests.items(), *c.limits.items()))
     wants = {name for name, one in written if "/" in name and one.found and one.found.number}
-    parts = not notes.keys().isdisjoint(FRACTIONS)
-    known = _written(
-        pods=group.pods,
-        schedulerName=group.scheduler,
-        runtimeClassName=group.runtime_class,
-        nodeName=group.node_name,
-    )
     return {
-        **known,
+        **_written(
+            pods=group.pods,
+            schedulerName=group.scheduler,
+            runtimeClassName=group.runtime_class,
+            nodeName=group.node_name,
+        ),
         "workload": workload.locator.kind,
         "group": workload.api_group,
         "containers": [one.name for one in group.containers if not one.init]
@@ -133,6 +134,9 @@ def _pods(workload: WorkloadFacts, group: PodGroup) -> dict[str, Any]:
         "wants": sorted(wants) or None,
         "images": [one.image.found for one in group.containers if one.image.is_known],
         "volumes": list(group.volumes),
+        "podLabels": {**hidden, **group.labels},
+        "ports": [name for one in group.containers for name in one.ports],
+        "priorityClassName": group.priority_class.found,
         "serviceLinks": group.service_links and workload.template_checked_on_creation,
         "runs": [
             f"{one.image.found} {one.words.found}"
@@ -141,7 +145,7 @@ def _pods(workload: WorkloadFacts, group: PodGroup) -> dict[str, Any]:
         ],
         "claims": [one.template.found or one.claim.found for one in group.claims] or None,
         "hostIPC": group.host_ipc or None,
-        "asks": bool(group.gpu_resources) or parts,
+        "asks": bool(group.gpu_resources) or not notes.keys().isdisjoint(FRACTIONS),
         "chosen": group.node_labels or None,
         "tolerations": UNKNOWN if tolerations.is_unknown else tolerations.found or (),
         "complete": workload.metadata_known,
@@ -198,8 +202,10 @@ _HOLDS: Mapping[str, Callable[[Any, Any], bool]] = {
     "in": lambda here, wanted: here in wanted,
     "matches": lambda here, wanted: re.search(wanted, str(here)) is not None,
     "names": lambda here, wanted: any(mapping(one).get("name") == wanted for one in items(here)),
+    "unnamed": lambda here, wanted: not _HOLDS["names"](here, wanted),
     "holds": lambda here, wanted: wanted in here,
     "omits": lambda here, wanted: wanted not in here,
+    "near": lambda here, wanted: here != wanted and _meant(here, wanted),
     "below": lambda here, wanted: numbers(_release(here)) < numbers(wanted),
     "from": lambda here, wanted: numbers(_release(here)) >= numbers(wanted),
     "less": lambda here, wanted: here < wanted,
@@ -219,6 +225,12 @@ _HOLDS: Mapping[str, Callable[[Any, Any], bool]] = {
 def _release(text: Any) -> str:
     """The numbers of a version behind its program's name: `containerd://2.1.5`."""
     return str(text).rpartition("/")[2]
+
+
+def _meant(here: str, wanted: str) -> bool:
+    """Whether two names are different spellings of one: the same numbers, few other letters."""
+    numbered = (re.findall(r"[0-9]+", one) for one in (here, wanted))
+    return len(set(map(tuple, numbered))) == 1 and SequenceMatcher(None, here, wanted).ratio() > 0.8
 
 
 def _entries(value: Any) -> set[Any]:
@@ -323,26 +335,24 @@ def _pair(row: Mapping[str, Any]) -> Rule:
         pairs.setdefault(one["at"]["kind"], []).append((needed, one))
 
     def check(context: RuleContext, subject: Any) -> Iterator[Finding]:
-        there = _kinds(context)
-        for name, at in _sides(context, subject):
+        there = _declared(context).keys()
+        for name, side in _sides(context, subject):
             for pair in (one for needed, one in pairs.get(name, ()) if needed <= there):
-                if (found := _beside(context, pair, at)) is not None:
-                    yield _found(pair, at, found)
-                    if not row.get("each"):
-                        return
+                for at in _each(side, pair.get("of")):
+                    if (found := _beside(context, pair, at)) is not None:
+                        yield _found(pair, at, found)
+                        if not row.get("each"):
+                            return
 
     check.__doc__ = row["detail"]
     subject = _SUBJECTS.get(next(iter(pairs)), RawObject)
     return replace(written_rule(row["id"], subject)(check), group=RELATIONS)
 
 
-@once
-def _kinds(context: RuleContext) -> set[str]:
-    """Names of all that is declared and that pairs may be of."""
-    names = {subject: name for name, subject in (*_SUBJECTS.items(), ("Nodes", ObservedNode))}
-    around = context.surroundings or ()
-    raw = {one.locator.kind for one in around if isinstance(one, RawObject)}
-    return raw | {names[type(one)] for one in around if type(one) in names}
+def _each(side: _Side, path: str | None) -> Iterable[_Side]:
+    if path is None:
+        return (side,)
+    return (replace(side, data={**side.data, "it": it}) for _, it in values_at(side.data, path))
 
 
 def _beside(context: RuleContext, pair: Mapping[str, Any], at: _Side) -> list[_Side] | None:

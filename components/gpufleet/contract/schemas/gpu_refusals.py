@@ -16,8 +16,8 @@ from typing import Any
 
 from gpufleet.contract.programs.dra_cel_functions import cel, compiled, functions
 from gpufleet.contract.schemas.problems import SchemaProblem, SchemaProblemKind, path_of, visible
-from gpufleet.documents.paths import at_steps
-from gpufleet.documents.shapes import as_list, as_mapping
+from gpufleet.documents.paths import at_steps, values_at
+from gpufleet.documents.shapes import as_mapping
 
 _Steps = tuple[str | int, ...]
 
@@ -39,7 +39,7 @@ def refused_by_code(document: Mapping[str, Any]) -> Iterator[SchemaProblem]:
     group, rows = version.rpartition("/")[0], refusals()
     contexts: dict[tuple[int, bool], Any] = {}  # converting values for CEL is slow
     for row in (*rows.get(f"{group}/{kind}", ()), *rows.get(f"{version}/{kind}", ())):
-        for steps, value in (one for path in row["at"] for one in _all(document, path)):
+        for steps, value in (one for path in row["at"] for one in values_at(document, path)):
             key = (id(value), "object" in row["rule"])
             if key not in contexts:
                 names = {"self": value, **({"object": document} if key[1] else {})}
@@ -66,17 +66,3 @@ def _there(value: Any, path: str) -> Iterator[str]:
         if (value := (as_mapping(value) or {}).get(key)) is None:
             return
         yield key
-
-
-def _all(value: Any, path: str, steps: _Steps = ()) -> Iterator[tuple[_Steps, Any]]:
-    """Every value at a path, with its steps."""
-    key, _, rest = path.partition(".")
-    name = key.removesuffix("[]")
-    held = as_mapping(value) or {}
-    if not key:
-        yield steps, value
-    elif name == key and name in held:
-        yield from _all(held[name], rest, (*steps, name))
-    elif name != key:
-        for index, one in enumerate(as_list(held.get(name)) or []):
-            yield from _all(one, rest, (*steps, name, index))
