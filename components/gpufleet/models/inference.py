@@ -205,22 +205,15 @@ def engine_items(model: Architecture, serving: Serving, parallel: Parallelism) -
     engine = profile.alone_bytes if alone else profile.parallel_bytes
     kind = "CUDA context" if alone else "NCCL"
     measured = f"; measured: {profile.spread}" if profile.spread else ""
+    graphs = f"{kind} and CUDA graphs, {engine / GIB:.1f} GiB{measured}"
+    formula = workspace_formula(tokens, forward, tensor)
+    if experts:
+        formula += f", and {experts / GIB:.2f} GiB of buffers for experts"
     return [
-        Item(
-            "activations",
-            forward + experts,
-            modelled(model.basis),
-            workspace_formula(tokens, forward, tensor)
-            + (f", and {experts / GIB:.2f} GiB of buffers for experts" if experts else ""),
-        ),
+        Item("activations", forward + experts, modelled(model.basis), formula),
         Item("logits", logits, modelled(model.basis), warmed),
         _image_item(model, serving, part, tensor),
-        Item(
-            "engine",
-            engine,
-            Basis.ASSUMED,
-            f"{kind} and CUDA graphs, {engine / GIB:.1f} GiB{measured}",
-        ),
+        Item("engine", engine, Basis.ASSUMED, graphs),
     ]
 
 
@@ -234,12 +227,9 @@ def _image_item(model: Architecture, serving: Serving, tokens: int, tensor: int)
     those of the language model (vllm-project/vllm#52872)."""
     profiles = profile_of(serving.engine).cache_rule is CacheRule.GPU
     images = max(tokens // _IMAGE_TOKENS, 1) if profiles else 0
-    return Item(
-        "images",
-        ceil(Fraction(images * model.image_bytes, tensor)),
-        Basis.ASSUMED,
-        f"{images} of {_IMAGE_TOKENS} tokens in the vision tower / {tensor}",
-    )
+    size = ceil(Fraction(images * model.image_bytes, tensor))
+    text = f"{images} of {_IMAGE_TOKENS} tokens in the vision tower / {tensor}"
+    return Item("images", size, Basis.ASSUMED, text)
 
 
 def _sampler(model: Architecture, serving: Serving, tokens: int, before: int) -> tuple[int, str]:
