@@ -31,6 +31,7 @@ class PlatformValue:
         """Facts of the platform, as plain data."""
         return self.module("facts").FACTS
 
+    @cache  # noqa: B019  there are a few values, for the whole run
     def module(self, half: str) -> ModuleType:
         """A module of the package, imported on first use: a program loads only the provider SDKs
         that it uses, and pure code never loads a component.
@@ -38,16 +39,11 @@ class PlatformValue:
         A package inside another platform's package shares the modules that it lacks. Raises
         ModuleNotFoundError if the module does not exist.
         """
-        return _module(self.package, half)
+        return import_module(_named(self.package, half) or f"{self.package}.{half}")
 
     def has(self, half: str) -> bool:
         """Whether the module exists."""
         return _named(self.package, half) is not None
-
-
-@cache
-def _module(package: str, half: str) -> ModuleType:
-    return import_module(_named(package, half) or f"{package}.{half}")
 
 
 @cache
