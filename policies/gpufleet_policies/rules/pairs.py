@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
+from functools import cache
 from itertools import chain
 from typing import Any
 
@@ -21,7 +22,6 @@ from gpufleet.cluster.node import ObservedNode
 from gpufleet.cluster.pods import PodToleration
 from gpufleet.cluster.pool import NodePool
 from gpufleet.cluster.program import Program
-from gpufleet.cluster.surroundings import Surroundings
 from gpufleet.documents.paths import values_at
 from gpufleet.documents.shapes import is_list, is_mapping, items, mapping
 from gpufleet.findings import Finding, Level, finding
@@ -56,7 +56,7 @@ class _Side:
 
     def at(self, path: str) -> Any:
         here: Any = self.data
-        for key in re.findall(r"(?<=\[)[^\]]+|[^.\[\]]+", path):
+        for key in _steps(path):
             if here is UNKNOWN:
                 return UNKNOWN
             here = here.get(key, _MISSING) if is_mapping(here) else _MISSING
@@ -64,6 +64,11 @@ class _Side:
                 hidden = not self.data["complete"] and path.startswith(("values", "metadata"))
                 return UNKNOWN if hidden else _MISSING
         return here
+
+
+@cache
+def _steps(path: str) -> list[str]:
+    return re.findall(r"(?<=\[)[^\]]+|[^.\[\]]+", path)
 
 
 def _written(**facts: Fact[Any]) -> dict[str, Any]:
@@ -74,8 +79,8 @@ def _written(**facts: Fact[Any]) -> dict[str, Any]:
 
 @once
 def _sides(context: RuleContext, subject: Any) -> tuple[tuple[str, _Side], ...]:
-    """The mapping of a subject for pairs: made once, for all rows."""
-    return tuple(_made(context, subject))
+    """The mapping of a subject for pairs: made once, for all rows and clusters."""
+    return _sides(context.run, subject) if context.run else tuple(_made(context, subject))
 
 
 def _made(context: RuleContext, subject: Any) -> Iterator[tuple[str, _Side]]:
@@ -170,17 +175,8 @@ def _has_mig(context: RuleContext, labels: Mapping[str, Any]) -> Any:
 
 
 @once
-def _declared(context: RuleContext) -> Mapping[str, list[_Side]]:
-    return _by_kind(context, context.surroundings)
-
-
-@once
-def _anywhere(context: RuleContext) -> Mapping[str, list[_Side]]:
+def _by_kind(context: RuleContext) -> Mapping[str, list[_Side]]:
     around = context.surroundings
-    return _by_kind(context, None if around is None else around.whole or around)
-
-
-def _by_kind(context: RuleContext, around: Surroundings | None) -> Mapping[str, list[_Side]]:
     found: dict[str, list[_Side]] = {}
     for kind, side in chain.from_iterable(_sides(context, fact) for fact in around or ()):
         found.setdefault(kind, []).append(side)
@@ -284,7 +280,7 @@ def _candidates(
 ) -> tuple[list[_Side], dict[str, dict[Any, list[_Side]]], dict[str, _Fitting]]:
     """Objects that a row's mapping may match, whatever is reported; room for the matches of a text,
     and for objects with the same values as the reported one."""
-    declared = _anywhere(context) if far else _declared(context)
+    declared = _by_kind(context.run or context if far else context)
     alone = {p: one for p, one in wanted.items() if not any(map(is_mapping, mapping(one).values()))}
     sides = declared.get(wanted["kind"], ())
     return [side for side in sides if _fits(side, alone) is not False], {}, {}
@@ -328,25 +324,38 @@ def _narrowed(
 
 
 def _pair(row: Mapping[str, Any]) -> Rule:
-    """The rule of a row."""
-    pairs: dict[str, list[tuple[set[str], Mapping[str, Any]]]] = {}
-    for one in row["pairs"]:
-        needed = {other["kind"] for other in one.get("beside", ())}
-        pairs.setdefault(one["at"]["kind"], []).append((needed, one))
-
-    def check(context: RuleContext, subject: Any) -> Iterator[Finding]:
-        there = _declared(context).keys()
-        for name, side in _sides(context, subject):
-            for pair in (one for needed, one in pairs.get(name, ()) if needed <= there):
-                for at in _each(side, pair.get("of")):
-                    if (found := _beside(context, pair, at)) is not None:
-                        yield _found(pair, at, found)
-                        if not row.get("each"):
-                            return
+    def check(context: RuleContext, subject: Any) -> Iterable[Finding]:
+        return _by_row(context, subject).get(row["id"], ())
 
     check.__doc__ = row["detail"]
-    subject = _SUBJECTS.get(next(iter(pairs)), RawObject)
-    return replace(written_rule(row["id"], subject)(check), group=RELATIONS)
+    subject = _SUBJECTS.get(row["pairs"][0]["at"]["kind"], RawObject)
+    return replace(written_rule(row["id"], subject)(check), found_by=_by_row, group=RELATIONS)
+
+
+def _by_row(context: RuleContext, subject: Any) -> Mapping[str, list[Finding]]:
+    """What the pairs of all rows find at one object, by row: only those of its kind are looked at,
+    and of them those whose other kinds are present."""
+    found: dict[str, list[Finding]] = {}
+    there = _by_kind(context).keys()
+    for name, side in _sides(context, subject):
+        for row, needed, pair in _pairs_of(name):
+            for at in _each(side, pair.get("of")) if needed <= there else ():
+                if row["id"] in found and not row.get("each"):
+                    break
+                if (beside := _beside(context, pair, at)) is not None:
+                    found.setdefault(row["id"], []).append(_found(pair, at, beside))
+    return found
+
+
+@cache
+def _pairs_of(kind: str) -> list[tuple[Mapping[str, Any], set[str], Mapping[str, Any]]]:
+    """Pairs of objects of a kind: row, kinds of the objects beside, and the pair."""
+    return [
+        (row, {other["kind"] for other in pair.get("beside", ())}, pair)
+        for row in rule_rows().values()
+        for pair in row.get("pairs", ())
+        if pair["at"]["kind"] == kind
+    ]
 
 
 def _each(side: _Side, path: str | None) -> Iterable[_Side]:
