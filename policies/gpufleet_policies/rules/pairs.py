@@ -100,8 +100,7 @@ def _made(context: RuleContext, subject: Any) -> Iterator[tuple[str, _Side]]:
         data = _written(gpu=subject.gpu, minimum=subject.size.standing, image=subject.image)
         yield "Pool", _Side(subject, {**data, "maker": subject.maker, "complete": True})
     elif isinstance(subject, RawObject):
-        metadata = mapping(subject.document.get("metadata"))
-        metadata = {"namespace": "default", **metadata}
+        metadata = {"namespace": "default", **mapping(subject.document.get("metadata"))}
         document = {**subject.document, "metadata": metadata, "complete": True}
         if subject.locator.kind == "Node":
             document["mig"] = _has_mig(context, mapping(metadata.get("labels")))
@@ -163,8 +162,7 @@ def _container(one: Container) -> dict[str, Any]:
     written = _written(image=one.image, command=one.command, words=one.words)
     if isinstance(written.get("words"), tuple):
         written["words"] = "\n".join(written["words"])
-    release = tag[1] if tag else None
-    return {**written, "release": release, "serves": one.launch.serves, "complete": True}
+    return {**written, "release": tag and tag[1], "serves": one.launch.serves, "complete": True}
 
 
 def _has_mig(context: RuleContext, labels: Mapping[str, Any]) -> Any:
@@ -199,6 +197,8 @@ _HOLDS: Mapping[str, Callable[[Any, Any], bool]] = {
     "matches": lambda here, wanted: re.search(wanted, str(here)) is not None,
     "names": lambda here, wanted: any(mapping(one).get("name") == wanted for one in items(here)),
     "unnamed": lambda here, wanted: not _HOLDS["names"](here, wanted),
+    "quoted": lambda here, wanted: f'"{here}"' in wanted,
+    "unquoted": lambda here, wanted: f'"{here}"' not in wanted,
     "holds": lambda here, wanted: wanted in here,
     "omits": lambda here, wanted: wanted not in here,
     "near": lambda here, wanted: here != wanted and _meant(here, wanted),
