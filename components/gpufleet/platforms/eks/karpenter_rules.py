@@ -14,10 +14,10 @@ from gpufleet.contract.programs.karpenter_keys import AWS as PREFIX
 from gpufleet.contract.programs.karpenter_machines import NodeRequirement, admits
 from gpufleet.findings import Finding, findings_in
 from gpufleet.fleet.model import Pool
+from gpufleet.platforms.eks.argument_rules import validate_raw_fields
 from gpufleet.platforms.eks.efa import HUGE_PAGES, node_huge_pages
 from gpufleet.platforms.eks.karpenter_objects import has_buffer, is_static
 from gpufleet.platforms.eks.karpenter_values import karpenter_pools
-from gpufleet.platforms.eks.raw_rules import validate_raw_fields
 from gpufleet.spec.base import Ownership
 from gpufleet.spec.cluster import minor_of
 from gpufleet.spec.fleet_spec import FleetSpec
