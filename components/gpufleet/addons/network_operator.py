@@ -11,7 +11,8 @@ from gpufleet.cluster.pods import PodToleration
 from gpufleet.components_base.charts import ChosenChart, chosen_chart
 from gpufleet.components_base.cluster_objects import ManifestObject, operator_namespace
 from gpufleet.components_base.component import ComponentPlan, GpuComponent, Options, accepted
-from gpufleet.components_base.inputs import checked, in_own_words
+from gpufleet.components_base.inputs import checked
+from gpufleet.components_base.refused_arguments import in_own_words
 from gpufleet.components_base.release import chart_release
 from gpufleet.fleet.model import NetworkPlan
 from gpufleet.fleet.network_rules import ADDON, validate_documents

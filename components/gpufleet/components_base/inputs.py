@@ -8,8 +8,7 @@ registered.
 
 import inspect
 import typing
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import cache, reduce
 from typing import Any, NoReturn, TypeVar, cast
@@ -18,8 +17,6 @@ import pulumi
 from pydantic import BaseModel, ValidationError
 from pydantic.alias_generators import to_camel as _to_camel
 
-from gpufleet.catalogue.provider_inputs import violations
-from gpufleet.catalogue.provider_shapes import unknown_inputs
 from gpufleet.documents.paths import child
 from gpufleet.environment import MOMENT, start_moment
 from gpufleet.findings import Finding, FleetError, Severity, error
@@ -208,42 +205,3 @@ def _takes(hint: Any, key: str) -> bool:
     if not typing.is_typeddict(hint):
         return False
     return key in {spelt for name in _hints(hint) for spelt in (name, to_camel(name))}
-
-
-def refused_arguments(
-    type_: str, arguments: Mapping[str, Any], place: str = ""
-) -> Iterator[Finding]:
-    """Errors in the arguments of one resource by its provider.
-
-    Args:
-        type_: Type of the resource, `aws:eks/nodeGroup:NodeGroup`.
-        arguments: Its arguments, in the provider's spelling.
-        place: Path of the arguments in the declaration; empty if they have none.
-    """
-    for found in (*unknown_inputs(type_, arguments), *violations(type_, arguments)):
-        yield _finding(
-            "provider-refuses-argument",
-            f"{place}.{found.path}" if place else found.path,
-            found=found.path,
-            type=type_,
-            reason=found.reason,
-        )
-
-
-def in_own_words(addon: str, findings: Iterable[Finding]) -> Iterator[Finding]:
-    """The findings with the paths of a component's arguments.
-
-    `addon` is the section of a FleetSpec in the paths. A component has the same settings as
-    `settings`, and raw values as `values`.
-    """
-
-    def own_words(text: str) -> str:
-        return text.replace(f"{addon}.values", "values").replace(f"{addon}.", "settings.")
-
-    for finding in findings:
-        yield replace(
-            finding,
-            path=own_words(finding.path),
-            message=own_words(finding.message),
-            fix=None if finding.fix is None else own_words(finding.fix),
-        )

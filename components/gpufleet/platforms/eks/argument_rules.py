@@ -10,19 +10,17 @@ guide `efa-acc-inst-types`.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from gpufleet.catalogue import load
 from gpufleet.catalogue.features import numbers
 from gpufleet.cluster.fact import NOTHING, known
-from gpufleet.components_base.inputs import refused_arguments
+from gpufleet.components_base.refused_arguments import refused_arguments
 from gpufleet.contract.machine_images import ended_image
 from gpufleet.contract.schemas import has_schema, schema_problems
 from gpufleet.documents.shapes import items, mapping
 from gpufleet.findings import Finding, error, findings_in
 from gpufleet.fleet.model import Pool
-from gpufleet.fleet.raw_arguments import validate_raw_arguments
 from gpufleet.platforms.eks.autoscaler_tags import validate_autoscaler_tags
 from gpufleet.platforms.eks.karpenter_node_class import node_class
 from gpufleet.platforms.eks.karpenter_objects import karpenter_name, node_overlay, node_pool
@@ -31,7 +29,6 @@ from gpufleet.platforms.eks.node_group_arguments import node_group
 from gpufleet.platforms.eks.shape import EksShape, eks_shape
 from gpufleet.spec.base import Ownership
 from gpufleet.spec.fleet_spec import FleetSpec
-from gpufleet.spec.karpenter import KarpenterPoolOptions
 
 _finding = findings_in(__file__)
 
@@ -331,19 +328,3 @@ def _places(template: Mapping[str, Any], path: str) -> Iterable[Finding]:
                 f"{path}.networkInterfaces[{index}]",
                 found=len(interfaces),
             )
-
-
-_ROWS = Path(__file__).parent
-
-
-def validate_raw(pool: Pool, shape: EksShape) -> Iterable[Finding]:
-    """Raw arguments of a node group and its launch template."""
-    options = shape.options
-    yield from validate_raw_arguments(pool, _ROWS, "eks.nodeGroup", options.node_group)
-    yield from validate_raw_arguments(pool, _ROWS, "eks.launchTemplate", options.launch_template)
-
-
-def validate_raw_fields(pool: Pool, options: KarpenterPoolOptions) -> Iterable[Finding]:
-    """Raw fields of Karpenter's objects. Their schemas check the other fields."""
-    yield from validate_raw_arguments(pool, _ROWS, "karpenter.nodePool", options.node_pool)
-    yield from validate_raw_arguments(pool, _ROWS, "karpenter.nodeClass", options.node_class)

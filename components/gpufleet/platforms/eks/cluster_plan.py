@@ -16,7 +16,7 @@ from gpufleet.components_base.cluster_networks import (
     validate_public_access,
 )
 from gpufleet.components_base.component import ComponentPlan
-from gpufleet.components_base.inputs import refused_arguments
+from gpufleet.components_base.refused_arguments import refused_arguments
 from gpufleet.findings import Finding, findings_in
 from gpufleet.platforms.clouds.aws_tags import validate_role_tags, validate_tags
 from gpufleet.platforms.eks.aws_objects import CLUSTER, LAUNCH_TEMPLATE, NODE_GROUP

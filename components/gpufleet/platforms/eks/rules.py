@@ -10,6 +10,7 @@ from gpufleet.contract.driver_ranges import is_older
 from gpufleet.findings import Finding, Severity, error, findings_in, warning
 from gpufleet.fleet.autoscaler_rules import validate_scaled_group
 from gpufleet.fleet.model import Pool
+from gpufleet.fleet.raw_arguments import validate_raw_arguments
 from gpufleet.platforms.clouds.aws_capacity import (
     reservation_group_region,
     validate_block,
@@ -20,7 +21,6 @@ from gpufleet.platforms.clouds.aws_tags import (
     validate_role_tags,
     validate_tags,
 )
-from gpufleet.platforms.eks.argument_rules import validate_raw
 from gpufleet.platforms.eks.bottlerocket import validate_bottlerocket
 from gpufleet.platforms.eks.mig_start import validate_mig_start
 from gpufleet.platforms.eks.node_repair_rules import validate_node_repair
@@ -361,3 +361,10 @@ def validate_options(pool: Pool) -> Iterable[Finding]:
             f"remove it, or write `provisioner: {instead}`",
             found=name,
         )
+
+
+def validate_raw(pool: Pool, shape: EksShape) -> Iterable[Finding]:
+    """Raw arguments of a node group and its launch template."""
+    rows, options = Path(__file__).parent, shape.options
+    yield from validate_raw_arguments(pool, rows, "eks.nodeGroup", options.node_group)
+    yield from validate_raw_arguments(pool, rows, "eks.launchTemplate", options.launch_template)

@@ -19,7 +19,7 @@ from gpufleet.components_base.cluster_networks import (
     validate_public_access,
 )
 from gpufleet.components_base.component import ComponentPlan
-from gpufleet.components_base.inputs import refused_arguments
+from gpufleet.components_base.refused_arguments import refused_arguments
 from gpufleet.findings import Finding, findings_in
 from gpufleet.platforms.clouds.gcp_labels import resource_label
 from gpufleet.platforms.gke.gcp_objects import CLUSTER, ROUTER_NAT

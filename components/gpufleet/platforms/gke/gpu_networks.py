@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from ipaddress import AddressValueError, IPv4Network, NetmaskValueError
 from typing import Any
 
-from gpufleet.components_base.inputs import refused_arguments
+from gpufleet.components_base.refused_arguments import refused_arguments
 from gpufleet.findings import Finding, error, findings_in
 from gpufleet.fleet.model import Pool
 from gpufleet.platforms.gke.names import google_prefix

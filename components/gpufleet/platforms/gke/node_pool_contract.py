@@ -8,7 +8,7 @@ of them.
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from gpufleet.components_base.inputs import refused_arguments
+from gpufleet.components_base.refused_arguments import refused_arguments
 from gpufleet.documents.shapes import mapping
 from gpufleet.findings import Finding, findings_in
 from gpufleet.fleet.model import Pool

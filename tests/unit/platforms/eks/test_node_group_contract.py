@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from gpufleet.catalogue import load
-from gpufleet.components_base.inputs import refused_arguments
+from gpufleet.components_base.refused_arguments import refused_arguments
 from gpufleet.findings import Severity
 from gpufleet.platforms.eks.argument_rules import NODE_GROUP_TYPE, validate_node_group
 
