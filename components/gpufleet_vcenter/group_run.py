@@ -24,7 +24,7 @@ from gpufleet_vcenter.identity import Standing
 from gpufleet_vcenter.lookup import datacenter_of, looked_up
 from gpufleet_vcenter.observed import Observed
 from gpufleet_vcenter.opened import logged_in, read_settings
-from gpufleet_vcenter.outputs import MachineContext, inputs_kept, observed_of, outputs
+from gpufleet_vcenter.outputs import OBSERVED, MachineContext, inputs_kept, outputs
 from gpufleet_vcenter.owned import MachineWork
 from gpufleet_vcenter.preflight import check_before, validate_new
 from gpufleet_vcenter.properties import MachineChangeKind
@@ -101,7 +101,8 @@ def change(
     """
     found = changes(olds, inputs_kept(given)) if found is None else found
     if all(one.kind is MachineChangeKind.SETTING for one in found):
-        return {**observed_of(olds), **inputs_kept(given)}
+        seen = {key: olds[key] for key in OBSERVED if key in olds}
+        return {**seen, **inputs_kept(given)}
     work = _opened(given, uuid)
     settings = work.settings
     # Not known in `check`: it sees the previous inputs, and not the machines in vCenter.

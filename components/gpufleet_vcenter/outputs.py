@@ -158,11 +158,6 @@ def inputs_kept(properties: Mapping[str, Any]) -> dict[str, Any]:
     return kept
 
 
-def observed_of(olds: Mapping[str, Any]) -> dict[str, Any]:
-    """The outputs that are not inputs: the values that the last read of vCenter returned."""
-    return {key: olds[key] for key in OBSERVED if key in olds}
-
-
 def outputs(
     properties: Mapping[str, Any], settings: NodeSettings, live: Observed, seen: MachineContext
 ) -> dict[str, Any]:

@@ -132,7 +132,13 @@ def difference(
     for path, own in (("mmioGib", {USE_MMIO, MMIO_SIZE}), ("extraConfig", settings.extra_config)):
         if any(live.extra_config.get(key, "") != keys[key] for key in own):
             found.differs(path)
-    _upgrade(found, settings, live)
+    wanted = settings.hardware_version
+    if wanted not in (None, live.hardware_version):
+        reason = older_hardware(live.hardware_version, wanted)
+        found.refused += [] if reason is None else [f"hardwareVersion: {reason}"]
+        if reason is None:
+            found.upgrade = wanted
+            found.differs("hardwareVersion")
     declared = (settings,) if before is None else (settings, before)
     ours = None if first_boot else [gpu for one in declared for gpu in one.devices]
     _gpu_changes(found, settings, live, devices, ours)
@@ -149,18 +155,6 @@ def difference(
     parts |= {"extraConfig": _options(stale)} if stale else {}
     parts |= {"deviceChange": found.devices} if found.devices else {}
     return found
-
-
-def _upgrade(found: MachineDifference, settings: NodeSettings, live: Observed) -> None:
-    wanted = settings.hardware_version
-    if wanted is None or wanted == live.hardware_version:
-        return
-    reason = older_hardware(live.hardware_version, wanted)
-    if reason is not None:
-        found.refused.append(f"hardwareVersion: {reason}")
-        return
-    found.upgrade = wanted
-    found.differs("hardwareVersion")
 
 
 def _options(keys: dict[str, str]) -> list[Any]:
