@@ -153,24 +153,21 @@ def move(work: MachineWork, live: Observed) -> None:
     """
     machine, pool, folder = live.reference, work.place.pool, work.place.folder
     spec = vim.vm.RelocateSpec(pool=pool)
-    if _at(work, live, "parent") != folder:
+    wanted: dict[str, tuple[Any, Callable[[], Any]]] = {
+        "resourcePool": (pool, lambda: machine.RelocateVM_Task(spec)),
+        "parent": (folder, lambda: folder.MoveIntoFolder_Task([machine])),
+    }
+
+    def wrong() -> dict[str, Callable[[], Any]]:
+        now = one(work.session, machine, vim.VirtualMachine, tuple(wanted)) or {}
+        return {path: start for path, (to, start) in wanted.items() if now.get(path) != to}
+
+    if "parent" in wrong():
         check_name(work, work.named())
-    for path, target, start in (
-        ("resourcePool", pool, lambda: machine.RelocateVM_Task(spec)),
-        ("parent", folder, lambda: folder.MoveIntoFolder_Task([machine])),
-    ):
-
-        def lacking(
-            path: str = path, target: Any = target, start: Callable[[], Any] = start
-        ) -> Callable[[], Any] | None:
-            return None if _at(work, live, path) == target else start
-
-        what, seconds = f"the place of {live.name}", work.settings.timeouts.reconfigure
-        changed_until(work.session, machine, lacking, seconds, what, "machine")
-
-
-def _at(work: MachineWork, live: Observed, path: str) -> Any:
-    return (one(work.session, live.reference, vim.VirtualMachine, (path,)) or {}).get(path)
+    what, seconds = f"the place of {live.name}", work.settings.timeouts.reconfigure
+    changed_until(
+        work.session, machine, lambda: next(iter(wrong().values()), None), seconds, what, "machine"
+    )
 
 
 _CALLS = 3
