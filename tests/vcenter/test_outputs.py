@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from pyVmomi import vim
 
+from gpufleet_vcenter.adapters import adapter_type
 from gpufleet_vcenter.observed import GpuDevice, Observed
 from gpufleet_vcenter.outputs import (
     OBSERVED,
@@ -72,8 +73,9 @@ def found(
     node: dict[str, Any] | None = None, described: tuple[Any, ...] = (), **live: Any
 ) -> dict[str, Any]:
     given = {**NODE, **(node or {})}
-    seen = MachineContext("esx1", False, "efi", *described)
     machine = dataclasses.replace(LIVE, **live)
+    cards = [{"network": "", "adapter": adapter_type(card)} for card in machine.adapters]
+    seen = MachineContext("esx1", False, "efi", *(described or ({}, frozenset())), cards)
     return outputs(given, NodeSettings.model_validate(given), machine, seen)
 
 
