@@ -1,7 +1,7 @@
 """Paths into a document, as findings print them: `mig-configs.all-1g[0].mig-devices["1g.5gb"]`."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, cast
 
@@ -57,9 +57,11 @@ def _keys(path: str) -> list[str]:
 _Steps = tuple[str | int, ...]
 
 
-def values_at(value: Any, path: str, steps: _Steps = ()) -> Iterator[tuple[_Steps, Any]]:
-    """Every value at a dotted path with its steps; `[]` stands for each entry of a list."""
-    key, _, rest = path.partition(".")
+def values_at(
+    value: Any, path: str | Sequence[str], steps: _Steps = ()
+) -> Iterator[tuple[_Steps, Any]]:
+    """Every value at a dotted path, or at keys, with its steps; `[]` is each entry of a list."""
+    key, *rest = path.split(".") if isinstance(path, str) else path or ("",)
     name = key.removesuffix("[]")
     held = as_mapping(value) or {}
     if not key:

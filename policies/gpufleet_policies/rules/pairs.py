@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
+from functools import cache
 from itertools import chain
 from typing import Any
 
@@ -18,10 +19,8 @@ from gpufleet.catalogue.features import numbers
 from gpufleet.cluster import UNKNOWN, Container, PodGroup, WorkloadFacts
 from gpufleet.cluster.fact import Fact
 from gpufleet.cluster.node import ObservedNode
-from gpufleet.cluster.pods import PodToleration
 from gpufleet.cluster.pool import NodePool
 from gpufleet.cluster.program import Program
-from gpufleet.cluster.surroundings import Surroundings
 from gpufleet.documents.paths import values_at
 from gpufleet.documents.shapes import is_list, is_mapping, items, mapping
 from gpufleet.findings import Finding, Level, finding
@@ -56,7 +55,7 @@ class _Side:
 
     def at(self, path: str) -> Any:
         here: Any = self.data
-        for key in re.findall(r"(?<=\[)[^\]]+|[^.\[\]]+", path):
+        for key in _steps(path):
             if here is UNKNOWN:
                 return UNKNOWN
             here = here.get(key, _MISSING) if is_mapping(here) else _MISSING
@@ -64,6 +63,11 @@ class _Side:
                 hidden = not self.data["complete"] and path.startswith(("values", "metadata"))
                 return UNKNOWN if hidden else _MISSING
         return here
+
+
+@cache
+def _steps(path: str) -> list[str]:
+    return re.findall(r"(?<=\[)[^\]]+|[^.\[\]]+", path)
 
 
 def _written(**facts: Fact[Any]) -> dict[str, Any]:
@@ -74,8 +78,8 @@ def _written(**facts: Fact[Any]) -> dict[str, Any]:
 
 @once
 def _sides(context: RuleContext, subject: Any) -> tuple[tuple[str, _Side], ...]:
-    """The mapping of a subject for pairs: made once, for all rows."""
-    return tuple(_made(context, subject))
+    """The mapping of a subject for pairs: made once, for all rows and clusters."""
+    return _sides(context.run, subject) if context.run else tuple(_made(context, subject))
 
 
 def _made(context: RuleContext, subject: Any) -> Iterator[tuple[str, _Side]]:
@@ -95,8 +99,7 @@ def _made(context: RuleContext, subject: Any) -> Iterator[tuple[str, _Side]]:
         data = _written(gpu=subject.gpu, minimum=subject.size.standing, image=subject.image)
         yield "Pool", _Side(subject, {**data, "maker": subject.maker, "complete": True})
     elif isinstance(subject, RawObject):
-        metadata = mapping(subject.document.get("metadata"))
-        metadata = {"namespace": "default", **metadata}
+        metadata = {"namespace": "default", **mapping(subject.document.get("metadata"))}
         document = {**subject.document, "metadata": metadata, "complete": True}
         if subject.locator.kind == "Node":
             document["mig"] = _has_mig(context, mapping(metadata.get("labels")))
@@ -158,8 +161,7 @@ def _container(one: Container) -> dict[str, Any]:
     written = _written(image=one.image, command=one.command, words=one.words)
     if isinstance(written.get("words"), tuple):
         written["words"] = "\n".join(written["words"])
-    release = tag[1] if tag else None
-    return {**written, "release": release, "serves": one.launch.serves, "complete": True}
+    return {**written, "release": tag and tag[1], "serves": one.launch.serves, "complete": True}
 
 
 def _has_mig(context: RuleContext, labels: Mapping[str, Any]) -> Any:
@@ -172,17 +174,8 @@ def _has_mig(context: RuleContext, labels: Mapping[str, Any]) -> Any:
 
 
 @once
-def _declared(context: RuleContext) -> Mapping[str, list[_Side]]:
-    return _by_kind(context, context.surroundings)
-
-
-@once
-def _anywhere(context: RuleContext) -> Mapping[str, list[_Side]]:
+def _by_kind(context: RuleContext) -> Mapping[str, list[_Side]]:
     around = context.surroundings
-    return _by_kind(context, None if around is None else around.whole or around)
-
-
-def _by_kind(context: RuleContext, around: Surroundings | None) -> Mapping[str, list[_Side]]:
     found: dict[str, list[_Side]] = {}
     for kind, side in chain.from_iterable(_sides(context, fact) for fact in around or ()):
         found.setdefault(kind, []).append(side)
@@ -203,11 +196,13 @@ _HOLDS: Mapping[str, Callable[[Any, Any], bool]] = {
     "matches": lambda here, wanted: re.search(wanted, str(here)) is not None,
     "names": lambda here, wanted: any(mapping(one).get("name") == wanted for one in items(here)),
     "unnamed": lambda here, wanted: not _HOLDS["names"](here, wanted),
+    "quoted": lambda here, wanted: f'"{here}"' in wanted,
+    "unquoted": lambda here, wanted: f'"{here}"' not in wanted,
     "holds": lambda here, wanted: wanted in here,
     "omits": lambda here, wanted: wanted not in here,
     "near": lambda here, wanted: here != wanted and _meant(here, wanted),
-    "below": lambda here, wanted: numbers(_release(here)) < numbers(wanted),
-    "from": lambda here, wanted: numbers(_release(here)) >= numbers(wanted),
+    "below": lambda here, wanted: numbers(str(here).rpartition("/")[2]) < numbers(wanted),
+    "from": lambda here, wanted: numbers(str(here).rpartition("/")[2]) >= numbers(wanted),
     "less": lambda here, wanted: here < wanted,
     "more": lambda here, wanted: here > wanted,
     "covers": lambda here, wanted: _entries(wanted) <= _entries(here),
@@ -216,15 +211,10 @@ _HOLDS: Mapping[str, Callable[[Any, Any], bool]] = {
         v not in chosen.get(k, [v]) for k, v in mapping(here).items()
     ),
     "chosen": lambda here, chosen: all(mapping(here).get(k) in v for k, v in chosen.items()),
-    "repels": lambda here, tolerations: _repels(here, tolerations),
-    "admits": lambda here, tolerations: not _repels(here, tolerations),
+    "repels": lambda here, tolerations: any(uncovered(map(mapping, items(here)), tolerations)),
+    "admits": lambda here, tolerations: not _HOLDS["repels"](here, tolerations),
 }
-"""Conditions on an existing value."""
-
-
-def _release(text: Any) -> str:
-    """The numbers of a version behind its program's name: `containerd://2.1.5`."""
-    return str(text).rpartition("/")[2]
+"""Conditions on an existing value; of a version without its program: `containerd://2.1.5`."""
 
 
 def _meant(here: str, wanted: str) -> bool:
@@ -235,11 +225,6 @@ def _meant(here: str, wanted: str) -> bool:
 
 def _entries(value: Any) -> set[Any]:
     return set(value.items() if is_mapping(value) else value)
-
-
-def _repels(taints: Any, tolerations: Sequence[PodToleration]) -> bool:
-    """Whether a node has a taint that certainly keeps the pods away."""
-    return any(uncovered(map(mapping, items(taints)), tolerations))
 
 
 def _fits(side: _Side, wanted: Mapping[str, Any], at: _Side | None = None) -> bool | None:
@@ -284,7 +269,7 @@ def _candidates(
 ) -> tuple[list[_Side], dict[str, dict[Any, list[_Side]]], dict[str, _Fitting]]:
     """Objects that a row's mapping may match, whatever is reported; room for the matches of a text,
     and for objects with the same values as the reported one."""
-    declared = _anywhere(context) if far else _declared(context)
+    declared = _by_kind(context.run or context if far else context)
     alone = {p: one for p, one in wanted.items() if not any(map(is_mapping, mapping(one).values()))}
     sides = declared.get(wanted["kind"], ())
     return [side for side in sides if _fits(side, alone) is not False], {}, {}
@@ -328,25 +313,38 @@ def _narrowed(
 
 
 def _pair(row: Mapping[str, Any]) -> Rule:
-    """The rule of a row."""
-    pairs: dict[str, list[tuple[set[str], Mapping[str, Any]]]] = {}
-    for one in row["pairs"]:
-        needed = {other["kind"] for other in one.get("beside", ())}
-        pairs.setdefault(one["at"]["kind"], []).append((needed, one))
-
-    def check(context: RuleContext, subject: Any) -> Iterator[Finding]:
-        there = _declared(context).keys()
-        for name, side in _sides(context, subject):
-            for pair in (one for needed, one in pairs.get(name, ()) if needed <= there):
-                for at in _each(side, pair.get("of")):
-                    if (found := _beside(context, pair, at)) is not None:
-                        yield _found(pair, at, found)
-                        if not row.get("each"):
-                            return
+    def check(context: RuleContext, subject: Any) -> Iterable[Finding]:
+        return _by_row(context, subject).get(row["id"], ())
 
     check.__doc__ = row["detail"]
-    subject = _SUBJECTS.get(next(iter(pairs)), RawObject)
-    return replace(written_rule(row["id"], subject)(check), group=RELATIONS)
+    subject = _SUBJECTS.get(row["pairs"][0]["at"]["kind"], RawObject)
+    return replace(written_rule(row["id"], subject)(check), found_by=_by_row, group=RELATIONS)
+
+
+def _by_row(context: RuleContext, subject: Any) -> Mapping[str, list[Finding]]:
+    """What the pairs of all rows find at one object, by row: only those of its kind are looked at,
+    and of them those whose other kinds are present."""
+    found: dict[str, list[Finding]] = {}
+    there = _by_kind(context).keys()
+    for name, side in _sides(context, subject):
+        for row, needed, pair in _pairs_of(name):
+            for at in _each(side, pair.get("of")) if needed <= there else ():
+                if row["id"] in found and not row.get("each"):
+                    break
+                if (beside := _beside(context, pair, at)) is not None:
+                    found.setdefault(row["id"], []).append(_found(pair, at, beside))
+    return found
+
+
+@cache
+def _pairs_of(kind: str) -> list[tuple[Mapping[str, Any], set[str], Mapping[str, Any]]]:
+    """Pairs of objects of a kind: row, kinds of the objects beside, and the pair."""
+    return [
+        (row, {other["kind"] for other in pair.get("beside", ())}, pair)
+        for row in rule_rows().values()
+        for pair in row.get("pairs", ())
+        if pair["at"]["kind"] == kind
+    ]
 
 
 def _each(side: _Side, path: str | None) -> Iterable[_Side]:

@@ -8,7 +8,7 @@ from gpufleet.catalogue.lookup import nearest_names
 from gpufleet.cluster import PodGroup, WorkloadFacts
 from gpufleet.cluster.container import GPU, MIG_PREFIX, SHARED_SUFFIX
 from gpufleet.findings import Finding, finding
-from gpufleet.rules.context import RuleContext
+from gpufleet.rules.context import RuleContext, once
 from gpufleet_policies.rules.capacity import room_for
 from gpufleet_policies.rules.gpu_groups import gpu_groups
 from gpufleet_policies.rules.pool_room import declared_room
@@ -80,10 +80,15 @@ _NO_SUCH = re.compile(r"nvidia(\W?com)?\W?gpus?([-._]?memory)?", re.IGNORECASE)
 """Spellings of the resource of GPUs; others (`nvidia.com/gpumem`) exist in other device plugins."""
 
 
-def _no_such_resource(context: RuleContext, group: PodGroup) -> Iterator[Finding]:
+@once
+def _slices(context: RuleContext) -> set[str]:
     shapes = [row.mig for row in context.catalogue.gpus.values() if row.mig is not None]
     slices = {p.resource for shape in shapes for p in shape.profiles.values()}
-    slices |= {MIG_PREFIX + name for shape in shapes for name in shape.alternate_names}
+    return slices | {MIG_PREFIX + name for shape in shapes for name in shape.alternate_names}
+
+
+def _no_such_resource(context: RuleContext, group: PodGroup) -> Iterator[Finding]:
+    slices = _slices(context)
     for container in group.containers:
         for name in {**container.limits, **container.requests}:
             lacking = name.startswith(MIG_PREFIX) and name.removesuffix(SHARED_SUFFIX) not in slices

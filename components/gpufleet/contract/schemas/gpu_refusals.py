@@ -9,8 +9,10 @@ not say which release reads them; so it is with `does`, what is done with it in 
 """
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +20,6 @@ from gpufleet.contract.programs.dra_cel_functions import cel, compiled, function
 from gpufleet.contract.schemas.problems import SchemaProblem, SchemaProblemKind, path_of, visible
 from gpufleet.documents.paths import at_steps, values_at
 from gpufleet.documents.shapes import as_mapping
-
-_Steps = tuple[str | int, ...]
 
 
 @cache
@@ -36,10 +36,16 @@ def refusals() -> Mapping[str, Sequence[Mapping[str, Any]]]:
 def refused_by_code(document: Mapping[str, Any]) -> Iterator[SchemaProblem]:
     """The problems of an object that is valid by its definition and has no nulls."""
     version, kind = str(document.get("apiVersion")), str(document.get("kind"))
-    group, rows = version.rpartition("/")[0], refusals()
+    groups = version.rpartition("/")[0], version
+    held: dict[str, list[tuple[tuple[str | int, ...], Any]]] = {}
     contexts: dict[tuple[int, bool], Any] = {}  # converting values for CEL is slow
-    for row in (*rows.get(f"{group}/{kind}", ()), *rows.get(f"{version}/{kind}", ())):
-        for steps, value in (one for path in row["at"] for one in values_at(document, path)):
+    about = chain.from_iterable(refusals().get(f"{one}/{kind}", ()) for one in groups)
+    for row, path in ((one, path) for one in about for path in one["at"]):
+        if path not in held:
+            held[path] = list(values_at(document, path))
+        for steps, value in held[path]:
+            if not all(any(True for _ in values_at(value, k)) for k in _needed(row["rule"])):
+                continue
             key = (id(value), "object" in row["rule"])
             if key not in contexts:
                 names = {"self": value, **({"object": document} if key[1] else {})}
@@ -51,6 +57,38 @@ def refused_by_code(document: Mapping[str, Any]) -> Iterator[SchemaProblem]:
                 found = visible(document, place, at_steps(document, place))
                 message = f"{row['says'].format(found=found)}; {by} {row.get('does', 'refuses it')}"
                 yield SchemaProblem(what, path_of(place), message, row.get("fix"), place, found)
+
+
+_NEEDED = re.compile(
+    r"!(?P<not>\()?(?:has\()?self\.(?P<at>[\w.]+?)"
+    r"(?:(?:\[0\]|(?P<any>\.exists\(\w+, has\(\w+))\.(?P<item>\w+))?\)"
+    r"(?(not) && [^|]*\)|(?(any) && [^|]*\)))"
+    r"|!\('(?P<key>[^']+)' in self(?P<map>[\w.]*)\)"
+    r"|self\.(?P<list>\w+)\.all\(\w+, !has\(\w+\.(?P<each>[\w.]+)\)(?: \|\| .*)?\)"
+)
+"""An alternative of a rule that holds, or cannot be evaluated, where something is absent."""
+
+
+@cache
+def _needed(rule: str) -> tuple[Sequence[str], ...]:
+    """Keys below `self` without any of which no object breaks a rule: it is not evaluated then."""
+    parts, depth = [""], 0
+    for word in re.findall(r"'[^']*'|\|\||[()?]|[^'|()?]+", rule):
+        depth += {"(": 1, ")": -1}.get(word, 0)
+        if word == "?" and not depth:
+            return ()
+        if word == "||" and not depth:
+            parts.append("")
+        else:
+            parts[-1] += word
+    found = [one for part in parts if (one := _NEEDED.fullmatch(part.strip()))]
+    of_lists = [(one["at"] or one["list"], one["item"] or one["each"]) for one in found]
+    return tuple(
+        [*one["map"].split(".")[1:], one["key"]]
+        if one["key"]
+        else "[].".join(filter(None, path)).split(".")
+        for one, path in zip(found, of_lists, strict=True)
+    )
 
 
 def _is_refused(rule: str, context: Any) -> bool:
