@@ -189,6 +189,18 @@ def test_a_datastore_without_room_for_all_disks(cloud: Vcenter) -> None:
     assert cloud.proxy.changing == {}
 
 
+def test_a_datastore_of_two_names_needs_room_for_the_disks_of_both(cloud: Vcenter) -> None:
+    with cloud.service() as service:
+        (datacenter,) = service.RetrieveContent().rootFolder.childEntity
+        free = next(d.summary.freeSpace for d in datacenter.datastore if d.name == "LocalDS_0")
+    each = (free >> 30) * 6 // 10
+    names = ("LocalDS_0", "/DC0/datastore/LocalDS_0")
+    disks = [{"name": f"d{len(n)}", "sizeGib": float(each), "datastore": n} for n in names]
+    text = refused("vsphere-datastore-full", lambda: created(with_disks(cloud, *disks)))
+    assert "datastore LocalDS_0 has" in text
+    assert cloud.proxy.changing == {}
+
+
 def test_a_template_with_two_disks_and_two_adapters(other: Made) -> None:
     cloud = other(hosts=1)
     with cloud.machine("gpu-template") as template:
