@@ -13,9 +13,8 @@ from statistics import mean
 
 from gpufleet.catalogue import Gpu
 from gpufleet.catalogue.instance import MICRO_USD
-from gpufleet.partition.placement import MigPlacement, place
 from gpufleet_planner.packing.pack import pack
-from gpufleet_planner.packing.patterns import Pattern, maximal_patterns
+from gpufleet_planner.packing.patterns import Pattern, maximal_patterns, proof
 from gpufleet_planner.packing.problem import Mode, PackingMachine, PackingProblem, ShareClass
 from gpufleet_planner.planning.offers import OfferedMachine
 from gpufleet_planner.planning.option import Option
@@ -117,36 +116,16 @@ def _completed(gpu: Gpu, devices: Pattern) -> Pattern:
     """The layout with spare slices where some fit, so that no compute slice is stranded; more of
     the existing profiles first."""
     assert gpu.mig is not None
-    proof = place(gpu.mig, dict(devices))
-    if not isinstance(proof, MigPlacement) or not proof.completions:
-        return devices
-    wanted = dict(devices)
-    rows = gpu.mig.profiles
-    plain = [c for c in proof.completions if not any(rows[name].attributes for name in c)]
-    if not plain:
-        return devices
+    geometry, held = gpu.mig, Counter(dict(devices))
+    plain = [name for name, row in geometry.profiles.items() if not row.attributes]
 
-    def order(completion: Mapping[str, int]) -> tuple[object, ...]:
-        merged = dict(wanted)
-        for name, count in completion.items():
-            merged[name] = merged.get(name, 0) + count
-        full = place(gpu.mig, merged) if gpu.mig is not None else proof
-        assert isinstance(full, MigPlacement)
-        same = sum(count for name, count in completion.items() if name in wanted)
-        return (full.stranded_compute, full.stranded_memory, -same, sorted(merged.items()))
+    def order(pattern: Pattern) -> tuple[object, ...]:
+        found = proof(geometry, pattern)
+        same = sum(count for name, count in pattern if name in held)
+        return found.stranded_compute, found.stranded_memory, -same, sorted(pattern)
 
-    best = min(plain, key=order)
-    for name, count in best.items():
-        wanted[name] = wanted.get(name, 0) + count
-    return tuple(wanted.items())
-
-
-@lru_cache(maxsize=4096)
-def stranded_of(gpu: Gpu, devices: Pattern) -> int:
-    """Compute slices that a legal layout makes unusable."""
-    assert gpu.mig is not None
-    proof = place(gpu.mig, dict(devices))
-    return proof.stranded_compute if isinstance(proof, MigPlacement) else 0
+    full = (p for p in maximal_patterns(geometry, plain) if held <= Counter(dict(p)))
+    return min(full, key=order, default=devices)
 
 
 Members = tuple[tuple[str, Option], ...]
