@@ -194,13 +194,13 @@ def _bought(
     made = list(bought(reached, share, group))
     yield from made
     for offer in group if not made else ():
-        if offer.most_nodes is not None and (room := _room(reached, share, offer)):
+        if offer.most_nodes is not None and (held := room(reached.gpus_each, share, offer)):
             what = f"{reached.copies} x {share.label}"
-            yield _rejected(what, offer, _stock(ceil(reached.copies / room), offer))
+            yield _rejected(what, offer, _stock(ceil(reached.copies / held), offer))
 
 
-def _room(reached: Reached, share: Device, machine: OfferedMachine) -> int:
-    """Copies that one machine holds."""
+def room(gpus_each: int, share: Device, machine: OfferedMachine) -> int:
+    """Copies of so many GPUs or shares that one machine holds."""
     per_gpu = (
         round(1 / share.part) if share.kind in (DeviceShare.MPS, DeviceShare.TIME_SLICE) else 1
     )
@@ -208,7 +208,7 @@ def _room(reached: Reached, share: Device, machine: OfferedMachine) -> int:
         assert share.profile is not None
         assert machine.gpu.mig is not None
         per_gpu = machine.gpu.mig.profiles[share.profile].max_instances
-    return machine.gpus // reached.gpus_each * (per_gpu if reached.gpus_each == 1 else 1)
+    return machine.gpus // gpus_each * (per_gpu if gpus_each == 1 else 1)
 
 
 def bought(reached: Reached, share: Device, group: Sequence[OfferedMachine]) -> Iterator[Option]:
@@ -216,10 +216,10 @@ def bought(reached: Reached, share: Device, group: Sequence[OfferedMachine]) -> 
     whole, and the cheapest for its part."""
     found: dict[tuple[str, str], list[Option]] = {}
     for machine in group:
-        room = _room(reached, share, machine)
-        if not room:
+        held = room(reached.gpus_each, share, machine)
+        if not held:
             continue
-        nodes = ceil(reached.copies / room)
+        nodes = ceil(reached.copies / held)
         if machine.most_nodes is not None and nodes > machine.most_nodes:
             continue
         option = Option(machine, share, reached, nodes, "none")

@@ -39,13 +39,6 @@ def _engine(work: PlacedWorkload) -> InferenceEngine | None:
     return entry.engine
 
 
-def engine_command(work: PlacedWorkload) -> list[str]:
-    """The command of SGLang, whose image has none; empty where the image has one."""
-    if _engine(work) is InferenceEngine.SGLANG:
-        return ["python3", "-m", "sglang.launch_server"]
-    return []
-
-
 def engine_arguments(work: PlacedWorkload) -> list[str]:
     """Arguments of the engine in its own image (`vllm serve`; `sglang.launch_server`, its
     python/sglang/srt/server_args.py); empty for other engines and images. The model is named as the
@@ -170,13 +163,18 @@ _LOADING_SECONDS = 1800
 """Time the first start may take, assumed: fetching and loading hundreds of gigabytes."""
 
 
-def engine_probes(work: PlacedWorkload) -> dict[str, Any]:
-    """Port and probes of the same engine: it answers `/health` after the model is loaded. Empty
-    for an engine whose arguments are not known."""
-    if not engine_arguments(work):
+def engine_container(work: PlacedWorkload) -> dict[str, Any]:
+    """Command, which the image of SGLang lacks, arguments, port and probes of the engine, which
+    answers `/health` after the model is loaded. Empty for an engine whose arguments are not
+    known."""
+    arguments = engine_arguments(work)
+    if not arguments:
         return {}
     asked = {"httpGet": {"path": "/health", "port": PORT}, "periodSeconds": 10}
+    sglang = _engine(work) is InferenceEngine.SGLANG
     return {
+        **({"command": ["python3", "-m", "sglang.launch_server"]} if sglang else {}),
+        "args": arguments,
         "ports": [{"containerPort": PORT, "name": "http"}],
         "startupProbe": {**asked, "failureThreshold": _LOADING_SECONDS // 10},
         "readinessProbe": {**asked, "failureThreshold": 3},

@@ -206,7 +206,7 @@ def test_single_strategy_keeps_one_profile_per_node() -> None:
 
 def test_without_a_price_gpus_are_counted() -> None:
     found = pack(one(machine("m", gpus=4, price=None), mig("7g.80gb", 5)))
-    assert (found.cost, found.gpus, found.usd_per_hour) == (8, 8, None)
+    assert (found.cost, found.gpus, found.priced) == (8, 8, False)
     assert packing_as_dict(found)["unit"] == "gpu-hours/h"
 
 
