@@ -13,9 +13,8 @@ from gpufleet.models.catalogue_models import named_format
 from gpufleet.models.engine_profile import InferenceEngine, memory_fraction, step_tokens
 from gpufleet.models.inference import Serving
 from gpufleet_planner.planning.option import Option
-from gpufleet_planner.planning.placed import PlacedWorkload
 from gpufleet_planner.planning.plan import PlannedFleet
-from gpufleet_planner.planning.workloads import ModelWorkload
+from gpufleet_planner.planning.workloads import ModelWorkload, PlacedWorkload
 from gpufleet_planner.sizing.cache_capacity import capacity, started_sequences
 from gpufleet_planner.sizing.device import DeviceShare
 

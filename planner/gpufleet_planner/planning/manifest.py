@@ -13,10 +13,9 @@ from gpufleet.models.parameters import count_parameters
 from gpufleet.render.kueue_queues import DEFAULT_QUEUE
 from gpufleet.render.pod_request import pod_annotations, pod_spec
 from gpufleet_planner.planning.engine_arguments import engine_container
-from gpufleet_planner.planning.placed import PlacedWorkload
 from gpufleet_planner.planning.plan import PlannedFleet
 from gpufleet_planner.planning.scaling import planned_scaled_object
-from gpufleet_planner.planning.workloads import Notebooks
+from gpufleet_planner.planning.workloads import Notebooks, PlacedWorkload
 from gpufleet_planner.sizing.training import settings_env
 
 _DEADLINE_MARGIN = 1.5

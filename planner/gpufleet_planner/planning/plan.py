@@ -16,7 +16,6 @@ from gpufleet_planner.planning.entries import choose_entry, market_of
 from gpufleet_planner.planning.layouts import FilledPool, PoolKey, usd_per_hour
 from gpufleet_planner.planning.need import Assurance
 from gpufleet_planner.planning.offers import Market, spot_neighbours
-from gpufleet_planner.planning.placed import ChosenWorkload, PlacedWorkload, PricedFleet
 from gpufleet_planner.planning.pools import (
     pool_data,
     pool_names,
@@ -31,6 +30,8 @@ from gpufleet_planner.planning.provisioning import (
 from gpufleet_planner.planning.scaling import scaling_data, validate_scaling
 from gpufleet_planner.planning.select import Selection, select
 from gpufleet_planner.planning.workloads import (
+    ChosenWorkload,
+    PlacedWorkload,
     PlanFile,
     read_plan_file,
 )
@@ -78,6 +79,37 @@ def traced(finding: Finding, sources: Mapping[str, Origin]) -> tuple[Finding, Or
     if origin.written is None:
         return finding, origin
     return replace(finding, path=origin.written + finding.path.removeprefix(place)), origin
+
+
+@dataclass(frozen=True, slots=True)
+class PricedFleet:
+    """Size and cost of the fleet of one confidence."""
+
+    confidence: Assurance
+    usd_per_hour: Decimal | None
+    """None: a price is missing, or the fleet does not exist."""
+    gpus: int | None
+    """None: the fleet does not exist."""
+    problem: str = ""
+    """Reason why the fleet does not exist."""
+
+    @property
+    def text(self) -> str:
+        """For people: `worst: 110.0800 USD/h, 16 GPUs`."""
+        if self.gpus is None:
+            return f"{self.confidence.value}: no fleet ({self.problem})"
+        spent = self.usd_per_hour
+        shown = "prices are not known" if spent is None else f"{spent:,.4f} USD/h"
+        return f"{self.confidence.value}: {shown}, {self.gpus} GPUs"
+
+    def as_dict(self) -> Mapping[str, Any]:
+        """Plain data for JSON."""
+        spent = self.usd_per_hour
+        return {
+            "usdPerHour": None if spent is None else f"{spent:.6f}",
+            "gpus": self.gpus,
+            "problem": self.problem or None,
+        }
 
 
 _MICRO = 1_000_000

@@ -11,8 +11,7 @@ from gpufleet.render.scaled_object import scaled_object
 from gpufleet.render.scaling_signals import PROMETHEUS, SOURCES
 from gpufleet.spec.monitoring import MonitoringBackend
 from gpufleet.spec.scaling import KedaScaling, Signal
-from gpufleet_planner.planning.placed import PlacedWorkload
-from gpufleet_planner.planning.workloads import ModelWorkload, PlanHead
+from gpufleet_planner.planning.workloads import ModelWorkload, PlacedWorkload, PlanHead
 from gpufleet_planner.sizing.device import DeviceShare
 
 _finding = findings_in(__file__)

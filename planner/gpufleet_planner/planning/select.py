@@ -22,7 +22,7 @@ from gpufleet_planner.planning.layouts import (
 )
 from gpufleet_planner.planning.offers import OfferedMachine
 from gpufleet_planner.planning.option import Option
-from gpufleet_planner.planning.placed import ChosenWorkload
+from gpufleet_planner.planning.workloads import ChosenWorkload
 from gpufleet_planner.sizing.device import DeviceShare
 
 GAP, LARGE = 2e-3, 1_500

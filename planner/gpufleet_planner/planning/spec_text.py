@@ -9,8 +9,8 @@ from gpufleet_planner.explanation.explain import explain_option, lines_as_text
 from gpufleet_planner.planning.choice import rejected_as_list
 from gpufleet_planner.planning.layouts import FilledPool
 from gpufleet_planner.planning.option import Option, option_as_dict, usd
-from gpufleet_planner.planning.placed import PlacedWorkload
 from gpufleet_planner.planning.plan import PlannedFleet
+from gpufleet_planner.planning.workloads import PlacedWorkload
 from gpufleet_planner.sizing.training import settings_text
 
 
