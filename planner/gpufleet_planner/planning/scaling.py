@@ -1,7 +1,7 @@
 """Scaling of a service: KEDA in its fleet, the scrape of its metric, and its ScaledObject."""
 
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any
 
 from gpufleet.findings import Finding, findings_in
 from gpufleet.fleet import Fleet
@@ -60,10 +60,9 @@ def scaling_data(head: PlanHead, placed: Sequence[PlacedWorkload]) -> dict[str, 
     """Additions to the FleetSpec of a service that scales: KEDA, unless the file's `spec` disables
     it, and the scrape of the service where the file has `monitoring`."""
     scaling = [work for work in placed if autoscaling_hint(work) is not None]
-    stated = [head.spec.get(key, {}) for key in ("addons", "monitoring")]
-    if not scaling or not all(isinstance(one, dict) for one in stated):
-        return {}  # what no compile accepts: its finding names it
-    addons, monitoring = cast("list[dict[str, Any]]", stated)
+    if not scaling:
+        return {}
+    addons, monitoring = (head.spec.get(key) or {} for key in ("addons", "monitoring"))
     found = {"addons": merged({"keda": {"enabled": True}}, addons)}
     if "monitoring" not in head.spec:
         return found
