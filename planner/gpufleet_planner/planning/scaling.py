@@ -62,7 +62,8 @@ def scaling_data(head: PlanHead, placed: Sequence[PlacedWorkload]) -> dict[str, 
     scaling = [work for work in placed if autoscaling_hint(work) is not None]
     if not scaling:
         return {}
-    addons, monitoring = (head.spec.get(key) or {} for key in ("addons", "monitoring"))
+    addons: dict[str, Any] = head.spec.get("addons") or {}
+    monitoring: dict[str, Any] = head.spec.get("monitoring") or {}
     found = {"addons": merged({"keda": {"enabled": True}}, addons)}
     if "monitoring" not in head.spec:
         return found
