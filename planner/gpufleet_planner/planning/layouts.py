@@ -12,7 +12,6 @@ from math import ceil
 from statistics import mean
 
 from gpufleet.catalogue import Gpu
-from gpufleet.catalogue.instance import MICRO_USD
 from gpufleet_planner.packing.pack import pack
 from gpufleet_planner.packing.patterns import Pattern, maximal_patterns, proof
 from gpufleet_planner.packing.problem import Mode, PackingMachine, PackingProblem, ShareClass
@@ -166,12 +165,6 @@ class FilledPool:
     """The layout of each node: MIG, and whole GPUs next to slices."""
 
     @property
-    def micro_usd(self) -> int | None:
-        """Per hour, all nodes; None without a price."""
-        price = self.key.machine.micro_usd
-        return None if price is None else price * self.nodes
-
-    @property
     def joined(self) -> bool:
         """Whether several of its machines work on one job."""
         return any(o.reached.gpus_each > self.key.machine.gpus for _, o in self.members)
@@ -179,24 +172,22 @@ class FilledPool:
     @property
     def spare_gpus(self) -> Fraction:
         """GPUs of the nodes that nothing was planned for: mean of compute and memory."""
-        if self.layout is not None:
-            parts = {
-                o.share.profile or WHOLE_GPU: mean(o.share.slice_parts) for _, o in self.members
-            }
-            slices = self.layout.asked.items()
-            used = sum((count * parts[name] for name, count in slices), Fraction(0))
-        else:
-            used = sum(
-                (o.devices * mean(o.share.slice_parts) for _, o in self.members), Fraction(0)
-            )
+        parts = {o.share.profile or WHOLE_GPU: mean(o.share.slice_parts) for _, o in self.members}
+        asked = {WHOLE_GPU: sum(option.devices for _, option in self.members)}
+        asked = self.layout.asked if self.layout is not None else asked
+        used = sum((count * parts[item] for item, count in asked.items()), Fraction(0))
         return self.nodes * self.key.machine.gpus - used
 
 
 def usd_per_hour(pools: Iterable[FilledPool]) -> Decimal | None:
     """All machines of pools; None where a price is missing."""
-    prices = [pool.micro_usd for pool in pools]
-    known = [price for price in prices if price is not None]
-    return Decimal(sum(known)) / MICRO_USD if len(known) == len(prices) else None
+    spent = Decimal(0)
+    for pool in pools:
+        price = pool.key.machine.usd_per_hour
+        if price is None:
+            return None
+        spent += pool.nodes * price
+    return spent
 
 
 def pool_key(

@@ -98,26 +98,16 @@ def _why(work: PlacedWorkload) -> Iterator[str]:
     option, reached = work.option, work.option.reached
     share = option.share
     model = "" if work.need is None else f" {work.need.model.name}, {work.entry.workload},"
-    split = reached.parallel
-    groups = [
-        f"{name} {value}"
-        for name, value in (
-            ("tensor", split.tensor),
-            ("pipeline", split.pipeline),
-            ("data", split.data),
-        )
-        if value > 1
-    ]
     yield (
         f"{work.entry.name}:{model} {reached.precision}: {option.devices} x {share.label}"
-        + (f" ({', '.join(groups)})" if groups else "")
+        + (f" ({', '.join(reached.groups)})" if reached.groups else "")
     )
     yield (
         f"  memory: {reached.need_bytes / GIB:.2f} GiB with margin (modelled) of "
         f"{reached.usable_bytes / GIB:.2f} GiB usable ({share.memory_basis.value})"
     )
     if reached.training is not None:
-        yield f"  {settings_text(reached.training, split)}"
+        yield f"  {settings_text(reached.training, reached.parallel)}"
     if option.speed_text:
         yield f"  speed: {option.speed_text}"
     part = usd(option.part_micro_usd)

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal, TypeVar, cast
 
 from pydantic import Field, StringConstraints
 
+from gpufleet.documents.plain_data import camel
 from gpufleet.findings import Finding, findings_in
 from gpufleet.messages import shown_value
 from gpufleet.platforms.registry import PLATFORMS
@@ -41,7 +42,7 @@ NOTEBOOK = "notebook"
 OWN = "onPrem"
 """Purchase option of own machines."""
 INVALID = "plan-file-invalid"
-_DECIDED = ("mig", "mps", "time_slicing", "board", "network")
+_DECIDED = ("mig", "mps", "timeSlicing", "board", "network")
 """Fields of a size request that choose the hardware: the plan decides them."""
 
 
@@ -259,11 +260,11 @@ def _hardware(head: PlanHead) -> list[Finding]:
 
 
 def _decided(entry: ModelWorkload, path: str) -> list[Finding]:
-    names = {name: field.alias or name for name, field in ModelWorkload.model_fields.items()}
+    written = set(map(camel, entry.model_fields_set))
     found = [
-        _finding("plan-decides", f"{path}.{names[name]}", name=names[name], workload=entry.name)
+        _finding("plan-decides", f"{path}.{name}", name=name, workload=entry.name)
         for name in _DECIDED
-        if name in entry.model_fields_set
+        if name in written
     ]
     if entry.load_test is not None:
         found.append(_finding("plan-file-invalid/load-test", path))
