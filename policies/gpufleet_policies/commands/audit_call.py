@@ -116,6 +116,7 @@ def without_collection() -> Generator[None]:
         yield
     finally:
         if was:
+            gc.freeze()  # nor does the collection at the end of the program
             gc.enable()
 
 

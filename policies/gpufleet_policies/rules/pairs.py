@@ -19,7 +19,6 @@ from gpufleet.catalogue.features import numbers
 from gpufleet.cluster import UNKNOWN, Container, PodGroup, WorkloadFacts
 from gpufleet.cluster.fact import Fact
 from gpufleet.cluster.node import ObservedNode
-from gpufleet.cluster.pods import PodToleration
 from gpufleet.cluster.pool import NodePool
 from gpufleet.cluster.program import Program
 from gpufleet.documents.paths import values_at
@@ -100,8 +99,7 @@ def _made(context: RuleContext, subject: Any) -> Iterator[tuple[str, _Side]]:
         data = _written(gpu=subject.gpu, minimum=subject.size.standing, image=subject.image)
         yield "Pool", _Side(subject, {**data, "maker": subject.maker, "complete": True})
     elif isinstance(subject, RawObject):
-        metadata = mapping(subject.document.get("metadata"))
-        metadata = {"namespace": "default", **metadata}
+        metadata = {"namespace": "default", **mapping(subject.document.get("metadata"))}
         document = {**subject.document, "metadata": metadata, "complete": True}
         if subject.locator.kind == "Node":
             document["mig"] = _has_mig(context, mapping(metadata.get("labels")))
@@ -163,8 +161,7 @@ def _container(one: Container) -> dict[str, Any]:
     written = _written(image=one.image, command=one.command, words=one.words)
     if isinstance(written.get("words"), tuple):
         written["words"] = "\n".join(written["words"])
-    release = tag[1] if tag else None
-    return {**written, "release": release, "serves": one.launch.serves, "complete": True}
+    return {**written, "release": tag and tag[1], "serves": one.launch.serves, "complete": True}
 
 
 def _has_mig(context: RuleContext, labels: Mapping[str, Any]) -> Any:
@@ -199,11 +196,13 @@ _HOLDS: Mapping[str, Callable[[Any, Any], bool]] = {
     "matches": lambda here, wanted: re.search(wanted, str(here)) is not None,
     "names": lambda here, wanted: any(mapping(one).get("name") == wanted for one in items(here)),
     "unnamed": lambda here, wanted: not _HOLDS["names"](here, wanted),
+    "quoted": lambda here, wanted: f'"{here}"' in wanted,
+    "unquoted": lambda here, wanted: f'"{here}"' not in wanted,
     "holds": lambda here, wanted: wanted in here,
     "omits": lambda here, wanted: wanted not in here,
     "near": lambda here, wanted: here != wanted and _meant(here, wanted),
-    "below": lambda here, wanted: numbers(_release(here)) < numbers(wanted),
-    "from": lambda here, wanted: numbers(_release(here)) >= numbers(wanted),
+    "below": lambda here, wanted: numbers(str(here).rpartition("/")[2]) < numbers(wanted),
+    "from": lambda here, wanted: numbers(str(here).rpartition("/")[2]) >= numbers(wanted),
     "less": lambda here, wanted: here < wanted,
     "more": lambda here, wanted: here > wanted,
     "covers": lambda here, wanted: _entries(wanted) <= _entries(here),
@@ -212,15 +211,10 @@ _HOLDS: Mapping[str, Callable[[Any, Any], bool]] = {
         v not in chosen.get(k, [v]) for k, v in mapping(here).items()
     ),
     "chosen": lambda here, chosen: all(mapping(here).get(k) in v for k, v in chosen.items()),
-    "repels": lambda here, tolerations: _repels(here, tolerations),
-    "admits": lambda here, tolerations: not _repels(here, tolerations),
+    "repels": lambda here, tolerations: any(uncovered(map(mapping, items(here)), tolerations)),
+    "admits": lambda here, tolerations: not _HOLDS["repels"](here, tolerations),
 }
-"""Conditions on an existing value."""
-
-
-def _release(text: Any) -> str:
-    """The numbers of a version behind its program's name: `containerd://2.1.5`."""
-    return str(text).rpartition("/")[2]
+"""Conditions on an existing value; of a version without its program: `containerd://2.1.5`."""
 
 
 def _meant(here: str, wanted: str) -> bool:
@@ -231,11 +225,6 @@ def _meant(here: str, wanted: str) -> bool:
 
 def _entries(value: Any) -> set[Any]:
     return set(value.items() if is_mapping(value) else value)
-
-
-def _repels(taints: Any, tolerations: Sequence[PodToleration]) -> bool:
-    """Whether a node has a taint that certainly keeps the pods away."""
-    return any(uncovered(map(mapping, items(taints)), tolerations))
 
 
 def _fits(side: _Side, wanted: Mapping[str, Any], at: _Side | None = None) -> bool | None:

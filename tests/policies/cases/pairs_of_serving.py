@@ -20,8 +20,12 @@ def _mounting(pods: int) -> dict[str, object]:
     return {"spec.replicas": pods, "spec.template.spec.volumes": [claim]}
 
 
-def _scaled(name: str) -> Thing:
-    spec = {"scaleTargetRef": {"name": name}, "maxReplicaCount": 4, "triggers": [QUEUE_LENGTH]}
+def _scaled(name: str, pool: str = "") -> Thing:
+    query = {"query": f'max(inference_pool_average_queue_size{{name="{pool}"}})', "threshold": "2"}
+    address = {"serverAddress": "http://prometheus:9090", **query}
+    by_pool = {"type": "prometheus", "metadata": address}
+    triggers = [by_pool if pool else QUEUE_LENGTH]
+    spec = {"scaleTargetRef": {"name": name}, "maxReplicaCount": 4, "triggers": triggers}
     return of_kind("ScaledObject", "keda.sh/v1alpha1", "chat", spec, namespace="ml")
 
 
@@ -53,6 +57,7 @@ _HTTPS = of_kind(
 )
 _PODS = {"spec.replicas": 2, "spec.template.metadata.labels": {"app": "chat"}}
 _SERVES = {f"{CONTAINER}.command": ["python3", "serve.py"]}
+_POOLS = "inference.networking.k8s.io/v1"
 _CONFIGS = of_kind("ConfigMap", "v1", "shares", namespace="gpu-operator")
 _CONFIGS.properties["data"] = {"any": "version: v1"}
 
@@ -89,6 +94,13 @@ CASES = (
         ADVICE,
     ),
     Case(
+        "gpu-image-removed",
+        deployment({f"{CONTAINER}.image": "lmsysorg/sglang:v0.5.16"}),
+        deployment({f"{CONTAINER}.image": "lmsysorg/sglang:v0.5.16.0"}),
+        "runs lmsysorg/sglang:v0.5.16.0",
+        ADVICE,
+    ),
+    Case(
         "volume-of-one-node",
         deployment(_mounting(1)),
         deployment(_mounting(3)),
@@ -118,6 +130,14 @@ CASES = (
         "names the Topology default, and there is none here, but Topology racks",
         ADVICE,
         alongside=(FLEET, _TOPOLOGY),
+    ),
+    Case(
+        "named-object-absent",
+        _scaled("chat", "chat-router"),
+        _scaled("chat", "chat-router-epp"),
+        "requests a metric of an InferencePool by a name that none has here, but InferencePool",
+        ADVICE,
+        alongside=(FLEET, of_kind("InferencePool", _POOLS, "chat-router", {}, namespace="ml")),
     ),
     Case(
         "pods-name-absent-object",
