@@ -134,6 +134,7 @@ def _pods(workload: WorkloadFacts, group: PodGroup) -> dict[str, Any]:
         "metadata": metadata,
         "podAnnotations": {**hidden, **group.annotations},
         "gpus": sum(gpus) * (group.pods.found or 1) or None,
+        "rolled": (more := workload.surge.found) and sum(gpus) * ((group.pods.found or 1) + more),
         "wants": sorted(wants) or None,
         "images": [one.image.found for one in group.containers if one.image.is_known],
         "volumes": list(group.volumes),

@@ -30,6 +30,14 @@ from tests.policies.cases.workloads import CONTAINER, deployment, job
 
 ADVICE = Level.ADVISORY
 
+_WHOLE = {
+    "spec.replicas": 1,
+    f"{CONTAINER}.resources": {
+        "requests": {"cpu": "8", "memory": "64Gi"},
+        "limits": {"memory": "64Gi", "nvidia.com/gpu": 8},
+    },
+}
+
 
 def _device_plugin(tolerations: list[dict[str, Any]], **chosen: str) -> Thing:
     plugin = {"name": "plugin", "image": "nvcr.io/nvidia/k8s-device-plugin:v0.14.5"}
@@ -207,5 +215,13 @@ CASES = (
         "chooses nodes by a label of Karpenter or EKS, and Node gpu-1 is a node of GKE",
         ADVICE,
         alongside=(node(labels={"cloud.google.com/gke-nodepool": "l4"}),),
+    ),
+    Case(
+        "pods-exceed-nodes",
+        deployment({**_WHOLE, "spec.strategy": {"type": "Recreate"}}),
+        deployment(_WHOLE),
+        "needs 16 GPUs during a rolling update, which starts new pods before it ends old ones",
+        ADVICE,
+        alongside=(node(),),
     ),
 )
