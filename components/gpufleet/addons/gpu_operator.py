@@ -7,10 +7,10 @@ from typing import Any
 import pulumi
 
 from gpufleet.arguments import GpuOperatorArgs
-from gpufleet.components_base.addon_findings import in_own_words
 from gpufleet.components_base.charts import ChosenChart, chosen_chart
 from gpufleet.components_base.component import Options, accepted
 from gpufleet.components_base.inputs import checked
+from gpufleet.components_base.refused_arguments import in_own_words
 from gpufleet.components_base.release import ChartComponent, ReleasePlan
 from gpufleet.fleet.chart_values import merged
 from gpufleet.fleet.gpu_operator_chart import (
@@ -19,8 +19,7 @@ from gpufleet.fleet.gpu_operator_chart import (
     OperatorSettings,
     operator_values,
 )
-from gpufleet.fleet.gpu_operator_rules import ADDON, validate_values
-from gpufleet.fleet.raw_values import validate_contradictions
+from gpufleet.fleet.gpu_operator_rules import ADDON, validate_contradictions, validate_values
 from gpufleet.spec.gpu_operator_keys import declared_path, typed_settings
 from gpufleet.spec.secrets import validate_secrets
 
