@@ -167,13 +167,7 @@ def _slice(
         rows = [catalogue.gpu(key) for key in label.gpus]
         if any(row.mig_unknown is not None for row in rows):
             continue
-        have = [
-            spelled
-            for row in rows
-            if row.mig is not None
-            for profile in row.mig.profiles.values()
-            for spelled in (profile.name, profile.label)
-        ] + [name for row in rows if row.mig is not None for name in row.mig.alternate_names]
+        have = mig_names(catalogue, label.gpus)
         lacking = [one for one in wanted if one not in have]
         if not lacking and sizes and not sizes.intersection(have):
             lacking = sorted(sizes)
@@ -189,6 +183,17 @@ def _slice(
                 else f"request {GPU}, or select a GPU with MIG",
             )
     return None
+
+
+@lru_cache(maxsize=64)
+def mig_names(catalogue: Catalogue, gpus: frozenset[str] | None = None) -> tuple[str, ...]:
+    """Names of the MIG profiles of some GPUs, or of all: as labels and resources spell them, and
+    as nvidia-smi does."""
+    rows = catalogue.gpus.values() if gpus is None else [catalogue.gpu(key) for key in gpus]
+    shapes = [row.mig for row in rows if row.mig is not None]
+    profiles = [profile for shape in shapes for profile in shape.profiles.values()]
+    names = [name for one in profiles for name in (one.name, one.label)]
+    return tuple(dict.fromkeys([*names, *(name for s in shapes for name in s.alternate_names)]))
 
 
 def _count(context: RuleContext, group: PodGroup, asked: Mapping[str, int]) -> _Limit | None:

@@ -5,7 +5,7 @@ files, or has no GPU objects, is not built: its files hold the same objects.
 """
 
 import posixpath
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -27,7 +27,7 @@ _OF_FILES = frozenset({"file", "template", "repeated", "terraform"})
 
 def with_built(readings: Sequence[Reading]) -> Sequence[Reading]:
     """The readings, with the objects of each kustomization that nothing else builds on."""
-    if not any(reading.changes for reading in readings):
+    if not any(is_kustomization_file(one.name) for one in readings):
         return readings
     graph = _Graph(readings)
     found = [root for root in graph.roots() if graph.is_built(root)]
@@ -37,18 +37,19 @@ def with_built(readings: Sequence[Reading]) -> Sequence[Reading]:
         [reading.name for reading in readings],
         {r.name: r.content for r in readings if r.content is not None},
     )
-    result = [_copied(reading) for reading in readings]
+    result = [copied(reading) for reading in readings]
     claimed: set[str] = set()
     for root in found:
         claimed |= _build(root, tree, result[graph.at[root]])
     made = {id(result[graph.at[root]]) for root in found}
     for reading in result:
         if plain(reading.name) in claimed and id(reading) not in made:
-            _empty(reading)
+            emptied(reading)
     return result
 
 
-def _copied(reading: Reading) -> Reading:
+def copied(reading: Reading) -> Reading:
+    """A reading whose lists can be changed."""
     return replace(
         reading,
         facts=list(reading.facts),
@@ -71,6 +72,7 @@ def _build(folder: str, tree: Tree, reading: Reading) -> set[str]:
     with_variables(built.objects)
     # Its own releases stay; its patches are carried out.
     reading.not_judged = [one for one in reading.not_judged if one.what != "patch"]
+    reading.unopened = [one for one in reading.unopened if one[0].release.held is None]
     reading.not_judged += [_unjudged(one) for one in dict.fromkeys(built.problems)]
     for one in built.objects:
         if one.problem:
@@ -86,13 +88,13 @@ def _unjudged(problem: Problem) -> Unjudged:
     return Unjudged(problem.file, problem.line, problem.place, "overlay", problem.reason)
 
 
-def _empty(reading: Reading) -> None:
-    """Remove the facts of a file that only its patches complete."""
+def emptied(reading: Reading, kept: Collection[str] = _OF_FILES) -> None:
+    """Remove the facts of a source file; reasons that are `kept` still concern it."""
     reading.facts.clear()
     reading.sources.clear()
     reading.unopened.clear()
     reading.holders.clear()
-    reading.not_judged = [one for one in reading.not_judged if one.what in _OF_FILES]
+    reading.not_judged = [one for one in reading.not_judged if one.what in kept]
 
 
 class _Graph:
@@ -122,7 +124,7 @@ class _Graph:
         """Whether anything is changed on the way, and anything of it may concern GPUs."""
         folders, files, outside = self._closure(root)
         own = [self.readings[self.at[folder]] for folder in folders]
-        if not (outside or any(reading.changes for reading in own)):
+        if not (outside or any(reading.changes or _inflates(reading) for reading in own)):
             return False
         concerned = any(reading.mentions_gpus for reading in own) or outside
         return concerned or any(_concerns(fact) for name in files for fact in self._facts(name))
@@ -145,6 +147,11 @@ class _Graph:
                 else:
                     outside = outside or _is_more(target)
         return folders, files, outside
+
+
+def _inflates(reading: Reading) -> bool:
+    """Whether a kustomization makes objects of a chart of the tree."""
+    return any(one.release.held is not None for one, _ in reading.unopened)
 
 
 def _is_more(target: str) -> bool:

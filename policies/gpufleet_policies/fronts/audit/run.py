@@ -188,8 +188,8 @@ def _spend(context: RuleContext, later: Mapping[int, str]) -> StackSpend | None:
 
 def completed(readings: Sequence[Reading]) -> Sequence[Reading]:
     """The readings, each completed with facts of the others."""
-    built = with_environments(with_built(with_resources(readings)))
-    return without_patches(with_open_releases(with_runtimes(built)))
+    built = with_open_releases(with_built(with_resources(readings)))
+    return without_patches(with_runtimes(with_environments(built)))
 
 
 def context_of(
