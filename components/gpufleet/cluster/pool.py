@@ -172,6 +172,8 @@ class NodePool(Subject):
     """Whether it declares a minimum number of machine types to choose from."""
     gpu: Fact[str] = NOTHING
     """Key in the catalogue; absent: no GPU, or the pool does not declare one."""
+    accelerator: Fact[str] = NOTHING
+    """Name of the attached GPU as GKE has it: `nvidia-tesla-t4`."""
     gpus_per_node: Fact[int] = NOTHING
     """GPUs of the largest machine type. Absent with `gpu` absent."""
     is_gpu_pool: Fact[bool] = NOTHING
@@ -226,6 +228,8 @@ class NodePool(Subject):
     """Node image in the provider's form: EKS `amiType`, a name or SSM parameter of a template."""
     kubernetes: Fact[str] = NOTHING
     """Version of Kubernetes of its nodes, as written: `1.36`, `1.33.5-gke.1201000`."""
+    disk_gib: Fact[int] = NOTHING
+    """Root disk of a managed node group of EKS, its default applied; absent: not declared here."""
     brings: Fact[frozenset[str]] = NOTHING
     """Parts of the GPU stack that its image or platform installs: `driver`, `toolkit`,
     `device_plugin`. Unknown: a custom image or template. Absent: no information."""

@@ -79,7 +79,8 @@ def validate_keda(
         )
     kinds = {str(one.get("type")) for one in triggers}
     if target is not None and target.accelerators and kinds and kinds <= set(HOST_SIGNALS):
-        validate_cpu(child(place, "triggers"), sorted(kinds), report)
+        never = target.lacks_cpu and "Utilization" in str(triggers)
+        validate_cpu(child(place, "triggers"), sorted(kinds), report, never=never)
 
 
 def _trigger(

@@ -110,7 +110,8 @@ def _hpa(
         names.append(name)
         validate_signal(name, where, target, report)
     if target is not None and target.accelerators and set(names) <= set(HOST_SIGNALS):
-        validate_cpu(child(place, "metrics"), names, report)
+        never = target.lacks_cpu and (not metrics or "Utilization" in str(metrics))
+        validate_cpu(child(place, "metrics"), names, report, never=never)
 
 
 def _metric_name(metric: Mapping[str, Any], where: str, report: CheckReport) -> str:

@@ -33,14 +33,19 @@ def validate_signal(
         )
 
 
-def validate_cpu(where: str, names: list[str], report: CheckReport) -> None:
-    """A target with GPUs that nothing but its host's load scales."""
+def validate_cpu(where: str, names: list[str], report: CheckReport, *, never: bool) -> None:
+    """A target with GPUs that nothing but its host's load scales.
+
+    `never`: not even that does, because the use of CPU is a part of the request
+    (pkg/controller/podautoscaler/replica_calculator.go of Kubernetes)."""
     found = " and ".join(sorted(set(names))) or "cpu, the default"
+    why = "a server that waits for its GPU needs no CPU"
+    if never:
+        why = "a container without a CPU request has no use of it, and the autoscaler never scales"
     report.add(
         "autoscaler-cpu-of-gpu-workload",
         where,
-        f"the target requests GPUs and is scaled by {found}: a server that waits for its GPU needs "
-        "no CPU",
+        f"the target requests GPUs and is scaled by {found}: {why}",
         "scale by requests running or waiting, or by the length of its queue",
         found=sorted(set(names)),
     )

@@ -62,6 +62,9 @@ def _pool(document: dict[str, Any], config: Any, locator: Locator) -> NodePool:
         instance_types=types,
         instance_types_place="nodeConfig.machineType",
         gpu=gpu,
+        accelerator=word(
+            block(inside(config, "guestAccelerators") or inside(config, "guestAccelerator")), "type"
+        ),
         gpus_per_node=count,
         is_gpu_pool=carries,
         size=size_of(document, zone_count(document, zones)),

@@ -250,7 +250,7 @@ def _not_shared(
 
 
 @lru_cache(maxsize=8)
-def _names(catalogue: Catalogue) -> tuple[frozenset[str], frozenset[str]]:
+def names_of_clouds(catalogue: Catalogue) -> tuple[frozenset[str], frozenset[str]]:
     """Google's names of accelerators and Amazon's families: read once, for all pods of a run."""
     rows = catalogue.instances.values()
     google = {row.gke_accelerator_type for row in rows if row.gke_accelerator_type}
@@ -260,7 +260,7 @@ def _names(catalogue: Catalogue) -> tuple[frozenset[str], frozenset[str]]:
 def _unknown_names(catalogue: Catalogue, group: PodGroup) -> Iterator[Finding]:
     if not group.node_labels:
         return
-    (google, families), amazon = _names(catalogue), gpu_names()
+    (google, families), amazon = names_of_clouds(catalogue), gpu_names()
     for label, values in group.node_labels.items():
         for value in sorted(values):
             if label == _GKE_NAME and value not in google:

@@ -13,7 +13,7 @@ from itertools import chain
 from typing import Any
 
 from gpufleet.catalogue.features import numbers
-from gpufleet.cluster import UNKNOWN, Container, PodGroup, WorkloadFacts
+from gpufleet.cluster import UNKNOWN, Autoscaler, Container, PodGroup, WorkloadFacts
 from gpufleet.cluster.fact import Fact
 from gpufleet.cluster.node import ObservedNode
 from gpufleet.cluster.pods import PodToleration
@@ -84,12 +84,21 @@ def _made(context: RuleContext, subject: Any) -> Iterator[tuple[str, _Side]]:
     elif isinstance(subject, WorkloadFacts):
         for group in with_pods(context, subject).pod_groups:
             if group.pods.found != 0:
-                yield "Pods", _Side(subject, _pods(subject, group), group.place)
+                data = _pods(subject, group)
+                where = subject.locator
+                target = (where.kind, where.name, where.namespace)
+                lowest = _lowest(context).get(target, data.get("pods"))
+                yield "Pods", _Side(subject, {**data, "lowest": lowest}, group.place)
         for _, one in subject.gpu_containers:
             if not one.init:
                 yield "Container", _Side(subject, _container(one), one.place)
     elif isinstance(subject, NodePool):
-        data = _written(gpu=subject.gpu, minimum=subject.size.standing, image=subject.image)
+        data = _written(
+            gpu=subject.gpu,
+            minimum=subject.size.standing,
+            image=subject.image,
+            disk=subject.disk_gib,
+        )
         yield "Pool", _Side(subject, {**data, "maker": subject.maker, "complete": True})
     elif isinstance(subject, RawObject):
         metadata = mapping(subject.document.get("metadata"))
@@ -98,6 +107,18 @@ def _made(context: RuleContext, subject: Any) -> Iterator[tuple[str, _Side]]:
         if subject.locator.kind == "Node":
             document["mig"] = _has_mig(context, mapping(metadata.get("labels")))
         yield subject.locator.kind, _Side(subject, document)
+
+
+@once
+def _lowest(context: RuleContext) -> Mapping[tuple[str, str, str], Any]:
+    """Smallest number of replicas that an autoscaler keeps, by kind, name and namespace of what it
+    scales."""
+    return {
+        (one.target_kind.found or "", one.target_name.found or "", one.locator.namespace): (
+            UNKNOWN if one.scaling.minimum.is_unknown else one.scaling.minimum.found
+        )
+        for one in context.anywhere(Autoscaler)
+    }
 
 
 def _pods(workload: WorkloadFacts, group: PodGroup) -> dict[str, Any]:
@@ -133,6 +154,7 @@ def _pods(workload: WorkloadFacts, group: PodGroup) -> dict[str, Any]:
         "wants": sorted(wants) or None,
         "images": [one.image.found for one in group.containers if one.image.is_known],
         "volumes": list(group.volumes),
+        "hostPaths": list(group.host_paths),
         "serviceLinks": group.service_links and workload.template_checked_on_creation,
         "runs": [
             f"{one.image.found} {one.words.found}"

@@ -4,7 +4,7 @@ from typing import Any
 
 from gpufleet.findings import Level
 from tests.policies.cases.case import Case, Thing, manifest
-from tests.policies.cases.workloads import LIMITS, container, deployment
+from tests.policies.cases.workloads import CONTAINER, LIMITS, container, deployment
 from tests.policies.objects import REMOVE, changed
 
 SERVES = {
@@ -109,6 +109,14 @@ CASES = (
         "is scaled by cpu",
         Level.ADVISORY,
         alongside=(SERVER,),
+    ),
+    Case(
+        "autoscaler-cpu-of-gpu-workload",
+        hpa(),
+        hpa({"spec.metrics": [{"type": "Resource", "resource": {"name": "cpu", "target": USE}}]}),
+        "a container without a CPU request has no use of it, and the autoscaler never scales",
+        Level.ADVISORY,
+        alongside=(deployment({f"{CONTAINER}.resources.requests": {}}),),
     ),
     Case(
         "scale-down-too-slow",

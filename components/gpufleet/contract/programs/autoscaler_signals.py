@@ -87,4 +87,8 @@ def target_of(workload: Mapping[str, Any]) -> AutoscalerTarget:
         for name in mapping_at(one, f"resources.{part}")
         if is_accelerator(str(name))
     )
-    return AutoscalerTarget(batches(images), asked)
+    amounts = [mapping_at(one, "resources") for one in containers]
+    lacks_cpu = any(
+        "cpu" not in {**mapping_at(one, "limits"), **mapping_at(one, "requests")} for one in amounts
+    )
+    return AutoscalerTarget(batches(images), asked, lacks_cpu)
