@@ -8,6 +8,7 @@ import pulumi
 
 from gpufleet.addons.gpu_addons import GpuAddons
 from gpufleet.arguments import GpuPoolArgs
+from gpufleet.arguments.connections import GpuFleetConnectionArgs
 from gpufleet.components_base.cluster_objects import ManifestObject
 from gpufleet.components_base.component import (
     FleetPlan,
@@ -26,11 +27,6 @@ from gpufleet.findings import Finding, has_errors, ordered
 from gpufleet.fleet import Fleet, SpendBounds, Unbounded, fleet_as_dict
 from gpufleet.fleet.model import Money
 from gpufleet.platforms.compiled import Compiled, compile_data
-from gpufleet.platforms.gke.connection import GkeNetworkArgs
-from gpufleet.platforms.openshift.aws.connection import OpenShiftAwsConnectionArgs
-from gpufleet.platforms.openshift.connection import OpenShiftConnectionArgs
-from gpufleet.platforms.openshift.gcp.connection import OpenShiftGcpConnectionArgs
-from gpufleet.platforms.vsphere.connection import VsphereConnectionArgs
 from gpufleet.render.idle import idle_objects
 from gpufleet.render.kueue_rules import validate_queues
 from gpufleet.spec.base import Ownership
@@ -41,53 +37,6 @@ if TYPE_CHECKING:
     from gpufleet.arguments.spelled_as_files.fleet_spec import FleetSpecArgs as Declaration
 else:
     Declaration = dict[str, Any]  # the component host shows other languages a plain object
-
-
-class GpuFleetConnectionArgs(TypedDict):
-    """Values of other resources that a fleet is connected to."""
-
-    cluster_name: NotRequired[pulumi.Input[str]]
-    """Cluster that the nodes join, as an output of the resource that creates it; nodes wait for it.
-    Default: `cluster.name` of the spec."""
-    node_role_arn: NotRequired[pulumi.Input[str]]
-    """EKS: IAM role of the nodes; needed there."""
-    subnet_ids_by_zone: NotRequired[dict[str, pulumi.Input[str]]]
-    """EKS: zone -> private subnet; needed there. The zones must be known before deployment, the
-    ids may be outputs."""
-    vpc_id: NotRequired[pulumi.Input[str]]
-    """EKS: network of the cluster; needed with `fabric: efa`."""
-    cluster_security_group_id: NotRequired[pulumi.Input[str]]
-    """EKS: security group that EKS created for the cluster; needed with `fabric: efa` and with
-    Karpenter."""
-    security_group_ids: NotRequired[list[pulumi.Input[str]]]
-    """EKS: additional security groups of the nodes. Default: none."""
-    cluster_endpoint: NotRequired[pulumi.Input[str]]
-    """EKS: address of the API server; needed with images of your own."""
-    cluster_certificate_authority: NotRequired[pulumi.Input[str]]
-    """EKS: its certificate authority, Base64; needed with images of your own."""
-    cluster_service_cidr: NotRequired[pulumi.Input[str]]
-    """EKS: address range of services; needed with images of your own."""
-    location: NotRequired[pulumi.Input[str]]
-    """GKE: location of the control plane of a zonal cluster. Default: the region."""
-    project: NotRequired[pulumi.Input[str]]
-    """GKE: Google Cloud project. Default: `cluster.project` of the spec, else the provider's."""
-    service_account: NotRequired[pulumi.Input[str]]
-    """GKE: e-mail of the nodes' service account. Default: the project's default one."""
-    network_tags: NotRequired[list[pulumi.Input[str]]]
-    """GKE: network tags of the nodes. Default: none."""
-    gpu_networks: NotRequired[dict[str, GkeNetworkArgs]]
-    """GKE: networks of GPU interfaces, by the name pods use (`vpc1`, `gvnic-1`, `rdma-0`); needed
-    with a `fabric`, unless GKE creates them. The names must be known before deployment."""
-
-    vsphere: NotRequired[VsphereConnectionArgs]
-    """vSphere: the vCenter, the location in its inventory, and the connection to the cluster;
-    needed there."""
-    openshift: NotRequired[OpenShiftConnectionArgs]
-    """OpenShift: the cluster's location on its vCenter; needed there."""
-    openshift_aws: NotRequired[OpenShiftAwsConnectionArgs]
-    """OpenShift on AWS: the cluster's location; needed there."""
-    openshift_gcp: NotRequired[OpenShiftGcpConnectionArgs]
-    """OpenShift on Google Cloud: the cluster's location; needed there."""
 
 
 class GpuFleetArgs(TypedDict):

@@ -28,8 +28,8 @@ class GpuAddonsArgs(TypedDict):
     """One of `eks`, `gke`, `vsphere`, `openshift`, `openshiftAws`, `openshiftGcp`, `existing`,
     `sandbox`. Where the cluster is."""
     pools: list[GpuPoolArgs]
-    """Declarations of every GPU pool of the cluster, the one who makes it: the add-ons know only
-    the layouts and ways of sharing of these."""
+    """Declarations of every GPU pool of the cluster, also of pools in other stacks: the add-ons
+    know only the layouts and ways of sharing of these."""
     addons: NotRequired[AddonsArgs]
     """Overrides of what the pools imply. Default: none."""
     region: NotRequired[str]
@@ -84,8 +84,8 @@ class KueueQueuesArgs(TypedDict):
     """One of `eks`, `gke`, `vsphere`, `openshift`, `openshiftAws`, `openshiftGcp`, `existing`,
     `sandbox`. Where the cluster is."""
     pools: list[GpuPoolArgs]
-    """Declarations of every GPU pool of the cluster, the one who makes it: quotas count them
-    all."""
+    """Declarations of every GPU pool of the cluster, also of pools in other stacks: quotas count
+    all of them."""
     addons: NotRequired[AddonsArgs]
     """Overrides: `kueue` and `charts` are read here. Default: none."""
     region: NotRequired[str]

@@ -1,14 +1,19 @@
 """Plain facts of a platform for rules, renderers, planner and policies.
 
-Each platform folder has one `PlatformFacts`, `FACTS` in its module `facts`. Values that are
-computed from a pool or a fleet are methods of `PlatformRules` (`gpufleet.fleet.platform_rules`).
+Each platform folder has one `PlatformFacts`, `FACTS` in its module `facts`, from the file
+`facts.yaml` beside it. Values that are computed from a pool or a fleet are methods of
+`PlatformRules` (`gpufleet.fleet.platform_rules`).
 """
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
 
 from gpufleet.catalogue import InstanceType
 from gpufleet.contract.health import Repairer
+from gpufleet.documents.reading import read_strict
+from gpufleet.documents.shapes import is_list
 from gpufleet.spec.base import Platform
 from gpufleet.spec.pool_kinds import Fabric, Provisioner
 
@@ -182,3 +187,33 @@ class PlatformFacts:
     def cloud(self) -> str | None:
         """The cloud in whose regions it buys; None on own hardware and if several are simulated."""
         return self.clouds[0] if len(self.clouds) == 1 else None
+
+
+_READ: Mapping[str, Callable[[Any], Any]] = {
+    "platform": Platform,
+    "images_of": Platform,
+    "planned_provisioner": Provisioner,
+    "provisioners": lambda words: tuple(map(Provisioner, words)),
+    "fabrics": lambda words: tuple(map(Fabric, words)),
+    "provisioner_images": lambda images: {Provisioner(k): v for k, v in images.items()},
+    "repairers": lambda rows: {Provisioner(k): Repairer(**v) for k, v in rows.items()},
+    "plugin": lambda row: PlatformPlugin(**row),
+    "relabelling": lambda row: Relabelling(**row),
+    "beta_claims": lambda row: BetaClaims(**row),
+    "network_parts": frozenset,
+}
+"""Facts that are not plain text, truth values or lists of text -> how they are read."""
+
+
+def platform_facts(module: str, **computed: Any) -> PlatformFacts:
+    """The facts in the file `facts.yaml` beside a module, and functions that compute some of them.
+    A folder inside another platform's folder has the facts of that platform, unless it writes
+    others."""
+    own = Path(module).with_name("facts.yaml")
+    written: dict[str, Any] = {}
+    for file in (own.parents[1] / own.name, own):
+        written |= read_strict(file.read_bytes()).data if file.exists() else {}
+    for key, value in written.items():
+        if key in _READ or is_list(value):
+            written[key] = _READ.get(key, tuple)(value)
+    return PlatformFacts(**written, **computed)

@@ -41,8 +41,8 @@ class DeclaredGpuAddons(DeclaredFleetPart):
     """Inputs of `GpuAddons`."""
 
     pools: tuple[GpuPool, ...]
-    """Declarations of every GPU pool of the cluster, the one who makes it: the add-ons know only
-    the layouts and ways of sharing of these."""
+    """Declarations of every GPU pool of the cluster, also of pools in other stacks: the add-ons
+    know only the layouts and ways of sharing of these."""
 
 
 class DeclaredDraDriver(DeclaredFleetPart):
@@ -68,8 +68,8 @@ class DeclaredKueueQueues(DeclaredFleetPart):
     """Inputs of `KueueQueues`."""
 
     pools: tuple[GpuPool, ...]
-    """Declarations of every GPU pool of the cluster, the one who makes it: quotas count them
-    all."""
+    """Declarations of every GPU pool of the cluster, also of pools in other stacks: quotas count
+    all of them."""
     queues: Queues
     """Teams and how they share."""
     addons: Addons = Field(default_factory=Addons)

@@ -7,7 +7,8 @@ cannot be argument types. So the models are restated, by this program; a test co
 
 Arguments of components have the spelling of Python. `spelled_as_files/` restates the FleetSpec in
 the spelling of files, for the `spec` of `GpuFleet`. `words.py` has the words of each choice: a type
-checker sees the words, the component host a `str`.
+checker sees the words, the component host a `str`. `connections.py` and `wired_components.py` have
+the inputs that are values of other resources, from the rows of `spec/wired_inputs.yaml`.
 """
 
 import re
@@ -22,6 +23,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
+import yaml
 from pydantic import BaseModel
 
 from gpufleet.fleet.gpu_operator_chart import DeclaredGpuOperator
@@ -116,7 +118,10 @@ arguments, the last ones are the arguments of components."""
 
 SPELLED_AS_FILES = "spelled_as_files"
 """Folder of the FleetSpec in camelCase."""
+WIRED = FOLDER.parent / "spec" / "wired_inputs.yaml"
+WIRED_SECTIONS = ("connections", "wired_components")
 _MARK = "Generated from the models by tests/unit/components/write_arguments.py: edit those."
+_WIRED_MARK = _MARK.replace("the models", "spec/wired_inputs.yaml").replace("those", "that file")
 
 
 def models(root: type[BaseModel]) -> Iterator[type[BaseModel]]:
@@ -251,7 +256,31 @@ def files() -> dict[str, str]:
         **_restated(ROOTS, as_files=False),
         **_restated((FleetSpec,), as_files=True),
         "words.py": _formatted(words_file()),
+        **{f"{section}.py": _formatted(wired_file(section)) for section in WIRED_SECTIONS},
     }
+
+
+def wired_file(section: str) -> str:
+    rows = yaml.safe_load(WIRED.read_text(encoding="utf-8"))
+    bodies: list[str] = []
+    for named, row in rows[section].items():
+        lines = [f"class {named}(TypedDict):", *_docstring(row["about"], named), ""]
+        for spelt, own in row["keys"].items():
+            key = spelt.removesuffix("?")
+            one = own or rows["shared"][key]
+            type_ = one["type"].replace("Input", "pulumi.Input")
+            lines.append(f"    {key}: {type_ if key == spelt else f'NotRequired[{type_}]'}")
+            lines += _docstring(one["about"], f"{named}.{key}")
+        bodies.append("\n".join(lines))
+    text = "\n\n\n".join(bodies)
+    homes = {"Any": "typing", "NotRequired": "typing", "TypedDict": "typing"}
+    homes |= {"AddonsArgs": "gpufleet.arguments.addons", "GpuPoolArgs": "gpufleet.arguments.pool"}
+    homes["ClusterAutoscalerOptionsArgs"] = homes["AddonsArgs"]
+    if section != WIRED_SECTIONS[0]:
+        homes |= dict.fromkeys(rows[WIRED_SECTIONS[0]], f"gpufleet.arguments.{WIRED_SECTIONS[0]}")
+    imports = [f"from {home} import {name}" for name, home in homes.items() if _uses(text, name)]
+    head = f'"""Inputs of components that are values of other resources.\n\n{_WIRED_MARK}\n"""\n'
+    return "\n".join([head, *imports, "import pulumi", "\n", text, ""])
 
 
 def _restated(roots: tuple[type[BaseModel], ...], *, as_files: bool) -> dict[str, str]:

@@ -3,11 +3,12 @@
 import json
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pulumi
 
 from gpufleet.arguments import EksClusterArgs
+from gpufleet.arguments.connections import GpuFleetConnectionArgs
 from gpufleet.components_base.cloud_object import ready_output
 from gpufleet.components_base.cluster_networks import kubeconfig_text
 from gpufleet.components_base.component import GpuComponent, Options
@@ -31,9 +32,6 @@ from gpufleet.platforms.eks.cluster_plan import (
 )
 from gpufleet.platforms.eks.pod_identity import TRUST, policy_text
 from gpufleet.spec.platforms.eks import DeclaredEksCluster
-
-if TYPE_CHECKING:
-    from gpufleet.gpu_fleet import GpuFleetConnectionArgs
 
 
 class EksCluster(GpuComponent[EksClusterPlan]):
@@ -72,7 +70,7 @@ class EksCluster(GpuComponent[EksClusterPlan]):
         self._construct(name, _planned(self.label(name), args), opts)
 
     @property
-    def connection(self) -> "GpuFleetConnectionArgs":
+    def connection(self) -> GpuFleetConnectionArgs:
         """Value for `connection` of `GpuFleet`."""
         return {
             "cluster_name": self.cluster_name,

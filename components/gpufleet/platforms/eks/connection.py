@@ -4,11 +4,11 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from ipaddress import ip_network
-from typing import Any, NotRequired, TypedDict
+from typing import Any
 
 import pulumi
 
-from gpufleet.arguments import GpuPoolArgs
+from gpufleet.arguments.wired_components import EksPoolArgs
 from gpufleet.components_base.inputs import declared, refuse, to_camel
 from gpufleet.findings import Finding, findings_in
 from gpufleet.fleet import Fleet, Pool
@@ -18,48 +18,6 @@ from gpufleet.platforms.eks.user_data import ClusterEndpoint
 from gpufleet.spec.pool import Provisioner
 
 _finding = findings_in(__file__)
-
-
-class EksPoolArgs(TypedDict):
-    """Common inputs of all components of EKS pools."""
-
-    catalogue: str
-    """Edition of facts, `"2026.11"`."""
-    pool: GpuPoolArgs
-    """The pool's declaration. Must be known before deployment."""
-    region: str
-    """Region of the cluster, `us-east-1`."""
-    cluster_name: pulumi.Input[str]
-    """Cluster that the nodes join. Use the output of the resource that creates the cluster: the
-    nodes then wait for it."""
-    node_role_arn: pulumi.Input[str]
-    """IAM role of the nodes."""
-    subnet_ids_by_zone: dict[str, pulumi.Input[str]]
-    """Zone -> private subnet. The zones must be known before deployment, the ids may be outputs."""
-    vpc_id: NotRequired[pulumi.Input[str]]
-    """Network of the cluster; needed with `fabric: efa`, for the security group."""
-    cluster_security_group_id: NotRequired[pulumi.Input[str]]
-    """Security group that EKS created for the cluster; needed with `fabric: efa` and with
-    Karpenter, where EKS does not add it."""
-    security_group_ids: NotRequired[list[pulumi.Input[str]]]
-    """Additional security groups of the nodes. Default: none."""
-    cluster_endpoint: NotRequired[pulumi.Input[str]]
-    """Address of the API server; needed with a custom image."""
-    cluster_certificate_authority: NotRequired[pulumi.Input[str]]
-    """Certificate authority of the API server, Base64; needed with a custom image."""
-    cluster_service_cidr: NotRequired[pulumi.Input[str]]
-    """Address range of services; needed with a custom image."""
-    kubernetes_version: NotRequired[str]
-    """Minor version of the cluster, `"1.36"`. Default: 1.36."""
-    environment: NotRequired[str]
-    """`dev`, `staging`, `prod`: decides which versions must be pinned. Default dev."""
-    name_prefix: NotRequired[str]
-    """Prefix of names in AWS. Default `gpufleet`."""
-    tags: NotRequired[dict[str, str]]
-    """Tags of all resources that support them. Default: none."""
-    configurations: NotRequired[pulumi.Input[list[str]]]
-    """Output `configurations` of the cluster's `GpuAddons`, from another stack: nodes that would
-    select another configuration are refused. Default: not compared, they are in this program."""
 
 
 ACCESS = ("cluster_endpoint", "cluster_certificate_authority", "cluster_service_cidr")

@@ -7,6 +7,7 @@ from typing import Any
 
 import pulumi
 
+from gpufleet.arguments.wired_components import EksPoolArgs
 from gpufleet.components_base.cluster_objects import ManifestObject
 from gpufleet.components_base.component import GpuPoolComponent, Options
 from gpufleet.components_base.configurations import checked_labels
@@ -14,7 +15,6 @@ from gpufleet.components_base.inputs import refuse
 from gpufleet.findings import has_errors
 from gpufleet.fleet.model import NodeTaint
 from gpufleet.platforms.eks.connection import (
-    EksPoolArgs,
     cluster_access,
     declared_eks_pool,
     validate_provisioner,

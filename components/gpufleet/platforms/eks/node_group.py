@@ -6,6 +6,7 @@ from typing import Any
 
 import pulumi
 
+from gpufleet.arguments.wired_components import EksPoolArgs
 from gpufleet.components_base.component import GpuPoolComponent, Options
 from gpufleet.components_base.configurations import checked_labels
 from gpufleet.components_base.inputs import refuse
@@ -19,7 +20,6 @@ from gpufleet.platforms.eks.aws_objects import (
     AwsObject,
 )
 from gpufleet.platforms.eks.connection import (
-    EksPoolArgs,
     cluster_access,
     declared_eks_pool,
     validate_provisioner,

@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pulumi
 
 from gpufleet.arguments import GkeClusterArgs
+from gpufleet.arguments.connections import GpuFleetConnectionArgs
 from gpufleet.components_base.cloud_object import ready_output
 from gpufleet.components_base.cluster_networks import kubeconfig_text
 from gpufleet.components_base.component import GpuComponent, Options, accepted
@@ -24,9 +25,6 @@ from gpufleet.platforms.gke.gcp_objects import GcpObject
 from gpufleet.platforms.gke.gpu_networks import NETWORK, SUBNETWORK
 from gpufleet.platforms.gke.names import NODE_POOL
 from gpufleet.spec.platforms.gke import DeclaredGkeCluster
-
-if TYPE_CHECKING:
-    from gpufleet.gpu_fleet import GpuFleetConnectionArgs
 
 
 class GkeCluster(GpuComponent[GkeClusterPlan]):
@@ -60,7 +58,7 @@ class GkeCluster(GpuComponent[GkeClusterPlan]):
         self._construct(name, _planned(self.label(name), args), opts)
 
     @property
-    def connection(self) -> "GpuFleetConnectionArgs":
+    def connection(self) -> GpuFleetConnectionArgs:
         """Value for `connection` of `GpuFleet`."""
         return {
             "cluster_name": self.cluster_name,

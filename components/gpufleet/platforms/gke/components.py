@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 import pulumi
 
+from gpufleet.arguments.connections import GkeNetworkArgs
 from gpufleet.components_base.cluster_objects import ManifestObject
 from gpufleet.components_base.component import PoolPlan
 from gpufleet.components_base.platform_components import (
@@ -14,7 +15,7 @@ from gpufleet.components_base.platform_components import (
 )
 from gpufleet.findings import findings_in
 from gpufleet.fleet import Fleet
-from gpufleet.platforms.gke.connection import GkeConnection, GkeNetworkArgs, gke_connection
+from gpufleet.platforms.gke.connection import GkeConnection, gke_connection
 from gpufleet.platforms.gke.daemon_sets import google_daemon_sets
 from gpufleet.platforms.gke.gcp_objects import GcpObject
 from gpufleet.platforms.gke.gpu_networks import (

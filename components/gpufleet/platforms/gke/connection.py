@@ -2,21 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypedDict
+from typing import Any
 
 import pulumi
 
+from gpufleet.arguments.connections import GkeNetworkArgs
 from gpufleet.fleet import Fleet
-
-
-class GkeNetworkArgs(TypedDict):
-    """A network of GPU interfaces."""
-
-    network: pulumi.Input[str]
-    """Name of the VPC network."""
-    subnetwork: pulumi.Input[str]
-    """Name of its subnet in the cluster's region."""
-
 
 DEFAULT_PREFIX = "gpufleet"
 

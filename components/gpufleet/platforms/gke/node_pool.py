@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NotRequired, TypedDict
+from typing import Any
 
 import pulumi
 
-from gpufleet.arguments import GpuPoolArgs
+from gpufleet.arguments.wired_components import GkeGpuNodePoolArgs
 from gpufleet.components_base.cluster_objects import ManifestObject
 from gpufleet.components_base.component import GpuPoolComponent, Options, PoolPlan
 from gpufleet.components_base.configurations import checked_labels, validate_known_labels
@@ -18,7 +18,6 @@ from gpufleet.platforms.gke.compute_class import auto_created, compute_class
 from gpufleet.platforms.gke.connection import (
     DEFAULT_PREFIX,
     GkeConnection,
-    GkeNetworkArgs,
     gke_connection,
 )
 from gpufleet.platforms.gke.gcp_objects import RESOURCE_POLICY, GcpObject
@@ -27,43 +26,6 @@ from gpufleet.platforms.gke.imported import kept_as_made, validate_import
 from gpufleet.platforms.gke.names import NODE_POOL
 from gpufleet.platforms.gke.node_pool_arguments import SIZES_IGNORED, node_pools, workload_policies
 from gpufleet.platforms.gke.shape import CapacityStep, GkeShape, gke_shape
-
-
-class GkeGpuNodePoolArgs(TypedDict):
-    """Inputs of `GkeGpuNodePool`."""
-
-    catalogue: str
-    """Edition of facts, `"2026.11"`."""
-    pool: GpuPoolArgs
-    """The pool's declaration. Must be known before deployment."""
-    region: str
-    """Region of the cluster, `us-central1`."""
-    cluster_name: pulumi.Input[str]
-    """Cluster that the nodes join. Use the output of the resource that creates the cluster: the
-    nodes then wait for it."""
-    location: NotRequired[pulumi.Input[str]]
-    """Location of the control plane: the region, or a zone for a zonal cluster. Default: the
-    region."""
-    project: NotRequired[pulumi.Input[str]]
-    """Google Cloud project of the cluster. Default: the provider's."""
-    service_account: NotRequired[pulumi.Input[str]]
-    """E-mail of the nodes' service account. Default: the project's default one, which has more
-    rights than nodes need."""
-    network_tags: NotRequired[list[pulumi.Input[str]]]
-    """Network tags of the nodes, for firewall rules. Default: none."""
-    gpu_networks: NotRequired[dict[str, GkeNetworkArgs]]
-    """Networks of GPU interfaces, by the name pods use: `vpc1` to `vpc4` (GPUDirect-TCPX) or `vpc8`
-    (TCPXO), `gvnic-1` and `rdma-0` to `rdma-7` (RDMA). The names must be known before deployment.
-    Default: none."""
-    kubernetes_version: NotRequired[str]
-    """Minor version of the cluster, `"1.36"`. Default: 1.36."""
-    name_prefix: NotRequired[str]
-    """Prefix of names in Google Cloud. Default `gpufleet`."""
-    tags: NotRequired[dict[str, str]]
-    """Resource labels of the nodes. Default: none."""
-    configurations: NotRequired[pulumi.Input[list[str]]]
-    """Output `configurations` of the cluster's `GpuAddons`, from another stack: nodes that would
-    select another configuration are refused. Default: not compared, they are in this program."""
 
 
 @dataclass(frozen=True, kw_only=True)

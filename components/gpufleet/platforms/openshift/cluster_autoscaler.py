@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NotRequired, TypedDict
+from typing import Any
 
 import pulumi
 
-from gpufleet.arguments import ClusterAutoscalerOptionsArgs, GpuPoolArgs
+from gpufleet.arguments.wired_components import OpenShiftClusterAutoscalerArgs
 from gpufleet.components_base.cluster_objects import ManifestObject
 from gpufleet.components_base.component import ComponentPlan, GpuComponent, Options
 from gpufleet.components_base.inputs import declared, refuse
@@ -20,23 +20,6 @@ from gpufleet.platforms.openshift.cluster_autoscaler_manifest import (
 from gpufleet.spec.base import Platform
 
 _finding = findings_in(__file__)
-
-
-class OpenShiftClusterAutoscalerArgs(TypedDict):
-    """Inputs of `OpenShiftClusterAutoscaler`."""
-
-    catalogue: str
-    """Edition of facts, `"2026.11"`."""
-    pools: list[GpuPoolArgs]
-    """Declarations of every GPU pool of the cluster: its limits cover all pools together."""
-    settings: NotRequired[ClusterAutoscalerOptionsArgs]
-    """How it selects a pool. Default: the pool with the least idle capacity after scale-up."""
-    kubernetes_version: NotRequired[str]
-    """Minor version of the cluster, `"1.35"` for OpenShift 4.22. Default: 1.36."""
-    platform: NotRequired[str]
-    """`openshift`, `openshiftAws` or `openshiftGcp`. Default `openshift`, which is on vSphere."""
-    region: NotRequired[str]
-    """Region of the cluster, `us-east-1`; needed on a cloud."""
 
 
 @dataclass(frozen=True, kw_only=True)

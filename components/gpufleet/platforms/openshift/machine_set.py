@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NotRequired, TypedDict
+from typing import Any
 
 import pulumi
 
-from gpufleet.arguments import AddonsArgs, GpuPoolArgs
+from gpufleet.arguments.wired_components import OpenShiftGpuMachineSetArgs
 from gpufleet.components_base.cluster_objects import ManifestObject
 from gpufleet.components_base.component import GpuPoolComponent, Options, PoolPlan
 from gpufleet.components_base.configurations import checked_labels, validate_known_labels
@@ -14,9 +14,6 @@ from gpufleet.components_base.inputs import declared, refuse
 from gpufleet.findings import Finding, findings_in, has_errors
 from gpufleet.fleet import Pool
 from gpufleet.platforms.declarations import compiled_pool
-from gpufleet.platforms.openshift.aws.connection import OpenShiftAwsConnectionArgs
-from gpufleet.platforms.openshift.connection import OpenShiftConnectionArgs
-from gpufleet.platforms.openshift.gcp.connection import OpenShiftGcpConnectionArgs
 from gpufleet.platforms.openshift.machine_cloud import MachinePlace
 from gpufleet.platforms.openshift.machine_clouds import CLOUDS, options_of, zones_of
 from gpufleet.platforms.openshift.machine_config import (
@@ -52,33 +49,6 @@ PLACES = {
     "gcp": Platform.OPENSHIFT_GCP,
 }
 """Argument with the cluster's location -> its platform."""
-
-
-class OpenShiftGpuMachineSetArgs(TypedDict):
-    """Inputs of `OpenShiftGpuMachineSet`."""
-
-    catalogue: str
-    """Edition of facts, `"2026.11"`."""
-    pool: GpuPoolArgs
-    """The pool's declaration. Must be known before deployment."""
-    connection: NotRequired[OpenShiftConnectionArgs]
-    """vSphere: the cluster's location on its vCenter. Exactly one location is needed."""
-    aws: NotRequired[OpenShiftAwsConnectionArgs]
-    """AWS: the cluster's location."""
-    gcp: NotRequired[OpenShiftGcpConnectionArgs]
-    """Google Cloud: the cluster's location."""
-    region: NotRequired[str]
-    """Region of the cluster, `us-east-1`; needed on a cloud."""
-    kubernetes_version: NotRequired[str]
-    """Minor version of the cluster, `"1.35"` for OpenShift 4.22. Default: 1.36."""
-    name_prefix: NotRequired[str]
-    """Prefix of the objects' names. Default `gpu`."""
-    addons: NotRequired[AddonsArgs]
-    """The cluster's add-ons: only validated. A vGPU pool must name the guest driver of its nodes.
-    Default: those of a fleet."""
-    configurations: NotRequired[pulumi.Input[list[str]]]
-    """Output `configurations` of the cluster's `GpuAddons`, from another stack: nodes that would
-    select another configuration are refused. Default: not compared, they are in this program."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NotRequired, TypedDict
+from typing import Any
 
 import pulumi
 
-from gpufleet.arguments import GpuPoolArgs
+from gpufleet.arguments.wired_components import SimulatedGpuNodePoolArgs
 from gpufleet.catalogue import Catalogue, load
 from gpufleet.components_base.cluster_objects import ManifestObject
 from gpufleet.components_base.component import GpuPoolComponent, Options, PoolPlan
@@ -25,26 +25,6 @@ from gpufleet.platforms.sandbox.simulated_node import (
 DEFAULT = "sandbox"
 """Prefix of names, and region."""
 CLUSTER_ANNOTATION = "gpufleet.dev/cluster"
-
-
-class SimulatedGpuNodePoolArgs(TypedDict):
-    """Inputs of `SimulatedGpuNodePool`."""
-
-    catalogue: str
-    """Edition of facts, `"2026.11"`."""
-    pool: GpuPoolArgs
-    """The pool's declaration. Must be known before deployment."""
-    name_prefix: NotRequired[str]
-    """Prefix of the nodes' names, at most 63 characters with pool and number. Default:
-    `sandbox`."""
-    region: NotRequired[str]
-    """Region in the nodes' labels. Default: `sandbox`."""
-    cluster_name: NotRequired[pulumi.Input[str]]
-    """Cluster that the nodes join, written to their annotation `gpufleet.dev/cluster`. Use the
-    output of the resource that creates it: the nodes then wait for it. Default: not written."""
-    configurations: NotRequired[pulumi.Input[list[str]]]
-    """Output `configurations` of the cluster's `GpuAddons`, from another stack: nodes that would
-    select another configuration are refused. Default: not compared, they are in this program."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,19 +2,18 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NotRequired, TypedDict
+from typing import Any
 
 import pulumi
 from pulumi.runtime.config import get_config, is_config_secret
 
-from gpufleet.arguments import GpuPoolArgs
+from gpufleet.arguments.wired_components import VsphereGpuNodeGroupArgs
 from gpufleet.components_base.component import GpuPoolComponent, Options, PoolPlan
 from gpufleet.components_base.inputs import declared, refuse
 from gpufleet.findings import Finding, error, findings_in
 from gpufleet.fleet import Pool
 from gpufleet.fleet.layout_waves import nodes_before
 from gpufleet.platforms.declarations import compiled_pool
-from gpufleet.platforms.vsphere.connection import VsphereConnectionArgs
 from gpufleet.platforms.vsphere.first_boot import CLOUD_INIT, first_boot, validate_first_boot
 from gpufleet.platforms.vsphere.machine_arguments import (
     PoolMachine,
@@ -44,22 +43,6 @@ _finding = findings_in(__file__)
 DEFAULT_PREFIX = "gpu"
 PREFLIGHT = ("preview", "create")
 """When vCenter is checked for new machines. The first is the default."""
-
-
-class VsphereGpuNodeGroupArgs(TypedDict):
-    """Inputs of `VsphereGpuNodeGroup`."""
-
-    catalogue: str
-    """Edition of facts, `"2026.11"`."""
-    pool: GpuPoolArgs
-    """The pool's declaration. Must be known before deployment."""
-    connection: VsphereConnectionArgs
-    """The vCenter, the location in its inventory, and the connection to the cluster."""
-    name_prefix: NotRequired[str]
-    """Prefix of the machines' names. Default: `gpu`."""
-    addons: NotRequired[dict[str, Any]]
-    """`addons` of a FleetSpec, as in the cluster: only validated. A vGPU pool must name the guest
-    driver of its nodes. Default: those of a fleet."""
 
 
 @dataclass(frozen=True, kw_only=True)
