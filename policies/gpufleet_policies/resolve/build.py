@@ -25,12 +25,12 @@ from gpufleet_policies.resolve.charts import rendered
 from gpufleet_policies.resolve.json_patch import PatchConflictError, patched, pointer_keys
 from gpufleet_policies.resolve.layers import Layer, Layers, LinesOfText, Steps
 from gpufleet_policies.resolve.made import Made, selector
-from gpufleet_policies.resolve.replacements import replaced
 from gpufleet_policies.resolve.strategic_merge import merged, merges_lists
 from gpufleet_policies.resolve.transformers import (
     labelled,
     moved,
     renamed,
+    replaced,
     scaled,
     with_images,
     with_references,

@@ -6,7 +6,8 @@ from typing import Any
 
 from gpufleet.cluster.release_values import WrappedRelease
 from gpufleet.documents.paths import text_at
-from gpufleet_policies.wrappers import files, gitops, others
+from gpufleet_policies.wrappers import files, gitops
+from gpufleet_policies.wrappers.others import KINDS, releases
 
 Reader = Callable[[Mapping[str, Any]], Iterator[WrappedRelease]]
 
@@ -16,7 +17,7 @@ OBJECTS: dict[tuple[str, str], Reader] = {
     ("argoproj.io", "ApplicationSet"): gitops.argo_set,
     ("helm.cattle.io", "HelmChart"): gitops.helm_chart,
     ("helm.cattle.io", "HelmChartConfig"): gitops.helm_chart_config,
-    **{key: partial(others.releases, fields=fields) for key, fields in others.KINDS.items()},
+    **{key: partial(releases, fields=fields) for key, fields in KINDS.items()},
 }
 """Group and kind of objects that install charts -> their releases."""
 

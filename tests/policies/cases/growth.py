@@ -1,4 +1,4 @@
-"""Cases of rules/growth.py."""
+"""Cases of rules/scaling.py: sizes that no pool can hold."""
 
 from gpufleet.findings import Level
 from tests.policies.cases.case import FLEET, Case, manifest

@@ -27,6 +27,7 @@ from gpufleet_policies.readers.documents import facts_of_document
 from gpufleet_policies.readers.releases import opened
 from gpufleet_policies.resolve.charts import helm
 from gpufleet_policies.resolve.environment import filled
+from gpufleet_policies.resolve.tree import plain
 from gpufleet_policies.resolve.written_lines import Located
 from gpufleet_policies.wrappers.charts import chart_name, known_chart
 from gpufleet_policies.wrappers.holders import Holder
@@ -192,7 +193,7 @@ class _Search:
     """Finds what releases refer to, among all documents of the run."""
 
     def __init__(self, readings: Sequence[Reading]) -> None:
-        self.by_name = {_plain(reading.name): reading for reading in readings}
+        self.by_name = {plain(reading.name): reading for reading in readings}
         self.used: set[tuple[str, str]] = set()
         self._given: dict[tuple[str, str], list[_Given]] = {}
         self._read: dict[str, tuple[Any, Located] | None] = {}
@@ -248,12 +249,12 @@ class _Search:
                 except UnreadableDocumentError:
                     continue
                 place = joined("data", f"[{held.key}]")
-                used = (_plain(given.reading.name), held.key)
+                used = (plain(given.reading.name), held.key)
                 data = _without_texts(data) if secret else data
                 yield _Values(data, given.reading, given.document, place, used)
             elif held.key in given.holder.files:
                 own = posixpath.dirname(given.reading.name)
-                name = _plain(posixpath.join(own, given.holder.files[held.key]))
+                name = plain(posixpath.join(own, given.holder.files[held.key]))
                 values = self.values_file(name)
                 if values is not None:
                     data = _without_texts(values.data) if secret else values.data
@@ -285,13 +286,13 @@ class _Search:
         if written.startswith("$"):
             bare = written.partition("/")[2]
         elif not written.startswith("/"):
-            own = _plain(posixpath.join(folder, written))
+            own = plain(posixpath.join(folder, written))
             if own in self.by_name:
                 return own
         bare = bare.lstrip("/")
         here: str = folder
         while True:
-            name = _plain(posixpath.join(here, bare))
+            name = plain(posixpath.join(here, bare))
             if name in self.by_name:
                 return name
             if here in ("", "/", "."):
@@ -310,10 +311,6 @@ def _first_document(name: str) -> Document | None:
         return next(documents_of(Input(name)), None)
     except (OSError, UnreadableDocumentError):
         return None
-
-
-def _plain(name: str) -> str:
-    return posixpath.normpath(name.replace("\\", "/"))
 
 
 def _without_texts(value: Any) -> Any:
