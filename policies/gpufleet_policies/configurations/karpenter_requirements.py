@@ -66,8 +66,7 @@ def _validate_values(values: list[str], known: str, where: str, report: CheckRep
 
 
 def _add_value(value: str, where: str, fix: str, report: CheckReport) -> None:
-    wrong = f"no node has {value} for this label"
-    report.add("karpenter-requirement-invalid", where, wrong, fix)
+    report.add("karpenter-requirement-invalid", where, f"no node has {value} for this label", fix)
 
 
 def _validate_operator(operator: Any, values: list[str], where: str, report: CheckReport) -> None:
