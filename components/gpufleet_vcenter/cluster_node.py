@@ -5,11 +5,11 @@ to its cluster as plain JSON.
 Every step can run again after an interruption at any point: it reads the cluster's present state.
 """
 
-import json
 import os
 import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from urllib3.exceptions import HTTPError
 from yaml import YAMLError
 
 from gpufleet.components_base.resource_plugin import CANCELLED
-from gpufleet_vcenter.errors import failed, interrupted, said
+from gpufleet_vcenter.errors import failed, said
 from gpufleet_vcenter.settings import KubernetesAccess, NodeSettings
 from gpufleet_vcenter.tasks import turns
 
@@ -128,7 +128,7 @@ class ClusterApi:
             answer = self._pool.request(
                 method,
                 f"{self._known.host}{path}" + (f"?{urlencode(query)}" if query else ""),
-                body=None if body is None else json.dumps(body).encode(),
+                json=body,
                 headers={"Accept": "application/json", "Content-Type": kind, **asks},
                 retries=False,
                 timeout=CALL_TIMEOUT,
@@ -163,25 +163,21 @@ _NAMED = 5
 """Maximum number of pods in an error."""
 
 
+@dataclass(frozen=True, slots=True)
 class ClusterNode:
     """The node of one machine."""
 
-    def __init__(
-        self,
-        cluster: ClusterApi,
-        settings: NodeSettings,
-        bios_uuid: str,
-    ) -> None:
-        """Set the node's name; no request is made yet.
+    cluster: ClusterApi
+    settings: NodeSettings
+    """Settings of the machine, with `kubernetes`."""
+    bios_uuid: str
+    """BIOS uuid of the machine: a node on another machine is never changed."""
 
-        Args:
-            cluster: Its cluster.
-            settings: Settings of the machine, with `kubernetes`.
-            bios_uuid: BIOS uuid of the machine: a node on another machine is never changed.
-        """
-        assert settings.kubernetes is not None
-        self._cluster, self._access, self._name = cluster, settings.kubernetes, settings.name
-        self._bios_uuid, self._ignition = bios_uuid, settings.user_data_format == "ignition"
+    @property
+    def access(self) -> KubernetesAccess:
+        """Access to the cluster."""
+        assert self.settings.kubernetes is not None
+        return self.settings.kubernetes
 
     def await_ready(self) -> None:
         """Wait until the node is Ready.
@@ -190,18 +186,21 @@ class ClusterNode:
             VsphereError: it was not in time (the text says what is missing), or the update was
                 interrupted.
         """
-        seconds = self._access.ready_seconds
-        for _ in self._until(seconds, f"waiting for node {self._name}", f"{self._name} runs"):
-            node = self._cluster.node(self._name)
-            if node is not None and belongs(node, self._bios_uuid) and is_ready(node):
+        seconds = self.access.ready_seconds
+        for _ in self._until(
+            seconds, f"waiting for node {self.settings.name}", f"{self.settings.name} runs"
+        ):
+            node = self.cluster.node(self.settings.name)
+            if node is not None and belongs(node, self.bios_uuid) and is_ready(node):
                 return
-        why = why_not_ready(self._cluster.node(self._name), self._bios_uuid)
+        ignition = self.settings.user_data_format == "ignition"
+        why = why_not_ready(self.cluster.node(self.settings.name), self.bios_uuid)
         raise failed(
             "timeout/node",
-            name=self._name,
+            name=self.settings.name,
             seconds=seconds,
             why=why,
-            look=said("timeout/ignition" if self._ignition else "timeout/cloud-init"),
+            look=said("timeout/ignition" if ignition else "timeout/cloud-init"),
         )
 
     def empty(self, machine: str) -> None:
@@ -214,31 +213,29 @@ class ClusterNode:
             VsphereError: pods were left when the time was over, and they are to be respected; or
                 the update was interrupted.
         """
-        seconds = self._access.drain_seconds
+        seconds = self.access.drain_seconds
         left: list[Mapping[str, Any]] = []
         held: set[str] = set()
-        stays = f"{self._name} still runs, and its node may be cordoned"
-        for _ in self._until(seconds, f"emptying node {self._name}", stays):
+        stays = f"{self.settings.name} still runs, and its node may be cordoned"
+        for _ in self._until(seconds, f"emptying node {self.settings.name}", stays):
             node = self._own()
             if node is None:
                 return
             # A cordon by others is not changed.
             if not node.get("spec", {}).get("unschedulable"):
                 self._patch(machine, True)
-            left = [pod for pod in self._cluster.pods(self._name) if _must_leave(pod)]
+            left = [pod for pod in self.cluster.pods(self.settings.name) if _must_leave(pod)]
             if not is_ready(node):
                 # Nothing there confirms that a pod has ended: only the eviction is known.
                 left = [pod for pod in left if not is_leaving(pod)]
             if not left:
                 return
             held = {
-                pod_name(pod)
-                for pod in left
-                if not is_leaving(pod) and not self._cluster.evict(pod)
+                pod_name(pod) for pod in left if not is_leaving(pod) and not self.cluster.evict(pod)
             }
-        if self._access.when_not_drained == "remove":
+        if self.access.when_not_drained == "remove":
             return
-        raise failed("drain", name=self._name, seconds=seconds, pods=_listed(left, held))
+        raise failed("drain", name=self.settings.name, seconds=seconds, pods=_listed(left, held))
 
     def lost_since(self, minutes: int) -> str:
         """Time since which the node is not Ready, if longer than `minutes`; empty: the node is not
@@ -250,7 +247,7 @@ class ClusterNode:
         since, least = str(ready[0].get("lastTransitionTime") or ""), timedelta(minutes=minutes)
         if not since or datetime.now(UTC) - datetime.fromisoformat(since) < least:
             return ""
-        nodes = self._cluster.nodes()
+        nodes = self.cluster.nodes()
         down = sum(not is_ready(one) for one in nodes)
         return "" if down >= UNHEALTHY * len(nodes) else since
 
@@ -265,16 +262,16 @@ class ClusterNode:
         """Delete the Node object of a removed machine."""
         node = self._own()
         if node is not None:
-            self._cluster.delete_node(node)
+            self.cluster.delete_node(node)
 
     def _patch(self, machine: str | None, cordoned: bool | None) -> None:
         marks = {"annotations": {CORDONED_BY: machine}}
         patch = {"metadata": marks, "spec": {"unschedulable": cordoned}}
-        self._cluster.patch_node(self._name, patch)
+        self.cluster.patch_node(self.settings.name, patch)
 
     def _own(self) -> Mapping[str, Any] | None:
-        node = self._cluster.node(self._name)
-        return node if node is not None and belongs(node, self._bios_uuid) else None
+        node = self.cluster.node(self.settings.name)
+        return node if node is not None and belongs(node, self.bios_uuid) else None
 
     def _until(self, seconds: int, doing: str, left: str) -> Iterator[float]:
         """Turns of a wait; none after the update was interrupted.
@@ -283,7 +280,7 @@ class ClusterNode:
             VsphereError: the update was interrupted.
         """
         if CANCELLED.is_set():
-            raise interrupted(doing, left)
+            raise failed("interrupted", doing=doing, left=left)
         return turns(seconds, doing, left)
 
 

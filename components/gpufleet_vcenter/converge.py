@@ -12,7 +12,7 @@ from gpufleet.spec.platforms.vsphere import VsphereUpdatePolicy, VsphereWaitFor
 from gpufleet.spec.platforms.vsphere_policy import DeletePolicy, LatencySensitivity
 from gpufleet_vcenter.changes import MachineDifference
 from gpufleet_vcenter.cluster_node import node_of
-from gpufleet_vcenter.errors import Code, OutcomeUnknownError, VsphereError, failed, said
+from gpufleet_vcenter.errors import OutcomeUnknownError, VsphereError, failed, said
 from gpufleet_vcenter.guest_data import JOINED_KEY, USER_DATA_KEYS
 from gpufleet_vcenter.identity import PENDING
 from gpufleet_vcenter.observed import Observed, observe
@@ -47,7 +47,7 @@ def converge(
     for _ in range(_ATTEMPTS):
         lacking = _lacks(work, live, first_boot, before)
         if lacking.refused:
-            raise VsphereError(Code.FAULT, f"{live.name}: {'; '.join(lacking.refused)}")
+            raise VsphereError("vsphere-fault", f"{live.name}: {'; '.join(lacking.refused)}")
         if not lacking.parts and lacking.upgrade is None:
             return live
         if lacking.off and live.power != "poweredOff":
@@ -339,13 +339,8 @@ def _await_guest(work: MachineWork, live: Observed) -> Observed:
         tools="run" if live.tools_running else "do not run",
         address=live.address or "none",
         joined=joined,
-        left=stays(live),
+        left=said("timeout/stays", live=live),
     )
-
-
-def stays(live: Observed) -> str:
-    """Text about a machine that runs but was not ready in time."""
-    return said("timeout/stays", live=live)
 
 
 def _emptied(work: MachineWork, live: Observed, keys: tuple[str, ...]) -> Observed:

@@ -14,14 +14,11 @@ from gpufleet_vcenter.converge import converge, move, power_on
 from gpufleet_vcenter.described import describe
 from gpufleet_vcenter.drs import add, behave, regroup
 from gpufleet_vcenter.errors import (
-    Code,
     OutcomeUnknownError,
     VsphereError,
     failed,
-    interrupted,
     said,
 )
-from gpufleet_vcenter.identity import OWNER, PENDING
 from gpufleet_vcenter.inventory import read_host, read_inventory
 from gpufleet_vcenter.lookup import machines_with
 from gpufleet_vcenter.observed import Observed, observe
@@ -33,7 +30,7 @@ from gpufleet_vcenter.rooms import Rooms, check_still_fits, release, runs
 from gpufleet_vcenter.settings import NodeSettings
 from gpufleet_vcenter.specs import clone_spec
 from gpufleet_vcenter.storage import chosen_store, members
-from gpufleet_vcenter.tasks import TaskTimeoutError, in_words, run, timed_out, translated
+from gpufleet_vcenter.tasks import TaskTimeoutError, in_words, run, translated
 
 _ATTEMPTS = 3
 
@@ -59,11 +56,11 @@ def create(work: MachineWork, rooms: Rooms | None = None) -> tuple[Observed, boo
         begun = live = _begun(work)
         if live is not None:
             release(work)  # its host is assigned
-            incomplete = bool(live.extra_config.get(PENDING))
+            incomplete = live.is_pending
             try:
                 live = run_declared(replace(work, pending=incomplete), live)
             except VsphereError as failure:
-                if not incomplete or failure.code is not Code.GPU_CAPACITY:
+                if not incomplete or failure.code != "vsphere-gpu-capacity":
                     raise
                 _clean_up(work, live, failure)  # its host is full: begin on another
                 live = None
@@ -97,7 +94,7 @@ def _taken_over(work: MachineWork) -> Observed | None:
     live = observe(work.session, listed[0]) if len(listed) == 1 else None
     if live is None and not listed:
         return None
-    if live is None or OWNER not in live.extra_config or live.name != name:
+    if live is None or not live.owner or live.name != name:
         which = f"{live.name} ({live.moref})" if live else f"{len(listed)} machines"
         raise failed("foreign-machine/adopt", uuid=uuid, which=which, name=name)
     return live
@@ -143,7 +140,7 @@ def _make(work: MachineWork, rooms: Rooms) -> Observed:
             if live is None:
                 raise
             _clean_up(work, live, failure)
-            if failure.code is not Code.GPU_CAPACITY:
+            if failure.code != "vsphere-gpu-capacity":
                 raise
             refused.add(name)  # another stack took the room
             last = failure
@@ -170,16 +167,14 @@ def run_declared(work: MachineWork, live: Observed, before: NodeSettings | None 
     if settings.drs_behavior is not (None if before is None else before.drs_behavior):
         behave(work, live)
     describe(work, live, before)
-    if before is not None and _pool_and_folder(before) != _pool_and_folder(settings):
-        move(work, live)
+    if before is not None:
+        was, place = before.place, settings.place
+        # Moves by others are not reverted.
+        if (was.resource_pool, was.folder) != (place.resource_pool, place.folder):
+            move(work, live)
     if work.pending and live.power == "poweredOff" and live.host is not None:
         check_still_fits(work, live)
     return power_on(work, live)
-
-
-def _pool_and_folder(settings: NodeSettings) -> tuple[str | None, str | None]:
-    """Declared pool and folder, which move a machine. Moves by others are not reverted."""
-    return settings.place.resource_pool, settings.place.folder
 
 
 def clone(work: MachineWork, host: Any, datastore: Any | None) -> Observed:
@@ -212,10 +207,11 @@ def _attempt(work: MachineWork, spec: Any, doing: str) -> Observed | None:
         return _begun(work)  # it was carried out, is under way, or never arrived
     except TaskTimeoutError as problem:
         # It is not cancelled: the next run adopts it.
-        raise timed_out(f"cloning {settings.name}", problem, "clone", _in_flight(work)) from None
+        step, left = f"cloning {settings.name}", _in_flight(work)
+        raise failed("timeout", left=left, step=step, problem=problem, setting="clone") from None
     except VsphereError as failure:
-        if failure.code is Code.INTERRUPTED:
-            raise interrupted(doing, _in_flight(work)) from None
+        if failure.code == "vsphere-interrupted":
+            raise failed("interrupted", doing=doing, left=_in_flight(work)) from None
         raise
     except vim.fault.DuplicateName:
         live = work.find()
@@ -243,7 +239,7 @@ def _clean_up(work: MachineWork, live: Observed, failure: VsphereError) -> None:
     """Remove the machine that this call made, unless it has an open question or the update was
     interrupted; a failure of the removal never hides the first failure."""
     keep, left = work.settings.on_create_failure, said("interrupted/kept", live=live)
-    if keep is CreateFailure.KEEP or failure.code is Code.QUESTION or CANCELLED.is_set():
+    if keep is CreateFailure.KEEP or failure.code == "vsphere-question" or CANCELLED.is_set():
         raise failure.with_left(left) from None
     try:
         destroy(work, live)
@@ -277,7 +273,7 @@ def clone_replacement(work: MachineWork, uuid: str) -> None:
         try:
             wish = check_before(work)
         except VsphereError as failure:
-            if failure.code is Code.DATASTORE_FULL:
+            if failure.code == "vsphere-datastore-full":
                 return  # validated without the old machine
             raise
         host = read_host(session, old.host).without((uuid,))

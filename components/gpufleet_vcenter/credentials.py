@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from gpufleet_vcenter.errors import Code, VsphereError, failed
+from gpufleet_vcenter.errors import VsphereError, failed
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,15 +21,8 @@ class Credentials:
 
     def refused(self, server: str, fault: str) -> VsphereError:
         """The error for a server that refuses this user."""
-        key = self.key
-        return failed(
-            "authentication/refused",
-            server=server,
-            user=self.user,
-            prefix=key.upper(),
-            key=key,
-            fault=fault,
-        )
+        row, prefix = "authentication/refused", self.key.upper()
+        return failed(row, fault=fault, server=server, known=self, prefix=prefix)
 
 
 _REFUSED: dict[tuple[str, int, Credentials], VsphereError] = {}
@@ -52,7 +45,7 @@ def one_login(server: str, port: int, known: Credentials) -> Generator[None]:
         try:
             yield
         except VsphereError as failure:
-            if failure.code is Code.AUTHENTICATION:
+            if failure.code == "vsphere-authentication":
                 _REFUSED[key] = failure
             raise
 

@@ -33,7 +33,8 @@ def check_description(session: Session, settings: NodeSettings) -> None:
     Raises:
         VsphereError: one does not; the text names it.
     """
-    _keys(session, settings.custom_attributes)
+    if settings.custom_attributes:
+        _known_keys(session, settings.custom_attributes)
     tag_ids(session, tags_of(settings))
 
 
@@ -81,8 +82,8 @@ def describe(work: MachineWork, live: Observed, before: NodeSettings | None) -> 
 def _set_attributes(
     session: Session, live: Observed, wanted: Mapping[str, str], former: Mapping[str, str]
 ) -> None:
-    keys, known = _keys(session, wanted), _known_keys(session)
-    values = {keys[name]: value for name, value in wanted.items()}
+    known = _known_keys(session, wanted)
+    values = {known[name]: value for name, value in wanted.items()}
     # A value cannot be removed, only cleared; the values of a deleted attribute are deleted too.
     gone = former.keys() - wanted.keys()
     values.update({known[name]: "" for name in gone if name in known})
@@ -97,25 +98,19 @@ def _set_attributes(
             raise translated(fault, f"setting a custom attribute of {live.name}") from None
 
 
-def _known_keys(session: Session) -> dict[str, int]:
-    """Custom attributes that machines may have: name -> key."""
+def _known_keys(session: Session, wanted: Iterable[str] = ()) -> dict[str, int]:
+    """Custom attributes that machines may have, the wanted ones among them: name -> key."""
     manager = session.content.customFieldsManager
     found = one(session, manager, vim.CustomFieldsManager, ("field",)) or {}
-    return {
+    known = {
         str(item.name): int(item.key)
         for item in found.get("field") or ()
         if item.managedObjectType in (None, vim.VirtualMachine)
     }
-
-
-def _keys(session: Session, attributes: Mapping[str, str]) -> dict[str, int]:
-    if not attributes:
-        return {}
-    known = _known_keys(session)
-    lacking = sorted(attributes.keys() - known.keys())
+    lacking = sorted(set(wanted) - known.keys())
     if lacking:
         raise failed("not-found/attribute", lacking=[*map(repr, lacking)], known=sorted(known))
-    return {name: known[name] for name in attributes}
+    return known
 
 
 _TAGGING = "/tagging"

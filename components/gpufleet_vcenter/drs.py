@@ -15,7 +15,7 @@ from typing import Any
 from pyVmomi import vim
 
 from gpufleet.spec.platforms.vsphere_devices import DrsBehavior
-from gpufleet_vcenter.errors import Code, VsphereError, failed
+from gpufleet_vcenter.errors import VsphereError, failed
 from gpufleet_vcenter.lookup import FoundPlace
 from gpufleet_vcenter.observed import Observed
 from gpufleet_vcenter.owned import MachineWork
@@ -60,11 +60,6 @@ class DrsCluster:
         path = f"configurationEx.{part}"
         known = one(self.session, self.compute, vim.ClusterComputeResource, (path,)) or {}
         return list(known.get(path) or ())
-
-    def rule(self, named: "RuleName") -> Any | None:
-        """The anti-affinity rule of a group, or None."""
-        rules = (row for row in self.rows("rule") if isinstance(row, _Rule))
-        return next((rule for rule in rules if named.fits(str(rule.name))), None)
 
     def change(
         self,
@@ -171,7 +166,7 @@ def regroup(work: MachineWork, name: str, *, inside: bool, machine: Any) -> None
     try:
         _cluster(work).change(f"the DRS group {name}", lacking)
     except VsphereError as problem:
-        if inside or problem.code is not Code.DRS_GROUP:
+        if inside or problem.code != "vsphere-drs-group":
             raise
 
 
@@ -218,61 +213,52 @@ def _digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:8]
 
 
-@dataclass(frozen=True, slots=True)
-class RuleName:
-    """Name of the rule of a group: the group's own, and a digest that distinguishes stacks."""
-
-    group: str
-    life: str
-
-    def __str__(self) -> str:
-        return f"gpufleet {self.group.rpartition('/')[2][:50]} {_digest(self.life)}"
-
-    def fits(self, name: str) -> bool:
-        """Whether a rule of this name is the group's: the id decides, so that a stack that is
-        renamed keeps it. Earlier versions had the group's names in the digest."""
-        known = (_digest(self.life), _digest(f"{self.group}|{self.life}"))
-        return name.startswith("gpufleet ") and name.endswith(tuple(f" {one}" for one in known))
-
-
 def keep_apart(work: MachineWork, machines: Sequence[Any]) -> None:
     """Write the rule that keeps exactly these machines on different hosts; without a declaration it
     is removed. The group writes the whole rule, and a machine that is made later adds itself. A
     rule needs two machines; vCenter removes a destroyed machine from it."""
     of = work.settings
     wanted = of.separate_hosts if len(machines) > 1 else None
-    _write_rule(_cluster(work), RuleName(of.group, of.life), wanted, lambda _: machines)
+    _write_rule(_cluster(work), of.group, of.life, wanted, lambda _: machines)
 
 
 def add(work: MachineWork, machine: Any) -> None:
     """Add a machine to the rule of its group, where that exists."""
     of = work.settings
-    if of.separate_hosts is not None:
-        name = RuleName(of.group, of.life)
-        _write_rule(_cluster(work), name, of.separate_hosts, lambda has: has and {*has, machine})
+    if (wanted := of.separate_hosts) is not None:
+        cluster = _cluster(work)
+        _write_rule(cluster, of.group, of.life, wanted, lambda has: has and {*has, machine})
 
 
 def remove_rule(session: Session, compute: Any, group: str, life: str) -> None:
     """Remove the rule of a group; a missing rule is not an error."""
-    _write_rule(DrsCluster(session, compute, 300), RuleName(group, life), None, lambda _: ())
+    _write_rule(DrsCluster(session, compute, 300), group, life, None, lambda _: ())
 
 
 def _write_rule(
     cluster: DrsCluster,
-    name: RuleName,
+    group: str,
+    life: str,
     wanted: str | None,
     members: Callable[[Collection[Any]], Collection[Any]],
 ) -> None:
-    """Write the rule, or remove it.
+    """Write the rule, or remove it. Its name has a digest of the id, which decides: a stack that is
+    renamed keeps its rule. Earlier versions had the group's names in the digest.
 
     Args:
-        name: Name of the rule.
+        group: Owner of the group.
+        life: Its id.
         wanted: `required` or `preferred`; None: no rule.
         members: Machines that the rule has -> machines that it is to have; empty: no rule is made.
     """
 
+    name = f"gpufleet {group.rpartition('/')[2][:50]} {_digest(life)}"
+    ends = (f" {_digest(life)}", f" {_digest(f'{group}|{life}')}")
+
     def lacking() -> Any | None:
-        there = cluster.rule(name)
+        rules = (row for row in cluster.rows("rule") if isinstance(row, _Rule))
+        written = (row for row in rules if str(row.name).startswith("gpufleet "))
+        there = next((row for row in written if str(row.name).endswith(ends)), None)
         has = () if there is None else tuple(there.vm)
         machines = set(members(has))
         if wanted is None or not machines:
@@ -284,7 +270,7 @@ def _write_rule(
         if there and (there.enabled, bool(there.mandatory), set(has)) == (True, must, machines):
             return None
         rule = _Rule(
-            name=str(name if there is None else there.name),
+            name=name if there is None else there.name,
             enabled=True,
             mandatory=must,
             userCreated=True,

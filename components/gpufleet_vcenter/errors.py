@@ -3,54 +3,9 @@
 import difflib
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from enum import StrEnum
 from functools import cache
 from pathlib import Path
 from typing import cast
-
-
-class Code(StrEnum):
-    """Error codes, stable for scripts and documentation."""
-
-    AUTHENTICATION = "vsphere-authentication"
-    SESSION = "vsphere-session"
-    PERMISSION = "vsphere-permission"
-    CERTIFICATE = "vsphere-certificate"
-    CONNECTION = "vsphere-connection"
-    NOT_FOUND = "vsphere-not-found"
-    AMBIGUOUS = "vsphere-ambiguous"
-    UNREADABLE = "vsphere-unreadable-machine"
-    """A machine exists, and vCenter cannot or may not show it."""
-    TEMPLATE = "vsphere-template"
-    REPLACEMENT = "vsphere-replacement-impossible"
-    """Running machines cannot be replaced or changed as declared; no machine was changed."""
-    NAME_TAKEN = "vsphere-name-taken"
-    FOREIGN = "vsphere-foreign-machine"
-    DATASTORE_FULL = "vsphere-datastore-full"
-    DATASTORE_STATE = "vsphere-datastore-state"
-    """A datastore is in maintenance mode, or vCenter does not reach it."""
-    GPU_NONE = "vsphere-gpu-none"
-    GPU_PROFILE = "vsphere-gpu-profile"
-    GPU_CAPACITY = "vsphere-gpu-capacity"
-    MMIO = "vsphere-mmio"
-    MEMORY = "vsphere-memory"
-    HOST_STATE = "vsphere-host-state"
-    BUSY = "vsphere-busy"
-    CONFLICT = "vsphere-conflict"
-    QUESTION = "vsphere-question"
-    TIMEOUT = "vsphere-timeout"
-    INTERRUPTED = "vsphere-interrupted"
-    """The update was interrupted: the awaited step may still finish; nothing more is changed."""
-    NEEDS_POWER_OFF = "vsphere-needs-power-off"
-    UNSUPPORTED = "vsphere-unsupported"
-    DRS_GROUP = "vsphere-drs-group"
-    DRS_BEHAVIOR = "vsphere-drs-behavior"
-    """A machine's own DRS setting cannot be written."""
-    KUBERNETES = "vsphere-kubernetes"
-    """The Kubernetes cluster of the machine's node cannot be reached."""
-    DRAIN = "vsphere-drain"
-    FAULT = "vsphere-fault"
-    """A fault without a row in the table: its name is in the text."""
 
 
 class VsphereError(Exception):
@@ -60,12 +15,13 @@ class VsphereError(Exception):
     """
 
     def __init__(
-        self, code: Code, summary: str, remedy: str = "", fault: str = "", left: str = ""
+        self, code: str, summary: str, remedy: str = "", fault: str = "", left: str = ""
     ) -> None:
         """Build the failure.
 
         Args:
-            code: Kind of failure.
+            code: Kind of failure, stable for scripts and documentation: `vsphere-` with the first
+                part of the name of its row in `failures.jsonl`.
             summary: What was found and which limit it breaks, with the names of the objects.
             remedy: Action for the user. Default: no suggestion.
             fault: vCenter's type name of the fault. Default: vCenter raised none.
@@ -79,7 +35,7 @@ class VsphereError(Exception):
         super().__init__(str(self))
 
     def __str__(self) -> str:
-        parts = [f"{self.code.value}: {self.summary}"]
+        parts = [f"{self.code}: {self.summary}"]
         parts += [self.left] if self.left else []
         parts += [f"fix: {self.remedy}"] if self.remedy else []
         parts += [f"[{self.fault}]"] if self.fault else []
@@ -110,7 +66,7 @@ def failed(row: str, *, fault: str = "", left: str = "", **facts: Fact) -> Vsphe
         left: What exists now because the work stopped here. Default: the text of the row.
         facts: Values in the texts.
     """
-    code = Code(f"vsphere-{row.partition('/')[0]}")
+    code = f"vsphere-{row.partition('/')[0]}"
     message, fix, stays = (said(row, part, **facts) for part in ("message", "fix", "left"))
     return VsphereError(code, message, fix, fault, left or stays)
 
@@ -128,16 +84,6 @@ def said(row: str, part: str = "message", **facts: Fact) -> str:
         several = isinstance(fact, (list, tuple))
         told[name] = ", ".join(cast("Sequence[str]", fact)) or "none" if several else fact
     return rows_of("failures")[row].get(part, "").format_map(told)
-
-
-def interrupted(doing: str, left: str = "") -> VsphereError:
-    """The error for a wait that an interrupt ended, which is neither success nor time-out.
-
-    Args:
-        doing: The interrupted step.
-        left: What exists now. Default: the text does not state it.
-    """
-    return failed("interrupted", doing=doing, left=left)
 
 
 def near(wanted: str, names: Iterable[str]) -> str:

@@ -20,9 +20,9 @@ from gpufleet_vcenter.changes import (
 from gpufleet_vcenter.credentials import credentials
 from gpufleet_vcenter.errors import VsphereError
 from gpufleet_vcenter.identity import UNKNOWN_LIFE, Standing, key_of
+from gpufleet_vcenter.observed import Observed
 from gpufleet_vcenter.outputs import CUSTOM_TIMEOUT, SECRETS, inputs_kept
 from gpufleet_vcenter.properties import UNKNOWN, MachineChangeKind, Objects, has_unknown
-from gpufleet_vcenter.remove import GroupMachine
 
 Machine = Mapping[str, Any]
 """Inputs or outputs of one machine."""
@@ -156,22 +156,22 @@ class GroupStep:
     old: Machine = field(default_factory=dict[str, Any])
     """The machine in the state; empty: it is not in the state."""
     changes: tuple[MachineChange, ...] = ()
-    row: GroupMachine | None = None
+    row: Observed | None = None
     """The machine as vCenter lists it; None: it does not exist, or was not read."""
-    next: GroupMachine | None = None
+    next: Observed | None = None
     """Its replacement that an earlier run prepared."""
 
     @property
     def uuid(self) -> str:
         """Instance uuid of the machine that is changed, completed or removed; empty: unknown."""
         known = str(self.old.get("instanceUuid") or "")
-        return known if self.row is None else self.row.uuid
+        return known if self.row is None else self.row.instance_uuid
 
     @property
     def text(self) -> str:
         """Text of the step in a preview."""
         if self.kind is StepKind.REMOVE and not self.old:
-            state = "runs" if self.row is not None and self.row.powered_on else "is there"
+            state = "runs" if self.row is not None and self.row.is_on else "is there"
             return f"remove: {self.name} {state}, and nothing declares it"
         paths = ", ".join(change.path for change in self.changes)
         return f"{self.kind.value}: {paths}" if paths else self.kind.value
@@ -225,7 +225,7 @@ def settled(
 def steps_of(
     before: Mapping[str, Machine],
     wanted: Mapping[str, Machine],
-    rows: Sequence[GroupMachine] | None,
+    rows: Sequence[Observed] | None,
     objects: Objects,
 ) -> tuple[GroupStep, ...]:
     """All steps, in the order of the declaration; removals are last.
@@ -242,20 +242,20 @@ def steps_of(
         mine = [row for row in rows or () if row.key == key and row.standing is not Standing.COPY]
         step = _step(key, before.get(key), new, None if rows is None else mine, objects)
         current = step.row or _current(before.get(key) or {}, mine)
-        used |= {row.uuid for row in (current, step.next) if row is not None}
-        used |= {row.uuid for row in mine if row.standing is Standing.OURS}
+        used |= {row.instance_uuid for row in (current, step.next) if row is not None}
+        used |= {row.instance_uuid for row in mine if row.standing is Standing.OURS}
         if step.kind is not StepKind.CHANGE or step.changes:
             steps.append(step)
     for key, old in before.items():
         if key not in wanted:
             mine = [row for row in rows or () if row.key == key]
             row = _current(old, mine)
-            used |= {row.uuid} if row is not None else set()
+            used |= {row.instance_uuid} if row is not None else set()
             steps.append(GroupStep(StepKind.REMOVE, str(old.get("name")), key, old=old, row=row))
     steps += [
         GroupStep(StepKind.REMOVE, row.name, row.key, row=row)
         for row in rows or ()
-        if row.uuid not in used and row.standing is not Standing.COPY
+        if row.instance_uuid not in used and row.standing is not Standing.COPY
     ]
     return tuple(steps)
 
@@ -263,7 +263,7 @@ def steps_of(
 def formerly(
     before: Mapping[str, Machine],
     wanted: Mapping[str, Machine],
-    rows: Sequence[GroupMachine],
+    rows: Sequence[Observed],
     steps: Sequence[GroupStep],
 ) -> tuple[GroupStep, ...]:
     """Machines that only the state of a former resource has: their current state is read."""
@@ -311,7 +311,7 @@ def _step(
     key: str,
     old: Machine | None,
     new: Machine,
-    mine: Sequence[GroupMachine] | None,
+    mine: Sequence[Observed] | None,
     objects: Objects,
 ) -> GroupStep:
     step = GroupStep(StepKind.MAKE, str(new.get("name")), key, new=new)
@@ -321,7 +321,7 @@ def _step(
         return _without_state(step, current, begun)
     known = str(old.get("instanceUuid") or "")
     if current is not None and (
-        current.standing is Standing.PENDING or known not in ("", current.uuid)
+        current.standing is Standing.PENDING or known not in ("", current.instance_uuid)
     ):
         return _without_state(step, current, begun)  # an interrupted update replaced it
     found = changes(_comparable(old, new), inputs_kept(new), objects)
@@ -340,9 +340,7 @@ def _step(
     return replace(step, kind=StepKind.CHANGE)
 
 
-def _without_state(
-    step: GroupStep, current: GroupMachine | None, begun: GroupMachine | None
-) -> GroupStep:
+def _without_state(step: GroupStep, current: Observed | None, begun: Observed | None) -> GroupStep:
     """Step for a machine that is in the declaration and not in the state."""
     row = begun if current is None else current
     if row is None:
@@ -352,18 +350,16 @@ def _without_state(
     return replace(step, kind=StepKind.REPLACE, row=row)
 
 
-def _current(old: Machine, mine: Sequence[GroupMachine]) -> GroupMachine | None:
+def _current(old: Machine, mine: Sequence[Observed]) -> Observed | None:
     """The machine that the state refers to; without a uuid in it, the complete one."""
     uuid = str(old.get("instanceUuid") or "")
-    known = [row for row in mine if row.uuid == uuid]
+    known = [row for row in mine if row.instance_uuid == uuid]
     complete = [row for row in mine if row.standing is Standing.OURS]
     alike = [row for row in complete if row.generation == old.get("generation")]
     return next(iter(known or alike or complete), None)
 
 
-def _begun(
-    new: Machine, mine: Sequence[GroupMachine], current: GroupMachine | None
-) -> GroupMachine | None:
+def _begun(new: Machine, mine: Sequence[Observed], current: Observed | None) -> Observed | None:
     """The incomplete machine that an earlier run began for this declaration."""
     generation = new.get("generation")
     return next(

@@ -34,10 +34,11 @@ from gpufleet_vcenter.group_plan import (
 from gpufleet_vcenter.group_run import GroupRun, change, look
 from gpufleet_vcenter.identity import UNKNOWN_LIFE, stack_of
 from gpufleet_vcenter.lookup import compute_of, datacenter_of, references
+from gpufleet_vcenter.observed import Observed
 from gpufleet_vcenter.opened import VsphereProvider, declared
 from gpufleet_vcenter.owned import clones_in_flight
 from gpufleet_vcenter.properties import Objects, has_unknown, names_of
-from gpufleet_vcenter.remove import GroupMachine, await_clones_of, machines_of
+from gpufleet_vcenter.remove import await_clones_of, machines_of
 from gpufleet_vcenter.settings import Place, normalised, problems
 from gpufleet_vcenter.tasks import in_words
 
@@ -217,7 +218,7 @@ def _known(props: dict[str, Any]) -> GroupInputs:
 
 def _looked_at(
     given: GroupInputs, before: Mapping[str, Machine], olds: Mapping[str, Any]
-) -> tuple[Objects, tuple[GroupMachine, ...] | None, GroupRun | None]:
+) -> tuple[Objects, tuple[Observed, ...] | None, GroupRun | None]:
     """References of names, and the machines of the group; empty if vCenter is not called."""
     known: Objects = {**(olds.get("objects") or {}), **given.objects}
     if given.asks_later() or not (given.nodes or before):
@@ -243,7 +244,7 @@ def _objects(
 
 def _rows(
     run: GroupRun, given: GroupInputs, before: Mapping[str, Machine]
-) -> tuple[GroupMachine, ...] | None:
+) -> tuple[Observed, ...] | None:
     """The machines of the group; machines without an id only if the state has them without one."""
     if given.life == UNKNOWN_LIFE and not before:
         return None  # the id is yet to be made: no machine carries it
@@ -252,7 +253,7 @@ def _rows(
     }
     centers = (datacenter_of(run.session, name) for name in sorted(places))
     former = {key for key, node in before.items() if not node.get("life")}
-    rows: list[GroupMachine] = []
+    rows: list[Observed] = []
     for center in {center._moId: center for center in centers}.values():
         rows += machines_of(run.session, center, given.group, given.life)
         if former:
@@ -309,10 +310,6 @@ _KEPT = ("group", "common", "width", "names")
 class VsphereGpuNodeOwnerProvider(VsphereProvider):
     """Id of a group of machines. It is made before any machine, so that a killed run leaves no
     machine that the next run, or a destroy, cannot find."""
-
-    def check(self, _olds: dict[str, Any], news: dict[str, Any]) -> CheckResult:
-        """The group's own resource validates these inputs."""
-        return CheckResult(news, [])
 
     def diff(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> DiffResult:
         """Whether the machines are to be found or removed in another way."""

@@ -14,11 +14,11 @@ from gpufleet.components_base.resource_plugin import CANCELLED, warn
 from gpufleet_vcenter.adapters import found_network
 from gpufleet_vcenter.changes import MachineChange, changes, impossible
 from gpufleet_vcenter.cluster_node import node_of
-from gpufleet_vcenter.converge import await_ready, stays, still_there
+from gpufleet_vcenter.converge import await_ready, still_there
 from gpufleet_vcenter.create import clone_replacement, create, rooms_of, run_declared
 from gpufleet_vcenter.described import check_description, found_on
 from gpufleet_vcenter.drs import check_cluster, keep_apart
-from gpufleet_vcenter.errors import Code, VsphereError, failed, interrupted, said
+from gpufleet_vcenter.errors import VsphereError, failed, said
 from gpufleet_vcenter.group_plan import GroupStep, Machine, StepKind, placed, refusals_of, steps_of
 from gpufleet_vcenter.identity import Standing
 from gpufleet_vcenter.lookup import datacenter_of, looked_up
@@ -57,7 +57,8 @@ def make(
         try:
             live = await_ready(work, live)
         except VsphereError as failure:
-            live, late = still_there(work.session, live), failure.with_left(stays(live))
+            late = failure.with_left(said("timeout/stays", live=live))
+            live = still_there(work.session, live)
         seen = _seen(work, live, {"adopted": adopted})
     return outputs(given, work.settings, live, seen), late
 
@@ -106,7 +107,7 @@ def change(
     # Not known in `check`: it sees the previous inputs, and not the machines in vCenter.
     wrong = [f"{change.path}: {reason}" for change in found if (reason := impossible(change))]
     if wrong:
-        raise VsphereError(Code.UNSUPPORTED, f"changing {settings.name}: {'; '.join(wrong)}")
+        raise VsphereError("vsphere-unsupported", f"changing {settings.name}: {'; '.join(wrong)}")
     with in_words(f"changing {settings.name}"):
         live = work.find(str(olds.get("moRef") or ""))
         if live is None:
@@ -133,7 +134,7 @@ def _seen(work: MachineWork, live: Observed, olds: Mapping[str, Any]) -> Machine
     return MachineContext(
         "" if about is None else str(about["name"]),
         bool(olds.get("adopted", False)),
-        str(olds.get("firmware") or ""),
+        str(olds.get("firmware") or live.firmware),
         *found_on(session, work.settings, live),
         {network.id: network.name for network in networks},
     )
@@ -208,20 +209,21 @@ class GroupRun:
 
     def carry_out(self, steps: Sequence[GroupStep]) -> None:
         """Carry out all steps. Failures are in `failures`; no step that others need is reverted."""
-        begun = [step for step in steps if step.kind is StepKind.REMOVE and _is_pending(step)]
-        gone = [step for step in steps if step.kind is StepKind.REMOVE and step not in begun]
+        gone = [step for step in steps if step.kind is StepKind.REMOVE]
+        begun = [step for step in gone if step.row and step.row.standing is Standing.PENDING]
+        gone = [step for step in gone if step not in begun]
         made = [step for step in steps if step.kind in (StepKind.MAKE, StepKind.TAKE)]
         rolled = [step for step in steps if step.kind in (StepKind.CHANGE, StepKind.REPLACE)]
         self._prepare([step for step in rolled if step.kind is StepKind.REPLACE])
-        self._each(begun, self.rollout_width, self._remove)
+        self.failures |= each(begun, self.rollout_width, self._remove)
         rooms = self._rooms(made)
-        self._each(made, self.creation_width, lambda step: self._make(step, rooms))
+        self.failures |= each(made, self.creation_width, lambda step: self._make(step, rooms))
         self._roll(rolled)
         if gone and not self.failures.keys() & {step.name for step in rolled}:
-            self._each(gone, self.rollout_width, self._remove)
+            self.failures |= each(gone, self.rollout_width, self._remove)
             # A machine without a place may have one now.
             again = [step for step in made if self.failures.pop(step.name, None) is not None]
-            self._each(again, self.creation_width, self._make)
+            self.failures |= each(again, self.creation_width, self._make)
 
     def sweep(self, life: str, names: str) -> None:
         """Remove all machines of the group, also machines that a killed run made. A copy made
@@ -240,11 +242,11 @@ class GroupRun:
             found = machines_of(session, datacenter_of(session, place), self.group, life)
         rows = [row for row in found if row.life == life]
         for row in rows:
-            if row.standing is Standing.COPY and row.uuid not in session.checked:
-                session.checked.add(row.uuid)
+            if row.standing is Standing.COPY and row.instance_uuid not in session.checked:
+                session.checked.add(row.instance_uuid)
                 warn(said("foreign-machine/copy", machine=row))
         steps = steps_of(dict(self.machines), {}, rows, {})
-        self._each(steps, self.rollout_width, self._remove)
+        self.failures |= each(steps, self.rollout_width, self._remove)
         if self.failures:
             listed = "; ".join(f"{name}: {text}" for name, text in sorted(self.failures.items()))
             raise failed("fault/sweep", group=self.group, listed=listed)
@@ -262,11 +264,6 @@ class GroupRun:
         with in_words(f"separating the machines of {self.group}"):
             owned = (work.find() for work in works)
             keep_apart(works[0], [live.reference for live in owned if live is not None])
-
-    def _each(
-        self, steps: Sequence[GroupStep], width: int, do: Callable[[GroupStep], object]
-    ) -> None:
-        self.failures |= each(steps, width, do)
 
     def _rooms(self, steps: Sequence[GroupStep]) -> Rooms | None:
         if not steps:
@@ -286,7 +283,7 @@ class GroupRun:
         return rooms
 
     def _make(self, step: GroupStep, rooms: Rooms | None = None) -> None:
-        known = "" if step.row is None else step.row.uuid
+        known = "" if step.row is None else step.row.instance_uuid
         if step.old and not known:  # the state has it, and vCenter does not list it
             seen = look(step.uuid, step.old) if step.uuid else None
             if seen is not None:
@@ -305,7 +302,7 @@ class GroupRun:
         if step.old and step.uuid:
             drop(step.uuid, step.old)
         elif step.row is not None:
-            drop(step.row.uuid, step.row.outputs(step.new or self.common))
+            drop(step.row.instance_uuid, _outputs_of(step.row, step.new or self.common))
         if step.old:
             self.machines.pop(step.key, None)
 
@@ -335,7 +332,7 @@ class GroupRun:
 
     def _replace(self, step: GroupStep) -> None:
         self._remove(step)
-        self._made(step, "" if step.next is None else step.next.uuid)
+        self._made(step, "" if step.next is None else step.next.instance_uuid)
 
     def _clone(self, step: GroupStep) -> None:
         work = MachineWork(self.session, read_settings(step.new), pending=True)
@@ -369,7 +366,7 @@ def each(
     def attempt(step: GroupStep) -> None:
         try:
             if CANCELLED.is_set():
-                raise interrupted("the next machine")
+                raise failed("interrupted", doing="the next machine")
             do(step)
         except VsphereError as failure:
             failures[step.name] = str(failure)
@@ -380,5 +377,12 @@ def each(
     return failures
 
 
-def _is_pending(step: GroupStep) -> bool:
-    return step.row is not None and step.row.standing is Standing.PENDING
+_OWN = ("adopt", "addresses", "userData", "vendorData", "moRef")
+"""Inputs that differ between machines of a group besides the marks, and secret inputs."""
+
+
+def _outputs_of(row: Observed, common: Mapping[str, Any]) -> dict[str, Any]:
+    """Outputs of a machine as a state would have them, from those of another one of its group."""
+    known = {key: value for key, value in common.items() if key not in _OWN}
+    own = {"name": row.name, "owner": row.owner, "generation": row.generation}
+    return {**known, **own, "life": row.life, "biosUuid": row.bios_uuid}

@@ -5,7 +5,6 @@ The marks distinguish our machine from another owner's machine with the same uui
 """
 
 import uuid
-from collections.abc import Mapping
 from enum import Enum
 
 NAMESPACE = uuid.UUID("6ed7a5f1-52b2-5b6c-9a7e-3b1f6f0c4d21")
@@ -15,8 +14,8 @@ MARKS = "gpufleet."
 """Prefix of each key of a mark."""
 OWNER = "gpufleet.owner"
 GENERATION = "gpufleet.generation"
-SCHEMA = "gpufleet.schema"
-SCHEMA_VERSION = "1"
+SCHEMA = {"gpufleet.schema": "1"}
+"""The mark with the version of the marks."""
 
 LIFE = "gpufleet.stack"
 """Id of the stack that made the machine, which its state keeps: another backend may have a stack of
@@ -58,31 +57,6 @@ class Standing(Enum):
     """A copy or a restored backup of a machine of the group."""
     FOREIGN = "foreign"
     """It does not belong to the group."""
-
-
-def standing(
-    server: str, group: str, life: str, instance_uuid: str, extra_config: Mapping[str, str]
-) -> Standing:
-    """Relation of a machine in vCenter to a group, for creation, sweeping and reports.
-
-    vCenter copies the extra configuration with the marks, and gives a copy an instance uuid of its
-    own.
-
-    Args:
-        server: The vCenter's own instance uuid.
-        group: Owner of the group. It is used only if the group has no id.
-        life: Id of the group in its stack; empty: the state is older than these ids.
-        instance_uuid: The machine's.
-        extra_config: The machine's.
-    """
-    owner = extra_config.get(OWNER, "")
-    ours = extra_config.get(LIFE) == life if life else group_of(owner) == group
-    if not owner or not ours:
-        return Standing.FOREIGN
-    own = extra_config.get(UUID) or uuid_of(server, owner, extra_config.get(GENERATION, ""))
-    if instance_uuid.lower() != own.lower():
-        return Standing.COPY
-    return Standing.PENDING if extra_config.get(PENDING) else Standing.OURS
 
 
 def key_of(owner: str) -> str:

@@ -17,9 +17,9 @@ from pydantic.alias_generators import to_snake
 from pyVmomi import pbm, vim
 from pyVmomi.SoapAdapter import SoapStubAdapter
 
-from gpufleet_vcenter.adapters import FoundNetwork, WantedAdapter, found_network
+from gpufleet_vcenter.adapters import WantedAdapter, found_network
 from gpufleet_vcenter.certificate import tls_context
-from gpufleet_vcenter.errors import Code, VsphereError, failed, near
+from gpufleet_vcenter.errors import VsphereError, failed, near
 from gpufleet_vcenter.reading import children, one, properties
 from gpufleet_vcenter.session import CALL_SECONDS, Session
 from gpufleet_vcenter.settings import NodeSettings, Place
@@ -55,9 +55,6 @@ class FoundPlace:
         if name is None:
             return None
         return by_name(self._session, root or self.datacenter, kind, name)
-
-    def _network(self, name: str) -> FoundNetwork:
-        return _network(self._session, self.datacenter, name)
 
     @cached_property
     def datacenter(self) -> Any:
@@ -108,9 +105,9 @@ class FoundPlace:
     @cached_property
     def adapters(self) -> tuple[WantedAdapter, ...]:
         """An adapter for each that is declared."""
+        named = ((self._named("network", name), kind) for name, kind in self._place.adapters)
         return tuple(
-            WantedAdapter(None if name is None else self._network(name), kind)
-            for name, kind in self._place.adapters
+            WantedAdapter(item and found_network(self._session, item), kind) for item, kind in named
         )
 
     @cached_property
@@ -147,24 +144,13 @@ def datacenter_of(session: Session, name: str) -> Any:
     return by_name(session, session.content.rootFolder, "datacenter", name)
 
 
-def _network(session: Session, datacenter: Any, wanted: str) -> FoundNetwork:
-    return found_network(session, by_name(session, datacenter, "network", wanted))
-
-
 def former_networks(
     session: Session, datacenter: Any, former: Sequence[tuple[str | None, str | None]]
 ) -> tuple[str | None, ...]:
     """Ids of the networks of previously declared adapters; None: a network that no longer exists,
     or the template's."""
-    found: list[str | None] = []
-    for name, _ in former:
-        try:
-            found.append(None if name is None else _network(session, datacenter, name).id)
-        except VsphereError as problem:
-            if problem.code not in (Code.NOT_FOUND, Code.AMBIGUOUS):
-                raise
-            found.append(None)
-    return tuple(found)
+    named = (name and _by_name_if_one(session, datacenter, "network", name) for name, _ in former)
+    return tuple(found_network(session, item).id if item else None for item in named)
 
 
 _KINDS: Mapping[str, type] = {
@@ -190,6 +176,16 @@ def by_name(session: Session, root: Any, kind: str, wanted: str) -> Any:
     if (key := (root, kind, wanted)) not in session.places:
         session.places[key] = looked_up(session, root, kind, wanted)
     return session.places[key]
+
+
+def _by_name_if_one(session: Session, root: Any, kind: str, wanted: str) -> Any | None:
+    """The same; None: the name leads to no object, or to several."""
+    try:
+        return by_name(session, root, kind, wanted)
+    except VsphereError as problem:
+        if problem.code in ("vsphere-not-found", "vsphere-ambiguous"):
+            return None
+        raise
 
 
 def looked_up(session: Session, root: Any, kind: str, wanted: str) -> Any:
@@ -319,19 +315,15 @@ def references(
         datacenter: Name or inventory path of the datacenter that they are in.
         names: Key -> kind and name (`objects.names_of`).
     """
-    found: dict[str, str] = {}
+    root, found = session.content.rootFolder, dict[str, str]()
     for key, (kind, name) in names.items():
         if kind == "server":
             found[key] = session.server_id
             continue
-        try:
-            center = datacenter_of(session, name if kind == "datacenter" else datacenter)
-            item = center
-            if kind != "datacenter":
-                item = by_name(session, center, kind, name)
-        except VsphereError as problem:
-            if problem.code not in (Code.NOT_FOUND, Code.AMBIGUOUS):
-                raise
-            continue
-        found[key] = str(item._moId)
+        center = name if kind == "datacenter" else datacenter
+        item = _by_name_if_one(session, root, "datacenter", center)
+        if item is not None and kind != "datacenter":
+            item = _by_name_if_one(session, item, kind, name)
+        if item is not None:
+            found[key] = str(item._moId)
     return found

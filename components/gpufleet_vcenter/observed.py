@@ -7,8 +7,9 @@ from typing import Any
 
 from pyVmomi import vim
 
+from gpufleet_vcenter import identity
 from gpufleet_vcenter.errors import failed
-from gpufleet_vcenter.identity import LIFE, MARKS, OWNER, group_of
+from gpufleet_vcenter.identity import Standing
 from gpufleet_vcenter.properties import PROPERTIES
 from gpufleet_vcenter.reading import one
 from gpufleet_vcenter.session import Session
@@ -151,6 +152,8 @@ class Observed:
     encrypted: bool = _read("config.keyId", lambda value: value is not None)
     """Whether it has a key: an encrypted machine, or one with a virtual TPM, whose state is
     encrypted."""
+    standing: Standing = Standing.FOREIGN
+    """Relation to the group whose machines were listed. Default: none were."""
 
     @property
     def hot_add(self) -> bool:
@@ -171,15 +174,60 @@ class Observed:
     def slim(self) -> "Observed":
         """The same machine without large data, to hold many in memory: without devices other than
         GPUs and others' configuration. A dynamic device from before a power-off is not its own."""
-        marks = {key: value for key, value in self.extra_config.items() if key.startswith(MARKS)}
+        prefix, keys = identity.MARKS, self.extra_config
+        marks = {key: value for key, value in keys.items() if key.startswith(prefix)}
         gpus = self.gpus if self.is_on else tuple(replace(gpu, assigned="") for gpu in self.gpus)
         return replace(self, devices=(), extra_config=marks, gpus=gpus)
+
+    @property
+    def owner(self) -> str:
+        """Its owner by its marks; empty: not made by gpufleet."""
+        return self.extra_config.get(identity.OWNER, "")
+
+    @property
+    def key(self) -> str:
+        """Its key in its group."""
+        return identity.key_of(self.owner)
+
+    @property
+    def generation(self) -> str:
+        """Digest of the inputs that it was made for."""
+        return self.extra_config.get(identity.GENERATION, "")
+
+    @property
+    def life(self) -> str:
+        """Id of its group in the stack; empty: it was made before there were ids."""
+        return self.extra_config.get(identity.LIFE, "")
+
+    @property
+    def is_pending(self) -> bool:
+        """Whether it is not complete."""
+        return bool(self.extra_config.get(identity.PENDING))
 
     @property
     def group(self) -> str:
         """Id of its group in the stack, or the owner of the group for machines from before these
         ids; empty: not made by gpufleet."""
-        return self.extra_config.get(LIFE) or group_of(self.extra_config.get(OWNER, ""))
+        return self.life or identity.group_of(self.owner)
+
+    def standing_in(self, server: str, group: str, life: str) -> Standing:
+        """Relation to a group, for creation, sweeping and reports.
+
+        vCenter copies the extra configuration with the marks, and gives a copy an instance uuid of
+        its own.
+
+        Args:
+            server: The vCenter's own instance uuid.
+            group: Owner of the group. It is used only if the group has no id.
+            life: Id of the group in its stack; empty: the state is older than these ids.
+        """
+        ours = self.life == life if life else identity.group_of(self.owner) == group
+        if not self.owner or not ours:
+            return Standing.FOREIGN
+        made = identity.uuid_of(server, self.owner, self.generation)
+        if self.instance_uuid != (self.extra_config.get(identity.UUID) or made).lower():
+            return Standing.COPY
+        return Standing.PENDING if self.is_pending else Standing.OURS
 
     @property
     def held(self) -> tuple[str, ...]:

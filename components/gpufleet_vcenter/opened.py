@@ -7,7 +7,7 @@ from typing import Any
 from pulumi.dynamic import ConfigureRequest, ReadResult, ResourceProvider
 
 from gpufleet_vcenter.credentials import StackSettings, credentials
-from gpufleet_vcenter.errors import Code, VsphereError
+from gpufleet_vcenter.errors import VsphereError
 from gpufleet_vcenter.lookup import datacenter_of
 from gpufleet_vcenter.outputs import CUSTOM_TIMEOUT, OBSERVED, SECRETS, digest_name
 from gpufleet_vcenter.session import Session, session_for
@@ -45,7 +45,7 @@ def read_settings(given: Mapping[str, Any]) -> NodeSettings:
     wrong = problems(known)
     if wrong:
         listed = "; ".join(f"{path}: {reason}" for path, reason in wrong)
-        raise VsphereError(Code.FAULT, f"the inputs are not usable: {listed}")
+        raise VsphereError("vsphere-fault", f"the inputs are not usable: {listed}")
     settings = NodeSettings.model_validate(known)
     if seconds is None:
         return settings
@@ -92,5 +92,5 @@ def addressed(endpoint: Mapping[str, Any]) -> Endpoint:
     given = {k: v for k, v in endpoint.items() if v is not None}
     if found := problems_of(Endpoint, given):
         wrong = "; ".join(f"{path or 'endpoint'}: {reason}" for path, reason in found)
-        raise VsphereError(Code.FAULT, f"the vCenter cannot be addressed: {wrong}")
+        raise VsphereError("vsphere-fault", f"the vCenter cannot be addressed: {wrong}")
     return Endpoint.model_validate(given)

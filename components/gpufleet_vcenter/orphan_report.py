@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from gpufleet_vcenter.identity import LIFE, OWNER, PENDING, Standing, group_of, stack_of, standing
+from gpufleet_vcenter.identity import Standing, group_of, stack_of
 from gpufleet_vcenter.lookup import inventory_path
 from gpufleet_vcenter.observed import Observed
 from gpufleet_vcenter.opened import asked
@@ -109,8 +109,8 @@ def state_standing(server: str, live: Observed, declared: Declared) -> StateStan
         live: The machine, with its marks.
         declared: Machines and groups in the states.
     """
-    owner, life = live.extra_config[OWNER], live.extra_config.get(LIFE, "")
-    own = standing(server, group_of(owner), life, live.instance_uuid, live.extra_config)
+    owner, life = live.owner, live.life
+    own = live.standing_in(server, group_of(owner), life)
     if own is Standing.COPY:
         return StateStanding.COPY
     if live.instance_uuid in declared.uuids:
@@ -138,7 +138,6 @@ def ask_orphans(
     rows: list[dict[str, Any]] = []
     with asked(endpoint, datacenter, f"looking for machines in {datacenter}") as (session, center):
         for live in marked_machines(session, center):
-            owner = live.extra_config[OWNER]
             rows.append(
                 {
                     "standing": state_standing(session.server_id, live, declared).value,
@@ -146,10 +145,10 @@ def ask_orphans(
                     "path": inventory_path(session, live.reference),
                     "moRef": live.moref,
                     "instanceUuid": live.instance_uuid,
-                    "owner": owner,
-                    "stack": stack_of(owner),
+                    "owner": live.owner,
+                    "stack": stack_of(live.owner),
                     "poweredOn": live.is_on,
-                    "pending": bool(live.extra_config.get(PENDING)),
+                    "pending": live.is_pending,
                 }
             )
     order = [item.value for item in StateStanding]

@@ -27,7 +27,7 @@ class MachineContext:
     adopted: bool
     """Whether an earlier run had begun it."""
     firmware: str
-    """Firmware it was made with; empty: its current firmware."""
+    """Firmware it was made with."""
     attributes: Mapping[str, str] = field(default_factory=dict[str, str])
     """Declared custom attributes that it has."""
     tags: frozenset[Tag] = frozenset()
@@ -40,16 +40,14 @@ class MachineContext:
     """Reason why it cannot be replaced although its node is lost; empty: it can."""
 
 
-def drifted(
-    settings: NodeSettings, live: Observed, firmware: str, seen: MachineContext
-) -> dict[str, Any]:
+def drifted(settings: NodeSettings, live: Observed, seen: MachineContext) -> dict[str, Any]:
     """Property -> vCenter's value, for each property that differs from the declaration.
 
     First-boot data is left out, because guests clear it. GPUs that are not declared are left out
     too, because they belong to the person who added them.
     """
     found: dict[str, Any] = {}
-    if live.firmware != firmware:
+    if live.firmware != seen.firmware:
         found["firmware"] = live.firmware
     found.update(plain_differences(settings, live))
     if dict(seen.attributes) != dict(settings.custom_attributes):
@@ -175,11 +173,10 @@ def outputs(
         settings: The same, read.
         seen: Facts about the machine that its own properties do not contain.
     """
-    firmware = seen.firmware or live.firmware
     kept = inputs_kept(properties)
     kept.update(
         {
-            "drifted": drifted(settings, live, firmware, seen),
+            "drifted": drifted(settings, live, seen),
             "instanceUuid": live.instance_uuid,
             "biosUuid": live.bios_uuid,
             "moRef": live.moref,
@@ -187,7 +184,7 @@ def outputs(
             "powerState": live.power,
             "hardwareVersionActual": live.hardware_version,
             "guestIdActual": live.guest_id,
-            "firmware": firmware,
+            "firmware": seen.firmware,
             "macAddresses": list(live.mac_addresses),
             "ipAddress": live.address,
             "gpuDevices": [

@@ -8,23 +8,12 @@ from typing import Any
 
 from pyVmomi import vim, vmodl
 
-from gpufleet_vcenter.errors import Code, OutcomeUnknownError, VsphereError, failed
-from gpufleet_vcenter.identity import (
-    GENERATION,
-    LIFE,
-    OWNER,
-    PENDING,
-    SCHEMA,
-    SCHEMA_VERSION,
-    UUID,
-    Standing,
-    key_of,
-    standing,
-    uuid_of,
-)
+from gpufleet_vcenter import identity
+from gpufleet_vcenter.errors import OutcomeUnknownError, VsphereError, failed
+from gpufleet_vcenter.identity import Standing
 from gpufleet_vcenter.lookup import FoundPlace, find_place, machines_with
 from gpufleet_vcenter.observed import Observed, observe, seen
-from gpufleet_vcenter.reading import one, properties
+from gpufleet_vcenter.reading import events, one, properties
 from gpufleet_vcenter.session import Session
 from gpufleet_vcenter.settings import NodeSettings
 from gpufleet_vcenter.tasks import in_words, wait
@@ -48,19 +37,19 @@ class MachineWork:
     def uuid(self) -> str:
         """vCenter's instance uuid of the machine, lower case; also the resource's id."""
         of, server = self.settings, self.session.server_id
-        return self.known_uuid or uuid_of(server, of.owner, of.generation, of.life)
+        return self.known_uuid or identity.uuid_of(server, of.owner, of.generation, of.life)
 
     @property
     def marks(self) -> dict[str, str]:
         """Keys of the machine's extra configuration. Not under `guestinfo.`: guests write there."""
         of = self.settings
-        marks = {OWNER: of.owner, GENERATION: of.generation, SCHEMA: SCHEMA_VERSION}
-        marks |= {LIFE: of.life, UUID: self.uuid} if of.life else {}
-        return {**marks, PENDING: "true"} if self.pending else marks
+        marks = {**identity.SCHEMA, identity.OWNER: of.owner, identity.GENERATION: of.generation}
+        marks |= {identity.LIFE: of.life, identity.UUID: self.uuid} if of.life else {}
+        return {**marks, identity.PENDING: "true"} if self.pending else marks
 
     def owns(self, live: Observed) -> bool:
         """Whether the machine is the one declared here."""
-        declared = {GENERATION: self.settings.generation, SCHEMA: SCHEMA_VERSION}
+        declared = {**identity.SCHEMA, identity.GENERATION: self.settings.generation}
         return self.is_key(live) and declared.items() <= live.extra_config.items()
 
     def is_key(self, live: Observed) -> bool:
@@ -69,11 +58,10 @@ class MachineWork:
         The id of the stack and the key decide; the names of project and stack, which change when
         a stack is renamed, only where one of the two has no id.
         """
-        marks, of = live.extra_config, self.settings
-        owner = marks.get(OWNER, "")
-        if of.life and LIFE in marks:
-            return marks[LIFE] == of.life and key_of(owner) == key_of(of.owner)
-        return owner == of.owner
+        of = self.settings
+        if of.life and live.life:
+            return live.life == of.life and live.key == identity.key_of(of.owner)
+        return live.owner == of.owner
 
     @property
     def place(self) -> FoundPlace:
@@ -83,7 +71,7 @@ class MachineWork:
     def standing(self, live: Observed) -> Standing:
         """Relation of a machine in vCenter to the group of this machine."""
         of, server = self.settings, self.session.server_id
-        return standing(server, of.group, of.life, live.instance_uuid, live.extra_config)
+        return live.standing_in(server, of.group, of.life)
 
     def is_begun(self, live: Observed) -> bool:
         """Whether it is incomplete, and an earlier run of this stack began it for this key."""
@@ -120,7 +108,7 @@ def _not_ours(work: MachineWork, found: Sequence[Observed]) -> VsphereError:
     names = ", ".join(f"{live.name} ({live.moref})" for live in found)
     if len(found) > 1:
         return failed("ambiguous/uuid", count=len(found), work=work, names=names)
-    owner = found[0].extra_config.get(OWNER, "an unknown owner")
+    owner = found[0].owner or "an unknown owner"
     return failed("foreign-machine", names=names, work=work, owner=owner)
 
 
@@ -162,7 +150,7 @@ def await_clones(
             with in_words(doing, "clone", left), suppress(OutcomeUnknownError):
                 wait(session, clone.task, seconds)
         except VsphereError as failure:
-            if failure.code in (Code.INTERRUPTED, Code.TIMEOUT, Code.CONNECTION):
+            if failure.code in ("vsphere-interrupted", "vsphere-timeout", "vsphere-connection"):
                 raise  # any other is the clone's own failure
     return bool(ours)
 
@@ -209,14 +197,7 @@ def running_clones(session: Session) -> list[RunningClone]:
 
 def _clone_events(session: Session, source: Any) -> list[Any]:
     """The latest events of started clones, without machines that the user may not see."""
-    events = session.content.eventManager
-    wanted = vim.event.EventFilterSpec(
-        entity=vim.event.EventFilterSpec.ByEntity(
-            entity=source, recursion=vim.event.EventFilterSpec.RecursionOption.self
-        ),
-        eventTypeId=[CLONE_STARTS],
-    )
     try:
-        return list(session.call(lambda: events.QueryEvents(wanted)))
+        return events(session, source, (CLONE_STARTS,))
     except (vim.fault.NoPermission, vmodl.fault.ManagedObjectNotFound):
         return []

@@ -14,8 +14,8 @@ from gpufleet.spec.platforms.vsphere import DYNAMIC_HARDWARE, NUMA_HARDWARE
 from gpufleet_vcenter.described import check_description
 from gpufleet_vcenter.disks import disk_bytes, first_disk
 from gpufleet_vcenter.drs import check_cluster, group_of
-from gpufleet_vcenter.errors import Code, VsphereError, failed, said
-from gpufleet_vcenter.identity import OWNER, Standing
+from gpufleet_vcenter.errors import VsphereError, failed, said
+from gpufleet_vcenter.identity import Standing
 from gpufleet_vcenter.inventory import read_inventory
 from gpufleet_vcenter.lookup import FoundPlace, inventory_path
 from gpufleet_vcenter.observed import NUMA_API, Observed, observe
@@ -36,10 +36,10 @@ def check_api(session: Session, settings: NodeSettings) -> None:
     pyVmomi leaves out fields that are newer than the server, and the machine would come up
     without its GPU.
     """
-    needed: list[tuple[str, tuple[int, ...], str]] = []
-    for devices in settings.dynamic:
-        api = LABEL_API if devices.label else DYNAMIC_API
-        needed.append(("dynamic passthrough", api, "use fixed passthrough"))
+    needed: list[tuple[str, tuple[int, ...], str]] = [
+        ("dynamic passthrough", LABEL_API if one.label else DYNAMIC_API, "use fixed passthrough")
+        for one in settings.dynamic
+    ]
     if settings.cores_per_numa_node is not None:
         needed.append(("coresPerNumaNode", NUMA_API, "leave it out"))
     for what, api, remedy in needed:
@@ -94,7 +94,7 @@ def check_name(work: MachineWork, live: Observed | None) -> None:
 
 def _name_taken(settings: NodeSettings, live: Observed) -> VsphereError:
     """The error that another machine has the name, with its owner."""
-    owner = live.extra_config.get(OWNER, "an unknown owner")
+    owner = live.owner or "an unknown owner"
     folder = settings.place.folder or "the root of the datacenter"
     return failed("name-taken", settings=settings, live=live, owner=owner, folder=folder)
 
@@ -156,7 +156,7 @@ def _validate_name(work: MachineWork, reasons: list[str]) -> None:
     try:
         live = work.named()
     except VsphereError as failure:
-        unreadable = failure.code is Code.UNREADABLE
+        unreadable = failure.code == "vsphere-unreadable-machine"
         if unreadable and settings.name in clones_in_flight(work.session):
             return
         raise

@@ -64,8 +64,9 @@ class MachineProperty:
     def takes_away(self, old: Rows, new: Rows) -> bool:
         """Whether a change of a device list removes a device, which needs the machine off."""
         if self.path == "extraDisks":
-            return disks_need_power_off(old, new)
-        return self.path == "place.networks" and adapters_need_power_off(old, new)
+            names = [{str(row.get("name")) for row in rows} for rows in (old, new)]
+            return bool(names[0] - names[1])  # a guest may have the disk mounted
+        return self.path == "place.networks" and _adapters_need_power_off(old, new)
 
 
 def _property(row: Mapping[str, str]) -> MachineProperty:
@@ -86,12 +87,7 @@ def _property(row: Mapping[str, str]) -> MachineProperty:
     )
 
 
-def disks_need_power_off(old: Rows, new: Rows) -> bool:
-    """Whether a disk is removed: a guest may have it mounted."""
-    return bool(_names(old) - _names(new))
-
-
-def adapters_need_power_off(old: Rows, new: Rows) -> bool:
+def _adapters_need_power_off(old: Rows, new: Rows) -> bool:
     """Whether an adapter is removed: there are fewer, or one gets another type; or a function of
     the host is added, moved or removed."""
     functions = [
@@ -104,10 +100,6 @@ def adapters_need_power_off(old: Rows, new: Rows) -> bool:
     any_will_do = wanted.pop(None, 0)
     types.pop(None, None)
     return (types - wanted).total() > any_will_do
-
-
-def _names(rows: Rows) -> set[str]:
-    return {str(row.get("name")) for row in rows}
 
 
 with Path(__file__).with_name("properties.csv").open(encoding="utf-8") as _file:

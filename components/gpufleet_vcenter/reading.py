@@ -127,18 +127,24 @@ def checked(answer: Any) -> Any:
     return answer
 
 
+def events(session: Session, entity: Any, kinds: Sequence[str] = ()) -> list[Any]:
+    """The latest events of an object that vCenter keeps.
+
+    Args:
+        kinds: Types of event. Default: all.
+    """
+    recursion = vim.event.EventFilterSpec.RecursionOption.self
+    of = vim.event.EventFilterSpec.ByEntity(entity=entity, recursion=recursion)
+    wanted = vim.event.EventFilterSpec(entity=of, eventTypeId=list(kinds))
+    return list(session.call(lambda: session.content.eventManager.QueryEvents(wanted)) or ())
+
+
 def last_event(session: Session, entity: Any) -> str:
     """`; its last event is VmReconfiguredEvent by root at 2026-11-22T09:00:00+00:00`; empty when
     vCenter keeps none."""
-    wanted = vim.event.EventFilterSpec(
-        entity=vim.event.EventFilterSpec.ByEntity(
-            entity=entity, recursion=vim.event.EventFilterSpec.RecursionOption.self
-        )
-    )
-    events = session.call(lambda: session.content.eventManager.QueryEvents(wanted))
-    if not events:
+    last = max(events(session, entity), key=lambda event: event.key, default=None)
+    if last is None:
         return ""
-    last = max(events, key=lambda event: event.key)
     name = type(last).__name__.rsplit(".", 1)[-1]
     when = last.createdTime.isoformat(timespec="seconds")
     return f"; its last event is {name} by {last.userName or 'vCenter'} at {when}"

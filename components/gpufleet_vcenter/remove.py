@@ -3,7 +3,7 @@
 marks of a group that no state has. Idempotent; machines of other owners are never removed."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any
 from urllib.parse import unquote
 
@@ -13,8 +13,8 @@ from gpufleet.spec.platforms.vsphere_policy import VsphereTimeouts
 from gpufleet_vcenter.cluster_node import node_of
 from gpufleet_vcenter.converge import power_off
 from gpufleet_vcenter.disks import MARK, marked_disks, not_to_be_kept, plugged_disks, removal
-from gpufleet_vcenter.errors import Code, OutcomeUnknownError, VsphereError, failed
-from gpufleet_vcenter.identity import GENERATION, LIFE, OWNER, Standing, key_of, standing
+from gpufleet_vcenter.errors import OutcomeUnknownError, VsphereError, failed
+from gpufleet_vcenter.identity import Standing
 from gpufleet_vcenter.lookup import last_name
 from gpufleet_vcenter.observed import Observed, observe, paths_of, seen
 from gpufleet_vcenter.opened import logged_in, read_settings
@@ -27,28 +27,35 @@ from gpufleet_vcenter.tasks import in_words, run
 _ATTEMPTS = 3
 
 
-def remove(work: MachineWork, bios_uuid: str = "", moref: str = "") -> None:
-    """Drain the node, remove the machine, delete the node.
+def drop(uuid: str, outs: Mapping[str, Any]) -> None:
+    """Drain the node, remove the machine, delete the node. A missing machine is not an error.
 
     Args:
-        bios_uuid: Last known BIOS uuid, to find the node of a machine that no longer exists.
-        moref: Last known reference: a machine that still has it exists.
+        uuid: Its instance uuid.
+        outs: Its outputs. With the BIOS uuid in them the node of a machine that no longer exists is
+            found; a machine that still has the reference exists.
 
     Raises:
         VsphereError: a machine with the uuid has another owner, the node cannot be drained,
             a disk that is to be kept would be lost, or vCenter refuses.
     """
-    live = work.find(moref)
-    if live is not None:
-        check_kept(live)
-    with node_of(work.settings, bios_uuid if live is None else live.bios_uuid) as node:
+    name = str(outs["name"])
+    # An administrator may have given it a name that no node can have.
+    settings = read_settings({**outs, "name": "machine"}).model_copy(update={"name": name})
+    with in_words(f"removing {name}"):
+        work = MachineWork(logged_in(settings.endpoint), settings, uuid)
+        live = work.find(str(outs.get("moRef") or ""))
         if live is not None:
-            if node is not None and live.power == "poweredOn":
-                node.empty(work.uuid)
-            destroy(work, live, spare=True)
-        if node is not None:
-            node.forget()
-    release(work)
+            check_kept(live)
+        bios_uuid = str(outs.get("biosUuid") or "") if live is None else live.bios_uuid
+        with node_of(settings, bios_uuid) as node:
+            if live is not None:
+                if node is not None and live.power == "poweredOn":
+                    node.empty(uuid)
+                destroy(work, live, spare=True)
+            if node is not None:
+                node.forget()
+        release(work)
 
 
 def check_kept(live: Observed) -> None:
@@ -59,7 +66,7 @@ def check_kept(live: Observed) -> None:
     """
     wrong = not_to_be_kept(live, marked_disks(live).values())
     if wrong:
-        raise VsphereError(Code.UNSUPPORTED, f"removing {live.name}: {'; '.join(wrong)}")
+        raise VsphereError("vsphere-unsupported", f"removing {live.name}: {'; '.join(wrong)}")
 
 
 def destroy(work: MachineWork, live: Observed, *, spare: bool = False) -> None:
@@ -84,7 +91,7 @@ def destroy(work: MachineWork, live: Observed, *, spare: bool = False) -> None:
             except vmodl.fault.ManagedObjectNotFound:
                 return
             except VsphereError as failure:
-                if failure.code is Code.NOT_FOUND:
+                if failure.code == "vsphere-not-found":
                     return
                 raise
             except OutcomeUnknownError:
@@ -124,48 +131,11 @@ def marked_machines(session: Session, datacenter: Any) -> Iterator[Observed]:
         page = listed[start : start + _PAGE]
         for machine, found in properties(session, page, vim.VirtualMachine, extra):
             live = seen(machine, {**machines[machine], **found}).slim
-            if live.extra_config.get(OWNER) and not live.is_template:
+            if live.owner and not live.is_template:
                 yield live
 
 
-_OWN = ("adopt", "addresses", "userData", "vendorData", "moRef")
-"""Inputs that differ between machines of a group besides the marks, and secret inputs."""
-
-
-@dataclass(frozen=True, slots=True)
-class GroupMachine:
-    """A machine of a group as vCenter lists it."""
-
-    name: str
-    owner: str
-    generation: str
-    life: str
-    uuid: str
-    """Its instance uuid."""
-    bios_uuid: str
-    standing: Standing
-    """Ours, incomplete, or a copy of one of ours."""
-    powered_on: bool
-
-    @property
-    def key(self) -> str:
-        """Its key in the group."""
-        return key_of(self.owner)
-
-    def outputs(self, common: Mapping[str, Any]) -> dict[str, Any]:
-        """Outputs of the machine as a state would have them.
-
-        Args:
-            common: Inputs or outputs of another machine of the group.
-        """
-        known = {key: value for key, value in common.items() if key not in _OWN}
-        own = {"name": self.name, "owner": self.owner, "generation": self.generation}
-        return {**known, **own, "life": self.life, "biosUuid": self.bios_uuid}
-
-
-def machines_of(
-    session: Session, datacenter: Any, group: str, life: str
-) -> tuple[GroupMachine, ...]:
+def machines_of(session: Session, datacenter: Any, group: str, life: str) -> tuple[Observed, ...]:
     """The machines of a group that vCenter has, and copies of them, in the order of their names.
 
     Args:
@@ -173,39 +143,12 @@ def machines_of(
         group: Owner of the group: decides for a machine that was made before there were ids.
         life: Id of the stack.
     """
-    rows: list[GroupMachine] = []
+    rows: list[Observed] = []
     for live in marked_machines(session, datacenter):
-        marks = live.extra_config
-        known = standing(session.server_id, group, life, live.instance_uuid, marks)
+        known = live.standing_in(session.server_id, group, life)
         if known is not Standing.FOREIGN:
-            rows.append(
-                GroupMachine(
-                    live.name,
-                    marks[OWNER],
-                    marks.get(GENERATION, ""),
-                    marks.get(LIFE, ""),
-                    live.instance_uuid,
-                    live.bios_uuid,
-                    known,
-                    live.is_on,
-                )
-            )
+            rows.append(replace(live, standing=known))
     return tuple(sorted(rows, key=lambda row: row.name))
-
-
-def drop(uuid: str, outs: Mapping[str, Any]) -> None:
-    """Remove a machine. A missing machine is not an error.
-
-    Args:
-        uuid: Its instance uuid.
-        outs: Its outputs.
-    """
-    name = str(outs["name"])
-    # An administrator may have given it a name that no node can have.
-    settings = read_settings({**outs, "name": "machine"}).model_copy(update={"name": name})
-    with in_words(f"removing {name}"):
-        work = MachineWork(logged_in(settings.endpoint), settings, uuid)
-        remove(work, str(outs.get("biosUuid") or ""), str(outs.get("moRef") or ""))
 
 
 def await_clones_of(session: Session, common: Mapping[str, Any], group: str, names: str) -> None:

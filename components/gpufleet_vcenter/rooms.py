@@ -12,8 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from gpufleet.components_base.resource_plugin import CANCELLED
-from gpufleet_vcenter.errors import failed, interrupted
-from gpufleet_vcenter.identity import PENDING
+from gpufleet_vcenter.errors import failed
 from gpufleet_vcenter.inventory import Host, Inventory, read_host
 from gpufleet_vcenter.observed import Observed
 from gpufleet_vcenter.owned import MachineWork
@@ -38,7 +37,7 @@ def check_still_fits(work: MachineWork, live: Observed) -> None:
     others: list[Observed] = []
     claimed = 0
     for held in host.holdings:
-        coming = held.extra_config.get(PENDING) and not held.is_on
+        coming = held.is_pending and not held.is_on
         theirs = (held.change_version, held.instance_uuid)
         if held.instance_uuid == mine[1] or (coming and theirs > mine):
             continue
@@ -132,7 +131,8 @@ class Rooms:
                 if time.monotonic() >= deadline:
                     raise failed("gpu-capacity/claimed", settings=settings)
                 if CANCELLED.wait(pause):
-                    raise interrupted(f"waiting for a place of {settings.name}")
+                    doing = f"waiting for a place of {settings.name}"
+                    raise failed("interrupted", doing=doing)
                 pause = min(pause * 1.5, _LONGEST_PAUSE)
             (inventory, read_at), fresh = self._inventory(inventory)
 

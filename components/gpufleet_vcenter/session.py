@@ -10,7 +10,6 @@ whose answer was lost is repeated only when repeating does no harm.
 import atexit
 import contextlib
 import http.client
-import json
 import ssl
 import threading
 from collections.abc import Callable
@@ -33,7 +32,7 @@ from urllib3.exceptions import HTTPError
 from gpufleet.components_base.resource_plugin import CANCELLED
 from gpufleet_vcenter.certificate import tls_context, unreachable, untrusted
 from gpufleet_vcenter.credentials import Credentials, forget_refusals, one_login
-from gpufleet_vcenter.errors import OutcomeUnknownError, VsphereError, failed, interrupted
+from gpufleet_vcenter.errors import OutcomeUnknownError, VsphereError, failed
 from gpufleet_vcenter.settings import Endpoint
 
 T = TypeVar("T")
@@ -46,9 +45,25 @@ PATIENCE_SECONDS = 300.0
 step fails: a restart of vCenter's services and a snapshot for a backup take minutes."""
 
 
-def patience(state: RetryCallState) -> bool:
-    """Whether to give up: for `Retrying(stop=...)`."""
-    return CANCELLED.is_set() or (state.seconds_since_start or 0) >= PATIENCE_SECONDS
+def patient(when: Any, pause: float, longest: float) -> Retrying:
+    """Repeats a call for as long, with growing random pauses; an interrupt ends it.
+
+    Args:
+        when: Exceptions after which the call is repeated.
+        pause: Factor of the pauses, in seconds.
+        longest: Longest pause, in seconds.
+    """
+
+    def over(state: RetryCallState) -> bool:
+        return CANCELLED.is_set() or (state.seconds_since_start or 0) >= PATIENCE_SECONDS
+
+    return Retrying(
+        retry=retry_if_exception_type(when),
+        stop=over,
+        sleep=sleep_using_event(CANCELLED),
+        wait=wait_random_exponential(multiplier=pause, max=longest),
+        reraise=True,
+    )
 
 
 LOST = (OSError, http.client.HTTPException)
@@ -121,7 +136,7 @@ class Session:
         if not changes:
             return self._retried(lambda: self._authenticated(operation))
         if CANCELLED.is_set():
-            raise interrupted("the next change")
+            raise failed("interrupted", doing="the next change")
         try:
             # A connection that is refused has carried nothing to vCenter: the call can be repeated.
             return self._retried(lambda: self._authenticated(operation), ConnectionRefusedError)
@@ -165,15 +180,8 @@ class Session:
             self.logins += 1
 
     def _retried(self, operation: Callable[[], T], when: Any = LOST) -> T:
-        attempts = Retrying(
-            retry=retry_if_exception_type(when),
-            stop=patience,
-            sleep=sleep_using_event(CANCELLED),
-            wait=wait_random_exponential(multiplier=0.2, max=10),
-            reraise=True,
-        )
         try:
-            return attempts(operation)
+            return patient(when, 0.2, 10)(operation)
         except when as problem:
             raise unreachable(self.endpoint, problem) from None
 
@@ -278,11 +286,10 @@ class Rest:
         pool = self._pool = self._pool or self._connected()
         session = {"vmware-api-session-id": self._token} if self._token else {}
         kinds = {"Accept": "application/json", "Content-Type": "application/json"}
-        text = None if body is None else json.dumps(body).encode()
         headers = {**kinds, **session, **(login or {})}
-        answer = pool.request(method, _ROOT + path, body=text, headers=headers)
+        answer = pool.request(method, _ROOT + path, json=body, headers=headers)
         with contextlib.suppress(ValueError):
-            return answer.status, json.loads(answer.data)
+            return answer.status, answer.json()
         return answer.status, None
 
     def _connected(self) -> urllib3.HTTPConnectionPool:

@@ -9,20 +9,17 @@ from pydantic import Field, StringConstraints, ValidationError, model_validator
 
 from gpufleet.spec.base import SpecModel
 from gpufleet.spec.platforms.vsphere import (
-    DYNAMIC_HARDWARE,
     VsphereMachineOptions,
     VsphereNics,
     VspherePlaceOptions,
-    owned_keys,
 )
 from gpufleet.spec.platforms.vsphere_devices import (
     LARGEST_DISK_GIB,
     MOST_NETWORKS,
     VsphereAdapter,
-    named_twice,
 )
 from gpufleet_vcenter.errors import said
-from gpufleet_vcenter.guest_data import GUEST_DATA_LIMIT, META_DATA_KEYS, StaticAddress, packed
+from gpufleet_vcenter.guest_data import GUEST_DATA_LIMIT, StaticAddress, packed
 from gpufleet_vcenter.properties import UNKNOWN
 
 NVIDIA = 0x10DE
@@ -200,17 +197,9 @@ class Place(VspherePlaceOptions):
             return tuple((item.network, item.adapter) for item in self.networks)
         return ((self.network, self.adapter),)
 
-    @model_validator(mode="after")
-    def _said_once(self) -> Self:
-        if self.datastore is not None and self.datastore_cluster is not None:
-            raise ValueError(said("fault/two-datastores", place=self))
-        if self.networks and (self.network is not None or self.adapter is not None):
-            raise ValueError("networks has every adapter: leave out network and adapter")
-        return self
-
 
 class NodeSettings(VsphereMachineOptions):
-    """All inputs of one `VsphereGpuNode`."""
+    """All inputs of one machine of a group, whose pool the component has validated."""
 
     owner: str = Field(min_length=1, max_length=400)
     """`organisation/project/stack/group/ordinal`: part of the machine's id."""
@@ -279,25 +268,9 @@ class NodeSettings(VsphereMachineOptions):
         return self.owner.rpartition("/")[0]
 
     @model_validator(mode="after")
-    def _fits_together(self) -> Self:
-        if self.cores_per_socket is not None and self.cpus % self.cores_per_socket:
-            raise ValueError(said("fault/sockets", settings=self))
-        version = self.hardware_version
-        if self.dynamic and version is not None and version < DYNAMIC_HARDWARE:
-            raise ValueError(said("fault/hardware", version=version, needed=DYNAMIC_HARDWARE))
-        if twice := named_twice(disk.name for disk in self.extra_disks):
-            raise ValueError(said("fault/disk-twice", twice=twice))
-        network = {"network"} if self.addresses else set[str]()
-        taken = {
-            "metaData": sorted((META_DATA_KEYS | network) & self.meta_data.keys()),
-            "extraConfig": owned_keys(self.extra_config),
-        }
-        for name, keys in taken.items():
-            if keys:
-                raise ValueError(said("fault/taken", name=name, taken=keys))
-        for name, given in (("metaData", self.meta_data), ("vendorData", self.vendor_data)):
-            if given and self.user_data_format == "ignition":
-                raise ValueError(f"{name} is cloud-init's, and the first-boot data is Ignition")
+    def _fits_the_guest(self) -> Self:
+        if self.vendor_data and self.user_data_format == "ignition":
+            raise ValueError("vendorData is cloud-init's, and the first-boot data is Ignition")
         for name, text in (("userData", self.user_data), ("vendorData", self.vendor_data)):
             size = 0 if text is None else len(packed(text))
             if size > GUEST_DATA_LIMIT:

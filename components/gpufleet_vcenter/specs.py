@@ -127,7 +127,7 @@ def difference(
     if first_boot:
         keys.setdefault(DISK_UUID, "TRUE")
         keys |= guest_keys(work.uuid, settings, live.mac_addresses)
-    if live.extra_config.get(PENDING) and not work.pending:
+    if live.is_pending and not work.pending:
         keys[PENDING] = ""  # its resource takes over
     for path, own in (("mmioGib", {USE_MMIO, MMIO_SIZE}), ("extraConfig", settings.extra_config)):
         if any(live.extra_config.get(key, "") != keys[key] for key in own):

@@ -8,12 +8,11 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 from pyVmomi import vim, vmodl
-from tenacity import Retrying, retry_if_exception_type, sleep_using_event, wait_random_exponential
 
 from gpufleet.components_base.resource_plugin import CANCELLED
-from gpufleet_vcenter.errors import Code, OutcomeUnknownError, VsphereError, failed, interrupted
+from gpufleet_vcenter.errors import OutcomeUnknownError, VsphereError, failed
 from gpufleet_vcenter.reading import last_event, one
-from gpufleet_vcenter.session import Session, patience
+from gpufleet_vcenter.session import Session, patient
 
 RETRIED = (
     vim.fault.TaskInProgress,
@@ -87,7 +86,8 @@ class TaskTimeoutError(Exception):
     """The task did not end in time. It may still."""
 
     def __init__(self, seconds: int, progress: int | None, task: str = "") -> None:
-        self.seconds, self.progress, self.task = seconds, progress, task
+        self.seconds, self.progress = seconds, "" if progress is None else f" at {progress} %"
+        self.progress += f" ({task})" if task else ""
         super().__init__(f"not done after {seconds} s")
 
 
@@ -145,7 +145,7 @@ def turns(
             return
         CANCELLED.wait(min(pause, deadline - now))
         if CANCELLED.is_set():
-            raise interrupted(doing, left)
+            raise failed("interrupted", doing=doing, left=left)
         pause = min(pause * 1.5, longest)
 
 
@@ -163,13 +163,7 @@ def run(
         TaskTimeoutError: it was not done in time.
         vmodl.MethodFault: anything else vCenter answers.
     """
-    attempts = Retrying(
-        retry=retry_if_exception_type(RETRIED),
-        stop=patience,
-        sleep=sleep_using_event(CANCELLED),
-        wait=wait_random_exponential(multiplier=0.5, max=15),
-        reraise=True,
-    )
+    attempts = patient(RETRIED, 0.5, 15)
     try:
         return attempts(lambda: wait(session, session.call(start, changes=True), seconds, watch))
     except vim.fault.TaskInProgress as fault:
@@ -265,10 +259,10 @@ def in_words(
     try:
         yield
     except TaskTimeoutError as problem:
-        raise timed_out(doing, problem, setting, left) from None
+        raise failed("timeout", left=left, step=doing, problem=problem, setting=setting) from None
     except VsphereError as failure:
-        if setting and failure.code is Code.INTERRUPTED and not failure.left:
-            raise interrupted(doing) from None
+        if setting and failure.code == "vsphere-interrupted" and not failure.left:
+            raise failed("interrupted", doing=doing) from None
         raise
     except vmodl.MethodFault as fault:
         raise translated(fault, doing, mmio_gib) from None
@@ -283,12 +277,3 @@ def _in_flight(session: Session, task: Any) -> str:
     if not found or not found.get("info.descriptionId"):
         return ""
     return f": {found['info.descriptionId']}, {found.get('info.progress') or 0} % done"
-
-
-def timed_out(step: str, problem: TaskTimeoutError, setting: str, exists: str) -> VsphereError:
-    """The error for a step that took too long, with what exists now and the setting to raise."""
-    progress = "" if problem.progress is None else f" at {problem.progress} %"
-    progress += f" ({problem.task})" if problem.task else ""
-    return failed(
-        "timeout", step=step, problem=problem, progress=progress, setting=setting, left=exists
-    )

@@ -68,7 +68,7 @@ def _child(request: dict[str, Any], answer: int) -> None:
     try:
         text = json.dumps({"result": _do(request)})
     except VsphereError as problem:
-        text = json.dumps({"error": str(problem), "code": problem.code.value})
+        text = json.dumps({"error": str(problem), "code": problem.code})
     except NotReadyError as late:
         text = json.dumps({"error": str(late), "code": "late", "outs": late.outs})
     except Exception:  # noqa: BLE001 - a test prints it

@@ -260,3 +260,31 @@ spec:
     for suspended in ("true", "false"):
         found = codes(tmp_path, schedule.replace("SUSPENDED", suspended))
         assert ("gpu-cronjob-overlaps" in found) is (suspended == "false")
+
+
+def test_karpenter_counts_the_gpus_of_each_machine_of_a_family(tmp_path: Path) -> None:
+    """G6 machines have 1, 4 or 8 GPUs, and Karpenter reads the number of each machine type."""
+    pool = """\
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {name: karpenter, namespace: kube-system}
+spec:
+  interval: 10m
+  chart:
+    spec:
+      chart: karpenter
+      version: 1.15.1
+      sourceRef: {kind: HelmRepository, name: charts}
+---
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata: {name: gpu}
+spec:
+  limits: {nvidia.com/gpu: 8}
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: gpu}
+      taints: [{key: nvidia.com/gpu, effect: NoSchedule}]
+      requirements: [{key: karpenter.k8s.aws/instance-family, operator: In, values: [g6]}]
+"""
+    assert "karpenter-does-not-know-the-gpus" not in codes(tmp_path, pool)

@@ -1,13 +1,12 @@
 """vCenter's faults in a person's words: every code is shown by a test."""
 
-import re
 from pathlib import Path
 
 import pytest
 from pyVmomi import vim, vmodl
 
 from gpufleet_vcenter.credentials import Credentials
-from gpufleet_vcenter.errors import Code, OutcomeUnknownError, VsphereError
+from gpufleet_vcenter.errors import OutcomeUnknownError, VsphereError, rows_of
 from gpufleet_vcenter.inventory import (
     Host,
     Inventory,
@@ -18,10 +17,11 @@ from gpufleet_vcenter.opened import addressed
 from gpufleet_vcenter.placement import Wish, place
 from gpufleet_vcenter.reading import checked
 from gpufleet_vcenter.settings import NodeSettings
-from gpufleet_vcenter.tasks import TaskTimeoutError, in_words, timed_out, translated
+from gpufleet_vcenter.tasks import TaskTimeoutError, in_words, translated
 
 TESTS = Path(__file__).parents[1]
 MIB = 1 << 20
+CODES = sorted({f"vsphere-{row.partition('/')[0]}" for row in rows_of("failures")})
 
 
 @pytest.mark.parametrize(
@@ -31,66 +31,66 @@ MIB = 1 << 20
             vim.fault.NoPermission(
                 privilegeId="VirtualMachine.Config.AddNewDisk", object=vim.Folder("group-v3")
             ),
-            Code.PERMISSION,
+            "vsphere-permission",
             "the privilege VirtualMachine.Config.AddNewDisk on group-v3 is missing",
         ),
-        (vim.fault.NoDiskSpace(), Code.DATASTORE_FULL, "the datastore has no room"),
+        (vim.fault.NoDiskSpace(), "vsphere-datastore-full", "the datastore has no room"),
         (
             vim.fault.DatastoreNotWritableOnHost(datastore=vim.Datastore("datastore-7")),
-            Code.DATASTORE_FULL,
+            "vsphere-datastore-full",
             "datastore-7 has no room",
         ),
         (
             vim.fault.InsufficientMemoryResourcesFault(
                 requested=65_536 * MIB, unreserved=1024 * MIB
             ),
-            Code.MEMORY,
+            "vsphere-memory",
             "65536 MiB must be reserved, 1024 MiB are free",
         ),
         (
             vim.fault.GenericVmConfigFault(msg="Module 'DevicePowerOn' power on failed."),
-            Code.MMIO,
+            "vsphere-mmio",
             "does not fit the MMIO window of 128 GiB. fix: set mmioGib to 256",
         ),
-        (vim.fault.NoCompatibleHost(), Code.GPU_CAPACITY, "no host has the GPUs free"),
+        (vim.fault.NoCompatibleHost(), "vsphere-gpu-capacity", "no host has the GPUs free"),
         (
             vim.fault.InsufficientGraphicsResourcesFault(),
-            Code.GPU_CAPACITY,
+            "vsphere-gpu-capacity",
             "free GPUs or add a host",
         ),
         (
             vim.fault.QuestionPending(text="Was it moved or copied?"),
-            Code.QUESTION,
+            "vsphere-question",
             "the machine asks: Was it moved or copied? fix: answer it",
         ),
         (
             vmodl.fault.HostNotConnected(msg="esx1 does not answer"),
-            Code.HOST_STATE,
+            "vsphere-host-state",
             "esx1 does not answer",
         ),
         (
             vim.fault.InvalidPowerState(msg="it is off"),
-            Code.HOST_STATE,
+            "vsphere-host-state",
             "look at the host's and the machine's state",
         ),
         (
             vmodl.fault.NotSupported(msg="no such device"),
-            Code.UNSUPPORTED,
+            "vsphere-unsupported",
             "see which vSphere version",
         ),
         (
             vim.fault.TooManyConcurrentNativeClones(msg="8 clones run"),
-            Code.BUSY,
+            "vsphere-busy",
             "8 clones run, also after waiting",
         ),
-        (vim.fault.FileFault(msg="the disk is gone"), Code.FAULT, "the disk is gone"),
+        (vim.fault.FileFault(msg="the disk is gone"), "vsphere-fault", "the disk is gone"),
     ],
-    ids=lambda value: value.name if isinstance(value, Code) else "",
+    ids=lambda value: value if isinstance(value, str) and " " not in value else "",
 )
-def test_each_fault(fault: Exception, code: Code, expected: str) -> None:
+def test_each_fault(fault: Exception, code: str, expected: str) -> None:
     found = translated(fault, "powering on gpu-0", mmio_gib=128)
-    assert found.code is code
-    assert str(found).startswith(f"{code.value}: powering on gpu-0 failed: ")
+    assert found.code == code
+    assert str(found).startswith(f"{code}: powering on gpu-0 failed: ")
     assert expected in str(found)
     assert str(found).endswith(f"[{type(fault).__name__.rsplit('.', 1)[-1]}]")
 
@@ -125,37 +125,44 @@ VGPU: dict[str, object] = {"mode": "vgpu", "profile": "grid_a100d-10c", "count":
 @pytest.mark.parametrize(
     ("hosts", "gpu", "code", "expected"),
     [
-        ((host("esx1"),), DYNAMIC, Code.GPU_NONE, "esx1 0 (no device 20b5, it has none)"),
+        ((host("esx1"),), DYNAMIC, "vsphere-gpu-none", "esx1 0 (no device 20b5, it has none)"),
         (
             (host("esx1", A100, profiles=("grid_a100d-20c",)),),
             VGPU,
-            Code.GPU_PROFILE,
+            "vsphere-gpu-profile",
             "is not offered (no GPU is in sharedDirect mode); offered: grid_a100d-20c",
         ),
         (
             (host("esx1", A100),),
             DYNAMIC,
-            Code.GPU_CAPACITY,
+            "vsphere-gpu-capacity",
             "0000:3b:00.0 is enabled for passthrough but not active: reboot the host",
         ),
     ],
 )
 def test_why_no_host_will_do(
-    hosts: tuple[Host, ...], gpu: dict[str, object], code: Code, expected: str
+    hosts: tuple[Host, ...], gpu: dict[str, object], code: str, expected: str
 ) -> None:
     failure = place(Inventory(hosts), Wish(settings(gpu))).failure()
-    assert failure.code is code
+    assert failure.code == code
     assert expected in str(failure)
 
 
 def test_what_is_left_stands_between_summary_and_fix() -> None:
-    failure = VsphereError(Code.TIMEOUT, "it took too long", "wait", "Timedout").with_left("a VM")
+    failure = VsphereError("vsphere-timeout", "it took too long", "wait", "Timedout").with_left(
+        "a VM"
+    )
     assert str(failure) == "vsphere-timeout: it took too long. a VM. fix: wait. [Timedout]"
 
 
 def test_a_step_that_takes_too_long_names_its_task() -> None:
     late = TaskTimeoutError(600, 30, "task-42")
-    assert str(timed_out("powering on gpu-0", late, "powerOn", "gpu-0 exists")) == (
+    with (
+        pytest.raises(VsphereError) as caught,
+        in_words("powering on gpu-0", "powerOn", "gpu-0 exists"),
+    ):
+        raise late
+    assert str(caught.value) == (
         "vsphere-timeout: powering on gpu-0 was not done after 600 s at 30 % (task-42). gpu-0 "
         "exists. fix: look at the task in vCenter; allow more with timeouts.powerOn."
     )
@@ -163,7 +170,7 @@ def test_a_step_that_takes_too_long_names_its_task() -> None:
 
 def test_a_refused_login_names_user_and_server_and_no_password() -> None:
     refused = Credentials("operator", "correct-horse", "lab").refused("vc", "InvalidLogin")
-    assert refused.code is Code.AUTHENTICATION
+    assert refused.code == "vsphere-authentication"
     assert "vc refuses the user name or the password of operator" in str(refused)
     assert "LAB_USER and LAB_PASSWORD" in str(refused)
     assert "correct-horse" not in str(refused)
@@ -172,7 +179,7 @@ def test_a_refused_login_names_user_and_server_and_no_password() -> None:
 def test_a_lost_answer_that_no_step_expected() -> None:
     with pytest.raises(VsphereError) as caught, in_words("making gpu-0"):
         raise OutcomeUnknownError("reset by peer")
-    assert caught.value.code is Code.CONNECTION
+    assert caught.value.code == "vsphere-connection"
     assert "making gpu-0: the connection broke: reset by peer" in str(caught.value)
 
 
@@ -189,7 +196,7 @@ def test_a_property_that_may_not_be_read() -> None:
     )
     with pytest.raises(VsphereError) as caught:
         checked(answer)
-    assert caught.value.code is Code.PERMISSION
+    assert caught.value.code == "vsphere-permission"
     assert (
         "property config.uuid of vm-7 may not be read: the privilege System.View is missing"
         in str(caught.value)
@@ -202,9 +209,8 @@ def test_an_address_that_contradicts_itself() -> None:
     assert "port: Input should be greater than or equal to 1" in str(caught.value)
 
 
-@pytest.mark.parametrize("code", list(Code))
-def test_every_code_has_a_test(code: Code) -> None:
+@pytest.mark.parametrize("code", CODES)
+def test_every_code_has_a_test(code: str) -> None:
     files = [Path(__file__), *TESTS.glob("engine/vsphere/test_*.py")]
     files += Path(__file__).parent.glob("test_cluster_*.py")
-    used = re.compile(rf"\bCode\.{code.name}\b")
-    assert any(used.search(file.read_text()) for file in files)
+    assert any(f'"{code}"' in file.read_text() for file in files)

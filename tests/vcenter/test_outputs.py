@@ -150,19 +150,6 @@ def test_each_warning(live: dict[str, Any], warning: str) -> None:
 @pytest.mark.parametrize(
     ("node", "reason"),
     [
-        ({"coresPerSocket": 3}, "8 cpus cannot be divided into sockets of 3"),
-        (
-            {
-                "hardwareVersion": 15,
-                "gpu": {"mode": "dynamic", "deviceIds": ["20b5"], "count": 1},
-            },
-            "hardwareVersion is 15, and dynamic passthrough needs 17",
-        ),
-        ({"metaData": {"instance-id": "i"}}, "metaData holds instance-id, which the provider"),
-        (
-            {"metaData": {"network": {}}, "userDataFormat": "ignition"},
-            "metaData is cloud-init's, and the first-boot data is Ignition",
-        ),
         ({"guestId": "not a guest"}, "String should match pattern"),
         ({"hardwareVersion": 8}, "Input should be greater than or equal to 9"),
     ],

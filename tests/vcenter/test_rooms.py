@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from gpufleet_vcenter.errors import Code, VsphereError
+from gpufleet_vcenter.errors import VsphereError
 from gpufleet_vcenter.inventory import (
     Host,
     Inventory,
@@ -82,7 +82,7 @@ def test_what_an_inventory_shows_running_is_not_counted_twice() -> None:
     )
     with pytest.raises(VsphereError) as caught:
         rooms(full, server).claim(Wish(settings()), "m3", set())
-    assert caught.value.code is Code.GPU_CAPACITY
+    assert caught.value.code == "vsphere-gpu-capacity"
     assert "0 of 2 devices free and a machine needs 1, held by m1, m2" in str(caught.value)
 
 

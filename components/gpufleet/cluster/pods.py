@@ -99,8 +99,6 @@ class PodGroup:
     """Whether Kubernetes writes variables of each Service into the containers, or may."""
     zone_bound: bool = False
     """Whether something keeps its pods in one zone, or may."""
-    host_paths: tuple[str, ...] = ()
-    """Paths of the node that its volumes are."""
     volumes: tuple[str, ...] = ()
     """PersistentVolumeClaims that each of its pods mounts."""
     pod_requests: Mapping[str, Fact[Amount]] = field(default_factory=dict[str, "Fact[Amount]"])

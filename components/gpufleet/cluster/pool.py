@@ -172,8 +172,6 @@ class NodePool(Subject):
     """Whether it declares a minimum number of machine types to choose from."""
     gpu: Fact[str] = NOTHING
     """Key in the catalogue; absent: no GPU, or the pool does not declare one."""
-    accelerator: Fact[str] = NOTHING
-    """Name of the attached GPU as GKE has it: `nvidia-tesla-t4`."""
     gpus_per_node: Fact[int] = NOTHING
     """GPUs of the largest machine type. Absent with `gpu` absent."""
     is_gpu_pool: Fact[bool] = NOTHING

@@ -14,12 +14,13 @@ _finding = findings_in(__file__)
 GATE = "settings.featureGates.nodeOverlay"
 
 
-def modelled(pool: NodePool, cluster: ClusterModel) -> int | None:
-    """GPUs that Karpenter reads from the cloud's API: 0 for parts of a GPU; None: not known."""
+def modelled(pool: NodePool, cluster: ClusterModel) -> frozenset[int]:
+    """GPUs a node that Karpenter reads from the cloud's API for the machine types of a pool: 0 for
+    parts of a GPU. Empty: not known."""
     rows = [cluster.catalogue.instances.get(name) for name in pool.instance_types.found or ()]
     counts = [row.accelerator.api_count for row in rows if row is not None]
-    known = [count for count in counts if count is not None]
-    return min(known) if known else pool.gpus_per_node.found
+    known = frozenset(count for count in counts if count is not None)
+    return known or frozenset(n for n in [pool.gpus_per_node.found] if n is not None)
 
 
 def validate_provisioner(cluster: ClusterModel) -> Iterator[Broken]:
@@ -35,11 +36,12 @@ def validate_provisioner(cluster: ClusterModel) -> Iterator[Broken]:
 
 def _validate(pool: NodePool, cluster: ClusterModel) -> Iterator[Broken]:
     gpu = cluster.catalogue.gpus.get(pool.gpu.found or "")
-    believed = modelled(pool, cluster)
-    if gpu is None or gpu.vendor == "aws" or believed is None or not pool.advertised.is_known:
+    read = modelled(pool, cluster)
+    if gpu is None or gpu.vendor == "aws" or not read or not pool.advertised.is_known:
         return  # it counts Neuron devices and cores itself, and accepts no overlay for them
+    believed, resource = min(read), RESOURCES[gpu.vendor]
     karpenter = cluster.program(KARPENTER)
-    if karpenter is None or dict(pool.advertised.value) == {RESOURCES[gpu.vendor]: believed}:
+    if karpenter is None or dict(pool.advertised.value) in [{resource: n} for n in read]:
         return
     gate = karpenter.switch(GATE, False)
     if gate.found is True or (gate.is_unknown and not cluster.complete):

@@ -1,7 +1,7 @@
 """Paths into a document, as findings print them: `mig-configs.all-1g[0].mig-devices["1g.5gb"]`."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, cast
 
@@ -52,6 +52,25 @@ def value_at(
 @lru_cache(maxsize=1000)
 def _keys(path: str) -> list[str]:
     return path.split(".")
+
+
+_Steps = tuple[str | int, ...]
+
+
+def values_at(
+    value: Any, path: str | Sequence[str], steps: _Steps = ()
+) -> Iterator[tuple[_Steps, Any]]:
+    """Every value at a dotted path, or at keys, with its steps; `[]` is each entry of a list."""
+    key, *rest = path.split(".") if isinstance(path, str) else path or ("",)
+    name = key.removesuffix("[]")
+    held = as_mapping(value) or {}
+    if not key:
+        yield steps, value
+    elif name == key and name in held:
+        yield from values_at(held[name], rest, (*steps, name))
+    elif name != key:
+        for index, one in enumerate(as_list(held.get(name)) or []):
+            yield from values_at(one, rest, (*steps, name, index))
 
 
 def at_steps(document: Any, steps: Iterable[str | int]) -> Any:

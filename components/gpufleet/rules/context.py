@@ -105,6 +105,8 @@ class RuleContext:
     """The config, or key of a ConfigMap, that a node uses."""
     memo: dict[Any, Any] = field(default_factory=dict[Any, Any], compare=False, repr=False)
     """Results that rules of one family compute once for an object and share."""
+    run: "RuleContext | None" = field(default=None, compare=False, repr=False)
+    """The context of the whole run, if more of its facts may belong to this cluster."""
 
     @property
     def catalogue(self) -> Catalogue:
@@ -116,8 +118,8 @@ class RuleContext:
         return () if self.surroundings is None else self.surroundings.of(kind)
 
     def anywhere(self, kind: type[T]) -> tuple[T, ...]:
-        """`Surroundings.anywhere`; empty if each object is checked alone."""
-        return () if self.surroundings is None else self.surroundings.anywhere(kind)
+        """Facts of one type that are or may be of the same cluster: no others can be."""
+        return (self.run or self).declared(kind)
 
     def environment_of(self, subject: Any) -> Fact[str]:
         """Environment of a subject: its own, else that of its fleet, else that of the settings."""

@@ -31,8 +31,7 @@ from gpufleet_planner.packing.read import read_problem
 from gpufleet_planner.packing.request import parse_request
 from gpufleet_planner.pictures.packing_picture import packing_rows, packing_svg
 from gpufleet_planner.trace.place import FailureCause, TraceRun, place_trace
-from gpufleet_planner.trace.read import Read, is_tasks_file, read_tasks_file, read_trace
-from gpufleet_planner.trace.trace import Trace
+from gpufleet_planner.trace.read import Read, Trace, read_trace
 
 _CAUSES = {
     FailureCause.NEVER: "no node could hold it even when empty",
@@ -176,26 +175,22 @@ def command(
     the limits. Prints the cheapest packing, a lower bound no packing can beat, and the gap between
     the two. Exits 1 when some share has no place; what has one is still printed.
 
-    A FILE with `nodes` and `tasks` places tasks with CPU, host memory, GPU models and parts of GPUs
-    one by one. With --trace, FILE and TASKS are CSV tables of both, with the columns of Alibaba's
-    GPU traces. Prints allocation, fragmentation and the causes of failures. Tasks without a place
-    do not change the exit code.
+    With --trace, FILE and TASKS are CSV tables of nodes and of tasks with CPU, host memory, GPU
+    models and parts of GPUs, with the columns of Alibaba's GPU traces. They are placed one by one.
+    Prints allocation, fragmentation and the causes of failures. Tasks without a place do not change
+    the exit code.
     """
-    document = {} if trace is not None else read_mapping(file)
-    if trace is not None or is_tasks_file(document):
-        why = "the file has tasks" if trace is None else "--trace places tasks"
-        _refuse_given(_OF_SHARES, f"is of shares, and {why}")
-        if trace is None:
-            found = read_tasks_file(document, time_slices, load())
-        elif file == trace == "-":
+    if trace is not None:
+        _refuse_given(("solver", "svg"), "is of shares, and --trace places tasks")
+        if file == trace == "-":
             raise click.UsageError(
                 "FILE and --trace are two tables: only one can be standard input"
             )
-        else:
-            nodes, tasks = (read_text(name).removeprefix("\ufeff") for name in (file, trace))
-            found = read_trace(nodes, tasks, time_slices)
+        nodes, tasks = (read_text(name).removeprefix("\ufeff") for name in (file, trace))
+        found = read_trace(nodes, tasks, time_slices)
         raise SystemExit(place_and_print(found, departures, output_format))
-    _refuse_given(_OF_TASKS, "places tasks: it needs --trace, or a file with tasks")
+    _refuse_given(("time_slices", "departures"), "places tasks: it needs --trace")
+    document = read_mapping(file)
     packed, findings = _solve(document, solver)
     if packed is not None and svg is not None:
         write_file(svg, packing_svg("Packing", _verdict(packed[1]), packing_rows(*packed)))
@@ -206,10 +201,6 @@ def command(
             _print_text(*packed)
         print_findings(findings)
     raise SystemExit(exit_code(findings))
-
-
-_OF_SHARES = ("solver", "svg")
-_OF_TASKS = ("time_slices", "departures")
 
 
 def _refuse_given(names: tuple[str, ...], why: str) -> None:

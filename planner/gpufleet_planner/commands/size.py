@@ -30,7 +30,7 @@ from gpufleet_planner.commands.size_choices import (
     market_options,
     print_choice,
 )
-from gpufleet_planner.planning.as_dict import choices_as_list, rejected_as_list
+from gpufleet_planner.planning.choice import choices_as_list, rejected_as_list
 from gpufleet_planner.sizing.device import Device
 from gpufleet_planner.sizing.load_answer import load_answer_text
 from gpufleet_planner.sizing.request import (

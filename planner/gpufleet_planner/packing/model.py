@@ -36,19 +36,6 @@ class ShareGroup:
     count: int
 
 
-@dataclass(frozen=True, slots=True)
-class ColumnCounts:
-    """The solution of the program, in counts."""
-
-    choices: tuple[tuple[NodeUse, int], ...]
-    filled: tuple[tuple[GpuGroup, Pattern | None, int], ...]
-    """Pool, pattern (None: whole), GPUs."""
-    served: tuple[tuple[str, int, Slot, int], ...]
-    """Share class, source of the node or `ANYWHERE`, slot, shares."""
-    apart: bool
-    """Whether each source is one node."""
-
-
 class PackingProgram:
     """The program that packs every share at least cost, and the meaning of its columns.
 
@@ -76,24 +63,20 @@ class PackingProgram:
         self.supply: dict[tuple[int, Slot], dict[int, int]] = defaultdict(dict)
         self._build()
 
-    def plan(self, values: tuple[float, ...]) -> ColumnCounts:
-        """Counts from the values of the columns."""
-        served: list[tuple[str, int, Slot, int]] = []
+    def places(self, values: tuple[float, ...]) -> list[tuple[str, int, Slot, int]]:
+        """Share class, source of the node or `ANYWHERE`, slot and number of shares, from the values
+        of the columns."""
+        found: list[tuple[str, int, Slot, int]] = []
         left = {name: self.problem.by_name[name].count for k in self.kinds for name in k.names}
         for column, kind, at, slot in self.served:
             number = round(values[column])
             for name in self.kinds[kind].names:
                 taken = min(number, left[name])
                 if taken:
-                    served.append((name, at, slot, taken))
+                    found.append((name, at, slot, taken))
                     left[name] -= taken
                     number -= taken
-        return ColumnCounts(
-            tuple((c, n) for col, c in self.choices if (n := round(values[col]))),
-            tuple((p, t, n) for col, p, t in self.filled if (n := round(values[col]))),
-            tuple(served),
-            self.apart,
-        )
+        return found
 
     def _build(self) -> None:
         wanted = wanted_of(self.problem)
@@ -210,7 +193,7 @@ class _Offer:
 @dataclass(slots=True)
 class _Realisation:
     workspace: Workspace
-    plan: ColumnCounts
+    apart: bool
     offers: dict[tuple[int, Slot], list[_Offer]] = field(
         default_factory=lambda: defaultdict[tuple[int, Slot], list[_Offer]](list)
     )
@@ -221,32 +204,28 @@ class _Realisation:
 
     def offer(self, source: int, slot: Slot, node: OpenNode, gpu: OpenGpu | None, n: int) -> None:
         """Record slots; where nodes are not distinct, all slots of a kind are one list."""
-        at = source if self.plan.apart else ANYWHERE
+        at = source if self.apart else ANYWHERE
         self.offers[at, slot].append(_Offer(node, gpu, n))
 
 
-def realise(
-    problem: PackingProblem, sources: list[NodeSource], plan: ColumnCounts
-) -> tuple[Workspace, dict[str, int]]:
-    """A workspace with every share of the plan in place, and the shares that found none.
-
-    Some may find none only where CPUs and memory leave a plan in counts without a realisation.
-    """
-    made = _Realisation(Workspace(problem), plan)
-    unnamed = {number: iter(source.nodes) for number, source in enumerate(sources)}
-    for choice, count in plan.choices:
-        source = sources[choice.source]
-        for _ in range(count):
+def realise(model: PackingProgram, values: tuple[float, ...]) -> tuple[Workspace, dict[str, int]]:
+    """A workspace with the shares that the values of the columns place, and those that found no
+    place: CPUs and memory may leave counts without a realisation."""
+    made = _Realisation(Workspace(model.problem), model.apart)
+    unnamed = {number: iter(source.nodes) for number, source in enumerate(model.sources)}
+    for column, choice in model.choices:
+        source = model.sources[choice.source]
+        for _ in range(round(values[column])):
             node = (
                 made.workspace.buy(source.machine)
                 if source.bought
                 else made.workspace.existing[next(unnamed[choice.source])]
             )
             _open(made, choice, node)
-    for pool, pattern, count in plan.filled:
-        for _ in range(count):
+    for column, pool, pattern in model.filled:
+        for _ in range(round(values[column])):
             _fill(made, pool.source, pattern, made.waiting[pool].pop(0))
-    return made.workspace, _serve(made, problem, plan)
+    return made.workspace, _serve(made, model.problem, model.places(values))
 
 
 def _open(made: _Realisation, choice: NodeUse, node: OpenNode) -> None:
@@ -276,12 +255,14 @@ def _fill(made: _Realisation, source: int, pattern: Pattern | None, gpu: OpenGpu
         made.offer(source, Slot(machine, Mode.MIG.value, name), gpu.node, gpu, number)
 
 
-def _serve(made: _Realisation, problem: PackingProblem, plan: ColumnCounts) -> dict[str, int]:
+def _serve(
+    made: _Realisation, problem: PackingProblem, places: list[tuple[str, int, Slot, int]]
+) -> dict[str, int]:
     """Put the shares into the slots, largest CPU and memory request first."""
     left: dict[str, int] = defaultdict(int)
     firsts: dict[tuple[int, Slot], int] = defaultdict(int)
     for name, at, slot, count in sorted(
-        plan.served, key=lambda s: [-part for part in problem.by_name[s[0]].host]
+        places, key=lambda s: [-part for part in problem.by_name[s[0]].host]
     ):
         key = (at, slot)
         offers = made.offers[key]

@@ -231,7 +231,7 @@ def _by_program(problem: PackingProblem) -> Packing:
     if not solved.values:
         return _heuristic(problem, _finding("pack-search-stopped"))
     values = _fewest_gpus(model, solved.values) if solved.status == "optimal" else solved.values
-    workspace, left = realise(problem, sources, model.plan(values))
+    workspace, left = realise(model, values)
     bound = whole_nodes(problem, solved.bound)
     if left:
         return _apart(problem, workspace, left, bound)
@@ -276,7 +276,7 @@ def _apart(
     if model.program.size <= _APART_LIMIT:
         solved = highs.solve(model.program)
         if solved.values:
-            exact, missing = realise(problem, sources, model.plan(solved.values))
+            exact, missing = realise(model, solved.values)
             if not missing:
                 if not unplaced and solved.status == "optimal":
                     bound = max(bound, whole_nodes(problem, solved.bound))

@@ -56,7 +56,6 @@ class _Reader:
                 self._twice(f"{machine.path}.name", machine.name, "machine")
             self.machines[machine.name] = machine
         shares = [self._share(s, f"shares[{i}]") for i, s in enumerate(self.request.shares)]
-        self._known_hosts(shares)
         self._repeated("shares", [s.name for s in shares], "name")
         existing = [self._node(n, f"existing[{i}]") for i, n in enumerate(self.request.existing)]
         self._repeated("existing", [n.node for n in self.request.existing], "node")
@@ -65,6 +64,7 @@ class _Reader:
             for i, q in enumerate(self.request.quotas)
         )
         nodes = tuple(node for node in existing if node is not None)
+        self._known_hosts(shares, nodes)
         problem = PackingProblem(frozen(self.machines), tuple(shares), nodes, quotas)
         unpriced = [
             m for m in self.machines.values() if m.max_nodes != 0 and m.micro_usd_per_hour is None
@@ -172,68 +172,46 @@ class _Reader:
             if len(self.machines) == len(self.request.machines):
                 self._unknown(f"{path}.machine", entry.machine, self.machines, "machine")
             return None
-        if len(entry.gpus) > machine.gpus:
+        stated, gpus_there = len(entry.gpus), machine.gpus
+        if stated > gpus_there:
+            name = machine.name
             return self.say(
-                "pack-gpus-too-many",
-                path,
-                machine=machine.name,
-                found=len(entry.gpus),
-                limit=machine.gpus,
+                "pack-gpus-too-many", path, machine=name, found=stated, limit=gpus_there
             )
         gpus = [self._gpu(machine, gpu, f"{path}.gpus[{i}]") for i, gpu in enumerate(entry.gpus)]
-        gpus += [GpuState()] * (machine.gpus - len(gpus))
+        gpus += [GpuState()] * (gpus_there - stated)
         divided = {(g.mode, g.replicas) for g in gpus if g.mode is not None}
         if len(divided) > 1 or (divided and any(g.mig for g in gpus)):
             self.say("pack-sharing-mixed", path)
-        cpu, memory = machine.host
-        if any(gpu.occupied or gpu.full or gpu.taken for gpu in gpus):
-            # Existing shares take CPUs and memory too, and only the file has the amount.
-            cpu = memory = None
-        if entry.free_cpu is not None:
-            cpu = entry.free_cpu
-        if entry.free_host_memory is not None:
-            memory = _mib(entry.free_host_memory)
-        host = (cpu, memory)
-        for part, (name, key) in enumerate(_HOST_KEYS):
-            if (host[part] or 0) > (machine.host[part] or 0) > 0:
-                self.say(
-                    "pack-host-too-much",
-                    f"{path}.{key}",
-                    what=name,
-                    node=entry.node,
-                    key=key,
-                    machine=machine.name,
-                    limit=_MACHINE_KEYS[part][1],
-                )
-            if host[part] is None and machine.host[part] is not None and self._asks(part):
-                self.say(
-                    "pack-host-unknown/node",
-                    f"{path}.{key}",
-                    what=name,
-                    node=entry.node,
-                    key=key,
-                    machine=machine.name,
-                    limit=_MACHINE_KEYS[part][1],
-                )
-        return ExistingNode(entry.node, machine.name, tuple(gpus), path, host)
+        # Existing shares take CPUs and memory too, and only the file has the amount.
+        in_use = any(gpu.occupied or gpu.full or gpu.taken for gpu in gpus)
+        cpu, memory = (None, None) if in_use else machine.host
+        cpu = cpu if entry.free_cpu is None else entry.free_cpu
+        memory = memory if entry.free_host_memory is None else _mib(entry.free_host_memory)
+        node = ExistingNode(entry.node, machine.name, tuple(gpus), path, (cpu, memory))
+        for part, (left, whole) in enumerate(zip((cpu, memory), machine.host, strict=True)):
+            if (left or 0) > (whole or 0) > 0:
+                at, name = f"{path}.{_FREE_KEYS[part]}", machine.name
+                self.say("pack-host-too-much", at, what=_HOST[part], node=node.name, machine=name)
+        return node
 
-    def _asks(self, part: int) -> bool:
-        """Whether a share of the file takes CPUs (0) or host memory (1)."""
-        return any((s.cpu, s.host_memory)[part] is not None for s in self.request.shares)
-
-    def _known_hosts(self, shares: list[ShareClass]) -> None:
-        """Errors for machines without stated CPUs or memory where shares request them."""
+    def _known_hosts(self, shares: list[ShareClass], nodes: Iterable[ExistingNode]) -> None:
+        """Errors for machines and nodes without the CPUs or memory that shares request."""
         for machine in self.machines.values():
             open_to = [s for s in shares if s.machines is None or machine.name in s.machines]
-            for part, (name, key) in enumerate(_MACHINE_KEYS):
-                if machine.host[part] is None and any(s.host[part] for s in open_to):
-                    self.say(
-                        "pack-host-unknown",
-                        f"{machine.path}.{key}",
-                        what=name,
-                        machine=machine.name,
-                        key=key,
-                    )
+            for part, what in enumerate(_HOST):
+                if not any(share.host[part] for share in open_to):
+                    continue
+                unknown = [(machine.name, f"{machine.path}.{_MACHINE_KEYS[part]}")]
+                if machine.host[part] is not None:
+                    unknown = [
+                        (node.name, f"{node.path}.{_FREE_KEYS[part]}")
+                        for node in nodes
+                        if node.machine == machine.name and node.host and node.host[part] is None
+                    ]
+                for name, path in unknown:
+                    key = path.rpartition(".")[2]
+                    self.say("pack-host-unknown", path, what=what, name=name, key=key)
 
     def _gpu(self, machine: PackingMachine, entry: ExistingGpuRequest, path: str) -> GpuState:
         clients = entry.mps or entry.time_slicing
@@ -263,8 +241,9 @@ class _Reader:
         return GpuState(tuple(sorted(placed, key=lambda one: one.start)), mig=True)
 
 
-_MACHINE_KEYS = (("CPU", "cpu"), ("memory", "hostMemory"))
-_HOST_KEYS = (("CPU", "freeCpu"), ("memory", "freeHostMemory"))
+_HOST = ("CPU", "memory")
+_MACHINE_KEYS = ("cpu", "hostMemory")
+_FREE_KEYS = ("freeCpu", "freeHostMemory")
 
 
 def _mib(size: int | None) -> int | None:

@@ -13,16 +13,7 @@ from gpufleet.findings import Finding, findings_in
 from gpufleet_planner.packing.problem import Mode
 from gpufleet_planner.sizing.request import RequestModel, read_model
 
-_UNITS = {
-    "": 1,
-    "B": 1,
-    **{f"{letter}B": 1000**power for power, letter in enumerate("KMGT", 1)},
-    **{f"{letter}iB": 1024**power for power, letter in enumerate("KMGT", 1)},
-    **{letter: 1000**power for power, letter in enumerate("KMGT", 1)},
-    **{f"{letter}i": 1024**power for power, letter in enumerate("KMGT", 1)},
-}
-_FOLDED = {unit.lower(): size for unit, size in _UNITS.items()}
-_MEMORY = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]*)\s*")
+_MEMORY = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(?:([KMGT])(i?))?B?\s*", re.IGNORECASE)
 
 
 def read_memory(value: object) -> int:
@@ -34,12 +25,13 @@ def read_memory(value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, (int, str)):
         raise ValueError("write memory with a unit, such as 20GiB")  # noqa: TRY004  pydantic's
     found = _MEMORY.fullmatch(str(value))
-    if found is None or found[2].lower() not in _FOLDED:
+    if found is None:
         raise ValueError("write memory with a unit, such as 20GiB, 20GB or 500MiB")
-    amount = Decimal(found[1]) * _FOLDED[found[2].lower()]
+    number, letter, binary = found.groups(default="")
+    amount = Decimal(number) * (1024 if binary else 1000) ** " KMGT".index(letter.upper() or " ")
     if not 0 < amount <= 1 << 50:
         raise ValueError("memory must be above 0 and at most 1 PiB")
-    if not found[2] and amount < 1 << 20:
+    if number == str(value).strip() and amount < 1 << 20:
         raise ValueError(f"{found[1]} without a unit is {found[1]} bytes: write {found[1]}GiB")
     return int(amount.to_integral_value(rounding="ROUND_CEILING"))
 

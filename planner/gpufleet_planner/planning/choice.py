@@ -6,9 +6,10 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from math import ceil
 from operator import itemgetter
+from typing import Any
 
 from gpufleet.catalogue import Catalogue
-from gpufleet.documents.plain_data import camel
+from gpufleet.documents.plain_data import camel, picked
 from gpufleet.findings import Finding, error, findings_in
 from gpufleet_planner.planning.attempts import (
     cheapest_gpu,
@@ -18,7 +19,16 @@ from gpufleet_planner.planning.attempts import (
 )
 from gpufleet_planner.planning.need import WorkloadNeed
 from gpufleet_planner.planning.offers import Market, OfferedMachine, machines
-from gpufleet_planner.planning.option import Option, Rank, Rejected, better_at, dearer, pareto, rank
+from gpufleet_planner.planning.option import (
+    Option,
+    Rank,
+    Rejected,
+    better_at,
+    dearer,
+    option_as_dict,
+    pareto,
+    rank,
+)
 
 _finding = findings_in(__file__)
 
@@ -51,6 +61,27 @@ class ServingChoice:
         reason = dearer(option, best)
         better = better_at(option, best)
         return f"{reason}; {better}" if better else reason
+
+
+def choices_as_list(choice: ServingChoice) -> list[dict[str, Any]]:
+    """Every option, best first, with why it is not the first."""
+    front = set(map(id, choice.front))
+    return [
+        {
+            **option_as_dict(option),
+            "pareto": id(option) in front,
+            "why": choice.lost_to_best(option),
+        }
+        for option in choice.options
+    ]
+
+
+def rejected_as_list(choice: ServingChoice) -> list[dict[str, Any]]:
+    """Everything that does not work, with the limit it breaks."""
+    return [
+        {**picked(lost, "what", "gpu"), **picked(lost.miss, "code", "reason", "figure")}
+        for lost in dict.fromkeys(choice.rejected)
+    ]
 
 
 def choose(

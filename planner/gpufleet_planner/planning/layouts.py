@@ -2,7 +2,7 @@
 the nodes of each MIG pool.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
@@ -14,14 +14,19 @@ from statistics import mean
 from gpufleet.catalogue import Gpu
 from gpufleet.catalogue.instance import MICRO_USD
 from gpufleet.partition.placement import MigPlacement, place
-from gpufleet_planner.packing import highs
+from gpufleet_planner.packing.pack import pack
 from gpufleet_planner.packing.patterns import Pattern, maximal_patterns
+from gpufleet_planner.packing.problem import Mode, PackingMachine, PackingProblem, ShareClass
 from gpufleet_planner.planning.offers import OfferedMachine
 from gpufleet_planner.planning.option import Option
 from gpufleet_planner.sizing.device import DeviceShare
 
 WHOLE_GPU = ""
 """The key of a whole GPU among the profiles of slices."""
+
+
+Demand = tuple[tuple[str | int, int], ...]
+"""MIG profile -> slices, and GPUs of a copy -> copies."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +38,6 @@ class NodeLayout:
     """Devices of a GPU, and on how many GPUs of each node; GPUs left over stay whole."""
     asked: Mapping[str, int]
     """Slices, and whole GPUs (`WHOLE_GPU`), that the nodes are for."""
-    bound: int
-    """GPUs that the slices need at least, by compute and memory volume."""
     before: Mapping[str, int] = field(default_factory=dict[str, int])
     """The amounts that earlier pools already hold."""
 
@@ -45,99 +48,68 @@ class NodeLayout:
 
 
 def lay_out_pools(
-    gpu: Gpu, wanted: Mapping[str, int], gpus_per_node: int, largest: int = 1
+    gpu: Gpu, wanted: Mapping[str | int, int], gpus_per_node: int
 ) -> tuple[NodeLayout, ...]:
-    """Pools for these slices and whole GPUs, with the fewest nodes where the integer program can be
-    solved: one pool with equal nodes, else one pool for each node layout. Slices of one profile may
-    be in several pools. `largest`: whole GPUs of one copy on a node, a part of the node's GPUs."""
-    return _pools(gpu, tuple(sorted(wanted.items())), gpus_per_node, largest)
+    """Pools for these slices and copies on whole GPUs, with the nodes that the packer needs: one
+    pool with equal nodes, else one pool for each node layout. Slices of one profile may be in
+    several pools."""
+    return _pools(gpu, tuple(sorted(wanted.items(), key=str)), gpus_per_node)
 
 
 @lru_cache(maxsize=4096)
-def _pools(gpu: Gpu, wanted: Pattern, gpus_per_node: int, largest: int) -> tuple[NodeLayout, ...]:
-    slices = {name: count for name, count in wanted if name != WHOLE_GPU}
-    # Whole GPUs first: no copy of several is divided between nodes.
-    cut = Counter({(): dict(wanted).get(WHOLE_GPU, 0)})
-    cut += _fewest(gpu, tuple(slices.items()))
-    nodes = ceil(cut.total() / gpus_per_node)
+def _pools(gpu: Gpu, wanted: Demand, gpus_per_node: int) -> tuple[NodeLayout, ...]:
+    sizes = {item: count for item, count in wanted if isinstance(item, int)}
+    left = Counter({item: count for item, count in wanted if isinstance(item, str)})
+    left[WHOLE_GPU] = sum(size * count for size, count in sizes.items())
+    packed = _packed(gpu, wanted, gpus_per_node)
+    nodes, cut = len(packed), Counter(devices for node in packed for devices in node)
+    cut[()] = left[WHOLE_GPU]
     alike = Counter({devices: ceil(count / nodes) for devices, count in cut.items()})
-    if alike.total() <= gpus_per_node and (nodes == 1 or largest == 1):
+    if alike.total() <= gpus_per_node and (nodes == 1 or max(sizes, default=1) == 1):
         kinds = Counter({tuple(alike.elements()): nodes})
     else:
-        each = list(cut.elements())
-        starts = range(0, len(each), gpus_per_node)
-        kinds = Counter(tuple(each[start : start + gpus_per_node]) for start in starts)
-    left, before = dict(wanted), dict[str, int]()
+        # Large copies are listed first, and so are the nodes that have room for them.
+        kinds = Counter(sorted(packed, key=lambda node: -node.count(())))
+    before = Counter[str]()
     pools: list[NodeLayout] = []
     for node, count in kinds.items():
         full = Counter(_completed(gpu, devices) for devices in node if devices)
         offered = Counter({WHOLE_GPU: count * node.count(())})
         for devices, number in full.items():
             offered.update({name: count * number * n for name, n in devices})
-        asked = {name: n for name in offered if (n := min(left.get(name, 0), offered[name]))}
+        asked = {name: n for name in offered if (n := min(left[name], offered[name]))}
         gpus = tuple((dict(devices), number) for devices, number in full.items())
-        earlier = {name: before.get(name, 0) for name in asked}
-        bound = volume_bound(gpu, asked)
-        pools.append(NodeLayout(count, gpus, asked, bound, earlier))
-        for name, taken in asked.items():
-            left[name] -= taken
-            before[name] = before.get(name, 0) + taken
-    return tuple(pool for pool in pools if pool.asked)
+        if asked:
+            earlier = {name: before[name] for name in asked}
+            pools.append(NodeLayout(count, gpus, asked, earlier))
+        left.subtract(asked)
+        before.update(asked)
+    return tuple(pools)
 
 
-def volume_bound(gpu: Gpu, wanted: Mapping[str, int]) -> int:
-    """GPUs these slices need at least: the larger of compute and memory volume."""
+def _packed(gpu: Gpu, wanted: Demand, gpus_per_node: int) -> list[tuple[Pattern, ...]]:
+    """The layout of each GPU of each node, as the packer fills them; empty: whole or free."""
     assert gpu.mig is not None
-    slices = [(gpu.mig.profiles[name], n) for name, n in wanted.items() if name != WHOLE_GPU]
-    compute = sum(row.compute_slices * n for row, n in slices)
-    memory = sum(row.memory_slots * n for row, n in slices)
-    return max(ceil(compute / gpu.mig.compute_slices), ceil(memory / gpu.mig.memory_slots))
-
-
-def _fewest(gpu: Gpu, wanted: Pattern) -> Counter[Pattern]:
-    """Layouts of the fewest GPUs that hold these slices, with least stranded slices among those; by
-    the integer program where first fit needs more than the volume."""
-    assert gpu.mig is not None
-    filled = _filled(gpu, wanted)
-    lost = any(stranded_of(gpu, devices) for devices in filled)
-    tight = filled.total() == volume_bound(gpu, dict(wanted)) and not lost
-    if tight or not highs.available():
-        return filled
-    patterns = maximal_patterns(gpu.mig, dict(wanted))
-    program = highs.IntegerProgram()
-    # Stranded slices decide between equal numbers of GPUs: their weights sum to less than one.
-    most = 1 + filled.total() * gpu.mig.compute_slices
-    columns = [program.column(most + stranded_of(gpu, pattern)) for pattern in patterns]
-    for name, count in wanted:
-        held = {c: n for c, p in zip(columns, patterns, strict=True) if (n := dict(p).get(name))}
-        program.row(held, lower=count)
-    values = highs.solve(program).values
-    found = Counter({p: round(v) for p, v in zip(patterns, values, strict=False) if round(v)})
-    return found if found and found.total() <= filled.total() else filled
-
-
-@lru_cache(maxsize=65536)
-def _filled(gpu: Gpu, wanted: Pattern) -> Counter[Pattern]:
-    """GPUs filled one after the other with the layout that leaves least of the demand's volume."""
-    assert gpu.mig is not None
-    rows = gpu.mig.profiles
-    left: dict[str, int] = {name: count for name, count in wanted if count > 0}
-    found: Counter[Pattern] = Counter()
-
-    def served(pattern: Pattern) -> tuple[int, int, int, Pattern]:
-        used = [(rows[name], min(count, left[name])) for name, count in pattern]
-        memory = sum(row.memory_slots * n for row, n in used)
-        compute = sum(row.compute_slices * n for row, n in used)
-        return memory, compute, -stranded_of(gpu, pattern), pattern
-
-    while left:
-        best = max(maximal_patterns(gpu.mig, left), key=served)
-        repeat = max(min(left[name] // count for name, count in best), 1)
-        found[best] += repeat
-        for name, count in best:
-            left[name] = max(left[name] - count * repeat, 0)
-        left = {name: count for name, count in left.items() if count}
-    return found
+    shares = tuple(
+        ShareClass(item, count, Mode.MIG, item)
+        if isinstance(item, str)
+        else ShareClass(f"{item}", count, Mode.WHOLE, gpus=item)
+        for item, count in wanted
+    )
+    machine = PackingMachine("node", gpu, gpus_per_node, gpu.memory_bytes)
+    packing = pack(PackingProblem({machine.name: machine}, shares))
+    held: dict[tuple[str, int], Counter[str]] = defaultdict(Counter)
+    for one in packing.assignments:
+        held[one.node, one.gpus[0]].update([one.profile] if one.profile is not None else [])
+    slices = [item for item, _ in wanted if isinstance(item, str)]
+    patterns = {one: Counter(dict(one)) for one in maximal_patterns(gpu.mig, slices)}
+    each = [[held[node.name, i] for i in range(gpus_per_node)] for node in packing.nodes]
+    # A GPU that is not full takes the layout that most of the others can have too.
+    common = sorted(patterns, key=lambda p: -sum(one <= patterns[p] for one in held.values()))
+    return [
+        tuple(sorted(next(p for p in common if one <= patterns[p]) if one else () for one in node))
+        for node in each
+    ]
 
 
 @lru_cache(maxsize=4096)
@@ -278,56 +250,48 @@ def beside_slices(key: PoolKey, option: Option) -> PoolKey | None:
     return replace(key, kind=DeviceShare.MIG)
 
 
+def room(key: PoolKey, item: str | int) -> tuple[str | int, int, int]:
+    """What of a pool an item is on machines with, its units there, and the units of one machine.
+
+    Sizes of copies are powers of two: whatever a larger one leaves free on a machine is a multiple
+    of the smaller ones. A copy of a machine or more has its own machines, and so has a stated size
+    that does not divide a machine.
+    """
+    gpus, mig = key.machine.gpus, key.machine.gpu.mig
+    if isinstance(item, str):
+        assert mig is not None
+        return item, 1, mig.profiles[item].max_instances * gpus
+    if key.kind is not DeviceShare.WHOLE:
+        return "", 1, key.replicas * gpus
+    if item < gpus and gpus % item == 0:
+        return "", item, gpus
+    return item, ceil(item / gpus), max(gpus // item, 1)
+
+
 def filled_pools(key: PoolKey, members: Members) -> Iterator[FilledPool]:
-    """The pools that hold all members: one, or for MIG one for each layout of the nodes."""
-    slices: Counter[str] = Counter()
-    sizes: Counter[int] = Counter()
+    """The pools that hold all members: one, or for mixed slices one for each layout of the
+    nodes."""
+    demand: Counter[str | int] = Counter()
     for item, count in (item_of(option) for _, option in members):
-        if isinstance(item, str):
-            slices[item] += count
-        else:
-            sizes[item] += count
-    if key.kind is not DeviceShare.MIG:
-        gpus = key.machine.gpus
-        nodes = _whole_nodes(gpus, sizes)
-        if key.kind is not DeviceShare.WHOLE:
-            nodes = ceil(sizes.total() / (key.replicas * gpus))
-        yield FilledPool(key, nodes, members, None)
+        demand[item] += count
+    gpus = key.machine.gpus
+    if key.kind is DeviceShare.MIG and key.profile is None:
+        # Large copies first, as nodes are filled.
+        ordered = sorted(members, key=lambda row: -row[1].reached.gpus_each)
+        for layout in lay_out_pools(key.machine.gpu, demand, gpus):
+            own = [row for row in ordered if (row[1].share.profile or WHOLE_GPU) in layout.asked]
+            kind = DeviceShare.MIG if layout.gpus else DeviceShare.WHOLE
+            yield FilledPool(replace(key, kind=kind), layout.nodes, tuple(own), layout)
         return
+    units: Counter[str | int] = Counter()
+    full: dict[str | int, int] = {}
+    for item, count in demand.items():
+        group, each, full[group] = room(key, item)
+        units[group] += each * count
+    nodes = sum(ceil(count / full[group]) for group, count in units.items())
+    layout = None
     if key.profile is not None:
-        layouts: Iterable[NodeLayout] = (_one_profile(key.machine, slices),)
-    else:
-        whole = sum(size * copies for size, copies in sizes.items())
-        wanted = {**slices, **({WHOLE_GPU: whole} if whole else {})}
-        gpus = key.machine.gpus
-        layouts = lay_out_pools(key.machine.gpu, wanted, gpus, max(sizes, default=1))
-    # Large copies first, as nodes are filled.
-    ordered = sorted(members, key=lambda row: -row[1].reached.gpus_each)
-    for layout in layouts:
-        own = tuple(row for row in ordered if (row[1].share.profile or WHOLE_GPU) in layout.asked)
-        kind = DeviceShare.MIG if layout.gpus else DeviceShare.WHOLE
-        yield FilledPool(replace(key, kind=kind), layout.nodes, own, layout)
-
-
-def _one_profile(machine: OfferedMachine, wanted: Mapping[str, int]) -> NodeLayout:
-    assert machine.gpu.mig is not None
-    ((profile, count),) = wanted.items()
-    full = machine.gpu.mig.profiles[profile].max_instances
-    nodes = ceil(count / (full * machine.gpus))
-    cut = (({profile: full}, machine.gpus),)
-    return NodeLayout(nodes, cut, dict(wanted), ceil(count / full))
-
-
-def _whole_nodes(gpus: int, sizes: Mapping[int, int]) -> int:
-    """Copies of some GPUs each, largest first; exact, because sizes are powers of two: whatever a
-    larger one leaves free on a node is a multiple of the smaller ones."""
-    whole = small = 0
-    for size, copies in sizes.items():
-        if size >= gpus:
-            whole += copies * ceil(size / gpus)
-        elif gpus % size:
-            # A stated size that does not divide the node: the rounded number to a node.
-            whole += ceil(copies / (gpus // size))
-        else:
-            small += copies * size
-    return whole + ceil(small / gpus)
+        each = full[key.profile] // gpus
+        asked = {key.profile: units[key.profile]}
+        layout = NodeLayout(nodes, (({key.profile: each}, gpus),), asked)
+    yield FilledPool(key, nodes, members, layout)

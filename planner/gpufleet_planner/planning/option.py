@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from typing import Any
 
+from gpufleet.documents.plain_data import picked
 from gpufleet.models.ledger import Basis
 from gpufleet.models.parallel import Parallelism
 from gpufleet_planner.planning.offers import OfferedMachine
@@ -269,3 +271,60 @@ def better_at(option: Option, best: Option) -> str:
         if mine is not None and theirs is not None and mine < 0.95 * theirs:
             gains.append(f"{name} {theirs / mine:.1f} times shorter")
     return ", ".join(gains)
+
+
+_SPEED = (
+    "batch",
+    "first_token_seconds",
+    "token_seconds",
+    "token_seconds_range",
+    "tokens_per_second_range",
+    "range_note",
+    "tokens_per_second",
+    "asked_tokens_per_second",
+    "run_hours",
+    "goodput",
+    "binding",
+    "basis",
+)
+
+
+def option_as_dict(option: Option) -> dict[str, Any]:
+    """One option as JSON has it, each group of figures with how well it is known. Money is US
+    dollars, memory integer bytes, times are seconds."""
+    reached, machine, million = option.reached, option.machine, option.usd_per_million_tokens
+    training, split = reached.training, reached.parallel
+    return {
+        "label": option.label,
+        "gpu": machine.gpu.key,
+        "share": option.share.kind.value,
+        "profile": option.share.profile,
+        "replicasPerGpu": option.share.replicas,
+        "precision": reached.precision,
+        "copies": reached.copies,
+        "gpusPerCopy": reached.gpus_each,
+        "count": option.devices,
+        "parallelism": picked(split, "tensor", "pipeline", "data", "sharding"),
+        "training": training and picked(training, "checkpointing", "loss", "accumulation"),
+        "machine": {
+            **picked(machine, "name", "platform", "region", "gpus"),
+            "nodes": option.machines,
+            "fabric": option.fabric,
+        },
+        "buy": machine.buy,
+        "memory": {
+            **picked(reached, "need_bytes", "usable_bytes"),
+            "basis": option.share.memory_basis.value,
+        },
+        "speed": picked(reached, *_SPEED),
+        "cost": {
+            "usdPerHour": usd(option.billed_micro_usd),
+            "usdPerHourOfItsPart": usd(option.part_micro_usd),
+            "usdPerMillionTokens": None if million is None else round(million, 6),
+            "usdPerRun": None if option.usd_per_run is None else round(option.usd_per_run, 2),
+            "gpuHoursPerHour": float(option.gpu_hours_per_hour),
+            "basis": None if machine.micro_usd is None else machine.price_basis.value,
+            "source": machine.price_source,
+        },
+        "notes": list(option.notes),
+    }

@@ -233,8 +233,8 @@ class Planner:
             except KeyError as crowded:
                 name = crowded.args[0]
                 path = next(one.path for one in chosen if one.name == name)
-                at = f"{head.platform}"
-                lost = _finding("no-deployable-choice", path, platform=at, workload=name)
+                platform = head.platform.value
+                lost = _finding("no-deployable-choice", path, platform=platform, workload=name)
                 return _refused((*findings, *last, lost))
             attempt, compiled = self.write(chosen, selection)
             errors = [f for f in compiled.findings if f.severity.value == "error"]
@@ -279,7 +279,7 @@ class Planner:
                 one.entry,
                 one.need,
                 one.choice,
-                selection.chosen[one.name],
+                selection.rows[one.name].option,
                 tuple(where[one.name]),
             )
             for one in chosen

@@ -8,7 +8,6 @@ cheaper choice or proves that none exists.
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import ceil
 
 from gpufleet_planner.packing import highs
 from gpufleet_planner.packing.patterns import maximal_patterns
@@ -19,6 +18,7 @@ from gpufleet_planner.planning.layouts import (
     filled_pools,
     item_of,
     pool_key,
+    room,
     stranded_of,
 )
 from gpufleet_planner.planning.offers import OfferedMachine
@@ -65,14 +65,16 @@ def choose_rows(
     machines: dict[OfferedMachine, dict[int, int]] = defaultdict(dict)
     for pool, items in demand.items():
         key, price = pools[pool], round(prices[pool])
-        if key.kind is DeviceShare.MIG:
-            bought = _slices(program, key, price, items)
-        elif key.kind is DeviceShare.WHOLE:
-            bought = _whole(program, key, price, items)
-        else:
-            every = {c: n for counts in items.values() for c, n in counts.items()}
-            bought = _machines(program, price, every, key.replicas * key.machine.gpus)
-        machines[key.machine].update(bought)
+        bought = machines[key.machine]
+        if key.kind is DeviceShare.MIG and key.profile is None:
+            bought |= _slices(program, key, price, items)
+            continue
+        groups: dict[tuple[str | int, int], dict[int, int]] = defaultdict(dict)
+        for item, counts in items.items():
+            group, units, full = room(key, item)
+            groups[group, full] |= {column: units * n for column, n in counts.items()}
+        for (_, full), counts in groups.items():
+            bought |= _machines(program, price, counts, full)
     for machine, bought in machines.items():
         if machine.most_nodes is not None:
             program.row(bought, upper=machine.most_nodes)
@@ -92,30 +94,6 @@ def _machines(
     return {bought: 1}
 
 
-def _whole(
-    program: highs.IntegerProgram,
-    key: PoolKey,
-    price: int,
-    items: Mapping[str | int, Mapping[int, int]],
-) -> dict[int, int]:
-    """Copies of some GPUs each, as `filled_pools` counts them: a copy of a machine or more has its
-    own machines, and so has a copy whose size does not divide a machine."""
-    gpus = key.machine.gpus
-    bought: dict[int, int] = {}
-    small: dict[int, int] = {}
-    for item, counts in items.items():
-        size = int(item)
-        if size >= gpus:
-            for column, copies in counts.items():
-                program.costs[column] += price * copies * ceil(size / gpus)
-                bought[column] = copies * ceil(size / gpus)
-        elif gpus % size:
-            bought |= _machines(program, price, counts, gpus // size)
-        else:
-            small |= {column: copies * size for column, copies in counts.items()}
-    return {**bought, **_machines(program, price, small, gpus)} if small else bought
-
-
 def _slices(
     program: highs.IntegerProgram,
     key: PoolKey,
@@ -125,9 +103,6 @@ def _slices(
     """Slices come from GPUs with a MIG layout, GPUs and whole GPUs from machines."""
     geometry = key.machine.gpu.mig
     assert geometry is not None
-    if key.profile is not None:
-        full = geometry.profiles[key.profile].max_instances
-        return _machines(program, price, items[key.profile], full * key.machine.gpus)
     gpus: dict[int, int] = {}
     names = [name for name in items if isinstance(name, str)]
     patterns = maximal_patterns(geometry, names)
@@ -147,15 +122,38 @@ OPTIONS = 60
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The choice for all workloads."""
+    """One row for each workload, and the pools that come of it."""
 
+    rows: Mapping[str, OptionRow]
     pools: tuple[FilledPool, ...]
-    chosen: Mapping[str, Option]
     cost: float
-    """Micro-dollars an hour; machines without a price count by their GPUs."""
-    bound: float
-    order: int
-    """Sum of the options' places in those of their workloads: of two as cheap, less is better."""
+    """Micro-dollars an hour; machines without a price count by their GPUs; infinite where own
+    machines do not suffice."""
+    crowded: str | None
+    """A workload that has no room on them."""
+    bound: float = 0.0
+
+    @classmethod
+    def of(cls, pools: Sequence[PoolKey], rows: Mapping[str, OptionRow]) -> "Selection":
+        """Fill the pools, in order of their first member."""
+        members: dict[int, list[tuple[str, Option]]] = defaultdict(list)
+        for name, row in rows.items():
+            members[row.pool].append((name, row.option))
+        filled = tuple(
+            one for pool, own in members.items() for one in filled_pools(pools[pool], tuple(own))
+        )
+        nodes: dict[OfferedMachine, int] = defaultdict(int)
+        for pool in filled:
+            machine = pool.key.machine
+            nodes[machine] += pool.nodes
+            if machine.most_nodes is not None and nodes[machine] > machine.most_nodes:
+                return cls(rows, filled, float("inf"), pool.members[0][0])
+        return cls(rows, filled, _cost(filled), None)
+
+    @property
+    def order(self) -> int:
+        """Sum of the places among the options of each workload: of two as cheap, less is better."""
+        return sum(row.order for row in self.rows.values())
 
 
 Fits = Callable[[PoolKey], bool]
@@ -210,47 +208,16 @@ def _select(
         {name: rows[0] for name, rows in usable.items()},
         {name: min(rows, key=lambda row: (row.part, row.order)) for name, rows in usable.items()},
     )
-    found = min((_Choice.of(pools, start) for start in starts), key=lambda choice: choice.cost)
+    found = min((Selection.of(pools, start) for start in starts), key=lambda choice: choice.cost)
     bound = _bound(candidates, usable)
     if highs.available() and found.cost > bound:
         picked, least = _by_program(candidates, usable, pools, found)
         bound = max(bound, least)
         if picked:
-            found = min(_Choice.of(pools, picked), found, key=lambda choice: choice.cost)
+            found = min(Selection.of(pools, picked), found, key=lambda choice: choice.cost)
     if found.crowded is not None:
         return found.crowded
-    options = {name: row.option for name, row in found.rows.items()}
-    order = sum(row.order for row in found.rows.values())
-    return Selection(found.pools, options, found.cost, min(bound, found.cost), order)
-
-
-@dataclass(frozen=True, slots=True)
-class _Choice:
-    """One row for each workload, and the pools that come of it."""
-
-    rows: Mapping[str, OptionRow]
-    pools: tuple[FilledPool, ...]
-    cost: float
-    """Infinite where own machines do not suffice."""
-    crowded: str | None
-    """A workload that has no room on them."""
-
-    @classmethod
-    def of(cls, pools: Sequence[PoolKey], rows: Mapping[str, OptionRow]) -> "_Choice":
-        """Fill the pools, in order of their first member."""
-        members: dict[int, list[tuple[str, Option]]] = defaultdict(list)
-        for name, row in rows.items():
-            members[row.pool].append((name, row.option))
-        filled = tuple(
-            one for pool, own in members.items() for one in filled_pools(pools[pool], tuple(own))
-        )
-        nodes: dict[OfferedMachine, int] = defaultdict(int)
-        for pool in filled:
-            machine = pool.key.machine
-            nodes[machine] += pool.nodes
-            if machine.most_nodes is not None and nodes[machine] > machine.most_nodes:
-                return cls(rows, filled, float("inf"), pool.members[0][0])
-        return cls(rows, filled, _cost(filled), None)
+    return replace(found, bound=min(bound, found.cost))
 
 
 def _cost(pools: Iterable[FilledPool]) -> float:
@@ -261,7 +228,7 @@ def _by_program(
     candidates: Sequence[ChosenWorkload],
     usable: Mapping[str, list[OptionRow]],
     pools: Sequence[PoolKey],
-    known: _Choice,
+    known: Selection,
 ) -> tuple[dict[str, OptionRow], float]:
     """A choice by the integer program, empty without a solution, and the minimum cost of every
     choice. Workloads of different intents share no machine, unless it is owned: each intent has its

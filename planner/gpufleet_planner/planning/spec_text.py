@@ -6,9 +6,9 @@ from typing import Any
 from gpufleet.documents.writing import commented, yaml_text
 from gpufleet.models.ledger import GIB
 from gpufleet_planner.explanation.explain import explain_option, lines_as_text
-from gpufleet_planner.planning.as_dict import option_as_dict, rejected_as_list
+from gpufleet_planner.planning.choice import rejected_as_list
 from gpufleet_planner.planning.layouts import FilledPool
-from gpufleet_planner.planning.option import Option, usd
+from gpufleet_planner.planning.option import Option, option_as_dict, usd
 from gpufleet_planner.planning.placed import PlacedWorkload
 from gpufleet_planner.planning.plan import PlannedFleet
 from gpufleet_planner.sizing.training import settings_text
@@ -49,8 +49,7 @@ def derivation(pool: FilledPool, members: list[PlacedWorkload]) -> Iterator[str]
     if pool.joined and len(zones) > 1:
         yield f"in {zones[0]}, the first of {', '.join(zones)}: its machines work on one job"
     if pool.layout is not None and pool.layout.gpus:
-        cut, bound = pool.layout.gpus_cut, pool.layout.bound
-        yield f"{cut} GPUs partitioned, at least {bound} needed by compute and memory"
+        yield f"{pool.layout.gpus_cut} GPUs partitioned"
     if pool.spare_gpus:
         yield f"{float(pool.spare_gpus):.3g} GPUs of {pool.nodes * machine.gpus} stay free"
 

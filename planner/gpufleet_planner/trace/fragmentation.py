@@ -18,7 +18,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from gpufleet_planner.trace.trace import WHOLE_GPU, TaskShape, TraceNode
+from gpufleet_planner.trace.read import WHOLE_GPU, TaskShape, TraceNode
 
 _COVERED = 0.97
 """Part of the mix whose shapes are counted with, heaviest first."""

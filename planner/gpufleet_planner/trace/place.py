@@ -8,7 +8,7 @@ from heapq import heappop, heappush
 from typing import Any
 
 from gpufleet_planner.trace.fragmentation import FragmentationPolicy, NodeState, ShapeTable
-from gpufleet_planner.trace.trace import WHOLE_GPU, TaskShape, Trace, TraceNode
+from gpufleet_planner.trace.read import WHOLE_GPU, TaskShape, Trace, TraceNode
 
 
 class FailureCause(StrEnum):

@@ -38,7 +38,7 @@ def validate_gpus(
     workloads: Objects, pools: Objects, overlays: Sequence[Mapping[str, Any]], report: CheckReport
 ) -> None:
     """Pods that request more GPUs than a machine of any pool of the text has."""
-    if any(GPU in _capacity(overlay) for overlay in overlays):
+    if any(GPU in mapping_at(overlay, "spec.capacity") for overlay in overlays):
         return  # an overlay states the resources of a node
     offers = {path: _most_gpus(pool) for path, pool in pools}
     for path, item in workloads:
@@ -94,10 +94,6 @@ def _vendors(pool: Mapping[str, Any]) -> set[str]:
 
 def _requirements(pool: Mapping[str, Any]) -> tuple[NodeRequirement, ...]:
     return read_requirements(value_at(pool, "spec.template.spec.requirements"))
-
-
-def _capacity(overlay: Mapping[str, Any]) -> dict[str, Any]:
-    return mapping_at(overlay, "spec.capacity")
 
 
 def _gpus(spec: Mapping[str, Any]) -> int:

@@ -38,40 +38,6 @@ from gpufleet_policies.resolve.json_patch import Operation, PatchConflictError, 
 from gpufleet_policies.rules.registry import by_id, listed, type_of, validating
 from gpufleet_policies.rules.validate import validate as run_rules
 
-
-def remediated(properties: Any, operations: Iterable[Operation]) -> Mapping[str, Any] | None:
-    """New inputs with every operation that fits; None when nothing changes.
-
-    `properties` are those on the wire; they are not changed themselves.
-    """
-    changed = properties
-    for operation in operations:
-        if not _is_readable(changed, str(operation["path"])):
-            continue
-        try:
-            changed = patched(changed, [operation])
-        except PatchConflictError:
-            continue  # the violation stays and is reported as such
-    return None if changed == properties else changed
-
-
-def _is_readable(document: Any, pointer: str) -> bool:
-    """Whether the way to a field leads through nothing that is unknown or secret."""
-    here: Any = document
-    for step in pointer.split("/")[1:-1]:
-        name = step.replace("~1", "/").replace("~0", "~")
-        held = cast("dict[str, Any] | list[Any]", here)
-        if isinstance(held, dict) and name in held:
-            here = held[name]
-        elif isinstance(held, list) and name.isdecimal() and int(name) < len(held):
-            here = held[int(name)]
-        else:
-            return False
-        if not isinstance(here, dict | list) or SIGNATURE in here:
-            return False  # unknown values are texts, secrets and assets have a signature
-    return True
-
-
 Read = Callable[[], Mapping[str, Any]]
 """Returns the properties of a resource in wire format; called only where a rule needs them."""
 
@@ -337,3 +303,37 @@ def start(folder: Path | str) -> None:
     from gpufleet_policies.fronts.crossguard_server import serve
 
     serve(Front(Path(folder)))
+
+
+def remediated(properties: Any, operations: Iterable[Operation]) -> Mapping[str, Any] | None:
+    """New inputs with every operation that fits; None when nothing changes.
+
+    `properties` are those on the wire, where secrets are wrapped and unknown values are texts of
+    Pulumi's: no patch changes either. They are not changed themselves.
+    """
+    changed = properties
+    for operation in operations:
+        if not _is_readable(changed, str(operation["path"])):
+            continue
+        try:
+            changed = patched(changed, [operation])
+        except PatchConflictError:
+            continue  # the violation stays and is reported as such
+    return None if changed == properties else changed
+
+
+def _is_readable(document: Any, pointer: str) -> bool:
+    """Whether the way to a field leads through nothing that is unknown or secret."""
+    here: Any = document
+    for step in pointer.split("/")[1:-1]:
+        name = step.replace("~1", "/").replace("~0", "~")
+        held = cast("dict[str, Any] | list[Any]", here)
+        if isinstance(held, dict) and name in held:
+            here = held[name]
+        elif isinstance(held, list) and name.isdecimal() and int(name) < len(held):
+            here = held[int(name)]
+        else:
+            return False
+        if not isinstance(here, dict | list) or SIGNATURE in here:
+            return False  # unknown values are texts, secrets and assets have a signature
+    return True

@@ -95,6 +95,10 @@ _DEFAULT_MACHINE = "e2-medium"
 """Machine type of a pool that names none (GKE API NodeConfig)."""
 
 
+GKE_ACCELERATOR = "cloud.google.com/gke-accelerator"
+"""Label that GKE gives to nodes with a GPU, by the name of the accelerator."""
+
+
 def node_pool(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
     """`gcp:container/nodePool:NodePool`, `google_container_node_pool`."""
     config = inside(document, "nodeConfig")
@@ -115,7 +119,10 @@ def _pool(document: dict[str, Any], config: Any, locator: Locator) -> NodePool:
     zones = zones_of(document)
     affinity = inside(config, "reservationAffinity")
     reserved = texts(affinity, "values")
-    pool_labels = dict(own)
+    kind = word(
+        block(inside(config, "guestAccelerators") or inside(config, "guestAccelerator")), "type"
+    )
+    pool_labels = {**({GKE_ACCELERATOR: kind.value} if kind.is_known else {}), **own}
     return NodePool(
         locator=locator,
         image=word(config, "imageType"),
@@ -127,9 +134,6 @@ def _pool(document: dict[str, Any], config: Any, locator: Locator) -> NodePool:
         instance_types=types,
         instance_types_place="nodeConfig.machineType",
         gpu=gpu,
-        accelerator=word(
-            block(inside(config, "guestAccelerators") or inside(config, "guestAccelerator")), "type"
-        ),
         gpus_per_node=count,
         is_gpu_pool=carries,
         size=size_of(document, zone_count(document, zones)),

@@ -272,11 +272,6 @@ def _group(
             for volume in items(spec.get("volumes"))
             if isinstance(name := at(volume, "persistentVolumeClaim.claimName"), str)
         ),
-        host_paths=tuple(
-            path
-            for volume in items(spec.get("volumes"))
-            if isinstance(path := at(volume, "hostPath.path"), str)
-        ),
         pod_requests=_pod_requests(spec, raw.place),
         labels={k: v for k, v in mapping(at(raw.metadata, "labels")).items() if isinstance(v, str)}
         if raw.metadata is not None

@@ -103,7 +103,7 @@ def nonprod_minimum(context: RuleContext, subject: NodePool | FleetFacts) -> Ite
             continue
         if pool.is_committed or _is_large_notebook_pool(context, pool):
             continue
-        if expires(pool, context.surroundings):
+        if expires(context, pool):
             continue
         money = nodes_money(context, pool, standing.value, AmountKind.STANDING)
         allowed = context.thresholds.standing_usd_per_month

@@ -67,7 +67,7 @@ def without_gang(context: RuleContext, workload: WorkloadFacts) -> Iterator[Find
         alternative=f"label it {_QUEUE} with a Kueue LocalQueue of its namespace, or name a gang "
         "scheduler",
         at_most=Level.MANDATORY
-        if workload.runs_to_completion and not _has_runtime(workload)
+        if workload.runs_to_completion and workload.api_group != "trainer.kubeflow.org"
         else Level.ADVISORY,
         evidence={"gpus": int(total)},
         remediation=queue_patch(workload, queue),
@@ -82,10 +82,6 @@ def _serves(workload: WorkloadFacts) -> bool:
     if workload.locator.kind in _SERVING_KINDS and not is_training(workload):
         return not workload.starts_training
     return serving(workload) is not None
-
-
-def _has_runtime(workload: WorkloadFacts) -> bool:
-    return workload.api_group == "trainer.kubeflow.org"
 
 
 def _only_queue(context: RuleContext, workload: WorkloadFacts) -> str:
@@ -122,8 +118,8 @@ def _has_gang(workload: WorkloadFacts) -> bool:
 @written_rule("batch-and-serving-same-priority")
 def same_priority(context: RuleContext, workload: WorkloadFacts) -> Iterator[Finding]:
     """A job and a server of one program may share a pool, and neither has a PriorityClass."""
-    if not workload.runs_to_completion or workload.is_idle_now or _is_queued(workload):
-        return
+    if not workload.runs_to_completion or workload.is_idle_now or workload.may_say(_QUEUE):
+        return  # or a queue with its own priorities decides
     servers = _servers(context)
     for group in _without_priority(workload):
         shared = sorted(name for name in _pools(context, group) if name in servers)
@@ -154,11 +150,6 @@ def _servers(context: RuleContext) -> dict[str, Locator]:
 
 def _without_priority(workload: WorkloadFacts) -> list[PodGroup]:
     return [g for g in workload.pod_groups if g.gpu_resources and g.priority_class.is_absent]
-
-
-def _is_queued(workload: WorkloadFacts) -> bool:
-    """Whether a queue with its own priorities decides."""
-    return workload.may_say(_QUEUE)
 
 
 def _pools(context: RuleContext, group: PodGroup) -> set[str]:

@@ -13,6 +13,7 @@ from gpufleet.cluster.nvidia import SharingConfig
 from gpufleet.contract.programs.karpenter_keys import gpu_names
 from gpufleet.findings import Finding, Level, finding
 from gpufleet.rules.context import RuleContext
+from gpufleet_policies.readers.gke import GKE_ACCELERATOR
 from gpufleet_policies.rules.grants import GKE_PARTITION, GKE_STRATEGY
 from gpufleet_policies.rules.hardware import SHARING_LABELS
 from gpufleet_policies.rules.placement import (
@@ -27,7 +28,6 @@ from gpufleet_policies.rules.written import written_rule
 COUNT_LABELS = ("karpenter.k8s.aws/instance-gpu-count", "cloud.google.com/gke-accelerator-count")
 """Labels whose value is the number of GPUs of a node."""
 
-_GKE_NAME = "cloud.google.com/gke-accelerator"
 _AWS_NAMES = ("karpenter.k8s.aws/instance-gpu-name", "eks.amazonaws.com/instance-gpu-name")
 _EC2_WITHOUT = re.compile(
     r"[a-fh-oq-z][a-z0-9-]*\.(?:nano|micro|small|medium|\d*x?large|metal[a-z0-9-]*)"
@@ -263,7 +263,7 @@ def _unknown_names(catalogue: Catalogue, group: PodGroup) -> Iterator[Finding]:
     (google, families), amazon = names_of_clouds(catalogue), gpu_names()
     for label, values in group.node_labels.items():
         for value in sorted(values):
-            if label == _GKE_NAME and value not in google:
+            if label == GKE_ACCELERATOR and value not in google:
                 near = nearest_names(value, google)
             elif label in _AWS_NAMES and value not in amazon:
                 near = nearest_names(value.lower(), amazon)

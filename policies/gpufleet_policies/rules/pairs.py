@@ -2,13 +2,16 @@
 
 A row has `pairs`, of which the first match counts, or `each`. A pair has `at`, the reported object;
 `beside`, a second object that must exist; `without`, an object that must not exist: mappings of
-paths to the required values. Texts name `{at}`, `{one}`, `{two}` (objects found by `beside`) and
-the values of `say`. An unreadable value matches nothing, and is never missing.
+paths to the required values. With `of`, a path through lists, it is asked for each value there, as
+`it`. Texts name `{at}`, `{one}`, `{two}` (objects found by `beside`) and the values of `say`. An
+unreadable value matches nothing, and is never missing.
 """
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from difflib import SequenceMatcher
+from functools import cache
 from itertools import chain
 from typing import Any
 
@@ -19,7 +22,7 @@ from gpufleet.cluster.node import ObservedNode
 from gpufleet.cluster.pods import PodToleration
 from gpufleet.cluster.pool import NodePool
 from gpufleet.cluster.program import Program
-from gpufleet.cluster.surroundings import Surroundings
+from gpufleet.documents.paths import values_at
 from gpufleet.documents.shapes import is_list, is_mapping, items, mapping
 from gpufleet.findings import Finding, Level, finding
 from gpufleet.rules.context import RuleContext, once
@@ -53,7 +56,7 @@ class _Side:
 
     def at(self, path: str) -> Any:
         here: Any = self.data
-        for key in re.findall(r"(?<=\[)[^\]]+|[^.\[\]]+", path):
+        for key in _steps(path):
             if here is UNKNOWN:
                 return UNKNOWN
             here = here.get(key, _MISSING) if is_mapping(here) else _MISSING
@@ -61,6 +64,11 @@ class _Side:
                 hidden = not self.data["complete"] and path.startswith(("values", "metadata"))
                 return UNKNOWN if hidden else _MISSING
         return here
+
+
+@cache
+def _steps(path: str) -> list[str]:
+    return re.findall(r"(?<=\[)[^\]]+|[^.\[\]]+", path)
 
 
 def _written(**facts: Fact[Any]) -> dict[str, Any]:
@@ -71,8 +79,8 @@ def _written(**facts: Fact[Any]) -> dict[str, Any]:
 
 @once
 def _sides(context: RuleContext, subject: Any) -> tuple[tuple[str, _Side], ...]:
-    """The mapping of a subject for pairs: made once, for all rows."""
-    return tuple(_made(context, subject))
+    """The mapping of a subject for pairs: made once, for all rows and clusters."""
+    return _sides(context.run, subject) if context.run else tuple(_made(context, subject))
 
 
 def _made(context: RuleContext, subject: Any) -> Iterator[tuple[str, _Side]]:
@@ -134,15 +142,13 @@ def _pods(workload: WorkloadFacts, group: PodGroup) -> dict[str, Any]:
     tolerations = group.tolerations
     written = (item for c in group.containers for item in (*c.requests.items(), *c.limits.items()))
     wants = {name for name, one in written if "/" in name and one.found and one.found.number}
-    parts = not notes.keys().isdisjoint(FRACTIONS)
-    known = _written(
-        pods=group.pods,
-        schedulerName=group.scheduler,
-        runtimeClassName=group.runtime_class,
-        nodeName=group.node_name,
-    )
     return {
-        **known,
+        **_written(
+            pods=group.pods,
+            schedulerName=group.scheduler,
+            runtimeClassName=group.runtime_class,
+            nodeName=group.node_name,
+        ),
         "workload": workload.locator.kind,
         "group": workload.api_group,
         "containers": [one.name for one in group.containers if not one.init]
@@ -154,7 +160,9 @@ def _pods(workload: WorkloadFacts, group: PodGroup) -> dict[str, Any]:
         "wants": sorted(wants) or None,
         "images": [one.image.found for one in group.containers if one.image.is_known],
         "volumes": list(group.volumes),
-        "hostPaths": list(group.host_paths),
+        "podLabels": {**hidden, **group.labels},
+        "ports": [name for one in group.containers for name in one.ports],
+        "priorityClassName": group.priority_class.found,
         "serviceLinks": group.service_links and workload.template_checked_on_creation,
         "runs": [
             f"{one.image.found} {one.words.found}"
@@ -163,7 +171,7 @@ def _pods(workload: WorkloadFacts, group: PodGroup) -> dict[str, Any]:
         ],
         "claims": [one.template.found or one.claim.found for one in group.claims] or None,
         "hostIPC": group.host_ipc or None,
-        "asks": bool(group.gpu_resources) or parts,
+        "asks": bool(group.gpu_resources) or not notes.keys().isdisjoint(FRACTIONS),
         "chosen": group.node_labels or None,
         "tolerations": UNKNOWN if tolerations.is_unknown else tolerations.found or (),
         "complete": workload.metadata_known,
@@ -190,17 +198,8 @@ def _has_mig(context: RuleContext, labels: Mapping[str, Any]) -> Any:
 
 
 @once
-def _declared(context: RuleContext) -> Mapping[str, list[_Side]]:
-    return _by_kind(context, context.surroundings)
-
-
-@once
-def _anywhere(context: RuleContext) -> Mapping[str, list[_Side]]:
+def _by_kind(context: RuleContext) -> Mapping[str, list[_Side]]:
     around = context.surroundings
-    return _by_kind(context, None if around is None else around.whole or around)
-
-
-def _by_kind(context: RuleContext, around: Surroundings | None) -> Mapping[str, list[_Side]]:
     found: dict[str, list[_Side]] = {}
     for kind, side in chain.from_iterable(_sides(context, fact) for fact in around or ()):
         found.setdefault(kind, []).append(side)
@@ -220,8 +219,10 @@ _HOLDS: Mapping[str, Callable[[Any, Any], bool]] = {
     "in": lambda here, wanted: here in wanted,
     "matches": lambda here, wanted: re.search(wanted, str(here)) is not None,
     "names": lambda here, wanted: any(mapping(one).get("name") == wanted for one in items(here)),
+    "unnamed": lambda here, wanted: not _HOLDS["names"](here, wanted),
     "holds": lambda here, wanted: wanted in here,
     "omits": lambda here, wanted: wanted not in here,
+    "near": lambda here, wanted: here != wanted and _meant(here, wanted),
     "below": lambda here, wanted: numbers(_release(here)) < numbers(wanted),
     "from": lambda here, wanted: numbers(_release(here)) >= numbers(wanted),
     "less": lambda here, wanted: here < wanted,
@@ -241,6 +242,12 @@ _HOLDS: Mapping[str, Callable[[Any, Any], bool]] = {
 def _release(text: Any) -> str:
     """The numbers of a version behind its program's name: `containerd://2.1.5`."""
     return str(text).rpartition("/")[2]
+
+
+def _meant(here: str, wanted: str) -> bool:
+    """Whether two names are different spellings of one: the same numbers, few other letters."""
+    numbered = (re.findall(r"[0-9]+", one) for one in (here, wanted))
+    return len(set(map(tuple, numbered))) == 1 and SequenceMatcher(None, here, wanted).ratio() > 0.8
 
 
 def _entries(value: Any) -> set[Any]:
@@ -294,7 +301,7 @@ def _candidates(
 ) -> tuple[list[_Side], dict[str, dict[Any, list[_Side]]], dict[str, _Fitting]]:
     """Objects that a row's mapping may match, whatever is reported; room for the matches of a text,
     and for objects with the same values as the reported one."""
-    declared = _anywhere(context) if far else _declared(context)
+    declared = _by_kind(context.run or context if far else context)
     alone = {p: one for p, one in wanted.items() if not any(map(is_mapping, mapping(one).values()))}
     sides = declared.get(wanted["kind"], ())
     return [side for side in sides if _fits(side, alone) is not False], {}, {}
@@ -338,33 +345,44 @@ def _narrowed(
 
 
 def _pair(row: Mapping[str, Any]) -> Rule:
-    """The rule of a row."""
-    pairs: dict[str, list[tuple[set[str], Mapping[str, Any]]]] = {}
-    for one in row["pairs"]:
-        needed = {other["kind"] for other in one.get("beside", ())}
-        pairs.setdefault(one["at"]["kind"], []).append((needed, one))
-
-    def check(context: RuleContext, subject: Any) -> Iterator[Finding]:
-        there = _kinds(context)
-        for name, at in _sides(context, subject):
-            for pair in (one for needed, one in pairs.get(name, ()) if needed <= there):
-                if (found := _beside(context, pair, at)) is not None:
-                    yield _found(pair, at, found)
-                    if not row.get("each"):
-                        return
+    def check(context: RuleContext, subject: Any) -> Iterable[Finding]:
+        return _by_row(context, subject).get(row["id"], ())
 
     check.__doc__ = row["detail"]
-    subject = _SUBJECTS.get(next(iter(pairs)), RawObject)
-    return replace(written_rule(row["id"], subject)(check), group=RELATIONS)
+    subject = _SUBJECTS.get(row["pairs"][0]["at"]["kind"], RawObject)
+    return replace(written_rule(row["id"], subject)(check), found_by=_by_row, group=RELATIONS)
 
 
-@once
-def _kinds(context: RuleContext) -> set[str]:
-    """Names of all that is declared and that pairs may be of."""
-    names = {subject: name for name, subject in (*_SUBJECTS.items(), ("Nodes", ObservedNode))}
-    around = context.surroundings or ()
-    raw = {one.locator.kind for one in around if isinstance(one, RawObject)}
-    return raw | {names[type(one)] for one in around if type(one) in names}
+def _by_row(context: RuleContext, subject: Any) -> Mapping[str, list[Finding]]:
+    """What the pairs of all rows find at one object, by row: only those of its kind are looked at,
+    and of them those whose other kinds are present."""
+    found: dict[str, list[Finding]] = {}
+    there = _by_kind(context).keys()
+    for name, side in _sides(context, subject):
+        for row, needed, pair in _pairs_of(name):
+            for at in _each(side, pair.get("of")) if needed <= there else ():
+                if row["id"] in found and not row.get("each"):
+                    break
+                if (beside := _beside(context, pair, at)) is not None:
+                    found.setdefault(row["id"], []).append(_found(pair, at, beside))
+    return found
+
+
+@cache
+def _pairs_of(kind: str) -> list[tuple[Mapping[str, Any], set[str], Mapping[str, Any]]]:
+    """Pairs of objects of a kind: row, kinds of the objects beside, and the pair."""
+    return [
+        (row, {other["kind"] for other in pair.get("beside", ())}, pair)
+        for row in rule_rows().values()
+        for pair in row.get("pairs", ())
+        if pair["at"]["kind"] == kind
+    ]
+
+
+def _each(side: _Side, path: str | None) -> Iterable[_Side]:
+    if path is None:
+        return (side,)
+    return (replace(side, data={**side.data, "it": it}) for _, it in values_at(side.data, path))
 
 
 def _beside(context: RuleContext, pair: Mapping[str, Any], at: _Side) -> list[_Side] | None:

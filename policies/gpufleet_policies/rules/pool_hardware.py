@@ -15,6 +15,7 @@ from gpufleet.findings.money import AmountKind, Money, usd_hour
 from gpufleet.findings.remediation import JsonPatch, remove
 from gpufleet.rules.context import RuleContext, once
 from gpufleet_policies.money.pools import priced_where_it_is
+from gpufleet_policies.readers.gke import GKE_ACCELERATOR
 from gpufleet_policies.rules.node_labels import names_of_clouds
 from gpufleet_policies.rules.placement import accepts, place_of
 from gpufleet_policies.rules.pool_money import patchable, smallest
@@ -347,7 +348,7 @@ def not_of_machine(context: RuleContext, subject: NodePool | FleetFacts) -> Iter
     """Machines with built-in GPUs have one kind and number; to N1 some can be attached."""
     for pool in gpu_pools(context, subject):
         google, _ = names_of_clouds(context.catalogue)
-        name = pool.accelerator.found
+        name = pool.labels.get(GKE_ACCELERATOR) if pool.maker is Maker.GKE else None
         if name is not None and name not in google:
             near = nearest_names(name, google)
             yield finding(

@@ -225,19 +225,12 @@ def gpus(pool: NodePool, nodes: int) -> Fraction:
 _EXPIRY_KEYS = frozenset({"expires", "expiry", "ttl", "delete-after", f"{PREFIX}expires"})
 
 
-def expires(pool: NodePool, surroundings: Surroundings | None) -> bool:
+def expires(context: RuleContext, pool: NodePool) -> bool:
     """Whether a tag, a schedule or a longest run ends its nodes."""
     there = {key.lower() for key in (*pool.tags, *pool.labels, *pool.annotations)}
-    return bool(there & _EXPIRY_KEYS) or has_expiring_size(pool, surroundings)
-
-
-def has_expiring_size(pool: NodePool, surroundings: Surroundings | None) -> bool:
-    """Whether something changes the pool's size at set times, or its nodes go by themselves."""
-    if not pool.longest_run_seconds.is_absent:
+    if there & _EXPIRY_KEYS or not pool.longest_run_seconds.is_absent:
         return True
-    if surroundings is None:
-        return False
     return any(
         not action.target.is_known or action.target.value == pool.name
-        for action in surroundings.anywhere(ScheduledSize)
+        for action in context.anywhere(ScheduledSize)
     )

@@ -16,7 +16,6 @@ from cryptography.x509.oid import NameOID
 
 from gpufleet_vcenter.certificate import tls_context
 from gpufleet_vcenter.credentials import Credentials
-from gpufleet_vcenter.errors import Code
 from gpufleet_vcenter.session import Session
 from gpufleet_vcenter.settings import Endpoint
 from tests.engine.vcenter_fixture import PASSWORD, USER
@@ -45,14 +44,14 @@ def test_certificates(other: Made, tmp_path: Path) -> None:
     authority.write_text(pem)
     assert login(caCertFile=str(authority))
 
-    untrusted = refused(Code.CERTIFICATE, login)
+    untrusted = refused("vsphere-certificate", login)
     assert f"the certificate of {server}:{port} is not trusted" in untrusted
     assert f"it offers the SHA-256 fingerprint {fingerprint}" in untrusted
     wrong = "00:" + fingerprint[3:]
-    pinned = refused(Code.CERTIFICATE, lambda: login(thumbprintSha256=wrong))
+    pinned = refused("vsphere-certificate", lambda: login(thumbprintSha256=wrong))
     assert fingerprint in pinned, "the one offered"
     assert wrong in pinned
-    missing = refused(Code.CERTIFICATE, lambda: login(caCertFile=str(tmp_path / "none.pem")))
+    missing = refused("vsphere-certificate", lambda: login(caCertFile=str(tmp_path / "none.pem")))
     assert "none.pem, cannot be used" in missing
 
 
@@ -99,7 +98,7 @@ def test_a_clock_that_is_behind_shows_in_the_certificate(tmp_path: Path) -> None
             }
         )
         text = refused(
-            Code.CERTIFICATE, lambda: Session(endpoint, Credentials(USER, PASSWORD)).close()
+            "vsphere-certificate", lambda: Session(endpoint, Credentials(USER, PASSWORD)).close()
         )
         thread.join(10)
     assert "not yet valid" in text

@@ -2,7 +2,6 @@
 
 from pyVmomi import vim
 
-from gpufleet_vcenter.errors import Code
 from gpufleet_vcenter.guest_data import USER_DATA_KEYS
 from tests.engine.vcenter_fixture import VGPU, Vcenter
 from tests.engine.vsphere.direct import PROVIDER, UNCLOSED, Made, created, finished, read, refused
@@ -20,7 +19,7 @@ def test_a_suspended_machine_is_reported_and_left(cloud: Vcenter) -> None:
     assert seen["drifted"] == {"powerState": "suspended"}
     assert seen["warnings"] == ["the machine is suspended, which is not declared"]
     cloud.proxy.reset()
-    text = refused(Code.HOST_STATE, lambda: PROVIDER.update(outs["instanceUuid"], seen, node))
+    text = refused("vsphere-host-state", lambda: PROVIDER.update(outs["instanceUuid"], seen, node))
     assert "gpu-1 is suspended" in text
     assert cloud.proxy.changing == {}
 
@@ -41,7 +40,7 @@ def test_somebody_who_keeps_changing_the_machine(cloud: Vcenter) -> None:
     outs = created(node)
     cloud.proxy.reset([Rule(Action.FAULT, "ReconfigVM_Task", nth=0, fault="ConcurrentAccess")])
     changed = cloud.node(1, updatePolicy="restart", cpus=16)
-    text = refused(Code.CONFLICT, lambda: PROVIDER.update(outs["instanceUuid"], outs, changed))
+    text = refused("vsphere-conflict", lambda: PROVIDER.update(outs["instanceUuid"], outs, changed))
     assert "still differs after 4 reconfigurations" in text
     assert cloud.proxy.calls["ReconfigVM_Task"] == 3, "one attempt switched it off"
 
@@ -50,7 +49,7 @@ def test_a_change_that_needs_power_off(cloud: Vcenter) -> None:
     outs = created(cloud.node(1))
     changed = cloud.node(1, cpus=16)
     text = refused(
-        Code.NEEDS_POWER_OFF, lambda: PROVIDER.update(outs["instanceUuid"], outs, changed)
+        "vsphere-needs-power-off", lambda: PROVIDER.update(outs["instanceUuid"], outs, changed)
     )
     assert "gpu-1 is poweredOn, and it must be off to change cpus" in text
 
@@ -85,7 +84,7 @@ def test_a_machine_moves_to_another_folder_and_pool_while_it_runs(other: Made) -
 
     back = cloud.node(1)
     cloud.proxy.reset([Rule(Action.DROP_REQUEST, "RelocateVM_Task", nth=0)])
-    text = refused(Code.CONFLICT, lambda: PROVIDER.update(outs["instanceUuid"], outs, back))
+    text = refused("vsphere-conflict", lambda: PROVIDER.update(outs["instanceUuid"], outs, back))
     assert "the place of gpu-1 still differs after 4 changes; its last event is Vm" in text
     cloud.proxy.reset()
 
@@ -94,7 +93,7 @@ def test_a_machine_moves_to_another_folder_and_pool_while_it_runs(other: Made) -
     taken["name"] = "gpu-1"
     elsewhere = created(cloud.node(2, name="gpu-1"))
     text = refused(
-        Code.NAME_TAKEN, lambda: PROVIDER.update(elsewhere["instanceUuid"], elsewhere, taken)
+        "vsphere-name-taken", lambda: PROVIDER.update(elsewhere["instanceUuid"], elsewhere, taken)
     )
     assert "the folder has a machine named gpu-1" in text
     assert "the folder is gpus" in text

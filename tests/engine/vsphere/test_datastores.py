@@ -14,7 +14,6 @@ from typing import Any
 import pytest
 
 from gpufleet_vcenter.drs import check_cluster
-from gpufleet_vcenter.errors import Code
 from gpufleet_vcenter.guest_data import USER_DATA_KEYS
 from gpufleet_vcenter.settings import NodeSettings
 from tests.engine.vcenter_fixture import Vcenter, inventory, simulated
@@ -110,7 +109,7 @@ def test_a_further_disk_on_a_datastore_of_its_own(cloud: Vcenter) -> None:
     assert outs["disks"][0]["file"].startswith("[two] ")
     node = cloud.node(2, extraDisks=[disk])
     node["place"]["hosts"] = ["DC0_C0_H0"]
-    text = refused(Code.GPU_CAPACITY, lambda: created(node))
+    text = refused("vsphere-gpu-capacity", lambda: created(node))
     assert "DC0_C0_H0 0 (does not mount 1 of the 2 datastores)" in text
     PROVIDER.delete(outs["instanceUuid"], outs)
     assert cloud.owned() == []
@@ -119,14 +118,14 @@ def test_a_further_disk_on_a_datastore_of_its_own(cloud: Vcenter) -> None:
 def test_a_cluster_of_datastores_that_cannot_be_used(cloud: Vcenter) -> None:
     node = in_pod(cloud, 1)
     cloud.proxy.reset([said("summary.maintenanceMode", "inMaintenance")])
-    text = refused(Code.DATASTORE_FULL, lambda: created(node))
+    text = refused("vsphere-datastore-full", lambda: created(node))
     assert "datastore cluster pod has room for 0 of 1 machines like gpu-1" in text
     assert "one is in maintenance mode, two is in maintenance mode" in text
     cloud.proxy.reset()
     node["place"]["datastoreCluster"] = "empty"
-    assert "it has no datastore" in refused(Code.DATASTORE_FULL, lambda: created(node))
+    assert "it has no datastore" in refused("vsphere-datastore-full", lambda: created(node))
     node["place"]["datastoreCluster"] = "pot"
-    text = refused(Code.NOT_FOUND, lambda: created(node))
+    text = refused("vsphere-not-found", lambda: created(node))
     assert "no datastore cluster named 'pot' that this user can see; near: pod" in text
     assert cloud.proxy.changing == {}
 
@@ -142,7 +141,7 @@ def test_a_datastore_that_takes_nothing(
     cloud: Vcenter, path: str, value: str, expected: str
 ) -> None:
     cloud.proxy.reset([said(path, value)])
-    text = refused(Code.DATASTORE_STATE, lambda: created(cloud.node(1)))
+    text = refused("vsphere-datastore-state", lambda: created(cloud.node(1)))
     assert expected in text
     (failure,) = GROUP.check({}, group_inputs(cloud, 1)).failures
     assert expected in failure.reason, "told in the preview, too"
@@ -183,7 +182,7 @@ def test_what_drs_may_do_with_a_machine(cloud: Vcenter) -> None:
         assert expected[1] in (None, behaviors(cloud)["gpu-1"][1])
     cloud.proxy.reset([replace(busy, nth=0)])
     node = cloud.node(1, drsBehavior="manual", diskGib=20.0)
-    text = refused(Code.CONFLICT, lambda: PROVIDER.update(outs["instanceUuid"], outs, node))
+    text = refused("vsphere-conflict", lambda: PROVIDER.update(outs["instanceUuid"], outs, node))
     assert "what DRS may do with gpu-1 still differs after 4 changes" in text
     assert cloud.proxy.calls["ReconfigureComputeResource_Task"] == 4
 
@@ -191,7 +190,7 @@ def test_what_drs_may_do_with_a_machine(cloud: Vcenter) -> None:
 def test_a_standalone_host_has_no_drs(cloud: Vcenter) -> None:
     alone = SimpleNamespace(is_cluster=False)
     settings = NodeSettings.model_validate(cloud.node(1, drsBehavior="manual"))
-    text = refused(Code.DRS_BEHAVIOR, lambda: check_cluster(settings, alone))
+    text = refused("vsphere-drs-behavior", lambda: check_cluster(settings, alone))
     assert "drsBehavior is manual, and a standalone host has no DRS" in text
 
 

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from pyVmomi import vim
 
-from gpufleet_vcenter.errors import Code
 from tests.engine.vcenter_fixture import PASSWORD, USER, Vcenter
 from tests.engine.vsphere.direct import PROVIDER, UNCLOSED, created, read, refused
 from tests.vcenter.fault_proxy import Action, Rule
@@ -159,5 +158,5 @@ def test_what_does_not_exist_is_told_before_anything(
 ) -> None:
     assert tags.ids
     assert attribute
-    assert expected in refused(Code.NOT_FOUND, lambda: created(cloud.node(1, **more)))
+    assert expected in refused("vsphere-not-found", lambda: created(cloud.node(1, **more)))
     assert cloud.proxy.changing == {}

@@ -8,7 +8,6 @@ from kubernetes.client.exceptions import ApiException
 
 from gpufleet_sandbox.sandbox import Sandbox
 from gpufleet_vcenter.cluster_node import ClusterApi, ClusterNode
-from gpufleet_vcenter.errors import Code
 from gpufleet_vcenter.settings import KubernetesAccess, NodeSettings
 from tests.engine.vcenter_fixture import DYNAMIC
 from tests.engine.vsphere.direct import refused
@@ -84,7 +83,7 @@ def test_a_budget_is_respected_and_the_node_goes_with_its_machine(
     )
     api = ClusterApi(KubernetesAccess(kubeconfig=str(sandbox.kubeconfig)))
     hasty = ClusterNode(api, settings(node, str(sandbox.kubeconfig), 1), BIOS)
-    text = refused(Code.DRAIN, lambda: hasty.empty(MACHINE))
+    text = refused("vsphere-drain", lambda: hasty.empty(MACHINE))
     assert f"{node}/server (a disruption budget keeps it)" in text
     assert core.read_node(node).spec.unschedulable is True
     assert core.read_namespaced_pod("server", node).metadata.deletion_timestamp is None

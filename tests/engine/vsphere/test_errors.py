@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from pyVmomi import vim
 
-from gpufleet_vcenter.errors import Code
 from tests.engine.vcenter_fixture import FIXED, Vcenter
 from tests.engine.vsphere.direct import (
     GROUP,
@@ -32,12 +31,12 @@ TAKEN = '<name>gpu-1</name><object type="VirtualMachine">vm-9999</object>'
     [
         (
             Rule(Action.DROP_REQUEST, "CloneVM_Task", nth=0),
-            Code.CONNECTION,
+            "vsphere-connection",
             "cloning gpu-1 from gpu-template: the connection broke, or vCenter was restarted",
         ),
         (
             Rule(Action.FAULT, "CloneVM_Task", nth=1, fault="DuplicateName", inner=TAKEN),
-            Code.NAME_TAKEN,
+            "vsphere-name-taken",
             "the name is taken by an object this user cannot see",
         ),
         (
@@ -49,25 +48,25 @@ TAKEN = '<name>gpu-1</name><object type="VirtualMachine">vm-9999</object>'
                     rb"<instanceUuid>.{8}", b"<instanceUuid>00000000", body
                 ),
             ),
-            Code.CONFLICT,
+            "vsphere-conflict",
             "vCenter assigned another uuid, or someone removed the machine",
         ),
         (
             Rule(
                 Action.FAULT, "PowerOnMultiVM_Task", nth=0, fault="InvalidPowerState", inner=STATE
             ),
-            Code.HOST_STATE,
+            "vsphere-host-state",
             "gpu-1 received the request to power on, but is poweredOff",
         ),
         (
             Rule(Action.DROP_REQUEST, "PowerOnMultiVM_Task", nth=0),
-            Code.CONNECTION,
+            "vsphere-connection",
             "powering on gpu-1: the connection broke 3 times",
         ),
     ],
     ids=["request lost", "name taken unseen", "another uuid", "does not start", "never told"],
 )
-def test_a_create_that_fails(cloud: Vcenter, rule: Rule, code: Code, expected: str) -> None:
+def test_a_create_that_fails(cloud: Vcenter, rule: Rule, code: str, expected: str) -> None:
     cloud.proxy.reset([rule])
     assert expected in refused(code, lambda: created(cloud.node(1)))
 
@@ -91,7 +90,7 @@ def destroyed_by_another(cloud: Vcenter) -> None:
 def test_a_machine_that_is_removed_while_it_is_worked_on(cloud: Vcenter) -> None:
     rule = Rule(Action.AFTER, "ReconfigVM_Task", nth=1, do=lambda: destroyed_by_another(cloud))
     cloud.proxy.reset([rule])
-    text = refused(Code.NOT_FOUND, lambda: created(cloud.node(1)))
+    text = refused("vsphere-not-found", lambda: created(cloud.node(1)))
     assert "was removed while it was worked on" in text
 
 
@@ -99,7 +98,9 @@ def test_a_machine_that_is_gone_is_not_changed(cloud: Vcenter) -> None:
     outs = created(cloud.node(1))
     cloud.remove_owned()
     changed = cloud.node(1, cpus=16, updatePolicy="restart")
-    text = refused(Code.NOT_FOUND, lambda: PROVIDER.update(outs["instanceUuid"], outs, changed))
+    text = refused(
+        "vsphere-not-found", lambda: PROVIDER.update(outs["instanceUuid"], outs, changed)
+    )
     assert f"gpu-1 (instance uuid {outs['instanceUuid']}) is gone from vCenter" in text
     assert "run `pulumi refresh`" in text
 
@@ -125,7 +126,7 @@ def test_two_machines_with_one_uuid(cloud: Vcenter, twin: dict[str, Any]) -> Non
         lambda: created(cloud.node(1)),
         lambda: PROVIDER.delete(twin["instanceUuid"], twin),
     ):
-        text = refused(Code.AMBIGUOUS, operation)
+        text = refused("vsphere-ambiguous", operation)
         assert f"2 machines have the instance uuid {twin['instanceUuid']}" in text
 
 
@@ -133,14 +134,14 @@ def test_a_device_that_the_host_does_not_have(cloud: Vcenter) -> None:
     outs = created(cloud.node(1, FIXED))
     other = {"mode": "fixed", "pciAddresses": ["0000:01:00.0"]}
     changed = cloud.node(1, other, updatePolicy="restart")
-    text = refused(Code.GPU_NONE, lambda: PROVIDER.update(outs["instanceUuid"], outs, changed))
+    text = refused("vsphere-gpu-none", lambda: PROVIDER.update(outs["instanceUuid"], outs, changed))
     assert "offers no passthrough device 0000:01:00.0; it offers 0000:3b:00.0" in text
 
 
 def test_a_connection_that_breaks_at_each_attempt_to_remove(cloud: Vcenter) -> None:
     outs = created(cloud.node(1))
     cloud.proxy.reset([Rule(Action.DROP_REQUEST, "Destroy_Task", nth=0)])
-    text = refused(Code.CONNECTION, lambda: PROVIDER.delete(outs["instanceUuid"], outs))
+    text = refused("vsphere-connection", lambda: PROVIDER.delete(outs["instanceUuid"], outs))
     assert "removing gpu-1: the connection broke 3 times" in text
     assert "gpu-1 still exists" in text
 
@@ -148,13 +149,13 @@ def test_a_connection_that_breaks_at_each_attempt_to_remove(cloud: Vcenter) -> N
 def test_a_group_that_cannot_remove_what_it_made(cloud: Vcenter) -> None:
     outs: dict[str, Any] = GROUP.create(group_inputs(cloud, 1)).outs or {}
     cloud.proxy.reset([Rule(Action.FAULT, "Destroy_Task", nth=0, fault="InvalidState")])
-    text = refused(Code.FAULT, lambda: GROUP.delete("group", outs))
+    text = refused("vsphere-fault", lambda: GROUP.delete("group", outs))
     assert "vsphere-host-state: " in text
     assert "gpu-1" in text
     assert len(cloud.owned()) == 1
 
 
 def test_inputs_that_the_state_cannot_have_held(cloud: Vcenter) -> None:
-    text = refused(Code.FAULT, lambda: created(cloud.node(1, cpus=0)))
+    text = refused("vsphere-fault", lambda: created(cloud.node(1, cpus=0)))
     assert "the inputs are not usable: cpus: Input should be greater than or equal to 1" in text
     assert cloud.proxy.total == 0

@@ -3,7 +3,6 @@
 import pytest
 from pyVmomi import vim
 
-from gpufleet_vcenter.errors import Code
 from gpufleet_vcenter.identity import OWNER
 from tests.engine.vcenter_fixture import Vcenter
 from tests.engine.vsphere.direct import PROVIDER, UNCLOSED, Made, created, finished, read, refused
@@ -21,7 +20,7 @@ def test_an_ambiguous_name_lists_all(other: Made) -> None:
         (template,) = [m for m in datacenter.vmFolder.childEntity if m.name == "gpu-template"]
         spec = vim.vm.CloneSpec(location=location, template=True)
         finished(template.CloneVM_Task(folder, "gpu-template", spec))
-    text = refused(Code.AMBIGUOUS, lambda: created(cloud.node(1)))
+    text = refused("vsphere-ambiguous", lambda: created(cloud.node(1)))
     assert "/DC0/vm/copies/gpu-template, /DC0/vm/gpu-template" in text
     node = cloud.node(1)
     node["place"]["template"] = "/DC0/vm/gpu-template"
@@ -42,14 +41,14 @@ def test_an_ambiguous_name_lists_all(other: Made) -> None:
 def test_not_found_says_what_is_near(cloud: Vcenter, key: str, value: str, expected: str) -> None:
     node = cloud.node(1)
     node["place"][key] = value
-    assert expected in refused(Code.NOT_FOUND, lambda: created(node))
+    assert expected in refused("vsphere-not-found", lambda: created(node))
     assert cloud.owned() == []
 
 
 def test_a_taken_name_names_its_owner(cloud: Vcenter) -> None:
     made = created(cloud.node(1))
     again = cloud.node(1, owner="organisation/project/other/group/1")
-    text = refused(Code.NAME_TAKEN, lambda: created(again))
+    text = refused("vsphere-name-taken", lambda: created(again))
     assert f"gpu-1 ({made['moRef']}, instance uuid {made['instanceUuid']})" in text
     assert "belongs to organisation/project/stack/group/1" in text
     assert cloud.owned() == ["organisation/project/stack/group/1"]
@@ -66,6 +65,6 @@ def test_a_machine_with_our_uuid_and_other_marks_is_never_touched(cloud: Vcenter
         lambda: read(outs),
         lambda: PROVIDER.delete(outs["instanceUuid"], outs),
     ):
-        assert "belongs to somebody/else" in refused(Code.FOREIGN, operation)
+        assert "belongs to somebody/else" in refused("vsphere-foreign-machine", operation)
     assert cloud.proxy.changing == {}
     assert cloud.owned() == ["somebody/else"]

@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 from pyVmomi import vim
 
-from gpufleet_vcenter.errors import Code
 from tests.engine.vcenter_fixture import VGPU, Vcenter
 from tests.engine.vsphere.direct import PROVIDER, UNCLOSED, created, finished, read, refused
 from tests.vcenter.fault_proxy import Action, Rule
@@ -37,7 +36,7 @@ def test_hardware_is_upgraded_while_the_machine_is_off(cloud: Vcenter) -> None:
         assert machine.config.hardware.numCoresPerSocket == 4
 
     newer = cloud.node(1, hardwareVersion=22.0, coresPerSocket=2.0)
-    text = refused(Code.NEEDS_POWER_OFF, lambda: updated(outs, newer))
+    text = refused("vsphere-needs-power-off", lambda: updated(outs, newer))
     assert "it must be off to change coresPerSocket, hardwareVersion" in text
     cloud.proxy.reset([upgraded(cloud, 22)])
     outs = updated(outs, {**newer, "updatePolicy": "restart"})
@@ -50,21 +49,21 @@ def test_hardware_is_upgraded_while_the_machine_is_off(cloud: Vcenter) -> None:
 
     cloud.proxy.reset()
     older = cloud.node(1, hardwareVersion=20.0, updatePolicy="restart")
-    text = refused(Code.UNSUPPORTED, lambda: updated(outs, older))
+    text = refused("vsphere-unsupported", lambda: updated(outs, older))
     assert "20 is older than the 22 the machine has, and virtual hardware cannot go back" in text
     assert cloud.proxy.changing == {}
 
 
 def test_a_version_that_no_host_knows(cloud: Vcenter) -> None:
     cloud.proxy.reset([Rule(Action.FAULT, "UpgradeVM_Task", fault="NotSupported")])
-    text = refused(Code.UNSUPPORTED, lambda: created(cloud.node(1, hardwareVersion=98.0)))
+    text = refused("vsphere-unsupported", lambda: created(cloud.node(1, hardwareVersion=98.0)))
     assert "upgrading the virtual hardware of gpu-1 from 20 to 98 failed" in text
     assert cloud.owned() == []
 
 
 def test_a_template_that_is_not_what_is_declared(cloud: Vcenter) -> None:
     node = cloud.node(1, hardwareVersion=19.0, guestId="ubuntu64Guest")
-    text = refused(Code.TEMPLATE, lambda: created(node))
+    text = refused("vsphere-template", lambda: created(node))
     assert "its hardware version is 20 and hardwareVersion is 19: virtual hardware cannot" in text
     assert "its guest is otherGuest and guestId is ubuntu64Guest" in text
     assert cloud.proxy.changing == {}
@@ -81,7 +80,7 @@ def test_a_guest_and_a_firmware_that_somebody_changed(cloud: Vcenter) -> None:
     seen = read(read(outs))
     assert seen["drifted"] == {"guestId": "ubuntu64Guest", "firmware": firmware}
     cloud.proxy.reset()
-    text = refused(Code.UNSUPPORTED, lambda: updated(seen, node))
+    text = refused("vsphere-unsupported", lambda: updated(seen, node))
     assert f"firmware: it is '{firmware}' now: the guest was installed under the other" in text
     assert "guestId: 'ubuntu64Guest' cannot become 'otherGuest'" in text
     assert cloud.proxy.changing == {}
@@ -169,6 +168,6 @@ def test_the_simulator_upgrades_a_machine(cloud: Vcenter) -> None:
 def test_the_simulator_survives_the_removal_of_an_override(cloud: Vcenter) -> None:
     """It cannot decode which device is removed, and reports it."""
     outs = created(cloud.node(1, drsBehavior="manual"))
-    text = refused(Code.FAULT, lambda: updated(outs, cloud.node(1)))
+    text = refused("vsphere-fault", lambda: updated(outs, cloud.node(1)))
     assert "[InvalidArgument]" in text
     assert read(outs)["drifted"] == {}

@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from gpufleet_vcenter.errors import Code
 from tests.engine.vcenter_fixture import Vcenter
 from tests.engine.vsphere.direct import PROVIDER, UNCLOSED, Made, created, read, refused
 from tests.vcenter.fault_proxy import Action, Rule
@@ -33,7 +32,7 @@ def test_a_machine_that_asks_is_kept_for_the_answer(other: Made, held_up: bool) 
     delay = {"PowerOnMultiVM": 600_000, "PowerOn": 600_000, "LockHandoff": 0}
     cloud = other(hosts=1, method_delay_ms=delay if held_up else {})
     cloud.proxy.reset([Rule(Action.REWRITE_REPLY, "RetrievePropertiesEx", nth=0, rewrite=asking)])
-    text = refused(Code.QUESTION, lambda: created(cloud.node(1)))
+    text = refused("vsphere-question", lambda: created(cloud.node(1)))
     assert "powering on gpu-1: it asks: Was it moved or copied?" in text
     assert "answer it in the vSphere client" in text
     assert "was kept: the next `pulumi up` continues with it" in text
@@ -53,7 +52,7 @@ def test_a_fault_that_passes_is_waited_for(cloud: Vcenter, fault: str) -> None:
 def test_one_that_does_not_pass_is_told_in_the_end(cloud: Vcenter) -> None:
     busy = Rule(Action.FAULT, "ReconfigVM_Task", nth=0, fault="TaskInProgress")
     cloud.proxy.reset([busy])
-    text = refused(Code.BUSY, lambda: created(cloud.node(1)))
+    text = refused("vsphere-busy", lambda: created(cloud.node(1)))
     assert "reconfiguring gpu-1 failed" in text
     assert "also after waiting" in text
     assert cloud.proxy.calls["ReconfigVM_Task"] >= 3
@@ -72,7 +71,7 @@ def test_who_changed_a_machine_last_is_told(cloud: Vcenter) -> None:
     cloud.proxy.reset([Rule(Action.FAULT, "ReconfigVM_Task", nth=0, fault="ConcurrentAccess")])
     changed = cloud.node(1, annotation="new")
     update = lambda: PROVIDER.update(outs["instanceUuid"], outs, changed)  # noqa: E731
-    text = refused(Code.CONFLICT, update)
+    text = refused("vsphere-conflict", update)
     assert re.search(r"its last event is Vm\w+Event by \w+ at \d{4}-\d{2}-\d{2}T", text)
 
 
@@ -87,5 +86,5 @@ def test_a_machine_is_not_gone_because_its_folder_cannot_be_seen(other: Made) ->
     cloud.remove_owned()
     assert PROVIDER.read(outs["instanceUuid"], outs).id == "", "it is gone from a folder in sight"
     hidden = {**outs, "place": {**outs["place"], "folder": "gone"}}
-    text = refused(Code.NOT_FOUND, lambda: read(hidden))
+    text = refused("vsphere-not-found", lambda: read(hidden))
     assert "no folder named 'gone' that this user can see" in text

@@ -13,7 +13,6 @@ import psutil
 import pytest
 
 from gpufleet.components_base.resource_plugin import CANCELLED
-from gpufleet_vcenter.errors import Code
 from gpufleet_vcenter.group_provider import VsphereGpuNodeOwnerProvider
 from gpufleet_vcenter.identity import PENDING
 from tests.engine.conftest import Project
@@ -82,7 +81,7 @@ def test_a_drain_that_is_interrupted_is_no_drain_that_took_too_long(
     played.protected.add("server")
     cloud.proxy.reset()
     with interrupted_when(lambda: played.unschedulable("gpu-1")):
-        text = refused(Code.INTERRUPTED, lambda: PROVIDER.delete(outs["instanceUuid"], outs))
+        text = refused("vsphere-interrupted", lambda: PROVIDER.delete(outs["instanceUuid"], outs))
     assert "emptying node gpu-1: the update was interrupted" in text
     assert "gpu-1 still runs" in text
     assert "600" not in text
@@ -117,7 +116,7 @@ def test_a_soft_shutdown_that_is_interrupted_is_followed_by_nothing(cloud: Vcent
         ]
     )
     with interrupted_when(lambda: cloud.proxy.calls["ShutdownGuest"] > 0):
-        text = refused(Code.INTERRUPTED, lambda: PROVIDER.delete(outs["instanceUuid"], outs))
+        text = refused("vsphere-interrupted", lambda: PROVIDER.delete(outs["instanceUuid"], outs))
     assert "waiting for gpu-1: the update was interrupted" in text
     assert "gpu-1 (vm-" in text
     assert cloud.proxy.changing == {"ShutdownGuest": 1}
@@ -136,7 +135,7 @@ def slow(other: Made) -> Vcenter:
 def test_a_clone_that_is_interrupted_is_taken_up_by_the_next_run(slow: Vcenter) -> None:
     node = slow.node(1)
     with interrupted_when(lambda: slow.proxy.calls["CloneVM_Task"] > 0):
-        text = refused(Code.INTERRUPTED, lambda: created(node))
+        text = refused("vsphere-interrupted", lambda: created(node))
     assert "cloning gpu-1 from gpu-template: the update was interrupted" in text
     assert "the next run adopts the machine" in text
     assert slow.owned() == []
@@ -150,7 +149,7 @@ def test_a_clone_that_is_interrupted_goes_with_its_group(slow: Vcenter) -> None:
     made = OWNER_PROVIDER.create(owner_inputs(slow))
     given = {**group_inputs(slow, 1, 2), "life": made.id}
     with interrupted_when(lambda: slow.proxy.calls["CloneVM_Task"] == 2):
-        text = refused(Code.INTERRUPTED, lambda: Applied().up(given))
+        text = refused("vsphere-interrupted", lambda: Applied().up(given))
     assert "cloning gpu-1 from gpu-template: the update was interrupted" in text
     assert not DESTRUCTIVE & slow.proxy.changing.keys()
     OWNER_PROVIDER.delete(str(made.id), made.outs or {})
@@ -196,7 +195,7 @@ def test_a_machine_that_is_half_made_stays_where_the_update_was_interrupted(clou
     """A failure removes what it made, and an interrupt nothing."""
     cloud.proxy.reset([Rule(Action.AFTER, "ReconfigVM_Task", nth=1, do=CANCELLED.set)])
     try:
-        refused(Code.INTERRUPTED, lambda: created(cloud.node(1)))
+        refused("vsphere-interrupted", lambda: created(cloud.node(1)))
     finally:
         CANCELLED.clear()
     assert not DESTRUCTIVE & cloud.proxy.changing.keys()

@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 from pyVmomi import vim
 
-from gpufleet_vcenter.errors import Code
 from gpufleet_vcenter.guest_data import JOINED_KEY, USER_DATA_KEYS
 from tests.engine.vcenter_fixture import SECRET, Vcenter
 from tests.engine.vsphere.direct import PROVIDER, UNCLOSED, created, finished, read, refused
@@ -45,7 +44,7 @@ def test_secret_data_stays_where_nobody_knows_whether_it_was_read(cloud: Vcenter
 
 def test_a_guest_that_does_not_join_is_told(cloud: Vcenter) -> None:
     hasty = cloud.node(1, waitFor="joined", timeouts={"address": 1})
-    text = refused(Code.TIMEOUT, lambda: created(hasty))
+    text = refused("vsphere-timeout", lambda: created(hasty))
     assert "guestinfo.gpufleet.join is not set" in text
     assert len(cloud.owned()) == 1, "it runs, and may join yet"
 
@@ -63,7 +62,7 @@ def test_data_that_comes_back_is_cleared_until_it_is_gone(cloud: Vcenter) -> Non
         Rule(Action.FAULT, "ReconfigVM_Task", nth=n, fault="ConcurrentAccess") for n in range(2, 9)
     ]
     cloud.proxy.reset([joined, *always])
-    text = refused(Code.CONFLICT, lambda: created(cloud.node(1, waitFor="joined")))
+    text = refused("vsphere-conflict", lambda: created(cloud.node(1, waitFor="joined")))
     assert "the value of guestinfo.userdata, " in text
     assert "in gpu-1 still differs after 4 changes" in text
 
@@ -98,7 +97,7 @@ def test_a_life_in_a_cluster(cloud: Vcenter, cluster: PlayedCluster) -> None:
     cluster.pods["kept"] = "gpu-1"
     cluster.protected.add("kept")
     hasty = {**outs, "kubernetes": {**node["kubernetes"], "drainSeconds": 1.0}}
-    text = refused(Code.DRAIN, lambda: PROVIDER.delete(outs["instanceUuid"], hasty))
+    text = refused("vsphere-drain", lambda: PROVIDER.delete(outs["instanceUuid"], hasty))
     assert "ml/kept (a disruption budget keeps it)" in text
     assert len(cloud.owned()) == 1
     assert cluster.unschedulable("gpu-1") is True
@@ -122,7 +121,7 @@ def test_a_machine_that_went_leaves_no_node(cloud: Vcenter, cluster: PlayedClust
 
 
 def test_a_node_that_is_late_stays(cloud: Vcenter, cluster: PlayedCluster) -> None:
-    text = refused(Code.TIMEOUT, lambda: created(node_of(cloud, cluster, readySeconds=1.0)))
+    text = refused("vsphere-timeout", lambda: created(node_of(cloud, cluster, readySeconds=1.0)))
     assert "was no Ready node of its cluster after 1 s: no node of that name has registered" in text
     assert "runs and stays: the next `pulumi up` waits for it again" in text
     assert len(cloud.owned()) == 1

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from gpufleet.components_base.resource_plugin import CANCELLED
-from gpufleet_vcenter.errors import Code, VsphereError
+from gpufleet_vcenter.errors import VsphereError
 from gpufleet_vcenter.group_provider import VsphereGpuNodeGroupProvider, VsphereGpuNodeOwnerProvider
 from gpufleet_vcenter.identity import LIFE, OWNER, PENDING
 from tests.engine.vcenter_fixture import DYNAMIC, FIXED, Vcenter
@@ -60,7 +60,9 @@ def test_a_mistake_is_refused_before_any_machine_goes(
     assert any(expected in reason for reason in made.preview(wrong)), "in the preview"
     assert made.outs is not None
     assert GROUP_PROVIDER.diff("group", made.outs, wrong).changes is True
-    text = refused(Code.REPLACEMENT, lambda: GROUP_PROVIDER.update("g", made.outs or {}, wrong))
+    text = refused(
+        "vsphere-replacement-impossible", lambda: GROUP_PROVIDER.update("g", made.outs or {}, wrong)
+    )
     assert "4 machines cannot be changed, and none was" in text
     assert expected in text
     assert cloud.proxy.changing == {}
@@ -72,7 +74,7 @@ def test_a_clone_that_fails_comes_before_the_old_machine_goes(cloud: Vcenter) ->
     made.up(group(cloud, 0, 1))
     other = group(cloud, 0, 1, metaData={"role": "other"}, **WORD)
     cloud.proxy.reset([Rule(Action.FAULT, "CloneVM_Task", nth=0, fault="NoDiskSpace")])
-    text = refused(Code.REPLACEMENT, lambda: made.up(other))
+    text = refused("vsphere-replacement-impossible", lambda: made.up(other))
     assert "vsphere-datastore-full: cloning gpu-" in text
     assert "Destroy_Task" not in cloud.proxy.changing
     assert len(cloud.owned()) == 2
@@ -111,7 +113,7 @@ def test_a_machine_that_cannot_be_read_is_not_gone(cloud: Vcenter) -> None:
         lambda: PROVIDER.delete(outs["instanceUuid"], outs),
         lambda: PROVIDER.update(outs["instanceUuid"], outs, cloud.node(1, annotation="x")),
     ):
-        assert "cannot read its configuration" in refused(Code.UNREADABLE, operation)
+        assert "cannot read its configuration" in refused("vsphere-unreadable-machine", operation)
     assert len(cloud.owned()) == 1
 
 
@@ -128,7 +130,7 @@ def test_a_machine_that_is_not_shown_is_not_gone(cloud: Vcenter) -> None:
         lambda: read(outs),
         lambda: PROVIDER.delete(outs["instanceUuid"], outs),
     ):
-        text = refused(Code.UNREADABLE, operation)
+        text = refused("vsphere-unreadable-machine", operation)
         assert f"{outs['moRef']}, which had it, exists as gpu-1" in text
     assert len(cloud.owned()) == 1
     cloud.proxy.reset()
@@ -147,7 +149,7 @@ def test_machines_of_another_backend_are_not_touched(cloud: Vcenter) -> None:
     second, state = life(cloud)
     mine = created(cloud.node(0, life=first))
     theirs = cloud.node(0, life=second, cpus=4.0)
-    refused(Code.NAME_TAKEN, lambda: created(theirs))
+    refused("vsphere-name-taken", lambda: created(theirs))
     (reason,) = Applied().preview({**group(cloud, 0), "life": second})
     assert reason.startswith("vsphere-name-taken")
     OWNER_PROVIDER.delete(second, state)
@@ -167,7 +169,9 @@ def test_a_replacement_does_not_take_the_name_of_another_backends_machine(cloud:
     (reason,) = there.preview(after)
     assert reason.startswith("vsphere-name-taken")
     outs = there.outs or {}
-    text = refused(Code.REPLACEMENT, lambda: GROUP_PROVIDER.update("group", outs, after))
+    text = refused(
+        "vsphere-replacement-impossible", lambda: GROUP_PROVIDER.update("group", outs, after)
+    )
     assert "vsphere-name-taken" in text
     assert {name.split()[0] for name, own in cloud.machines().items() if own} == {
         "gpu-0",
@@ -191,7 +195,7 @@ def test_a_machine_of_another_stack_is_taken_over_by_its_uuid(cloud: Vcenter) ->
 def test_an_adopted_machine_has_the_name_and_is_of_gpufleet(cloud: Vcenter) -> None:
     mine = created(cloud.node(0, life="aaaaaaaaaaaa"))
     other = cloud.node(1, life="bbbbbbbbbbbb", adopt=mine["instanceUuid"])
-    text = refused(Code.FOREIGN, lambda: created(other))
+    text = refused("vsphere-foreign-machine", lambda: created(other))
     assert "only a machine of gpufleet named gpu-1 can become gpu-1" in text
 
 
@@ -221,7 +225,7 @@ def test_a_declaration_that_changed_after_a_kill(cloud: Vcenter) -> None:
 
 def test_a_late_machine_stays_and_is_waited_for_again(cloud: Vcenter) -> None:
     node = cloud.node(1, waitFor="tools", timeouts={"address": 1})
-    text = refused(Code.TIMEOUT, lambda: created(node))
+    text = refused("vsphere-timeout", lambda: created(node))
     assert "runs and stays: the next `pulumi up` waits for it again" in text
     assert len(cloud.owned()) == 1
     outs = created(cloud.node(1))
@@ -238,7 +242,7 @@ def test_an_interrupted_update_stops_waiting_and_the_machine_stays(cloud: Vcente
     stop.start()
     try:
         node = cloud.node(1, waitFor="tools", timeouts={"address": 300})
-        text = refused(Code.INTERRUPTED, lambda: created(node))
+        text = refused("vsphere-interrupted", lambda: created(node))
     finally:
         stop.join()
         CANCELLED.clear()

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 import pytest
 from pyVmomi import vim
 
-from gpufleet_vcenter.errors import Code
 from tests.engine.vcenter_fixture import Vcenter, inventory, simulated
 from tests.engine.vsphere.direct import UNCLOSED, created, finished, read, refused
 from tests.engine.vsphere.test_devices import of, updated
@@ -50,12 +49,12 @@ def test_nics_by_passthrough(with_nics: Vcenter) -> None:
         assert machine.config.memoryReservationLockedToMax is True
     second = created(cloud.node(2, nics=CONNECTX))
     assert {outs["host"], second["host"]} == {"DC0_C0_H0", "DC0_C0_H1"}
-    text = refused(Code.GPU_CAPACITY, lambda: created(cloud.node(3, nics=CONNECTX)))
+    text = refused("vsphere-gpu-capacity", lambda: created(cloud.node(3, nics=CONNECTX)))
     assert "DC0_C0_H0 0 (NICs: 0 of 1 devices free" in text
     assert "DC0_C0_H2 0 (NICs: no device 15b3:1021, it has none)" in text
 
     plain = cloud.node(2)
-    assert "it must be off" in refused(Code.NEEDS_POWER_OFF, lambda: updated(second, plain))
+    assert "it must be off" in refused("vsphere-needs-power-off", lambda: updated(second, plain))
     second = updated(second, {**plain, "updatePolicy": "restart"})
     assert devices(cloud, "gpu-2") == [(0x10DE, 0x20B5)]
     assert second["drifted"] == {}

@@ -9,7 +9,6 @@ import pytest
 from pyVmomi import vim
 
 from gpufleet_vcenter.drs import check_cluster
-from gpufleet_vcenter.errors import Code
 from gpufleet_vcenter.settings import NodeSettings
 from tests.engine.vcenter_fixture import Vcenter
 from tests.engine.vsphere.direct import PROVIDER, UNCLOSED, created, finished, refused
@@ -31,7 +30,7 @@ def without(*privileges: str) -> Rule:
 def test_missing_privileges_are_told_all_at_once_before_anything(cloud: Vcenter) -> None:
     lacking = ("VirtualMachine.Config.AddRemoveDevice", "Resource.AssignVMToPool")
     cloud.proxy.reset([without(*lacking)])
-    text = refused(Code.PERMISSION, lambda: created(cloud.node(1)))
+    text = refused("vsphere-permission", lambda: created(cloud.node(1)))
     assert "VirtualMachine.Config.AddRemoveDevice on /DC0/vm" in text
     assert "Resource.AssignVMToPool on /DC0/host/DC0_C0/Resources" in text
     assert cloud.proxy.changing == {}
@@ -108,14 +107,14 @@ def test_machines_follow_the_rules_of_their_group(cloud: Vcenter, groups: Any) -
 def test_a_group_that_is_full_says_whose_rule_it_is(cloud: Vcenter, groups: Any) -> None:
     node = cloud.node(1, vmGroup="gpu")
     node["place"]["denyHosts"] = ["DC0_C0_H1"]
-    text = refused(Code.GPU_CAPACITY, lambda: created(node))
+    text = refused("vsphere-gpu-capacity", lambda: created(node))
     assert "DC0_C0_H0 0 (mandatory rules of the DRS group keep the machine away)" in text
     assert "DC0_C0_H1 0 (denied)" in text
     assert groups() == {"gpu": [], "apart": []}
 
 
 def test_a_group_that_is_not_there(cloud: Vcenter, groups: Any) -> None:
-    text = refused(Code.DRS_GROUP, lambda: created(cloud.node(1, vmGroup="gpus")))
+    text = refused("vsphere-drs-group", lambda: created(cloud.node(1, vmGroup="gpus")))
     assert "has no DRS group of virtual machines named 'gpus'; it has apart, gpu" in text
     assert cloud.owned() == []
     assert groups()
@@ -138,7 +137,7 @@ def test_somebody_who_keeps_changing_the_group(cloud: Vcenter, groups: Any, how:
     undone = Rule(Action.AFTER, method, nth=0, do=lambda: emptied(cloud))
     refuses = Rule(Action.FAULT, method, nth=0, fault="ConcurrentAccess")
     cloud.proxy.reset([undone if how == "undone" else refuses])
-    text = refused(Code.CONFLICT, lambda: created(cloud.node(1, vmGroup="gpu")))
+    text = refused("vsphere-conflict", lambda: created(cloud.node(1, vmGroup="gpu")))
     assert "the DRS group gpu still differs after 4 changes" in text
     assert "look at the cluster's events for who else changes it" in text
     assert cloud.proxy.calls[method] == 4
@@ -156,12 +155,12 @@ def test_a_group_that_was_changed_once_meanwhile(cloud: Vcenter, groups: Any) ->
 def test_a_standalone_host_has_no_groups(cloud: Vcenter) -> None:
     alone = SimpleNamespace(is_cluster=False)
     settings = NodeSettings.model_validate(cloud.node(1, vmGroup="gpu", separateHosts="preferred"))
-    text = refused(Code.DRS_GROUP, lambda: check_cluster(settings, alone))
+    text = refused("vsphere-drs-group", lambda: check_cluster(settings, alone))
     assert "vmGroup is gpu, separateHosts is preferred, and a standalone host has no DRS" in text
 
 
 def test_anti_affinity_spreads_a_group(cloud: Vcenter) -> None:
     hosts = [created(cloud.node(n, maxPerHost=1.0))["host"] for n in range(3)]
     assert sorted(hosts) == [f"DC0_C0_H{n}" for n in range(3)]
-    text = refused(Code.GPU_CAPACITY, lambda: created(cloud.node(3, maxPerHost=1.0)))
+    text = refused("vsphere-gpu-capacity", lambda: created(cloud.node(3, maxPerHost=1.0)))
     assert "DC0_C0_H0 0 (has 1 machines of the group, the most per host)" in text

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from pyVmomi import vim
 
-from gpufleet_vcenter.errors import Code
 from gpufleet_vcenter.identity import PENDING
 from gpufleet_vcenter.session import close_all
 from tests.engine.vcenter_fixture import FIXED, PASSWORD, SECRET, Vcenter
@@ -71,7 +70,7 @@ def test_more_than_four_are_cloned_at_once_and_completed(cloud: Vcenter) -> None
 def test_one_that_fails_stops_no_other_and_the_next_update_makes_it(cloud: Vcenter) -> None:
     cloud.proxy.reset([Rule(Action.FAULT, "CloneVM_Task", nth=2, fault="NoDiskSpace")])
     made = Applied()
-    text = refused(Code.DATASTORE_FULL, lambda: made.up(group_inputs(cloud, 0, 1, 2)))
+    text = refused("vsphere-datastore-full", lambda: made.up(group_inputs(cloud, 0, 1, 2)))
     assert "cloning gpu-" in text
     assert len(cloud.owned()) == 2
     assert made.outs is not None
@@ -287,7 +286,7 @@ def test_another_name_of_a_pool_ends_no_machine_without_the_word(cloud: Vcenter)
     other = {**group_inputs(cloud, 1), "group": "organisation/project/stack/other", "life": "b"}
     other["nodes"]["1"]["owner"] = "organisation/project/stack/other/1"
     new.up(other)
-    text = refused(Code.REPLACEMENT, old.destroy)
+    text = refused("vsphere-replacement-impossible", old.destroy)
     assert "group is declared no more, while another group was made" in text
     assert "that would end gpu-0" in text
     assert names(cloud) == ["gpu-0", "gpu-1"]

@@ -13,7 +13,6 @@ import pytest
 from pyVmomi import vim
 
 from gpufleet_vcenter.drs import check_cluster
-from gpufleet_vcenter.errors import Code
 from gpufleet_vcenter.group_provider import VsphereGpuNodeOwnerProvider
 from gpufleet_vcenter.settings import NodeSettings, normalised
 from tests.engine.vcenter_fixture import Vcenter
@@ -72,7 +71,7 @@ def test_processor_time_and_numa_nodes(cloud: Vcenter) -> None:
     assert cloud.proxy.changing == {"ReconfigVM_Task": 1}, "while it runs"
     assert changed["drifted"] == {}
     text = refused(
-        Code.NEEDS_POWER_OFF, lambda: updated(changed, cloud.node(1, coresPerNumaNode=2.0))
+        "vsphere-needs-power-off", lambda: updated(changed, cloud.node(1, coresPerNumaNode=2.0))
     )
     assert "it must be off to change coresPerNumaNode" in text
 
@@ -92,7 +91,7 @@ def test_processor_time_that_no_host_has_is_refused_before_anything_is_made(clou
 
 def test_numa_nodes_need_a_vcenter_that_has_them(other: Made) -> None:
     old = other(api_version="7.0.3.0")
-    text = refused(Code.UNSUPPORTED, lambda: created(old.node(1, coresPerNumaNode=4.0)))
+    text = refused("vsphere-unsupported", lambda: created(old.node(1, coresPerNumaNode=4.0)))
     assert "coresPerNumaNode needs vSphere API 8.0.0.1" in text
     assert created(old.node(1))["drifted"] == {}, "and nothing of it is read there"
 
@@ -116,7 +115,7 @@ def test_a_template_with_a_virtual_tpm_is_refused(cloud: Vcenter) -> None:
     encrypt = vim.encryption.CryptoSpecEncrypt(cryptoKeyId=key)
     plain = vim.vm.ConfigSpec(crypto=vim.encryption.CryptoSpecDecrypt())
     with built(cloud, vim.vm.ConfigSpec(crypto=encrypt), plain) as place:
-        text = refused(Code.TEMPLATE, lambda: created(cloud.node(1, place=place)))
+        text = refused("vsphere-template", lambda: created(cloud.node(1, place=place)))
     assert "it is encrypted, or has a virtual TPM" in text
     assert cloud.owned() == []
 
@@ -231,5 +230,5 @@ def test_machines_that_must_be_apart_have_a_host_each(cloud: Vcenter) -> None:
     assert "4 machines need a place, 3 fit" in reason
     settings = NodeSettings.model_validate(normalised(cloud.node(0, separateHosts="preferred")))
     host = SimpleNamespace(is_cluster=False)
-    text = refused(Code.DRS_BEHAVIOR, lambda: check_cluster(settings, host))
+    text = refused("vsphere-drs-behavior", lambda: check_cluster(settings, host))
     assert "separateHosts is preferred, and a standalone host has no DRS" in text

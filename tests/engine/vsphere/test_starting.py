@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from gpufleet_vcenter.errors import Code
 from tests.engine.vcenter_fixture import Vcenter
 from tests.engine.vsphere.direct import UNCLOSED, created, refused
 from tests.vcenter.fault_proxy import Action, Rule
@@ -44,7 +43,7 @@ def test_a_recommendation_alone_is_named_with_the_setting(cloud: Vcenter) -> Non
     for method in ("RetrievePropertiesEx", "RetrieveProperties"):
         rules.append(Rule(Action.REWRITE_REPLY, method, nth=0, rewrite=recommending))
     cloud.proxy.reset(rules)
-    text = refused(Code.DRS_BEHAVIOR, lambda: created(cloud.node(1)))
+    text = refused("vsphere-drs-behavior", lambda: created(cloud.node(1)))
     assert "powering on gpu-1: DRS does not start it, and only recommends a host" in text
     assert "recommendation 17" in text
     assert "drsBehavior: fullyAutomated or partiallyAutomated" in text

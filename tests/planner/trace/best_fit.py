@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from gpufleet_planner.trace.fragmentation import FragmentationPolicy, NodeState, ShapeTable
-from gpufleet_planner.trace.trace import WHOLE_GPU, TraceNode
+from gpufleet_planner.trace.read import WHOLE_GPU, TraceNode
 
 
 class BestFit(FragmentationPolicy):

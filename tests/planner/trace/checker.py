@@ -1,7 +1,7 @@
 """Checks the placements of a trace with other code than places them: it replays them."""
 
 from gpufleet_planner.trace.place import TraceRun
-from gpufleet_planner.trace.trace import Trace
+from gpufleet_planner.trace.read import Trace
 
 
 def broken(trace: Trace, run: TraceRun, *, departures: bool) -> list[str]:

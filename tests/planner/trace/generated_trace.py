@@ -6,7 +6,7 @@ tasks. Requests are drawn from few shapes, as in real traces.
 
 import random
 
-from gpufleet_planner.trace.trace import TaskShape, Trace, TraceNode, TraceTask
+from gpufleet_planner.trace.read import TaskShape, Trace, TraceNode, TraceTask
 
 NODES = (
     # cpu, memory, GPUs, model, how many of a hundred

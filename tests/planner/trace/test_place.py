@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from gpufleet_planner.trace.fragmentation import FragmentationPolicy
 from gpufleet_planner.trace.place import FailureCause, place_trace
-from gpufleet_planner.trace.trace import TaskShape, Trace, TraceNode, TraceTask
+from gpufleet_planner.trace.read import TaskShape, Trace, TraceNode, TraceTask
 from tests.examples import examples
 from tests.planner.trace.best_fit import POLICIES, BestFit
 from tests.planner.trace.checker import broken

@@ -171,3 +171,33 @@ def test_two_tables_cannot_both_be_standard_input() -> None:
     shown = CliRunner().invoke(command, ["-", "--trace", "-"], input=NODES)
     assert shown.exit_code == 2
     assert "two tables" in shown.output
+
+
+@pytest.mark.parametrize("option", [("--time-slices", "4"), ("--no-departures",)])
+def test_options_of_tasks_are_refused_where_there_are_shares(
+    option: tuple[str, ...], tmp_path: Path
+) -> None:
+    file = tmp_path / "shares.yaml"
+    file.write_text("machines: [{gpu: L4}]\nshares: [{name: x, gpus: 1}]\n", "utf-8")
+    done = CliRunner().invoke(command, [str(file), *option])
+    assert done.exit_code == 2
+    assert option[0] in done.output
+    assert "--trace" in done.output
+    assert CliRunner().invoke(command, [*files(tmp_path), *option]).exit_code == 0
+
+
+@pytest.mark.parametrize("option", [("--svg", "x.svg"), ("--no-solver",)])
+def test_options_of_shares_are_refused_where_there_are_tasks(
+    option: tuple[str, ...], tmp_path: Path
+) -> None:
+    done = CliRunner().invoke(command, [*files(tmp_path), *option])
+    assert done.exit_code == 2
+    assert option[0] in done.output
+
+
+def test_too_many_pairs_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gpufleet_planner.trace.read.MOST_SCORES", 3)
+    nodes = "sn,cpu_milli,memory_mib,gpu,model\na,4000,4096,0,\nb,4000,4096,0,\n"
+    tasks = "name,cpu_milli,memory_mib,num_gpu,gpu_milli\nx,1000,1024,0,0\ny,2000,1024,0,0\n"
+    _, found = read_trace(nodes, tasks)
+    assert [one.code for one in found] == ["pack-trace-too-varied"]

@@ -174,6 +174,14 @@ CASES = (
         alongside=(SERVICE,),
     ),
     Case(
+        "nim-cache-not-tolerated",
+        cache(nodeSelector={"kubernetes.io/os": "linux"}),
+        cache(),
+        "its Job requests feature.node.kubernetes.io/pci-10de.present, which neither Node gpu-1",
+        ADVICE,
+        alongside=(node(labels={"nvidia.com/gpu.present": "true"}),),
+    ),
+    Case(
         "toolkit-too-old-for-containerd",
         operator("v25.10.1", {"toolkit": {"version": "v1.17.8-ubuntu20.04"}}),
         operator("v25.10.1", {"toolkit": {"version": "v1.14.6-centos7"}}),

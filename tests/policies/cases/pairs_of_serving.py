@@ -48,6 +48,27 @@ def _nodes(more: dict[str, object]) -> Thing:
     return Thing("aws:eks/nodeGroup:NodeGroup", {**group, "scalingConfig": size, **more}, "gpu")
 
 
+def _monitor(port: str) -> Thing:
+    spec = {"selector": {"matchLabels": {"app": "chat"}}, "endpoints": [{"port": port}]}
+    return of_kind("ServiceMonitor", "monitoring.coreos.com/v1", "chat", spec, namespace="ml")
+
+
+def _flavor(topology: str) -> Thing:
+    spec = {"nodeLabels": {"pool": "h100"}, "topologyName": topology}
+    return of_kind("ResourceFlavor", "kueue.x-k8s.io/v1beta2", "h100", spec)
+
+
+_TOPOLOGY = of_kind(
+    "Topology", "kueue.x-k8s.io/v1beta2", "racks", {"levels": [{"nodeLabel": "rack"}]}
+)
+_HTTPS = of_kind(
+    "Service",
+    "v1",
+    "chat",
+    {"selector": {"app": "chat"}, "ports": [{"name": "https", "port": 8443}]},
+    namespace="ml",
+    labels={"app": "chat"},
+)
 _PODS = {"spec.replicas": 2, "spec.template.metadata.labels": {"app": "chat"}}
 _SERVES = {f"{CONTAINER}.command": ["python3", "serve.py"]}
 _CONFIGS = of_kind("ConfigMap", "v1", "shares", namespace="gpu-operator")
@@ -130,5 +151,36 @@ CASES = (
         of_kind("PodDisruptionBudget", "policy/v1beta1", "chat", {"minAvailable": 1}),
         "is written in policy/v1beta1",
         ADVICE,
+    ),
+    Case(
+        "named-object-absent",
+        _flavor("racks"),
+        _flavor("default"),
+        "names the Topology default, and there is none here, but Topology racks",
+        ADVICE,
+        alongside=(FLEET, _TOPOLOGY),
+    ),
+    Case(
+        "pods-name-absent-object",
+        deployment(_mounting(1)),
+        deployment(
+            {
+                "spec.template.spec.volumes": [
+                    {"name": "m", "persistentVolumeClaim": {"claimName": "preprov-pvc"}}
+                ]
+            }
+        ),
+        "names the PersistentVolumeClaim preprov-pvc, and there is none here, but "
+        "PersistentVolumeClaim ml/models",
+        ADVICE,
+        alongside=(FLEET, _volume("ReadWriteOnce")),
+    ),
+    Case(
+        "port-name-absent",
+        _monitor("https"),
+        _monitor("metrics"),
+        "names the port metrics, and Service ml/chat, which it selects, has no port of this name",
+        ADVICE,
+        alongside=(FLEET, _HTTPS, deployment(_PODS)),
     ),
 )

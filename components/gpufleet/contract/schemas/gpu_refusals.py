@@ -9,17 +9,17 @@ not say which release reads them; so it is with `does`, what is done with it in 
 """
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from gpufleet.contract.programs.dra_cel_functions import cel, compiled, functions
 from gpufleet.contract.schemas.problems import SchemaProblem, SchemaProblemKind, path_of, visible
-from gpufleet.documents.paths import at_steps
-from gpufleet.documents.shapes import as_list, as_mapping
-
-_Steps = tuple[str | int, ...]
+from gpufleet.documents.paths import at_steps, values_at
+from gpufleet.documents.shapes import as_mapping
 
 
 @cache
@@ -36,10 +36,16 @@ def refusals() -> Mapping[str, Sequence[Mapping[str, Any]]]:
 def refused_by_code(document: Mapping[str, Any]) -> Iterator[SchemaProblem]:
     """The problems of an object that is valid by its definition and has no nulls."""
     version, kind = str(document.get("apiVersion")), str(document.get("kind"))
-    group, rows = version.rpartition("/")[0], refusals()
+    groups = version.rpartition("/")[0], version
+    held: dict[str, list[tuple[tuple[str | int, ...], Any]]] = {}
     contexts: dict[tuple[int, bool], Any] = {}  # converting values for CEL is slow
-    for row in (*rows.get(f"{group}/{kind}", ()), *rows.get(f"{version}/{kind}", ())):
-        for steps, value in (one for path in row["at"] for one in _all(document, path)):
+    about = chain.from_iterable(refusals().get(f"{one}/{kind}", ()) for one in groups)
+    for row, path in ((one, path) for one in about for path in one["at"]):
+        if path not in held:
+            held[path] = list(values_at(document, path))
+        for steps, value in held[path]:
+            if not all(any(True for _ in values_at(value, k)) for k in _needed(row["rule"])):
+                continue
             key = (id(value), "object" in row["rule"])
             if key not in contexts:
                 names = {"self": value, **({"object": document} if key[1] else {})}
@@ -51,6 +57,38 @@ def refused_by_code(document: Mapping[str, Any]) -> Iterator[SchemaProblem]:
                 found = visible(document, place, at_steps(document, place))
                 message = f"{row['says'].format(found=found)}; {by} {row.get('does', 'refuses it')}"
                 yield SchemaProblem(what, path_of(place), message, row.get("fix"), place, found)
+
+
+_NEEDED = re.compile(
+    r"!(?P<not>\()?(?:has\()?self\.(?P<at>[\w.]+?)"
+    r"(?:(?:\[0\]|(?P<any>\.exists\(\w+, has\(\w+))\.(?P<item>\w+))?\)"
+    r"(?(not) && [^|]*\)|(?(any) && [^|]*\)))"
+    r"|!\('(?P<key>[^']+)' in self(?P<map>[\w.]*)\)"
+    r"|self\.(?P<list>\w+)\.all\(\w+, !has\(\w+\.(?P<each>[\w.]+)\)(?: \|\| .*)?\)"
+)
+"""An alternative of a rule that holds, or cannot be evaluated, where something is absent."""
+
+
+@cache
+def _needed(rule: str) -> tuple[Sequence[str], ...]:
+    """Keys below `self` without any of which no object breaks a rule: it is not evaluated then."""
+    parts, depth = [""], 0
+    for word in re.findall(r"'[^']*'|\|\||[()?]|[^'|()?]+", rule):
+        depth += {"(": 1, ")": -1}.get(word, 0)
+        if word == "?" and not depth:
+            return ()
+        if word == "||" and not depth:
+            parts.append("")
+        else:
+            parts[-1] += word
+    found = [one for part in parts if (one := _NEEDED.fullmatch(part.strip()))]
+    of_lists = [(one["at"] or one["list"], one["item"] or one["each"]) for one in found]
+    return tuple(
+        [*one["map"].split(".")[1:], one["key"]]
+        if one["key"]
+        else "[].".join(filter(None, path)).split(".")
+        for one, path in zip(found, of_lists, strict=True)
+    )
 
 
 def _is_refused(rule: str, context: Any) -> bool:
@@ -66,17 +104,3 @@ def _there(value: Any, path: str) -> Iterator[str]:
         if (value := (as_mapping(value) or {}).get(key)) is None:
             return
         yield key
-
-
-def _all(value: Any, path: str, steps: _Steps = ()) -> Iterator[tuple[_Steps, Any]]:
-    """Every value at a path, with its steps."""
-    key, _, rest = path.partition(".")
-    name = key.removesuffix("[]")
-    held = as_mapping(value) or {}
-    if not key:
-        yield steps, value
-    elif name == key and name in held:
-        yield from _all(held[name], rest, (*steps, name))
-    elif name != key:
-        for index, one in enumerate(as_list(held.get(name)) or []):
-            yield from _all(one, rest, (*steps, name, index))

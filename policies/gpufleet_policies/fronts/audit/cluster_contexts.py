@@ -104,8 +104,7 @@ def contexts_of(
             ]
             if not cluster.is_certain:
                 facts += _pools_beside(cluster.name, facts, served)
-            more = None if cluster.is_certain else whole.surroundings
-            found.add(cluster.members, facts, more, None)
+            found.add(cluster.members, facts, None if cluster.is_certain else whole, None)
         remote = _remote(readings, whole)
     views = [_view(contexts or [whole], remote) for contexts in found.own]
     return views, {k: v for k, v in found.shadowed.items() if k not in found.standing}
@@ -151,7 +150,7 @@ class _Contexts:
         self,
         members: Iterable[int],
         facts: Sequence[Placed],
-        more: Surroundings | None,
+        more: RuleContext | None,
         same: RuleContext | None,
     ) -> None:
         """Add the context of a cluster to its members; `same` is it, where nothing is twice."""
@@ -188,13 +187,13 @@ def _names_other_clusters(readings: Sequence[Reading]) -> bool:
     return any(fact.locator.cluster for reading in readings for fact in reading.facts)
 
 
-def _among(facts: tuple[Any, ...], whole: RuleContext, more: Surroundings | None) -> RuleContext:
-    among = Surroundings(facts, whole=more)
+def _among(facts: tuple[Any, ...], whole: RuleContext, more: RuleContext | None) -> RuleContext:
+    among = Surroundings(facts)
     declared = whole.surroundings.of(FleetFacts) if whole.surroundings is not None else ()
     fleet = whole.fleet
     if fleet in declared:  # not one that the settings name
         fleet = only_fleet(among)
-    return replace(whole, fleet=fleet, surroundings=among, memo={})
+    return replace(whole, fleet=fleet, surroundings=among, memo={}, run=more)
 
 
 def _remote(readings: Sequence[Reading], whole: RuleContext) -> dict[str, RuleContext]:
@@ -204,4 +203,4 @@ def _remote(readings: Sequence[Reading], whole: RuleContext) -> dict[str, RuleCo
         for fact in reading.facts:
             if fact.locator.cluster:
                 found.setdefault(fact.locator.cluster, []).append(fact)
-    return {name: _among(tuple(facts), whole, whole.surroundings) for name, facts in found.items()}
+    return {name: _among(tuple(facts), whole, whole) for name, facts in found.items()}

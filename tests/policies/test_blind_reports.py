@@ -1,0 +1,29 @@
+"""Public reports that nobody had tried, through `audit`: what has to be said of each, decided from
+the thread before the program was asked (blind_reports.yaml)."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.policies.test_late_reports import codes
+
+REPORTS: list[dict[str, Any]] = yaml.safe_load(
+    Path(__file__).with_name("blind_reports.yaml").read_text(encoding="utf-8")
+)
+
+
+@pytest.mark.parametrize(
+    "report", [one for one in REPORTS if "missed" not in one], ids=lambda one: one["report"]
+)
+def test_the_cause_is_said(report: dict[str, Any], tmp_path: Path):
+    assert report["code"] in codes(report, tmp_path)
+
+
+def test_what_was_said_at_first():
+    """3 of the first 20."""
+    assert len({one["report"] for one in REPORTS}) == len(REPORTS)
+    assert all(("code" in one) != bool(one.get("missed")) for one in REPORTS)
+    assert all(one["date"] >= "2025-06" for one in REPORTS)
+    assert sum("first" in one for one in REPORTS[:20]) == 3
