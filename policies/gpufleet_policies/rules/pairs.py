@@ -8,18 +8,15 @@ unreadable value matches nothing, and is never missing.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from difflib import SequenceMatcher
 from functools import cache
 from itertools import chain
 from typing import Any
 
-from gpufleet.catalogue.features import numbers
 from gpufleet.cluster import UNKNOWN, Autoscaler, Container, PodGroup, WorkloadFacts
 from gpufleet.cluster.fact import Fact
 from gpufleet.cluster.node import ObservedNode
-from gpufleet.cluster.pods import PodToleration
 from gpufleet.cluster.pool import NodePool
 from gpufleet.cluster.program import Program
 from gpufleet.documents.paths import values_at
@@ -30,9 +27,9 @@ from gpufleet.rules.rule import Rule
 from gpufleet_policies.configurations.groups import RELATIONS
 from gpufleet_policies.readers.raw_objects import RawObject
 from gpufleet_policies.readers.reading import holds_unknown
-from gpufleet_policies.readers.scheduling import uncovered
 from gpufleet_policies.rules.claimed import with_pods
 from gpufleet_policies.rules.fractions_of_gpus import FRACTIONS
+from gpufleet_policies.rules.pair_conditions import HOLDS
 from gpufleet_policies.rules.placement import GPU_LABELS, named_gpu
 from gpufleet_policies.rules.written import rule_rows, written_rule
 
@@ -93,20 +90,15 @@ def _made(context: RuleContext, subject: Any) -> Iterator[tuple[str, _Side]]:
         for group in with_pods(context, subject).pod_groups:
             if group.pods.found != 0:
                 data = _pods(subject, group)
-                where = subject.locator
-                target = (where.kind, where.name, where.namespace)
-                lowest = _lowest(context).get(target, data.get("pods"))
-                yield "Pods", _Side(subject, {**data, "lowest": lowest}, group.place)
+                own = (subject.locator.kind, subject.locator.name, subject.locator.namespace)
+                data["lowest"] = _lowest(context).get(own, data.get("pods"))
+                yield "Pods", _Side(subject, data, group.place)
         for _, one in subject.gpu_containers:
             if not one.init:
                 yield "Container", _Side(subject, _container(one), one.place)
     elif isinstance(subject, NodePool):
-        data = _written(
-            gpu=subject.gpu,
-            minimum=subject.size.standing,
-            image=subject.image,
-            disk=subject.disk_gib,
-        )
+        size = _written(minimum=subject.size.standing, disk=subject.disk_gib)
+        data = {**size, **_written(gpu=subject.gpu, image=subject.image)}
         yield "Pool", _Side(subject, {**data, "maker": subject.maker, "complete": True})
     elif isinstance(subject, RawObject):
         metadata = mapping(subject.document.get("metadata"))
@@ -118,13 +110,13 @@ def _made(context: RuleContext, subject: Any) -> Iterator[tuple[str, _Side]]:
 
 
 @once
-def _lowest(context: RuleContext) -> Mapping[tuple[str, str, str], Any]:
+def _lowest(context: RuleContext) -> Mapping[tuple[Any, ...], Any]:
     """Smallest number of replicas that an autoscaler keeps, by kind, name and namespace of what it
     scales."""
     return {
-        (one.target_kind.found or "", one.target_name.found or "", one.locator.namespace): (
-            UNKNOWN if one.scaling.minimum.is_unknown else one.scaling.minimum.found
-        )
+        (one.target_kind.found, one.target_name.found, one.locator.namespace): _written(
+            least=one.scaling.minimum
+        ).get("least")
         for one in context.anywhere(Autoscaler)
     }
 
@@ -213,52 +205,6 @@ def _by_kind(context: RuleContext) -> Mapping[str, list[_Side]]:
     return found
 
 
-_HOLDS: Mapping[str, Callable[[Any, Any], bool]] = {
-    "is": lambda here, wanted: here == wanted,
-    "not": lambda here, wanted: here != wanted,
-    "in": lambda here, wanted: here in wanted,
-    "matches": lambda here, wanted: re.search(wanted, str(here)) is not None,
-    "names": lambda here, wanted: any(mapping(one).get("name") == wanted for one in items(here)),
-    "unnamed": lambda here, wanted: not _HOLDS["names"](here, wanted),
-    "holds": lambda here, wanted: wanted in here,
-    "omits": lambda here, wanted: wanted not in here,
-    "near": lambda here, wanted: here != wanted and _meant(here, wanted),
-    "below": lambda here, wanted: numbers(_release(here)) < numbers(wanted),
-    "from": lambda here, wanted: numbers(_release(here)) >= numbers(wanted),
-    "less": lambda here, wanted: here < wanted,
-    "more": lambda here, wanted: here > wanted,
-    "covers": lambda here, wanted: _entries(wanted) <= _entries(here),
-    "lacks": lambda here, wanted: not _entries(wanted) <= _entries(here),
-    "denies": lambda here, chosen: any(
-        v not in chosen.get(k, [v]) for k, v in mapping(here).items()
-    ),
-    "chosen": lambda here, chosen: all(mapping(here).get(k) in v for k, v in chosen.items()),
-    "repels": lambda here, tolerations: _repels(here, tolerations),
-    "admits": lambda here, tolerations: not _repels(here, tolerations),
-}
-"""Conditions on an existing value."""
-
-
-def _release(text: Any) -> str:
-    """The numbers of a version behind its program's name: `containerd://2.1.5`."""
-    return str(text).rpartition("/")[2]
-
-
-def _meant(here: str, wanted: str) -> bool:
-    """Whether two names are different spellings of one: the same numbers, few other letters."""
-    numbered = (re.findall(r"[0-9]+", one) for one in (here, wanted))
-    return len(set(map(tuple, numbered))) == 1 and SequenceMatcher(None, here, wanted).ratio() > 0.8
-
-
-def _entries(value: Any) -> set[Any]:
-    return set(value.items() if is_mapping(value) else value)
-
-
-def _repels(taints: Any, tolerations: Sequence[PodToleration]) -> bool:
-    """Whether a node has a taint that certainly keeps the pods away."""
-    return any(uncovered(map(mapping, items(taints)), tolerations))
-
-
 def _fits(side: _Side, wanted: Mapping[str, Any], at: _Side | None = None) -> bool | None:
     """Whether an object has all required values; None: one of them cannot be read."""
     unread = False
@@ -285,7 +231,7 @@ def _fits(side: _Side, wanted: Mapping[str, Any], at: _Side | None = None) -> bo
                     other = at.at(value["at"])
                 if other is UNKNOWN or other is _MISSING:
                     return None if other is UNKNOWN else False
-                held = _HOLDS[name](here, other) if here is not _MISSING else name == "not"
+                held = HOLDS[name](here, other) if here is not _MISSING else name == "not"
             if not held:
                 return False
     return None if unread else True
