@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from gpufleet.documents.shapes import items
 from gpufleet.findings import Level
 from gpufleet.rules.context import Thresholds
 from gpufleet_policies.names import names
@@ -168,13 +169,13 @@ _FUNCTIONS: dict[str, Expression] = {"idle": _idle, "ownerless": _ownerless}
 def _rows(name: str) -> Iterator[dict[str, Any]]:
     text = Path(__file__).with_name(name).read_text(encoding="utf-8")
     for line in text.splitlines():
-        row = json.loads(line)
-        yield {key: tuple(v) if isinstance(v, list) else v for key, v in row.items()}
+        row: dict[str, Any] = json.loads(line)
+        yield {key: tuple(items(v)) if isinstance(v, list) else v for key, v in row.items()}
 
 
 def _target(row: dict[str, Any]) -> AdmissionTarget:
-    derived = f"({row['templates']}).filter(t, has(t.spec)).map(t, t.spec)"
-    return AdmissionTarget(**{"specs": derived, **row})
+    row.setdefault("specs", f"({row['templates']}).filter(t, has(t.spec)).map(t, t.spec)")
+    return AdmissionTarget(**row)
 
 
 TARGETS = tuple(map(_target, _rows("targets.jsonl")))
