@@ -222,6 +222,13 @@ def test_a_link_out_of_the_tree_is_not_given_to_helm(
     assert "a link leads out of the audited files" in reasons
 
 
+def test_a_schema_of_values_is_none(tmp_path: Path) -> None:
+    schema = '{"$schema": "http://json-schema.org/schema#", "description": "x", "type": "object"}'
+    write(tmp_path, {"nvidia-device-plugin/values.schema.json": schema, "a.yaml": "gpus: 1\n"})
+    found = audit(tmp_path, "--allow-nothing")
+    assert (found["findings"], found["notJudged"]) == ([], [])
+
+
 def test_without_helm_templates_are_read_as_far_as_they_are_yaml(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

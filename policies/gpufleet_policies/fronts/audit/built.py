@@ -184,7 +184,7 @@ _OF_FILES = frozenset({"file", "template", "repeated", "terraform"})
 
 def with_built(readings: Sequence[Reading]) -> Sequence[Reading]:
     """The readings, with the objects of each kustomization that nothing else builds on."""
-    if not any(is_kustomization_file(one.name) for one in readings):
+    if not any(reading.changes or _inflates(reading) for reading in readings):
         return readings
     graph = _Graph(readings)
     found = [root for root in graph.roots() if graph.is_built(root)]
