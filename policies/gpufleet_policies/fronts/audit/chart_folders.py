@@ -97,7 +97,7 @@ class ChartFolders:
         of a chart that no release names, those that are not off by default."""
         for name, reading in self._files.items():
             known = name in self._made or folder in self._used
-            if known and name.startswith(_below(folder, "templates/")):
+            if known and name.startswith(posixpath.normpath(f"{folder}/templates") + "/"):
                 emptied(reading, kept=())
                 reading.problem, reading.templates = "", 0
 
@@ -110,7 +110,7 @@ class ChartFolders:
 
     def _mentions(self, folder: str, words: Iterable[bytes]) -> bool:
         """Whether a template or a file of values has one of these words."""
-        start = _below(folder, "")
+        start = "" if folder == "." else f"{folder}/"
         for name in self._files:
             inside = name.removeprefix(start)
             is_part = inside.startswith(("templates/", "charts/")) or "values" in inside
@@ -120,7 +120,3 @@ class ChartFolders:
                     if any(word in text for word in words):
                         return True
         return False
-
-
-def _below(folder: str, path: str) -> str:
-    return path if folder == "." else f"{folder}/{path}"
