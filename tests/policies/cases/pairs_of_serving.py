@@ -44,6 +44,7 @@ def _nodes(more: dict[str, object]) -> Thing:
     group = {"clusterName": "ml", "instanceTypes": ["g5.xlarge"], "amiType": "AL2023_x86_64_NVIDIA"}
     size = {"minSize": 0, "maxSize": 2, "desiredSize": 0}
     group["nodeRepairConfig"] = {"enabled": True}
+    group["taints"] = [{"key": "nvidia.com/gpu", "value": "present", "effect": "NO_SCHEDULE"}]
     group["tags"] = {"owner": "ml", "cost-center": "1", "environment": "prod"}
     return Thing("aws:eks/nodeGroup:NodeGroup", {**group, "scalingConfig": size, **more}, "gpu")
 
